@@ -1,0 +1,55 @@
+//! An account on a platform that a user connected.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::id::{ConnectionId, UserId};
+use crate::rules::Rules;
+
+/// An account on a platform that a user connected.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Connection {
+    /// Whose.
+    pub user_id: UserId,
+    /// Ours; kept when the account is connected again.
+    pub connection_id: ConnectionId,
+    /// The platform's name in the registry.
+    pub provider: String,
+    /// As the platform tells it.
+    pub profile: Profile,
+    /// What the grant covers.
+    pub scopes: Vec<String>,
+    /// Whether the user has to go through the hand-off again.
+    #[serde(default)]
+    pub needs_reconnection: bool,
+    /// When the credentials end by themselves; `None` when they do not.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub token_expires_at: Option<DateTime<Utc>>,
+    /// First connected.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub created_at: DateTime<Utc>,
+    /// Targets of scheduled and publishing posts that name this account. It
+    /// cannot be disconnected while there are any.
+    #[serde(default)]
+    pub pending: u32,
+    /// What the platform accepts from this account.
+    pub rules: Rules,
+    /// Grows with every change of the credentials, so that a refusal of old
+    /// ones is not held against new ones.
+    pub generation: u64,
+}
+
+/// An account as its platform tells it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Profile {
+    /// The platform's own id of the account.
+    pub account_id: String,
+    /// The handle.
+    pub username: Option<String>,
+    /// The name shown.
+    pub display_name: Option<String>,
+    /// A picture's URL.
+    pub avatar: Option<String>,
+    /// Where people see the account.
+    pub profile_url: Option<String>,
+}

@@ -1,0 +1,94 @@
+//! What happened, for those who listen on the event bus: ids, states and
+//! times; never texts, tokens or e-mail addresses.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::connection::Connection;
+use crate::post::{Post, PostStatus, Target};
+use crate::schedule::show;
+
+/// The source of every event.
+pub const SOURCE: &str = "social-publishing";
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Event {
+    /// Such as `post.published`.
+    pub detail_type: &'static str,
+    /// Its `id` is the same when the event is repeated.
+    pub detail: Value,
+}
+
+impl Event {
+    /// The post was scheduled, or scheduled anew.
+    pub fn scheduled(post: &Post) -> Self {
+        Self::of_post("post.scheduled", post)
+    }
+
+    /// The post has ended; `None` while it has not.
+    pub fn ended(post: &Post) -> Option<Self> {
+        match post.status {
+            PostStatus::Published => Some(Self::of_post("post.published", post)),
+            PostStatus::Failed => Some(Self::of_post("post.failed", post)),
+            _ => None,
+        }
+    }
+
+    /// A target is public.
+    pub fn target_published(post: &Post, target: &Target) -> Self {
+        Self::of_target("target.published", post, target)
+    }
+
+    /// A target has failed.
+    pub fn target_failed(post: &Post, target: &Target) -> Self {
+        Self::of_target("target.failed", post, target)
+    }
+
+    /// `connection.created`, `connection.needs_reconnection` or `connection.deleted`.
+    pub fn of_connection(detail_type: &'static str, connection: &Connection) -> Self {
+        let id = format!("{detail_type}:{}:{}", connection.connection_id, connection.generation);
+        Self {
+            detail_type,
+            detail: json!({
+                "id": id,
+                "user_id": connection.user_id.to_string(),
+                "connection_id": connection.connection_id,
+                "platform": connection.provider,
+            }),
+        }
+    }
+
+    fn of_post(detail_type: &'static str, post: &Post) -> Self {
+        Self {
+            detail_type,
+            detail: json!({
+                "id": format!("{detail_type}:{}:{}", post.post_id, post.revision),
+                "user_id": post.user_id.to_string(),
+                "post_id": post.post_id,
+                "status": post.status.as_str(),
+                "scheduled_at": post.scheduled_at.map(show),
+            }),
+        }
+    }
+
+    fn of_target(detail_type: &'static str, post: &Post, target: &Target) -> Self {
+        Self {
+            detail_type,
+            detail: json!({
+                "id": format!("{detail_type}:{}:{}:{}", post.post_id, target.target_id, post.revision),
+                "user_id": post.user_id.to_string(),
+                "post_id": post.post_id,
+                "target_id": target.target_id,
+                "connection_id": target.connection_id,
+                "platform": target.provider,
+                "status": target.status.as_str(),
+                "scheduled_at": post.scheduled_at.map(show),
+                "published_at": target.published_at.map(show),
+                "platform_post_id": target.platform_post_id,
+                "message": target.error_message,
+                "class": target.error_message.as_ref().map(|_| "failed"),
+            }),
+        }
+    }
+}

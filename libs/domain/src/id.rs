@@ -1,0 +1,152 @@
+//! Ids: integers below 2^53 that grow with time.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Clock;
+
+/// The first number that a JavaScript client cannot tell from its neighbour.
+const END: u64 = 1 << 53;
+
+/// 2024-01-01T00:00:00Z. Ids count milliseconds from here, so 41 bits last
+/// until 2093.
+const EPOCH_MS: i64 = 1_704_067_200_000;
+
+/// Bits below the milliseconds.
+const TAIL_BITS: u32 = 12;
+
+macro_rules! id {
+    ($(#[$doc:meta] $name:ident),+ $(,)?) => {$(
+        #[$doc]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(u64);
+
+        impl $name {
+            /// The id with this number; `None` for 0 and from 2^53 on.
+            pub const fn new(number: u64) -> Option<Self> {
+                if 0 < number && number < END { Some(Self(number)) } else { None }
+            }
+
+            /// Reads an id as it stands in a path: digits without sign or leading zero.
+            pub fn parse(text: &str) -> Option<Self> {
+                parse(text).map(Self)
+            }
+
+            /// The number.
+            pub const fn get(self) -> u64 {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl From<Fresh> for $name {
+            fn from(fresh: Fresh) -> Self {
+                Self(fresh.0)
+            }
+        }
+    )+};
+}
+
+id! {
+    /// A person who signed in.
+    UserId,
+    /// A post of a user.
+    PostId,
+    /// One post-platform entry of a post.
+    TargetId,
+    /// An account on a platform that a user connected.
+    ConnectionId,
+    /// An uploaded file.
+    MediaId,
+}
+
+/// A number that no other call of [`Ids::fresh`] in this process returned.
+#[derive(Clone, Copy, Debug)]
+pub struct Fresh(u64);
+
+impl Fresh {
+    /// The number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+fn parse(text: &str) -> Option<u64> {
+    let canonical = !text.is_empty()
+        && text.len() <= 16
+        && !text.starts_with('0')
+        && text.bytes().all(|it| it.is_ascii_digit());
+    let number = if canonical { text.parse().ok()? } else { return None };
+    (number < END).then_some(number)
+}
+
+/// Makes ids. Two processes may make the same one in the same millisecond
+/// (1 in 4,096), so every first write is conditional on the id being free.
+#[derive(Clone, Debug)]
+pub struct Ids {
+    clock: Clock,
+    last: Arc<AtomicU64>,
+}
+
+impl Ids {
+    /// Ids that grow with this clock.
+    pub fn new(clock: Clock) -> Self {
+        Self { clock, last: Arc::new(AtomicU64::new(0)) }
+    }
+
+    /// An id above every earlier one of this process.
+    pub fn fresh<T: From<Fresh>>(&self) -> T {
+        let millis = u64::try_from(self.clock.now().timestamp_millis() - EPOCH_MS).unwrap_or(0);
+        let tail = u64::from(crate::token::random_u32()) & ((1 << TAIL_BITS) - 1);
+        let candidate = ((millis << TAIL_BITS) | tail).clamp(1, END - 1);
+        let mut last = self.last.load(Ordering::SeqCst);
+        loop {
+            let next = candidate.max(last + 1);
+            match self.last.compare_exchange(last, next, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(_) => return T::from(Fresh(next)),
+                Err(seen) => last = seen,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::noon;
+
+    #[test]
+    fn ids_grow_even_within_one_millisecond() {
+        let ids = Ids::new(Clock::manual(noon()));
+        let made: Vec<PostId> = (0..10_000).map(|_| ids.fresh()).collect();
+        assert!(made.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(made.iter().all(|it| it.get() < END));
+    }
+
+    #[test]
+    fn what_is_not_an_id_is_none() {
+        for text in ["", "0", "01", "-1", "+1", "1.0", "abc", "9007199254740992", "99999999999999999999"] {
+            assert_eq!(PostId::parse(text), None, "{text}");
+        }
+        assert_eq!(PostId::parse("9007199254740991").map(PostId::get), Some(END - 1));
+    }
+
+    proptest! {
+        #[test]
+        fn an_id_reads_back_what_it_shows(number in 1..END) {
+            let id = PostId::new(number).unwrap();
+            prop_assert_eq!(PostId::parse(&id.to_string()), Some(id));
+        }
+    }
+}

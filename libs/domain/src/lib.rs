@@ -1,0 +1,22 @@
+//! What a post, a connection, a medium, a scope and a plan are: types that
+//! cannot be wrong, and the transitions between their states. No IO, no async.
+
+pub mod clock;
+pub mod connection;
+pub mod delivery;
+pub mod event;
+pub mod faults;
+pub mod id;
+pub mod idempotency;
+pub mod listing;
+pub mod media;
+pub mod plan;
+pub mod post;
+pub mod rules;
+pub mod schedule;
+pub mod scope;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+pub mod text;
+pub mod token;
+pub mod user;

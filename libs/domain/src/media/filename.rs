@@ -1,0 +1,92 @@
+//! The name a file has on the user's side.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The name a file has on the user's side. Shown, never used as a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Filename(String);
+
+/// Why a text cannot be the name of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum InvalidFilename {
+    /// More than [`Filename::MAX_CHARS`].
+    #[error("may have at most 255 characters, this has {chars}")]
+    TooLong {
+        /// Unicode code points of the text.
+        chars: usize,
+    },
+    /// Line breaks and the like.
+    #[error("may not contain control characters")]
+    Control,
+}
+
+impl Filename {
+    /// The most characters (Unicode code points) of a name.
+    pub const MAX_CHARS: usize = 255;
+
+    /// A name as a client wrote it.
+    pub fn parse(raw: &str) -> Result<Self, InvalidFilename> {
+        let chars = raw.chars().count();
+        if Self::MAX_CHARS < chars {
+            return Err(InvalidFilename::TooLong { chars });
+        }
+        if raw.chars().any(char::is_control) {
+            return Err(InvalidFilename::Control);
+        }
+        Ok(Self(raw.to_owned()))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Filename {
+    type Error = InvalidFilename;
+
+    fn try_from(raw: String) -> Result<Self, Self::Error> {
+        Self::parse(&raw)
+    }
+}
+
+impl From<Filename> for String {
+    fn from(name: Filename) -> Self {
+        name.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_name_counts_in_code_points() {
+        assert!(Filename::parse(&"é".repeat(255)).is_ok());
+        assert_eq!(
+            Filename::parse(&"a".repeat(256)),
+            Err(InvalidFilename::TooLong { chars: 256 }),
+        );
+    }
+
+    #[test]
+    fn a_name_has_no_control_characters() {
+        for raw in ["a\nb.png", "a\rb", "a\0", "\u{7f}", "\u{85}"] {
+            assert_eq!(Filename::parse(raw), Err(InvalidFilename::Control), "{raw:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_is_kept_as_it_was_written(raw in "\\PC{0,255}") {
+            let name = Filename::parse(&raw).unwrap();
+            prop_assert_eq!(name.as_str(), raw.as_str());
+            let stored = serde_json::to_string(&name).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Filename>(&stored).unwrap(), name);
+        }
+    }
+}

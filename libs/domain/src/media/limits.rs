@@ -1,0 +1,120 @@
+//! How large a file may be.
+
+use serde::{Deserialize, Serialize};
+
+use super::{FileType, MimeType};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+/// The largest files, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MediaLimits {
+    /// Pictures other than GIFs.
+    pub image: u64,
+    /// GIFs.
+    pub gif: u64,
+    /// Videos.
+    pub video: u64,
+    /// Videos that we fetch: they pass through a function, which has less time
+    /// than an upload.
+    pub fetched_video: u64,
+}
+
+impl Default for MediaLimits {
+    fn default() -> Self {
+        Self { image: 20 * MIB, gif: 40 * MIB, video: GIB, fetched_video: 256 * MIB }
+    }
+}
+
+impl MediaLimits {
+    /// The largest file of this type, uploaded by the user or fetched by us.
+    pub fn max_bytes(&self, mime: MimeType, fetched: bool) -> u64 {
+        match (mime, mime.file_type()) {
+            (MimeType::Gif, _) => self.gif,
+            (_, FileType::Image) => self.image,
+            (_, FileType::Video) if fetched => self.fetched_video.min(self.video),
+            (_, FileType::Video) => self.video,
+        }
+    }
+}
+
+/// A size as people read it: `20 MiB`, `1.5 GiB`, `17 bytes`.
+///
+/// A fraction is rounded up, so that a file one byte over a limit does not
+/// read as large as the limit.
+pub fn human_size(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        1 => return "1 byte".to_owned(),
+        ..KIB => return format!("{bytes} bytes"),
+        KIB..MIB => (KIB, "KiB"),
+        MIB..GIB => (MIB, "MiB"),
+        GIB.. => (GIB, "GiB"),
+    };
+    let (mut whole, rest) = (bytes / unit, bytes % unit);
+    let mut tenths = (rest * 10).div_ceil(unit);
+    if tenths == 10 {
+        (whole, tenths) = (whole + 1, 0);
+    }
+    match tenths {
+        0 => format!("{whole} {name}"),
+        _ => format!("{whole}.{tenths} {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn each_kind_of_file_has_its_own_limit() {
+        let limits = MediaLimits::default();
+        let size = |mime, fetched| human_size(limits.max_bytes(mime, fetched));
+        for fetched in [false, true] {
+            for mime in [MimeType::Jpeg, MimeType::Png, MimeType::Webp] {
+                assert_eq!(size(mime, fetched), "20 MiB");
+            }
+            assert_eq!(size(MimeType::Gif, fetched), "40 MiB");
+        }
+        for mime in [MimeType::Mp4, MimeType::Quicktime] {
+            assert_eq!(size(mime, false), "1 GiB");
+            assert_eq!(size(mime, true), "256 MiB");
+        }
+    }
+
+    #[test]
+    fn a_fetched_video_is_never_larger_than_an_uploaded_one() {
+        let limits = MediaLimits { video: MIB, ..MediaLimits::default() };
+        assert_eq!(limits.max_bytes(MimeType::Mp4, true), MIB);
+    }
+
+    #[test]
+    fn sizes_read_as_people_say_them() {
+        let sizes = [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1_023, "1023 bytes"),
+            (KIB, "1 KiB"),
+            (MIB + MIB / 2, "1.5 MiB"),
+            (20 * MIB, "20 MiB"),
+            (20 * MIB + 1, "20.1 MiB"),
+            (MIB - 1, "1024 KiB"),
+            (GIB, "1 GiB"),
+            (u64::MAX, "17179869184 GiB"),
+        ];
+        for (bytes, text) in sizes {
+            assert_eq!(human_size(bytes), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn one_byte_over_a_whole_limit_reads_larger(mib in 1_u64..1_024) {
+            prop_assert_ne!(human_size(mib * MIB + 1), human_size(mib * MIB));
+        }
+    }
+}

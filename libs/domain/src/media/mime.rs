@@ -1,0 +1,239 @@
+//! The types of files, and how the first bytes of a file tell its type.
+
+use serde::{Deserialize, Serialize};
+
+/// How many bytes from the start of a file tell its type.
+pub const SNIFF_BYTES: usize = 32;
+
+/// The type of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum MimeType {
+    /// A JPEG picture.
+    #[serde(rename = "image/jpeg")]
+    Jpeg,
+    /// A PNG picture.
+    #[serde(rename = "image/png")]
+    Png,
+    /// A GIF, moving or not.
+    #[serde(rename = "image/gif")]
+    Gif,
+    /// A `WebP` picture.
+    #[serde(rename = "image/webp")]
+    Webp,
+    /// An MP4 video.
+    #[serde(rename = "video/mp4")]
+    Mp4,
+    /// A `QuickTime` video.
+    #[serde(rename = "video/quicktime")]
+    Quicktime,
+}
+
+/// What a file is to a reader of a post.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileType {
+    /// A picture, GIFs included.
+    Image,
+    /// A video.
+    Video,
+}
+
+impl FileType {
+    /// As clients read it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Video => "video",
+        }
+    }
+}
+
+impl MimeType {
+    /// Every type, in the order in which they are shown.
+    pub const ALL: [Self; 6] =
+        [Self::Jpeg, Self::Png, Self::Gif, Self::Webp, Self::Mp4, Self::Quicktime];
+
+    /// As clients write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Jpeg => "image/jpeg",
+            Self::Png => "image/png",
+            Self::Gif => "image/gif",
+            Self::Webp => "image/webp",
+            Self::Mp4 => "video/mp4",
+            Self::Quicktime => "video/quicktime",
+        }
+    }
+
+    /// Reads one, in exactly the form of [`MimeType::as_str`].
+    pub fn parse(raw: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == raw)
+    }
+
+    /// The end of a file's name, without the dot; each type has its own.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Jpeg => "jpg",
+            Self::Png => "png",
+            Self::Gif => "gif",
+            Self::Webp => "webp",
+            Self::Mp4 => "mp4",
+            Self::Quicktime => "mov",
+        }
+    }
+
+    /// The type with this [`MimeType::extension`].
+    pub(super) fn from_extension(extension: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.extension() == extension)
+    }
+
+    /// What it is to a reader of a post.
+    pub const fn file_type(self) -> FileType {
+        match self {
+            Self::Jpeg | Self::Png | Self::Gif | Self::Webp => FileType::Image,
+            Self::Mp4 | Self::Quicktime => FileType::Video,
+        }
+    }
+
+    /// The type of a file that starts like this; `None` when it is none of
+    /// ours. [`SNIFF_BYTES`] are enough, fewer may be too few.
+    pub fn sniff(first_bytes: &[u8]) -> Option<Self> {
+        match first_bytes {
+            [0xFF, 0xD8, 0xFF, ..] => Some(Self::Jpeg),
+            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(Self::Png),
+            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Self::Gif),
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Self::Webp),
+            _ => first_box(first_bytes),
+        }
+    }
+
+    /// Whether a file that starts like this is of this type.
+    pub fn matches(self, first_bytes: &[u8]) -> bool {
+        Self::sniff(first_bytes) == Some(self)
+    }
+}
+
+/// MP4 and `QuickTime` files are a row of boxes: a length of four bytes, a name
+/// of four, content. The first box of newer files names their brand.
+fn first_box(first_bytes: &[u8]) -> Option<MimeType> {
+    let (length, rest) = first_bytes.split_first_chunk::<4>()?;
+    let (name, content) = rest.split_first_chunk::<4>()?;
+    // 0 is "until the end of the file", 1 is "the length follows, in eight bytes".
+    if (2..8).contains(&u32::from_be_bytes(*length)) {
+        return None;
+    }
+    match name {
+        b"ftyp" => brand(content.first_chunk()?),
+        // QuickTime files are older than brands.
+        b"moov" | b"mdat" | b"wide" | b"free" | b"skip" | b"pnot" => Some(MimeType::Quicktime),
+        _ => None,
+    }
+}
+
+fn brand(brand: &[u8; 4]) -> Option<MimeType> {
+    match brand {
+        b"qt  " => Some(MimeType::Quicktime),
+        // Pictures (HEIF, AVIF, Canon's raw format) and sound in the same container.
+        b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"hevx" | b"hevm" | b"hevs" | b"mif1"
+        | b"mif2" | b"msf1" | b"avif" | b"avis" | b"crx " | b"M4A " | b"M4B " | b"M4P " => None,
+        _ => Some(MimeType::Mp4),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn webp() -> Vec<u8> {
+        b"RIFF\x24\x00\x00\x00WEBPVP8 ".to_vec()
+    }
+
+    fn boxed(name: &[u8; 4], content: &[u8]) -> Vec<u8> {
+        [&[0, 0, 0, 0x20], name.as_slice(), content].concat()
+    }
+
+    #[test]
+    fn every_type_is_recognised_by_its_first_bytes_and_no_other_matches() {
+        let samples = [
+            (MimeType::Jpeg, b"\xFF\xD8\xFF\xE0\x00\x10JFIF".to_vec()),
+            (MimeType::Png, b"\x89PNG\r\n\x1A\n\0\0\0\rIHDR".to_vec()),
+            (MimeType::Gif, b"GIF87a".to_vec()),
+            (MimeType::Gif, b"GIF89a".to_vec()),
+            (MimeType::Webp, webp()),
+            (MimeType::Mp4, boxed(b"ftyp", b"isom\0\0\x02\0")),
+            (MimeType::Mp4, boxed(b"ftyp", b"mp42\0\0\0\0")),
+            (MimeType::Quicktime, boxed(b"ftyp", b"qt  \0\0\x02\0")),
+            (MimeType::Quicktime, boxed(b"moov", b"")),
+            (MimeType::Quicktime, b"\0\0\0\x08wide\0\0\0\0mdat".to_vec()),
+            (MimeType::Quicktime, b"\0\0\0\x01mdat\0\0\0\0\0\x01\0\0".to_vec()),
+            (MimeType::Quicktime, boxed(b"free", b"")),
+        ];
+        for (mime, bytes) in samples {
+            for other in MimeType::ALL {
+                assert_eq!(other.matches(&bytes), other == mime, "{other:?} on {bytes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_none_of_ours_is_not_recognised() {
+        let samples: [&[u8]; 9] = [
+            b"",
+            b"GIF88a",
+            b"<!doctype html><html><body>",
+            b"<svg xmlns='http://www.w3.org/2000/svg'>",
+            b"%PDF-1.7",
+            b"RIFF\x24\0\0\0WAVEfmt ",
+            b"\0\0\0\x20ftypheic\0\0\0\0",
+            b"\0\0\0\x20ftypM4A \0\0\0\0",
+            b"\0\0\0\x04ftypisom\0\0\0\0",
+        ];
+        for bytes in samples {
+            assert_eq!(MimeType::sniff(bytes), None, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_ends_too_early_is_not_recognised() {
+        let whole = boxed(b"ftyp", b"isom");
+        for length in 0..whole.len() {
+            assert_eq!(MimeType::sniff(&whole[..length]), None, "{length}");
+        }
+    }
+
+    #[test]
+    fn a_type_is_written_the_same_way_everywhere() {
+        for mime in MimeType::ALL {
+            assert_eq!(MimeType::parse(mime.as_str()), Some(mime));
+            assert_eq!(serde_json::to_value(mime).unwrap(), mime.as_str());
+            let kind = mime.as_str().split_once('/').unwrap().0;
+            assert_eq!(mime.file_type().as_str(), kind);
+            assert_eq!(serde_json::to_value(mime.file_type()).unwrap(), kind);
+        }
+        for raw in ["", "image/jpg", "IMAGE/PNG", "image/png ", "image/svg+xml", "video/webm"] {
+            assert_eq!(MimeType::parse(raw), None, "{raw}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_bytes_after_the_first_ones_change_nothing(
+            start in proptest::sample::select(vec![
+                b"\xFF\xD8\xFF".to_vec(), b"GIF8".to_vec(), webp(), boxed(b"ftyp", b""), boxed(b"moov", b""),
+            ]),
+            rest in proptest::collection::vec(any::<u8>(), SNIFF_BYTES..64),
+        ) {
+            let bytes = [start, rest].concat();
+            prop_assert_eq!(MimeType::sniff(&bytes), MimeType::sniff(&bytes[..SNIFF_BYTES]));
+        }
+
+        #[test]
+        fn any_rest_of_a_picture_is_still_that_picture(
+            rest in proptest::collection::vec(any::<u8>(), 0..64),
+        ) {
+            prop_assert!(MimeType::Webp.matches(&[webp(), rest].concat()));
+        }
+    }
+}

@@ -1,0 +1,725 @@
+//! A post, its targets, and how both change.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::connection::Connection;
+use crate::delivery::{Delivery, State};
+use crate::faults::Faults;
+use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId};
+use crate::media::MimeType;
+use crate::text::PostText;
+use crate::user::User;
+
+/// The most targets of a post.
+pub const MAX_TARGETS: usize = 30;
+
+/// The most pictures and videos of a post.
+pub const MAX_MEDIA: usize = 30;
+
+/// The most bytes that a post's texts, overrides included, may have together:
+/// what a stored item holds beside everything else in it.
+pub const MAX_TEXT_BYTES: usize = 300_000;
+
+/// Where a post stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PostStatus {
+    /// Kept, not going out.
+    Draft,
+    /// Goes out at its time.
+    Scheduled,
+    /// Going out.
+    Publishing,
+    /// Public on every target.
+    Published,
+    /// Ended, and not public on at least one target.
+    Failed,
+}
+
+impl PostStatus {
+    /// Every status.
+    pub const ALL: [Self; 5] =
+        [Self::Draft, Self::Scheduled, Self::Publishing, Self::Published, Self::Failed];
+
+    /// As clients write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Scheduled => "scheduled",
+            Self::Publishing => "publishing",
+            Self::Published => "published",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Reads one.
+    pub fn parse(raw: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == raw)
+    }
+
+    /// Whether targets of such a post keep their accounts from being disconnected.
+    pub const fn is_pending(self) -> bool {
+        matches!(self, Self::Scheduled | Self::Publishing)
+    }
+}
+
+/// Where a target stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetStatus {
+    /// Not begun.
+    Pending,
+    /// Begun.
+    Publishing,
+    /// Public.
+    Published,
+    /// Ended without being known to be public.
+    Failed,
+}
+
+impl TargetStatus {
+    /// As clients read it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Publishing => "publishing",
+            Self::Published => "published",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// One account that a post is aimed at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// Ours; kept as long as the post is aimed at the account.
+    pub target_id: TargetId,
+    /// The account.
+    pub connection_id: ConnectionId,
+    /// Kept here, so that it can be read after the account is disconnected.
+    pub provider: String,
+    /// Likewise.
+    pub username: Option<String>,
+    /// The text for this target alone, or the one that it went out with.
+    pub text: Option<PostText>,
+    /// Where it stands.
+    pub status: TargetStatus,
+    /// When it became public.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub published_at: Option<DateTime<Utc>>,
+    /// The platform's id of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_post_id: Option<String>,
+    /// Why it is not public.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+    /// Whether it is counted among its connection's pending targets.
+    #[serde(default)]
+    pub marked: bool,
+}
+
+/// An uploaded file that a post carries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Ours.
+    pub media_id: MediaId,
+    /// As declared, and as its first bytes say.
+    pub mime_type: MimeType,
+    /// As found in the store.
+    pub size_bytes: u64,
+}
+
+/// A post.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Post {
+    /// Whose.
+    pub user_id: UserId,
+    /// Ours.
+    pub post_id: PostId,
+    /// Counts what the user changed.
+    pub revision: u64,
+    /// Changes with every write, so that of two writers one loses.
+    pub stamp: u64,
+    /// What is said where a target does not say otherwise.
+    pub text: PostText,
+    /// Where it stands.
+    pub status: PostStatus,
+    /// When it goes out; `None` exactly for drafts.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub scheduled_at: Option<DateTime<Utc>>,
+    /// When it was written.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub created_at: DateTime<Utc>,
+    /// When the user last changed it, or its status last changed.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub updated_at: DateTime<Utc>,
+    /// The name of its user when it was written.
+    pub creator_name: String,
+    /// Where it goes.
+    pub targets: Vec<Target>,
+    /// What it carries.
+    pub media: Vec<Attachment>,
+}
+
+/// A target as a client names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewTarget {
+    /// Its place in the request, for messages.
+    pub index: usize,
+    /// The account.
+    pub connection_id: ConnectionId,
+    /// The text for this target alone.
+    pub text: Option<PostText>,
+}
+
+/// A post as a client writes it; media are given beside it, once verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewPost {
+    /// What is said.
+    pub text: PostText,
+    /// Where it goes, each account once.
+    pub targets: Vec<NewTarget>,
+    /// When.
+    pub scheduled_at: Option<DateTime<Utc>>,
+}
+
+/// What a client changes. Absent is unchanged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// What is said.
+    pub text: Option<PostText>,
+    /// Where it goes: the whole set.
+    pub targets: Option<Vec<NewTarget>>,
+    /// When; `Some(None)` unschedules.
+    pub scheduled_at: Option<Option<DateTime<Utc>>>,
+    /// What it carries, verified.
+    pub media: Option<Vec<Attachment>>,
+}
+
+/// The accounts that a request names and that are this user's.
+pub type Accounts = BTreeMap<ConnectionId, Connection>;
+
+impl Post {
+    /// A new post: a draft, or scheduled when it has a time.
+    pub fn create(
+        new: NewPost,
+        media: Vec<Attachment>,
+        user: &User,
+        accounts: &Accounts,
+        ids: &Ids,
+        now: DateTime<Utc>,
+    ) -> Result<Self, Faults> {
+        let mut faults = Faults::new();
+        let targets = aim(&new.targets, &[], accounts, ids, &mut faults);
+        let post = Self {
+            user_id: user.user_id,
+            post_id: ids.fresh(),
+            revision: 1,
+            stamp: 1,
+            text: new.text,
+            status: PostStatus::Draft,
+            scheduled_at: None,
+            created_at: now,
+            updated_at: now,
+            creator_name: user.name.clone(),
+            targets,
+            media,
+        };
+        let post = match new.scheduled_at {
+            Some(at) => post.scheduled(at, accounts, &mut faults),
+            None => post,
+        };
+        post.check_size(&mut faults);
+        faults.or(post)
+    }
+
+    /// The post after a user's changes.
+    pub fn change(
+        &self,
+        changes: Changes,
+        accounts: &Accounts,
+        ids: &Ids,
+        now: DateTime<Utc>,
+    ) -> Result<Self, Faults> {
+        self.check_changeable()?;
+        let mut faults = Faults::new();
+        let mut post = Self { revision: self.revision + 1, updated_at: now, ..self.clone() };
+        if let Some(targets) = &changes.targets {
+            post.keep_published(targets, &mut faults);
+            post.targets = aim(targets, &self.targets, accounts, ids, &mut faults);
+        }
+        if let Some(text) = changes.text {
+            for target in post.targets.iter_mut().filter(|it| it.status == TargetStatus::Published) {
+                // It went out with the old words, and says so from now on.
+                target.text.get_or_insert_with(|| self.text.clone());
+            }
+            post.text = text;
+        }
+        if let Some(media) = changes.media {
+            post.media = media;
+        }
+        let post = match (changes.scheduled_at, self.status) {
+            (Some(Some(at)), _) => post.scheduled(at, accounts, &mut faults),
+            (Some(None), _) => post.unscheduled(&mut faults),
+            (None, PostStatus::Scheduled) => {
+                // What stays scheduled must still be acceptable.
+                let at = self.scheduled_at.unwrap_or(now);
+                post.scheduled(at, accounts, &mut faults)
+            }
+            (None, _) => post,
+        };
+        post.check_size(&mut faults);
+        faults.or(post.finished_if_all_public())
+    }
+
+    /// Whether the post can be deleted.
+    pub fn check_deletable(&self) -> Result<(), Faults> {
+        self.check_changeable()?;
+        if self.targets.iter().any(|it| it.status == TargetStatus::Published) {
+            return Err(Faults::one(
+                "status",
+                "is failed, but a part of the post is public; it cannot be deleted here",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether the post can be changed.
+    pub fn check_changeable(&self) -> Result<(), Faults> {
+        match self.status {
+            PostStatus::Draft | PostStatus::Scheduled | PostStatus::Failed => Ok(()),
+            PostStatus::Publishing | PostStatus::Published => Err(Faults::one(
+                "status",
+                format!("is {}; only draft, scheduled and failed posts can be changed", self.status.as_str()),
+            )),
+        }
+    }
+
+    /// The text that a target uses.
+    pub fn text_of<'a>(&'a self, target: &'a Target) -> &'a PostText {
+        target.text.as_ref().unwrap_or(&self.text)
+    }
+
+    /// The target with this id.
+    pub fn target(&self, id: TargetId) -> Option<&Target> {
+        self.targets.iter().find(|it| it.target_id == id)
+    }
+
+    /// The targets that a scheduled post still has to reach.
+    pub fn to_deliver(&self) -> impl Iterator<Item = &Target> {
+        self.targets.iter().filter(|it| self.status.is_pending() && it.status != TargetStatus::Published)
+    }
+
+    /// The connections in whose pending count this post stands, each once.
+    pub fn marked(&self) -> BTreeSet<ConnectionId> {
+        self.targets.iter().filter(|it| it.marked).map(|it| it.connection_id).collect()
+    }
+
+    /// The post as its deliveries say it stands. Those of another revision are
+    /// void.
+    #[must_use]
+    pub fn rolled_up(&self, deliveries: &[Delivery], now: DateTime<Utc>) -> Self {
+        let mut post = self.clone();
+        if !self.status.is_pending() {
+            return post;
+        }
+        let mut begun = self.status == PostStatus::Publishing;
+        for delivery in deliveries.iter().filter(|it| it.revision == self.revision) {
+            begun |= delivery.intent.is_some() || 0 < delivery.attempts || delivery.state != State::Waiting;
+            if let Some(target) = post.targets.iter_mut().find(|it| it.target_id == delivery.target_id) {
+                target.tell(delivery);
+            }
+        }
+        let ended = |it: &Target| matches!(it.status, TargetStatus::Published | TargetStatus::Failed);
+        if post.targets.iter().all(ended) {
+            let failed = post.targets.iter().any(|it| it.status == TargetStatus::Failed);
+            post.status = if failed { PostStatus::Failed } else { PostStatus::Published };
+            for target in &mut post.targets {
+                target.marked = false;
+            }
+        } else if begun {
+            post.status = PostStatus::Publishing;
+        }
+        if post != *self {
+            post.updated_at = now;
+        }
+        post
+    }
+
+    fn scheduled(mut self, at: DateTime<Utc>, accounts: &Accounts, faults: &mut Faults) -> Self {
+        if self.targets.is_empty() {
+            faults.add_sentence("platforms", "a scheduled post needs at least one account in platforms");
+        }
+        let (text, media) = (self.text.clone(), self.media.clone());
+        for (index, target) in self.targets.iter_mut().enumerate() {
+            let account = accounts.get(&target.connection_id);
+            target.marked = account.is_some();
+            if target.status == TargetStatus::Published {
+                continue;
+            }
+            target.status = TargetStatus::Pending;
+            target.error_message = None;
+            let field = format!("platforms.{index}.connected_account_id");
+            match account {
+                None => faults.add(field, "is no longer connected; remove the entry or connect the account again"),
+                Some(account) if account.needs_reconnection => {
+                    faults.add(field, "needs reconnection; connect the account again first");
+                }
+                Some(account) => {
+                    let text = target.text.as_ref().unwrap_or(&text);
+                    for breach in account.rules.breaches(text, &media) {
+                        faults.add_sentence(format!("platforms.{index}.{}", breach.field), breach.message);
+                    }
+                }
+            }
+        }
+        self.status = PostStatus::Scheduled;
+        self.scheduled_at = Some(at);
+        self
+    }
+
+    fn unscheduled(mut self, faults: &mut Faults) -> Self {
+        if self.targets.iter().any(|it| it.status == TargetStatus::Published) {
+            faults.add_sentence(
+                "scheduled_at",
+                "a post of which a part is public cannot go back to draft; give a new scheduled_at to try the rest again",
+            );
+        }
+        for target in &mut self.targets {
+            target.status = TargetStatus::Pending;
+            target.error_message = None;
+            target.marked = false;
+        }
+        self.status = PostStatus::Draft;
+        self.scheduled_at = None;
+        self
+    }
+
+    fn keep_published(&self, targets: &[NewTarget], faults: &mut Faults) {
+        for published in self.targets.iter().filter(|it| it.status == TargetStatus::Published) {
+            let Some(named) = targets.iter().find(|it| it.connection_id == published.connection_id) else {
+                let id = published.connection_id;
+                faults.add_sentence(
+                    "platforms",
+                    format!("the account {id} has already published this post and cannot be removed from it"),
+                );
+                continue;
+            };
+            let index = named.index;
+            let other = named.text.as_ref().filter(|it| *it != self.text_of(published));
+            if other.is_some() {
+                faults.add(format!("platforms.{index}.content"), "is already public and cannot be changed");
+            }
+        }
+    }
+
+    fn check_size(&self, faults: &mut Faults) {
+        let overrides = self.targets.iter().filter_map(|it| it.text.as_ref());
+        let bytes: usize = overrides.chain([&self.text]).map(|it| it.as_str().len()).sum();
+        if MAX_TEXT_BYTES < bytes {
+            faults.add(
+                "content",
+                format!("and the texts of platforms may have {MAX_TEXT_BYTES} bytes together, these have {bytes}"),
+            );
+        }
+    }
+
+    /// A failed post that is left with public targets alone has succeeded.
+    fn finished_if_all_public(mut self) -> Self {
+        let all_public = !self.targets.is_empty()
+            && self.targets.iter().all(|it| it.status == TargetStatus::Published);
+        if all_public {
+            self.status = PostStatus::Published;
+            for target in &mut self.targets {
+                target.marked = false;
+            }
+        }
+        self
+    }
+}
+
+impl Target {
+    fn tell(&mut self, delivery: &Delivery) {
+        match &delivery.state {
+            State::Waiting => {
+                let begun = delivery.intent.is_some() || 0 < delivery.attempts;
+                self.status = if begun { TargetStatus::Publishing } else { TargetStatus::Pending };
+                self.error_message.clone_from(&delivery.note);
+            }
+            State::Published(published) => {
+                self.status = TargetStatus::Published;
+                self.published_at = Some(published.at);
+                self.platform_post_id = Some(published.platform_post_id.clone());
+                self.error_message = None;
+            }
+            State::Failed { reason } => {
+                self.status = TargetStatus::Failed;
+                self.error_message = Some(reason.clone());
+            }
+        }
+    }
+}
+
+/// The targets that a client names, with the ids of those that were there before.
+fn aim(
+    named: &[NewTarget],
+    before: &[Target],
+    accounts: &Accounts,
+    ids: &Ids,
+    faults: &mut Faults,
+) -> Vec<Target> {
+    let mut targets = Vec::new();
+    let mut seen = BTreeSet::new();
+    for new in named {
+        let index = new.index;
+        let field = format!("platforms.{index}.connected_account_id");
+        if !seen.insert(new.connection_id) {
+            faults.add(field, "names an account that stands in platforms already");
+            continue;
+        }
+        let kept = before.iter().find(|it| it.connection_id == new.connection_id);
+        let published = kept.filter(|it| it.status == TargetStatus::Published);
+        match (published, accounts.get(&new.connection_id)) {
+            (Some(published), _) => targets.push(published.clone()),
+            (None, Some(account)) => targets.push(Target {
+                target_id: kept.map_or_else(|| ids.fresh(), |it| it.target_id),
+                connection_id: new.connection_id,
+                provider: account.provider.clone(),
+                username: account.profile.username.clone(),
+                text: new.text.clone(),
+                status: kept.map_or(TargetStatus::Pending, |it| it.status),
+                published_at: None,
+                platform_post_id: None,
+                error_message: kept.and_then(|it| it.error_message.clone()),
+                marked: kept.is_some_and(|it| it.marked),
+            }),
+            (None, None) => faults.add(field, "is not one of your connected accounts"),
+        }
+    }
+    targets
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+    use crate::delivery::{Published, Setback};
+    use crate::testing::{a_connection, a_new_post, a_post, a_user, accounts, ids, noon, text};
+
+    fn delivery_of(post: &Post, target: &Target) -> Delivery {
+        Delivery::new(post, target, None, 1, noon())
+    }
+
+    fn published(delivery: Delivery) -> Delivery {
+        let published = Published { platform_post_id: "p1".to_owned(), at: noon() };
+        delivery.intended(noon()).settled(Ok(published), noon(), 0)
+    }
+
+    fn refused(delivery: Delivery) -> Delivery {
+        let setback = Setback::Refused { reason: "not wanted".to_owned() };
+        delivery.intended(noon()).settled(Err(setback), noon(), 0)
+    }
+
+    /// A post with a public and a failed target, and its accounts.
+    fn a_half_failed_post() -> (Post, Accounts) {
+        let user = a_user();
+        let connections = [a_connection(&user), a_connection(&user)];
+        let post = a_post(&user, Some(noon()), &connections);
+        let deliveries = [
+            published(delivery_of(&post, &post.targets[0])),
+            refused(delivery_of(&post, &post.targets[1])),
+        ];
+        (post.rolled_up(&deliveries, noon()), accounts(&connections))
+    }
+
+    fn fields(faults: &Faults) -> Vec<&str> {
+        faults.iter().map(|it| it.0).collect()
+    }
+
+    #[test]
+    fn a_post_without_a_time_is_a_draft_and_is_not_checked_against_platforms() {
+        let user = a_user();
+        let connection = a_connection(&user);
+        let new = NewPost { text: text(&"x".repeat(1000)), ..a_new_post(None, std::slice::from_ref(&connection)) };
+
+        let post = Post::create(new, vec![], &user, &accounts(&[connection]), &ids(), noon()).unwrap();
+
+        assert_eq!(post.status, PostStatus::Draft);
+        assert_eq!(post.marked().len(), 0);
+    }
+
+    #[test]
+    fn a_scheduled_post_is_checked_and_marks_its_accounts() {
+        let user = a_user();
+        let connection = a_connection(&user);
+        let new = a_new_post(Some(noon()), std::slice::from_ref(&connection));
+        let long = NewPost { text: text(&"x".repeat(501)), ..new.clone() };
+        let accounts = accounts(&[connection]);
+
+        let faults = Post::create(long, vec![], &user, &accounts, &ids(), noon()).unwrap_err();
+        let post = Post::create(new, vec![], &user, &accounts, &ids(), noon()).unwrap();
+
+        assert_eq!(fields(&faults), ["platforms.0.content"]);
+        assert_eq!(post.status, PostStatus::Scheduled);
+        assert_eq!(post.marked().len(), 1);
+    }
+
+    #[test]
+    fn a_scheduled_post_needs_a_target() {
+        let faults = Post::create(a_new_post(Some(noon()), &[]), vec![], &a_user(), &Accounts::new(), &ids(), noon());
+        assert_eq!(fields(&faults.unwrap_err()), ["platforms"]);
+    }
+
+    #[test]
+    fn an_account_of_nobody_and_one_that_needs_reconnection_are_faults() {
+        let user = a_user();
+        let gone = a_connection(&user);
+        let revoked = Connection { needs_reconnection: true, ..a_connection(&user) };
+        let new = a_new_post(Some(noon()), &[gone, revoked.clone()]);
+
+        let faults = Post::create(new, vec![], &user, &accounts(&[revoked]), &ids(), noon()).unwrap_err();
+
+        assert!(fields(&faults).contains(&"platforms.0.connected_account_id"), "{faults:?}");
+    }
+
+    #[test]
+    fn replacing_the_targets_keeps_the_ids_of_those_that_stay() {
+        let user = a_user();
+        let connections = [a_connection(&user), a_connection(&user)];
+        let post = a_post(&user, None, &connections[..1]);
+        let targets = a_new_post(None, &connections).targets;
+
+        let changes = Changes { targets: Some(targets), ..Changes::default() };
+        let changed = post.change(changes, &accounts(&connections), &ids(), noon()).unwrap();
+
+        assert_eq!(changed.targets[0].target_id, post.targets[0].target_id);
+        assert_eq!(changed.targets.len(), 2);
+        assert_eq!(changed.revision, 2);
+    }
+
+    #[test]
+    fn unscheduling_makes_a_draft_without_marks() {
+        let user = a_user();
+        let connections = [a_connection(&user)];
+        let post = a_post(&user, Some(noon()), &connections);
+
+        let changes = Changes { scheduled_at: Some(None), ..Changes::default() };
+        let changed = post.change(changes, &accounts(&connections), &ids(), noon()).unwrap();
+
+        assert_eq!((changed.status, changed.scheduled_at), (PostStatus::Draft, None));
+        assert!(changed.marked().is_empty());
+    }
+
+    #[test]
+    fn a_publishing_or_published_post_cannot_be_changed() {
+        let post = a_post(&a_user(), None, &[]);
+        for status in [PostStatus::Publishing, PostStatus::Published] {
+            let post = Post { status, ..post.clone() };
+            let refused = post.change(Changes::default(), &Accounts::new(), &ids(), noon()).unwrap_err();
+            assert_eq!(fields(&refused), ["status"]);
+            assert_eq!(fields(&post.check_deletable().unwrap_err()), ["status"]);
+        }
+    }
+
+    #[test]
+    fn a_post_ends_failed_when_one_target_does_and_the_others_stay_public() {
+        let (post, _) = a_half_failed_post();
+
+        assert_eq!(post.status, PostStatus::Failed);
+        assert_eq!(post.targets[0].status, TargetStatus::Published);
+        assert_eq!(post.targets[1].error_message.as_deref(), Some("not wanted"));
+        assert!(post.marked().is_empty());
+    }
+
+    #[test]
+    fn a_failed_post_with_a_new_time_tries_only_what_is_not_public() {
+        let (post, accounts) = a_half_failed_post();
+
+        let changes = Changes { scheduled_at: Some(Some(noon())), text: Some(text("Other")), ..Changes::default() };
+        let changed = post.change(changes, &accounts, &ids(), noon()).unwrap();
+
+        let again: Vec<_> = changed.to_deliver().map(|it| it.target_id).collect();
+        assert_eq!(again, [post.targets[1].target_id]);
+        assert_eq!(changed.text_of(&changed.targets[0]).as_str(), "Hello");
+        assert_eq!(changed.text_of(&changed.targets[1]).as_str(), "Other");
+    }
+
+    #[test]
+    fn a_public_target_can_be_neither_removed_nor_reworded() {
+        let (post, accounts) = a_half_failed_post();
+        let public = post.targets[0].connection_id;
+        let failed = post.targets[1].connection_id;
+        let named = |connection_id, text| NewTarget { index: 0, connection_id, text };
+        let refused = |targets| {
+            let changes = Changes { targets: Some(targets), ..Changes::default() };
+            post.change(changes, &accounts, &ids(), noon()).unwrap_err()
+        };
+
+        assert_eq!(fields(&refused(vec![named(failed, None)])), ["platforms"]);
+        assert_eq!(fields(&refused(vec![named(public, Some(text("Other")))])), ["platforms.0.content"]);
+    }
+
+    #[test]
+    fn a_failed_post_goes_back_to_draft_only_when_nothing_is_public() {
+        let (post, accounts) = a_half_failed_post();
+        let changes = || Changes { scheduled_at: Some(None), ..Changes::default() };
+        let refused = post.change(changes(), &accounts, &ids(), noon()).unwrap_err();
+        assert_eq!(fields(&refused), ["scheduled_at"]);
+
+        let user = a_user();
+        let connections = [a_connection(&user)];
+        let post = a_post(&user, Some(noon()), &connections);
+        let failed = post.rolled_up(&[refused_delivery(&post)], noon());
+        assert_eq!(failed.status, PostStatus::Failed);
+        let draft = failed.change(changes(), &crate::testing::accounts(&connections), &ids(), noon()).unwrap();
+        assert_eq!(draft.status, PostStatus::Draft);
+        assert_eq!(draft.targets[0].status, TargetStatus::Pending);
+    }
+
+    fn refused_delivery(post: &Post) -> Delivery {
+        refused(delivery_of(post, &post.targets[0]))
+    }
+
+    #[test]
+    fn deliveries_of_another_revision_say_nothing() {
+        let user = a_user();
+        let connections = [a_connection(&user)];
+        let post = a_post(&user, Some(noon()), &connections);
+        let stale = published(delivery_of(&post, &post.targets[0]));
+        let edited = Post { revision: 2, ..post };
+
+        assert_eq!(edited.rolled_up(&[stale], noon()), edited);
+    }
+
+    #[test]
+    fn rolling_up_twice_changes_nothing_more() {
+        let user = a_user();
+        let connections = [a_connection(&user)];
+        let post = a_post(&user, Some(noon()), &connections);
+        let deliveries = [published(delivery_of(&post, &post.targets[0]))];
+
+        let once = post.rolled_up(&deliveries, noon());
+        let twice = once.rolled_up(&deliveries, noon() + TimeDelta::seconds(9));
+
+        assert_eq!(once.status, PostStatus::Published);
+        assert_eq!(once, twice);
+    }
+
+    #[test]
+    fn texts_that_no_item_could_hold_are_refused() {
+        let user = a_user();
+        let connections: Vec<_> = (0..6).map(|_| a_connection(&user)).collect();
+        let mut new = a_new_post(None, &connections);
+        for target in &mut new.targets {
+            target.text = Some(text(&"x".repeat(60_000)));
+        }
+
+        let faults = Post::create(new, vec![], &user, &accounts(&connections), &ids(), noon()).unwrap_err();
+
+        assert_eq!(fields(&faults), ["content"]);
+    }
+}

@@ -1,0 +1,84 @@
+//! Instants as clients write and read them, and when a post may go out.
+
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use thiserror::Error;
+
+/// An instant as the API shows it: UTC, milliseconds, `Z`.
+pub fn show(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// Why an instant cannot be a post's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum InvalidSchedule {
+    /// Not RFC 3339, or without an offset.
+    #[error("must be a date and time with an offset, such as 2026-11-21T09:30:00Z")]
+    NotAnInstant,
+    /// More than [`GRACE`] ago.
+    #[error("is in the past; give a time from now on")]
+    Past,
+    /// Further than [`HORIZON`] ahead.
+    #[error("is more than 5 years ahead; give an earlier time")]
+    TooFar,
+}
+
+/// How far in the past a time may be and still means "at once".
+pub const GRACE: TimeDelta = TimeDelta::minutes(5);
+
+/// How far ahead a post can be scheduled: five years.
+pub const HORIZON: TimeDelta = TimeDelta::days(5 * 365 + 1);
+
+/// Reads an RFC 3339 instant with an offset, in whole milliseconds.
+pub fn parse_instant(raw: &str) -> Result<DateTime<Utc>, InvalidSchedule> {
+    // Longer than any instant with nanoseconds and an offset.
+    if raw.len() > 40 {
+        return Err(InvalidSchedule::NotAnInstant);
+    }
+    let at = DateTime::parse_from_rfc3339(raw).map_err(|_| InvalidSchedule::NotAnInstant)?;
+    DateTime::from_timestamp_millis(at.timestamp_millis()).ok_or(InvalidSchedule::NotAnInstant)
+}
+
+/// Reads the time at which a post is to go out.
+pub fn parse_schedule(raw: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, InvalidSchedule> {
+    let at = parse_instant(raw)?;
+    if at < now - GRACE {
+        return Err(InvalidSchedule::Past);
+    }
+    if now + HORIZON < at {
+        return Err(InvalidSchedule::TooFar);
+    }
+    Ok(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::noon;
+
+    #[test]
+    fn an_instant_without_an_offset_is_refused_not_guessed() {
+        for raw in ["2026-11-21T12:00:00", "2026-11-21", "noon", "1795262400", ""] {
+            assert_eq!(parse_instant(raw), Err(InvalidSchedule::NotAnInstant), "{raw}");
+        }
+    }
+
+    #[test]
+    fn any_offset_is_read_and_shown_in_utc() {
+        let at = parse_instant("2026-11-21T10:30:00.1239+01:00").unwrap();
+        assert_eq!(show(at), "2026-11-21T09:30:00.123Z");
+    }
+
+    #[test]
+    fn a_schedule_may_be_a_little_past_but_not_more() {
+        assert!(parse_schedule(&show(noon() - GRACE), noon()).is_ok());
+        let past = noon() - GRACE - TimeDelta::milliseconds(1);
+        assert_eq!(parse_schedule(&show(past), noon()), Err(InvalidSchedule::Past));
+    }
+
+    #[test]
+    fn a_schedule_is_at_most_five_years_ahead() {
+        assert!(parse_schedule(&show(noon() + HORIZON), noon()).is_ok());
+        let far = noon() + HORIZON + TimeDelta::milliseconds(1);
+        assert_eq!(parse_schedule(&show(far), noon()), Err(InvalidSchedule::TooFar));
+    }
+}

@@ -1,0 +1,132 @@
+//! Builders for tests: each starts from something valid, so that a test names
+//! only what it is about.
+
+use chrono::{DateTime, TimeZone, Utc};
+
+use crate::clock::Clock;
+use crate::connection::{Connection, Profile};
+use crate::delivery::{Delivery, State};
+use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId};
+use crate::media::MimeType;
+use crate::post::{Accounts, Attachment, NewPost, NewTarget, Post};
+use crate::rules::{Counting, Rules};
+use crate::text::PostText;
+use crate::token::Bucket;
+use crate::user::User;
+
+/// The time in tests.
+pub fn noon() -> DateTime<Utc> {
+    Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).single().unwrap_or_default()
+}
+
+/// Ids of a clock that stands at noon.
+pub fn ids() -> Ids {
+    Ids::new(Clock::manual(noon()))
+}
+
+/// A user.
+pub fn a_user() -> User {
+    User {
+        user_id: Ids::new(Clock::System).fresh::<UserId>(),
+        name: "Test User".to_owned(),
+        email: "user@example.com".to_owned(),
+        created_at: noon(),
+        bucket: Bucket::random(),
+        plan: None,
+    }
+}
+
+/// Rules like the sandbox's.
+pub fn rules() -> Rules {
+    Rules {
+        title: "Sandbox".to_owned(),
+        counting: Counting::CodePoints,
+        max_text: 500,
+        max_images: 4,
+        max_videos: 1,
+        mixed: false,
+        media_required: false,
+        mime_types: vec![MimeType::Jpeg, MimeType::Png, MimeType::Mp4],
+        max_image_bytes: 20 << 20,
+        max_video_bytes: 60 << 20,
+    }
+}
+
+/// A connected account.
+pub fn a_connection(user: &User) -> Connection {
+    Connection {
+        user_id: user.user_id,
+        connection_id: Ids::new(Clock::System).fresh::<ConnectionId>(),
+        provider: "sandbox".to_owned(),
+        profile: Profile {
+            account_id: "1".to_owned(),
+            username: Some("harbour".to_owned()),
+            display_name: Some("The Harbour".to_owned()),
+            avatar: None,
+            profile_url: None,
+        },
+        scopes: vec!["post".to_owned()],
+        needs_reconnection: false,
+        token_expires_at: None,
+        created_at: noon(),
+        pending: 0,
+        rules: rules(),
+        generation: 1,
+    }
+}
+
+/// Accounts as a request finds them.
+pub fn accounts(connections: &[Connection]) -> Accounts {
+    connections.iter().map(|it| (it.connection_id, it.clone())).collect()
+}
+
+/// A picture of so many bytes.
+pub fn an_attachment(size_bytes: u64) -> Attachment {
+    Attachment { media_id: ids().fresh::<MediaId>(), mime_type: MimeType::Jpeg, size_bytes }
+}
+
+/// A text.
+pub fn text(raw: &str) -> PostText {
+    PostText::parse(raw).unwrap_or_else(|error| panic!("{raw:?}: {error}"))
+}
+
+/// A post as a client writes it, aimed at these accounts.
+pub fn a_new_post(scheduled_at: Option<DateTime<Utc>>, connections: &[Connection]) -> NewPost {
+    let targets = connections
+        .iter()
+        .enumerate()
+        .map(|(index, it)| NewTarget { index, connection_id: it.connection_id, text: None })
+        .collect();
+    NewPost { text: text("Hello"), targets, scheduled_at }
+}
+
+/// A post.
+pub fn a_post(user: &User, scheduled_at: Option<DateTime<Utc>>, connections: &[Connection]) -> Post {
+    let new = a_new_post(scheduled_at, connections);
+    Post::create(new, Vec::new(), user, &accounts(connections), &ids(), noon())
+        .unwrap_or_else(|faults| panic!("{faults:?}"))
+}
+
+/// A delivery due at noon, with nothing to prepare.
+pub fn a_delivery() -> Delivery {
+    let ids = ids();
+    Delivery {
+        user_id: ids.fresh::<UserId>(),
+        post_id: ids.fresh::<PostId>(),
+        target_id: ids.fresh::<TargetId>(),
+        connection_id: ids.fresh::<ConnectionId>(),
+        provider: "sandbox".to_owned(),
+        revision: 1,
+        publish_at: noon(),
+        state: State::Waiting,
+        look_at: noon(),
+        due_at: Some(noon()),
+        lease_ends: None,
+        attempts: 0,
+        prepared: true,
+        progress: None,
+        intent: None,
+        note: None,
+        stamp: 1,
+    }
+}

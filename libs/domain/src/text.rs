@@ -1,0 +1,66 @@
+//! The words of a post.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The words of a post.
+///
+/// Never blank, otherwise exactly as written. Platforms each have their own
+/// limit on top, see [`crate::rules`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PostText(String);
+
+/// Why a text cannot be a post's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum InvalidText {
+    /// Nothing but white space.
+    #[error("may not be blank")]
+    Blank,
+    /// More than [`PostText::MAX_CHARS`].
+    #[error("may have at most 65,000 characters, this has {chars}")]
+    TooLong {
+        /// Unicode code points of the text.
+        chars: usize,
+    },
+}
+
+impl PostText {
+    /// The most characters (Unicode code points) of a text.
+    pub const MAX_CHARS: usize = 65_000;
+
+    /// A text as a client wrote it.
+    pub fn parse(raw: &str) -> Result<Self, InvalidText> {
+        if raw.trim().is_empty() {
+            return Err(InvalidText::Blank);
+        }
+        let chars = raw.chars().count();
+        if Self::MAX_CHARS < chars {
+            return Err(InvalidText::TooLong { chars });
+        }
+        Ok(Self(raw.to_owned()))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_blank_text_is_refused() {
+        for raw in ["", " ", "\n\t", "\u{3000}"] {
+            assert_eq!(PostText::parse(raw), Err(InvalidText::Blank), "{raw:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_counts_in_code_points() {
+        assert!(PostText::parse(&"é".repeat(65_000)).is_ok());
+        assert_eq!(PostText::parse(&"a".repeat(65_001)), Err(InvalidText::TooLong { chars: 65_001 }));
+    }
+}
