@@ -81,10 +81,8 @@ impl Fresh {
 }
 
 fn parse(text: &str) -> Option<u64> {
-    let canonical = !text.is_empty()
-        && text.len() <= 16
-        && !text.starts_with('0')
-        && text.bytes().all(|it| it.is_ascii_digit());
+    let canonical =
+        !text.is_empty() && text.len() <= 16 && !text.starts_with('0') && text.bytes().all(|it| it.is_ascii_digit());
     let number = if canonical { text.parse().ok()? } else { return None };
     (number < END).then_some(number)
 }

@@ -60,10 +60,7 @@ mod tests {
         assert!(IdempotencyKey::parse(b"!").is_ok());
         assert!(IdempotencyKey::parse(&[b'~'; 255]).is_ok());
         assert_eq!(IdempotencyKey::parse(b""), Err(InvalidIdempotencyKey::Empty));
-        assert_eq!(
-            IdempotencyKey::parse(&[b'a'; 256]),
-            Err(InvalidIdempotencyKey::TooLong { chars: 256 }),
-        );
+        assert_eq!(IdempotencyKey::parse(&[b'a'; 256]), Err(InvalidIdempotencyKey::TooLong { chars: 256 }),);
         for raw in [b"a b".as_slice(), b" ", b"a\tb", b"a\x7f", "é".as_bytes(), b"\xff"] {
             assert_eq!(IdempotencyKey::parse(raw), Err(InvalidIdempotencyKey::NotVisible), "{raw:?}");
         }

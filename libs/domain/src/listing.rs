@@ -87,13 +87,8 @@ mod tests {
 
     #[test]
     fn there_is_always_a_last_page() {
-        let listing = Listing {
-            status: None,
-            sort: SortField::CreatedAt,
-            direction: Direction::Desc,
-            page: 3,
-            per_page: 15,
-        };
+        let listing =
+            Listing { status: None, sort: SortField::CreatedAt, direction: Direction::Desc, page: 3, per_page: 15 };
         assert_eq!(listing.offset(), 30);
         assert_eq!([0, 1, 15, 16].map(|total| listing.last_page(total)), [1, 1, 1, 2]);
     }

@@ -33,6 +33,11 @@ impl Plans {
     pub fn named(&self, name: Option<&str>) -> Plan {
         name.and_then(|it| self.0.get(it)).or_else(|| self.0.get("default")).cloned().unwrap_or_default()
     }
+
+    /// Whether no plan is without media, so that nobody's has to be looked up.
+    pub fn all_have_media(&self) -> bool {
+        self.0.values().all(|it| it.media)
+    }
 }
 
 #[cfg(test)]

@@ -41,8 +41,7 @@ pub enum PostStatus {
 
 impl PostStatus {
     /// Every status.
-    pub const ALL: [Self; 5] =
-        [Self::Draft, Self::Scheduled, Self::Publishing, Self::Published, Self::Failed];
+    pub const ALL: [Self; 5] = [Self::Draft, Self::Scheduled, Self::Publishing, Self::Published, Self::Failed];
 
     /// As clients write it.
     pub const fn as_str(self) -> &'static str {
@@ -237,13 +236,7 @@ impl Post {
     }
 
     /// The post after a user's changes.
-    pub fn change(
-        &self,
-        changes: Changes,
-        accounts: &Accounts,
-        ids: &Ids,
-        now: DateTime<Utc>,
-    ) -> Result<Self, Faults> {
+    pub fn change(&self, changes: Changes, accounts: &Accounts, ids: &Ids, now: DateTime<Utc>) -> Result<Self, Faults> {
         self.check_changeable()?;
         let mut faults = Faults::new();
         let mut post = Self { revision: self.revision + 1, updated_at: now, ..self.clone() };
@@ -429,8 +422,7 @@ impl Post {
 
     /// A failed post that is left with public targets alone has succeeded.
     fn finished_if_all_public(mut self) -> Self {
-        let all_public = !self.targets.is_empty()
-            && self.targets.iter().all(|it| it.status == TargetStatus::Published);
+        let all_public = !self.targets.is_empty() && self.targets.iter().all(|it| it.status == TargetStatus::Published);
         if all_public {
             self.status = PostStatus::Published;
             for target in &mut self.targets {
@@ -464,13 +456,7 @@ impl Target {
 }
 
 /// The targets that a client names, with the ids of those that were there before.
-fn aim(
-    named: &[NewTarget],
-    before: &[Target],
-    accounts: &Accounts,
-    ids: &Ids,
-    faults: &mut Faults,
-) -> Vec<Target> {
+fn aim(named: &[NewTarget], before: &[Target], accounts: &Accounts, ids: &Ids, faults: &mut Faults) -> Vec<Target> {
     let mut targets = Vec::new();
     let mut seen = BTreeSet::new();
     for new in named {
@@ -529,10 +515,8 @@ mod tests {
         let user = a_user();
         let connections = [a_connection(&user), a_connection(&user)];
         let post = a_post(&user, Some(noon()), &connections);
-        let deliveries = [
-            published(delivery_of(&post, &post.targets[0])),
-            refused(delivery_of(&post, &post.targets[1])),
-        ];
+        let deliveries =
+            [published(delivery_of(&post, &post.targets[0])), refused(delivery_of(&post, &post.targets[1]))];
         (post.rolled_up(&deliveries, noon()), accounts(&connections))
     }
 

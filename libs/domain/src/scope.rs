@@ -75,11 +75,7 @@ impl Scopes {
     /// Those asked for; none asked for means all.
     pub fn of(asked: &[Scope]) -> Self {
         let all = Scope::ALL.into_iter();
-        if asked.is_empty() {
-            Self(all.collect())
-        } else {
-            Self(all.filter(|it| asked.contains(it)).collect())
-        }
+        if asked.is_empty() { Self(all.collect()) } else { Self(all.filter(|it| asked.contains(it)).collect()) }
     }
 
     /// Whether this one is among them.

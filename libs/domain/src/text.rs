@@ -41,6 +41,12 @@ impl PostText {
         Ok(Self(raw.to_owned()))
     }
 
+    /// Stands where a text is missing, so that everything else about a request
+    /// can be checked; whoever uses it has noted the fault.
+    pub fn missing() -> Self {
+        Self("(missing)".to_owned())
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0

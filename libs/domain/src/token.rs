@@ -152,14 +152,8 @@ impl UserCode {
     /// Reads what a person typed, in any case, with or without the dash and
     /// spaces around it.
     pub fn parse(typed: &str) -> Option<Self> {
-        let letters: String = typed
-            .trim()
-            .chars()
-            .filter(|it| *it != '-')
-            .map(|it| it.to_ascii_uppercase())
-            .collect();
-        let well_formed =
-            letters.len() == 8 && letters.bytes().all(|it| CODE_LETTERS.contains(&it));
+        let letters: String = typed.trim().chars().filter(|it| *it != '-').map(|it| it.to_ascii_uppercase()).collect();
+        let well_formed = letters.len() == 8 && letters.bytes().all(|it| CODE_LETTERS.contains(&it));
         well_formed.then_some(Self(letters))
     }
 

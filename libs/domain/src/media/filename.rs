@@ -67,10 +67,7 @@ mod tests {
     #[test]
     fn a_name_counts_in_code_points() {
         assert!(Filename::parse(&"é".repeat(255)).is_ok());
-        assert_eq!(
-            Filename::parse(&"a".repeat(256)),
-            Err(InvalidFilename::TooLong { chars: 256 }),
-        );
+        assert_eq!(Filename::parse(&"a".repeat(256)), Err(InvalidFilename::TooLong { chars: 256 }),);
     }
 
     #[test]

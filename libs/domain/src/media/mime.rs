@@ -50,8 +50,7 @@ impl FileType {
 
 impl MimeType {
     /// Every type, in the order in which they are shown.
-    pub const ALL: [Self; 6] =
-        [Self::Jpeg, Self::Png, Self::Gif, Self::Webp, Self::Mp4, Self::Quicktime];
+    pub const ALL: [Self; 6] = [Self::Jpeg, Self::Png, Self::Gif, Self::Webp, Self::Mp4, Self::Quicktime];
 
     /// As clients write it.
     pub const fn as_str(self) -> &'static str {
@@ -123,19 +122,19 @@ fn first_box(first_bytes: &[u8]) -> Option<MimeType> {
         return None;
     }
     match name {
-        b"ftyp" => brand(content.first_chunk()?),
+        b"ftyp" => brand(*content.first_chunk()?),
         // QuickTime files are older than brands.
         b"moov" | b"mdat" | b"wide" | b"free" | b"skip" | b"pnot" => Some(MimeType::Quicktime),
         _ => None,
     }
 }
 
-fn brand(brand: &[u8; 4]) -> Option<MimeType> {
-    match brand {
+fn brand(brand: [u8; 4]) -> Option<MimeType> {
+    match &brand {
         b"qt  " => Some(MimeType::Quicktime),
         // Pictures (HEIF, AVIF, Canon's raw format) and sound in the same container.
-        b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"hevx" | b"hevm" | b"hevs" | b"mif1"
-        | b"mif2" | b"msf1" | b"avif" | b"avis" | b"crx " | b"M4A " | b"M4B " | b"M4P " => None,
+        b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"hevx" | b"hevm" | b"hevs" | b"mif1" | b"mif2" | b"msf1"
+        | b"avif" | b"avis" | b"crx " | b"M4A " | b"M4B " | b"M4P " => None,
         _ => Some(MimeType::Mp4),
     }
 }
@@ -150,8 +149,8 @@ mod tests {
         b"RIFF\x24\x00\x00\x00WEBPVP8 ".to_vec()
     }
 
-    fn boxed(name: &[u8; 4], content: &[u8]) -> Vec<u8> {
-        [&[0, 0, 0, 0x20], name.as_slice(), content].concat()
+    fn boxed(name: &[u8], content: &[u8]) -> Vec<u8> {
+        [&[0, 0, 0, 0x20], name, content].concat()
     }
 
     #[test]
