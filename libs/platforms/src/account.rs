@@ -1,0 +1,92 @@
+//! An account as a hand-off finds it, and the credentials to act for it.
+
+use chrono::{DateTime, Utc};
+use domain::connection::Profile;
+use domain::rules::Rules;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+
+/// An account that a hand-off gave access to.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// As the platform tells it.
+    pub profile: Profile,
+    /// What the grant covers.
+    pub scopes: Vec<String>,
+    /// What the platform accepts from it.
+    pub rules: Rules,
+    /// To act for it.
+    pub credentials: Credentials,
+}
+
+/// What a platform wants to see before it acts for an account. Printing one
+/// shows nothing of it.
+#[derive(Clone, Debug)]
+pub struct Credentials {
+    /// Sent with every call.
+    pub access_token: SecretString,
+    /// Exchanged for a new access token, where the platform has such.
+    pub refresh_token: Option<SecretString>,
+    /// When the access token ends; `None` when it does not.
+    pub expires_at: Option<DateTime<Utc>>,
+    /// Whatever else the adapter needs, in its own form (a server, a key).
+    pub extra: Option<SecretString>,
+}
+
+/// The stored form could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("stored credentials are unreadable")]
+pub struct UnreadableCredentials;
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    access_token: String,
+    refresh_token: Option<String>,
+    expires_at: Option<i64>,
+    extra: Option<String>,
+}
+
+impl Credentials {
+    /// As they are sealed. The only place where they are written out.
+    pub fn to_bytes(&self) -> SecretString {
+        let expose = |it: &Option<SecretString>| it.as_ref().map(|it| it.expose_secret().to_owned());
+        let stored = Stored {
+            access_token: self.access_token.expose_secret().to_owned(),
+            refresh_token: expose(&self.refresh_token),
+            expires_at: self.expires_at.map(|it| it.timestamp_millis()),
+            extra: expose(&self.extra),
+        };
+        serde_json::to_string(&stored).unwrap_or_default().into()
+    }
+
+    /// As they were sealed.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, UnreadableCredentials> {
+        let stored: Stored = serde_json::from_slice(bytes).map_err(|_| UnreadableCredentials)?;
+        Ok(Self {
+            access_token: stored.access_token.into(),
+            refresh_token: stored.refresh_token.map(Into::into),
+            expires_at: stored.expires_at.and_then(DateTime::from_timestamp_millis),
+            extra: stored.extra.map(Into::into),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_read_back_and_never_print() {
+        let credentials = Credentials {
+            access_token: "very-secret".into(),
+            refresh_token: Some("also-secret".into()),
+            expires_at: DateTime::from_timestamp_millis(1_795_262_400_000),
+            extra: None,
+        };
+        let read = Credentials::from_bytes(credentials.to_bytes().expose_secret().as_bytes()).unwrap();
+        assert_eq!(read.access_token.expose_secret(), "very-secret");
+        assert_eq!(read.expires_at, credentials.expires_at);
+        assert!(!format!("{read:?}").contains("secret\""), "{read:?}");
+        assert!(!format!("{read:?}").contains("very-secret"));
+    }
+}

@@ -1,0 +1,60 @@
+//! Reading what platforms answer: bounded, and in words for the user.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use futures::StreamExt;
+use http::HeaderMap;
+use serde::de::DeserializeOwned;
+
+/// More than any answer an adapter reads.
+const MAX_ANSWER_BYTES: usize = 256 * 1024;
+
+/// The most of a platform's words that a user sees.
+const MAX_WORDS: usize = 300;
+
+/// Why an answer could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreadable {
+    #[error("the answer was cut off")]
+    CutOff,
+    #[error("the answer was too long")]
+    TooLong,
+    #[error("the answer was not in the expected form")]
+    Form,
+}
+
+/// The body, up to a bound.
+pub(crate) async fn body(response: reqwest::Response) -> Result<Vec<u8>, Unreadable> {
+    let mut stream = response.bytes_stream();
+    let mut bytes = Vec::new();
+    while let Some(piece) = stream.next().await {
+        let piece = piece.map_err(|_| Unreadable::CutOff)?;
+        if MAX_ANSWER_BYTES < bytes.len() + piece.len() {
+            return Err(Unreadable::TooLong);
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
+}
+
+/// The body as JSON.
+pub(crate) async fn json<T: DeserializeOwned>(response: reqwest::Response) -> Result<T, Unreadable> {
+    serde_json::from_slice(&body(response).await?).map_err(|_| Unreadable::Form)
+}
+
+/// The platform's own words in an error answer, trimmed: the field `message`,
+/// `error_description` or `error`, else the status.
+pub(crate) async fn words(response: reqwest::Response) -> String {
+    let status = response.status();
+    let found = json::<serde_json::Value>(response).await.ok().and_then(|it| {
+        ["message", "error_description", "error"].iter().find_map(|name| it.get(name)?.as_str().map(str::to_owned))
+    });
+    let words = found.unwrap_or_else(|| format!("it answered {status}"));
+    words.chars().filter(|it| !it.is_control()).take(MAX_WORDS).collect()
+}
+
+/// When the platform wants to be asked again: `Retry-After` in seconds or as a date.
+pub(crate) fn retry_at(headers: &HeaderMap, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let value = headers.get(http::header::RETRY_AFTER)?.to_str().ok()?;
+    let seconds = value.parse::<u32>().ok().map(|it| now + TimeDelta::seconds(it.into()));
+    seconds.or_else(|| DateTime::parse_from_rfc2822(value).ok().map(|it| it.to_utc()))
+}

@@ -1,0 +1,45 @@
+//! What an adapter is given to publish.
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use domain::connection::Profile;
+use domain::post::Attachment;
+use futures::stream::BoxStream;
+
+use crate::account::Credentials;
+
+/// One target of one post, ready to be sent.
+pub struct Job<'a> {
+    /// The account.
+    pub profile: &'a Profile,
+    /// To act for it.
+    pub credentials: &'a Credentials,
+    /// What is said.
+    pub text: &'a str,
+    /// What it carries, in order.
+    pub media: &'a [Attachment],
+    /// The same for every attempt of this delivery and revision, and for no
+    /// other: what a platform can recognise a repeat by.
+    pub reference: &'a str,
+    /// What [`crate::Platform::prepare`] has reached, in the adapter's own form.
+    pub progress: Option<&'a str>,
+    /// Reads the files.
+    pub files: &'a dyn MediaReader,
+    /// The time of the call.
+    pub now: DateTime<Utc>,
+}
+
+/// The bytes of a file.
+pub type MediaBytes = BoxStream<'static, Result<Bytes, MediaUnreadable>>;
+
+/// A file could not be read from our own store.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the file could not be read: {0}")]
+pub struct MediaUnreadable(pub String);
+
+/// Reads the user's files, piece by piece.
+#[async_trait::async_trait]
+pub trait MediaReader: Send + Sync {
+    /// The bytes of one.
+    async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaUnreadable>;
+}

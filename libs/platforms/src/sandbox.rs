@@ -1,0 +1,213 @@
+//! The sandbox network of the local stack, and the example for a new platform.
+//!
+//! What it relies on, all of it described where the network itself is written
+//! (`infra/local`):
+//!
+//! - Authorization code with PKCE; access tokens last an hour, each refresh
+//!   token works once.
+//! - Files are uploaded one by one before the post that shows them.
+//! - It never recognises a repeat. Posts carry a reference, and can be looked
+//!   up by it, which is how a lost answer is settled.
+//!
+//! `api.rs` beside this file knows addresses and answers; here is what they
+//! mean. An adapter keeps that in two places because each can be read without
+//! the other: the platform's documentation beside one, the trait beside the other.
+
+mod api;
+#[cfg(test)]
+mod tests;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::Profile;
+use domain::delivery::{Published, Resolution, Setback};
+use domain::media::MimeType;
+use domain::post::Attachment;
+use domain::rules::{Counting, Rules};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+
+use crate::account::{Account, Credentials};
+use crate::handoff::{Answers, Authorization, AuthorizationRequest, Callback, HandOffRefusal, RefreshRefusal};
+use crate::job::Job;
+use crate::platform::{Platform, Step};
+use api::{Api, Tokens};
+
+/// How long before their end credentials are renewed: enough for several
+/// tries before a post needs them.
+const REFRESH_LEAD: TimeDelta = TimeDelta::minutes(10);
+
+/// How long before the due second uploads begin.
+const UPLOAD_LEAD: TimeDelta = TimeDelta::seconds(60);
+
+/// How long a public call that was cut off may still take effect. The network
+/// can be told to be slow by up to a minute.
+const SETTLES: TimeDelta = TimeDelta::seconds(65);
+
+/// Where the sandbox network is, and as whom the service calls it.
+#[derive(Clone, Debug)]
+pub struct SandboxSettings {
+    /// `{origin}/sandbox`, without a slash at the end.
+    pub base_url: String,
+    /// Ours over there.
+    pub client_id: String,
+    /// Ours over there.
+    pub client_secret: SecretString,
+}
+
+/// The sandbox network.
+pub(crate) struct Sandbox {
+    api: Api,
+}
+
+/// What preparation has reached: the ids of the files uploaded so far, in the
+/// order of the post. Stored between the steps, so that a step which is taken
+/// again after a crash uploads one file twice, not all of them.
+#[derive(Default, Serialize, Deserialize)]
+struct Progress {
+    media: Vec<String>,
+}
+
+impl Sandbox {
+    pub(crate) fn new(http: reqwest::Client, settings: SandboxSettings) -> Self {
+        Self { api: Api::new(http, settings) }
+    }
+}
+
+#[async_trait::async_trait]
+impl Platform for Sandbox {
+    fn name(&self) -> &'static str {
+        "sandbox"
+    }
+
+    fn rules(&self) -> Rules {
+        use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
+        Rules {
+            title: "Sandbox".to_owned(),
+            counting: Counting::CodePoints,
+            max_text: 500,
+            max_images: 4,
+            max_videos: 1,
+            mixed: false,
+            media_required: false,
+            mime_types: vec![Jpeg, Png, Gif, Webp, Mp4],
+            max_image_bytes: 20 << 20,
+            max_video_bytes: 60 << 20,
+        }
+    }
+
+    async fn authorize(
+        &self,
+        _answers: &Answers,
+        request: &AuthorizationRequest,
+    ) -> Result<Authorization, HandOffRefusal> {
+        let url = self.api.authorization_url(request).ok_or(HandOffRefusal::Unreachable)?;
+        // The verifier is kept for us, so there is nothing else to remember.
+        Ok(Authorization { url, memory: None })
+    }
+
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        match callback.query.get("error").map(String::as_str) {
+            None => {}
+            Some("access_denied") => return Err(HandOffRefusal::Denied),
+            Some(error) => {
+                let words = callback.query.get("error_description").map_or(error, String::as_str);
+                return Err(HandOffRefusal::Refused(words.chars().filter(|it| !it.is_control()).take(300).collect()));
+            }
+        }
+        let Some(code) = callback.query.get("code") else {
+            return Err(HandOffRefusal::Refused("it sent no code".to_owned()));
+        };
+        let tokens = self.api.exchange(code, &callback.verifier, &callback.redirect_uri).await?;
+        let me = self.api.me(&tokens.access_token).await?;
+        Ok(vec![Account {
+            profile: Profile {
+                account_id: me.id,
+                username: Some(me.handle),
+                display_name: Some(me.name),
+                avatar: me.avatar_url,
+                profile_url: me.profile_url,
+            },
+            scopes: tokens.scope.split_whitespace().map(str::to_owned).collect(),
+            rules: self.rules(),
+            credentials: credentials(tokens, None, now),
+        }])
+    }
+
+    fn refresh_lead(&self) -> Option<TimeDelta> {
+        Some(REFRESH_LEAD)
+    }
+
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        let Some(refresh_token) = &old.refresh_token else {
+            return Err(RefreshRefusal::Gone("there is no refresh token".to_owned()));
+        };
+        let tokens = self.api.refresh(refresh_token).await?;
+        Ok(credentials(tokens, Some(refresh_token), now))
+    }
+
+    async fn revoke(&self, credentials: &Credentials) -> Result<(), Setback> {
+        // Either token ends the whole grant; the refresh token lives longer.
+        self.api.revoke(credentials.refresh_token.as_ref().unwrap_or(&credentials.access_token)).await
+    }
+
+    fn lead(&self, media: &[Attachment]) -> Option<TimeDelta> {
+        (!media.is_empty()).then_some(UPLOAD_LEAD)
+    }
+
+    /// One file per step. An uploaded file is not public until a post shows it.
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let mut progress = Progress::of(job);
+        let Some(next) = job.media.get(progress.media.len()) else {
+            return Ok(Step::Ready { progress: progress.store() });
+        };
+        let bytes =
+            job.files.open(next).await.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
+        let id = self.api.upload(&job.credentials.access_token, next, bytes, job.now).await?;
+        progress.media.push(id);
+        let all_there = progress.media.len() == job.media.len();
+        match progress.store() {
+            Some(progress) if !all_there => Ok(Step::Again { progress, at: job.now }),
+            progress => Ok(Step::Ready { progress }),
+        }
+    }
+
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        let media = Progress::of(job).media;
+        let id = self.api.post(&job.credentials.access_token, job.text, &media, job.reference, job.now).await?;
+        Ok(Published { platform_post_id: id, at: job.now })
+    }
+
+    async fn resolve(&self, job: &Job<'_>, _since: DateTime<Utc>) -> Resolution {
+        match self.api.posts_with(&job.credentials.access_token, job.reference).await {
+            Ok(found) => found.into_iter().next().map_or(Resolution::NotThere, |it| {
+                Resolution::Public(Published { platform_post_id: it.id, at: it.posted_at })
+            }),
+            Err(reason) => Resolution::Unclear { reason },
+        }
+    }
+
+    fn settles(&self) -> TimeDelta {
+        SETTLES
+    }
+}
+
+impl Progress {
+    fn of(job: &Job<'_>) -> Self {
+        job.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
+    }
+
+    /// Nothing when there is nothing to remember.
+    fn store(&self) -> Option<String> {
+        if self.media.is_empty() { None } else { serde_json::to_string(self).ok() }
+    }
+}
+
+/// The refresh token is kept when none comes back.
+fn credentials(tokens: Tokens, old: Option<&SecretString>, now: DateTime<Utc>) -> Credentials {
+    Credentials {
+        access_token: tokens.access_token,
+        refresh_token: tokens.refresh_token.or_else(|| old.map(|it| it.expose_secret().into())),
+        expires_at: tokens.expires_in.map(|it| now + TimeDelta::seconds(it.into())),
+        extra: None,
+    }
+}

@@ -1,0 +1,272 @@
+//! The sandbox network's addresses and answers.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use domain::delivery::Setback;
+use domain::post::Attachment;
+use reqwest::{RequestBuilder, Response, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::SandboxSettings;
+use crate::answer;
+use crate::handoff::{AuthorizationRequest, HandOffRefusal, RefreshRefusal};
+use crate::job::MediaBytes;
+
+/// What we ask to be allowed.
+const SCOPE: &str = "profile publish";
+
+/// For calls that a person or the next step waits for.
+const SHORT: Duration = Duration::from_secs(10);
+
+/// For the public call. Longer than the network needs, shorter than
+/// `delivery::LEASE`, so that whoever holds the delivery also learns the end.
+const PUBLISH: Duration = Duration::from_secs(15);
+
+/// For one file; shorter than `delivery::LEASE`, too.
+const UPLOAD: Duration = Duration::from_mins(1);
+
+/// The sandbox network's HTTP API.
+pub(super) struct Api {
+    http: reqwest::Client,
+    settings: SandboxSettings,
+}
+
+/// The answer of the token endpoint.
+#[derive(Deserialize)]
+pub(super) struct Tokens {
+    pub(super) access_token: SecretString,
+    pub(super) refresh_token: Option<SecretString>,
+    pub(super) expires_in: Option<u32>,
+    #[serde(default)]
+    pub(super) scope: String,
+}
+
+/// The account behind a token.
+#[derive(Deserialize)]
+pub(super) struct Me {
+    pub(super) id: String,
+    pub(super) handle: String,
+    pub(super) name: String,
+    pub(super) avatar_url: Option<String>,
+    pub(super) profile_url: Option<String>,
+}
+
+/// A public post.
+#[derive(Deserialize)]
+pub(super) struct PublicPost {
+    pub(super) id: String,
+    pub(super) posted_at: DateTime<Utc>,
+}
+
+#[derive(Deserialize)]
+struct Created {
+    id: String,
+}
+
+#[derive(Serialize)]
+struct NewPost<'a> {
+    text: &'a str,
+    media_ids: &'a [String],
+    reference: &'a str,
+}
+
+#[derive(Deserialize)]
+struct TokenRefusal {
+    error: String,
+    error_description: Option<String>,
+}
+
+impl Api {
+    pub(super) fn new(http: reqwest::Client, settings: SandboxSettings) -> Self {
+        Self { http, settings }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}/{path}", self.settings.base_url)
+    }
+
+    /// `None` when the base URL of the settings is not one.
+    pub(super) fn authorization_url(&self, request: &AuthorizationRequest) -> Option<String> {
+        let mut url = Url::parse(&self.url("oauth/authorize")).ok()?;
+        url.query_pairs_mut()
+            .append_pair("response_type", "code")
+            .append_pair("client_id", &self.settings.client_id)
+            .append_pair("redirect_uri", &request.redirect_uri)
+            .append_pair("state", request.state.expose_secret())
+            .append_pair("code_challenge", &request.challenge)
+            .append_pair("code_challenge_method", "S256")
+            .append_pair("scope", SCOPE);
+        Some(url.into())
+    }
+
+    /// Tokens for a code.
+    pub(super) async fn exchange(
+        &self,
+        code: &str,
+        verifier: &SecretString,
+        redirect_uri: &str,
+    ) -> Result<Tokens, HandOffRefusal> {
+        let request = self.token_request(&[
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("code_verifier", verifier.expose_secret()),
+            ("redirect_uri", redirect_uri),
+        ]);
+        hand_off_answer(request).await
+    }
+
+    /// The account behind a token.
+    pub(super) async fn me(&self, token: &SecretString) -> Result<Me, HandOffRefusal> {
+        let request = self.http.get(self.url("api/me")).bearer_auth(token.expose_secret()).timeout(SHORT);
+        hand_off_answer(request).await
+    }
+
+    /// New tokens for a refresh token, which is spent by it.
+    pub(super) async fn refresh(&self, token: &SecretString) -> Result<Tokens, RefreshRefusal> {
+        let unreachable = |words: &str| RefreshRefusal::Unreachable(words.to_owned());
+        let form = [("grant_type", "refresh_token"), ("refresh_token", token.expose_secret())];
+        let response = self.token_request(&form).send().await.map_err(|_| unreachable("the sandbox did not answer"))?;
+        let status = response.status();
+        if status.is_success() {
+            return answer::json(response).await.map_err(|it| unreachable(&it.to_string()));
+        }
+        // Only this one code speaks of the grant. Everything else, our own
+        // wrong secret too, would be the same with a good grant.
+        match answer::json::<TokenRefusal>(response).await {
+            Ok(refusal) if refusal.error == "invalid_grant" => {
+                Err(RefreshRefusal::Gone(refusal.error_description.unwrap_or(refusal.error)))
+            }
+            _ => Err(unreachable(&format!("it answered {status}"))),
+        }
+    }
+
+    /// Ends the grant of a token.
+    pub(super) async fn revoke(&self, token: &SecretString) -> Result<(), Setback> {
+        let form = self.with_client(&[("token", token.expose_secret())]);
+        let request = self.http.post(self.url("oauth/revoke")).form(&form).timeout(SHORT);
+        // A revocation that is repeated changes nothing: the time of the call
+        // and what may still run are of no interest.
+        let response = request.send().await.map_err(|error| not_answered(&error))?;
+        if response.status().is_success() { Ok(()) } else { Err(setback(response, DateTime::UNIX_EPOCH).await) }
+    }
+
+    /// Uploads a file; its id over there.
+    pub(super) async fn upload(
+        &self,
+        token: &SecretString,
+        file: &Attachment,
+        bytes: MediaBytes,
+        now: DateTime<Utc>,
+    ) -> Result<String, Setback> {
+        let request = self
+            .http
+            .post(self.url("api/media"))
+            .bearer_auth(token.expose_secret())
+            .header(http::header::CONTENT_TYPE, file.mime_type.as_str())
+            // With a length, a stream that ends early is not taken for the file.
+            .header(http::header::CONTENT_LENGTH, file.size_bytes)
+            .body(reqwest::Body::wrap_stream(bytes))
+            .timeout(UPLOAD);
+        created(request, now).await
+    }
+
+    /// Makes a post public; its id over there.
+    pub(super) async fn post(
+        &self,
+        token: &SecretString,
+        text: &str,
+        media_ids: &[String],
+        reference: &str,
+        now: DateTime<Utc>,
+    ) -> Result<String, Setback> {
+        let request = self
+            .http
+            .post(self.url("api/posts"))
+            .bearer_auth(token.expose_secret())
+            .json(&NewPost { text, media_ids, reference })
+            .timeout(PUBLISH);
+        created(request, now).await
+    }
+
+    /// The account's posts with this reference, oldest first; or why that
+    /// cannot be said.
+    pub(super) async fn posts_with(&self, token: &SecretString, reference: &str) -> Result<Vec<PublicPost>, String> {
+        let request = self
+            .http
+            .get(self.url("api/posts"))
+            .query(&[("reference", reference)])
+            .bearer_auth(token.expose_secret())
+            .timeout(SHORT);
+        let response = request.send().await.map_err(|_| "the sandbox did not answer".to_owned())?;
+        match response.status() {
+            StatusCode::OK => answer::json(response).await.map_err(|it| it.to_string()),
+            StatusCode::UNAUTHORIZED => Err("the grant was revoked, so the sandbox cannot be asked".to_owned()),
+            _ => Err(answer::words(response).await),
+        }
+    }
+
+    fn token_request(&self, form: &[(&str, &str)]) -> RequestBuilder {
+        self.http.post(self.url("oauth/token")).form(&self.with_client(form)).timeout(SHORT)
+    }
+
+    fn with_client<'a>(&'a self, form: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+        let mut all = form.to_vec();
+        all.push(("client_id", &self.settings.client_id));
+        all.push(("client_secret", self.settings.client_secret.expose_secret()));
+        all
+    }
+}
+
+/// An answer of the hand-off. What is refused for a reason is said to the
+/// person; whatever may pass is "try again".
+async fn hand_off_answer<T: serde::de::DeserializeOwned>(request: RequestBuilder) -> Result<T, HandOffRefusal> {
+    let response = request.send().await.map_err(|_| HandOffRefusal::Unreachable)?;
+    match response.status() {
+        it if it.is_success() => answer::json(response).await.map_err(|_| HandOffRefusal::Unreachable),
+        it if it.is_client_error() && it != StatusCode::TOO_MANY_REQUESTS => {
+            Err(HandOffRefusal::Refused(answer::words(response).await))
+        }
+        _ => Err(HandOffRefusal::Unreachable),
+    }
+}
+
+/// The id of what a call made.
+async fn created(request: RequestBuilder, now: DateTime<Utc>) -> Result<String, Setback> {
+    let response = request.send().await.map_err(|error| not_answered(&error))?;
+    if response.status() != StatusCode::CREATED {
+        return Err(setback(response, now).await);
+    }
+    // It was done; only the id is not known.
+    let created: Created = answer::json(response)
+        .await
+        .map_err(|error| Setback::Unknown { may_still_run: true, reason: error.to_string() })?;
+    Ok(created.id)
+}
+
+/// No answer: only a connection that was never made says that nothing was done.
+fn not_answered(error: &reqwest::Error) -> Setback {
+    if error.is_connect() {
+        return Setback::Busy { retry_at: None, reason: "the sandbox could not be reached".to_owned() };
+    }
+    let reason =
+        if error.is_timeout() { "the sandbox did not answer in time" } else { "the sandbox's answer was cut off" };
+    Setback::Unknown { may_still_run: true, reason: reason.to_owned() }
+}
+
+/// An answer that is not what was asked for, by its status alone.
+async fn setback(response: Response, now: DateTime<Utc>) -> Setback {
+    let retry_at = answer::retry_at(response.headers(), now);
+    let status = response.status();
+    let reason = answer::words(response).await;
+    match status {
+        StatusCode::UNAUTHORIZED => Setback::Disconnected { reason },
+        StatusCode::TOO_MANY_REQUESTS => Setback::Busy { retry_at, reason },
+        it if it.is_client_error() => Setback::Refused { reason },
+        // It has answered, so it is no longer at it; what it did before the
+        // error nobody knows.
+        _ => Setback::Unknown { may_still_run: false, reason },
+    }
+}

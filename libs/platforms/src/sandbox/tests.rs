@@ -1,0 +1,360 @@
+//! The adapter against a small server that answers as the network does.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Form, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use domain::testing::{a_connection, a_user, an_attachment, noon};
+use futures::{StreamExt, stream};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::job::{MediaBytes, MediaReader, MediaUnreadable};
+
+/// What the server is to answer, and what it saw.
+#[derive(Clone, Default)]
+struct Network {
+    /// The next answer to a new post; `None` cuts the connection.
+    answer: Arc<Mutex<Option<(u16, Value)>>>,
+    /// Forms, posts and uploads, in order.
+    seen: Arc<Mutex<Vec<Value>>>,
+    /// The list under a reference.
+    found: Arc<Mutex<(u16, Value)>>,
+}
+
+impl Network {
+    fn answers(&self, status: u16, body: Value) {
+        *self.answer.lock().unwrap() = Some((status, body));
+    }
+
+    fn finds(&self, status: u16, body: Value) {
+        *self.found.lock().unwrap() = (status, body);
+    }
+
+    fn saw(&self) -> Vec<Value> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    fn next_answer(&self, request: Value) -> Response {
+        self.seen.lock().unwrap().push(request);
+        let Some((status, body)) = self.answer.lock().unwrap().clone() else {
+            let cut = std::io::Error::other("cut");
+            return Body::from_stream(stream::once(async { Err::<Bytes, _>(cut) })).into_response();
+        };
+        let status = StatusCode::from_u16(status).unwrap();
+        (status, [("retry-after", "30")], axum::Json(body)).into_response()
+    }
+
+    /// Runs it; the adapter that calls it.
+    async fn adapter(&self) -> Sandbox {
+        let routes = Router::new()
+            .route("/sandbox/oauth/token", post(form))
+            .route("/sandbox/oauth/revoke", post(form))
+            .route("/sandbox/api/me", get(me))
+            .route("/sandbox/api/media", post(upload))
+            .route("/sandbox/api/posts", post(new_post).get(posts))
+            .with_state(self.clone());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, routes).await });
+        adapter_at(&format!("http://{address}/sandbox"))
+    }
+}
+
+fn adapter_at(base_url: &str) -> Sandbox {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let settings = SandboxSettings {
+        base_url: base_url.to_owned(),
+        client_id: "us".to_owned(),
+        client_secret: "our-secret".into(),
+    };
+    Sandbox::new(crate::http_client().unwrap(), settings)
+}
+
+async fn form(State(network): State<Network>, Form(form): Form<BTreeMap<String, String>>) -> Response {
+    network.next_answer(json!(form))
+}
+
+async fn me(headers: HeaderMap) -> Response {
+    assert_eq!(headers["authorization"], "Bearer access");
+    axum::Json(json!({
+        "id": "102", "handle": "lighthouse", "name": "Lighthouse",
+        "avatar_url": "http://x/a.svg", "profile_url": "http://x/@lighthouse",
+    }))
+    .into_response()
+}
+
+async fn upload(State(network): State<Network>, headers: HeaderMap, body: Bytes) -> Response {
+    let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok()).map(str::to_owned);
+    network.next_answer(json!({"type": header("content-type"), "length": header("content-length"), "size": body.len()}))
+}
+
+async fn new_post(State(network): State<Network>, axum::Json(body): axum::Json<Value>) -> Response {
+    network.next_answer(body)
+}
+
+async fn posts(State(network): State<Network>, Query(query): Query<BTreeMap<String, String>>) -> Response {
+    assert_eq!(query["reference"], "post-1");
+    let (status, body) = network.found.lock().unwrap().clone();
+    (StatusCode::from_u16(status).unwrap(), axum::Json(body)).into_response()
+}
+
+/// Files of a given size.
+struct Files;
+
+#[async_trait::async_trait]
+impl MediaReader for Files {
+    async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
+        let size = usize::try_from(attachment.size_bytes).unwrap();
+        Ok(stream::iter([Ok(Bytes::from(vec![1; size]))]).boxed())
+    }
+}
+
+/// What a test publishes.
+struct Target {
+    profile: Profile,
+    credentials: Credentials,
+    media: Vec<Attachment>,
+    progress: Option<String>,
+}
+
+impl Target {
+    fn new() -> Self {
+        Self {
+            profile: a_connection(&a_user()).profile,
+            credentials: Credentials {
+                access_token: "access".into(),
+                refresh_token: Some("refresh".into()),
+                expires_at: None,
+                extra: None,
+            },
+            media: Vec::new(),
+            progress: None,
+        }
+    }
+
+    fn job(&self) -> Job<'_> {
+        Job {
+            profile: &self.profile,
+            credentials: &self.credentials,
+            text: "Hello",
+            media: &self.media,
+            reference: "post-1",
+            progress: self.progress.as_deref(),
+            files: &Files,
+            now: noon(),
+        }
+    }
+}
+
+fn callback(query: &[(&str, &str)]) -> Callback {
+    Callback {
+        query: query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        verifier: "verifier".into(),
+        redirect_uri: "http://us/connect/callback/sandbox".to_owned(),
+        memory: None,
+    }
+}
+
+#[tokio::test]
+async fn the_person_is_sent_to_the_consent_page_with_a_challenge() {
+    let request = AuthorizationRequest {
+        state: "state+1".into(),
+        redirect_uri: "http://us/connect/callback/sandbox".to_owned(),
+        challenge: "challenge".to_owned(),
+    };
+
+    let authorization = adapter_at("http://x/sandbox").authorize(&Answers::new(), &request).await.unwrap();
+
+    assert_eq!(
+        authorization.url,
+        "http://x/sandbox/oauth/authorize?response_type=code&client_id=us\
+         &redirect_uri=http%3A%2F%2Fus%2Fconnect%2Fcallback%2Fsandbox&state=state%2B1\
+         &code_challenge=challenge&code_challenge_method=S256&scope=profile+publish"
+    );
+}
+
+#[tokio::test]
+async fn a_code_becomes_the_account_that_was_chosen() {
+    let network = Network::default();
+    network.answers(
+        200,
+        json!({
+            "access_token": "access", "refresh_token": "refresh", "expires_in": 3600, "scope": "profile publish",
+        }),
+    );
+
+    let accounts = network.adapter().await.complete(&callback(&[("code", "c1")]), noon()).await.unwrap();
+
+    assert_eq!(accounts.len(), 1);
+    assert_eq!(accounts[0].profile.account_id, "102");
+    assert_eq!(accounts[0].scopes, ["profile", "publish"]);
+    assert_eq!(accounts[0].credentials.expires_at, Some(noon() + TimeDelta::hours(1)));
+    let sent = &network.saw()[0];
+    assert_eq!(sent["code_verifier"], "verifier");
+    assert_eq!(sent["client_secret"], "our-secret");
+    assert_eq!(sent["redirect_uri"], "http://us/connect/callback/sandbox");
+}
+
+#[tokio::test]
+async fn a_hand_off_ends_with_the_reason() {
+    let network = Network::default();
+    let adapter = network.adapter().await;
+
+    let denied = adapter.complete(&callback(&[("error", "access_denied")]), noon()).await;
+    assert!(matches!(denied, Err(HandOffRefusal::Denied)), "{denied:?}");
+    assert!(network.saw().is_empty());
+
+    network.answers(400, json!({"error": "invalid_grant", "error_description": "the code was used"}));
+    let refused = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
+    assert_eq!(refused.unwrap_err().to_string(), "the platform refused: the code was used");
+
+    network.answers(500, json!({}));
+    let broken = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
+    assert!(matches!(broken, Err(HandOffRefusal::Unreachable)), "{broken:?}");
+}
+
+#[tokio::test]
+async fn only_the_platform_saying_so_makes_a_grant_gone() {
+    let network = Network::default();
+    let adapter = network.adapter().await;
+    let credentials = Target::new().credentials;
+
+    network.answers(200, json!({"access_token": "new", "expires_in": 3600, "scope": "profile"}));
+    let renewed = adapter.refresh(&credentials, noon()).await.unwrap();
+    assert_eq!(renewed.access_token.expose_secret(), "new");
+    assert_eq!(renewed.refresh_token.unwrap().expose_secret(), "refresh", "the old one is kept");
+
+    network.answers(400, json!({"error": "invalid_grant"}));
+    assert!(matches!(adapter.refresh(&credentials, noon()).await, Err(RefreshRefusal::Gone(_))));
+
+    for (status, error) in [(401, "invalid_client"), (400, "invalid_request"), (503, "server_error")] {
+        network.answers(status, json!({ "error": error }));
+        let refused = adapter.refresh(&credentials, noon()).await;
+        assert!(matches!(refused, Err(RefreshRefusal::Unreachable(_))), "{error}: {refused:?}");
+    }
+    let nobody = adapter_at("http://127.0.0.1:1/sandbox").refresh(&credentials, noon()).await;
+    assert!(matches!(nobody, Err(RefreshRefusal::Unreachable(_))), "{nobody:?}");
+}
+
+#[tokio::test]
+async fn files_are_uploaded_one_per_step_and_shown_in_order() {
+    let network = Network::default();
+    let adapter = network.adapter().await;
+    let mut target = Target::new();
+    target.media = vec![an_attachment(3), an_attachment(5)];
+    assert_eq!(adapter.lead(&target.media), Some(TimeDelta::seconds(60)));
+
+    network.answers(201, json!({"id": "m1", "url": "http://x/m1"}));
+    let Step::Again { progress, at } = adapter.prepare(&target.job()).await.unwrap() else { panic!("one is left") };
+    assert_eq!(at, noon());
+    target.progress = Some(progress);
+
+    network.answers(201, json!({"id": "m2", "url": "http://x/m2"}));
+    let Step::Ready { progress } = adapter.prepare(&target.job()).await.unwrap() else { panic!("all are there") };
+    target.progress = progress;
+    let again = adapter.prepare(&target.job()).await.unwrap();
+    assert_eq!(again, Step::Ready { progress: target.progress.clone() });
+
+    network.answers(201, json!({"id": "p1", "url": "http://x/p1"}));
+    let published = adapter.publish(&target.job()).await.unwrap();
+    assert_eq!(published, Published { platform_post_id: "p1".to_owned(), at: noon() });
+
+    assert_eq!(
+        network.saw(),
+        [
+            json!({"type": "image/jpeg", "length": "3", "size": 3}),
+            json!({"type": "image/jpeg", "length": "5", "size": 5}),
+            json!({"text": "Hello", "media_ids": ["m1", "m2"], "reference": "post-1"}),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_post_without_files_needs_no_preparation() {
+    let adapter = adapter_at("http://127.0.0.1:1/sandbox");
+    let target = Target::new();
+    assert_eq!(adapter.lead(&target.media), None);
+    assert_eq!(adapter.prepare(&target.job()).await.unwrap(), Step::Ready { progress: None });
+}
+
+#[tokio::test]
+async fn an_answer_is_classified_by_what_is_known() {
+    let network = Network::default();
+    let adapter = network.adapter().await;
+    let target = Target::new();
+    let words = |message: &str| json!({"error": "any", "message": message});
+
+    network.answers(422, words("no such thing"));
+    let refused = adapter.publish(&target.job()).await;
+    assert_eq!(refused, Err(Setback::Refused { reason: "no such thing".to_owned() }));
+
+    network.answers(401, words("revoked"));
+    let disconnected = adapter.publish(&target.job()).await;
+    assert_eq!(disconnected, Err(Setback::Disconnected { reason: "revoked".to_owned() }));
+
+    network.answers(429, words("slow down"));
+    let busy = adapter.publish(&target.job()).await;
+    let retry_at = Some(noon() + TimeDelta::seconds(30));
+    assert_eq!(busy, Err(Setback::Busy { retry_at, reason: "slow down".to_owned() }));
+
+    network.answers(500, words("oops"));
+    let unknown = adapter.publish(&target.job()).await;
+    assert_eq!(unknown, Err(Setback::Unknown { may_still_run: false, reason: "oops".to_owned() }));
+
+    network.answers(201, json!("not an object"));
+    let broken = adapter.publish(&target.job()).await;
+    assert!(matches!(broken, Err(Setback::Unknown { may_still_run: true, .. })), "{broken:?}");
+
+    *network.answer.lock().unwrap() = None;
+    let cut = adapter.publish(&target.job()).await;
+    assert!(matches!(cut, Err(Setback::Unknown { may_still_run: true, .. })), "{cut:?}");
+
+    let nobody = adapter_at("http://127.0.0.1:1/sandbox").publish(&target.job()).await;
+    assert!(matches!(nobody, Err(Setback::Busy { retry_at: None, .. })), "{nobody:?}");
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_settled_by_the_reference() {
+    let network = Network::default();
+    let adapter = network.adapter().await;
+    let target = Target::new();
+
+    network.finds(
+        200,
+        json!([{
+            "id": "7", "url": "http://x/7", "text": "Hello", "reference": "post-1",
+            "posted_at": "2026-11-21T12:00:01.500Z",
+        }]),
+    );
+    let there = adapter.resolve(&target.job(), noon()).await;
+    let published = Published { platform_post_id: "7".to_owned(), at: noon() + TimeDelta::milliseconds(1500) };
+    assert_eq!(there, Resolution::Public(published));
+
+    network.finds(200, json!([]));
+    assert_eq!(adapter.resolve(&target.job(), noon()).await, Resolution::NotThere);
+
+    for status in [401, 403, 429, 500] {
+        network.finds(status, json!({"error": "any"}));
+        let unclear = adapter.resolve(&target.job(), noon()).await;
+        assert!(matches!(unclear, Resolution::Unclear { .. }), "{status}: {unclear:?}");
+    }
+    let nobody = adapter_at("http://127.0.0.1:1/sandbox").resolve(&target.job(), noon()).await;
+    assert!(matches!(nobody, Resolution::Unclear { .. }), "{nobody:?}");
+}
+
+#[tokio::test]
+async fn a_revocation_names_the_token_that_lives_longest() {
+    let network = Network::default();
+    network.answers(200, json!({}));
+
+    network.adapter().await.revoke(&Target::new().credentials).await.unwrap();
+
+    assert_eq!(network.saw()[0]["token"], "refresh");
+    assert_eq!(network.saw()[0]["client_id"], "us");
+}
