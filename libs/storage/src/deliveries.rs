@@ -1,0 +1,212 @@
+//! Deliveries, and the index of those that somebody must look at.
+
+use chrono::{DateTime, Utc};
+use domain::delivery::Delivery;
+use domain::id::{ConnectionId, PostId, TargetId, UserId};
+use domain::post::Post;
+
+use crate::Store;
+use crate::connections::ConnectionRecord;
+use crate::error::StorageError;
+use crate::item::{Item, at, attributes, from_item, n, s, to_item};
+use crate::posts::post_key;
+use crate::schema::Table;
+
+/// Everything that taking a step with a delivery has to know.
+#[derive(Debug)]
+pub struct Work {
+    /// The delivery.
+    pub delivery: Delivery,
+    /// Its post; `None` when it was deleted.
+    pub post: Option<Post>,
+    /// Its account; `None` when it was disconnected.
+    pub connection: Option<ConnectionRecord>,
+}
+
+/// An entry of the due index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Whose.
+    pub user_id: UserId,
+    /// Of which post.
+    pub post_id: PostId,
+    /// Which target.
+    pub target_id: TargetId,
+    /// By which account.
+    pub connection_id: ConnectionId,
+    /// Of which revision.
+    pub revision: u64,
+    /// When its next step is to be taken.
+    pub look_at: DateTime<Utc>,
+    /// When somebody must look.
+    pub due_at: DateTime<Utc>,
+}
+
+/// Whether a conditional write was ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Swap {
+    /// Written.
+    Ours,
+    /// It is not as it was read; nothing was written.
+    Overtaken,
+}
+
+impl Store {
+    /// A delivery with its post and its account, in one call; `None` when
+    /// there is no such delivery.
+    pub async fn work(
+        &self,
+        user: UserId,
+        post: PostId,
+        target: TargetId,
+        connection: ConnectionId,
+    ) -> Result<Option<Work>, StorageError> {
+        let connection = attributes([("user_id", n(user)), ("connection_id", n(connection))]);
+        let keys = vec![
+            (Table::Deliveries, delivery_key(user, post, target)),
+            (Table::Posts, post_key(user, post)),
+            (Table::Connections, connection),
+        ];
+        let mut found = self.batch_get(keys).await?;
+        let mut take = |table| found.remove(&table).and_then(|mut it| it.pop());
+        let Some(delivery) = take(Table::Deliveries) else { return Ok(None) };
+        Ok(Some(Work {
+            delivery: from_item(delivery)?,
+            post: take(Table::Posts).map(from_item).transpose()?,
+            connection: take(Table::Connections).map(crate::connections::read).transpose()?,
+        }))
+    }
+
+    /// The deliveries of a post.
+    pub async fn deliveries(&self, user: UserId, post: PostId) -> Result<Vec<Delivery>, StorageError> {
+        let found = self
+            .client
+            .query()
+            .table_name(self.table(Table::Deliveries))
+            .key_condition_expression("user_id = :user AND begins_with(delivery, :post)")
+            .expression_attribute_values(":user", n(user))
+            .expression_attribute_values(":post", s(format!("{:016}#", post.get())))
+            .consistent_read(true)
+            .send()
+            .await?;
+        // Thirty deliveries are far from the megabyte at which a query is cut.
+        found.items.unwrap_or_default().into_iter().map(from_item).collect()
+    }
+
+    /// Writes a delivery over the one that was read. Of any number of callers
+    /// with the same reading, at most one gets [`Swap::Ours`].
+    pub async fn swap_delivery(&self, before: &Delivery, after: &Delivery) -> Result<Swap, StorageError> {
+        let mut item = delivery_item(after, self.due_shards)?;
+        item.insert("stamp".to_owned(), n(after.stamp));
+        let written = self
+            .client
+            .put_item()
+            .table_name(self.table(Table::Deliveries))
+            .set_item(Some(item))
+            .condition_expression("stamp = :stamp")
+            .expression_attribute_values(":stamp", n(before.stamp))
+            .send()
+            .await;
+        won(written.map(drop))
+    }
+
+    /// Removes a delivery whose post does not know it any more.
+    pub async fn remove_delivery(&self, delivery: &Delivery) -> Result<Swap, StorageError> {
+        let removed = self
+            .client
+            .delete_item()
+            .table_name(self.table(Table::Deliveries))
+            .set_key(Some(delivery_key(delivery.user_id, delivery.post_id, delivery.target_id)))
+            .condition_expression("stamp = :stamp")
+            .expression_attribute_values(":stamp", n(delivery.stamp))
+            .send()
+            .await;
+        won(removed.map(drop))
+    }
+
+    /// What must be looked at until then in one shard, the longest overdue
+    /// first, at most `limit`.
+    pub async fn due(&self, shard: u32, until: DateTime<Utc>, limit: i32) -> Result<Vec<Due>, StorageError> {
+        let found = self
+            .client
+            .query()
+            .table_name(self.table(Table::Deliveries))
+            .index_name("due")
+            .key_condition_expression("due_shard = :shard AND due_at <= :until")
+            .expression_attribute_values(":shard", s(shard_name(shard)))
+            .expression_attribute_values(":until", at(until))
+            .limit(limit)
+            .send()
+            .await?;
+        Ok(found.items.unwrap_or_default().iter().filter_map(due).collect())
+    }
+
+    /// Moves the time at which somebody must look, unless the delivery has
+    /// changed since the entry was read.
+    pub async fn move_due(&self, due: &Due, to: DateTime<Utc>) -> Result<Swap, StorageError> {
+        let moved = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Deliveries))
+            .set_key(Some(delivery_key(due.user_id, due.post_id, due.target_id)))
+            .update_expression("SET due_at = :to")
+            .condition_expression("due_at = :from AND revision = :revision")
+            .expression_attribute_values(":to", at(to))
+            .expression_attribute_values(":from", at(due.due_at))
+            .expression_attribute_values(":revision", n(due.revision))
+            .send()
+            .await;
+        won(moved.map(drop))
+    }
+}
+
+pub(crate) fn delivery_key(user: UserId, post: PostId, target: TargetId) -> Item {
+    attributes([("user_id", n(user)), ("delivery", s(sort_key(post, target)))])
+}
+
+/// A delivery with its key and the attributes of the due index.
+pub(crate) fn delivery_item(delivery: &Delivery, due_shards: u32) -> Result<Item, StorageError> {
+    let mut item = to_item(delivery)?;
+    item.insert("delivery".to_owned(), s(sort_key(delivery.post_id, delivery.target_id)));
+    if delivery.due_at.is_some() {
+        let shard = delivery.target_id.get() % u64::from(due_shards);
+        item.insert("due_shard".to_owned(), s(shard_name(u32::try_from(shard).unwrap_or(0))));
+    }
+    Ok(item)
+}
+
+fn sort_key(post: PostId, target: TargetId) -> String {
+    format!("{:016}#{:016}", post.get(), target.get())
+}
+
+fn shard_name(shard: u32) -> String {
+    format!("due#{shard}")
+}
+
+fn due(entry: &Item) -> Option<Due> {
+    let number = |name: &str| entry.get(name)?.as_n().ok()?.parse::<u64>().ok();
+    let instant = |name: &str| DateTime::from_timestamp_millis(i64::try_from(number(name)?).ok()?);
+    let (post, target) = entry.get("delivery")?.as_s().ok()?.split_once('#')?;
+    Some(Due {
+        user_id: UserId::new(number("user_id")?)?,
+        post_id: PostId::new(post.parse().ok()?)?,
+        target_id: TargetId::new(target.parse().ok()?)?,
+        connection_id: ConnectionId::new(number("connection_id")?)?,
+        revision: number("revision")?,
+        look_at: instant("look_at")?,
+        due_at: instant("due_at")?,
+    })
+}
+
+/// A condition that did not hold is a lost race, not an error.
+pub(crate) fn won<E>(written: Result<(), aws_sdk_dynamodb::error::SdkError<E>>) -> Result<Swap, StorageError>
+where
+    E: aws_sdk_dynamodb::error::ProvideErrorMetadata,
+{
+    use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+    match written {
+        Ok(()) => Ok(Swap::Ours),
+        Err(error) if error.code() == Some("ConditionalCheckFailedException") => Ok(Swap::Overtaken),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,225 @@
+//! Hand-offs: a user on the way to a platform's page and back.
+
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem, Update};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::id::{ConnectionId, UserId};
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::error::StorageError;
+use crate::item::{Item, at, attributes, from_item, n, s, to_item, ttl};
+use crate::schema::Table;
+
+/// How long after its end a hand-off can still be asked about.
+const REMEMBERED: TimeDelta = TimeDelta::days(1);
+
+/// A user on the way to a platform's page and back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandOff {
+    /// Whose account it will be.
+    pub user_id: UserId,
+    /// The platform's name in the registry.
+    pub provider: String,
+    /// How far it is.
+    pub stage: Stage,
+    /// Begun.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub created_at: DateTime<Utc>,
+    /// Over, unless it has ended before.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub expires_at: DateTime<Utc>,
+    /// Completed or failed.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<DateTime<Utc>>,
+    /// What it connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection_id: Option<ConnectionId>,
+    /// Why it failed, for the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What the next stage needs, sealed for [`hand_off_context`].
+    #[serde(skip)]
+    pub sealed: Option<Vec<u8>>,
+}
+
+/// How far a hand-off is. It goes down this list; only from `Waiting` it may
+/// go back to other answers on our own page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Our page asks what the platform has to know first.
+    Asking,
+    /// The person is on the platform's page.
+    Waiting,
+    /// The platform's answer is being worked on.
+    Answering,
+    /// Our page asks which of several accounts.
+    Choosing,
+    /// An account is connected.
+    Completed,
+    /// It is not.
+    Failed,
+}
+
+impl Stage {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Asking => "asking",
+            Self::Waiting => "waiting",
+            Self::Answering => "answering",
+            Self::Choosing => "choosing",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What a hand-off's memory is sealed for.
+pub fn hand_off_context(hash: &str) -> String {
+    format!("hand-off:{hash}")
+}
+
+impl HandOff {
+    /// Whether it has neither ended nor expired.
+    pub fn is_open(&self, now: DateTime<Utc>) -> bool {
+        self.ended_at.is_none() && now < self.expires_at
+    }
+
+    /// Whether it can still be asked about.
+    pub fn is_remembered(&self, now: DateTime<Utc>) -> bool {
+        now < self.ended_at.unwrap_or(self.expires_at) + REMEMBERED
+    }
+}
+
+impl Store {
+    /// Keeps a new hand-off under the hash of its state token.
+    pub async fn begin_hand_off(&self, hash: &str, hand_off: &HandOff) -> Result<(), StorageError> {
+        let mut item = to_item(hand_off)?;
+        item.extend(key(hash));
+        item.insert("ttl".to_owned(), ttl(hand_off.expires_at + REMEMBERED));
+        if let Some(sealed) = &hand_off.sealed {
+            item.insert("sealed".to_owned(), AttributeValue::B(Blob::new(sealed.clone())));
+        }
+        self.client
+            .put_item()
+            .table_name(self.table(Table::Handoffs))
+            .set_item(Some(item))
+            .condition_expression("attribute_not_exists(handoff)")
+            .send()
+            .await?;
+        Ok(())
+    }
+
+    /// The hand-off with this hash of a state token.
+    pub async fn hand_off(&self, hash: &str) -> Result<Option<HandOff>, StorageError> {
+        let found = self
+            .client
+            .get_item()
+            .table_name(self.table(Table::Handoffs))
+            .set_key(Some(key(hash)))
+            .consistent_read(true)
+            .send()
+            .await?;
+        found.item.map(read).transpose()
+    }
+
+    /// Takes an open hand-off from one stage to another, with what the next
+    /// one needs. Of any number of callers at the same time, at most one gets
+    /// true.
+    pub async fn advance_hand_off(
+        &self,
+        hash: &str,
+        from: &[Stage],
+        to: Stage,
+        sealed: Option<Vec<u8>>,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StorageError> {
+        let mut change = "SET stage = :to".to_owned();
+        let mut values = attributes([(":to", s(to.as_str()))]);
+        if let Some(sealed) = sealed {
+            change.push_str(", sealed = :sealed");
+            values.insert(":sealed".to_owned(), AttributeValue::B(Blob::new(sealed)));
+        }
+        self.change_hand_off(hash, from, &change, values, now).await
+    }
+
+    /// Ends an open hand-off without an account.
+    pub async fn fail_hand_off(
+        &self,
+        hash: &str,
+        from: &[Stage],
+        reason: &str,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StorageError> {
+        let change = "SET stage = :to, reason = :reason, ended_at = :ended REMOVE sealed";
+        let values = attributes([(":to", s(Stage::Failed.as_str())), (":reason", s(reason)), (":ended", at(now))]);
+        self.change_hand_off(hash, from, change, values, now).await
+    }
+
+    async fn change_hand_off(
+        &self,
+        hash: &str,
+        from: &[Stage],
+        change: &str,
+        mut values: Item,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StorageError> {
+        let names: Vec<String> = (0..from.len()).map(|it| format!(":from{it}")).collect();
+        values.extend(names.iter().cloned().zip(from.iter().map(|it| s(it.as_str()))));
+        values.insert(":now".to_owned(), at(now));
+        let changed = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Handoffs))
+            .set_key(Some(key(hash)))
+            .condition_expression(format!("stage IN ({}) AND :now < expires_at", names.join(", ")))
+            .update_expression(change)
+            .set_expression_attribute_values(Some(values))
+            .send()
+            .await;
+        match changed {
+            Ok(_) => Ok(true),
+            Err(error)
+                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The end of a hand-off with an account, as part of a transaction. Only a
+/// stage in which the platform has answered leads here.
+pub(crate) fn completed(
+    table: String,
+    hash: &str,
+    connection: ConnectionId,
+    now: DateTime<Utc>,
+) -> Result<TransactWriteItem, StorageError> {
+    let update = Update::builder()
+        .table_name(table)
+        .set_key(Some(key(hash)))
+        .condition_expression("stage IN (:answering, :choosing) AND :now < expires_at")
+        .update_expression("SET stage = :completed, connection_id = :connection, ended_at = :now REMOVE sealed")
+        .expression_attribute_values(":answering", s(Stage::Answering.as_str()))
+        .expression_attribute_values(":choosing", s(Stage::Choosing.as_str()))
+        .expression_attribute_values(":completed", s(Stage::Completed.as_str()))
+        .expression_attribute_values(":connection", n(connection))
+        .expression_attribute_values(":now", at(now));
+    Ok(TransactWriteItem::builder().update(update.build().map_err(StorageError::build)?).build())
+}
+
+fn key(hash: &str) -> Item {
+    attributes([("handoff", s(format!("state#{hash}")))])
+}
+
+fn read(mut item: Item) -> Result<HandOff, StorageError> {
+    let sealed = match item.remove("sealed") {
+        Some(AttributeValue::B(bytes)) => Some(bytes.into_inner()),
+        _ => None,
+    };
+    Ok(HandOff { sealed, ..from_item(item)? })
+}

@@ -1,0 +1,348 @@
+//! Answers kept for requests that a client may send again.
+//!
+//! A short request writes its answer in the transaction of its change
+//! ([`kept_item`]). A long one claims its key first, so that a second request
+//! does not begin the same work beside it.
+
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::id::UserId;
+use domain::idempotency::IdempotencyKey;
+use serde::{Deserialize, Serialize};
+
+use crate::error::StorageError;
+use crate::item::{Item, at, attributes, from_item, n, s, to_item, ttl};
+use crate::{Store, Table};
+
+/// How long an answer is kept.
+const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
+
+/// How long a claim holds. Longer than the timeout of any function, so that
+/// what still runs never loses it; a crash gives the key back after this time.
+const CLAIM: TimeDelta = TimeDelta::minutes(2);
+
+/// The condition under which [`kept_item`] may be written; `#key` is `key` and
+/// `:now` is [`crate::item::at`] of the time.
+pub(crate) const KEY_IS_FREE: &str = "attribute_not_exists(#key) OR expires_at < :now";
+
+/// Whether the answer is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptState {
+    /// The first request is still being answered.
+    Running,
+    /// `response` is the answer.
+    Done,
+}
+
+/// What is kept under a key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Of the first request's body.
+    pub body_hash: String,
+    /// Whether the answer is known.
+    pub state: KeptState,
+    /// The answer's JSON; empty while running.
+    pub response: String,
+    /// When the first request came.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub created_at: DateTime<Utc>,
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    expires_at: DateTime<Utc>,
+}
+
+/// A key that is ours until it is completed, released, or its time is over.
+#[derive(Clone, Debug)]
+pub struct ClaimedKey {
+    key: Item,
+    claimed_at: DateTime<Utc>,
+}
+
+/// Whether a request may begin.
+#[derive(Clone, Debug)]
+pub enum KeyClaim {
+    /// It is the first.
+    Ours(ClaimedKey),
+    /// The first is still being answered.
+    Running,
+    /// The first was answered.
+    Done(Kept),
+    /// The key was used for another request.
+    OtherBody,
+}
+
+impl Store {
+    /// What is kept under a user's key of a route, like `POST /media`.
+    pub async fn idempotency(
+        &self,
+        user: UserId,
+        route: &str,
+        key: &IdempotencyKey,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Kept>, StorageError> {
+        let answer = self
+            .client
+            .get_item()
+            .table_name(self.table(Table::Idempotency))
+            .set_key(Some(idempotency_key_attributes(user, route, key)))
+            .consistent_read(true)
+            .send()
+            .await?;
+        answer.item.map_or(Ok(None), |it| kept_from(it, now))
+    }
+
+    /// Takes a key. Of any number of requests at the same time, one gets
+    /// [`KeyClaim::Ours`].
+    pub async fn claim_idempotency(
+        &self,
+        user: UserId,
+        route: &str,
+        key: &IdempotencyKey,
+        body_hash: &str,
+        now: DateTime<Utc>,
+    ) -> Result<KeyClaim, StorageError> {
+        let running = Kept {
+            body_hash: body_hash.to_owned(),
+            state: KeptState::Running,
+            response: String::new(),
+            created_at: now,
+            expires_at: now + CLAIM,
+        };
+        let claimed = self
+            .client
+            .put_item()
+            .table_name(self.table(Table::Idempotency))
+            .set_item(Some(item(user, route, key, &running)?))
+            .condition_expression(KEY_IS_FREE)
+            .expression_attribute_names("#key", "key")
+            .expression_attribute_values(":now", at(now))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .send()
+            .await;
+        let Err(error) = claimed else {
+            let key = idempotency_key_attributes(user, route, key);
+            return Ok(KeyClaim::Ours(ClaimedKey { key, claimed_at: now }));
+        };
+        match error.as_service_error() {
+            Some(PutItemError::ConditionalCheckFailedException(lost)) => {
+                let kept: Kept = from_item(lost.item().cloned().unwrap_or_default())?;
+                Ok(match kept.state {
+                    _ if kept.body_hash != body_hash => KeyClaim::OtherBody,
+                    KeptState::Running => KeyClaim::Running,
+                    KeptState::Done => KeyClaim::Done(kept),
+                })
+            }
+            _ => Err(error.into()),
+        }
+    }
+
+    /// Keeps the answer for a day from the claim. Changes nothing when the
+    /// claim was lost to time.
+    pub async fn complete_idempotency(&self, claimed: ClaimedKey, response: String) -> Result<(), StorageError> {
+        let expires_at = claimed.claimed_at + KEPT_FOR;
+        let completed = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Idempotency))
+            .set_key(Some(claimed.key))
+            .condition_expression("created_at = :claimed_at AND #state = :running")
+            .update_expression("SET #state = :done, #response = :response, expires_at = :expires_at, #ttl = :ttl")
+            .expression_attribute_names("#state", "state")
+            .expression_attribute_names("#response", "response")
+            .expression_attribute_names("#ttl", "ttl")
+            .expression_attribute_values(":claimed_at", at(claimed.claimed_at))
+            .expression_attribute_values(":running", s("running"))
+            .expression_attribute_values(":done", s("done"))
+            .expression_attribute_values(":response", s(response))
+            .expression_attribute_values(":expires_at", at(expires_at))
+            .expression_attribute_values(":ttl", ttl(expires_at))
+            .send()
+            .await;
+        match completed {
+            Ok(_) => Ok(()),
+            Err(error)
+                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Gives a key back after a request that was refused, so that a corrected
+    /// one may use it.
+    pub async fn release_idempotency(&self, claimed: ClaimedKey) -> Result<(), StorageError> {
+        let released = self
+            .client
+            .delete_item()
+            .table_name(self.table(Table::Idempotency))
+            .set_key(Some(claimed.key))
+            .condition_expression("created_at = :claimed_at AND #state = :running")
+            .expression_attribute_names("#state", "state")
+            .expression_attribute_values(":claimed_at", at(claimed.claimed_at))
+            .expression_attribute_values(":running", s("running"))
+            .send()
+            .await;
+        match released {
+            Ok(_) => Ok(()),
+            Err(error)
+                if error.as_service_error().is_some_and(DeleteItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// An answer to be kept, for the transaction of the change it tells of; its
+/// condition is [`KEY_IS_FREE`].
+pub(crate) fn kept_item(
+    user: UserId,
+    route: &str,
+    key: &IdempotencyKey,
+    body_hash: &str,
+    response: &str,
+    now: DateTime<Utc>,
+) -> Result<Item, StorageError> {
+    let kept = Kept {
+        body_hash: body_hash.to_owned(),
+        state: KeptState::Done,
+        response: response.to_owned(),
+        created_at: now,
+        expires_at: now + KEPT_FOR,
+    };
+    item(user, route, key, &kept)
+}
+
+/// The key of the item, for reading it together with others.
+pub(crate) fn idempotency_key_attributes(user: UserId, route: &str, key: &IdempotencyKey) -> Item {
+    attributes([("user_id", n(user)), ("key", s(format!("{route}#{}", key.hash())))])
+}
+
+/// What an item keeps; `None` when its time is over.
+pub(crate) fn kept_from(item: Item, now: DateTime<Utc>) -> Result<Option<Kept>, StorageError> {
+    let kept: Kept = from_item(item)?;
+    Ok((now <= kept.expires_at).then_some(kept))
+}
+
+fn item(user: UserId, route: &str, key: &IdempotencyKey, kept: &Kept) -> Result<Item, StorageError> {
+    let mut item = to_item(kept)?;
+    item.extend(idempotency_key_attributes(user, route, key));
+    item.insert("ttl".to_owned(), ttl(kept.expires_at));
+    Ok(item)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+
+    use super::*;
+    use crate::testing::store;
+
+    const ROUTE: &str = "POST /media";
+
+    fn user() -> UserId {
+        UserId::new(7).unwrap()
+    }
+
+    fn key() -> IdempotencyKey {
+        IdempotencyKey::parse(b"once").unwrap()
+    }
+
+    async fn claim(store: &Store, body_hash: &str, now: DateTime<Utc>) -> KeyClaim {
+        store.claim_idempotency(user(), ROUTE, &key(), body_hash, now).await.unwrap()
+    }
+
+    async fn claimed(store: &Store, now: DateTime<Utc>) -> ClaimedKey {
+        match claim(store, "body", now).await {
+            KeyClaim::Ours(claimed) => claimed,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_key_is_claimed_by_one_request_at_a_time() {
+        let store = store().await;
+
+        let claims = futures::future::join_all((0..8).map(|_| claim(&store, "body", noon()))).await;
+
+        assert_eq!(claims.iter().filter(|it| matches!(it, KeyClaim::Ours(_))).count(), 1);
+        assert_eq!(claims.iter().filter(|it| matches!(it, KeyClaim::Running)).count(), 7);
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_kept_for_a_day() {
+        let store = store().await;
+        let first = claimed(&store, noon()).await;
+        store.complete_idempotency(first, "{}".to_owned()).await.unwrap();
+
+        let day = noon() + TimeDelta::hours(24);
+        let KeyClaim::Done(kept) = claim(&store, "body", day).await else { panic!("not done") };
+        assert_eq!((kept.response.as_str(), kept.body_hash.as_str()), ("{}", "body"));
+        assert_eq!(store.idempotency(user(), ROUTE, &key(), day).await.unwrap(), Some(kept));
+        let over = day + TimeDelta::milliseconds(1);
+        assert_eq!(store.idempotency(user(), ROUTE, &key(), over).await.unwrap(), None);
+        assert!(matches!(claim(&store, "other", over).await, KeyClaim::Ours(_)));
+    }
+
+    #[tokio::test]
+    async fn a_key_is_not_good_for_another_body() {
+        let store = store().await;
+        let first = claimed(&store, noon()).await;
+
+        assert!(matches!(claim(&store, "other", noon()).await, KeyClaim::OtherBody));
+        store.complete_idempotency(first, "{}".to_owned()).await.unwrap();
+        assert!(matches!(claim(&store, "other", noon()).await, KeyClaim::OtherBody));
+    }
+
+    #[tokio::test]
+    async fn a_released_key_can_be_used_with_a_corrected_body() {
+        let store = store().await;
+        let first = claimed(&store, noon()).await;
+
+        store.release_idempotency(first).await.unwrap();
+
+        assert!(matches!(claim(&store, "corrected", noon()).await, KeyClaim::Ours(_)));
+    }
+
+    #[tokio::test]
+    async fn a_claim_that_was_lost_to_time_changes_nothing() {
+        let store = store().await;
+        let slow = claimed(&store, noon()).await;
+        let later = noon() + CLAIM + TimeDelta::milliseconds(1);
+        let next = claimed(&store, later).await;
+
+        store.complete_idempotency(slow.clone(), "slow".to_owned()).await.unwrap();
+        store.release_idempotency(slow).await.unwrap();
+        assert!(matches!(claim(&store, "body", later).await, KeyClaim::Running));
+        store.complete_idempotency(next, "next".to_owned()).await.unwrap();
+
+        let KeyClaim::Done(kept) = claim(&store, "body", later).await else { panic!("not done") };
+        assert_eq!(kept.response, "next");
+    }
+
+    #[tokio::test]
+    async fn keys_belong_to_user_and_route() {
+        let store = store().await;
+        claimed(&store, noon()).await;
+
+        let other = UserId::new(8).unwrap();
+        for (user, route) in [(other, ROUTE), (user(), "POST /posts")] {
+            let claim = store.claim_idempotency(user, route, &key(), "other", noon()).await.unwrap();
+            assert!(matches!(claim, KeyClaim::Ours(_)), "{user} {route}");
+        }
+    }
+
+    #[test]
+    fn an_answer_of_a_transaction_reads_back() {
+        let item = kept_item(user(), ROUTE, &key(), "body", "{}", noon()).unwrap();
+
+        let kept = kept_from(item, noon()).unwrap().unwrap();
+
+        assert_eq!((kept.state, kept.response.as_str()), (KeptState::Done, "{}"));
+    }
+}

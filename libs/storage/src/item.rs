@@ -1,0 +1,49 @@
+//! Attributes: what the modules of the tables say keys and values with.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::StorageError;
+
+/// An item or its key.
+pub(crate) type Item = HashMap<String, AttributeValue>;
+
+/// A string.
+pub(crate) fn s(value: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(value.into())
+}
+
+/// A number.
+pub(crate) fn n(value: impl ToString) -> AttributeValue {
+    AttributeValue::N(value.to_string())
+}
+
+/// An instant in milliseconds.
+pub(crate) fn at(instant: DateTime<Utc>) -> AttributeValue {
+    n(instant.timestamp_millis())
+}
+
+/// An instant as the TTL attribute wants it: in seconds, and a day later, so
+/// that an item is never gone before its expiry was read.
+pub(crate) fn ttl(expires_at: DateTime<Utc>) -> AttributeValue {
+    n(expires_at.timestamp() + 86_400)
+}
+
+/// A record as an item.
+pub(crate) fn to_item<T: Serialize>(record: &T) -> Result<Item, StorageError> {
+    Ok(serde_dynamo::to_item(record)?)
+}
+
+/// An item as a record; attributes that the record does not know are ignored.
+pub(crate) fn from_item<T: DeserializeOwned>(item: Item) -> Result<T, StorageError> {
+    Ok(serde_dynamo::from_item(item)?)
+}
+
+/// Attributes by name.
+pub(crate) fn attributes<const N: usize>(pairs: [(&str, AttributeValue); N]) -> Item {
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

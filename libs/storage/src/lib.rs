@@ -1,0 +1,79 @@
+//! DynamoDB: one module per table, with its keys and conditions. It keeps and
+//! finds; it has no rules of its own.
+//!
+//! | table | key | also |
+//! |---|---|---|
+//! | users | user_id | |
+//! | grants | hash of a token, device code, session or identity | `by_user`: a user's tokens; TTL |
+//! | limits | subject, minute | TTL |
+//! | connections | user_id, connection_id | `refresh`: credentials by the time they want renewal |
+//! | handoffs | hash of a state token | TTL |
+//! | media | user_id, media_id | `unused`: uploads that no post uses |
+//! | posts | user_id, post_id; post_id 0 counts the others | four listing indexes of keys |
+//! | deliveries | user_id, post_id#target_id | `due`: the unfinished by when somebody must look |
+//! | idempotency | user_id, key hash | TTL |
+//!
+//! Keys start with the owner. TTL only cleans up: every expiry is checked on
+//! read. Items hold instants as milliseconds, TTL attributes as seconds.
+
+mod batch;
+mod connections;
+mod deliveries;
+mod error;
+mod grants;
+mod handoffs;
+mod idempotency;
+mod item;
+mod limits;
+mod media;
+mod post_write;
+mod posts;
+mod schema;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod users;
+
+use aws_sdk_dynamodb::Client;
+
+pub use connections::*;
+pub use deliveries::*;
+pub use error::StorageError;
+pub use grants::*;
+pub use handoffs::*;
+pub use idempotency::*;
+pub use limits::*;
+pub use media::*;
+pub use post_write::*;
+pub use posts::*;
+pub use schema::{Index, Key, Projection, Table, TableSchema};
+pub use users::*;
+
+/// Partitions of the due index unless a deployment configures another number:
+/// enough for 8,000 planned deliveries a second at DynamoDB's 1,000 writes a
+/// second and partition.
+pub const DEFAULT_DUE_SHARDS: u32 = 8;
+
+/// The tables of one deployment.
+#[derive(Clone, Debug)]
+pub struct Store {
+    client: Client,
+    prefix: String,
+    due_shards: u32,
+}
+
+impl Store {
+    /// The tables whose names start with `prefix` and a dash. `due_shards` is
+    /// the number of partitions of the due index, at least 1.
+    pub fn new(client: Client, prefix: impl Into<String>, due_shards: u32) -> Self {
+        Self { client, prefix: prefix.into(), due_shards: due_shards.max(1) }
+    }
+
+    /// The number of partitions of the due index.
+    pub fn due_shards(&self) -> u32 {
+        self.due_shards
+    }
+
+    fn table(&self, table: Table) -> String {
+        table.name(&self.prefix)
+    }
+}

@@ -1,0 +1,232 @@
+//! Counters: requests per minute, and wrong entries of user codes.
+
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::ReturnValue;
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Deserialize;
+
+use crate::error::StorageError;
+use crate::item::{Item, at, attributes, from_item, n, s, ttl};
+use crate::{Store, Table};
+
+/// What a subject has used of a minute, the request just counted included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// Requests of every kind.
+    pub requests: u32,
+    /// Those that upload media.
+    pub media: u32,
+    /// When the minute is over.
+    pub window_ends: DateTime<Utc>,
+}
+
+/// Entries that were counted and not taken back, the latest included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entries {
+    /// How many.
+    pub count: u32,
+    /// When the count starts over.
+    pub window_ends: DateTime<Utc>,
+}
+
+#[derive(Deserialize)]
+struct Counters {
+    #[serde(default)]
+    requests: u32,
+    #[serde(default)]
+    media: u32,
+    #[serde(default)]
+    entries: u32,
+    #[serde(default)]
+    window_ends: i64,
+}
+
+/// The sort key of entries: they have one window at a time, which starts with
+/// the first of them and not with the minute.
+const NO_MINUTE: i64 = 0;
+
+impl Store {
+    /// Counts a request in the minute of `now`, and an upload of media as such too.
+    pub async fn count(&self, subject: &str, media: bool, now: DateTime<Utc>) -> Result<Counted, StorageError> {
+        let minute = now.timestamp().div_euclid(60);
+        let window_ends = DateTime::from_timestamp((minute + 1) * 60, 0).unwrap_or(now);
+        let counted = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Limits))
+            .set_key(Some(key(subject, minute)))
+            .update_expression("ADD requests :one, media :media SET #ttl = :ttl")
+            .expression_attribute_names("#ttl", "ttl")
+            .expression_attribute_values(":one", n(1))
+            .expression_attribute_values(":media", n(u8::from(media)))
+            .expression_attribute_values(":ttl", ttl(window_ends))
+            .return_values(ReturnValue::AllNew)
+            .send()
+            .await?;
+        let counters: Counters = from_item(counted.attributes.unwrap_or_default())?;
+        Ok(Counted { requests: counters.requests, media: counters.media, window_ends })
+    }
+
+    /// Counts an entry in the subject's window of this length, which starts
+    /// with its first entry.
+    pub async fn count_entry(
+        &self,
+        subject: &str,
+        window: TimeDelta,
+        now: DateTime<Utc>,
+    ) -> Result<Entries, StorageError> {
+        // A window may end, or start, between the two writes; then the other
+        // one applies after all. More than one turn of that needs two windows
+        // to end at once.
+        for _ in 0..3 {
+            if let Some(entries) = self.count_in_open_window(subject, now).await? {
+                return Ok(entries);
+            }
+            if let Some(entries) = self.open_window(subject, now + window, now).await? {
+                return Ok(entries);
+            }
+        }
+        Err(StorageError::Contended)
+    }
+
+    /// Takes back an entry of the window that ends at `window_ends`; one of a
+    /// window that is over already does not count any more.
+    pub async fn take_back_entry(&self, subject: &str, window_ends: DateTime<Utc>) -> Result<(), StorageError> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Limits))
+            .set_key(Some(key(subject, NO_MINUTE)))
+            .condition_expression("window_ends = :ends AND entries > :none")
+            .update_expression("ADD entries :back")
+            .expression_attribute_values(":ends", at(window_ends))
+            .expression_attribute_values(":none", n(0))
+            .expression_attribute_values(":back", n(-1))
+            .send()
+            .await;
+        match update {
+            Ok(_) => Ok(()),
+            Err(error)
+                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn count_in_open_window(&self, subject: &str, now: DateTime<Utc>) -> Result<Option<Entries>, StorageError> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Limits))
+            .set_key(Some(key(subject, NO_MINUTE)))
+            .condition_expression("window_ends > :now")
+            .update_expression("ADD entries :one")
+            .expression_attribute_values(":now", at(now))
+            .expression_attribute_values(":one", n(1))
+            .return_values(ReturnValue::AllNew)
+            .send()
+            .await;
+        match update {
+            Ok(counted) => entries(counted.attributes).map(Some),
+            Err(error)
+                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn open_window(
+        &self,
+        subject: &str,
+        window_ends: DateTime<Utc>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Entries>, StorageError> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Limits))
+            .set_key(Some(key(subject, NO_MINUTE)))
+            .condition_expression("attribute_not_exists(window_ends) OR window_ends <= :now")
+            .update_expression("SET entries = :one, window_ends = :ends, #ttl = :ttl")
+            .expression_attribute_names("#ttl", "ttl")
+            .expression_attribute_values(":now", at(now))
+            .expression_attribute_values(":one", n(1))
+            .expression_attribute_values(":ends", at(window_ends))
+            .expression_attribute_values(":ttl", ttl(window_ends))
+            .return_values(ReturnValue::AllNew)
+            .send()
+            .await;
+        match update {
+            Ok(counted) => entries(counted.attributes).map(Some),
+            Err(error)
+                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn key(subject: &str, minute: i64) -> Item {
+    attributes([("subject", s(subject)), ("minute", n(minute))])
+}
+
+fn entries(item: Option<Item>) -> Result<Entries, StorageError> {
+    let counters: Counters = from_item(item.unwrap_or_default())?;
+    let window_ends = DateTime::from_timestamp_millis(counters.window_ends).unwrap_or_default();
+    Ok(Entries { count: counters.entries, window_ends })
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+
+    use super::*;
+    use crate::testing::store;
+
+    #[tokio::test]
+    async fn requests_and_uploads_are_counted_by_the_minute() {
+        let store = store().await;
+
+        store.count("user#1", false, noon()).await.unwrap();
+        let counted = store.count("user#1", true, noon() + TimeDelta::seconds(59)).await.unwrap();
+        let other = store.count("user#2", false, noon()).await.unwrap();
+        let next = store.count("user#1", false, noon() + TimeDelta::seconds(60)).await.unwrap();
+
+        assert_eq!(counted, Counted { requests: 2, media: 1, window_ends: noon() + TimeDelta::seconds(60) });
+        assert_eq!(other.requests, 1);
+        assert_eq!((next.requests, next.media), (1, 0));
+    }
+
+    #[tokio::test]
+    async fn a_window_of_entries_starts_with_the_first_and_is_not_prolonged() {
+        let store = store().await;
+        let quarter = TimeDelta::minutes(15);
+
+        let first = store.count_entry("codes", quarter, noon()).await.unwrap();
+        let second = store.count_entry("codes", quarter, noon() + TimeDelta::minutes(14)).await.unwrap();
+        let after = store.count_entry("codes", quarter, noon() + quarter).await.unwrap();
+
+        assert_eq!(first, Entries { count: 1, window_ends: noon() + quarter });
+        assert_eq!(second, Entries { count: 2, window_ends: noon() + quarter });
+        assert_eq!(after, Entries { count: 1, window_ends: noon() + quarter * 2 });
+    }
+
+    #[tokio::test]
+    async fn an_entry_can_be_taken_back_while_its_window_is_open() {
+        let store = store().await;
+        let quarter = TimeDelta::minutes(15);
+        let first = store.count_entry("codes", quarter, noon()).await.unwrap();
+
+        store.take_back_entry("codes", first.window_ends).await.unwrap();
+        store.take_back_entry("codes", first.window_ends).await.unwrap();
+        let next = store.count_entry("codes", quarter, noon()).await.unwrap();
+
+        assert_eq!(next.count, 1);
+    }
+}

@@ -1,0 +1,290 @@
+//! The one transaction that writes a post with everything that has to change
+//! together with it: its deliveries, the counts, the pending marks of its
+//! accounts, and the answer kept for an idempotency key.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
+use domain::delivery::Delivery;
+use domain::id::{ConnectionId, TargetId, UserId};
+use domain::idempotency::IdempotencyKey;
+use domain::post::{Post, PostStatus};
+use domain::token::random_u32;
+
+use crate::Store;
+use crate::deliveries::{delivery_item, delivery_key};
+use crate::error::StorageError;
+use crate::idempotency::{KEY_IS_FREE, idempotency_key_attributes, kept_item};
+use crate::item::{Item, at, attributes, n, s};
+use crate::posts::{counts_key, post_item, post_key};
+use crate::schema::Table;
+
+/// The most items that DynamoDB changes in one transaction.
+const MAX_ACTIONS: usize = 100;
+
+/// How often a transaction that met another one is tried.
+const TRIES: u32 = 6;
+
+/// A post before and after, and what goes with it.
+#[derive(Debug, Default)]
+pub struct PostWrite<'a> {
+    /// As it was read; `None` for a new one.
+    pub before: Option<&'a Post>,
+    /// As it is to be; `None` to delete it.
+    pub after: Option<&'a Post>,
+    /// Its deliveries that change.
+    pub deliveries: Vec<DeliveryWrite<'a>>,
+    /// The answer to keep for the request's idempotency key.
+    pub kept: Option<(&'a IdempotencyUse, String)>,
+}
+
+/// A request that carries an idempotency key.
+#[derive(Clone, Debug)]
+pub struct IdempotencyUse {
+    /// Whose.
+    pub user: UserId,
+    /// Of which route, like `POST /posts`.
+    pub route: &'static str,
+    /// The key.
+    pub key: IdempotencyKey,
+    /// Tells this request from another with the same key.
+    pub body_hash: String,
+}
+
+impl IdempotencyUse {
+    pub(crate) fn item_key(&self) -> Item {
+        idempotency_key_attributes(self.user, self.route, &self.key)
+    }
+}
+
+/// A delivery that changes with its post.
+#[derive(Debug)]
+pub enum DeliveryWrite<'a> {
+    /// Put, unless there is one with an open intent or that is public.
+    Put(&'a Delivery),
+    /// Removed, unless it has an open intent.
+    Remove(TargetId),
+    /// Ended, and now the post says so: nobody needs to look at it any more.
+    RolledUp(&'a Delivery),
+}
+
+/// How a write of a post ended. All but `Done` changed nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PostWritten {
+    /// Written.
+    Done,
+    /// The post is not as it was read.
+    PostChanged,
+    /// A delivery is being sent, or is not as it was read.
+    DeliveryBusy,
+    /// This account was disconnected.
+    AccountGone(ConnectionId),
+    /// The idempotency key has an answer already.
+    KeyTaken,
+    /// More items would change than a transaction can.
+    TooMany,
+}
+
+impl Store {
+    /// Writes a post and all that goes with it, or nothing.
+    pub async fn write_post(
+        &self,
+        write: &PostWrite<'_>,
+        now: chrono::DateTime<chrono::Utc>,
+    ) -> Result<PostWritten, StorageError> {
+        let actions = self.actions(write, now)?;
+        if MAX_ACTIONS < actions.len() {
+            return Ok(PostWritten::TooMany);
+        }
+        let (roles, items): (Vec<_>, Vec<_>) = actions.into_iter().unzip();
+        for attempt in 0..TRIES {
+            let sent = self.client.transact_write_items().set_transact_items(Some(items.clone())).send().await;
+            let error = match sent {
+                Ok(_) => return Ok(PostWritten::Done),
+                Err(error) => error,
+            };
+            let cancelled = error.as_service_error().and_then(|it| match it {
+                aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError::TransactionCanceledException(it) => Some(it),
+                _ => None,
+            });
+            let Some(cancelled) = cancelled else { return Err(error.into()) };
+            let failed = |code: &str| cancelled.cancellation_reasons().iter().position(|it| it.code() == Some(code));
+            if let Some(index) = failed("ConditionalCheckFailed") {
+                return Ok(roles[index]);
+            }
+            if failed("TransactionConflict").is_none() && failed("ThrottlingError").is_none() {
+                return Err(error.into());
+            }
+            // Another transaction is at one of the items: let it pass.
+            let wait = (10 << attempt) + random_u32() % (20 << attempt);
+            tokio::time::sleep(Duration::from_millis(wait.into())).await;
+        }
+        Err(StorageError::Contended)
+    }
+
+    /// Each action with what it means when its condition does not hold.
+    fn actions(
+        &self,
+        write: &PostWrite<'_>,
+        now: chrono::DateTime<chrono::Utc>,
+    ) -> Result<Vec<(PostWritten, TransactWriteItem)>, StorageError> {
+        let Some(any) = write.after.or(write.before) else { return Ok(Vec::new()) };
+        let mut actions = Vec::new();
+        actions.push((PostWritten::PostChanged, self.post_action(write.before, write.after)?));
+        if let Some(counted) = self.count_action(any.user_id, write)? {
+            actions.push((PostWritten::PostChanged, counted));
+        }
+        for (connection, change) in marks(write) {
+            let action = self.mark_action(any.user_id, connection, change)?;
+            actions.push((PostWritten::AccountGone(connection), action));
+        }
+        for delivery in &write.deliveries {
+            actions.push((PostWritten::DeliveryBusy, self.delivery_action(any, delivery)?));
+        }
+        if let Some((key, response)) = &write.kept {
+            let put = Put::builder()
+                .table_name(self.table(Table::Idempotency))
+                .set_item(Some(kept_item(key.user, key.route, &key.key, &key.body_hash, response, now)?))
+                .condition_expression(KEY_IS_FREE)
+                .expression_attribute_names("#key", "key")
+                .expression_attribute_values(":now", at(now));
+            let put = put.build().map_err(StorageError::build)?;
+            actions.push((PostWritten::KeyTaken, TransactWriteItem::builder().put(put).build()));
+        }
+        Ok(actions)
+    }
+
+    fn post_action(&self, before: Option<&Post>, after: Option<&Post>) -> Result<TransactWriteItem, StorageError> {
+        let table = self.table(Table::Posts);
+        let action = TransactWriteItem::builder();
+        Ok(match (before, after) {
+            (None, Some(after)) => {
+                let put = Put::builder()
+                    .table_name(table)
+                    .set_item(Some(post_item(after)?))
+                    .condition_expression("attribute_not_exists(post_id)");
+                action.put(put.build().map_err(StorageError::build)?)
+            }
+            (Some(before), Some(after)) => {
+                let mut item = post_item(after)?;
+                item.insert("stamp".to_owned(), n(before.stamp + 1));
+                let put = Put::builder()
+                    .table_name(table)
+                    .set_item(Some(item))
+                    .condition_expression("stamp = :stamp")
+                    .expression_attribute_values(":stamp", n(before.stamp));
+                action.put(put.build().map_err(StorageError::build)?)
+            }
+            (Some(before), None) => {
+                let delete = Delete::builder()
+                    .table_name(table)
+                    .set_key(Some(post_key(before.user_id, before.post_id)))
+                    .condition_expression("stamp = :stamp")
+                    .expression_attribute_values(":stamp", n(before.stamp));
+                action.delete(delete.build().map_err(StorageError::build)?)
+            }
+            (None, None) => return Err(StorageError::Request("a write without a post".to_owned())),
+        }
+        .build())
+    }
+
+    fn count_action(&self, user: UserId, write: &PostWrite<'_>) -> Result<Option<TransactWriteItem>, StorageError> {
+        let mut changes: BTreeMap<PostStatus, i64> = BTreeMap::new();
+        if let Some(before) = write.before {
+            *changes.entry(before.status).or_default() -= 1;
+        }
+        if let Some(after) = write.after {
+            *changes.entry(after.status).or_default() += 1;
+        }
+        changes.retain(|_, change| *change != 0);
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        let additions: Vec<_> = changes.keys().map(|it| format!("#{0} :{0}", it.as_str())).collect();
+        let mut update = Update::builder()
+            .table_name(self.table(Table::Posts))
+            .set_key(Some(counts_key(user)))
+            .update_expression(format!("ADD {}", additions.join(", ")));
+        for (status, change) in changes {
+            let name = status.as_str();
+            update = update
+                .expression_attribute_names(format!("#{name}"), name)
+                .expression_attribute_values(format!(":{name}"), n(change));
+        }
+        let update = update.build().map_err(StorageError::build)?;
+        Ok(Some(TransactWriteItem::builder().update(update).build()))
+    }
+
+    fn mark_action(
+        &self,
+        user: UserId,
+        connection: ConnectionId,
+        change: i32,
+    ) -> Result<TransactWriteItem, StorageError> {
+        let update = Update::builder()
+            .table_name(self.table(Table::Connections))
+            .set_key(Some(attributes([("user_id", n(user)), ("connection_id", n(connection))])))
+            .update_expression("ADD pending :change")
+            .condition_expression("attribute_exists(connection_id)")
+            .expression_attribute_values(":change", n(change));
+        let update = update.build().map_err(StorageError::build)?;
+        Ok(TransactWriteItem::builder().update(update).build())
+    }
+
+    fn delivery_action(&self, post: &Post, write: &DeliveryWrite<'_>) -> Result<TransactWriteItem, StorageError> {
+        let table = self.table(Table::Deliveries);
+        let action = TransactWriteItem::builder();
+        Ok(match write {
+            DeliveryWrite::Put(delivery) => {
+                let put = Put::builder()
+                    .table_name(table)
+                    .set_item(Some(delivery_item(delivery, self.due_shards)?))
+                    .condition_expression(
+                        "attribute_not_exists(delivery) OR \
+                         (attribute_not_exists(intent) AND #state.#is <> :published)",
+                    )
+                    .expression_attribute_names("#state", "state")
+                    .expression_attribute_names("#is", "is")
+                    .expression_attribute_values(":published", s("published"));
+                action.put(put.build().map_err(StorageError::build)?)
+            }
+            DeliveryWrite::Remove(target) => {
+                let delete = Delete::builder()
+                    .table_name(table)
+                    .set_key(Some(delivery_key(post.user_id, post.post_id, *target)))
+                    .condition_expression(
+                        "attribute_not_exists(intent) AND \
+                         (attribute_not_exists(delivery) OR #state.#is <> :published)",
+                    )
+                    .expression_attribute_names("#state", "state")
+                    .expression_attribute_names("#is", "is")
+                    .expression_attribute_values(":published", s("published"));
+                action.delete(delete.build().map_err(StorageError::build)?)
+            }
+            DeliveryWrite::RolledUp(delivery) => {
+                let update = Update::builder()
+                    .table_name(table)
+                    .set_key(Some(delivery_key(delivery.user_id, delivery.post_id, delivery.target_id)))
+                    .update_expression("REMOVE due_at, due_shard")
+                    .condition_expression("stamp = :stamp")
+                    .expression_attribute_values(":stamp", n(delivery.stamp));
+                action.update(update.build().map_err(StorageError::build)?)
+            }
+        }
+        .build())
+    }
+}
+
+/// By how much the pending count of each account changes.
+fn marks(write: &PostWrite<'_>) -> BTreeMap<ConnectionId, i32> {
+    let mut changes = BTreeMap::new();
+    for connection in write.before.map(Post::marked).unwrap_or_default() {
+        *changes.entry(connection).or_default() -= 1;
+    }
+    for connection in write.after.map(Post::marked).unwrap_or_default() {
+        *changes.entry(connection).or_default() += 1;
+    }
+    changes.retain(|_, change| *change != 0);
+    changes
+}

@@ -1,0 +1,214 @@
+//! Posts, how many a user has in each status, and the one transaction that
+//! writes a post with everything that has to change together with it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use chrono::{DateTime, Utc};
+use domain::connection::Connection;
+use domain::id::{ConnectionId, MediaId, PostId, UserId};
+use domain::listing::{Counts, Direction, Listing, SortField};
+use domain::post::{Accounts, Post, PostStatus};
+use domain::user::User;
+
+use crate::Store;
+use crate::error::StorageError;
+use crate::idempotency::{Kept, kept_from};
+use crate::item::{Item, attributes, from_item, n, s, to_item};
+use crate::media::Medium;
+use crate::post_write::IdempotencyUse;
+use crate::schema::Table;
+
+/// The most index entries that one call for a page reads: a megabyte of them.
+const MAX_ENTRIES: u64 = 1_000_000;
+
+/// What a request about a post has to know of the user.
+#[derive(Debug, Default)]
+pub struct Surroundings {
+    /// The user; `None` when there is none.
+    pub user: Option<User>,
+    /// The accounts asked for that are the user's.
+    pub accounts: Accounts,
+    /// The media asked for that are the user's.
+    pub media: Vec<Medium>,
+    /// How many posts there are.
+    pub counts: Counts,
+    /// The answer that an idempotency key was given before.
+    pub kept: Option<Kept>,
+}
+
+/// One page of posts.
+#[derive(Debug)]
+pub struct Page {
+    /// In the order asked for.
+    pub posts: Vec<Post>,
+    /// How many there are on all pages.
+    pub total: u64,
+}
+
+impl Store {
+    /// One post.
+    pub async fn post(&self, user: UserId, post: PostId) -> Result<Option<Post>, StorageError> {
+        let found = self
+            .client
+            .get_item()
+            .table_name(self.table(Table::Posts))
+            .set_key(Some(post_key(user, post)))
+            .consistent_read(true)
+            .send()
+            .await?;
+        found.item.map(from_item).transpose()
+    }
+
+    /// Everything that creating or changing a post has to know, in one call.
+    pub async fn surroundings(
+        &self,
+        user: UserId,
+        connections: impl IntoIterator<Item = ConnectionId>,
+        media: impl IntoIterator<Item = MediaId>,
+        key: Option<&IdempotencyUse>,
+        now: DateTime<Utc>,
+    ) -> Result<Surroundings, StorageError> {
+        let owned = |name: &str, id: u64| attributes([("user_id", n(user)), (name, n(id))]);
+        let mut keys = vec![(Table::Users, attributes([("user_id", n(user))])), (Table::Posts, counts_key(user))];
+        keys.extend(connections.into_iter().map(|it| (Table::Connections, owned("connection_id", it.get()))));
+        keys.extend(media.into_iter().map(|it| (Table::Media, owned("media_id", it.get()))));
+        keys.extend(key.map(|it| (Table::Idempotency, it.item_key())));
+
+        let mut found = self.batch_get(keys).await?;
+        let mut take = |table| found.remove(&table).unwrap_or_default();
+        let accounts = take(Table::Connections).into_iter().map(from_item::<Connection>);
+        let kept = take(Table::Idempotency).pop().map(|it| kept_from(it, now)).transpose()?.flatten();
+        Ok(Surroundings {
+            user: take(Table::Users).pop().map(from_item).transpose()?,
+            accounts: accounts.map(|it| it.map(|it| (it.connection_id, it))).collect::<Result<_, _>>()?,
+            media: take(Table::Media).into_iter().map(from_item).collect::<Result<_, _>>()?,
+            counts: take(Table::Posts).pop().map(from_item).transpose()?.unwrap_or_default(),
+            kept,
+        })
+    }
+
+    /// One page of a user's posts and how many there are, in two calls: the
+    /// keys of the page beside the counts, then the posts.
+    pub async fn posts(&self, user: UserId, listing: &Listing) -> Result<Page, StorageError> {
+        let (counts, keys) = futures::try_join!(self.counts(user), self.page_keys(user, listing))?;
+        let keys = keys.iter().map(|id| (Table::Posts, post_key(user, *id)));
+        let order: Vec<_> = keys.collect();
+        let found = if order.is_empty() { HashMap::new() } else { self.batch_get(order.clone()).await? };
+        let mut posts: BTreeMap<PostId, Post> = BTreeMap::new();
+        for item in found.into_values().flatten() {
+            let post: Post = from_item(item)?;
+            posts.insert(post.post_id, post);
+        }
+        let ids = order.iter().filter_map(|(_, key)| entry_id(key));
+        // A post that was deleted since its key was read is left out.
+        let posts = ids.filter_map(|id| posts.remove(&id)).collect();
+        Ok(Page { posts, total: counts.of(listing.status) })
+    }
+
+    async fn counts(&self, user: UserId) -> Result<Counts, StorageError> {
+        let found = self
+            .client
+            .get_item()
+            .table_name(self.table(Table::Posts))
+            .set_key(Some(counts_key(user)))
+            .consistent_read(true)
+            .send()
+            .await?;
+        Ok(found.item.map(from_item).transpose()?.unwrap_or_default())
+    }
+
+    async fn page_keys(&self, user: UserId, listing: &Listing) -> Result<Vec<PostId>, StorageError> {
+        let status_list = listing.status.map(|it| status_list(user, it));
+        let drafts = status_list_of_drafts(user);
+        let by_user = ("user_id", n(user));
+        let ids = match (listing.sort, listing.status, status_list) {
+            (SortField::CreatedAt, None, _) | (SortField::CreatedAt, _, None) => {
+                self.entries("by_created", by_user, listing).await?
+            }
+            (SortField::CreatedAt, Some(_), Some(list)) | (_, Some(PostStatus::Draft), Some(list)) => {
+                self.entries("by_status", ("status_list", s(list)), listing).await?
+            }
+            (SortField::ScheduledAt, Some(_), Some(list)) => {
+                self.entries("by_status_and_time", ("status_list", s(list)), listing).await?
+            }
+            // Drafts alone have no time, and come last in both directions.
+            (SortField::ScheduledAt, _, _) => {
+                let (timed, untimed) = futures::try_join!(
+                    self.entries("by_time", by_user, listing),
+                    self.entries("by_status", ("status_list", s(drafts)), listing)
+                )?;
+                timed.into_iter().chain(untimed).collect()
+            }
+        };
+        let offset = usize::try_from(listing.offset()).unwrap_or(usize::MAX);
+        let per_page = usize::try_from(listing.per_page).unwrap_or(100);
+        Ok(ids.into_iter().skip(offset).take(per_page).collect())
+    }
+
+    /// The first entries of an index, up to the end of the page.
+    async fn entries(
+        &self,
+        index: &str,
+        (name, value): (&str, AttributeValue),
+        listing: &Listing,
+    ) -> Result<Vec<PostId>, StorageError> {
+        let wanted = (listing.offset().saturating_add(listing.per_page)).min(MAX_ENTRIES);
+        let mut ids = Vec::new();
+        let mut from = None;
+        loop {
+            let left = wanted - ids.len() as u64;
+            let found = self
+                .client
+                .query()
+                .table_name(self.table(Table::Posts))
+                .index_name(index)
+                .key_condition_expression("#list = :list")
+                .expression_attribute_names("#list", name)
+                .expression_attribute_values(":list", value.clone())
+                .scan_index_forward(listing.direction == Direction::Asc)
+                .limit(i32::try_from(left).unwrap_or(i32::MAX))
+                .set_exclusive_start_key(from)
+                .send()
+                .await?;
+            ids.extend(found.items.unwrap_or_default().iter().filter_map(entry_id));
+            from = found.last_evaluated_key;
+            if from.is_none() || wanted <= ids.len() as u64 {
+                return Ok(ids);
+            }
+        }
+    }
+}
+
+fn entry_id(entry: &Item) -> Option<PostId> {
+    PostId::parse(entry.get("post_id")?.as_n().ok()?)
+}
+
+pub(crate) fn post_key(user: UserId, post: PostId) -> Item {
+    attributes([("user_id", n(user)), ("post_id", n(post))])
+}
+
+/// Post ids begin at 1.
+pub(crate) fn counts_key(user: UserId) -> Item {
+    attributes([("user_id", n(user)), ("post_id", n(0))])
+}
+
+fn status_list(user: UserId, status: PostStatus) -> String {
+    format!("{user}#{}", status.as_str())
+}
+
+fn status_list_of_drafts(user: UserId) -> String {
+    status_list(user, PostStatus::Draft)
+}
+
+/// A post with the attributes of its indexes.
+pub(crate) fn post_item(post: &Post) -> Result<Item, StorageError> {
+    let mut item = to_item(post)?;
+    item.insert("listed".to_owned(), n(post.post_id));
+    item.insert("status_list".to_owned(), s(status_list(post.user_id, post.status)));
+    if let Some(at) = post.scheduled_at {
+        let key = format!("{:015}#{:016}", at.timestamp_millis(), post.post_id.get());
+        item.insert("time_key".to_owned(), s(key));
+    }
+    Ok(item)
+}

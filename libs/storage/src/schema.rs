@@ -1,0 +1,211 @@
+//! The tables, their keys and indexes: the one description that the local
+//! stack creates them from and that the template is held against.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection as SdkProjection,
+    ProjectionType, ScalarAttributeType,
+};
+
+use crate::error::StorageError;
+
+/// A table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the table at the top of the crate says what each is")]
+pub enum Table {
+    Users,
+    Grants,
+    Limits,
+    Connections,
+    Handoffs,
+    Media,
+    Posts,
+    Deliveries,
+    Idempotency,
+}
+
+/// A key attribute and its type: `S` or `N`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The attribute.
+    pub name: &'static str,
+    /// `S` or `N`.
+    pub kind: &'static str,
+}
+
+/// What an index holds beside its keys and the table's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Projection {
+    /// Nothing.
+    Keys,
+    /// These attributes.
+    Include(&'static [&'static str]),
+    /// Everything.
+    All,
+}
+
+/// A global secondary index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// Its name.
+    pub name: &'static str,
+    /// Its partition key.
+    pub hash: Key,
+    /// Its sort key.
+    pub range: Key,
+    /// What it holds.
+    pub projection: Projection,
+}
+
+/// A table's keys and indexes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableSchema {
+    /// Which.
+    pub table: Table,
+    /// Its partition key.
+    pub hash: Key,
+    /// Its sort key.
+    pub range: Option<Key>,
+    /// Its indexes.
+    pub indexes: &'static [Index],
+    /// The attribute after whose time, in Unix seconds, an item may be removed.
+    pub ttl: Option<&'static str>,
+}
+
+const fn s(name: &'static str) -> Key {
+    Key { name, kind: "S" }
+}
+
+const fn n(name: &'static str) -> Key {
+    Key { name, kind: "N" }
+}
+
+const fn index(name: &'static str, hash: Key, range: Key, projection: Projection) -> Index {
+    Index { name, hash, range, projection }
+}
+
+const TTL: Option<&str> = Some("ttl");
+
+impl Table {
+    /// Every table.
+    pub const ALL: [TableSchema; 9] = [
+        TableSchema { table: Self::Users, hash: n("user_id"), range: None, indexes: &[], ttl: None },
+        TableSchema {
+            table: Self::Grants,
+            hash: s("grant"),
+            range: None,
+            indexes: &[index("by_user", n("owner"), n("created_at"), Projection::All)],
+            ttl: TTL,
+        },
+        TableSchema { table: Self::Limits, hash: s("subject"), range: Some(n("minute")), indexes: &[], ttl: TTL },
+        TableSchema {
+            table: Self::Connections,
+            hash: n("user_id"),
+            range: Some(n("connection_id")),
+            indexes: &[index("refresh", s("refresh_shard"), n("refresh_at"), Projection::Keys)],
+            ttl: None,
+        },
+        TableSchema { table: Self::Handoffs, hash: s("handoff"), range: None, indexes: &[], ttl: TTL },
+        TableSchema {
+            table: Self::Media,
+            hash: n("user_id"),
+            range: Some(n("media_id")),
+            indexes: &[index("unused", s("unused_shard"), n("unused_since"), Projection::Include(&["mime_type"]))],
+            ttl: None,
+        },
+        TableSchema {
+            table: Self::Posts,
+            hash: n("user_id"),
+            range: Some(n("post_id")),
+            indexes: &[
+                index("by_created", n("user_id"), n("listed"), Projection::Keys),
+                index("by_status", s("status_list"), n("post_id"), Projection::Keys),
+                index("by_time", n("user_id"), s("time_key"), Projection::Keys),
+                index("by_status_and_time", s("status_list"), s("time_key"), Projection::Keys),
+            ],
+            ttl: None,
+        },
+        TableSchema {
+            table: Self::Deliveries,
+            hash: n("user_id"),
+            range: Some(s("delivery")),
+            indexes: &[index(
+                "due",
+                s("due_shard"),
+                n("due_at"),
+                Projection::Include(&["look_at", "revision", "connection_id"]),
+            )],
+            ttl: None,
+        },
+        TableSchema { table: Self::Idempotency, hash: n("user_id"), range: Some(s("key")), indexes: &[], ttl: TTL },
+    ];
+
+    /// Its name without the deployment's prefix.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Users => "users",
+            Self::Grants => "grants",
+            Self::Limits => "limits",
+            Self::Connections => "connections",
+            Self::Handoffs => "handoffs",
+            Self::Media => "media",
+            Self::Posts => "posts",
+            Self::Deliveries => "deliveries",
+            Self::Idempotency => "idempotency",
+        }
+    }
+
+    /// Its name in a deployment.
+    pub fn name(self, prefix: &str) -> String {
+        format!("{prefix}-{}", self.as_str())
+    }
+}
+
+impl TableSchema {
+    /// Creates the table unless it is there; for the local stack and tests.
+    pub async fn create(&self, client: &Client, prefix: &str) -> Result<(), StorageError> {
+        let mut attributes = vec![self.hash];
+        attributes.extend(self.range);
+        attributes.extend(self.indexes.iter().flat_map(|it| [it.hash, it.range]));
+        attributes.sort_by_key(|it| it.name);
+        attributes.dedup();
+
+        let mut request = client
+            .create_table()
+            .table_name(self.table.name(prefix))
+            .billing_mode(BillingMode::PayPerRequest)
+            .set_key_schema(Some(key_schema(self.hash, self.range)?));
+        for attribute in attributes {
+            let kind = if attribute.kind == "N" { ScalarAttributeType::N } else { ScalarAttributeType::S };
+            let definition = AttributeDefinition::builder().attribute_name(attribute.name).attribute_type(kind);
+            request = request.attribute_definitions(definition.build().map_err(StorageError::build)?);
+        }
+        for index in self.indexes {
+            let projection = match index.projection {
+                Projection::Keys => SdkProjection::builder().projection_type(ProjectionType::KeysOnly),
+                Projection::All => SdkProjection::builder().projection_type(ProjectionType::All),
+                Projection::Include(names) => SdkProjection::builder()
+                    .projection_type(ProjectionType::Include)
+                    .set_non_key_attributes(Some(names.iter().map(ToString::to_string).collect())),
+            };
+            let built = GlobalSecondaryIndex::builder()
+                .index_name(index.name)
+                .set_key_schema(Some(key_schema(index.hash, Some(index.range))?))
+                .projection(projection.build());
+            request = request.global_secondary_indexes(built.build().map_err(StorageError::build)?);
+        }
+        match request.send().await {
+            Ok(_) => Ok(()),
+            Err(error) if error.as_service_error().is_some_and(|it| it.is_resource_in_use_exception()) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn key_schema(hash: Key, range: Option<Key>) -> Result<Vec<KeySchemaElement>, StorageError> {
+    let keys = [Some((hash, KeyType::Hash)), range.map(|it| (it, KeyType::Range))];
+    let element = |(key, kind): (Key, KeyType)| {
+        KeySchemaElement::builder().attribute_name(key.name).key_type(kind).build().map_err(StorageError::build)
+    };
+    keys.into_iter().flatten().map(element).collect()
+}

@@ -1,0 +1,175 @@
+//! People, and the identities by which an issuer knows them.
+
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
+use domain::id::UserId;
+use domain::token;
+use domain::user::User;
+use serde::{Deserialize, Serialize};
+
+use crate::error::StorageError;
+use crate::item::{attributes, from_item, n, s, to_item};
+use crate::{Store, Table};
+
+/// Who somebody is to an OpenID Connect issuer. The pair never changes, which
+/// an e-mail address may.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The issuer's URL.
+    pub issuer: String,
+    /// The `sub` claim.
+    pub subject: String,
+}
+
+impl Identity {
+    fn grant(&self) -> String {
+        // The lengths keep two pairs apart whose parts are split differently.
+        let pair = format!("{}|{}|{}", self.issuer.len(), self.issuer, self.subject);
+        format!("identity#{}", token::hash(&pair))
+    }
+}
+
+/// The item that leads from an identity to its user.
+#[derive(Serialize, Deserialize)]
+struct Pointer {
+    grant: String,
+    user_id: UserId,
+}
+
+/// What became of a first sign-in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Joined {
+    /// The user is kept.
+    Ours,
+    /// The identity, or the user's id, was taken in the meantime.
+    Taken,
+}
+
+impl Store {
+    /// The user with this id.
+    pub async fn user(&self, user: UserId) -> Result<Option<User>, StorageError> {
+        let found = self
+            .client
+            .get_item()
+            .table_name(self.table(Table::Users))
+            .set_key(Some(attributes([("user_id", n(user))])))
+            .send()
+            .await?;
+        found.item.map(from_item).transpose()
+    }
+
+    /// The id of the user with this identity.
+    pub async fn user_of(&self, identity: &Identity) -> Result<Option<UserId>, StorageError> {
+        let found = self
+            .client
+            .get_item()
+            .table_name(self.table(Table::Grants))
+            .set_key(Some(attributes([("grant", s(identity.grant()))])))
+            .consistent_read(true)
+            .send()
+            .await?;
+        let pointer: Option<Pointer> = found.item.map(from_item).transpose()?;
+        Ok(pointer.map(|it| it.user_id))
+    }
+
+    /// Keeps a user who signs in for the first time. Of two first sign-ins of
+    /// one identity at the same time, one gets [`Joined::Ours`].
+    pub async fn join(&self, identity: &Identity, user: &User) -> Result<Joined, StorageError> {
+        let pointer = Pointer { grant: identity.grant(), user_id: user.user_id };
+        let pointer = Put::builder()
+            .table_name(self.table(Table::Grants))
+            .set_item(Some(to_item(&pointer)?))
+            .condition_expression("attribute_not_exists(#grant)")
+            .expression_attribute_names("#grant", "grant")
+            .build()
+            .map_err(StorageError::build)?;
+        let user = Put::builder()
+            .table_name(self.table(Table::Users))
+            .set_item(Some(to_item(user)?))
+            .condition_expression("attribute_not_exists(user_id)")
+            .build()
+            .map_err(StorageError::build)?;
+        let written = self
+            .client
+            .transact_write_items()
+            .transact_items(TransactWriteItem::builder().put(pointer).build())
+            .transact_items(TransactWriteItem::builder().put(user).build())
+            .send()
+            .await;
+        match written {
+            Ok(_) => Ok(Joined::Ours),
+            // Another sign-in holds or has just taken it: the caller looks again.
+            Err(error)
+                if error.as_service_error().is_some_and(TransactWriteItemsError::is_transaction_canceled_exception) =>
+            {
+                Ok(Joined::Taken)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Keeps what the issuer now tells of a user.
+    pub async fn rename(&self, user: UserId, name: &str, email: &str) -> Result<(), StorageError> {
+        self.client
+            .update_item()
+            .table_name(self.table(Table::Users))
+            .set_key(Some(attributes([("user_id", n(user))])))
+            .condition_expression("attribute_exists(user_id)")
+            .update_expression("SET #name = :name, #email = :email")
+            .expression_attribute_names("#name", "name")
+            .expression_attribute_names("#email", "email")
+            .expression_attribute_values(":name", s(name))
+            .expression_attribute_values(":email", s(email))
+            .send()
+            .await?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::a_user;
+
+    use super::*;
+    use crate::testing::store;
+
+    fn identity(subject: &str) -> Identity {
+        Identity { issuer: "https://issuer.example".to_owned(), subject: subject.to_owned() }
+    }
+
+    #[tokio::test]
+    async fn two_first_sign_ins_at_once_make_one_user() {
+        let store = store().await;
+        let (one, two) = (a_user(), User { user_id: UserId::new(7).unwrap(), ..a_user() });
+        let identity = identity("1");
+
+        let joined = futures::join!(store.join(&identity, &one), store.join(&identity, &two));
+
+        let joined = [joined.0.unwrap(), joined.1.unwrap()];
+        assert_eq!(joined.iter().filter(|it| **it == Joined::Ours).count(), 1, "{joined:?}");
+        let (winner, loser) = if joined[0] == Joined::Ours { (one, two) } else { (two, one) };
+        assert_eq!(store.user_of(&identity).await.unwrap(), Some(winner.user_id));
+        assert_eq!(store.user(winner.user_id).await.unwrap(), Some(winner));
+        assert_eq!(store.user(loser.user_id).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_user_goes_by_what_the_issuer_tells_last() {
+        let store = store().await;
+        let user = a_user();
+        store.join(&identity("1"), &user).await.unwrap();
+
+        store.rename(user.user_id, "New Name", "new@example.com").await.unwrap();
+
+        let found = store.user(user.user_id).await.unwrap().unwrap();
+        assert_eq!((found.name.as_str(), found.email.as_str()), ("New Name", "new@example.com"));
+        assert_eq!(found.bucket, user.bucket);
+    }
+
+    #[tokio::test]
+    async fn an_identity_nobody_has_leads_to_nobody() {
+        let store = store().await;
+
+        assert_eq!(store.user_of(&identity("2")).await.unwrap(), None);
+    }
+}
