@@ -1,0 +1,173 @@
+//! The bucket of pictures and videos.
+//!
+//! Users upload by themselves, through a link that is good for one file of one
+//! type; what we fetch for them is streamed in parts. A file is never changed
+//! once it is there.
+
+mod parts;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use aws_config::SdkConfig;
+use aws_sdk_s3::Client;
+use aws_sdk_s3::config::{Builder, RequestChecksumCalculation, ResponseChecksumValidation};
+use aws_sdk_s3::error::DisplayErrorContext;
+use aws_sdk_s3::operation::get_object::GetObjectError;
+use aws_sdk_s3::presigning::PresigningConfig;
+use bytes::Bytes;
+use futures::StreamExt;
+use futures::stream::BoxStream;
+
+pub use self::parts::PutError;
+
+/// Where the bucket is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BucketSettings {
+    /// Its name.
+    pub name: String,
+    /// The URL of a store other than AWS; the bucket is then a part of the path.
+    pub endpoint: Option<String>,
+    /// That store's URL as users reach it, where it is another for them.
+    pub public_endpoint: Option<String>,
+}
+
+/// The store failed, in words for the log.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the media bucket: {0}")]
+pub struct BucketError(String);
+
+impl BucketError {
+    fn new(error: impl std::error::Error) -> Self {
+        Self(DisplayErrorContext(&error).to_string())
+    }
+}
+
+/// One upload that a user may make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PresignedPut {
+    /// Where to.
+    pub url: String,
+    /// What the PUT must send beside the bytes: they are part of the signature.
+    pub headers: BTreeMap<String, String>,
+}
+
+/// What a look at a file tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Of the whole file.
+    pub size_bytes: u64,
+    /// As many as were asked for, or all when there are fewer.
+    pub first_bytes: Bytes,
+}
+
+/// The bucket of pictures and videos.
+#[derive(Clone, Debug)]
+pub struct Bucket {
+    client: Client,
+    /// Signs links; does not send anything.
+    links: Client,
+    name: String,
+}
+
+impl Bucket {
+    /// A bucket, reached with the SDK's settings.
+    pub fn new(sdk: &SdkConfig, settings: &BucketSettings) -> Self {
+        let client = |endpoint: Option<&String>| {
+            let mut builder = Builder::from(sdk)
+                // A link would otherwise promise a checksum that the user's
+                // client cannot know of; the signature covers what we send.
+                .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
+                .response_checksum_validation(ResponseChecksumValidation::WhenRequired)
+                .force_path_style(endpoint.is_some() || sdk.endpoint_url().is_some());
+            builder.set_endpoint_url(endpoint.cloned().or_else(|| sdk.endpoint_url().map(str::to_owned)));
+            Client::from_conf(builder.build())
+        };
+        let endpoint = settings.endpoint.as_ref();
+        Self {
+            client: client(endpoint),
+            links: client(settings.public_endpoint.as_ref().or(endpoint)),
+            name: settings.name.clone(),
+        }
+    }
+
+    /// A link for one upload. It does not replace a file that is there
+    /// already, so what was verified stays what it is.
+    pub async fn presigned_put(
+        &self,
+        key: &str,
+        content_type: &str,
+        good_for: Duration,
+    ) -> Result<PresignedPut, BucketError> {
+        let request = self
+            .links
+            .put_object()
+            .bucket(&self.name)
+            .key(key)
+            .content_type(content_type)
+            .if_none_match("*")
+            .presigned(PresigningConfig::expires_in(good_for).map_err(BucketError::new)?)
+            .await
+            .map_err(BucketError::new)?;
+        let headers = request.headers().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Ok(PresignedPut { headers: headers.collect(), url: request.uri().to_owned() })
+    }
+
+    /// A link under which anybody can read a file.
+    pub async fn presigned_get(&self, key: &str, good_for: Duration) -> Result<String, BucketError> {
+        let request = self
+            .links
+            .get_object()
+            .bucket(&self.name)
+            .key(key)
+            .presigned(PresigningConfig::expires_in(good_for).map_err(BucketError::new)?)
+            .await
+            .map_err(BucketError::new)?;
+        Ok(request.uri().to_owned())
+    }
+
+    /// A file's size and first bytes, in one call; `None` when it is not
+    /// there. `first_bytes` is at least 1.
+    pub async fn look(&self, key: &str, first_bytes: usize) -> Result<Option<Look>, BucketError> {
+        let last = first_bytes.max(1) - 1;
+        let object = self.client.get_object().bucket(&self.name).key(key).range(format!("bytes=0-{last}")).send().await;
+        let object = match object {
+            Ok(object) => object,
+            Err(error) if error.as_service_error().is_some_and(GetObjectError::is_no_such_key) => {
+                return Ok(None);
+            }
+            // An empty file has no first byte to give.
+            Err(error) if error.raw_response().is_some_and(|it| it.status().as_u16() == 416) => {
+                return Ok(Some(Look { size_bytes: 0, first_bytes: Bytes::new() }));
+            }
+            Err(error) => return Err(BucketError::new(error)),
+        };
+        let range = object.content_range().and_then(|it| it.rsplit('/').next()?.parse().ok());
+        let size_bytes = range.ok_or_else(|| BucketError(format!("no size of {key}")))?;
+        let first_bytes = object.body.collect().await.map_err(BucketError::new)?.into_bytes();
+        Ok(Some(Look { size_bytes, first_bytes }))
+    }
+
+    /// A file, piece by piece; `None` when it is not there.
+    pub async fn open(&self, key: &str) -> Result<Option<BoxStream<'static, Result<Bytes, BucketError>>>, BucketError> {
+        let object = match self.client.get_object().bucket(&self.name).key(key).send().await {
+            Ok(object) => object,
+            Err(error) if error.as_service_error().is_some_and(GetObjectError::is_no_such_key) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(BucketError::new(error)),
+        };
+        let pieces = futures::stream::try_unfold(object.body, |mut body| async move {
+            Ok(body.try_next().await.map_err(BucketError::new)?.map(|piece| (piece, body)))
+        });
+        Ok(Some(pieces.boxed()))
+    }
+
+    /// Deletes a file; one that is not there is as good as deleted.
+    pub async fn delete(&self, key: &str) -> Result<(), BucketError> {
+        self.client.delete_object().bucket(&self.name).key(key).send().await.map_err(BucketError::new)?;
+        Ok(())
+    }
+}

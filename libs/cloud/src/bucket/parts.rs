@@ -1,0 +1,140 @@
+//! Putting a file whose length nobody knows, with the memory of two parts.
+
+use std::future::ready;
+use std::pin::pin;
+
+use aws_sdk_s3::primitives::ByteStream;
+use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
+use bytes::{Bytes, BytesMut};
+use futures::stream::{self, Stream, StreamExt, TryStreamExt};
+
+use super::{Bucket, BucketError};
+
+/// The bytes of a part; the last may have fewer. S3 wants 5 MiB at least and
+/// 10,000 parts at most.
+const PART_BYTES: usize = 8 << 20;
+
+/// Parts in memory: one on its way while the next is filled.
+const PARTS_AT_ONCE: usize = 2;
+
+/// Why a file was not put.
+#[derive(Debug, thiserror::Error)]
+pub enum PutError<E> {
+    /// Its bytes stopped coming.
+    #[error("the source of the bytes: {0}")]
+    Source(E),
+    /// The store failed.
+    #[error(transparent)]
+    Bucket(#[from] BucketError),
+}
+
+impl Bucket {
+    /// Puts a file and returns its size. After an error nothing of it is left,
+    /// unless the store could not be reached to say so.
+    pub async fn put<E: Send>(
+        &self,
+        key: &str,
+        content_type: &str,
+        bytes: impl Stream<Item = Result<Bytes, E>> + Send,
+    ) -> Result<u64, PutError<E>> {
+        let mut parts = pin!(in_parts(bytes).map_err(PutError::Source));
+        let first = parts.try_next().await?.unwrap_or_default();
+        if first.len() < PART_BYTES {
+            return Ok(self.put_whole(key, content_type, first).await?);
+        }
+        let id = self.begin(key, content_type).await?;
+        let upload = Upload { bucket: self.clone(), key: key.to_owned(), id };
+        let parts = stream::once(ready(Ok(first))).chain(parts);
+        match upload.send(parts).await {
+            Ok(size_bytes) => Ok(size_bytes),
+            Err(error) => {
+                upload.abort().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn put_whole(&self, key: &str, content_type: &str, bytes: Bytes) -> Result<u64, BucketError> {
+        let size_bytes = bytes.len() as u64;
+        let request = self.client.put_object().bucket(&self.name).key(key).content_type(content_type);
+        request.body(ByteStream::from(bytes)).send().await.map_err(BucketError::new)?;
+        Ok(size_bytes)
+    }
+
+    async fn begin(&self, key: &str, content_type: &str) -> Result<String, BucketError> {
+        let request = self.client.create_multipart_upload().bucket(&self.name).key(key).content_type(content_type);
+        let begun = request.send().await.map_err(BucketError::new)?;
+        begun.upload_id.ok_or_else(|| BucketError("an upload without an id".to_owned()))
+    }
+}
+
+/// A file on its way.
+#[derive(Clone)]
+struct Upload {
+    bucket: Bucket,
+    key: String,
+    id: String,
+}
+
+impl Upload {
+    async fn send<E: Send>(
+        &self,
+        parts: impl Stream<Item = Result<Bytes, PutError<E>>> + Send,
+    ) -> Result<u64, PutError<E>> {
+        let sending = parts.zip(stream::iter(1..)).map(|(part, number)| {
+            // Its own, because the compiler cannot tell how long a borrowed
+            // upload lives in the stream.
+            let upload = self.clone();
+            async move { upload.send_part(number, part?).await.map_err(PutError::Bucket) }
+        });
+        let mut sent = pin!(sending.buffered(PARTS_AT_ONCE));
+        let mut size_bytes = 0;
+        let mut completed = CompletedMultipartUpload::builder();
+        while let Some((part, part_bytes)) = sent.try_next().await? {
+            completed = completed.parts(part);
+            size_bytes += part_bytes;
+        }
+        let client = &self.bucket.client;
+        let request = client.complete_multipart_upload().bucket(&self.bucket.name).key(&self.key);
+        let request = request.upload_id(&self.id).multipart_upload(completed.build());
+        request.send().await.map_err(BucketError::new)?;
+        Ok(size_bytes)
+    }
+
+    async fn send_part(self, number: i32, bytes: Bytes) -> Result<(CompletedPart, u64), BucketError> {
+        let part_bytes = bytes.len() as u64;
+        let request = self.bucket.client.upload_part().bucket(&self.bucket.name).key(&self.key);
+        let request = request.upload_id(&self.id).part_number(number).body(ByteStream::from(bytes));
+        let sent = request.send().await.map_err(BucketError::new)?;
+        Ok((CompletedPart::builder().part_number(number).set_e_tag(sent.e_tag).build(), part_bytes))
+    }
+
+    /// The parts cost money until they are aborted. What fails here is left to
+    /// the bucket's lifecycle rule.
+    async fn abort(&self) {
+        let request = self.bucket.client.abort_multipart_upload().bucket(&self.bucket.name).key(&self.key);
+        if let Err(error) = request.upload_id(&self.id).send().await {
+            let error = BucketError::new(error);
+            tracing::warn!(%error, "the parts of an upload are left in the bucket");
+        }
+    }
+}
+
+/// Collects pieces of any size into parts of [`PART_BYTES`], the last one as
+/// long as it comes.
+fn in_parts<E>(bytes: impl Stream<Item = Result<Bytes, E>> + Send) -> impl Stream<Item = Result<Bytes, E>> + Send
+where
+    E: Send,
+{
+    stream::try_unfold((Box::pin(bytes), BytesMut::new()), |(mut bytes, mut part)| async move {
+        while part.len() < PART_BYTES {
+            match bytes.try_next().await? {
+                Some(piece) => part.extend_from_slice(&piece),
+                None if part.is_empty() => return Ok(None),
+                None => return Ok(Some((part.freeze(), (bytes, BytesMut::new())))),
+            }
+        }
+        let rest = part.split_off(PART_BYTES);
+        Ok(Some((part.freeze(), (bytes, rest))))
+    })
+}

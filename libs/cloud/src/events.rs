@@ -1,0 +1,61 @@
+//! The event bus.
+
+use async_trait::async_trait;
+use aws_sdk_eventbridge::types::PutEventsRequestEntry;
+use domain::event::{Event, SOURCE};
+
+/// The most events that EventBridge takes in one call.
+const BATCH: usize = 10;
+
+/// The bus did not take everything.
+#[derive(Debug, thiserror::Error)]
+#[error("the event bus did not take every event: {0}")]
+pub struct EventError(pub String);
+
+/// Where events go.
+#[async_trait]
+pub trait EventBus: Send + Sync {
+    /// Puts all; on an error some may have been put.
+    async fn put(&self, events: &[Event]) -> Result<(), EventError>;
+}
+
+/// EventBridge.
+pub struct EventBridge {
+    client: aws_sdk_eventbridge::Client,
+    bus: String,
+}
+
+impl EventBridge {
+    /// The bus with this name.
+    pub fn new(client: aws_sdk_eventbridge::Client, bus: String) -> Self {
+        Self { client, bus }
+    }
+}
+
+#[async_trait]
+impl EventBus for EventBridge {
+    async fn put(&self, events: &[Event]) -> Result<(), EventError> {
+        for batch in events.chunks(BATCH) {
+            let entries = batch.iter().map(|it| {
+                PutEventsRequestEntry::builder()
+                    .event_bus_name(&self.bus)
+                    .source(SOURCE)
+                    .detail_type(it.detail_type)
+                    .detail(it.detail.to_string())
+                    .build()
+            });
+            let sent = self
+                .client
+                .put_events()
+                .set_entries(Some(entries.collect()))
+                .send()
+                .await
+                .map_err(|it| EventError(aws_sdk_eventbridge::error::DisplayErrorContext(&it).to_string()))?;
+            let failed = sent.entries().iter().find_map(|it| it.error_code());
+            if let Some(code) = failed {
+                return Err(EventError(code.to_owned()));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+use std::error::Error;
+use std::time::Duration;
+
+use domain::media::human_size;
+
+/// Why a file was not fetched, in words for the user who gave the URL.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// It does not parse.
+    #[error("this is not a URL")]
+    NotAUrl,
+    /// Another scheme, here or behind a redirect.
+    #[error("only http and https URLs can be fetched")]
+    Scheme,
+    /// `user:password@` before the host.
+    #[error("a URL with a user name or password cannot be fetched")]
+    Credentials,
+    /// Port 0.
+    #[error("a URL with port 0 cannot be fetched")]
+    Port,
+    /// An address that not everybody can reach.
+    #[error("the address of this URL is not public")]
+    NotPublic,
+    /// The name has no address.
+    #[error("the host of this URL was not found")]
+    UnknownHost,
+    /// No connection, or none with a valid certificate.
+    #[error("the server of this URL could not be reached")]
+    Unreachable,
+    /// The answer ended before it was whole, or was none.
+    #[error("the server broke off its answer")]
+    Interrupted,
+    /// Neither the file nor a redirect that can be followed.
+    #[error("the server answered {0}")]
+    Status(u16),
+    /// More than five.
+    #[error("too many redirects")]
+    TooManyRedirects,
+    /// By its own word or by count.
+    #[error("the file is larger than {}", human_size(*max_bytes))]
+    TooLarge {
+        /// The most that was allowed.
+        max_bytes: u64,
+    },
+    /// The deadline came before the last byte.
+    #[error("the download took longer than {} seconds", timeout.as_secs_f64())]
+    TooSlow {
+        /// The time that was allowed.
+        timeout: Duration,
+    },
+}
+
+impl FetchError {
+    /// What a failure of the HTTP client means: what our resolver said, if it
+    /// was asked and refused.
+    pub(super) fn from_client(error: reqwest::Error) -> Self {
+        // Users' URLs may carry signatures.
+        let error = error.without_url();
+        let mut cause = error.source();
+        while let Some(inner) = cause {
+            if let Some(refusal) = inner.downcast_ref::<Self>() {
+                return refusal.clone();
+            }
+            cause = inner.source();
+        }
+        tracing::info!(error = &error as &dyn Error, "a file could not be fetched");
+        if error.is_builder() {
+            Self::NotAUrl
+        } else if error.is_connect() {
+            Self::Unreachable
+        } else {
+            Self::Interrupted
+        }
+    }
+}

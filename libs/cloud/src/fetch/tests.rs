@@ -1,0 +1,360 @@
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures::TryStreamExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::*;
+
+const PATIENT: Duration = Duration::from_secs(25);
+
+/// What a test's server does with a request.
+struct Answer {
+    bytes: Vec<u8>,
+    /// Whether the connection stays open, as of a server that has more to say.
+    stays: bool,
+}
+
+fn whole(head: &str, body: &[u8]) -> Answer {
+    let head = format!("HTTP/1.1 {head}\r\ncontent-length: {}\r\n\r\n", body.len());
+    Answer { bytes: [head.as_bytes(), body].concat(), stays: true }
+}
+
+/// An answer that does not say how long it is, and has not ended.
+fn unending(body: &[u8]) -> Answer {
+    let head = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n", body.len());
+    Answer { bytes: [head.as_bytes(), body, b"\r\n"].concat(), stays: true }
+}
+
+fn redirect_to(location: &str) -> Answer {
+    whole(&format!("302 Found\r\nlocation: {location}"), b"")
+}
+
+/// A server on loopback; `answer` sees the request from its path on.
+async fn serve(answer: impl Fn(&str) -> Answer + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let mut open = Vec::new();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let request = read_head(&mut stream).await;
+            let answer = answer(request.trim_start_matches("GET "));
+            let _ = stream.write_all(&answer.bytes).await;
+            if answer.stays {
+                open.push(stream);
+            }
+        }
+    });
+    address
+}
+
+async fn read_head(stream: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.unwrap());
+        if !b"GET ".starts_with(&head[..head.len().min(4)]) {
+            break;
+        }
+    }
+    String::from_utf8_lossy(&head).into_owned()
+}
+
+/// A fetcher that may connect to this server, wherever else it may not.
+fn fetcher(allowed: SocketAddr) -> Fetcher {
+    Fetcher::new(AddressPolicy::Also(vec![allowed]), PATIENT).unwrap()
+}
+
+async fn read(fetcher: &Fetcher, url: &str, max_bytes: u64) -> Result<Vec<u8>, FetchError> {
+    let chunks: Vec<_> = fetcher.open(url, max_bytes).await?.into_stream().try_collect().await?;
+    Ok(chunks.concat())
+}
+
+async fn refusal(fetcher: &Fetcher, url: &str) -> FetchError {
+    fetcher.open(url, 1_000).await.unwrap_err()
+}
+
+/// Nobody has connected to it.
+fn assert_untouched(listener: TcpListener) {
+    let accepted = listener.into_std().unwrap().accept();
+    assert_eq!(accepted.unwrap_err().kind(), ErrorKind::WouldBlock);
+}
+
+#[tokio::test]
+async fn a_file_is_fetched_as_it_is_by_a_plain_request() {
+    let server = serve(|request| {
+        let request = request.to_lowercase();
+        let plain = request.starts_with("/a.png?size=1 http/1.1\r\n")
+            && request.contains("user-agent: social-publishing/")
+            && !["referer", "cookie", "authorization", "accept-encoding"]
+                .iter()
+                .any(|it| request.contains(&format!("\r\n{it}:")));
+        if plain { whole("200 OK", b"bytes") } else { whole("400 Bad Request", b"") }
+    })
+    .await;
+
+    let fetched = read(&fetcher(server), &format!("http://{server}/a.png?size=1#top"), 1_000).await;
+
+    assert_eq!(fetched.unwrap(), b"bytes");
+}
+
+#[tokio::test]
+async fn no_form_of_a_local_address_is_connected_to() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let fetcher = Fetcher::new(AddressPolicy::PublicOnly, PATIENT).unwrap();
+    let hosts = [
+        "127.0.0.1",
+        "127.0.0.1.",
+        "127.1",
+        "2130706433",
+        "0x7f.1",
+        "0x7f000001",
+        "0177.0.0.1",
+        "017700000001",
+        "%31%32%37.0.0.1",
+        "１２７.0.0.1",
+        "127。0。0。1",
+        "0",
+        "0.0.0.0",
+        "[::1]",
+        "[::]",
+        "[0:0:0:0:0:0:0:1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[::127.0.0.1]",
+        "[64:ff9b::127.0.0.1]",
+        "localhost",
+        "LOCALHOST",
+        "ⓛocalhost",
+    ];
+
+    for host in hosts {
+        let refused = refusal(&fetcher, &format!("http://{host}:{port}/")).await;
+        assert_eq!(refused, FetchError::NotPublic, "{host}");
+    }
+    assert_untouched(listener);
+}
+
+#[tokio::test]
+async fn addresses_that_only_we_could_reach_are_refused() {
+    let fetcher = Fetcher::new(AddressPolicy::PublicOnly, PATIENT).unwrap();
+    let urls = [
+        "http://169.254.169.254/latest/meta-data/",
+        "http://[fd00:ec2::254]/latest/meta-data/",
+        "http://10.0.0.1/",
+        "https://192.168.1.1/",
+        "https://[fe80::1]/",
+        "http://[2002:7f00:1::]/",
+    ];
+    for url in urls {
+        assert_eq!(refusal(&fetcher, url).await, FetchError::NotPublic, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn an_exception_holds_for_a_name_and_for_its_port_only() {
+    let server = serve(|_| whole("200 OK", b"bytes")).await;
+    let other = serve(|_| whole("200 OK", b"secret")).await;
+    let also = ["127.0.0.1", "::1"].map(|it| SocketAddr::new(it.parse().unwrap(), server.port()));
+    let fetcher = Fetcher::new(AddressPolicy::Also(also.to_vec()), PATIENT).unwrap();
+
+    let allowed = read(&fetcher, &format!("http://localhost:{}/", server.port()), 1_000).await;
+    let refused = refusal(&fetcher, &format!("http://localhost:{}/", other.port())).await;
+
+    assert_eq!(allowed.unwrap(), b"bytes");
+    assert_eq!(refused, FetchError::NotPublic);
+}
+
+#[tokio::test]
+async fn what_is_no_plain_web_address_is_refused() {
+    let server = serve(|_| whole("200 OK", b"bytes")).await;
+    let fetcher = fetcher(server);
+    let cases = [
+        (String::new(), FetchError::NotAUrl),
+        ("a.png".to_owned(), FetchError::NotAUrl),
+        ("http://".to_owned(), FetchError::NotAUrl),
+        ("http://[::1".to_owned(), FetchError::NotAUrl),
+        (format!("ftp://{server}/"), FetchError::Scheme),
+        ("file:///etc/passwd".to_owned(), FetchError::Scheme),
+        ("data:image/png;base64,AAAA".to_owned(), FetchError::Scheme),
+        (format!("http://me@{server}/"), FetchError::Credentials),
+        (format!("http://me:secret@{server}/"), FetchError::Credentials),
+        (format!("http://:secret@{server}/"), FetchError::Credentials),
+        ("http://127.0.0.1:0/".to_owned(), FetchError::Port),
+        // Too long for a label of a name, so nobody is asked for it.
+        (format!("http://{}.example/", "a".repeat(64)), FetchError::UnknownHost),
+    ];
+    for (url, expected) in cases {
+        assert_eq!(refusal(&fetcher, &url).await, expected, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_checked_like_the_url_itself() {
+    let inside = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = inside.local_addr().unwrap().port();
+    let server = serve(move |request| {
+        redirect_to(&match request.split(' ').next().unwrap() {
+            "/literal" => format!("http://127.0.0.1:{port}/"),
+            "/encoded" => format!("http://0x7f.1:{port}/"),
+            "/mapped" => format!("http://[::ffff:127.0.0.1]:{port}/"),
+            "/name" => format!("http://localhost:{port}/"),
+            "/relative" => format!("//127.0.0.1:{port}/"),
+            "/file" => "file:///etc/passwd".to_owned(),
+            "/credentials" => "http://me:secret@1.1.1.1/".to_owned(),
+            _ => "http://[".to_owned(),
+        })
+    })
+    .await;
+    let fetcher = fetcher(server);
+    let cases = [
+        ("literal", FetchError::NotPublic),
+        ("encoded", FetchError::NotPublic),
+        ("mapped", FetchError::NotPublic),
+        ("name", FetchError::NotPublic),
+        ("relative", FetchError::NotPublic),
+        ("file", FetchError::Scheme),
+        ("credentials", FetchError::Credentials),
+        ("nonsense", FetchError::Status(302)),
+    ];
+
+    for (path, expected) in cases {
+        assert_eq!(refusal(&fetcher, &format!("http://{server}/{path}")).await, expected, "{path}");
+    }
+    assert_untouched(inside);
+}
+
+#[tokio::test]
+async fn five_redirects_are_followed_and_no_more() {
+    let server = serve(|request| {
+        let left = request[1..].split(' ').next().unwrap().parse::<u32>().unwrap();
+        match left {
+            0 => whole("200 OK", b"bytes"),
+            _ => redirect_to(&(left - 1).to_string()),
+        }
+    })
+    .await;
+    let fetcher = fetcher(server);
+
+    let five = read(&fetcher, &format!("http://{server}/5"), 1_000).await;
+    let six = refusal(&fetcher, &format!("http://{server}/6")).await;
+
+    assert_eq!(five.unwrap(), b"bytes");
+    assert_eq!(six, FetchError::TooManyRedirects);
+}
+
+#[tokio::test]
+async fn a_redirect_in_a_circle_ends() {
+    let server = serve(|_| redirect_to("/")).await;
+    let refused = refusal(&fetcher(server), &format!("http://{server}/")).await;
+    assert_eq!(refused, FetchError::TooManyRedirects);
+}
+
+#[tokio::test]
+async fn an_answer_without_the_file_is_refused_with_its_status() {
+    let server = serve(|request| match request.split(' ').next().unwrap() {
+        "/missing" => whole("404 Not Found", b"nothing here"),
+        "/broken" => whole("500 Internal Server Error", b""),
+        "/unchanged" => whole("304 Not Modified\r\nlocation: /missing", b""),
+        _ => whole("302 Found", b""),
+    })
+    .await;
+    let fetcher = fetcher(server);
+    for (path, status) in [("missing", 404), ("broken", 500), ("unchanged", 304), ("nowhere", 302)] {
+        let refused = refusal(&fetcher, &format!("http://{server}/{path}")).await;
+        assert_eq!(refused, FetchError::Status(status), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_may_be_as_large_as_the_limit() {
+    let server = serve(|_| whole("200 OK", &vec![7; 100_000])).await;
+    let fetched = read(&fetcher(server), &format!("http://{server}/"), 100_000).await;
+    assert_eq!(fetched.unwrap(), vec![7; 100_000]);
+}
+
+#[tokio::test]
+async fn a_file_that_says_it_is_too_large_is_not_opened() {
+    let server = serve(|_| whole("200 OK", &[7; 1_001])).await;
+    let refused = refusal(&fetcher(server), &format!("http://{server}/")).await;
+    assert_eq!(refused, FetchError::TooLarge { max_bytes: 1_000 });
+}
+
+#[tokio::test]
+async fn a_file_that_does_not_say_its_size_is_counted() {
+    let server = serve(|_| unending(&[7; 1_001])).await;
+    let refused = read(&fetcher(server), &format!("http://{server}/"), 1_000).await;
+    assert_eq!(refused, Err(FetchError::TooLarge { max_bytes: 1_000 }));
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_hits_the_deadline() {
+    let server = serve(|_| Answer { bytes: Vec::new(), stays: true }).await;
+    let timeout = Duration::from_millis(50);
+    let fetcher = Fetcher::new(AddressPolicy::Also(vec![server]), timeout).unwrap();
+
+    let refused = refusal(&fetcher, &format!("http://{server}/")).await;
+
+    assert_eq!(refused, FetchError::TooSlow { timeout });
+}
+
+#[tokio::test]
+async fn the_deadline_ends_a_file_that_stops_coming() {
+    let server = serve(|_| unending(b"the first bytes")).await;
+    let timeout = Duration::from_secs(1);
+    let fetcher = Fetcher::new(AddressPolicy::Also(vec![server]), timeout).unwrap();
+
+    let mut body = fetcher.open(&format!("http://{server}/"), 1_000).await.unwrap();
+    let first = body.chunk().await;
+    let second = body.chunk().await;
+
+    assert_eq!(first.unwrap().unwrap(), "the first bytes");
+    assert_eq!(second, Err(FetchError::TooSlow { timeout }));
+}
+
+#[tokio::test]
+async fn a_file_that_breaks_off_is_not_taken_for_whole() {
+    let server = serve(|request| {
+        let mut answer = if request.starts_with("/said") { whole("200 OK", &[7; 500]) } else { unending(&[7; 500]) };
+        answer.bytes.truncate(answer.bytes.len() - 2);
+        Answer { stays: false, ..answer }
+    })
+    .await;
+    let fetcher = fetcher(server);
+    for path in ["said", "chunked"] {
+        let broken = read(&fetcher, &format!("http://{server}/{path}"), 1_000).await;
+        assert_eq!(broken, Err(FetchError::Interrupted), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_unreachable() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let refused = refusal(&fetcher(address), &format!("http://{address}/")).await;
+    assert_eq!(refused, FetchError::Unreachable);
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_speak_tls_is_unreachable_by_https() {
+    let server = serve(|_| whole("200 OK", b"bytes")).await;
+    let refused = refusal(&fetcher(server), &format!("https://{server}/")).await;
+    assert_eq!(refused, FetchError::Unreachable);
+}
+
+#[test]
+fn a_refusal_is_a_sentence_for_the_user() {
+    let texts = [
+        (FetchError::NotPublic, "the address of this URL is not public"),
+        (FetchError::Status(404), "the server answered 404"),
+        (FetchError::TooLarge { max_bytes: 20 << 20 }, "the file is larger than 20 MiB"),
+        (FetchError::TooManyRedirects, "too many redirects"),
+        (FetchError::TooSlow { timeout: FETCH_TIMEOUT }, "the download took longer than 25 seconds"),
+    ];
+    for (error, text) in texts {
+        assert_eq!(error.to_string(), text);
+    }
+}

@@ -1,0 +1,13 @@
+//! The cloud that the service stands on: SDK clients, settings, the media
+//! bucket, the queue, the event bus, sealing of secrets, and fetching from
+//! users' URLs.
+
+pub mod aws;
+pub mod bucket;
+pub mod events;
+pub mod fetch;
+pub mod queue;
+pub mod seal;
+pub mod settings;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

@@ -1,0 +1,89 @@
+//! The queue between planning and delivery. A message is a hint to look at a
+//! delivery; the store decides what is to be done.
+
+use async_trait::async_trait;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use domain::id::{ConnectionId, PostId, TargetId, UserId};
+use serde::{Deserialize, Serialize};
+
+/// A hint that a delivery wants to be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliveryMessage {
+    /// Whose.
+    pub user_id: UserId,
+    /// Of which post.
+    pub post_id: PostId,
+    /// Which target.
+    pub target_id: TargetId,
+    /// By which account, so that everything can be read in one call.
+    pub connection_id: ConnectionId,
+    /// Of which revision; another one is void.
+    pub revision: u64,
+}
+
+/// A message and how long the queue keeps it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// What.
+    pub message: DeliveryMessage,
+    /// Whole seconds, at most [`MAX_DELAY_S`].
+    pub delay_s: u16,
+}
+
+/// The longest delay of SQS: 15 minutes.
+/// Source: the SQS developer guide, "message quotas".
+pub const MAX_DELAY_S: u16 = 900;
+
+/// The most messages that SQS takes in one call.
+const BATCH: usize = 10;
+
+/// The queue did not take everything.
+#[derive(Debug, thiserror::Error)]
+#[error("the queue did not take every message: {0}")]
+pub struct QueueError(pub String);
+
+/// A queue with delays.
+#[async_trait]
+pub trait Queue: Send + Sync {
+    /// Sends all; on an error some may have been sent.
+    async fn send(&self, messages: &[Outgoing]) -> Result<(), QueueError>;
+}
+
+/// SQS.
+pub struct SqsQueue {
+    client: aws_sdk_sqs::Client,
+    url: String,
+}
+
+impl SqsQueue {
+    /// The queue at this URL.
+    pub fn new(client: aws_sdk_sqs::Client, url: String) -> Self {
+        Self { client, url }
+    }
+
+    async fn send_batch(&self, batch: &[Outgoing]) -> Result<(), QueueError> {
+        let mut request = self.client.send_message_batch().queue_url(&self.url);
+        for (index, outgoing) in batch.iter().enumerate() {
+            let body = serde_json::to_string(&outgoing.message).map_err(|it| QueueError(it.to_string()))?;
+            let entry = SendMessageBatchRequestEntry::builder()
+                .id(index.to_string())
+                .message_body(body)
+                .delay_seconds(i32::from(outgoing.delay_s.min(MAX_DELAY_S)));
+            request = request.entries(entry.build().map_err(|it| QueueError(it.to_string()))?);
+        }
+        let sent =
+            request.send().await.map_err(|it| QueueError(aws_sdk_sqs::error::DisplayErrorContext(&it).to_string()))?;
+        match sent.failed().first() {
+            Some(failed) => Err(QueueError(failed.code().to_owned())),
+            None => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl Queue for SqsQueue {
+    async fn send(&self, messages: &[Outgoing]) -> Result<(), QueueError> {
+        futures::future::try_join_all(messages.chunks(BATCH).map(|it| self.send_batch(it))).await?;
+        Ok(())
+    }
+}

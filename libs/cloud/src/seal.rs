@@ -1,0 +1,262 @@
+//! Sealing of secrets: AES-256-GCM under a data key that is itself wrapped, by
+//! KMS in the cloud and by a key file on a laptop.
+//!
+//! A sealed value is `1`, the length of the wrapped data key (2 bytes, big
+//! endian), the wrapped data key, a nonce of 12 bytes, the ciphertext. The
+//! context (user, connection, platform) is authenticated with it, so a value
+//! moved to another item does not open.
+
+use std::sync::Arc;
+
+use aes_gcm::aead::{Aead, KeyInit, Payload};
+use aes_gcm::{Aes256Gcm, Nonce};
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::clock::Clock;
+use domain::token::random_bytes;
+use tokio::sync::Mutex;
+
+/// The form described above.
+const VERSION: u8 = 1;
+
+const NONCE_LEN: usize = 12;
+
+/// How long one data key seals, so that a busy function asks KMS rarely.
+const DATA_KEY_LASTS: TimeDelta = TimeDelta::minutes(5);
+
+/// The most data keys that are remembered for opening.
+const REMEMBERED: usize = 64;
+
+/// Why something could not be sealed or opened. Says nothing of the content.
+#[derive(Debug, thiserror::Error)]
+pub enum SealError {
+    /// The key service failed.
+    #[error("the key service failed: {0}")]
+    Keys(String),
+    /// Not something we sealed, or sealed in another context.
+    #[error("a sealed value does not open")]
+    Broken,
+}
+
+/// Seals and opens secrets.
+#[async_trait]
+pub trait Sealer: Send + Sync {
+    /// The sealed form of `plain`.
+    async fn seal(&self, plain: &[u8], context: &str) -> Result<Vec<u8>, SealError>;
+
+    /// What was sealed in the same context.
+    async fn open(&self, sealed: &[u8], context: &str) -> Result<Vec<u8>, SealError>;
+}
+
+/// Makes and unwraps data keys.
+#[async_trait]
+pub trait DataKeys: Send + Sync {
+    /// A new key and its wrapped form.
+    async fn generate(&self) -> Result<(DataKey, Vec<u8>), SealError>;
+
+    /// The key of a wrapped form.
+    async fn unwrap(&self, wrapped: &[u8]) -> Result<DataKey, SealError>;
+}
+
+/// 256 bits that never print.
+#[derive(Clone)]
+pub struct DataKey([u8; 32]);
+
+impl DataKey {
+    /// From a key service or a file.
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    fn cipher(&self) -> Aes256Gcm {
+        Aes256Gcm::new(&self.0.into())
+    }
+
+    fn encrypt(&self, plain: &[u8], context: &[u8]) -> Result<Vec<u8>, SealError> {
+        let nonce: [u8; NONCE_LEN] = random_bytes();
+        let payload = Payload { msg: plain, aad: context };
+        let text = self.cipher().encrypt(&Nonce::from(nonce), payload).map_err(|_| SealError::Broken)?;
+        Ok([&nonce[..], &text].concat())
+    }
+
+    fn decrypt(&self, sealed: &[u8], context: &[u8]) -> Result<Vec<u8>, SealError> {
+        let (nonce, text) = sealed.split_at_checked(NONCE_LEN).ok_or(SealError::Broken)?;
+        let nonce: [u8; NONCE_LEN] = nonce.try_into().map_err(|_| SealError::Broken)?;
+        let payload = Payload { msg: text, aad: context };
+        self.cipher().decrypt(&Nonce::from(nonce), payload).map_err(|_| SealError::Broken)
+    }
+}
+
+/// Seals under data keys.
+pub struct Envelope<K> {
+    keys: K,
+    clock: Clock,
+    sealing: Mutex<Option<(DataKey, Vec<u8>, DateTime<Utc>)>>,
+    opened: Mutex<Vec<(Vec<u8>, DataKey)>>,
+}
+
+impl<K: DataKeys> Envelope<K> {
+    /// With keys from there.
+    pub fn new(keys: K, clock: Clock) -> Arc<Self> {
+        Arc::new(Self { keys, clock, sealing: Mutex::default(), opened: Mutex::default() })
+    }
+
+    async fn sealing_key(&self) -> Result<(DataKey, Vec<u8>), SealError> {
+        let mut sealing = self.sealing.lock().await;
+        let now = self.clock.now();
+        if let Some((key, wrapped, made_at)) = &*sealing
+            && now - *made_at < DATA_KEY_LASTS
+        {
+            return Ok((key.clone(), wrapped.clone()));
+        }
+        let (key, wrapped) = self.keys.generate().await?;
+        *sealing = Some((key.clone(), wrapped.clone(), now));
+        Ok((key, wrapped))
+    }
+
+    async fn opening_key(&self, wrapped: &[u8]) -> Result<DataKey, SealError> {
+        let known = self.opened.lock().await.iter().find(|it| it.0 == wrapped).map(|it| it.1.clone());
+        if let Some(key) = known {
+            return Ok(key);
+        }
+        let key = self.keys.unwrap(wrapped).await?;
+        let mut opened = self.opened.lock().await;
+        if REMEMBERED <= opened.len() {
+            opened.remove(0);
+        }
+        opened.push((wrapped.to_owned(), key.clone()));
+        Ok(key)
+    }
+}
+
+#[async_trait]
+impl<K: DataKeys> Sealer for Envelope<K> {
+    async fn seal(&self, plain: &[u8], context: &str) -> Result<Vec<u8>, SealError> {
+        let (key, wrapped) = self.sealing_key().await?;
+        let len = u16::try_from(wrapped.len()).map_err(|_| SealError::Broken)?;
+        let text = key.encrypt(plain, context.as_bytes())?;
+        Ok([&[VERSION][..], &len.to_be_bytes(), &wrapped, &text].concat())
+    }
+
+    async fn open(&self, sealed: &[u8], context: &str) -> Result<Vec<u8>, SealError> {
+        let [VERSION, high, low, rest @ ..] = sealed else { return Err(SealError::Broken) };
+        let len = usize::from(u16::from_be_bytes([*high, *low]));
+        let (wrapped, text) = rest.split_at_checked(len).ok_or(SealError::Broken)?;
+        self.opening_key(wrapped).await?.decrypt(text, context.as_bytes())
+    }
+}
+
+/// Data keys of AWS KMS.
+pub struct KmsKeys {
+    client: aws_sdk_kms::Client,
+    key_id: String,
+}
+
+impl KmsKeys {
+    /// Under this key.
+    pub fn new(client: aws_sdk_kms::Client, key_id: String) -> Self {
+        Self { client, key_id }
+    }
+}
+
+/// What the key policy can insist on.
+const KMS_CONTEXT: (&str, &str) = ("service", "social-publishing");
+
+#[async_trait]
+impl DataKeys for KmsKeys {
+    async fn generate(&self) -> Result<(DataKey, Vec<u8>), SealError> {
+        let made = self
+            .client
+            .generate_data_key()
+            .key_id(&self.key_id)
+            .key_spec(aws_sdk_kms::types::DataKeySpec::Aes256)
+            .encryption_context(KMS_CONTEXT.0, KMS_CONTEXT.1)
+            .send()
+            .await
+            .map_err(|it| SealError::Keys(aws_sdk_kms::error::DisplayErrorContext(&it).to_string()))?;
+        let wrapped = made.ciphertext_blob.ok_or(SealError::Broken)?.into_inner();
+        Ok((data_key(made.plaintext)?, wrapped))
+    }
+
+    async fn unwrap(&self, wrapped: &[u8]) -> Result<DataKey, SealError> {
+        let opened = self
+            .client
+            .decrypt()
+            .key_id(&self.key_id)
+            .ciphertext_blob(aws_sdk_kms::primitives::Blob::new(wrapped))
+            .encryption_context(KMS_CONTEXT.0, KMS_CONTEXT.1)
+            .send()
+            .await
+            .map_err(|it| SealError::Keys(aws_sdk_kms::error::DisplayErrorContext(&it).to_string()))?;
+        data_key(opened.plaintext)
+    }
+}
+
+fn data_key(plaintext: Option<aws_sdk_kms::primitives::Blob>) -> Result<DataKey, SealError> {
+    let bytes = plaintext.ok_or(SealError::Broken)?.into_inner();
+    bytes.try_into().map(DataKey).map_err(|_| SealError::Broken)
+}
+
+/// Data keys wrapped by a key that the local stack keeps in a file.
+pub struct LocalKeys(DataKey);
+
+impl LocalKeys {
+    /// Under this key.
+    pub fn new(key: DataKey) -> Self {
+        Self(key)
+    }
+}
+
+#[async_trait]
+impl DataKeys for LocalKeys {
+    async fn generate(&self) -> Result<(DataKey, Vec<u8>), SealError> {
+        let key = DataKey(random_bytes());
+        let wrapped = self.0.encrypt(&key.0, b"data key")?;
+        Ok((key, wrapped))
+    }
+
+    async fn unwrap(&self, wrapped: &[u8]) -> Result<DataKey, SealError> {
+        let bytes = self.0.decrypt(wrapped, b"data key")?;
+        bytes.try_into().map(DataKey).map_err(|_| SealError::Broken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+
+    use super::*;
+
+    fn sealer() -> Arc<Envelope<LocalKeys>> {
+        Envelope::new(LocalKeys::new(DataKey::new([7; 32])), Clock::manual(noon()))
+    }
+
+    #[tokio::test]
+    async fn what_was_sealed_opens_in_its_context_alone() {
+        let sealer = sealer();
+        let sealed = sealer.seal(b"token", "1:2:sandbox").await.unwrap();
+        assert_eq!(sealer.open(&sealed, "1:2:sandbox").await.unwrap(), b"token");
+        assert!(matches!(sealer.open(&sealed, "1:3:sandbox").await, Err(SealError::Broken)));
+        assert!(!sealed.windows(5).any(|it| it == b"token"));
+    }
+
+    #[tokio::test]
+    async fn another_process_with_the_same_key_opens_it() {
+        let sealed = sealer().seal(b"token", "context").await.unwrap();
+        assert_eq!(sealer().open(&sealed, "context").await.unwrap(), b"token");
+    }
+
+    #[tokio::test]
+    async fn a_changed_or_cut_value_does_not_open() {
+        let sealer = sealer();
+        let sealed = sealer.seal(b"token", "context").await.unwrap();
+        for end in 0..sealed.len() {
+            assert!(sealer.open(&sealed[..end], "context").await.is_err(), "{end}");
+        }
+        for index in 0..sealed.len() {
+            let mut changed = sealed.clone();
+            changed[index] ^= 1;
+            assert!(sealer.open(&changed, "context").await.is_err(), "{index}");
+        }
+    }
+}
