@@ -1,0 +1,17 @@
+//! The delivery function, woken by the queue.
+
+use aws_lambda_events::sqs::SqsEvent;
+use lambda_runtime::{Error, LambdaEvent, service_fn};
+use publishing::Publishing;
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    cloud::aws::init_logs();
+    let aws = cloud::aws::config().await;
+    let publishing = Publishing::from_env(&aws)?;
+
+    lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
+        Ok::<_, Error>(delivery::deliver(&publishing, event.payload).await)
+    }))
+    .await
+}

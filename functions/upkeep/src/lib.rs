@@ -1,0 +1,12 @@
+//! Upkeep: credentials are renewed before they end, and uploads that no post
+//! uses are removed.
+
+use publishing::{Publishing, PublishingError, remove_unused_uploads};
+
+/// One round. What fails is logged and met again in the next round.
+pub async fn round(publishing: &Publishing) -> Result<(), PublishingError> {
+    let renewed = publishing.refresh_due().await?;
+    let removed = remove_unused_uploads(&publishing.store, &publishing.bucket, publishing.clock.now()).await?;
+    tracing::info!(renewed, removed, "upkeep is done");
+    Ok(())
+}

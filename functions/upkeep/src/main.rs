@@ -1,0 +1,18 @@
+//! The upkeep function, woken by a schedule.
+
+use lambda_runtime::{Error, LambdaEvent, service_fn};
+use publishing::Publishing;
+use serde_json::Value;
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    cloud::aws::init_logs();
+    let aws = cloud::aws::config().await;
+    let publishing = Publishing::from_env(&aws)?;
+
+    lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
+        upkeep::round(&publishing).await?;
+        Ok::<(), Error>(())
+    }))
+    .await
+}

@@ -1,0 +1,112 @@
+//! The files that a post is to carry: looked at once, and kept from the first
+//! use on.
+
+use domain::faults::Faults;
+use domain::id::UserId;
+use domain::media::{MediaPath, MimeType, SNIFF_BYTES, human_size};
+use domain::post::Attachment;
+use futures::StreamExt;
+use storage::{Medium, MediumUse};
+
+use crate::{Publishing, PublishingError};
+
+/// A file that a request names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedMedium {
+    /// Its place in the request, for messages.
+    pub index: usize,
+    /// Its reference.
+    pub path: MediaPath,
+}
+
+/// Files looked at in the bucket at the same time.
+const CONCURRENCY: usize = 8;
+
+/// Why a file cannot be used.
+enum Unusable {
+    Unknown,
+    NotUploaded,
+    TooLarge { max: u64, size: u64 },
+    OtherType { declared: MimeType },
+}
+
+impl std::fmt::Display for Unusable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unknown => f.write_str("is not one of your uploads; use the path that POST /media answered"),
+            Self::NotUploaded => f.write_str("was never uploaded; PUT the file to its upload_url first"),
+            Self::TooLarge { max, size } => {
+                let (max, size) = (human_size(*max), human_size(*size));
+                write!(f, "is larger than allowed: at most {max}, this has {size}")
+            }
+            Self::OtherType { declared } => {
+                write!(f, "is not {}, which it was declared to be", declared.as_str())
+            }
+        }
+    }
+}
+
+impl Publishing {
+    /// The named files as attachments, in order. What cannot be used is a
+    /// fault, and nothing is said of those of somebody else.
+    pub(crate) async fn attach(
+        &self,
+        user: UserId,
+        named: &[NamedMedium],
+        known: &[Medium],
+        faults: &mut Faults,
+    ) -> Result<Vec<Attachment>, PublishingError> {
+        // Each future owns what it looks at, so that they can run side by side.
+        let looks = named.iter().map(|named| {
+            let known = known.iter().find(|it| it.path() == named.path && it.user_id == user).cloned();
+            async move {
+                match known {
+                    Some(medium) => self.attach_one(medium).await,
+                    None => Ok(Err(Unusable::Unknown)),
+                }
+            }
+        });
+        let looks: Vec<_> = looks.collect();
+        let looked: Vec<_> = futures::stream::iter(looks).buffered(CONCURRENCY).collect().await;
+        let mut attachments = Vec::new();
+        for (named, looked) in named.iter().zip(looked) {
+            match looked? {
+                Ok(attachment) => attachments.push(attachment),
+                Err(unusable) => faults.add(format!("media.{}", named.index), unusable),
+            }
+        }
+        Ok(attachments)
+    }
+
+    async fn attach_one(&self, medium: Medium) -> Result<Result<Attachment, Unusable>, PublishingError> {
+        let size_bytes = match medium.size_bytes {
+            Some(size) => size,
+            None => match self.verify(&medium).await? {
+                Ok(size) => size,
+                Err(unusable) => return Ok(Err(unusable)),
+            },
+        };
+        // Before the post is written: a file kept for nothing costs little, a
+        // file removed from under a post costs the post.
+        if medium.unused_since.is_some() || medium.size_bytes.is_none() {
+            let used = self.store.mark_medium_used(medium.user_id, medium.media_id, size_bytes).await?;
+            if used == MediumUse::Gone {
+                return Ok(Err(Unusable::Unknown));
+            }
+        }
+        Ok(Ok(Attachment { media_id: medium.media_id, mime_type: medium.mime_type, size_bytes }))
+    }
+
+    async fn verify(&self, medium: &Medium) -> Result<Result<u64, Unusable>, PublishingError> {
+        let look = self.bucket.look(&medium.path().to_string(), SNIFF_BYTES).await?;
+        let Some(look) = look else { return Ok(Err(Unusable::NotUploaded)) };
+        let max = self.media_limits.max_bytes(medium.mime_type, false);
+        if max < look.size_bytes {
+            return Ok(Err(Unusable::TooLarge { max, size: look.size_bytes }));
+        }
+        if !medium.mime_type.matches(&look.first_bytes) {
+            return Ok(Err(Unusable::OtherType { declared: medium.mime_type }));
+        }
+        Ok(Ok(look.size_bytes))
+    }
+}

@@ -1,0 +1,196 @@
+//! Changing and removing a post. An answered change is never overtaken: it is
+//! written on condition that no delivery of the post is being sent, and with
+//! it every older delivery is void.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+use domain::delivery::Delivery;
+use domain::event::Event;
+use domain::faults::Faults;
+use domain::id::ConnectionId;
+use domain::post::{Attachment, Changes, NewTarget, Post, PostStatus, Target, TargetStatus};
+use domain::text::PostText;
+use storage::{DeliveryWrite, PostWrite, PostWritten};
+
+use crate::attachments::NamedMedium;
+use crate::create_post::{over_plan, too_many};
+use crate::{Publishing, PublishingError};
+
+/// What a client changes, as far as it could be read. Absent is unchanged.
+#[derive(Clone, Debug, Default)]
+pub struct ChangePost {
+    /// What is said.
+    pub text: Option<PostText>,
+    /// Where it goes: the whole set.
+    pub targets: Option<Vec<NewTarget>>,
+    /// When; `Some(None)` unschedules.
+    pub scheduled_at: Option<Option<DateTime<Utc>>>,
+    /// What it carries: the whole list.
+    pub media: Option<Vec<NamedMedium>>,
+    /// What is wrong with the request as it was written.
+    pub faults: Faults,
+}
+
+/// How it ended.
+#[derive(Debug)]
+pub enum Changed {
+    /// This is the post now.
+    Done(Box<Post>),
+    /// It is not there any more.
+    NotThere,
+    /// The plan does not allow it.
+    NotInPlan(String),
+    /// What is wrong.
+    Invalid(Faults),
+}
+
+/// How often a write is tried that meets another one.
+const TRIES: usize = 5;
+
+impl Publishing {
+    /// Changes a post that was read.
+    pub async fn change_post(&self, post: Post, request: ChangePost) -> Result<Changed, PublishingError> {
+        let mut before = post;
+        for _ in 0..TRIES {
+            let now = self.clock.now();
+            if let Err(faults) = before.check_changeable() {
+                return Ok(Changed::Invalid(faults));
+            }
+            let after = match self.changed(&before, &request, now).await? {
+                Ok(after) => after,
+                Err(refusal) => return Ok(refusal),
+            };
+            let deliveries = self.deliveries_of(&after, now);
+            let writes = writes(&before, &after, &deliveries);
+            let write = PostWrite { before: Some(&before), after: Some(&after), deliveries: writes, kept: None };
+
+            match self.store.write_post(&write, now).await? {
+                PostWritten::Done => {
+                    self.hint(&deliveries, now).await;
+                    if after.status == PostStatus::Scheduled && before.scheduled_at != after.scheduled_at {
+                        self.announce(Event::scheduled(&after)).await;
+                    }
+                    return Ok(Changed::Done(Box::new(after)));
+                }
+                PostWritten::TooMany => return Ok(Changed::Invalid(too_many())),
+                // It is going out: the post is told so, and refuses.
+                PostWritten::DeliveryBusy => self.roll_up(before.user_id, before.post_id).await?,
+                PostWritten::PostChanged | PostWritten::AccountGone(_) | PostWritten::KeyTaken => {}
+            }
+            match self.store.post(before.user_id, before.post_id).await? {
+                Some(post) => before = post,
+                None => return Ok(Changed::NotThere),
+            }
+        }
+        Err(PublishingError::Contended)
+    }
+
+    /// Removes a post that was read.
+    pub async fn delete_post(&self, post: Post) -> Result<Changed, PublishingError> {
+        let mut before = post;
+        for _ in 0..TRIES {
+            if let Err(faults) = before.check_deletable() {
+                return Ok(Changed::Invalid(faults));
+            }
+            let write = PostWrite { before: Some(&before), after: None, deliveries: removals(&before), kept: None };
+            match self.store.write_post(&write, self.clock.now()).await? {
+                PostWritten::Done => return Ok(Changed::Done(Box::new(before))),
+                PostWritten::DeliveryBusy => self.roll_up(before.user_id, before.post_id).await?,
+                _ => {}
+            }
+            match self.store.post(before.user_id, before.post_id).await? {
+                Some(post) => before = post,
+                None => return Ok(Changed::NotThere),
+            }
+        }
+        Err(PublishingError::Contended)
+    }
+
+    async fn changed(
+        &self,
+        before: &Post,
+        request: &ChangePost,
+        now: DateTime<Utc>,
+    ) -> Result<Result<Post, Changed>, PublishingError> {
+        let added = added(before, request);
+        let media: BTreeSet<_> = added.iter().map(|it| it.path.media()).collect();
+        let around = self.store.surroundings(before.user_id, connections(before, request), media, None, now).await?;
+        let Some(user) = &around.user else { return Ok(Err(Changed::NotThere)) };
+        let plan = self.plans.named(user.plan.as_deref());
+        if let (Some(max), Some(Some(_)), false) =
+            (plan.max_scheduled_posts, request.scheduled_at, before.status.is_pending())
+            && u64::from(max) <= around.counts.scheduled
+        {
+            return Ok(Err(Changed::NotInPlan(over_plan(max))));
+        }
+
+        let mut faults = request.faults.clone();
+        let attached = self.attach(before.user_id, &added, &around.media, &mut faults).await?;
+        let media = request.media.as_ref().map(|named| carried(before, named, &attached));
+        let changes = Changes {
+            text: request.text.clone(),
+            targets: request.targets.clone(),
+            scheduled_at: request.scheduled_at,
+            media,
+        };
+        Ok(match (before.change(changes, &around.accounts, &self.ids, now), faults.is_empty()) {
+            (Ok(after), true) => Ok(after),
+            (Ok(_), false) => Err(Changed::Invalid(faults)),
+            (Err(more), _) => {
+                faults.extend(more);
+                Err(Changed::Invalid(faults))
+            }
+        })
+    }
+}
+
+/// What goes with a change: deliveries of what is still to be sent, and none
+/// of what is not.
+fn writes<'a>(before: &Post, after: &Post, deliveries: &'a [Delivery]) -> Vec<DeliveryWrite<'a>> {
+    let to_remove = |target: &Target| {
+        let replaced = deliveries.iter().any(|it| it.target_id == target.target_id);
+        // A failed post that stays failed keeps the record of what was tried.
+        let kept = after.status == PostStatus::Failed && after.target(target.target_id).is_some();
+        !replaced && !kept
+    };
+    let mut writes: Vec<_> = deliveries.iter().map(DeliveryWrite::Put).collect();
+    writes.extend(tried(before).filter(|it| to_remove(it)).map(|it| DeliveryWrite::Remove(it.target_id)));
+    writes
+}
+
+fn removals(post: &Post) -> Vec<DeliveryWrite<'static>> {
+    tried(post).map(|it| DeliveryWrite::Remove(it.target_id)).collect()
+}
+
+/// Targets that may have a delivery and are not public.
+fn tried(post: &Post) -> impl Iterator<Item = &Target> {
+    let has_deliveries = post.status != PostStatus::Draft;
+    post.targets.iter().filter(move |it| has_deliveries && it.status != TargetStatus::Published)
+}
+
+/// The accounts that a change has to know, each once.
+fn connections(before: &Post, request: &ChangePost) -> BTreeSet<ConnectionId> {
+    let named = request.targets.iter().flatten().map(|it| it.connection_id);
+    before.targets.iter().map(|it| it.connection_id).chain(named).collect()
+}
+
+/// The files that the post does not carry yet.
+fn added(before: &Post, request: &ChangePost) -> Vec<NamedMedium> {
+    request.media.iter().flatten().filter(|it| kept(before, it).is_none()).cloned().collect()
+}
+
+/// The files named, in order: those attached now, and those carried already.
+fn carried(before: &Post, named: &[NamedMedium], attached: &[Attachment]) -> Vec<Attachment> {
+    let of = |it: &NamedMedium| {
+        let new = attached.iter().find(|new| new.media_id == it.path.media()).cloned();
+        new.or_else(|| kept(before, it))
+    };
+    named.iter().filter_map(of).collect()
+}
+
+/// The file as the post carries it already.
+fn kept(post: &Post, named: &NamedMedium) -> Option<Attachment> {
+    let same = |it: &&Attachment| it.media_id == named.path.media() && it.mime_type == named.path.mime();
+    post.media.iter().find(same).cloned()
+}

@@ -1,0 +1,159 @@
+//! Creating a post.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+use domain::delivery::Delivery;
+use domain::event::Event;
+use domain::faults::Faults;
+use domain::id::{Fresh, UserId};
+use domain::post::{NewPost, NewTarget, Post, PostStatus};
+use domain::text::PostText;
+use storage::{DeliveryWrite, IdempotencyUse, Kept, PostWrite, PostWritten, Surroundings};
+
+use crate::attachments::NamedMedium;
+use crate::{Publishing, PublishingError};
+
+/// What a client asks for, as far as it could be read.
+#[derive(Clone, Debug, Default)]
+pub struct CreatePost {
+    /// What is said; `None` only beside a fault.
+    pub text: Option<PostText>,
+    /// Where it goes.
+    pub targets: Vec<NewTarget>,
+    /// When.
+    pub scheduled_at: Option<DateTime<Utc>>,
+    /// What it carries.
+    pub media: Vec<NamedMedium>,
+    /// What is wrong with the request as it was written.
+    pub faults: Faults,
+    /// The request's idempotency key.
+    pub key: Option<IdempotencyUse>,
+}
+
+/// How it ended.
+#[derive(Debug)]
+pub enum Created {
+    /// This is the post.
+    New(Box<Post>),
+    /// The same request was answered with this before.
+    Replayed(Box<Post>),
+    /// The key was used for another request.
+    KeyReused,
+    /// The plan does not allow it.
+    NotInPlan(String),
+    /// The user is gone.
+    NoUser,
+    /// What is wrong.
+    Invalid(Faults),
+}
+
+/// How often a write is tried that meets another one.
+const TRIES: usize = 3;
+
+impl Publishing {
+    /// Creates a draft, or schedules a post when it has a time.
+    pub async fn create_post(&self, user: UserId, request: CreatePost) -> Result<Created, PublishingError> {
+        let now = self.clock.now();
+        for _ in 0..TRIES {
+            // Each once: a key may stand only once in the one call that reads all.
+            let connections: BTreeSet<_> = request.targets.iter().map(|it| it.connection_id).collect();
+            let media: BTreeSet<_> = request.media.iter().map(|it| it.path.media()).collect();
+            let around = self.store.surroundings(user, connections, media, request.key.as_ref(), now).await?;
+            if let (Some(kept), Some(key)) = (&around.kept, &request.key) {
+                return Ok(replay(kept, key));
+            }
+            let post = match self.new_post(&request, &around, now).await? {
+                Ok(post) => post,
+                Err(refusal) => return Ok(refusal),
+            };
+            let deliveries = self.deliveries_of(&post, now);
+            let kept = match &request.key {
+                Some(key) => Some((key, kept_form(&post))),
+                None => None,
+            };
+            let write = PostWrite { before: None, after: Some(&post), deliveries: puts(&deliveries), kept };
+            match self.store.write_post(&write, now).await? {
+                PostWritten::Done => {
+                    self.hint(&deliveries, now).await;
+                    if post.status == PostStatus::Scheduled {
+                        self.announce(Event::scheduled(&post)).await;
+                    }
+                    return Ok(Created::New(Box::new(post)));
+                }
+                PostWritten::TooMany => return Ok(Created::Invalid(too_many())),
+                // An id that was taken, an account that went away, the same
+                // request beside this one: look again.
+                PostWritten::PostChanged
+                | PostWritten::DeliveryBusy
+                | PostWritten::AccountGone(_)
+                | PostWritten::KeyTaken => {}
+            }
+        }
+        Err(PublishingError::Contended)
+    }
+
+    async fn new_post(
+        &self,
+        request: &CreatePost,
+        around: &Surroundings,
+        now: DateTime<Utc>,
+    ) -> Result<Result<Post, Created>, PublishingError> {
+        let Some(user) = &around.user else { return Ok(Err(Created::NoUser)) };
+        let plan = self.plans.named(user.plan.as_deref());
+        if let (Some(max), Some(_)) = (plan.max_scheduled_posts, request.scheduled_at)
+            && u64::from(max) <= around.counts.scheduled
+        {
+            return Ok(Err(Created::NotInPlan(over_plan(max))));
+        }
+
+        let mut faults = request.faults.clone();
+        let media = self.attach(user.user_id, &request.media, &around.media, &mut faults).await?;
+        let new = NewPost {
+            // Never kept: without a text there is a fault, and nothing is created.
+            text: request.text.clone().unwrap_or_else(PostText::missing),
+            targets: request.targets.clone(),
+            scheduled_at: request.scheduled_at,
+        };
+        let created = Post::create(new, media, user, &around.accounts, &self.ids, now);
+        Ok(match (created, faults.is_empty()) {
+            (Ok(post), true) => {
+                let stamp: Fresh = self.ids.fresh();
+                Ok(Post { stamp: stamp.get(), ..post })
+            }
+            (Ok(_), false) => Err(Created::Invalid(faults)),
+            (Err(more), _) => {
+                faults.extend(more);
+                Err(Created::Invalid(faults))
+            }
+        })
+    }
+}
+
+/// The first answer again. What is kept is the post as it was then; the links
+/// to its media are made anew.
+fn replay(kept: &Kept, key: &IdempotencyUse) -> Created {
+    if kept.body_hash != key.body_hash {
+        return Created::KeyReused;
+    }
+    match serde_json::from_str(&kept.response) {
+        Ok(post) => Created::Replayed(Box::new(post)),
+        Err(_) => Created::KeyReused,
+    }
+}
+
+fn puts(deliveries: &[Delivery]) -> Vec<DeliveryWrite<'_>> {
+    deliveries.iter().map(DeliveryWrite::Put).collect()
+}
+
+fn kept_form(post: &Post) -> String {
+    serde_json::to_string(post).unwrap_or_default()
+}
+
+pub(crate) fn over_plan(max: u32) -> String {
+    format!("your plan allows {max} scheduled posts at the same time (max_scheduled_posts)")
+}
+
+pub(crate) fn too_many() -> Faults {
+    Faults::one("platforms", "replaces too many accounts at once; change them in two steps")
+}

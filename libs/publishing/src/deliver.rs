@@ -1,0 +1,268 @@
+//! Taking a delivery to its platform: read first, claim last, one call that
+//! changes something over there, one write.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use cloud::queue::DeliveryMessage;
+use domain::delivery::{Delivery, Next, Published, Setback};
+use domain::post::Post;
+use domain::token::random_u32;
+use platforms::{Job, Platform, Step};
+use storage::{ConnectionRecord, Swap, Work};
+
+use crate::files::Files;
+use crate::write::{message_of, outgoing};
+use crate::{Publishing, PublishingError};
+
+/// What is waited out in the function; a longer wait is a message with a delay.
+const MAX_WAIT: TimeDelta = TimeDelta::seconds(3);
+
+/// The most steps taken for one message.
+const MAX_STEPS: usize = 40;
+
+/// A public call that takes longer shows as `publishing`; a shorter one ends
+/// before anybody could look, and the two writes are spared.
+const SHOW_AFTER: Duration = Duration::from_millis(500);
+
+/// Whether there is more to do with a delivery at once.
+enum After {
+    Again,
+    Done,
+}
+
+impl Publishing {
+    /// Takes whatever steps a delivery needs now. May be called at any time,
+    /// any number of times, by any number of workers.
+    pub async fn deliver(&self, message: DeliveryMessage) -> Result<(), PublishingError> {
+        for _ in 0..MAX_STEPS {
+            let DeliveryMessage { user_id, post_id, target_id, connection_id, revision } = message;
+            let work = self.store.work(user_id, post_id, target_id, connection_id).await?;
+            let Some(work) = work.filter(|it| it.delivery.revision == revision) else { return Ok(()) };
+            match self.step(work).await? {
+                After::Again => {}
+                After::Done => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    async fn step(&self, work: Work) -> Result<After, PublishingError> {
+        let Work { delivery, post, connection } = work;
+        let Some(post) = post else {
+            // Its post was removed under it, which takes its deliveries along.
+            self.store.remove_delivery(&delivery).await?;
+            return Ok(After::Done);
+        };
+        let mut now = self.clock.now();
+        if let Next::Wait(at) = delivery.next(now) {
+            if MAX_WAIT < at - now {
+                self.queue.send(&[outgoing(message_of(&delivery), at, now)]).await?;
+                return Ok(After::Done);
+            }
+            now = self.sleep_until(at).await;
+        }
+        match delivery.next(now) {
+            Next::Nothing | Next::Held(_) => Ok(After::Done),
+            Next::Wait(_) => Ok(After::Again),
+            Next::RollUp => {
+                self.roll_up(delivery.user_id, delivery.post_id).await?;
+                Ok(After::Done)
+            }
+            Next::GiveUp => {
+                let after = delivery.clone().given_up(now);
+                self.keep(&delivery, after, now).await
+            }
+            next @ (Next::Prepare | Next::Publish | Next::Resolve) => {
+                self.work_on(next, delivery, &post, connection, now).await
+            }
+        }
+    }
+
+    async fn work_on(
+        &self,
+        next: Next,
+        delivery: Delivery,
+        post: &Post,
+        record: Option<ConnectionRecord>,
+        now: DateTime<Utc>,
+    ) -> Result<After, PublishingError> {
+        let platform = self.platforms.get(&delivery.provider);
+        let (Some(record), Some(platform), Some(target)) = (record, platform, post.target(delivery.target_id)) else {
+            let reason = "the account is not connected, or its platform is switched off".to_owned();
+            let after = delivery.clone().settled(Err(Setback::Disconnected { reason }), now, random_u32());
+            return self.keep(&delivery, after, now).await;
+        };
+        let credentials = match self.credentials(platform, &record, now).await? {
+            Ok(credentials) => credentials,
+            Err(_) if next == Next::Resolve && !record.connection.needs_reconnection => {
+                let reason = "the platform cannot be asked now".to_owned();
+                let unclear = domain::delivery::Resolution::Unclear { reason };
+                let after = delivery.clone().resolved(unclear, platform.settles(), now, random_u32());
+                return self.keep(&delivery, after, now).await;
+            }
+            Err(setback) if next == Next::Resolve => {
+                let Setback::Disconnected { reason } = setback else { return Ok(After::Done) };
+                let unclear = domain::delivery::Resolution::Unclear { reason };
+                let after = delivery.clone().resolved(unclear, platform.settles(), now, random_u32());
+                return self.keep(&delivery, after, now).await;
+            }
+            Err(setback) => {
+                let after = delivery.clone().settled(Err(setback), now, random_u32());
+                return self.keep(&delivery, after, now).await;
+            }
+        };
+        let files = Files { bucket: &self.bucket, user: delivery.user_id };
+        let reference = reference(&delivery);
+        let progress = delivery.progress.clone();
+        let job = Job {
+            profile: &record.connection.profile,
+            credentials: &credentials,
+            text: post.text_of(target).as_str(),
+            media: &post.media,
+            reference: &reference,
+            progress: progress.as_deref(),
+            files: &files,
+            now,
+        };
+        match next {
+            Next::Prepare => self.prepare(&delivery, platform, &record, &job).await,
+            Next::Publish => self.publish(&delivery, platform, &record, &job).await,
+            _ => self.resolve(&delivery, platform, &job).await,
+        }
+    }
+
+    async fn prepare(
+        &self,
+        delivery: &Delivery,
+        platform: &dyn Platform,
+        record: &ConnectionRecord,
+        job: &Job<'_>,
+    ) -> Result<After, PublishingError> {
+        let held = delivery.clone().held(job.now).restamped();
+        if self.store.swap_delivery(delivery, &held).await? == Swap::Overtaken {
+            return Ok(After::Done);
+        }
+        let prepared = platform.prepare(job).await;
+        let now = self.clock.now();
+        let after = match prepared {
+            Ok(Step::Ready { progress }) => held.clone().prepared(progress, None, now),
+            Ok(Step::Again { progress, at }) => held.clone().prepared(Some(progress), Some(at), now),
+            Err(setback) => {
+                let setback = self.weighed(platform, record, setback).await?;
+                held.clone().preparation_failed(setback, now, random_u32())
+            }
+        };
+        self.keep(&held, after, now).await
+    }
+
+    async fn publish(
+        &self,
+        delivery: &Delivery,
+        platform: &dyn Platform,
+        record: &ConnectionRecord,
+        job: &Job<'_>,
+    ) -> Result<After, PublishingError> {
+        let intended = delivery.clone().intended(job.now).restamped();
+        if self.store.swap_delivery(delivery, &intended).await? == Swap::Overtaken {
+            return Ok(After::Done);
+        }
+        let late_ms = (self.clock.now() - delivery.publish_at).num_milliseconds();
+        let attempt = self.shown_when_slow(&intended, platform.publish(job)).await;
+        let now = self.clock.now();
+        let attempt = match attempt {
+            Err(setback) => Err(self.weighed(platform, record, setback).await?),
+            Ok(published) => Ok(published),
+        };
+        tracing::info!(
+            user_id = %delivery.user_id, post_id = %delivery.post_id, target_id = %delivery.target_id,
+            late_ms, attempt = intended.attempts, published = attempt.is_ok(), "a public call ended"
+        );
+        let after = intended.clone().settled(attempt, now, random_u32());
+        self.keep(&intended, after, now).await
+    }
+
+    async fn resolve(
+        &self,
+        delivery: &Delivery,
+        platform: &dyn Platform,
+        job: &Job<'_>,
+    ) -> Result<After, PublishingError> {
+        let Some(since) = delivery.intent.as_ref().map(|it| it.at) else { return Ok(After::Done) };
+        let held = delivery.clone().held(job.now).restamped();
+        if self.store.swap_delivery(delivery, &held).await? == Swap::Overtaken {
+            return Ok(After::Done);
+        }
+        let answer = platform.resolve(job, since).await;
+        let now = self.clock.now();
+        let after = held.clone().resolved(answer, platform.settles(), now, random_u32());
+        self.keep(&held, after, now).await
+    }
+
+    /// A grant that is gone is looked into before the delivery is told.
+    async fn weighed(
+        &self,
+        platform: &dyn Platform,
+        record: &ConnectionRecord,
+        setback: Setback,
+    ) -> Result<Setback, PublishingError> {
+        match setback {
+            Setback::Disconnected { reason } => self.rejected(platform, record, reason).await,
+            other => Ok(other),
+        }
+    }
+
+    /// Writes what follows, tells the post, and sees to the next step.
+    async fn keep(&self, before: &Delivery, after: Delivery, now: DateTime<Utc>) -> Result<After, PublishingError> {
+        let after = after.restamped();
+        if self.store.swap_delivery(before, &after).await? == Swap::Overtaken {
+            return Ok(After::Done);
+        }
+        let told = before.note != after.note || before.state != after.state || before.attempts != after.attempts;
+        if told || after.intent.is_some() {
+            self.roll_up(after.user_id, after.post_id).await?;
+        }
+        match after.next(now) {
+            Next::Prepare | Next::Publish => Ok(After::Again),
+            Next::Wait(at) if at - now <= MAX_WAIT => Ok(After::Again),
+            _ => {
+                self.hint(std::slice::from_ref(&after), now).await;
+                Ok(After::Done)
+            }
+        }
+    }
+
+    async fn shown_when_slow(
+        &self,
+        delivery: &Delivery,
+        call: impl Future<Output = Result<Published, Setback>>,
+    ) -> Result<Published, Setback> {
+        let mut call = std::pin::pin!(call);
+        if let Ok(ended) = tokio::time::timeout(SHOW_AFTER, &mut call).await {
+            return ended;
+        }
+        let shown = self.roll_up(delivery.user_id, delivery.post_id);
+        let (ended, shown) = futures::join!(call, shown);
+        if let Err(error) = shown {
+            tracing::warn!(%error, post_id = %delivery.post_id, "a slow call is not shown yet");
+        }
+        ended
+    }
+
+    /// Waits out the rest of a second, and never wakes early.
+    async fn sleep_until(&self, at: DateTime<Utc>) -> DateTime<Utc> {
+        loop {
+            let now = self.clock.now();
+            let Ok(left) = (at - now).to_std() else { return now };
+            if left.is_zero() {
+                return now;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+}
+
+/// What a platform can recognise a repeat of this delivery and revision by.
+fn reference(delivery: &Delivery) -> String {
+    format!("{}-{}-{}", delivery.post_id, delivery.target_id, delivery.revision)
+}

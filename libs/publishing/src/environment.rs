@@ -1,0 +1,62 @@
+//! What every function that publishes reads from its environment.
+
+use aws_config::SdkConfig;
+use cloud::bucket::{Bucket, BucketSettings};
+use cloud::events::EventBridge;
+use cloud::queue::SqsQueue;
+use cloud::seal::{Envelope, KmsKeys};
+use cloud::settings::{SettingsError, json, optional, parsed, required};
+use domain::clock::Clock;
+use domain::id::Ids;
+use platforms::{Registry, SandboxSettings};
+use std::sync::Arc;
+use storage::{DEFAULT_DUE_SHARDS, Store};
+
+use crate::Publishing;
+
+impl Publishing {
+    /// From `TABLE_PREFIX`, `DUE_SHARDS`, `MEDIA_BUCKET`, `MEDIA_ENDPOINT`,
+    /// `MEDIA_LIMITS` (JSON), `KMS_KEY_ID`, `QUEUE_URL`, `EVENT_BUS`, `PLANS`
+    /// (JSON), and what [`registry`] reads.
+    pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
+        let clock = Clock::System;
+        let bucket = BucketSettings {
+            name: required("MEDIA_BUCKET")?,
+            endpoint: optional("MEDIA_ENDPOINT"),
+            public_endpoint: optional("MEDIA_PUBLIC_ENDPOINT"),
+        };
+        let keys = KmsKeys::new(aws_sdk_kms::Client::new(aws), required("KMS_KEY_ID")?);
+        Ok(Self {
+            store: Store::new(
+                aws_sdk_dynamodb::Client::new(aws),
+                required("TABLE_PREFIX")?,
+                parsed("DUE_SHARDS", DEFAULT_DUE_SHARDS)?,
+            ),
+            platforms: registry()?,
+            bucket: Bucket::new(aws, &bucket),
+            sealer: Envelope::new(keys, clock.clone()),
+            queue: Arc::new(SqsQueue::new(aws_sdk_sqs::Client::new(aws), required("QUEUE_URL")?)),
+            events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(aws), required("EVENT_BUS")?)),
+            ids: Ids::new(clock.clone()),
+            clock,
+            media_limits: json("MEDIA_LIMITS")?,
+            plans: json("PLANS")?,
+        })
+    }
+}
+
+/// The platforms of this deployment: the sandbox when `SANDBOX_URL` is set,
+/// with `SANDBOX_CLIENT_ID` and `SANDBOX_CLIENT_SECRET`.
+pub fn registry() -> Result<Registry, SettingsError> {
+    let sandbox = match optional("SANDBOX_URL") {
+        None => None,
+        Some(base_url) => Some(SandboxSettings {
+            base_url,
+            client_id: required("SANDBOX_CLIENT_ID")?,
+            client_secret: required("SANDBOX_CLIENT_SECRET")?.into(),
+        }),
+    };
+    let http = platforms::http_client()
+        .map_err(|error| SettingsError::Invalid { name: "SANDBOX_URL", reason: error.to_string() })?;
+    Ok(Registry::new(&http, sandbox))
+}

@@ -1,0 +1,75 @@
+//! The publishing protocol: a post is written with its deliveries, planned on
+//! the queue, taken to its platforms, and told how it ended. At most once,
+//! never missed, on time.
+//!
+//! Timers and messages are hints; the store decides. A delivery changes only
+//! by the transitions of [`domain::delivery`], each written over what was read.
+
+mod attachments;
+mod change_post;
+mod create_post;
+mod credentials;
+mod deliver;
+mod environment;
+mod error;
+mod files;
+mod plan;
+mod roll_up;
+mod unused_uploads;
+mod write;
+
+use std::sync::Arc;
+
+use cloud::bucket::Bucket;
+use cloud::events::EventBus;
+use cloud::queue::Queue;
+use cloud::seal::Sealer;
+use domain::clock::Clock;
+use domain::event::Event;
+use domain::id::Ids;
+use domain::media::MediaLimits;
+use domain::plan::Plans;
+use platforms::Registry;
+use storage::Store;
+
+pub use attachments::NamedMedium;
+pub use change_post::{ChangePost, Changed};
+pub use create_post::{CreatePost, Created};
+pub use environment::registry;
+pub use error::PublishingError;
+pub use plan::Planned;
+pub use unused_uploads::remove_unused_uploads;
+
+/// Everything that publishing stands on.
+#[derive(Clone)]
+pub struct Publishing {
+    /// The tables.
+    pub store: Store,
+    /// The platforms of this deployment.
+    pub platforms: Registry,
+    /// Where media are.
+    pub bucket: Bucket,
+    /// Opens credentials.
+    pub sealer: Arc<dyn Sealer>,
+    /// Between planning and delivery.
+    pub queue: Arc<dyn Queue>,
+    /// Who is told.
+    pub events: Arc<dyn EventBus>,
+    /// The time.
+    pub clock: Clock,
+    /// New ids.
+    pub ids: Ids,
+    /// How large media may be.
+    pub media_limits: MediaLimits,
+    /// What users may use.
+    pub plans: Plans,
+}
+
+impl Publishing {
+    /// Tells the bus of something whose loss nothing depends on.
+    async fn announce(&self, event: Event) {
+        if let Err(error) = self.events.put(&[event]).await {
+            tracing::warn!(%error, "an event was not put on the bus");
+        }
+    }
+}

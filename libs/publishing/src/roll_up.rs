@@ -1,0 +1,66 @@
+//! Telling a post how its deliveries stand: its targets, its status, the
+//! counts, the marks of its accounts, the events. Done again by the sweep when
+//! it was cut off, and doing it twice changes nothing.
+
+use domain::delivery::{Delivery, State};
+use domain::event::Event;
+use domain::id::{PostId, UserId};
+use domain::post::{Post, TargetStatus};
+use storage::{DeliveryWrite, PostWrite, PostWritten};
+
+use crate::{Publishing, PublishingError};
+
+/// How often a write is tried that meets another one.
+const TRIES: usize = 8;
+
+impl Publishing {
+    /// Tells a post how its deliveries stand.
+    pub async fn roll_up(&self, user: UserId, post: PostId) -> Result<(), PublishingError> {
+        for _ in 0..TRIES {
+            let (before, deliveries) =
+                futures::try_join!(self.store.post(user, post), self.store.deliveries(user, post))?;
+            let Some(before) = before else { return Ok(()) };
+            let now = self.clock.now();
+            let after = before.rolled_up(&deliveries, now);
+            let ended = ended(&deliveries);
+            if after == before && ended.is_empty() {
+                return Ok(());
+            }
+            // Before the write, so that an event is repeated rather than lost.
+            let events = news(&before, &after);
+            if !events.is_empty() {
+                self.events.put(&events).await?;
+            }
+            let write = PostWrite { before: Some(&before), after: Some(&after), deliveries: ended, kept: None };
+            match self.store.write_post(&write, now).await? {
+                PostWritten::Done => return Ok(()),
+                lost => tracing::debug!(?lost, post_id = %post, "a roll-up met another change"),
+            }
+        }
+        Err(PublishingError::Contended)
+    }
+}
+
+/// Those that the post is told of for good with this write.
+fn ended(deliveries: &[Delivery]) -> Vec<DeliveryWrite<'_>> {
+    let ended = |it: &&Delivery| it.state != State::Waiting && it.due_at.is_some();
+    deliveries.iter().filter(ended).map(DeliveryWrite::RolledUp).collect()
+}
+
+fn news(before: &Post, after: &Post) -> Vec<Event> {
+    let mut events = Vec::new();
+    for (old, new) in before.targets.iter().zip(&after.targets) {
+        if old.status == new.status {
+            continue;
+        }
+        match new.status {
+            TargetStatus::Published => events.push(Event::target_published(after, new)),
+            TargetStatus::Failed => events.push(Event::target_failed(after, new)),
+            TargetStatus::Pending | TargetStatus::Publishing => {}
+        }
+    }
+    if before.status != after.status {
+        events.extend(Event::ended(after));
+    }
+    events
+}
