@@ -1,0 +1,288 @@
+//! `/device`: the page on which a person sees what asks for access, and
+//! approves or denies it.
+
+use api::page::{Asked, Filled, Page, PageError, PageResult};
+use api::{Api, ClientIp, SignedIn};
+use askama::Template;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use domain::token::UserCode;
+use http::StatusCode;
+use http::header::RETRY_AFTER;
+use serde::Deserialize;
+use storage::{DeviceGrant, DeviceStage, Won};
+
+use crate::entries::{Entry, enter};
+
+#[derive(Deserialize)]
+pub(crate) struct DeviceQuery {
+    #[serde(default)]
+    user_code: String,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct DecisionForm {
+    csrf: String,
+    user_code: String,
+    decision: Decision,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Decision {
+    Approve,
+    Deny,
+}
+
+#[derive(Template)]
+#[template(path = "device_code.html")]
+struct CodePage<'a> {
+    typed: &'a str,
+    fault: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "device_approve.html")]
+struct ApprovePage<'a> {
+    csrf: &'a str,
+    user_code: String,
+    scopes: Vec<&'static str>,
+    asked_at: String,
+    asked_from: String,
+    is_from_here: bool,
+    email: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "device_done.html")]
+struct DonePage {
+    approved: bool,
+}
+
+/// Asks for the code, or shows what is behind the one that was entered.
+pub(crate) async fn show_device(
+    State(api): State<Api>,
+    session: SignedIn,
+    ip: ClientIp,
+    Asked(query): Asked<DeviceQuery>,
+) -> PageResult<Response> {
+    if query.user_code.trim().is_empty() {
+        return Ok(ask("", None, &session)?.into_response());
+    }
+    match enter(&api.store, session.user, ip, &query.user_code, api.clock.now()).await? {
+        Entry::Waiting(_, device) => approval(&api, &session, ip, &query.user_code, &device).await,
+        entry => refuse(&entry, &query.user_code, &session, api.clock.now()),
+    }
+}
+
+/// Approves or denies.
+pub(crate) async fn decide_device(
+    State(api): State<Api>,
+    session: SignedIn,
+    ip: ClientIp,
+    Filled(form): Filled<DecisionForm>,
+) -> PageResult<Response> {
+    session.check(&form.csrf)?;
+    let now = api.clock.now();
+    let hash = match enter(&api.store, session.user, ip, &form.user_code, now).await? {
+        Entry::Waiting(hash, _) => hash,
+        entry => return refuse(&entry, &form.user_code, &session, now),
+    };
+    let (stage, approved) = match form.decision {
+        Decision::Approve => (DeviceStage::Approved, true),
+        Decision::Deny => (DeviceStage::Denied, false),
+    };
+    match api.store.decide_device(&hash, session.user, stage, now).await? {
+        Won::Ours => {
+            tracing::info!(user_id = session.user.get(), approved, "a device was decided about");
+            let title = if approved { "Device approved" } else { "Device denied" };
+            Ok(Page::of(title, &DonePage { approved })?.signed_in(&session).into_response())
+        }
+        Won::Lost => refuse(&Entry::Over, &form.user_code, &session, now),
+    }
+}
+
+async fn approval(
+    api: &Api,
+    session: &SignedIn,
+    ip: ClientIp,
+    typed: &str,
+    device: &DeviceGrant,
+) -> PageResult<Response> {
+    let user = api.store.user(session.user).await?.ok_or_else(|| PageError::signed_out("/sign-in"))?;
+    let page = ApprovePage {
+        csrf: session.csrf(),
+        user_code: UserCode::parse(typed).map(|it| it.to_string()).unwrap_or_default(),
+        scopes: device.scopes.iter().map(domain::scope::Scope::meaning).collect(),
+        asked_at: device.created_at.format("%-d %B %Y, %H:%M:%S UTC").to_string(),
+        asked_from: device.asked_from.to_string(),
+        is_from_here: device.asked_from.to_canonical() == ip.0.to_canonical(),
+        email: &user.email,
+    };
+    Ok(Page::of("Approve a device", &page)?.signed_in(session).into_response())
+}
+
+/// Asks again, saying why.
+fn refuse(entry: &Entry, typed: &str, session: &SignedIn, now: DateTime<Utc>) -> PageResult<Response> {
+    let (status, fault) = match entry {
+        Entry::Locked { until } => {
+            let seconds = (*until - now).num_seconds().max(1);
+            let minutes = (seconds + 59) / 60;
+            let unit = if minutes == 1 { "minute" } else { "minutes" };
+            let fault = format!("There were too many wrong codes. Wait {minutes} {unit}, then try again.");
+            let page = ask(typed, Some(fault), session)?.status(StatusCode::TOO_MANY_REQUESTS);
+            return Ok(([(RETRY_AFTER, seconds.to_string())], page).into_response());
+        }
+        Entry::Over | Entry::Waiting(..) => {
+            (StatusCode::GONE, "This code has been used or has expired. Ask your app or device for a new one.")
+        }
+        Entry::Wrong => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "There is no such code. Compare it with the one your device shows.")
+        }
+    };
+    Ok(ask(typed, Some(fault.to_owned()), session)?.status(status).into_response())
+}
+
+fn ask(typed: &str, fault: Option<String>, session: &SignedIn) -> PageResult<Page> {
+    let typed: String = typed.chars().take(32).collect();
+    let page = Page::of("Connect a device", &CodePage { typed: &typed, fault })?;
+    // When the session has ended meanwhile, the form leads to the issuer.
+    Ok(page.signed_in(session).forms_may_leave())
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use serde_json::json;
+
+    use crate::testing::service;
+
+    const TOKEN: &str = "/api/v1/auth/device/token";
+
+    #[tokio::test]
+    async fn a_device_gets_what_its_user_approved_and_loses_it_when_revoked() {
+        let service = service().await;
+        let asked = service.post("/api/v1/auth/device/code", None, json!({"scopes": ["user:read"]})).await.body;
+        let session = service.sign_in("one@example.com", "/device").await.session();
+        let address = asked["verification_uri_complete"].as_str().unwrap().replace(&service.origin, "");
+
+        let page = service.page(&address, &session).await;
+        assert!(page.text.contains("Read your name and e-mail address"), "{}", page.text);
+        assert!(!page.text.contains("Upload pictures"), "{}", page.text);
+        assert!(page.text.contains("192.0.2.1"), "{}", page.text);
+        let body = json!({"device_code": asked["device_code"]});
+        assert_eq!(service.post(TOKEN, None, body.clone()).await.body["error"], "authorization_pending");
+
+        let csrf = service.csrf(&session).await;
+        let code = asked["user_code"].as_str().unwrap();
+        let form = [("csrf", csrf.as_str()), ("user_code", code), ("decision", "approve")];
+        assert_eq!(service.submit("/device", &session, &form).await.status, 200);
+        let token = service.post(TOKEN, None, body).await.body["access_token"].as_str().unwrap().to_owned();
+        let user = service.send("GET", "/api/v1/user", Some(&token), "").await;
+        assert_eq!((user.status, &user.body["email"]), (200, &json!("one@example.com")));
+        assert_eq!(user.body["scopes"], json!(["user:read"]));
+
+        let account = service.page("/account", &session).await.text;
+        let grant = account.split("name=\"grant\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+        let form = [("csrf", csrf.as_str()), ("grant", grant)];
+        assert_eq!(service.submit("/account/revoke", &session, &form).await.status, 303);
+        assert_eq!(service.send("GET", "/api/v1/user", Some(&token), "").await.status, 401);
+    }
+
+    #[tokio::test]
+    async fn a_decision_is_for_a_form_of_this_session_and_final() {
+        let service = service().await;
+        let device = service.device().await;
+        let session = service.sign_in("one@example.com", "/device").await.session();
+        let csrf = service.csrf(&session).await;
+        let decide = async |csrf: &str, decision: &str| {
+            let form = [("csrf", csrf), ("user_code", device.user_code.as_str()), ("decision", decision)];
+            service.submit("/device", &session, &form).await.status
+        };
+
+        assert_eq!(decide("forged", "approve").await, 403);
+        assert_eq!(decide(&csrf, "deny").await, 200);
+        assert_eq!(decide(&csrf, "approve").await, 410);
+
+        let answer = service.post(TOKEN, None, json!({"device_code": device.code})).await;
+        assert_eq!(answer.body["error"], "access_denied");
+    }
+
+    #[tokio::test]
+    async fn five_wrong_codes_lock_the_page_for_a_quarter_of_an_hour() {
+        let service = service().await;
+        let session = service.sign_in("one@example.com", "/device").await.session();
+        for _ in 0..5 {
+            assert_eq!(service.page("/device?user_code=BBBB-BBBB", &session).await.status, 422);
+        }
+        let device = service.device().await;
+        let address = format!("/device?user_code={}", device.user_code);
+
+        let locked = service.page(&address, &session).await;
+        assert_eq!((locked.status, locked.header("retry-after")), (429, "900"));
+        assert!(locked.text.contains("Wait 15 minutes"), "{}", locked.text);
+        service.clock.advance(TimeDelta::minutes(15));
+        let device = service.device().await;
+        let address = format!("/device?user_code={}", device.user_code);
+
+        assert_eq!(service.page(&address, &session).await.status, 200);
+    }
+
+    #[tokio::test]
+    async fn whoever_is_not_signed_in_signs_in_first_and_comes_back() {
+        let service = service().await;
+
+        let answer = service.page("/device?user_code=WDJB-MJHT", "").await;
+
+        assert_eq!(answer.status, 303);
+        assert_eq!(answer.header("location"), "/sign-in?next=/device%3Fuser_code%3DWDJB-MJHT");
+        assert_eq!(service.submit("/device", "", &[("csrf", "x")]).await.status, 401);
+    }
+}
+#[cfg(test)]
+mod peek {
+    use crate::testing::service;
+    #[tokio::test]
+    async fn peek() {
+        let service = service().await;
+        let session = service.sign_in("one@example.com", "/device").await.session();
+        let a = service.device().await;
+        let user = domain::user::User { user_id: service.session_user(&session).await, ..domain::testing::a_user() };
+        service.decide(&a, &user, storage::DeviceStage::Approved).await;
+        service.post("/api/v1/auth/device/token", None, serde_json::json!({"device_code": a.code})).await;
+        let b = service
+            .post("/api/v1/auth/device/code", None, serde_json::json!({"scopes": ["posts:read", "user:read"]}))
+            .await
+            .body;
+        let bh = domain::token::hash(b["device_code"].as_str().unwrap());
+        service
+            .store
+            .decide_device(&bh, user.user_id, storage::DeviceStage::Approved, service.clock.now())
+            .await
+            .unwrap();
+        service.post("/api/v1/auth/device/token", None, serde_json::json!({"device_code": b["device_code"]})).await;
+        let d = service.device().await;
+        for (name, path) in [
+            ("start", "/".to_owned()),
+            ("account", "/account?revoked=true".into()),
+            ("code", "/device".into()),
+            ("wrong", "/device?user_code=BBBB-BBBB".into()),
+            ("approve", format!("/device?user_code={}", d.user_code)),
+            ("docs", "/docs".into()),
+        ] {
+            let mut page = service.page(&path, &session).await.text;
+            if name == "docs" {
+                let doc = serde_json::to_value(api::openapi::describe([crate::documented()])).unwrap();
+                page = {
+                    use askama::Template;
+                    let inner = crate::docs::view::DocsPage::of(&doc).render().unwrap();
+                    let i = page.find("<main").unwrap();
+                    let j = page.find("</main>").unwrap();
+                    format!("{}<main class=\"wide\">{inner}{}", &page[..i], &page[j..])
+                };
+            }
+            std::fs::write(format!("/tmp/pages/{name}.html"), page.replace("/assets/", "")).unwrap();
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! This function's environment variables, beside those of every function that
+//! speaks HTTP (`api::Api::from_env`).
+
+use cloud::settings::{SettingsError, optional, required};
+
+use crate::{OidcSettings, SignUp};
+
+/// This function's settings.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// `OIDC_ISSUER`, `OIDC_CLIENT_ID`, and `OIDC_CLIENT_SECRET` unless the
+    /// client is a public one.
+    pub oidc: OidcSettings,
+    /// `SIGN_UP_ALLOWED`: addresses and domains, separated by commas. Empty is
+    /// everyone.
+    pub sign_up: SignUp,
+}
+
+impl Config {
+    /// Reads them; what is missing is named.
+    pub fn from_env() -> Result<Self, SettingsError> {
+        Ok(Self {
+            oidc: OidcSettings {
+                issuer: required("OIDC_ISSUER")?,
+                client_id: required("OIDC_CLIENT_ID")?,
+                client_secret: optional("OIDC_CLIENT_SECRET").map(Into::into),
+            },
+            sign_up: SignUp::parse(&optional("SIGN_UP_ALLOWED").unwrap_or_default()),
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! `POST /auth/device/code`: a device asks for access.
+
+use api::openapi::{AUTHENTICATION, BadBody, Limited};
+use api::{Api, ApiError, ApiResult, Fields, Given, Incoming, Visitor};
+use axum::Json;
+use axum::extract::State;
+use chrono::TimeDelta;
+use domain::scope::{Scope, Scopes};
+use domain::token::{self, UserCode};
+use http::StatusCode;
+use secrecy::ExposeSecret;
+use serde::Serialize;
+use serde_json::Value;
+use storage::{DeviceGrant, DeviceStage, Won};
+use utoipa::ToSchema;
+
+/// How long the codes live.
+const LIFETIME: TimeDelta = TimeDelta::seconds(900);
+
+/// How long a client waits between two polls, in seconds.
+const INTERVAL: u32 = 5;
+
+/// What a client asks for.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes the body, which is read field by field")]
+pub(crate) struct DeviceCodeRequest {
+    /// What the token is to permit. Absent, null or empty: everything.
+    #[schema(nullable, example = json!(["posts:read", "posts:write"]))]
+    scopes: Option<Vec<ScopeName>>,
+}
+
+/// One permission.
+#[derive(ToSchema)]
+#[schema(as = Scope)]
+#[expect(dead_code, reason = "describes the values, which domain::scope reads")]
+enum ScopeName {
+    #[schema(rename = "user:read")]
+    UserRead,
+    #[schema(rename = "connections:read")]
+    ConnectionsRead,
+    #[schema(rename = "connections:write")]
+    ConnectionsWrite,
+    #[schema(rename = "posts:read")]
+    PostsRead,
+    #[schema(rename = "posts:write")]
+    PostsWrite,
+    #[schema(rename = "media:write")]
+    MediaWrite,
+}
+
+/// The codes of a device that asks for access.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = DeviceAuthorization)]
+pub(crate) struct DeviceAuthorization {
+    /// For the client alone: it is exchanged for the token.
+    #[schema(example = "vB8nQ2mXw0yJ4kT7rL5pS9dF1gH3cZ6aE0uI2oP4qWs")]
+    device_code: String,
+    /// For the user to type.
+    #[schema(example = "WDJB-MJHT")]
+    user_code: String,
+    /// Where the user types it.
+    #[schema(example = "https://social.example/device")]
+    verification_uri: String,
+    /// The same with the code filled in.
+    #[schema(example = "https://social.example/device?user_code=WDJB-MJHT")]
+    verification_uri_complete: String,
+    /// Seconds until the codes end.
+    #[schema(example = 900)]
+    expires_in: u32,
+    /// Seconds to wait between two polls.
+    #[schema(example = 5)]
+    interval: u32,
+}
+
+/// Starts the device flow
+///
+/// Show the user code and the verification URI to your user, and poll
+/// POST /auth/device/token with the device code meanwhile.
+#[utoipa::path(
+    post,
+    path = "/api/v1/auth/device/code",
+    tag = AUTHENTICATION,
+    operation_id = "deviceCode.store",
+    request_body(content = Option<DeviceCodeRequest>, description = "May be left out."),
+    responses(
+        (status = 201, description = "The codes", body = DeviceAuthorization),
+        Limited,
+        BadBody,
+    ),
+)]
+pub(crate) async fn create_device_code(
+    State(api): State<Api>,
+    visitor: Visitor,
+    incoming: Incoming,
+) -> ApiResult<(StatusCode, Json<DeviceAuthorization>)> {
+    let scopes = parse(incoming.optional_fields(&["scopes"])?)?;
+    let now = api.clock.now();
+    let device = DeviceGrant {
+        scopes,
+        asked_from: visitor.ip,
+        created_at: now,
+        expires_at: now + LIFETIME,
+        stage: DeviceStage::Waiting,
+        user_id: None,
+    };
+
+    let device_code = token::random_token();
+    let user_code = keep(&api, &token::hash(device_code.expose_secret()), &device).await?;
+
+    let verification_uri = format!("{}/device", api.origin);
+    let body = DeviceAuthorization {
+        device_code: device_code.expose_secret().to_owned(),
+        user_code: user_code.to_string(),
+        verification_uri_complete: format!("{verification_uri}?user_code={user_code}"),
+        verification_uri,
+        expires_in: u32::try_from(LIFETIME.num_seconds()).unwrap_or(u32::MAX),
+        interval: INTERVAL,
+    };
+    Ok((StatusCode::CREATED, Json(body)))
+}
+
+fn parse(mut fields: Fields) -> ApiResult<Scopes> {
+    let mut asked = Vec::new();
+    if let Given::Value(values) = fields.list("scopes") {
+        for (index, value) in values.into_iter().enumerate() {
+            let field = format!("scopes.{index}");
+            match value {
+                Value::String(raw) => match Scope::parse(&raw) {
+                    Some(scope) => asked.push(scope),
+                    None => fields.add(&field, format!("must be one of {}", Scope::ALL.map(Scope::as_str).join(", "))),
+                },
+                _ => fields.add(&field, "must be a string"),
+            }
+        }
+    }
+    let scopes = Scopes::of(&asked);
+    fields.finish(scopes)
+}
+
+/// Keeps the request under a user code that nobody has.
+async fn keep(api: &Api, device_hash: &str, device: &DeviceGrant) -> ApiResult<UserCode> {
+    // One in 25 billion is taken for each code that is open: a second
+    // collision in a row means that something else is wrong.
+    for _ in 0..3 {
+        let code = UserCode::random();
+        if api.store.put_device(device_hash, &code.hash(), device).await? == Won::Ours {
+            return Ok(code);
+        }
+    }
+    tracing::error!("no user code was free");
+    Err(ApiError::Internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::testing::service;
+
+    #[tokio::test]
+    async fn an_unknown_scope_is_told_by_its_place() {
+        let service = service().await;
+
+        let answer =
+            service.post("/api/v1/auth/device/code", None, json!({"scopes": ["posts:read", "admin", 7]})).await;
+
+        assert_eq!(answer.status, 422);
+        let errors = answer.body["errors"].as_object().unwrap();
+        assert_eq!(errors.keys().collect::<Vec<_>>(), ["scopes.1", "scopes.2"]);
+    }
+
+    #[tokio::test]
+    async fn the_codes_are_answered_as_the_contract_says() {
+        let service = service().await;
+
+        for body in [json!({}), json!({"scopes": null}), json!({"scopes": []})] {
+            let answer = service.post("/api/v1/auth/device/code", None, body).await;
+            assert_eq!(answer.status, 201);
+            let code = answer.body["user_code"].as_str().unwrap();
+            assert_eq!(code.len(), 9);
+            assert_eq!(
+                answer.body["verification_uri_complete"],
+                format!("https://social.example/device?user_code={code}")
+            );
+            assert_eq!((&answer.body["expires_in"], &answer.body["interval"]), (&json!(900), &json!(5)));
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The `OpenAPI` document as the page shows it.
+
+use askama::Template;
+use serde_json::Value;
+
+use super::schema::{Schemas, Shape};
+
+/// The page.
+#[derive(Template)]
+#[template(path = "docs.html")]
+pub(crate) struct DocsPage {
+    title: String,
+    version: String,
+    description: String,
+    groups: Vec<Group>,
+}
+
+/// The operations with one tag.
+struct Group {
+    anchor: String,
+    name: String,
+    description: String,
+    operations: Vec<Operation>,
+}
+
+struct Operation {
+    anchor: String,
+    method: String,
+    path: String,
+    summary: String,
+    description: String,
+    needs_token: bool,
+    parameters: Vec<Parameter>,
+    body: Option<Content>,
+    answers: Vec<Answer>,
+}
+
+struct Parameter {
+    name: String,
+    place: String,
+    kind: String,
+    is_required: bool,
+    description: String,
+}
+
+struct Answer {
+    status: String,
+    description: String,
+    content: Option<Content>,
+}
+
+struct Content {
+    description: String,
+    shapes: Vec<Shape>,
+    examples: Vec<Example>,
+}
+
+struct Example {
+    name: String,
+    json: String,
+}
+
+/// In the order in which they are read.
+const METHODS: [&str; 5] = ["get", "post", "patch", "put", "delete"];
+
+impl DocsPage {
+    pub(crate) fn of(document: &Value) -> Self {
+        let tags = document["tags"].as_array().into_iter().flatten();
+        let groups = tags.map(|tag| Group::of(document, tag)).filter(|it| !it.operations.is_empty());
+        Self {
+            title: text(&document["info"]["title"]),
+            version: text(&document["info"]["version"]),
+            description: text(&document["info"]["description"]),
+            groups: groups.collect(),
+        }
+    }
+}
+
+impl Group {
+    fn of<'a>(document: &'a Value, tag: &'a Value) -> Self {
+        let name = text(&tag["name"]);
+        let paths = document["paths"].as_object().into_iter().flatten();
+        let operations = paths
+            .flat_map(|(path, item)| METHODS.iter().filter_map(move |method| Some((path, *method, item.get(method)?))));
+        let tagged = operations.filter(|(_, _, it)| it["tags"].as_array().is_some_and(|it| it.contains(&tag["name"])));
+        let operations = tagged.map(|(path, method, it)| Operation::of(document, path, method, it)).collect();
+        Self { anchor: name.to_lowercase(), name, description: text(&tag["description"]), operations }
+    }
+}
+
+impl Operation {
+    fn of<'a>(document: &'a Value, path: &str, method: &str, operation: &'a Value) -> Self {
+        let schemas = Schemas { document };
+        let parameters = operation["parameters"].as_array().into_iter().flatten().map(|it| schemas.resolve(it));
+        let answers = operation["responses"].as_object().into_iter().flatten();
+        Self {
+            anchor: text(&operation["operationId"]),
+            method: method.to_uppercase(),
+            path: path.to_owned(),
+            summary: text(&operation["summary"]),
+            description: text(&operation["description"]),
+            needs_token: operation["security"].as_array().is_some_and(|it| !it.is_empty()),
+            parameters: parameters.map(|it| Parameter::of(schemas, it)).collect(),
+            body: Content::of(schemas, schemas.resolve(&operation["requestBody"])),
+            answers: answers.map(|(status, it)| Answer::of(schemas, status, schemas.resolve(it))).collect(),
+        }
+    }
+}
+
+impl Parameter {
+    fn of<'a>(schemas: Schemas<'a>, parameter: &'a Value) -> Self {
+        Self {
+            name: text(&parameter["name"]),
+            place: text(&parameter["in"]),
+            kind: schemas.kind(&parameter["schema"]),
+            is_required: parameter["required"] == true,
+            description: text(&parameter["description"]),
+        }
+    }
+}
+
+impl Answer {
+    fn of<'a>(schemas: Schemas<'a>, status: &str, response: &'a Value) -> Self {
+        Self {
+            status: status.to_owned(),
+            description: text(&response["description"]),
+            content: Content::of(schemas, response),
+        }
+    }
+}
+
+impl Content {
+    fn of<'a>(schemas: Schemas<'a>, holder: &'a Value) -> Option<Self> {
+        let content = &holder["content"]["application/json"];
+        if content.is_null() {
+            return None;
+        }
+        let mut examples: Vec<Example> = content["examples"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, it)| Example { name: name.clone(), json: pretty(&schemas.resolve(it)["value"]) })
+            .collect();
+        if examples.is_empty() {
+            let example = match &content["example"] {
+                Value::Null => schemas.example(&content["schema"]),
+                given => given.clone(),
+            };
+            examples.push(Example { name: String::new(), json: pretty(&example) });
+        }
+        Some(Self { description: text(&holder["description"]), shapes: schemas.shapes(&content["schema"]), examples })
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_is_on_the_page_with_its_answers() {
+        let document = serde_json::to_value(api::openapi::describe([crate::documented()])).unwrap();
+
+        let html = DocsPage::of(&document).render().unwrap();
+
+        for id in ["deviceCode.store", "deviceCode.token", "user.show"] {
+            assert!(html.contains(&format!("<section class=\"card\" id=\"{id}\">")), "{id}");
+        }
+        for text in
+            ["authorization_pending", "verification_uri_complete", "list of user:read | connections:read", "503"]
+        {
+            assert!(html.contains(text), "{text}\n{html}");
+        }
+        let bad_request = &document["paths"]["/api/v1/auth/device/token"]["post"]["responses"]["400"];
+        assert!(bad_request["content"]["application/json"]["examples"]["access_denied"].is_object(), "{bad_request}");
+    }
+
+    #[test]
+    fn an_empty_document_is_an_empty_page() {
+        assert!(DocsPage::of(&serde_json::json!({})).render().is_ok());
+    }
+}

@@ -1,0 +1,148 @@
+//! Entries of user codes. There are 25 billion codes, and whoever could try
+//! them at will would find one that somebody else is about to approve.
+
+use api::ClientIp;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::id::UserId;
+use domain::token::UserCode;
+use storage::{DeviceGrant, DeviceStage, StorageError, Store};
+
+/// Within this time from the first wrong entry, no more than so many.
+const WINDOW: TimeDelta = TimeDelta::minutes(15);
+
+/// Wrong entries of one user, and from one address.
+const EACH: u32 = 5;
+
+/// Wrong entries of everyone together: at a thousand open codes, one in
+/// twenty-five thousand windows would have a hit.
+const EVERYONE: u32 = 1000;
+
+/// What an entered code leads to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Entry {
+    /// A device that waits for a decision, and its hash.
+    Waiting(String, DeviceGrant),
+    /// A device that was decided about, or came too late.
+    Over,
+    /// Nothing.
+    Wrong,
+    /// It was not looked up: there were too many wrong ones until then.
+    Locked {
+        /// When the next entry counts.
+        until: DateTime<Utc>,
+    },
+}
+
+/// Enters a code as it was typed.
+///
+/// The entry is counted before the code is looked up, and taken back when it
+/// was right: many entries at once are then no way around the limit.
+pub(crate) async fn enter(
+    store: &Store,
+    user: UserId,
+    ip: ClientIp,
+    typed: &str,
+    now: DateTime<Utc>,
+) -> Result<Entry, StorageError> {
+    let counters = [
+        (format!("codes#user#{user}"), EACH),
+        (format!("codes#{}", ip.subject()), EACH),
+        ("codes#everyone".to_owned(), EVERYONE),
+    ];
+    let mut counted = Vec::new();
+    for (subject, limit) in &counters {
+        let entries = store.count_entry(subject, WINDOW, now).await?;
+        if *limit < entries.count {
+            take_back(store, &counted).await?;
+            return Ok(Entry::Locked { until: entries.window_ends });
+        }
+        counted.push((subject.as_str(), entries.window_ends));
+    }
+
+    let Some(code) = UserCode::parse(typed) else {
+        return Ok(Entry::Wrong);
+    };
+    let Some((hash, device)) = store.device_by_user_code(&code.hash()).await? else {
+        return Ok(Entry::Wrong);
+    };
+    take_back(store, &counted).await?;
+    if device.stage == DeviceStage::Waiting && now < device.expires_at {
+        Ok(Entry::Waiting(hash, device))
+    } else {
+        Ok(Entry::Over)
+    }
+}
+
+async fn take_back(store: &Store, counted: &[(&str, DateTime<Utc>)]) -> Result<(), StorageError> {
+    for (subject, window_ends) in counted {
+        store.take_back_entry(subject, *window_ends).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+
+    use super::*;
+    use crate::testing::service;
+
+    const IP: [ClientIp; 2] = [
+        ClientIp(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1))),
+        ClientIp(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2))),
+    ];
+
+    fn user(number: u64) -> UserId {
+        UserId::new(number).unwrap()
+    }
+
+    #[tokio::test]
+    async fn after_five_wrong_codes_a_right_one_is_refused_until_the_quarter_of_an_hour_is_over() {
+        let service = service().await;
+        let store = &service.store;
+        for _ in 0..5 {
+            assert_eq!(enter(store, user(1), IP[0], "BBBB-BBBB", noon()).await.unwrap(), Entry::Wrong);
+        }
+        let device = service.device().await;
+        let enter = async |now| enter(store, user(1), IP[1], &device.user_code, now).await.unwrap();
+
+        let until = noon() + WINDOW;
+        assert_eq!(enter(noon()).await, Entry::Locked { until });
+        assert_eq!(enter(until - TimeDelta::milliseconds(1)).await, Entry::Locked { until });
+        assert!(matches!(enter(until).await, Entry::Over), "the device's own 15 minutes are over too");
+    }
+
+    #[tokio::test]
+    async fn an_address_is_held_back_like_a_user_and_nobody_else_is() {
+        let service = service().await;
+        let device = service.device().await;
+        for number in 1..=5 {
+            enter(&service.store, user(number), IP[0], "no code", noon()).await.unwrap();
+        }
+        let enter = async |by, ip| enter(&service.store, user(by), ip, &device.user_code, noon()).await.unwrap();
+
+        assert!(matches!(enter(6, IP[0]).await, Entry::Locked { .. }));
+        assert!(matches!(enter(6, IP[1]).await, Entry::Waiting(..)));
+    }
+
+    #[tokio::test]
+    async fn right_codes_are_not_counted() {
+        let service = service().await;
+        let device = service.device().await;
+        for _ in 0..20 {
+            let entry = enter(&service.store, user(1), IP[0], &device.user_code, noon()).await.unwrap();
+            assert!(matches!(entry, Entry::Waiting(..)), "{entry:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn many_wrong_codes_at_once_are_no_way_around() {
+        let service = service().await;
+        let entries = (0..20).map(|_| enter(&service.store, user(1), IP[0], "BBBB-BBBB", noon()));
+
+        let entries = futures::future::join_all(entries).await;
+
+        let looked_up = entries.into_iter().filter(|it| matches!(it, Ok(Entry::Wrong))).count();
+        assert_eq!(looked_up, 5);
+    }
+}

@@ -1,0 +1,239 @@
+//! `POST /auth/device/token`: a device exchanges its code for a token.
+
+use api::openapi::{AUTHENTICATION, BadBody, Limited};
+use api::{Api, ApiError, ApiResult, ErrorMessage, Incoming, OAuthError, Visitor};
+use axum::Json;
+use axum::extract::State;
+use chrono::TimeDelta;
+use domain::token::{self, AccessToken};
+use domain::user::User;
+use http::StatusCode;
+use secrecy::ExposeSecret;
+use serde::Serialize;
+use storage::{DeviceGrant, DeviceStage, TokenGrant, Won};
+use utoipa::ToSchema;
+
+/// How long an expired code is told apart from one that never was.
+const REMEMBERED: TimeDelta = TimeDelta::days(1);
+
+/// The code to exchange.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes the body, which is read field by field")]
+pub(crate) struct TokenRequest {
+    /// As POST /auth/device/code answered it.
+    #[schema(example = "vB8nQ2mXw0yJ4kT7rL5pS9dF1gH3cZ6aE0uI2oP4qWs")]
+    device_code: String,
+}
+
+/// A token, shown once.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AccessTokenBody {
+    /// To be sent as `Authorization: Bearer …`.
+    #[schema(example = "sp_0aK4vTq8wXz2mN6pR1sD5fG9hJ3kL7bV0cX4zQ8wE2rT6yU1iO5pA9sD3fG7hJ0kL")]
+    access_token: String,
+    /// Always `Bearer`.
+    #[schema(example = "Bearer")]
+    token_type: &'static str,
+    /// Whose it is.
+    user: TokenUser,
+}
+
+/// Whose a token is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TokenUser {
+    /// A number, written as a string.
+    #[schema(example = "373117280772096")]
+    id: String,
+    /// As the sign-in told it.
+    #[schema(example = "Test User")]
+    name: String,
+    /// As the sign-in told it.
+    #[schema(example = "user@example.com")]
+    email: String,
+}
+
+/// Why there is no token: one of the four outcomes, or a body that is not JSON.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes the answer")]
+pub(crate) enum NoToken {
+    /// The outcome.
+    Outcome(OAuthError),
+    /// The body is not JSON.
+    Malformed(ErrorMessage),
+}
+
+/// Exchanges a device code for an access token
+///
+/// Poll no faster than the interval until the answer is 200 or another error
+/// than `authorization_pending`. A code is spent by one exchange.
+#[utoipa::path(
+    post,
+    path = "/api/v1/auth/device/token",
+    tag = AUTHENTICATION,
+    operation_id = "deviceCode.token",
+    request_body = TokenRequest,
+    responses(
+        Limited,
+        BadBody,
+        (status = 200, description = "The token and its user", body = AccessTokenBody),
+        (status = 400, description = "Not yet, denied, expired or unknown", body = NoToken, examples(
+            ("authorization_pending" = (value = json!({
+                "error": "authorization_pending",
+                "error_description": "The user has not decided yet. Ask again in 5 seconds."
+            }))),
+            ("access_denied" = (value = json!({
+                "error": "access_denied",
+                "error_description": "The user denied the request."
+            }))),
+            ("expired_token" = (value = json!({
+                "error": "expired_token",
+                "error_description": "The device code has expired. Start again with POST /auth/device/code."
+            }))),
+            ("invalid_device_code" = (value = json!({
+                "error": "invalid_device_code",
+                "error_description": "The device code is unknown or was exchanged already. Start again with POST /auth/device/code."
+            }))),
+            ("malformed" = (value = json!({"message": "The body is not valid JSON: see line 1, column 2"}))),
+        )),
+    ),
+)]
+pub(crate) async fn exchange_device_code(
+    State(api): State<Api>,
+    _: Visitor,
+    incoming: Incoming,
+) -> ApiResult<Json<AccessTokenBody>> {
+    let mut fields = incoming.fields(&["device_code"])?;
+    let device_code = fields.required_text("device_code").unwrap_or_default();
+    let hash = token::hash(&fields.finish(device_code)?);
+
+    // An exchange that loses a race looks again at what is there now.
+    for _ in 0..3 {
+        let device = api.store.device(&hash).await?.ok_or_else(invalid)?;
+        let user = approved_by(&api, &device).await?;
+        if let Some(token) = exchange(&api, &hash, &device, &user).await? {
+            return Ok(Json(body(&token, user)));
+        }
+    }
+    Err(ApiError::Unavailable)
+}
+
+/// Who approved the request, or what else became of it.
+async fn approved_by(api: &Api, device: &DeviceGrant) -> ApiResult<User> {
+    let now = api.clock.now();
+    if device.stage == DeviceStage::Spent || device.expires_at + REMEMBERED <= now {
+        return Err(invalid());
+    }
+    if device.expires_at <= now {
+        return Err(outcome("expired_token", "The device code has expired. Start again with POST /auth/device/code."));
+    }
+    match (device.stage, device.user_id) {
+        (DeviceStage::Approved, Some(user)) => api.store.user(user).await?.ok_or_else(invalid),
+        (DeviceStage::Denied, _) => Err(outcome("access_denied", "The user denied the request.")),
+        (DeviceStage::Waiting, _) => {
+            Err(outcome("authorization_pending", "The user has not decided yet. Ask again in 5 seconds."))
+        }
+        (DeviceStage::Approved | DeviceStage::Spent, _) => Err(invalid()),
+    }
+}
+
+async fn exchange(api: &Api, hash: &str, device: &DeviceGrant, user: &User) -> ApiResult<Option<AccessToken>> {
+    let now = api.clock.now();
+    let token = AccessToken::mint(user.bucket);
+    let grant = TokenGrant {
+        owner: user.user_id,
+        bucket: user.bucket,
+        scopes: device.scopes.clone(),
+        created_at: now,
+        last_used_at: now,
+        expires_at: now + api.token_lifetime,
+    };
+    let won = api.store.exchange_device(hash, &token.hash(), &grant).await?;
+    Ok((won == Won::Ours).then_some(token))
+}
+
+fn body(token: &AccessToken, user: User) -> AccessTokenBody {
+    AccessTokenBody {
+        access_token: token.secret().expose_secret().to_owned(),
+        token_type: "Bearer",
+        user: TokenUser { id: user.user_id.to_string(), name: user.name, email: user.email },
+    }
+}
+
+fn invalid() -> ApiError {
+    outcome(
+        "invalid_device_code",
+        "The device code is unknown or was exchanged already. Start again with POST /auth/device/code.",
+    )
+}
+
+fn outcome(error: &'static str, description: &str) -> ApiError {
+    ApiError::OAuth { status: StatusCode::BAD_REQUEST, error, description: description.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use serde_json::json;
+    use storage::DeviceStage;
+
+    use crate::testing::service;
+
+    const TOKEN: &str = "/api/v1/auth/device/token";
+
+    #[tokio::test]
+    async fn of_two_exchanges_at_once_one_gets_the_token() {
+        let service = service().await;
+        let user = service.user("one@example.com").await;
+        let device = service.device().await;
+        service.decide(&device, &user, DeviceStage::Approved).await;
+        let body = json!({"device_code": device.code});
+
+        let answers = futures::join!(service.post(TOKEN, None, body.clone()), service.post(TOKEN, None, body.clone()));
+
+        let mut statuses = [answers.0.status, answers.1.status];
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 400]);
+        let (won, lost) = if answers.0.status == 200 { answers } else { (answers.1, answers.0) };
+        assert_eq!(lost.body["error"], "invalid_device_code");
+        assert_eq!(won.body["user"]["id"], user.user_id.to_string());
+        assert_eq!(service.post(TOKEN, None, body).await.body["error"], "invalid_device_code");
+    }
+
+    #[tokio::test]
+    async fn each_outcome_has_its_error() {
+        let service = service().await;
+        let user = service.user("one@example.com").await;
+        let error = async |code: &str| {
+            let answer = service.post(TOKEN, None, json!({"device_code": code})).await;
+            assert_eq!(answer.status, 400);
+            answer.body["error"].as_str().unwrap().to_owned()
+        };
+
+        let waiting = service.device().await;
+        let denied = service.device().await;
+        service.decide(&denied, &user, DeviceStage::Denied).await;
+
+        assert_eq!(error(&waiting.code).await, "authorization_pending");
+        assert_eq!(error(&denied.code).await, "access_denied");
+        assert_eq!(error("unknown").await, "invalid_device_code");
+        service.clock.advance(TimeDelta::seconds(899));
+        assert_eq!(error(&waiting.code).await, "authorization_pending");
+        service.clock.advance(TimeDelta::seconds(1));
+        assert_eq!(error(&waiting.code).await, "expired_token");
+        service.clock.advance(TimeDelta::days(1));
+        assert_eq!(error(&waiting.code).await, "invalid_device_code");
+    }
+
+    #[tokio::test]
+    async fn what_is_not_an_outcome_is_told_otherwise() {
+        let service = service().await;
+
+        let malformed = service.send("POST", TOKEN, None, "{").await;
+        let missing = service.post(TOKEN, None, json!({})).await;
+
+        assert_eq!((malformed.status, malformed.body.get("error")), (400, None));
+        assert_eq!(missing.status, 422);
+        assert_eq!(missing.body["errors"]["device_code"][0], "device_code is required");
+    }
+}

@@ -1,0 +1,77 @@
+//! How a client obtains a token, and a person signs in: the device flow, the
+//! OpenID Connect sign-in, the pages around them, and the documentation.
+//!
+//! A client asks for codes (`create_device_code`); its user signs in
+//! (`sign_in`, `oidc`), enters the user code and approves (`approve_device`,
+//! `entries`); the client exchanges its device code for a token
+//! (`exchange_device_code`). On `account` the user sees and revokes tokens.
+
+mod account;
+mod approve_device;
+pub mod config;
+mod create_device_code;
+mod docs;
+mod entries;
+mod exchange_device_code;
+pub mod oidc;
+mod show_user;
+mod sign_in;
+mod sign_up;
+mod start_page;
+#[cfg(test)]
+mod testing;
+
+use api::Api;
+use axum::Router;
+use axum::extract::FromRef;
+use axum::routing::{get, post};
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub use oidc::{Oidc, OidcSettings};
+pub use sign_up::SignUp;
+
+/// What the handlers need, the same for every request.
+#[derive(Clone, Debug)]
+pub struct App {
+    /// Store, clock, ids, limits.
+    pub api: Api,
+    /// Who says who somebody is.
+    pub oidc: Oidc,
+    /// Who may become a user.
+    pub sign_up: SignUp,
+}
+
+impl FromRef<App> for Api {
+    fn from_ref(app: &App) -> Self {
+        app.api.clone()
+    }
+}
+
+fn documented_router() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(create_device_code::create_device_code))
+        .routes(routes!(exchange_device_code::exchange_device_code))
+        .routes(routes!(show_user::show_user))
+}
+
+/// The routes, to be completed by [`api::finish`].
+pub fn router(app: App) -> Router {
+    Router::from(documented_router())
+        .route("/api/v1/openapi.json", get(docs::openapi))
+        .route("/", get(start_page::start_page))
+        .route("/docs", get(docs::docs))
+        .route("/sign-in", get(sign_in::sign_in))
+        .route("/sign-in/callback", get(sign_in::callback))
+        .route("/sign-out", post(sign_in::sign_out))
+        .route("/device", get(approve_device::show_device).post(approve_device::decide_device))
+        .route("/account", get(account::account))
+        .route("/account/revoke", post(account::revoke))
+        .with_state(app)
+}
+
+/// What the routes are, for the API's description.
+pub fn documented() -> OpenApi {
+    documented_router().into_openapi()
+}

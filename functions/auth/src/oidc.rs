@@ -1,0 +1,239 @@
+//! Signing in at an OpenID Connect issuer: authorization code, PKCE, nonce.
+//!
+//! The ID token comes straight from the issuer's token endpoint, over TLS (or
+//! loopback, which nobody else hears). `OpenID` Connect Core 1.0, section
+//! 3.1.3.7, item 6, lets the TLS check of that server stand in place of the
+//! token's signature; that is why no keys are fetched here. The claims `iss`,
+//! `aud`, `azp`, `exp` and `nonce` are checked.
+
+mod attempt;
+mod claims;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use reqwest::{Client, RequestBuilder, Url};
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use tokio::sync::RwLock;
+
+pub(crate) use attempt::Attempt;
+pub(crate) use claims::{Claims, Person};
+
+/// How this service is known to the issuer.
+#[derive(Clone, Debug)]
+pub struct OidcSettings {
+    /// Its URL, exactly as it names itself.
+    pub issuer: String,
+    /// Our id there.
+    pub client_id: String,
+    /// Our secret there; `None` for a public client.
+    pub client_secret: Option<SecretString>,
+}
+
+/// Signs people in at one issuer.
+#[derive(Clone, Debug)]
+pub struct Oidc {
+    settings: OidcSettings,
+    redirect_uri: String,
+    http: Client,
+    discovered: Arc<RwLock<Option<Discovered>>>,
+}
+
+/// The issuer's description of itself, and when it was fetched.
+#[derive(Clone, Debug)]
+struct Discovered {
+    provider: Provider,
+    at: DateTime<Utc>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Provider {
+    issuer: String,
+    #[serde(deserialize_with = "url")]
+    authorization_endpoint: Url,
+    #[serde(deserialize_with = "url")]
+    token_endpoint: Url,
+    token_endpoint_auth_methods_supported: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct Tokens {
+    id_token: SecretString,
+}
+
+/// How long the issuer's description is used before it is fetched again.
+const KEPT: TimeDelta = TimeDelta::hours(1);
+
+/// The path of our page that the issuer leads back to.
+pub(crate) const CALLBACK: &str = "/sign-in/callback";
+
+/// Why somebody could not be signed in.
+#[derive(Debug, thiserror::Error)]
+pub enum OidcError {
+    /// The issuer did not answer, or not in the expected form.
+    #[error("the issuer could not be asked: {0}")]
+    Unreachable(#[from] reqwest::Error),
+    /// The issuer's description is not that of the issuer, or unsafe.
+    #[error("the issuer's discovery document is not valid: {0}")]
+    Discovery(&'static str),
+    /// The issuer does not accept the code.
+    #[error("the issuer refused the code with status {0}")]
+    Refused(u16),
+    /// The ID token is not one for this sign-in.
+    #[error("the ID token is not valid: {0}")]
+    Token(&'static str),
+}
+
+impl Oidc {
+    /// For the service at this origin. The client must not follow redirects
+    /// and should have a time limit: see [`Oidc::http_client`].
+    pub fn new(settings: OidcSettings, origin: &str, http: Client) -> Self {
+        let redirect_uri = format!("{origin}{CALLBACK}");
+        Self { settings, redirect_uri, http, discovered: Arc::default() }
+    }
+
+    /// A client that suits: ten seconds, no redirects.
+    pub fn http_client() -> Result<Client, reqwest::Error> {
+        Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(std::time::Duration::from_secs(10))
+            .build()
+    }
+
+    /// The issuer whose subjects people are.
+    pub(crate) fn issuer(&self) -> &str {
+        &self.settings.issuer
+    }
+
+    /// Where the browser goes to sign in.
+    pub(crate) async fn authorization_url(&self, attempt: &Attempt, now: DateTime<Utc>) -> Result<Url, OidcError> {
+        let provider = self.provider(now).await?;
+        let mut url = provider.authorization_endpoint;
+        url.query_pairs_mut()
+            .append_pair("response_type", "code")
+            .append_pair("client_id", &self.settings.client_id)
+            .append_pair("redirect_uri", &self.redirect_uri)
+            .append_pair("scope", "openid email profile")
+            .append_pair("state", &attempt.state())
+            .append_pair("nonce", &attempt.nonce())
+            .append_pair("code_challenge", &attempt.challenge())
+            .append_pair("code_challenge_method", "S256");
+        Ok(url)
+    }
+
+    /// Exchanges the code that the issuer sent along for the person it is about.
+    pub(crate) async fn person(&self, code: &str, attempt: &Attempt, now: DateTime<Utc>) -> Result<Person, OidcError> {
+        let provider = self.provider(now).await?;
+        let verifier = attempt.verifier();
+        let mut form = vec![
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", self.redirect_uri.as_str()),
+            ("code_verifier", verifier.expose_secret()),
+        ];
+        let mut request = self.http.post(provider.token_endpoint.clone());
+        match &self.settings.client_secret {
+            Some(secret) if provider.takes_basic() => request = basic(request, &self.settings.client_id, secret),
+            Some(secret) => {
+                form.push(("client_id", &self.settings.client_id));
+                form.push(("client_secret", secret.expose_secret()));
+            }
+            None => form.push(("client_id", &self.settings.client_id)),
+        }
+        let response = request.form(&form).send().await?;
+        if !response.status().is_success() {
+            return Err(OidcError::Refused(response.status().as_u16()));
+        }
+        let tokens: Tokens = response.json().await?;
+        let claims = Claims::read(tokens.id_token.expose_secret())?;
+        claims.check(&provider.issuer, &self.settings.client_id, &attempt.nonce(), now)?;
+        claims.person()
+    }
+
+    async fn provider(&self, now: DateTime<Utc>) -> Result<Provider, OidcError> {
+        if let Some(kept) = self.discovered.read().await.as_ref()
+            && now - kept.at < KEPT
+        {
+            return Ok(kept.provider.clone());
+        }
+        let url = format!("{}/.well-known/openid-configuration", self.settings.issuer.trim_end_matches('/'));
+        let provider: Provider = self.http.get(url).send().await?.error_for_status()?.json().await?;
+        provider.check(&self.settings.issuer)?;
+        *self.discovered.write().await = Some(Discovered { provider: provider.clone(), at: now });
+        Ok(provider)
+    }
+}
+
+impl Provider {
+    fn check(&self, issuer: &str) -> Result<(), OidcError> {
+        if self.issuer != issuer {
+            return Err(OidcError::Discovery("it names another issuer"));
+        }
+        if [&self.authorization_endpoint, &self.token_endpoint].into_iter().all(is_private) {
+            return Ok(());
+        }
+        Err(OidcError::Discovery("an endpoint has neither https nor a loopback address"))
+    }
+
+    /// The way to authenticate when the issuer names none: OpenID Connect
+    /// Discovery 1.0, section 3.
+    fn takes_basic(&self) -> bool {
+        let methods = self.token_endpoint_auth_methods_supported.as_ref();
+        methods.is_none_or(|it| it.iter().any(|it| it == "client_secret_basic"))
+    }
+}
+
+/// Whether nobody on the way hears what is sent there.
+fn is_private(url: &Url) -> bool {
+    let is_loopback = match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    url.scheme() == "https" || (url.scheme() == "http" && is_loopback)
+}
+
+fn url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Url, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+}
+
+/// Id and secret as RFC 6749, section 2.3.1, wants them: form-encoded first.
+fn basic(request: RequestBuilder, id: &str, secret: &SecretString) -> RequestBuilder {
+    let encode = |raw: &str| url::form_urlencoded::byte_serialize(raw.as_bytes()).collect::<String>();
+    request.basic_auth(encode(id), Some(encode(secret.expose_secret())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn provider(issuer: &str, token_endpoint: &str) -> Provider {
+        Provider {
+            issuer: issuer.to_owned(),
+            authorization_endpoint: Url::parse("https://issuer.example/authorize").unwrap(),
+            token_endpoint: Url::parse(token_endpoint).unwrap(),
+            token_endpoint_auth_methods_supported: None,
+        }
+    }
+
+    #[test]
+    fn a_description_of_another_issuer_is_refused() {
+        let issuer = "https://issuer.example";
+        assert!(provider(issuer, "https://issuer.example/token").check(issuer).is_ok());
+        assert!(provider("https://other.example", "https://issuer.example/token").check(issuer).is_err());
+    }
+
+    #[test]
+    fn a_code_is_sent_only_where_nobody_else_hears_it() {
+        let issuer = "https://issuer.example";
+        for endpoint in ["http://localhost:3000/token", "http://127.0.0.1/token", "http://[::1]/token"] {
+            assert!(provider(issuer, endpoint).check(issuer).is_ok(), "{endpoint}");
+        }
+        for endpoint in ["http://issuer.example/token", "http://localhost.evil.example/token", "ftp://localhost/"] {
+            assert!(provider(issuer, endpoint).check(issuer).is_err(), "{endpoint}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Signing in and out.
+
+use api::page::{Asked, Filled, Page, PageError, PageResult};
+use api::session::{cookie, drop_cookie, local_path, set_cookie, sign_in as sign_in_address};
+use api::{Api, SignedIn};
+use askama::Template;
+use axum::extract::State;
+use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use chrono::TimeDelta;
+use domain::token::Bucket;
+use domain::user::User;
+use http::header::SET_COOKIE;
+use http::{HeaderMap, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use storage::{Identity, Joined};
+use subtle::ConstantTimeEq;
+
+use crate::App;
+use crate::oidc::{Attempt, OidcError, Person};
+
+/// Holds the secret of an attempt and where to go afterwards.
+const COOKIE_NAME: &str = "__Host-sign-in";
+
+/// How long a sign-in may take.
+const LIFETIME: TimeDelta = TimeDelta::minutes(30);
+
+#[derive(Deserialize)]
+pub(crate) struct SignInQuery {
+    #[serde(default)]
+    next: String,
+}
+
+/// Sends the browser to the issuer.
+pub(crate) async fn sign_in(State(app): State<App>, Asked(query): Asked<SignInQuery>) -> PageResult<Response> {
+    let attempt = Attempt::new();
+    let url = app.oidc.authorization_url(&attempt, app.api.clock.now()).await.map_err(|error| failed(&error, "/"))?;
+    let next = local_path(&query.next);
+    let cookie = set_cookie(COOKIE_NAME, &cookie_value(&attempt, next), LIFETIME);
+    Ok(([(SET_COOKIE, cookie)], Redirect::to(url.as_str())).into_response())
+}
+
+/// The issuer's answer: a code, or why there is none.
+#[derive(Deserialize)]
+pub(crate) struct CallbackQuery {
+    code: Option<String>,
+    state: Option<String>,
+    error: Option<String>,
+}
+
+/// Takes the issuer's answer and signs the browser in.
+pub(crate) async fn callback(
+    State(app): State<App>,
+    Asked(query): Asked<CallbackQuery>,
+    headers: HeaderMap,
+) -> PageResult<Response> {
+    let (attempt, next) = started(&headers, query.state.as_deref())?;
+    let code = match (query.code, query.error) {
+        (Some(code), None) => code,
+        (_, error) => return Err(refused(error.as_deref(), &next)),
+    };
+    let now = app.api.clock.now();
+    let person = app.oidc.person(&code, &attempt, now).await.map_err(|error| failed(&error, &next))?;
+    let user = admit(&app, &person).await?;
+
+    let session = SignedIn::start(&app.api, user.user_id).await?;
+    let cookies = AppendHeaders([(SET_COOKIE, session), (SET_COOKIE, drop_cookie(COOKIE_NAME))]);
+    Ok((cookies, Redirect::to(&next)).into_response())
+}
+
+#[derive(Deserialize)]
+pub(crate) struct SignOutForm {
+    csrf: String,
+}
+
+#[derive(Template)]
+#[template(path = "signed_out.html")]
+struct SignedOutPage;
+
+/// Signs the browser out.
+pub(crate) async fn sign_out(
+    State(api): State<Api>,
+    session: SignedIn,
+    Filled(form): Filled<SignOutForm>,
+) -> PageResult<Response> {
+    session.check(&form.csrf)?;
+    let cookie = session.end(&api).await?;
+    Ok(([(SET_COOKIE, cookie)], Page::of("You are signed out", &SignedOutPage)?).into_response())
+}
+
+fn cookie_value(attempt: &Attempt, next: &str) -> SecretString {
+    // The address of the sign-in has `next` in letters that suit a cookie too.
+    let next = sign_in_address(next);
+    let next = next.split_once('=').map_or("", |it| it.1);
+    format!("{}.{next}", attempt.secret().expose_secret()).into()
+}
+
+/// The attempt that this browser began, and where it wants to go.
+fn started(headers: &HeaderMap, state: Option<&str>) -> PageResult<(Attempt, String)> {
+    let cookie = cookie(headers, COOKIE_NAME).unwrap_or_default();
+    let (secret, next) = cookie.split_once('.').unwrap_or_default();
+    let attempt = Attempt::from_secret(secret);
+    let is_ours: bool = attempt.state().as_bytes().ct_eq(state.unwrap_or_default().as_bytes()).into();
+    if secret.is_empty() || !is_ours {
+        return Err(PageError::new(
+            StatusCode::BAD_REQUEST,
+            "This sign-in is out of date",
+            "It was begun in another browser, took too long, or was finished already. Start it again.",
+        )
+        .with_link("/sign-in", "Sign in"));
+    }
+    let next = url::form_urlencoded::parse(format!("next={next}").as_bytes())
+        .next()
+        .map(|it| local_path(&it.1).to_owned())
+        .unwrap_or_default();
+    Ok((attempt, next))
+}
+
+/// The user this person is, or becomes.
+async fn admit(app: &App, person: &Person) -> PageResult<User> {
+    if !app.sign_up.admits(person) {
+        return Err(PageError::new(
+            StatusCode::FORBIDDEN,
+            "You cannot sign up here",
+            format!(
+                "This service is open to listed e-mail addresses only, and {} is not among them, or was not verified. \
+                 Sign in with another account, or ask whoever runs the service to add it.",
+                person.email
+            ),
+        )
+        .with_link("/sign-in", "Sign in with another account"));
+    }
+    let api = &app.api;
+    let identity = Identity { issuer: app.oidc.issuer().to_owned(), subject: person.subject.clone() };
+    // Whoever loses a race of two first sign-ins finds the other's user.
+    for _ in 0..3 {
+        if let Some(user) = known(api, &identity, person).await? {
+            return Ok(user);
+        }
+        let user = User {
+            user_id: api.ids.fresh(),
+            name: person.name.clone(),
+            email: person.email.clone(),
+            created_at: api.clock.now(),
+            bucket: Bucket::random(),
+            plan: None,
+        };
+        if api.store.join(&identity, &user).await? == Joined::Ours {
+            tracing::info!(user_id = user.user_id.get(), "a user signed in for the first time");
+            return Ok(user);
+        }
+    }
+    Err(storage::StorageError::Contended.into())
+}
+
+/// The user with this identity, called as the issuer now calls them.
+async fn known(api: &Api, identity: &Identity, person: &Person) -> PageResult<Option<User>> {
+    let Some(id) = api.store.user_of(identity).await? else {
+        return Ok(None);
+    };
+    let Some(mut user) = api.store.user(id).await? else {
+        return Ok(None);
+    };
+    if user.name != person.name || user.email != person.email {
+        api.store.rename(id, &person.name, &person.email).await?;
+        (user.name, user.email) = (person.name.clone(), person.email.clone());
+    }
+    Ok(Some(user))
+}
+
+fn refused(error: Option<&str>, next: &str) -> PageError {
+    let text = match error {
+        Some("access_denied") => "The sign-in was cancelled. Nothing was changed.",
+        _ => "The sign-in provider did not let you in. Try again.",
+    };
+    PageError::new(StatusCode::FORBIDDEN, "You are not signed in", text).with_link(sign_in_address(next), "Sign in")
+}
+
+fn failed(error: &OidcError, next: &str) -> PageError {
+    tracing::error!(%error, "a sign-in failed");
+    PageError::new(
+        StatusCode::BAD_GATEWAY,
+        "Signing in did not work",
+        "The sign-in provider gave no usable answer. Try again in a moment.",
+    )
+    .with_link(sign_in_address(next), "Try again")
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use http::header::COOKIE;
+
+    use super::*;
+    use crate::testing::{service, service_for};
+
+    fn headers(attempt: &Attempt, next: &str) -> HeaderMap {
+        let value = format!("{COOKIE_NAME}={}", cookie_value(attempt, next).expose_secret());
+        [(COOKIE, HeaderValue::from_str(&value).unwrap())].into_iter().collect()
+    }
+
+    #[test]
+    fn the_answer_is_taken_by_the_browser_that_asked() {
+        let attempt = Attempt::new();
+        let ours = headers(&attempt, "/device?user_code=WDJB-MJHT");
+
+        let (back, next) = started(&ours, Some(&attempt.state())).unwrap();
+        assert_eq!(back.nonce(), attempt.nonce());
+        assert_eq!(next, "/device?user_code=WDJB-MJHT");
+        for (headers, state) in [
+            (&ours, Some(Attempt::new().state())),
+            (&ours, None),
+            (&headers(&Attempt::new(), "/"), Some(attempt.state())),
+            (&HeaderMap::new(), Some(attempt.state())),
+            (&HeaderMap::new(), Some(Attempt::from_secret("").state())),
+        ] {
+            assert!(started(headers, state.as_deref()).is_err());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_person_signs_in_and_is_the_same_user_next_time() {
+        let service = service().await;
+
+        let first = service.sign_in("one@example.com", "/account").await;
+        assert_eq!((first.status, first.header("location")), (303, "/account"));
+        let account = service.page("/account", &first.session()).await;
+        assert_eq!(account.status, 200);
+        assert!(account.text.contains("one@example.com"), "{}", account.text);
+        let second = service.sign_in("one@example.com", "/account").await;
+
+        let user = service.session_user(&first.session()).await;
+        assert_eq!(user, service.session_user(&second.session()).await);
+        assert_ne!(first.session(), second.session());
+    }
+
+    #[tokio::test]
+    async fn whoever_is_not_listed_is_told_so_and_does_not_become_a_user() {
+        let service = service_for(SignUp::parse("example.com")).await;
+
+        let refused = service.sign_in("one@other.example", "/account").await;
+        let admitted = service.sign_in("one@example.com", "/account").await;
+
+        assert_eq!((refused.status, refused.header("set-cookie")), (403, ""));
+        assert!(refused.text.contains("one@other.example"));
+        assert_eq!(admitted.status, 303);
+    }
+
+    #[tokio::test]
+    async fn signing_out_needs_the_form_of_the_session() {
+        let service = service().await;
+        let session = service.sign_in("one@example.com", "/").await.session();
+
+        let forged = service.submit("/sign-out", &session, &[("csrf", "x")]).await;
+        assert_eq!(forged.status, 403);
+        let csrf = service.csrf(&session).await;
+        let out = service.submit("/sign-out", &session, &[("csrf", &csrf)]).await;
+
+        assert_eq!(out.status, 200);
+        assert_eq!(service.page("/account", &session).await.status, 303);
+    }
+
+    use crate::SignUp;
+}

@@ -1,0 +1,63 @@
+//! Who may become a user.
+
+use crate::oidc::Person;
+
+/// Who may become a user: everyone, or those with a listed e-mail address or
+/// an address of a listed domain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SignUp {
+    listed: Vec<String>,
+}
+
+impl SignUp {
+    /// From a list like `one@example.com, example.org`; empty is everyone.
+    pub fn parse(list: &str) -> Self {
+        let listed = list.split(',').map(|it| it.trim().trim_start_matches('@').to_lowercase());
+        Self { listed: listed.filter(|it| !it.is_empty()).collect() }
+    }
+
+    /// Whether this person may. Where a list decides, the issuer has to have
+    /// verified the address: otherwise anybody could claim a listed one.
+    pub(crate) fn admits(&self, person: &Person) -> bool {
+        if self.listed.is_empty() {
+            return true;
+        }
+        let email = person.email.to_lowercase();
+        let Some((_, domain)) = email.rsplit_once('@') else {
+            return false;
+        };
+        person.email_verified && self.listed.iter().any(|it| *it == email || it == domain)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn person(email: &str, email_verified: bool) -> Person {
+        Person { subject: "1".to_owned(), name: "Test User".to_owned(), email: email.to_owned(), email_verified }
+    }
+
+    #[test]
+    fn without_a_list_everyone_may() {
+        assert!(SignUp::parse("").admits(&person("one@example.com", false)));
+        assert!(SignUp::parse(" , ").admits(&person("one@example.com", false)));
+    }
+
+    #[test]
+    fn a_list_admits_its_addresses_and_domains() {
+        let sign_up = SignUp::parse("one@example.com, @Example.org");
+        assert!(sign_up.admits(&person("One@Example.com", true)));
+        assert!(sign_up.admits(&person("anyone@example.org", true)));
+        for email in
+            ["two@example.com", "x@sub.example.org", "x@notexample.org", "example.org", "one@example.com@evil.net"]
+        {
+            assert!(!sign_up.admits(&person(email, true)), "{email}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_was_not_verified_is_nobodys() {
+        assert!(!SignUp::parse("example.org").admits(&person("one@example.org", false)));
+    }
+}

@@ -1,0 +1,24 @@
+//! `/`: what this is.
+
+use api::page::{Page, PageResult};
+use api::{Api, SignedIn};
+use askama::Template;
+use axum::extract::State;
+use http::HeaderMap;
+
+#[derive(Template)]
+#[template(path = "start.html")]
+struct StartPage<'a> {
+    origin: &'a str,
+    is_signed_in: bool,
+}
+
+/// Says what this is, and where to go.
+pub(crate) async fn start_page(State(api): State<Api>, headers: HeaderMap) -> PageResult<Page> {
+    let session = SignedIn::find(&api, &headers).await?;
+    let page = Page::of("Start", &StartPage { origin: &api.origin, is_signed_in: session.is_some() })?;
+    Ok(match session {
+        Some(session) => page.signed_in(&session),
+        None => page,
+    })
+}

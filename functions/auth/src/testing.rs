@@ -1,0 +1,230 @@
+//! The whole function in a test: on an empty store at noon, with an issuer of
+//! its own that believes any e-mail address.
+
+use std::collections::HashMap;
+
+use api::{Api, ClientIp, RateLimits, SignedIn};
+use axum::body::Body;
+use axum::extract::{Form, Request, State};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::TimeDelta;
+use domain::clock::Clock;
+use domain::id::{Ids, UserId};
+use domain::testing::noon;
+use domain::token::{self, Bucket};
+use domain::user::User;
+use http::HeaderMap;
+use http::header::{COOKIE, LOCATION, SET_COOKIE};
+use http_body_util::BodyExt;
+use reqwest::Url;
+use serde_json::{Value, json};
+use storage::{DeviceStage, Identity, Store};
+use tower::ServiceExt;
+
+use crate::{App, Oidc, OidcSettings, SignUp};
+
+/// The function, and the ways into it.
+pub(crate) struct Service {
+    pub(crate) api: Api,
+    pub(crate) store: Store,
+    pub(crate) clock: Clock,
+    pub(crate) origin: String,
+    router: Router,
+}
+
+/// A device that asked for access.
+pub(crate) struct Asked {
+    pub(crate) code: String,
+    pub(crate) user_code: String,
+}
+
+/// What was answered.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) text: String,
+    pub(crate) body: Value,
+    headers: HeaderMap,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |it| it.to_str().unwrap())
+    }
+
+    fn cookie(&self, name: &str) -> String {
+        let cookies = self.headers.get_all(SET_COOKIE).iter().map(|it| it.to_str().unwrap());
+        let mut named = cookies.filter(|it| it.starts_with(name));
+        named.next().unwrap_or_default().split(';').next().unwrap().to_owned()
+    }
+
+    /// The cookie of the session that was begun.
+    pub(crate) fn session(&self) -> String {
+        self.cookie("__Host-session")
+    }
+}
+
+pub(crate) async fn service() -> Service {
+    service_for(SignUp::default()).await
+}
+
+pub(crate) async fn service_for(sign_up: SignUp) -> Service {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let clock = Clock::manual(noon());
+    let api = Api {
+        store: storage::testing::store().await,
+        ids: Ids::new(clock.clone()),
+        clock: clock.clone(),
+        limits: RateLimits { requests_per_minute: 1000, media_per_minute: 30 },
+        origin: "https://social.example".to_owned(),
+        token_lifetime: TimeDelta::days(180),
+        allowed_origins: Vec::new(),
+    };
+    let settings = OidcSettings {
+        issuer: issuer(clock.clone()).await,
+        client_id: "client".to_owned(),
+        client_secret: Some("secret".into()),
+    };
+    let oidc = Oidc::new(settings, &api.origin, Oidc::http_client().unwrap());
+    let router = api::finish(crate::router(App { api: api.clone(), oidc, sign_up }), api.clone());
+    Service { store: api.store.clone(), origin: api.origin.clone(), api, clock, router }
+}
+
+impl Service {
+    pub(crate) async fn send(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> Answer {
+        let mut request = Request::builder().method(method).uri(path).header("content-type", "application/json");
+        if let Some(token) = token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        self.answer(request.body(Body::from(body.to_owned())).unwrap()).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, token: Option<&str>, body: Value) -> Answer {
+        self.send("POST", path, token, &body.to_string()).await
+    }
+
+    /// Opens a page.
+    pub(crate) async fn page(&self, path: &str, cookie: &str) -> Answer {
+        self.answer(Request::builder().uri(path).header(COOKIE, cookie).body(Body::empty()).unwrap()).await
+    }
+
+    /// Sends a form.
+    pub(crate) async fn submit(&self, path: &str, cookie: &str, form: &[(&str, &str)]) -> Answer {
+        let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let request = Request::builder()
+            .method("POST")
+            .uri(path)
+            .header(COOKIE, cookie)
+            .header("content-type", "application/x-www-form-urlencoded");
+        self.answer(request.body(Body::from(form)).unwrap()).await
+    }
+
+    /// Goes to the issuer and back, as a browser would.
+    pub(crate) async fn sign_in(&self, email: &str, next: &str) -> Answer {
+        let sent = self.page(&api::session::sign_in(next), "").await;
+        assert_eq!(sent.status, 303, "{}", sent.text);
+        let url = Url::parse(sent.headers[LOCATION].to_str().unwrap()).unwrap();
+        let asked: HashMap<String, String> = url.query_pairs().into_owned().collect();
+        assert_eq!(asked["redirect_uri"], "https://social.example/sign-in/callback");
+        // The issuer's code says what its token endpoint then tells.
+        let code = json!({"email": email, "nonce": asked["nonce"], "challenge": asked["code_challenge"]});
+        let code = URL_SAFE_NO_PAD.encode(code.to_string());
+        let back = format!("/sign-in/callback?code={code}&state={}", asked["state"]);
+        self.page(&back, &sent.cookie("__Host-sign-in")).await
+    }
+
+    /// What the forms of a session carry.
+    pub(crate) async fn csrf(&self, session: &str) -> String {
+        let page = self.page("/account", session).await.text;
+        page.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+    }
+
+    pub(crate) async fn session_user(&self, session: &str) -> UserId {
+        let headers = [(COOKIE, session.parse().unwrap())].into_iter().collect();
+        SignedIn::find(&self.api, &headers).await.unwrap().unwrap().user
+    }
+
+    /// Somebody who signed in before.
+    pub(crate) async fn user(&self, email: &str) -> User {
+        let user = User {
+            user_id: self.api.ids.fresh(),
+            name: "Test User".to_owned(),
+            email: email.to_owned(),
+            created_at: noon(),
+            bucket: Bucket::random(),
+            plan: None,
+        };
+        let identity = Identity { issuer: "https://issuer.example".to_owned(), subject: email.to_owned() };
+        self.store.join(&identity, &user).await.unwrap();
+        user
+    }
+
+    /// A device asks for access to everything.
+    pub(crate) async fn device(&self) -> Asked {
+        let body = self.post("/api/v1/auth/device/code", None, json!({})).await.body;
+        let text = |name: &str| body[name].as_str().unwrap().to_owned();
+        Asked { code: text("device_code"), user_code: text("user_code") }
+    }
+
+    pub(crate) async fn decide(&self, device: &Asked, user: &User, stage: DeviceStage) {
+        let hash = token::hash(&device.code);
+        self.store.decide_device(&hash, user.user_id, stage, self.clock.now()).await.unwrap();
+    }
+
+    async fn answer(&self, mut request: Request) -> Answer {
+        request.extensions_mut().insert(ClientIp([192, 0, 2, 1].into()));
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let text = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
+        let body = serde_json::from_str(&text).unwrap_or(Value::Null);
+        Answer { status: parts.status.as_u16(), headers: parts.headers, text, body }
+    }
+}
+
+/// An issuer on a loopback port: its URL.
+async fn issuer(clock: Clock) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let router = Router::new()
+        .route("/.well-known/openid-configuration", get(describe))
+        .route("/token", post(exchange))
+        .with_state((url.clone(), clock));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    url
+}
+
+async fn describe(State((url, _)): State<(String, Clock)>) -> Json<Value> {
+    Json(json!({
+        "issuer": url,
+        "authorization_endpoint": format!("{url}/authorize"),
+        "token_endpoint": format!("{url}/token"),
+    }))
+}
+
+/// Answers an ID token, when the verifier is the one whose challenge was sent.
+async fn exchange(
+    State((url, clock)): State<(String, Clock)>,
+    headers: HeaderMap,
+    Form(form): Form<HashMap<String, String>>,
+) -> Result<Json<Value>, http::StatusCode> {
+    let code = URL_SAFE_NO_PAD.decode(&form["code"]).unwrap();
+    let code: Value = serde_json::from_slice(&code).unwrap();
+    // client:secret
+    let knows_us = headers.get("authorization").is_some_and(|it| it == "Basic Y2xpZW50OnNlY3JldA==");
+    if !knows_us || token::hash(&form["code_verifier"]) != code["challenge"] {
+        return Err(http::StatusCode::BAD_REQUEST);
+    }
+    let claims = json!({
+        "iss": url,
+        "sub": token::hash(code["email"].as_str().unwrap()),
+        "aud": "client",
+        "exp": clock.now().timestamp() + 300,
+        "nonce": code["nonce"],
+        "email": code["email"],
+        "email_verified": true,
+        "name": "Test User",
+    });
+    Ok(Json(json!({"id_token": format!("e30.{}.sig", URL_SAFE_NO_PAD.encode(claims.to_string()))})))
+}

@@ -1,0 +1,162 @@
+//! `POST /connect/{state_token}`: what the person answers on our page.
+
+use std::collections::BTreeMap;
+
+use api::Segments;
+use api::page::{PageError, PageResult};
+use axum::Form;
+use axum::extract::State;
+use axum::extract::rejection::FormRejection;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use platforms::{Answers, HandOffRefusal, Platform};
+use secrecy::ExposeSecret;
+use storage::Stage;
+
+use crate::App;
+use crate::hand_off::Visit;
+use crate::show_hand_off::{Typed, ask_page, unknown};
+
+/// The longest answer: any token or address fits.
+const MAX_ANSWER: usize = 2048;
+
+type Sent = BTreeMap<String, String>;
+
+/// Goes on to the platform with what was typed, or ends with the account that
+/// was chosen. Anything that comes too late or twice is shown how it stands.
+pub(crate) async fn answer_hand_off(
+    Segments(state_token): Segments<String>,
+    State(app): State<App>,
+    sent: Result<Form<Sent>, FormRejection>,
+) -> PageResult<Response> {
+    let now = app.api.clock.now();
+    let visit = app.visit(state_token, now).await?.ok_or_else(unknown)?;
+    let platform = app.platforms.get(&visit.hand_off.provider).ok_or_else(unknown)?;
+    let Form(mut sent) = sent.map_err(|_| unreadable())?;
+    let here = Redirect::to(&format!("/connect/{}", visit.state_token.expose_secret())).into_response();
+    if !visit.hand_off.is_open(now) {
+        return Ok(here);
+    }
+    match visit.hand_off.stage {
+        Stage::Asking | Stage::Waiting | Stage::Choosing if sent.contains_key("cancel") => {
+            app.end_without_account(&visit, "it was cancelled").await?;
+            Ok(here)
+        }
+        Stage::Asking | Stage::Waiting => send_off(&app, platform, &visit, sent).await,
+        Stage::Choosing => {
+            let chosen = sent.remove("account").unwrap_or_default();
+            let offer = app.offers(&visit).await?.into_iter().find(|it| it.profile.account_id == chosen);
+            if let Some(offer) = offer {
+                app.keep_account(&visit, platform, &offer.try_into()?).await?;
+            }
+            Ok(here)
+        }
+        Stage::Answering | Stage::Completed | Stage::Failed => Ok(here),
+    }
+}
+
+async fn send_off(app: &App, platform: &dyn Platform, visit: &Visit, mut sent: Sent) -> PageResult<Response> {
+    let mut faults = BTreeMap::new();
+    let mut answers = Answers::new();
+    for field in platform.fields() {
+        let answer = sent.get(field.name).map(|it| it.trim()).unwrap_or_default();
+        if answer.is_empty() || MAX_ANSWER < answer.len() {
+            let message = format!("Type it in, like this: {}", field.example);
+            faults.insert(field.name, message);
+        }
+        answers.insert(field.name.to_owned(), answer.into());
+    }
+    if !faults.is_empty() {
+        return Ok(ask_page(platform, visit, Typed { values: sent, faults, fault: None })?.into_response());
+    }
+
+    let refusal = match app.send_off(platform, &visit.state_token, &answers).await? {
+        Ok((url, sealed)) => {
+            let now = app.api.clock.now();
+            let from = [Stage::Asking, Stage::Waiting];
+            app.api.store.advance_hand_off(&visit.hash, &from, Stage::Waiting, Some(sealed), now).await?;
+            return Ok(Redirect::to(&url).into_response());
+        }
+        Err(refusal) => refusal,
+    };
+    let mut typed = Typed { values: std::mem::take(&mut sent), ..Typed::default() };
+    let sentence = refusal.to_string();
+    match refusal {
+        HandOffRefusal::Field { name, message } => {
+            typed.faults.insert(name, message);
+        }
+        HandOffRefusal::Denied | HandOffRefusal::Refused(_) | HandOffRefusal::Unreachable => {
+            typed.fault = Some(&sentence);
+        }
+    }
+    Ok(ask_page(platform, visit, typed)?.into_response())
+}
+
+fn unreadable() -> PageError {
+    let text = "The form could not be read. Go back, reload the page and try again.";
+    PageError::new(StatusCode::BAD_REQUEST, "That did not work", text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::testing::World;
+
+    #[tokio::test]
+    async fn what_the_platform_has_to_know_is_asked_first() {
+        let world = World::new().await;
+        let begun = world.begin("asking").await;
+        let page = world.page(&begun).await;
+        assert_eq!(page.status, 200);
+        assert!(page.html.contains("name=\"server\""), "{}", page.html);
+
+        let wrong = world.send(&begun, "server=wrong%3C").await;
+        assert_eq!(wrong.status, 422);
+        assert!(wrong.html.contains("there is no such server"), "{}", wrong.html);
+        assert!(wrong.html.contains("value=\"wrong&#60;\""), "{}", wrong.html);
+        assert_eq!(world.send(&begun, "server=+").await.status, 422);
+
+        let right = world.send(&begun, "server=good.example").await;
+        assert_eq!(right.status, 303);
+        let expected = format!("https://good.example/authorize?state={}", begun.token);
+        assert_eq!(right.location.as_deref(), Some(expected.as_str()));
+        world.visit(&format!("/connect/callback/asking?state={}&code=7", begun.token)).await;
+        assert_eq!(world.poll(&begun).await.body["connection"]["provider"], "asking");
+        assert_eq!(world.platform.memories(), ["good.example"]);
+    }
+
+    #[tokio::test]
+    async fn one_of_several_accounts_is_chosen_once() {
+        let world = World::new().await;
+        let begun = world.begin("plain").await;
+        world.callback(&begun, "7,8,9").await;
+        let page = world.page(&begun).await;
+        for account in ["7", "8", "9"] {
+            assert!(page.html.contains(&format!("value=\"{account}\"")), "{}", page.html);
+        }
+        assert!(!page.html.contains("access-"), "no token is shown");
+        assert_eq!(world.poll(&begun).await.body["status"], "pending");
+
+        assert_eq!(world.send(&begun, "account=5").await.status, 303);
+        assert_eq!(world.poll(&begun).await.body["status"], "pending", "it was not offered");
+        let (one, two) = tokio::join!(world.send(&begun, "account=8"), world.send(&begun, "account=9"));
+        assert_eq!((one.status, two.status), (303, 303));
+
+        let listed = world.get("/api/v1/connections").await.body["data"].clone();
+        assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+        assert_eq!(world.poll(&begun).await.body["connection"], listed[0]);
+        assert!(world.page(&begun).await.html.contains("You can close this page"));
+    }
+
+    #[tokio::test]
+    async fn a_hand_off_can_be_cancelled_on_our_page() {
+        let world = World::new().await;
+        let begun = world.begin("asking").await;
+        assert_eq!(world.send(&begun, "cancel=1").await.status, 303);
+        assert_eq!(world.poll(&begun).await.body, json!({"status": "failed"}));
+
+        world.visit(&format!("/connect/callback/asking?state={}&code=7", begun.token)).await;
+        assert_eq!(world.poll(&begun).await.body, json!({"status": "failed"}));
+    }
+}

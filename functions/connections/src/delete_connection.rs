@@ -1,0 +1,126 @@
+//! `DELETE /connections/{connection}`
+
+use std::time::Duration;
+
+use api::need::ConnectionsWrite;
+use api::openapi::{CONNECTIONS, Missing, Refused};
+use api::{ApiError, ApiResult, Caller, Id, OAuthError};
+use axum::extract::State;
+use axum::http::StatusCode;
+use domain::event::Event;
+use domain::id::ConnectionId;
+use platforms::Credentials;
+use storage::{ConnectionRecord, Disconnected, credentials_context};
+
+use crate::App;
+
+/// How long a platform may take to end the grant. The client waits for it.
+const REVOCATION: Duration = Duration::from_secs(5);
+
+/// Disconnects an account: the platform's token is revoked where it can be,
+/// and what we stored to act for the account is destroyed.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/connections/{connection}",
+    tag = CONNECTIONS,
+    operation_id = "connection.destroy",
+    params(("connection" = u64, Path, description = "The connection's id")),
+    responses(
+        (status = 204, description = "It is gone"),
+        (
+            status = 422,
+            body = OAuthError,
+            description = "Scheduled or publishing posts name this account",
+            example = json!({
+                "error": "has_pending_posts",
+                "error_description": "2 scheduled or publishing posts use this account. Unschedule or delete what is scheduled first.",
+            }),
+        ),
+        Refused,
+        Missing,
+    ),
+    security(("token" = [])),
+)]
+pub(crate) async fn delete_connection(
+    caller: Caller<ConnectionsWrite>,
+    Id(id): Id<ConnectionId>,
+    State(app): State<App>,
+) -> ApiResult<StatusCode> {
+    // Deleted first, on condition: a post that is being scheduled at the same
+    // moment must not lose its grant.
+    match app.api.store.delete_connection(caller.user, id).await? {
+        Disconnected::Deleted(record) => {
+            revoke(&app, &record).await;
+            app.announce(Event::of_connection("connection.deleted", &record.connection)).await;
+            Ok(StatusCode::NO_CONTENT)
+        }
+        Disconnected::Pending(count) => Err(has_pending_posts(count)),
+        Disconnected::NotThere => Err(ApiError::NotFound),
+    }
+}
+
+fn has_pending_posts(count: u32) -> ApiError {
+    let posts = match count {
+        1 => "1 scheduled or publishing post uses".to_owned(),
+        more => format!("{more} scheduled or publishing posts use"),
+    };
+    ApiError::OAuth {
+        status: StatusCode::UNPROCESSABLE_ENTITY,
+        error: "has_pending_posts",
+        description: format!("{posts} this account. Unschedule or delete what is scheduled first."),
+    }
+}
+
+/// Gives the grant back, where that can be done in time: the account is
+/// disconnected either way.
+async fn revoke(app: &App, record: &ConnectionRecord) {
+    let connection = &record.connection;
+    let id = connection.connection_id;
+    let Some(platform) = app.platforms.get(&connection.provider) else { return };
+    let context = credentials_context(connection.user_id, id, &connection.provider);
+    let opened = app.sealer.open(&record.credentials, &context).await;
+    let Some(credentials) = opened.ok().and_then(|it| Credentials::from_bytes(&it).ok()) else {
+        tracing::error!(connection_id = %id, "credentials could not be opened to revoke them");
+        return;
+    };
+    match tokio::time::timeout(REVOCATION, platform.revoke(&credentials)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(setback)) => tracing::warn!(connection_id = %id, ?setback, "a grant was not revoked"),
+        Err(_) => tracing::warn!(connection_id = %id, "a grant was not revoked in time"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Mood, World};
+
+    #[tokio::test]
+    async fn a_deleted_connection_is_revoked_with_what_was_sealed() {
+        let world = World::new().await;
+        let id = world.connect("7").await;
+
+        let answer = world.delete(&format!("/api/v1/connections/{id}")).await;
+
+        assert_eq!(answer.status, 204);
+        assert_eq!(world.platform.revoked(), ["access-7"]);
+        assert_eq!(world.events.names(), ["connection.created", "connection.deleted"]);
+        assert_eq!(world.delete(&format!("/api/v1/connections/{id}")).await.status, 404);
+    }
+
+    #[tokio::test]
+    async fn a_platform_that_fails_to_revoke_does_not_stop_the_deletion() {
+        let world = World::new().await;
+        let id = world.connect("7").await;
+        world.platform.set_mood(Mood::Broken);
+
+        assert_eq!(world.delete(&format!("/api/v1/connections/{id}")).await.status, 204);
+        assert_eq!(world.get("/api/v1/connections").await.body["data"], serde_json::json!([]));
+    }
+
+    #[test]
+    fn one_post_is_not_told_as_many() {
+        let ApiError::OAuth { description, .. } = has_pending_posts(1) else { panic!("another error") };
+        assert!(description.starts_with("1 scheduled or publishing post uses this account."), "{description}");
+    }
+}

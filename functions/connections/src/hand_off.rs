@@ -1,0 +1,229 @@
+//! What the steps of a hand-off share: sending the person off, remembering,
+//! and keeping the account.
+
+use chrono::{DateTime, Utc};
+use domain::connection::{Connection, Profile};
+use domain::event::Event;
+use domain::id::{ConnectionId, UserId};
+use domain::rules::Rules;
+use domain::token::{self, Pkce};
+use platforms::{Account, Answers, AuthorizationRequest, Callback, Credentials, HandOffRefusal, Platform};
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use storage::{Connected, ConnectionRecord, HandOff, Stage, credentials_context, hand_off_context};
+
+use crate::App;
+use crate::failure::Failure;
+
+/// How often an account is kept that somebody else keeps at the same time.
+const TRIES: usize = 5;
+
+/// What is remembered while the person is on the platform's page.
+#[derive(Serialize, Deserialize)]
+struct Departure {
+    verifier: String,
+    memory: Option<String>,
+}
+
+/// What is remembered of an account while the person chooses.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Offer {
+    pub(crate) profile: Profile,
+    scopes: Vec<String>,
+    rules: Rules,
+    credentials: String,
+}
+
+/// A hand-off that somebody came back to with its state token.
+pub(crate) struct Visit {
+    pub(crate) state_token: SecretString,
+    pub(crate) hash: String,
+    pub(crate) hand_off: HandOff,
+}
+
+impl App {
+    /// The hand-off of a state token, as long as it can be asked about.
+    pub(crate) async fn visit(&self, state_token: String, now: DateTime<Utc>) -> Result<Option<Visit>, Failure> {
+        let hash = token::hash(&state_token);
+        let found = self.api.store.hand_off(&hash).await?.filter(|it| it.is_remembered(now));
+        Ok(found.map(|hand_off| Visit { state_token: state_token.into(), hash, hand_off }))
+    }
+
+    /// The page of a hand-off.
+    pub(crate) fn page_of(&self, state_token: &SecretString) -> String {
+        format!("{}/connect/{}", self.api.origin, state_token.expose_secret())
+    }
+
+    /// Where the platform sends the person back to.
+    fn redirect_uri(&self, platform: &dyn Platform) -> String {
+        format!("{}/connect/callback/{}", self.api.origin, platform.name())
+    }
+
+    /// The platform's page, and what to remember until it answers.
+    pub(crate) async fn send_off(
+        &self,
+        platform: &dyn Platform,
+        state_token: &SecretString,
+        answers: &Answers,
+    ) -> Result<Result<(String, Vec<u8>), HandOffRefusal>, Failure> {
+        let pkce = Pkce::random();
+        let request = AuthorizationRequest {
+            state: state_token.clone(),
+            redirect_uri: self.redirect_uri(platform),
+            challenge: pkce.challenge,
+        };
+        let authorization = match platform.authorize(answers, &request).await {
+            Ok(authorization) => authorization,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let departure = Departure {
+            verifier: pkce.verifier.expose_secret().to_owned(),
+            memory: authorization.memory.map(|it| it.expose_secret().to_owned()),
+        };
+        let sealed = self.seal(&token::hash(state_token.expose_secret()), &departure).await?;
+        Ok(Ok((authorization.url, sealed)))
+    }
+
+    /// What the platform's answer is read with.
+    pub(crate) async fn callback(
+        &self,
+        platform: &dyn Platform,
+        visit: &Visit,
+        query: std::collections::BTreeMap<String, String>,
+    ) -> Result<Callback, Failure> {
+        let departure: Departure = self.open(visit).await?;
+        Ok(Callback {
+            query,
+            verifier: departure.verifier.into(),
+            redirect_uri: self.redirect_uri(platform),
+            memory: departure.memory.map(Into::into),
+        })
+    }
+
+    /// Remembers the accounts while the person chooses one.
+    pub(crate) async fn seal_offers(&self, hash: &str, accounts: Vec<Account>) -> Result<Vec<u8>, Failure> {
+        let offers: Vec<Offer> = accounts.into_iter().map(Offer::from).collect();
+        self.seal(hash, &offers).await
+    }
+
+    /// The accounts to choose from.
+    pub(crate) async fn offers(&self, visit: &Visit) -> Result<Vec<Offer>, Failure> {
+        self.open(visit).await
+    }
+
+    /// Ends a hand-off with an account: connected anew or renewed, or not when
+    /// the plan has no room. A hand-off that ended meanwhile stays as it is.
+    pub(crate) async fn keep_account(
+        &self,
+        visit: &Visit,
+        platform: &dyn Platform,
+        account: &Account,
+    ) -> Result<(), Failure> {
+        let store = &self.api.store;
+        let user = visit.hand_off.user_id;
+        let account_id = &account.profile.account_id;
+        for _ in 0..TRIES {
+            let found = store.connection_of_account(user, platform.name(), account_id).await?;
+            if found.is_none()
+                && let Some(reason) = self.no_room(user, None).await?
+            {
+                return self.end_without_account(visit, &reason).await;
+            }
+            let now = self.api.clock.now();
+            let id = found.unwrap_or_else(|| self.api.ids.fresh());
+            let record = self.record(user, id, platform, account, now).await?;
+            match store.connect(&visit.hash, &record, refresh_at(platform, &account.credentials), found, now).await? {
+                Connected::New => {
+                    self.announce(Event::of_connection("connection.created", &record.connection)).await;
+                    return Ok(());
+                }
+                Connected::Renewed | Connected::Closed => return Ok(()),
+                Connected::Overtaken => {}
+            }
+        }
+        Err(storage::StorageError::Contended.into())
+    }
+
+    /// Ends a hand-off without an account, from wherever it is.
+    pub(crate) async fn end_without_account(&self, visit: &Visit, reason: &str) -> Result<(), Failure> {
+        const OPEN: [Stage; 4] = [Stage::Asking, Stage::Waiting, Stage::Answering, Stage::Choosing];
+        self.api.store.fail_hand_off(&visit.hash, &OPEN, reason, self.api.clock.now()).await?;
+        Ok(())
+    }
+
+    /// Why the user's plan allows no further account; `None` when it does.
+    ///
+    /// For a platform with an account that wants to be connected again there
+    /// is room at the start: it may be that one.
+    pub(crate) async fn no_room(&self, user: UserId, renewing: Option<&str>) -> Result<Option<String>, Failure> {
+        let store = &self.api.store;
+        let (user, connections) = futures::try_join!(store.user(user), store.connections(user))?;
+        let plan = self.plans.named(user.as_ref().and_then(|it| it.plan.as_deref()));
+        let Some(max) = plan.max_connections else { return Ok(None) };
+        let renews = connections.iter().any(|it| it.needs_reconnection && renewing == Some(it.provider.as_str()));
+        let is_full = usize::try_from(max).is_ok_and(|max| max <= connections.len());
+        Ok((is_full && !renews)
+            .then(|| format!("Your plan allows {max} connected accounts (max_connections). Disconnect one first.")))
+    }
+
+    async fn record(
+        &self,
+        user: UserId,
+        id: ConnectionId,
+        platform: &dyn Platform,
+        account: &Account,
+        now: DateTime<Utc>,
+    ) -> Result<ConnectionRecord, Failure> {
+        let plain = account.credentials.to_bytes();
+        let context = credentials_context(user, id, platform.name());
+        Ok(ConnectionRecord {
+            connection: Connection {
+                user_id: user,
+                connection_id: id,
+                provider: platform.name().to_owned(),
+                profile: account.profile.clone(),
+                scopes: account.scopes.clone(),
+                needs_reconnection: false,
+                token_expires_at: account.credentials.expires_at,
+                created_at: now,
+                pending: 0,
+                rules: account.rules.clone(),
+                generation: 1,
+            },
+            credentials: self.sealer.seal(plain.expose_secret().as_bytes(), &context).await?,
+        })
+    }
+
+    async fn seal<T: Serialize>(&self, hash: &str, memory: &T) -> Result<Vec<u8>, Failure> {
+        let plain = serde_json::to_vec(memory).map_err(|_| Failure::Memory)?;
+        Ok(self.sealer.seal(&plain, &hand_off_context(hash)).await?)
+    }
+
+    async fn open<T: DeserializeOwned>(&self, visit: &Visit) -> Result<T, Failure> {
+        let sealed = visit.hand_off.sealed.as_ref().ok_or(Failure::Memory)?;
+        let plain = self.sealer.open(sealed, &hand_off_context(&visit.hash)).await?;
+        serde_json::from_slice(&plain).map_err(|_| Failure::Memory)
+    }
+}
+
+/// When credentials want renewal; never where they cannot be renewed.
+fn refresh_at(platform: &dyn Platform, credentials: &Credentials) -> Option<DateTime<Utc>> {
+    Some(credentials.expires_at? - platform.refresh_lead()?)
+}
+
+impl From<Account> for Offer {
+    fn from(account: Account) -> Self {
+        let credentials = account.credentials.to_bytes().expose_secret().to_owned();
+        Self { profile: account.profile, scopes: account.scopes, rules: account.rules, credentials }
+    }
+}
+
+impl TryFrom<Offer> for Account {
+    type Error = Failure;
+
+    fn try_from(offer: Offer) -> Result<Self, Failure> {
+        let credentials = Credentials::from_bytes(offer.credentials.as_bytes()).map_err(|_| Failure::Memory)?;
+        Ok(Self { profile: offer.profile, scopes: offer.scopes, rules: offer.rules, credentials })
+    }
+}

@@ -1,0 +1,120 @@
+//! Connections: listing, showing and disconnecting accounts, and the hand-off
+//! that connects one.
+//!
+//! A hand-off goes: `begin_hand_off` (the client asks) → `show_hand_off` and
+//! `answer_hand_off` (our page, where the platform has to know something
+//! first) → the platform's page → `take_callback` (the platform's answer) →
+//! `show_hand_off` again (which account, where there are several; how it
+//! ended). Meanwhile the client asks `poll_hand_off`.
+
+mod answer_hand_off;
+mod begin_hand_off;
+pub mod config;
+mod connection_view;
+mod delete_connection;
+mod failure;
+mod hand_off;
+mod list_connections;
+mod poll_hand_off;
+mod show_connection;
+mod show_hand_off;
+mod take_callback;
+#[cfg(test)]
+mod testing;
+
+use std::sync::Arc;
+
+use api::Api;
+use axum::Router;
+use axum::extract::FromRef;
+use axum::routing::get;
+use cloud::events::EventBus;
+use cloud::seal::Sealer;
+use domain::event::Event;
+use domain::plan::Plans;
+use platforms::Registry;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// What this function stands on.
+#[derive(Clone)]
+pub struct App {
+    /// Store, clock, ids, limits.
+    pub api: Api,
+    /// The platforms of this deployment.
+    pub platforms: Registry,
+    /// Seals credentials.
+    pub sealer: Arc<dyn Sealer>,
+    /// Who is told.
+    pub events: Arc<dyn EventBus>,
+    /// What users may use.
+    pub plans: Plans,
+}
+
+impl FromRef<App> for Api {
+    fn from_ref(app: &App) -> Self {
+        app.api.clone()
+    }
+}
+
+impl App {
+    /// Tells the bus of something whose loss nothing depends on.
+    async fn announce(&self, event: Event) {
+        if let Err(error) = self.events.put(&[event]).await {
+            tracing::warn!(%error, "an event was not put on the bus");
+        }
+    }
+}
+
+/// The routes, to be completed by `api::finish`.
+pub fn router(app: App) -> Router {
+    let (router, _) = described().split_for_parts();
+    router
+        .route("/connect/{state_token}", get(show_hand_off::show_hand_off).post(answer_hand_off::answer_hand_off))
+        .route("/connect/callback/{platform}", get(take_callback::take_callback))
+        .with_state(app)
+}
+
+/// The description of the routes that clients call.
+pub fn documented() -> OpenApi {
+    described().into_openapi()
+}
+
+fn described() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(begin_hand_off::begin_hand_off))
+        .routes(routes!(poll_hand_off::poll_hand_off))
+        .routes(routes!(list_connections::list_connections))
+        .routes(routes!(show_connection::show_connection, delete_connection::delete_connection))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_is_described_under_its_name() {
+        let document = serde_json::to_value(documented()).unwrap();
+        let mut names = Vec::new();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                names.push(operation["operationId"].as_str().unwrap().to_owned());
+                for part in ["summary", "security", "responses"] {
+                    assert!(!operation[part].is_null(), "{method} {path}: {part}");
+                }
+            }
+        }
+        names.sort();
+        assert_eq!(
+            names,
+            [
+                "connection.destroy",
+                "connection.index",
+                "connection.show",
+                "connectionOAuth.status",
+                "connectionOAuth.store"
+            ]
+        );
+    }
+}

@@ -1,0 +1,106 @@
+//! `GET /connections`
+
+use api::need::ConnectionsRead;
+use api::openapi::{CONNECTIONS, Invalid, Refused};
+use api::{ApiResult, Caller, Params};
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::App;
+use crate::connection_view::ConnectionView;
+
+/// Which connections are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum StatusFilter {
+    /// Those that can publish.
+    Active,
+    /// Those that have to be connected again.
+    NeedsReconnection,
+}
+
+/// The user's connections.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ConnectionList {
+    /// Oldest first.
+    data: Vec<ConnectionView>,
+}
+
+/// Lists the connected accounts, oldest first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/connections",
+    tag = CONNECTIONS,
+    operation_id = "connection.index",
+    params(
+        ("provider" = Option<String>, Query, description = "Only accounts of this platform", example = "sandbox"),
+        (
+            "status" = inline(Option<StatusFilter>),
+            Query,
+            description = "Only accounts that can publish (`active`), or only those that have to be connected again \
+                           (`needs_reconnection`)",
+            example = "active",
+        ),
+    ),
+    responses((status = 200, body = ConnectionList, description = "The connections"), Refused, Invalid),
+    security(("token" = [])),
+)]
+pub(crate) async fn list_connections(
+    caller: Caller<ConnectionsRead>,
+    State(app): State<App>,
+    params: Params,
+) -> ApiResult<Json<ConnectionList>> {
+    let mut fields = params.fields(&["provider", "status"]);
+    let provider = fields.text("provider").value();
+    let status = match fields.text("status").value().as_deref() {
+        None => None,
+        Some("active") => Some(StatusFilter::Active),
+        Some("needs_reconnection") => Some(StatusFilter::NeedsReconnection),
+        Some(_) => {
+            fields.add("status", "must be active or needs_reconnection");
+            None
+        }
+    };
+    fields.finish(())?;
+
+    let connections = app.api.store.connections(caller.user).await?;
+    let data = connections
+        .iter()
+        .filter(|it| provider.as_ref().is_none_or(|provider| *provider == it.provider))
+        .filter(|it| status.is_none_or(|status| (status == StatusFilter::NeedsReconnection) == it.needs_reconnection))
+        .map(ConnectionView::from)
+        .collect();
+    Ok(Json(ConnectionList { data }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::testing::World;
+
+    #[tokio::test]
+    async fn filters_choose_by_platform_and_state() {
+        let world = World::new().await;
+        let (one, two) = (world.connect("1").await, world.connect("2").await);
+        world.lose_grant(one).await;
+        let ids = async |query: &str| {
+            let answer = world.get(&format!("/api/v1/connections{query}")).await;
+            let data = answer.body["data"].as_array().unwrap().clone();
+            data.iter().map(|it| it["id"].as_u64().unwrap()).collect::<Vec<_>>()
+        };
+
+        assert_eq!(ids("").await, [one, two]);
+        assert_eq!(ids("?status=active").await, [two]);
+        assert_eq!(ids("?status=needs_reconnection&provider=plain").await, [one]);
+        assert_eq!(ids("?status=&provider=").await, [one, two]);
+        assert!(ids("?provider=asking").await.is_empty());
+        let wrong = world.get("/api/v1/connections?status=broken").await;
+        assert_eq!(
+            (wrong.status, &wrong.body["errors"]["status"]),
+            (422, &json!(["status must be active or needs_reconnection"]))
+        );
+    }
+}

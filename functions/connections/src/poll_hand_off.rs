@@ -1,0 +1,169 @@
+//! `GET /connections/connect/{platform}/status/{stateToken}`
+
+use api::need::ConnectionsWrite;
+use api::openapi::{CONNECTIONS, Refused};
+use api::{ApiError, ApiResult, Caller, OAuthError, Segments};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Serialize;
+use storage::Stage;
+use utoipa::ToSchema;
+
+use crate::App;
+use crate::connection_view::ConnectionView;
+
+/// How a hand-off stands.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(tag = "status", rename_all = "snake_case")]
+#[schema(as = ConnectionRequestStatus)]
+pub(crate) enum HandOffStatus {
+    /// The user has not come back yet.
+    Pending {
+        /// Seconds until the request expires.
+        #[schema(example = 412)]
+        expires_in: i64,
+    },
+    /// The user or the platform refused; the page that the user sees says why.
+    Failed,
+    /// An account is connected.
+    Completed {
+        /// It; null when it was disconnected since.
+        #[schema(required)]
+        connection: Option<ConnectionView>,
+    },
+}
+
+/// Tells how a connection request stands.
+#[utoipa::path(
+    get,
+    path = "/api/v1/connections/connect/{platform}/status/{stateToken}",
+    tag = CONNECTIONS,
+    operation_id = "connectionOAuth.status",
+    params(
+        ("platform" = String, Path, description = "The platform's name", example = "sandbox"),
+        ("stateToken" = String, Path, description = "The state token of the request"),
+    ),
+    responses(
+        (status = 200, body = HandOffStatus, description = "How it stands"),
+        (
+            status = 404,
+            body = OAuthError,
+            description = "There is no such request",
+            example = json!({
+                "error": "not_found",
+                "error_description": "There is no such connection request. Begin a new one.",
+            }),
+        ),
+        (
+            status = 410,
+            body = OAuthError,
+            description = "The request expired before it ended",
+            example = json!({
+                "error": "expired",
+                "error_description": "The connection request has expired. Begin a new one.",
+            }),
+        ),
+        Refused,
+    ),
+    security(("token" = [])),
+)]
+pub(crate) async fn poll_hand_off(
+    caller: Caller<ConnectionsWrite>,
+    Segments((platform, state_token)): Segments<(String, String)>,
+    State(app): State<App>,
+) -> ApiResult<Json<HandOffStatus>> {
+    let now = app.api.clock.now();
+    let visit = app.visit(state_token, now).await?;
+    let hand_off = visit
+        .map(|it| it.hand_off)
+        .filter(|it| it.user_id == caller.user && it.provider == platform)
+        .ok_or_else(not_found)?;
+    let status = match (hand_off.stage, hand_off.connection_id) {
+        (Stage::Completed, Some(id)) => {
+            let record = app.api.store.connection(caller.user, id).await?;
+            HandOffStatus::Completed { connection: record.map(|it| ConnectionView::from(&it.connection)) }
+        }
+        (Stage::Completed, None) => HandOffStatus::Completed { connection: None },
+        (Stage::Failed, _) => HandOffStatus::Failed,
+        _ if hand_off.is_open(now) => {
+            let left = (hand_off.expires_at - now).num_milliseconds();
+            HandOffStatus::Pending { expires_in: (left + 999) / 1000 }
+        }
+        _ => return Err(expired()),
+    };
+    Ok(Json(status))
+}
+
+fn not_found() -> ApiError {
+    ApiError::OAuth {
+        status: StatusCode::NOT_FOUND,
+        error: "not_found",
+        description: "There is no such connection request. Begin a new one.".to_owned(),
+    }
+}
+
+fn expired() -> ApiError {
+    ApiError::OAuth {
+        status: StatusCode::GONE,
+        error: "expired",
+        description: "The connection request has expired. Begin a new one.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use serde_json::json;
+
+    use crate::testing::World;
+
+    #[tokio::test]
+    async fn a_request_that_nobody_answers_expires() {
+        let world = World::new().await;
+        let begun = world.begin("plain").await;
+        assert_eq!(world.poll(&begun).await.body, json!({"status": "pending", "expires_in": 600}));
+
+        world.clock.advance(TimeDelta::milliseconds(599_001));
+        assert_eq!(world.poll(&begun).await.body, json!({"status": "pending", "expires_in": 1}));
+
+        world.clock.advance(TimeDelta::milliseconds(999));
+        let expired = world.poll(&begun).await;
+        assert_eq!((expired.status, &expired.body["error"]), (410, &json!("expired")));
+
+        world.clock.advance(TimeDelta::days(1));
+        assert_eq!(world.poll(&begun).await.status, 404);
+    }
+
+    #[tokio::test]
+    async fn a_request_that_ended_can_be_asked_about_for_a_day() {
+        let world = World::new().await;
+        let begun = world.begin("plain").await;
+        world.callback(&begun, "7").await;
+
+        world.clock.advance(TimeDelta::hours(23));
+        let completed = world.poll(&begun).await;
+        assert_eq!(completed.body["status"], "completed");
+        assert_eq!(completed.body["connection"]["username"], "user7");
+        assert!(completed.body["connection"].get("meta").is_none());
+
+        world.delete(&format!("/api/v1/connections/{}", completed.body["connection"]["id"])).await;
+        assert_eq!(world.poll(&begun).await.body, json!({"status": "completed", "connection": null}));
+
+        world.clock.advance(TimeDelta::hours(1));
+        assert_eq!(world.poll(&begun).await.status, 404);
+    }
+
+    #[tokio::test]
+    async fn a_request_is_known_to_its_user_and_platform_alone() {
+        let world = World::new().await;
+        let begun = world.begin("plain").await;
+        let path = |platform: &str, token: &str| format!("/api/v1/connections/connect/{platform}/status/{token}");
+
+        assert_eq!(world.get(&path("plain", &begun.token)).await.status, 200);
+        assert_eq!(world.get(&path("asking", &begun.token)).await.status, 404);
+        assert_eq!(world.get(&path("plain", "unknown")).await.status, 404);
+        let other = world.get_as_another(&path("plain", &begun.token)).await;
+        assert_eq!((other.status, &other.body["error"]), (404, &json!("not_found")));
+    }
+}

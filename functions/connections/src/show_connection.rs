@@ -1,0 +1,30 @@
+//! `GET /connections/{connection}`
+
+use api::need::ConnectionsRead;
+use api::openapi::{CONNECTIONS, Missing, Refused};
+use api::{ApiError, ApiResult, Caller, Id};
+use axum::Json;
+use axum::extract::State;
+use domain::id::ConnectionId;
+
+use crate::App;
+use crate::connection_view::ConnectionDetails;
+
+/// Shows one connected account, with its grant and its platform's limits.
+#[utoipa::path(
+    get,
+    path = "/api/v1/connections/{connection}",
+    tag = CONNECTIONS,
+    operation_id = "connection.show",
+    params(("connection" = u64, Path, description = "The connection's id")),
+    responses((status = 200, body = ConnectionDetails, description = "The connection"), Refused, Missing),
+    security(("token" = [])),
+)]
+pub(crate) async fn show_connection(
+    caller: Caller<ConnectionsRead>,
+    Id(id): Id<ConnectionId>,
+    State(app): State<App>,
+) -> ApiResult<Json<ConnectionDetails>> {
+    let record = app.api.store.connection(caller.user, id).await?.ok_or(ApiError::NotFound)?;
+    Ok(Json(ConnectionDetails::from(&record.connection)))
+}

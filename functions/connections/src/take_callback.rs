@@ -1,0 +1,160 @@
+//! `GET /connect/callback/{platform}`: the person comes back with the
+//! platform's answer.
+
+use std::collections::BTreeMap;
+
+use api::Segments;
+use api::page::{PageError, PageResult};
+use axum::extract::{RawQuery, State};
+use axum::http::StatusCode;
+use axum::response::Redirect;
+use platforms::Platform;
+use secrecy::ExposeSecret;
+use storage::Stage;
+use url::form_urlencoded;
+
+use crate::App;
+use crate::failure::Failure;
+use crate::hand_off::Visit;
+use crate::show_hand_off::unknown;
+
+/// Takes the platform's answer, once, and goes on to the page of the hand-off,
+/// so that the answer leaves the address bar and reloading repeats nothing.
+pub(crate) async fn take_callback(
+    Segments(name): Segments<String>,
+    RawQuery(query): RawQuery,
+    State(app): State<App>,
+) -> PageResult<Redirect> {
+    let query = query.unwrap_or_default();
+    let query: BTreeMap<String, String> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    let platform = app.platforms.get(&name).ok_or_else(PageError::not_found)?;
+    let state_token = query.get("state").cloned().ok_or_else(without_state)?;
+
+    let now = app.api.clock.now();
+    let visit = app.visit(state_token, now).await?.filter(|it| it.hand_off.provider == name).ok_or_else(unknown)?;
+    let page = Redirect::to(&format!("/connect/{}", visit.state_token.expose_secret()));
+
+    // The platform gives out one grant per code: whoever is second must not
+    // spend it, nor call it spoilt.
+    let is_first = app.api.store.advance_hand_off(&visit.hash, &[Stage::Waiting], Stage::Answering, None, now).await?;
+    if is_first && let Err(failure) = answer(&app, platform, &visit, query).await {
+        tracing::error!(%failure, platform = name, "a platform's answer could not be taken");
+        // The code is spent, so nobody can go on from here.
+        app.end_without_account(&visit, "something failed on our side").await?;
+    }
+    Ok(page)
+}
+
+async fn answer(
+    app: &App,
+    platform: &dyn Platform,
+    visit: &Visit,
+    query: BTreeMap<String, String>,
+) -> Result<(), Failure> {
+    let callback = app.callback(platform, visit, query).await?;
+    let mut accounts = match platform.complete(&callback, app.api.clock.now()).await {
+        Ok(accounts) => accounts,
+        Err(refusal) => return app.end_without_account(visit, &refusal.to_string()).await,
+    };
+    if 1 < accounts.len() {
+        let sealed = app.seal_offers(&visit.hash, accounts).await?;
+        let now = app.api.clock.now();
+        let store = &app.api.store;
+        store.advance_hand_off(&visit.hash, &[Stage::Answering], Stage::Choosing, Some(sealed), now).await?;
+        return Ok(());
+    }
+    match accounts.pop() {
+        Some(account) => app.keep_account(visit, platform, &account).await,
+        None => app.end_without_account(visit, "the platform showed no account that can be connected").await,
+    }
+}
+
+fn without_state() -> PageError {
+    let text = "The platform sent you back without saying what for. Go back to where you came from and start again.";
+    PageError::new(StatusCode::BAD_REQUEST, "Something is missing", text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::testing::{Mood, World};
+
+    #[tokio::test]
+    async fn two_answers_at_once_connect_once() {
+        let world = World::new().await;
+        let begun = world.begin("plain").await;
+
+        let (one, two) = tokio::join!(world.callback(&begun, "7"), world.callback(&begun, "7"));
+
+        assert_eq!((one.status, two.status), (303, 303));
+        assert_eq!(world.platform.completed(), 1, "the code is spent once");
+        assert_eq!(world.poll(&begun).await.body["status"], "completed");
+        assert_eq!(world.events.names(), ["connection.created"]);
+        assert_eq!(world.get("/api/v1/connections").await.body["data"].as_array().unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn connecting_the_same_account_again_renews_it() {
+        let world = World::new().await;
+        let first = world.connect("7").await;
+        world.lose_grant(first).await;
+
+        let second = world.connect("7").await;
+
+        assert_eq!(first, second);
+        let shown = world.get(&format!("/api/v1/connections/{first}")).await;
+        assert_eq!(shown.body["needs_reconnection"], false);
+        assert_eq!(world.events.names(), ["connection.created"], "it is not new");
+    }
+
+    #[tokio::test]
+    async fn a_refusal_ends_the_hand_off_and_is_told_on_the_page_alone() {
+        let world = World::new().await;
+        let begun = world.begin("plain").await;
+        world.visit(&format!("/connect/callback/plain?state={}&error=access_denied", begun.token)).await;
+
+        assert_eq!(world.poll(&begun).await.body, json!({"status": "failed"}));
+        assert!(world.page(&begun).await.html.contains("Access was denied"));
+        assert!(world.events.names().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_platform_that_does_not_answer_ends_the_hand_off() {
+        let world = World::new().await;
+        let begun = world.begin("plain").await;
+        world.platform.set_mood(Mood::Broken);
+        world.callback(&begun, "7").await;
+
+        assert_eq!(world.poll(&begun).await.body, json!({"status": "failed"}));
+        assert!(world.page(&begun).await.html.contains("did not answer as expected"));
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_comes_too_late_connects_nothing() {
+        let world = World::new().await;
+        let begun = world.begin("plain").await;
+        world.clock.advance(chrono::TimeDelta::seconds(600));
+
+        world.callback(&begun, "7").await;
+
+        assert_eq!(world.platform.completed(), 0);
+        assert_eq!(world.poll(&begun).await.status, 410);
+        let page = world.page(&begun).await;
+        assert_eq!(page.status, 410);
+        assert!(page.html.contains("expired"));
+    }
+
+    #[tokio::test]
+    async fn an_answer_for_another_platform_or_for_nothing_is_refused() {
+        let world = World::new().await;
+        let begun = world.begin("plain").await;
+        let visit = async |path: &str| world.visit(path).await.status;
+
+        assert_eq!(visit(&format!("/connect/callback/asking?state={}&code=7", begun.token)).await, 404);
+        assert_eq!(visit("/connect/callback/plain?state=unknown&code=7").await, 404);
+        assert_eq!(visit("/connect/callback/plain?code=7").await, 400);
+        assert_eq!(visit("/connect/callback/nowhere?state=x").await, 404);
+        assert_eq!(world.poll(&begun).await.body["status"], "pending");
+    }
+}

@@ -1,0 +1,347 @@
+//! Requests through the routes, on an embedded store, with platforms that do
+//! as they are told.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use api::{Api, RateLimits};
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, header};
+use chrono::{DateTime, TimeDelta, Utc};
+use cloud::events::{EventBus, EventError};
+use cloud::seal::{DataKey, Envelope, LocalKeys};
+use domain::clock::Clock;
+use domain::connection::Profile;
+use domain::delivery::{Published, Resolution, Setback};
+use domain::event::Event;
+use domain::id::{ConnectionId, Ids};
+use domain::rules::Rules;
+use domain::scope::Scopes;
+use domain::testing::{a_user, noon};
+use domain::token::AccessToken;
+use domain::user::User;
+use http_body_util::BodyExt;
+use platforms::{
+    Account, Answers, Authorization, AuthorizationRequest, Callback, Credentials, Field, HandOffRefusal, Job, Platform,
+    RefreshRefusal, Registry,
+};
+use secrecy::ExposeSecret;
+use serde_json::Value;
+use storage::{Identity, TokenGrant};
+use tower::ServiceExt;
+
+use crate::App;
+
+/// The service, two of its users, and two platforms: `plain` and `asking`.
+pub(crate) struct World {
+    pub(crate) clock: Clock,
+    pub(crate) platform: Arc<Network>,
+    pub(crate) events: Arc<Heard>,
+    api: Api,
+    router: Router,
+    user: User,
+    token: String,
+    another: String,
+}
+
+/// A hand-off that has begun.
+pub(crate) struct Begun {
+    pub(crate) platform: &'static str,
+    pub(crate) token: String,
+}
+
+/// What came back.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) location: Option<String>,
+    /// The body as JSON; null when it is none.
+    pub(crate) body: Value,
+    /// The body as text.
+    pub(crate) html: String,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        Self::with_plan(serde_json::json!({})).await
+    }
+
+    pub(crate) async fn with_plan(plans: Value) -> Self {
+        let clock = Clock::manual(noon());
+        let api = Api {
+            store: storage::testing::store().await,
+            ids: Ids::new(clock.clone()),
+            clock: clock.clone(),
+            limits: RateLimits::default(),
+            origin: "https://social.example".to_owned(),
+            token_lifetime: TimeDelta::days(180),
+            allowed_origins: Vec::new(),
+        };
+        let platform = Arc::<Network>::default();
+        let events = Arc::<Heard>::default();
+        let app = App {
+            api: api.clone(),
+            platforms: Registry::of(vec![
+                Box::new(TestPlatform { name: "asking", network: platform.clone() }),
+                Box::new(TestPlatform { name: "plain", network: platform.clone() }),
+            ]),
+            sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),
+            events: events.clone(),
+            plans: serde_json::from_value(plans).unwrap(),
+        };
+        let user = a_user();
+        let token = signed_up(&api, &user, "1").await;
+        let another = signed_up(&api, &User { bucket: domain::token::Bucket::random(), ..a_user() }, "2").await;
+        let router = api::finish(crate::router(app), api.clone());
+        Self { clock, platform, events, api, router, user, token, another }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.call("GET", path, Some(&self.token), "").await
+    }
+
+    pub(crate) async fn get_as_another(&self, path: &str) -> Answer {
+        self.call("GET", path, Some(&self.another), "").await
+    }
+
+    pub(crate) async fn post(&self, path: &str) -> Answer {
+        self.call("POST", path, Some(&self.token), "").await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.call("DELETE", path, Some(&self.token), "").await
+    }
+
+    /// Opens a page.
+    pub(crate) async fn visit(&self, path: &str) -> Answer {
+        self.call("GET", path, None, "").await
+    }
+
+    /// Begins a hand-off.
+    pub(crate) async fn begin(&self, platform: &'static str) -> Begun {
+        let answer = self.post(&format!("/api/v1/connections/connect/{platform}")).await;
+        assert_eq!(answer.status, 201, "{}", answer.html);
+        Begun { platform, token: answer.body["state_token"].as_str().unwrap().to_owned() }
+    }
+
+    pub(crate) async fn poll(&self, begun: &Begun) -> Answer {
+        self.get(&format!("/api/v1/connections/connect/{}/status/{}", begun.platform, begun.token)).await
+    }
+
+    /// The person comes back from the platform with these accounts.
+    pub(crate) async fn callback(&self, begun: &Begun, accounts: &str) -> Answer {
+        let path = format!("/connect/callback/{}?state={}&code={accounts}", begun.platform, begun.token);
+        self.visit(&path).await
+    }
+
+    /// The page of a hand-off.
+    pub(crate) async fn page(&self, begun: &Begun) -> Answer {
+        self.visit(&format!("/connect/{}", begun.token)).await
+    }
+
+    /// Sends the form of a hand-off's page.
+    pub(crate) async fn send(&self, begun: &Begun, form: &str) -> Answer {
+        self.call("POST", &format!("/connect/{}", begun.token), None, form).await
+    }
+
+    /// Connects an account, all the way.
+    pub(crate) async fn connect(&self, account: &str) -> u64 {
+        let begun = self.begin("plain").await;
+        self.callback(&begun, account).await;
+        self.poll(&begun).await.body["connection"]["id"].as_u64().unwrap()
+    }
+
+    /// The platform said that the grant is gone.
+    pub(crate) async fn lose_grant(&self, id: u64) {
+        let id = ConnectionId::new(id).unwrap();
+        let store = &self.api.store;
+        let generation = store.connection(self.user.user_id, id).await.unwrap().unwrap().connection.generation;
+        assert!(store.mark_needs_reconnection(self.user.user_id, id, generation).await.unwrap());
+    }
+
+    async fn call(&self, method: &str, path: &str, token: Option<&str>, form: &str) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        if let Some(token) = token {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        }
+        if !form.is_empty() {
+            request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        }
+        let request = request.body(Body::from(form.to_owned())).unwrap();
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let location = response.headers().get(header::LOCATION).map(|it| it.to_str().unwrap().to_owned());
+        let status = response.status().as_u16();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        let html = String::from_utf8(bytes.to_vec()).unwrap();
+        Answer { status, location, body: serde_json::from_str(&html).unwrap_or_default(), html }
+    }
+}
+
+async fn signed_up(api: &Api, user: &User, subject: &str) -> String {
+    let identity = Identity { issuer: "https://issuer.example".to_owned(), subject: subject.to_owned() };
+    api.store.join(&identity, user).await.unwrap();
+    let token = AccessToken::mint(user.bucket);
+    let grant = TokenGrant {
+        owner: user.user_id,
+        bucket: user.bucket,
+        scopes: Scopes::of(&[]),
+        created_at: noon(),
+        last_used_at: noon(),
+        // Tests move the clock by days.
+        expires_at: noon() + TimeDelta::days(180),
+    };
+    api.store.put_token(&token.hash(), &grant).await.unwrap();
+    token.secret().expose_secret().to_owned()
+}
+
+/// Whether the platforms work.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Mood {
+    #[default]
+    Willing,
+    Broken,
+}
+
+/// What the platforms do, and what they saw.
+#[derive(Default)]
+pub(crate) struct Network {
+    mood: Mutex<Mood>,
+    completed: AtomicUsize,
+    revoked: Mutex<Vec<String>>,
+    memories: Mutex<Vec<String>>,
+}
+
+impl Network {
+    pub(crate) fn set_mood(&self, mood: Mood) {
+        *self.mood.lock().unwrap() = mood;
+    }
+
+    /// How many answers were exchanged.
+    pub(crate) fn completed(&self) -> usize {
+        self.completed.load(Ordering::SeqCst)
+    }
+
+    /// The access tokens that were given back.
+    pub(crate) fn revoked(&self) -> Vec<String> {
+        self.revoked.lock().unwrap().clone()
+    }
+
+    /// What was remembered over the hand-offs.
+    pub(crate) fn memories(&self) -> Vec<String> {
+        self.memories.lock().unwrap().clone()
+    }
+
+    fn is_broken(&self) -> bool {
+        *self.mood.lock().unwrap() == Mood::Broken
+    }
+}
+
+/// A platform on the network. A code is a list of the accounts it is for.
+struct TestPlatform {
+    name: &'static str,
+    network: Arc<Network>,
+}
+
+const SERVER: Field = Field { name: "server", label: "Your server", example: "good.example", secret: false };
+
+#[async_trait]
+impl Platform for TestPlatform {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn rules(&self) -> Rules {
+        domain::testing::rules()
+    }
+
+    fn fields(&self) -> &'static [Field] {
+        if self.name == "asking" { &[SERVER] } else { &[] }
+    }
+
+    async fn authorize(
+        &self,
+        answers: &Answers,
+        request: &AuthorizationRequest,
+    ) -> Result<Authorization, HandOffRefusal> {
+        assert_eq!(request.redirect_uri, format!("https://social.example/connect/callback/{}", self.name));
+        let server = answers.get("server").map(|it| it.expose_secret().to_owned());
+        if server.as_ref().is_some_and(|it| it != "good.example") {
+            return Err(HandOffRefusal::Field { name: "server", message: "there is no such server".to_owned() });
+        }
+        let host = server.clone().unwrap_or_else(|| "plain.example".to_owned());
+        let url = format!("https://{host}/authorize?state={}", request.state.expose_secret());
+        Ok(Authorization { url, memory: server.map(Into::into) })
+    }
+
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        assert!(!callback.verifier.expose_secret().is_empty());
+        self.network.completed.fetch_add(1, Ordering::SeqCst);
+        if let Some(memory) = &callback.memory {
+            self.network.memories.lock().unwrap().push(memory.expose_secret().to_owned());
+        }
+        if self.network.is_broken() {
+            return Err(HandOffRefusal::Unreachable);
+        }
+        let Some(code) = callback.query.get("code") else { return Err(HandOffRefusal::Denied) };
+        Ok(code.split(',').map(|id| account(id, now)).collect())
+    }
+
+    async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        Err(RefreshRefusal::Gone("it cannot be renewed".to_owned()))
+    }
+
+    async fn revoke(&self, credentials: &Credentials) -> Result<(), Setback> {
+        if self.network.is_broken() {
+            return Err(Setback::Busy { retry_at: None, reason: "broken".to_owned() });
+        }
+        self.network.revoked.lock().unwrap().push(credentials.access_token.expose_secret().to_owned());
+        Ok(())
+    }
+
+    async fn publish(&self, _: &Job<'_>) -> Result<Published, Setback> {
+        Err(Setback::Refused { reason: "nothing is published here".to_owned() })
+    }
+
+    async fn resolve(&self, _: &Job<'_>, _: DateTime<Utc>) -> Resolution {
+        Resolution::NotThere
+    }
+}
+
+fn account(id: &str, now: DateTime<Utc>) -> Account {
+    Account {
+        profile: Profile {
+            account_id: id.to_owned(),
+            username: Some(format!("user{id}")),
+            display_name: Some(format!("User {id}")),
+            avatar: None,
+            profile_url: None,
+        },
+        scopes: vec!["publish".to_owned()],
+        rules: domain::testing::rules(),
+        credentials: Credentials {
+            access_token: format!("access-{id}").into(),
+            refresh_token: None,
+            expires_at: Some(now + TimeDelta::hours(1)),
+            extra: None,
+        },
+    }
+}
+
+/// The events that were put on the bus.
+#[derive(Default)]
+pub(crate) struct Heard(Mutex<Vec<Event>>);
+
+impl Heard {
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        self.0.lock().unwrap().iter().map(|it| it.detail_type).collect()
+    }
+}
+
+#[async_trait]
+impl EventBus for Heard {
+    async fn put(&self, events: &[Event]) -> Result<(), EventError> {
+        self.0.lock().unwrap().extend_from_slice(events);
+        Ok(())
+    }
+}

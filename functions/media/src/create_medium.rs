@@ -1,0 +1,119 @@
+//! `POST /media`.
+
+use std::time::Duration;
+
+use api::need::MediaWrite;
+use api::openapi::{BadBody, MEDIA, Refused};
+use api::{ApiError, ApiResult, Caller, Incoming};
+use axum::extract::State;
+use domain::id::UserId;
+use http::HeaderMap;
+use storage::{Medium, MediumAdded};
+use tracing::Instrument;
+
+use crate::App;
+use crate::request::{CreateMedium, CreateMediumBody};
+use crate::response::{Answer, FetchedView, MediumView, PresignedView};
+
+/// How long links are good.
+pub(crate) const LINKS_LAST: Duration = Duration::from_hours(1);
+
+/// How often another id is tried.
+const TRIES: usize = 3;
+
+/// Asks for a place to upload a file to, or has a file fetched
+///
+/// Without `source_url`, the answer names a URL that takes one PUT of the
+/// file, with the headers of the answer. With it, the service fetches the file
+/// itself and answers when it is there. Either way `path` is how posts name it.
+#[utoipa::path(
+    post,
+    path = "/api/v1/media",
+    operation_id = "media.store",
+    tag = MEDIA,
+    request_body(content = CreateMediumBody, content_type = "application/json"),
+    params((
+        "idempotency-key" = Option<String>, Header,
+        description = "The same key and body within 24 hours answer the first response again, with the header idempotent-replayed: true",
+        min_length = 1, max_length = 255, pattern = "^[!-~]+$",
+    )),
+    responses(
+        (status = 201, description = "Where to upload to, or what was fetched", body = MediumView,
+            headers(("idempotent-replayed" = String, description = "`true` when this is an earlier answer again"))),
+        (status = 409, description = "The first request with this idempotency key is still being answered",
+            body = api::ErrorMessage, example = json!({ "message": crate::idempotent::RUNNING })),
+        BadBody,
+        Refused,
+    ),
+    security(("token" = []))
+)]
+pub(crate) async fn create_medium(
+    State(app): State<App>,
+    caller: Caller<MediaWrite>,
+    headers: HeaderMap,
+    incoming: Incoming,
+) -> ApiResult<Answer> {
+    app.check_plan(caller.user).await?;
+    let (request, key) = CreateMedium::parse(incoming, &headers)?;
+    // A client that hangs up does not leave half a file and a claimed key.
+    let answer = async move { app.answer_once(caller.user, request, key).await };
+    tokio::spawn(answer.in_current_span()).await.map_err(|error| {
+        tracing::error!(%error, "an upload was cut off");
+        ApiError::Internal
+    })?
+}
+
+impl App {
+    async fn check_plan(&self, user: UserId) -> ApiResult<()> {
+        if self.plans.all_have_media() {
+            return Ok(());
+        }
+        let user = self.api.store.user(user).await?.ok_or(ApiError::Unauthenticated)?;
+        if self.plans.named(user.plan.as_deref()).media {
+            return Ok(());
+        }
+        Err(ApiError::Forbidden("Your plan does not include pictures and videos.".to_owned()))
+    }
+
+    pub(crate) async fn create(&self, user: UserId, request: &CreateMedium) -> ApiResult<MediumView> {
+        match &request.source_url {
+            Some(url) => self.fetch(user, request.mime_type, url.as_str()).await.map(MediumView::Fetched),
+            None => self.presign(user, request).await.map(MediumView::Presigned),
+        }
+    }
+
+    async fn presign(&self, user: UserId, request: &CreateMedium) -> ApiResult<PresignedView> {
+        let medium = self.expect_medium(user, request.mime_type).await?;
+        let path = medium.path().to_string();
+        let put = self
+            .bucket
+            .presigned_put(&path, request.mime_type.as_str(), LINKS_LAST)
+            .await
+            .map_err(|it| unavailable(&it))?;
+        Ok(PresignedView { upload_url: put.url, upload_headers: put.headers, path, expires_in: LINKS_LAST.as_secs() })
+    }
+
+    /// Keeps the record of a file before there is one: whatever happens then,
+    /// the file is found and removed when no post uses it.
+    pub(crate) async fn expect_medium(&self, user: UserId, mime_type: domain::media::MimeType) -> ApiResult<Medium> {
+        for _ in 0..TRIES {
+            let medium = Medium::expected(user, self.api.ids.fresh(), mime_type, self.api.clock.now());
+            if self.api.store.add_medium(&medium).await? == MediumAdded::Added {
+                return Ok(medium);
+            }
+        }
+        Err(ApiError::Unavailable)
+    }
+
+    pub(crate) async fn fetched(&self, medium: &Medium, size_bytes: u64) -> ApiResult<FetchedView> {
+        let path = medium.path().to_string();
+        let url = self.bucket.presigned_get(&path, LINKS_LAST).await.map_err(|it| unavailable(&it))?;
+        Ok(FetchedView { path, url, mime_type: medium.mime_type.as_str().to_owned(), size: size_bytes })
+    }
+}
+
+/// The bucket failed; the client may try again.
+pub(crate) fn unavailable(error: &cloud::bucket::BucketError) -> ApiError {
+    tracing::error!(%error, "a request failed on the media bucket");
+    ApiError::Unavailable
+}

@@ -1,0 +1,85 @@
+//! A file from a URL into the bucket, as a stream. What cannot be used leaves
+//! nothing behind.
+
+use api::{ApiError, ApiResult};
+use bytes::{Bytes, BytesMut};
+use cloud::bucket::PutError;
+use cloud::fetch::{FetchError, FetchedBody};
+use domain::faults::Faults;
+use domain::id::UserId;
+use domain::media::{MimeType, SNIFF_BYTES};
+use futures::StreamExt;
+use storage::{Medium, MediumUse};
+
+use crate::App;
+use crate::create_medium::unavailable;
+use crate::response::FetchedView;
+
+impl App {
+    pub(crate) async fn fetch(&self, user: UserId, mime_type: MimeType, url: &str) -> ApiResult<FetchedView> {
+        let max_bytes = self.limits.max_bytes(mime_type, true);
+        let mut body = self.fetcher.open(url, max_bytes).await.map_err(|it| refused(&it))?;
+        let start = start(&mut body).await.map_err(|it| refused(&it))?;
+        if !mime_type.matches(&start) {
+            return Err(fault(&format!("the file is not {}", mime_type.as_str())));
+        }
+
+        let medium = self.expect_medium(user, mime_type).await?;
+        match self.keep(&medium, start, body).await {
+            Ok(view) => Ok(view),
+            Err(error) => {
+                self.discard(&medium).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn keep(&self, medium: &Medium, start: Bytes, rest: FetchedBody) -> ApiResult<FetchedView> {
+        let path = medium.path().to_string();
+        let bytes = futures::stream::once(async { Ok(start) }).chain(rest.into_stream());
+        let put = self.bucket.put(&path, medium.mime_type.as_str(), bytes).await;
+        let size_bytes = put.map_err(|error| match error {
+            PutError::Source(error) => refused(&error),
+            PutError::Bucket(error) => unavailable(&error),
+        })?;
+        match self.api.store.mark_medium_verified(medium.user_id, medium.media_id, size_bytes).await? {
+            MediumUse::Kept => self.fetched(medium, size_bytes).await,
+            MediumUse::Gone => Err(ApiError::Unavailable),
+        }
+    }
+
+    /// Removes what is there of a file. Where that fails, the record stays and
+    /// the file is removed as one that no post uses.
+    async fn discard(&self, medium: &Medium) {
+        let path = medium.path();
+        if let Err(error) = self.bucket.delete(&path.to_string()).await {
+            tracing::warn!(%error, %path, "a file that could not be used is left to the removal of unused ones");
+            return;
+        }
+        if let Err(error) = self.api.store.forget_medium(path).await {
+            tracing::warn!(%error, %path, "a record of no file is left to the removal of unused ones");
+        }
+    }
+}
+
+/// As many bytes as tell the type, and what came with them.
+async fn start(body: &mut FetchedBody) -> Result<Bytes, FetchError> {
+    let mut start = BytesMut::new();
+    while start.len() < SNIFF_BYTES {
+        match body.chunk().await? {
+            Some(chunk) => start.extend_from_slice(&chunk),
+            None => break,
+        }
+    }
+    Ok(start.freeze())
+}
+
+fn refused(error: &FetchError) -> ApiError {
+    fault(&error.to_string())
+}
+
+fn fault(reason: &str) -> ApiError {
+    let mut faults = Faults::new();
+    faults.add("source_url", format!("could not be fetched: {reason}"));
+    ApiError::Invalid(faults)
+}

@@ -1,0 +1,64 @@
+//! One answer per idempotency key: a fetch takes long, so a key is claimed
+//! before the work and given back when the request was refused.
+
+use api::{ApiError, ApiResult};
+use domain::faults::Faults;
+use domain::id::UserId;
+use domain::idempotency::IdempotencyKey;
+use storage::{ClaimedKey, KeyClaim};
+
+use crate::App;
+use crate::request::CreateMedium;
+use crate::response::Answer;
+
+const ROUTE: &str = "POST /media";
+
+/// What a second request is told while the first runs.
+pub(crate) const RUNNING: &str = "The first request with this idempotency-key is still being answered. Try again soon.";
+
+impl App {
+    pub(crate) async fn answer_once(
+        &self,
+        user: UserId,
+        request: CreateMedium,
+        key: Option<IdempotencyKey>,
+    ) -> ApiResult<Answer> {
+        let Some(key) = key else {
+            return self.answer(user, &request).await;
+        };
+        let (store, now) = (&self.api.store, self.api.clock.now());
+        match store.claim_idempotency(user, ROUTE, &key, &request.hash(), now).await? {
+            KeyClaim::Ours(claimed) => {
+                let answer = self.answer(user, &request).await;
+                self.settle(claimed, &answer).await;
+                answer
+            }
+            KeyClaim::Done(kept) => Ok(Answer::replayed(kept.response)),
+            KeyClaim::Running => Err(ApiError::Conflict(RUNNING.to_owned())),
+            KeyClaim::OtherBody => {
+                let faults = Faults::one("idempotency-key", "was used for another request; take a new key");
+                Err(ApiError::Invalid(faults))
+            }
+        }
+    }
+
+    async fn answer(&self, user: UserId, request: &CreateMedium) -> ApiResult<Answer> {
+        let view = self.create(user, request).await?;
+        Answer::new(&view).map_err(|error| {
+            tracing::error!(%error, "an answer is not JSON");
+            ApiError::Internal
+        })
+    }
+
+    /// Keeps an answer, or gives the key back. The file is there or not,
+    /// whether this works or not; a key that stays claimed is free again soon.
+    async fn settle(&self, claimed: ClaimedKey, answer: &ApiResult<Answer>) {
+        let settled = match answer {
+            Ok(answer) => self.api.store.complete_idempotency(claimed, answer.json().to_owned()).await,
+            Err(_) => self.api.store.release_idempotency(claimed).await,
+        };
+        if let Err(error) = settled {
+            tracing::error!(%error, "an idempotency key stays claimed");
+        }
+    }
+}

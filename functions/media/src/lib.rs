@@ -1,0 +1,55 @@
+//! `POST /media`: a place to upload to, or a file fetched from a URL.
+
+pub mod config;
+mod create_medium;
+mod fetch_medium;
+mod idempotent;
+mod request;
+mod response;
+#[cfg(test)]
+mod tests;
+
+use api::Api;
+use axum::Router;
+use axum::extract::FromRef;
+use cloud::bucket::Bucket;
+use cloud::fetch::Fetcher;
+use domain::media::MediaLimits;
+use domain::plan::Plans;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// What the handlers need, the same for every request.
+#[derive(Clone)]
+pub struct App {
+    /// What every function that speaks HTTP has.
+    pub api: Api,
+    /// Where files are kept.
+    pub bucket: Bucket,
+    /// Fetches from users' URLs.
+    pub fetcher: Fetcher,
+    /// How large a file may be.
+    pub limits: MediaLimits,
+    /// Who may upload.
+    pub plans: Plans,
+}
+
+impl FromRef<App> for Api {
+    fn from_ref(app: &App) -> Self {
+        app.api.clone()
+    }
+}
+
+fn documented_router() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(create_medium::create_medium))
+}
+
+/// The routes, to be completed by [`api::finish`].
+pub fn router(app: App) -> Router {
+    documented_router().split_for_parts().0.with_state(app)
+}
+
+/// What the routes are, for the API's description.
+pub fn documented() -> utoipa::openapi::OpenApi {
+    documented_router().split_for_parts().1
+}

@@ -1,0 +1,26 @@
+//! The media function: settings, clients, routes, hand over.
+
+use api::Api;
+use cloud::bucket::Bucket;
+use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
+use media::config::Config;
+use media::{App, router};
+
+#[tokio::main]
+async fn main() -> Result<(), lambda_http::Error> {
+    cloud::aws::init_logs();
+
+    // Once per process; every request shares it.
+    let aws = cloud::aws::config().await;
+    let config = Config::from_env()?;
+    let api = Api::from_env(&aws)?;
+    let app = App {
+        api: api.clone(),
+        bucket: Bucket::new(&aws, &config.bucket),
+        fetcher: Fetcher::new(AddressPolicy::PublicOnly, FETCH_TIMEOUT)?,
+        limits: config.limits,
+        plans: config.plans,
+    };
+
+    lambda_http::run(api::lambda::with_client_ip(api::finish(router(app), api))).await
+}

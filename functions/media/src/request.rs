@@ -1,0 +1,125 @@
+//! What `POST /media` is sent.
+
+use api::{ApiResult, Incoming};
+use domain::idempotency::IdempotencyKey;
+use domain::media::{Filename, MimeType};
+use http::HeaderMap;
+use serde::Deserialize;
+use url::Url;
+use utoipa::ToSchema;
+
+/// The most characters (Unicode code points) of a URL.
+const MAX_URL_CHARS: usize = 2048;
+
+/// What is to be uploaded or fetched, as a client writes it.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = CreateMedium, example = json!({ "mime_type": "image/png", "filename": "harbour.png" }))]
+#[expect(dead_code, reason = "it only describes; the fields are read one by one to find all faults")]
+pub(crate) struct CreateMediumBody {
+    /// The type of the file. Its first bytes must agree.
+    #[schema(value_type = Type)]
+    mime_type: MimeType,
+    /// The name of the file on your side. It does not change where the file is kept.
+    #[schema(max_length = 255)]
+    filename: Option<String>,
+    /// Where the service fetches the file: http or https, on a public address.
+    #[schema(format = "uri", max_length = 2048)]
+    source_url: Option<String>,
+}
+
+/// The type of a file.
+#[derive(ToSchema)]
+#[schema(as = MimeType)]
+#[expect(dead_code, reason = "it only describes")]
+pub(crate) enum Type {
+    #[schema(rename = "image/jpeg")]
+    Jpeg,
+    #[schema(rename = "image/png")]
+    Png,
+    #[schema(rename = "image/gif")]
+    Gif,
+    #[schema(rename = "image/webp")]
+    Webp,
+    #[schema(rename = "video/mp4")]
+    Mp4,
+    #[schema(rename = "video/quicktime")]
+    Quicktime,
+}
+
+/// What is to be uploaded or fetched.
+#[derive(Clone, Debug)]
+pub(crate) struct CreateMedium {
+    pub(crate) mime_type: MimeType,
+    filename: Option<Filename>,
+    pub(crate) source_url: Option<Url>,
+}
+
+impl CreateMedium {
+    /// The request and its idempotency key, or everything that is wrong with
+    /// them.
+    pub(crate) fn parse(incoming: Incoming, headers: &HeaderMap) -> ApiResult<(Self, Option<IdempotencyKey>)> {
+        let mut fields = incoming.fields(&["mime_type", "filename", "source_url"])?;
+        let mut mime_type = None;
+        if let Some(raw) = fields.required_text("mime_type") {
+            mime_type = MimeType::parse(&raw);
+            if mime_type.is_none() {
+                let known = MimeType::ALL.map(MimeType::as_str).join(", ");
+                fields.add("mime_type", format!("must be one of {known}"));
+            }
+        }
+        let mut filename = None;
+        if let Some(raw) = fields.text("filename").value() {
+            match Filename::parse(&raw) {
+                Ok(name) => filename = Some(name),
+                Err(error) => fields.add("filename", error),
+            }
+        }
+        let mut source_url = None;
+        if let Some(raw) = fields.text("source_url").value() {
+            match url(&raw) {
+                Ok(url) => source_url = Some(url),
+                Err(message) => fields.add("source_url", message),
+            }
+        }
+        let mut key = None;
+        match idempotency_key(headers) {
+            Ok(found) => key = found,
+            Err(message) => fields.add("idempotency-key", message),
+        }
+        // Without a type there is a fault, and nothing comes of the request.
+        let mime_type = mime_type.unwrap_or(MimeType::Jpeg);
+        fields.finish((Self { mime_type, filename, source_url }, key))
+    }
+
+    /// Tells this request from another with the same key.
+    pub(crate) fn hash(&self) -> String {
+        let name = self.filename.as_ref().map(Filename::as_str);
+        let url = self.source_url.as_ref().map(Url::as_str);
+        domain::token::hash(&format!("{:?}", (self.mime_type.as_str(), name, url)))
+    }
+}
+
+fn url(raw: &str) -> Result<Url, String> {
+    let chars = raw.chars().count();
+    if MAX_URL_CHARS < chars {
+        return Err(format!("may have at most 2,048 characters, this has {chars}"));
+    }
+    match Url::parse(raw) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(url),
+        Ok(_) => Err("must begin with http:// or https://".to_owned()),
+        Err(_) => Err("must be a whole URL, like https://example.com/harbour.png".to_owned()),
+    }
+}
+
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, String> {
+    let mut sent = headers.get_all("idempotency-key").iter();
+    match (sent.next(), sent.next()) {
+        (None, _) => Ok(None),
+        (Some(_), Some(_)) => Err("may be sent once".to_owned()),
+        (Some(value), None) => match IdempotencyKey::parse(value.as_bytes()) {
+            Ok(key) => Ok(Some(key)),
+            Err(error) => Err(error.to_string()),
+        },
+    }
+}

@@ -1,0 +1,317 @@
+//! Requests through the routes, on an embedded store and bucket.
+
+use std::net::SocketAddr;
+
+use api::{Api, RateLimits};
+use axum::Router;
+use axum::body::Body;
+use axum::http::header::LOCATION;
+use axum::routing::get;
+use bytes::Bytes;
+use chrono::TimeDelta;
+use cloud::bucket::Look;
+use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
+use cloud::testing::TestBucket;
+use domain::clock::Clock;
+use domain::id::Ids;
+use domain::media::{MediaLimits, MediaPath};
+use domain::plan::Plans;
+use domain::scope::{Scope, Scopes};
+use domain::testing::{a_user, noon};
+use domain::token::AccessToken;
+use domain::user::User;
+use futures::{StreamExt, stream};
+use http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use reqwest::header::HeaderMap;
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+use storage::{Identity, Joined, TokenGrant};
+use tokio::net::TcpListener;
+use tower::ServiceExt;
+
+use crate::App;
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR and the rest of a picture";
+
+/// The largest picture in these tests.
+const MAX_BYTES: u64 = 1000;
+
+/// A service, a user of it, and a web server that has pictures.
+struct Service {
+    app: App,
+    router: Router,
+    s3: TestBucket,
+    user: User,
+    token: AccessToken,
+    web: String,
+}
+
+impl Service {
+    async fn start() -> Self {
+        Self::with_plans("{}").await
+    }
+
+    async fn with_plans(plans: &str) -> Self {
+        let (web, address) = serve_pictures().await;
+        let clock = Clock::manual(noon());
+        let api = Api {
+            store: storage::testing::store().await,
+            ids: Ids::new(clock.clone()),
+            clock,
+            limits: RateLimits::default(),
+            origin: "https://social.example".to_owned(),
+            token_lifetime: TimeDelta::days(180),
+            allowed_origins: Vec::new(),
+        };
+        let s3 = TestBucket::start().await;
+        let app = App {
+            api: api.clone(),
+            bucket: s3.bucket.clone(),
+            fetcher: Fetcher::new(AddressPolicy::Also(vec![address]), FETCH_TIMEOUT).unwrap(),
+            limits: MediaLimits { image: MAX_BYTES, ..MediaLimits::default() },
+            plans: serde_json::from_str::<Plans>(plans).unwrap(),
+        };
+        let user = User { plan: Some("small".to_owned()), ..a_user() };
+        let identity = Identity { issuer: "https://issuer.example".to_owned(), subject: "1".to_owned() };
+        assert_eq!(api.store.join(&identity, &user).await.unwrap(), Joined::Ours);
+        let token = AccessToken::mint(user.bucket);
+        let grant = TokenGrant {
+            owner: user.user_id,
+            bucket: user.bucket,
+            scopes: Scopes::of(&Scope::ALL),
+            created_at: noon(),
+            last_used_at: noon(),
+            expires_at: noon() + TimeDelta::days(180),
+        };
+        api.store.put_token(&token.hash(), &grant).await.unwrap();
+        Self { router: api::finish(crate::router(app.clone()), api), app, s3, user, token, web }
+    }
+
+    async fn post(&self, body: &Value) -> (StatusCode, Value) {
+        let (status, _, body) = self.post_with(body, &[]).await;
+        (status, body)
+    }
+
+    async fn post_with(&self, body: &Value, headers: &[(&str, &str)]) -> (StatusCode, HeaderMap, Value) {
+        let mut request = Request::post("/api/v1/media")
+            .header("authorization", format!("Bearer {}", self.token.secret().expose_secret()))
+            .header("content-type", "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Body::from(body.to_string())).unwrap();
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        (parts.status, parts.headers, serde_json::from_slice(&body).unwrap())
+    }
+
+    /// The faults of the only field that is wrong.
+    async fn fault(&self, field: &str, body: &Value) -> String {
+        let (status, body) = self.post(body).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{body}");
+        let errors = body["errors"].as_object().unwrap();
+        assert_eq!(errors.keys().collect::<Vec<_>>(), [field], "{body}");
+        errors[field][0].as_str().unwrap().to_owned()
+    }
+
+    async fn nothing_is_left(&self) {
+        assert_eq!(self.s3.files(), Vec::<String>::new());
+        let later = noon() + TimeDelta::days(365);
+        assert_eq!(self.app.api.store.unused_media(later, 10).await.unwrap(), []);
+    }
+}
+
+async fn serve_pictures() -> (String, SocketAddr) {
+    let router = Router::new()
+        .route("/harbour.png", get(|| async { PNG }))
+        .route("/moved", get(|| async { (StatusCode::FOUND, [(LOCATION, "/harbour.png")]) }))
+        .route("/page", get(|| async { "<!doctype html><title>Not a picture</title>" }))
+        .route("/empty", get(|| async { "" }))
+        .route("/large.png", get(|| async { [PNG, &[0; 1000]].concat() }))
+        .route("/endless.png", get(endless));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (format!("http://{address}"), address)
+}
+
+/// A picture whose length nobody says and that does not end.
+async fn endless() -> Body {
+    let start = stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(PNG))]);
+    Body::from_stream(start.chain(stream::repeat_with(|| Ok(Bytes::from_static(&[0; 100])))))
+}
+
+#[tokio::test]
+async fn a_file_is_uploaded_to_the_place_that_was_asked_for() {
+    let service = Service::start().await;
+
+    let (status, body) = service.post(&json!({"mime_type": "image/png", "filename": "Hafen.png"})).await;
+
+    assert_eq!(status, StatusCode::CREATED, "{body}");
+    assert_eq!(body["expires_in"], 3600);
+    let path = body["path"].as_str().unwrap();
+    let read = MediaPath::parse(path).unwrap();
+    assert_eq!(read.user(), service.user.user_id);
+    let mut put = reqwest::Client::new().put(body["upload_url"].as_str().unwrap()).body(PNG);
+    for (name, value) in body["upload_headers"].as_object().unwrap() {
+        put = put.header(name, value.as_str().unwrap());
+    }
+    assert_eq!(put.send().await.unwrap().status(), StatusCode::OK);
+    let look = service.app.bucket.look(path, 8).await.unwrap();
+    assert_eq!(look, Some(Look { size_bytes: PNG.len() as u64, first_bytes: PNG[..8].into() }));
+    let kept = service.app.api.store.media(read.user(), &[read.media()]).await.unwrap();
+    assert_eq!(kept[0].path(), read);
+    assert_eq!(kept[0].size_bytes, None);
+}
+
+#[tokio::test]
+async fn a_file_is_fetched_through_redirects() {
+    let service = Service::start().await;
+    let url = format!("{}/moved", service.web);
+
+    let (status, body) = service.post(&json!({"mime_type": "image/png", "source_url": url})).await;
+
+    assert_eq!(status, StatusCode::CREATED, "{body}");
+    assert_eq!(body["mime_type"], "image/png");
+    assert_eq!(body["size"], PNG.len());
+    let read = reqwest::get(body["url"].as_str().unwrap()).await.unwrap();
+    assert_eq!(read.headers()["content-type"], "image/png");
+    assert_eq!(read.bytes().await.unwrap(), PNG);
+    let path = MediaPath::parse(body["path"].as_str().unwrap()).unwrap();
+    let kept = service.app.api.store.media(path.user(), &[path.media()]).await.unwrap();
+    assert_eq!(kept[0].size_bytes, Some(PNG.len() as u64));
+}
+
+#[tokio::test]
+async fn what_cannot_be_fetched_is_a_fault_and_leaves_nothing_behind() {
+    let service = Service::start().await;
+    for (path, reason) in [
+        ("/page", "the file is not image/png"),
+        ("/empty", "the file is not image/png"),
+        ("/missing", "the server answered 404"),
+        ("/large.png", "the file is larger than 1000 bytes"),
+        ("/endless.png", "the file is larger than 1000 bytes"),
+    ] {
+        let url = format!("{}{path}", service.web);
+        let fault = service.fault("source_url", &json!({"mime_type": "image/png", "source_url": url})).await;
+        assert_eq!(fault, format!("source_url could not be fetched: {reason}"));
+    }
+    let private = json!({"mime_type": "image/png", "source_url": "http://127.0.0.1:1/x.png"});
+    let fault = service.fault("source_url", &private).await;
+    assert_eq!(fault, "source_url could not be fetched: the address of this URL is not public");
+
+    service.nothing_is_left().await;
+}
+
+#[tokio::test]
+async fn every_fault_of_a_request_is_told_at_once() {
+    let service = Service::start().await;
+    let body = json!({
+        "mime_type": "image/svg+xml", "filename": "x".repeat(256), "source_url": "ftp://example.com/x", "name": "x"
+    });
+
+    let (status, _, body) = service.post_with(&body, &[("idempotency-key", "a b")]).await;
+
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    let fields: Vec<_> = body["errors"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(fields, ["filename", "idempotency-key", "mime_type", "name", "source_url"]);
+    service.nothing_is_left().await;
+}
+
+#[tokio::test]
+async fn a_url_is_whole_and_has_at_most_2048_characters() {
+    let service = Service::start().await;
+    let long = format!("https://example.com/{}", "x".repeat(2029));
+    for url in ["", "harbour.png", "//example.com/x", "javascript:alert(1)", "file:///etc/passwd", &long] {
+        service.fault("source_url", &json!({"mime_type": "image/png", "source_url": url})).await;
+    }
+    service.fault("mime_type", &json!({})).await;
+    service.fault("mime_type", &json!({"mime_type": null})).await;
+
+    let null = json!({"mime_type": "video/mp4", "filename": null, "source_url": null});
+    assert_eq!(service.post(&null).await.0, StatusCode::CREATED);
+}
+
+#[tokio::test]
+async fn the_same_request_with_the_same_key_is_answered_the_same() {
+    let service = Service::start().await;
+    let key = [("idempotency-key", "once")];
+    let body = json!({"mime_type": "image/png"});
+
+    let (status, headers, first) = service.post_with(&body, &key).await;
+    assert_eq!(status, StatusCode::CREATED);
+    assert!(!headers.contains_key("idempotent-replayed"));
+    let same = json!({"filename": null, "mime_type": "image/png"});
+    let (status, headers, again) = service.post_with(&same, &key).await;
+
+    assert_eq!((status, &again), (StatusCode::CREATED, &first));
+    assert_eq!(headers["idempotent-replayed"], "true");
+    let (status, _, other) = service.post_with(&json!({"mime_type": "image/gif"}), &key).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(other["errors"]["idempotency-key"].is_array(), "{other}");
+}
+
+#[tokio::test]
+async fn of_equal_requests_at_once_one_is_carried_out() {
+    let service = Service::start().await;
+    let url = format!("{}/harbour.png", service.web);
+    let body = json!({"mime_type": "image/png", "source_url": url});
+
+    let headers = [("idempotency-key", "once")];
+    let posts = (0..8).map(|_| service.post_with(&body, &headers));
+    let answers = futures::future::join_all(posts).await;
+
+    let mut first = 0;
+    for (status, headers, body) in answers {
+        match status {
+            StatusCode::CREATED if headers.contains_key("idempotent-replayed") => {}
+            StatusCode::CREATED => first += 1,
+            StatusCode::CONFLICT => assert!(body["message"].is_string()),
+            other => panic!("{other} {body}"),
+        }
+    }
+    assert_eq!(first, 1);
+    let later = noon() + TimeDelta::days(365);
+    assert_eq!(service.app.api.store.unused_media(later, 10).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_refused_request_gives_its_key_back() {
+    let service = Service::start().await;
+    let key = [("idempotency-key", "once")];
+    let wrong = json!({"mime_type": "image/png", "source_url": format!("{}/missing", service.web)});
+    assert_eq!(service.post_with(&wrong, &key).await.0, StatusCode::UNPROCESSABLE_ENTITY);
+
+    let corrected = json!({"mime_type": "image/png", "source_url": format!("{}/harbour.png", service.web)});
+
+    assert_eq!(service.post_with(&corrected, &key).await.0, StatusCode::CREATED);
+}
+
+#[tokio::test]
+async fn a_plan_without_media_is_told_so() {
+    let body = json!({"mime_type": "image/png"});
+    let without = Service::with_plans(r#"{"small": {"media": false}}"#).await;
+    let of_others = Service::with_plans(r#"{"tiny": {"media": false}}"#).await;
+
+    let (status, answer) = without.post(&body).await;
+
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    assert!(answer["message"].as_str().unwrap().contains("plan"), "{answer}");
+    without.nothing_is_left().await;
+    assert_eq!(of_others.post(&body).await.0, StatusCode::CREATED);
+}
+
+#[test]
+fn the_description_has_both_answers() {
+    let document = serde_json::to_value(crate::documented()).unwrap();
+
+    let answer = &document["components"]["schemas"]["MediumView"]["oneOf"];
+    assert_eq!(answer.as_array().map(Vec::len), Some(2), "{document}");
+    let operation = &document["paths"]["/api/v1/media"]["post"];
+    assert_eq!(operation["operationId"], "media.store");
+    for status in ["201", "400", "401", "403", "409", "413", "415", "422", "429", "503"] {
+        assert!(operation["responses"][status].is_object(), "{status}");
+    }
+}

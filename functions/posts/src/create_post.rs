@@ -1,0 +1,139 @@
+//! `POST /posts`.
+
+use api::need::PostsWrite;
+use api::openapi::{BadBody, POSTS, Refused};
+use api::{ApiError, ApiResult, Caller, ErrorMessage, Incoming};
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use domain::faults::Faults;
+use domain::id::UserId;
+use domain::idempotency::IdempotencyKey;
+use domain::token;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use publishing::{CreatePost, Created};
+use serde::Deserialize;
+use storage::IdempotencyUse;
+use utoipa::ToSchema;
+
+use crate::post_view::PostView;
+use crate::{App, failed, reading};
+
+/// What a new post says, where it goes, when, and what it carries.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewPost, example = json!({
+    "content": "Hello from the harbour",
+    "platforms": [{ "connected_account_id": 1_234_567_001 }],
+    "scheduled_at": "2026-11-21T09:30:00Z",
+    "media": ["media/1234567000/1234567002.jpg"]
+}))]
+#[expect(dead_code, reason = "read field by field; this is its description")]
+pub(crate) struct NewPostBody {
+    /// What is said where a platform's entry does not say otherwise.
+    #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
+    content: String,
+    /// Where it goes, each account once.
+    #[schema(max_items = 30)]
+    platforms: Option<Vec<PlatformBody>>,
+    /// When; absent for a draft. Up to five minutes past means at once.
+    #[schema(format = DateTime)]
+    scheduled_at: Option<String>,
+    /// Paths that `POST /media` answered, each once.
+    #[schema(max_items = 30)]
+    media: Option<Vec<String>>,
+}
+
+/// One account that a post is aimed at.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewPostPlatform)]
+#[expect(dead_code, reason = "read field by field; this is its description")]
+pub(crate) struct PlatformBody {
+    /// The id of a connection.
+    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_i64)]
+    connected_account_id: u64,
+    /// A text for this account alone.
+    #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
+    content: Option<String>,
+}
+
+/// Creates a draft, or schedules a post when it has a time.
+#[utoipa::path(
+    post,
+    path = "/api/v1/posts",
+    operation_id = "post.store",
+    tag = POSTS,
+    summary = "Create a post",
+    description = "A post without `scheduled_at` is a draft. With it, the post goes out at that second to every account in `platforms`, once.",
+    security(("token" = [])),
+    params(
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key with the same body within 24 hours is answered with the first response again.", max_length = 255, min_length = 1, pattern = "^[!-~]+$"),
+    ),
+    request_body(content = NewPostBody),
+    responses(
+        (status = 201, description = "The post", body = PostView),
+        Refused,
+        BadBody,
+        (status = 409, description = "The first request with this key is still running", body = ErrorMessage, example = json!({"message": "The first request with this Idempotency-Key is still running"})),
+    )
+)]
+pub(crate) async fn create_post(
+    State(app): State<App>,
+    caller: Caller<PostsWrite>,
+    headers: HeaderMap,
+    incoming: Incoming,
+) -> ApiResult<Response> {
+    let body = incoming.bytes()?;
+    let mut fields = incoming.fields(reading::FIELDS)?;
+    let key = idempotency(&headers, caller.user, &body, fields.faults());
+    let text = match reading::content(&mut fields) {
+        api::Given::Absent | api::Given::Null => {
+            fields.add("content", "is required");
+            None
+        }
+        given => given.value(),
+    };
+    let request = CreatePost {
+        text,
+        targets: reading::platforms(&mut fields).unwrap_or_default(),
+        scheduled_at: reading::scheduled_at(&mut fields, app.api.clock.now()).value(),
+        media: reading::media(&mut fields).unwrap_or_default(),
+        faults: std::mem::take(fields.faults()),
+        key,
+    };
+
+    let created = app.publishing.create_post(caller.user, request).await.map_err(failed)?;
+    let (post, replayed) = match created {
+        Created::New(post) => (*post, false),
+        Created::Replayed(post) => (*post, true),
+        Created::KeyReused => {
+            return Err(Faults::one("idempotency-key", "was used for another request; use a new one").into());
+        }
+        Created::NotInPlan(why) => return Err(ApiError::Forbidden(why)),
+        Created::NoUser => return Err(ApiError::Unauthenticated),
+        Created::Invalid(faults) => return Err(faults.into()),
+    };
+    let view = PostView::of(&app, &post).await;
+    let mut response = (StatusCode::CREATED, Json(view)).into_response();
+    if replayed {
+        response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}
+
+fn idempotency(headers: &HeaderMap, user: UserId, body: &[u8], faults: &mut Faults) -> Option<IdempotencyUse> {
+    let header = headers.get("idempotency-key")?;
+    match IdempotencyKey::parse(header.as_bytes()) {
+        Ok(key) => Some(IdempotencyUse {
+            user,
+            route: "POST /posts",
+            key,
+            body_hash: token::hash(&String::from_utf8_lossy(body)),
+        }),
+        Err(error) => {
+            faults.add("idempotency-key", error);
+            None
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! `DELETE /posts/{post}`.
+
+use api::need::PostsWrite;
+use api::openapi::{Invalid, Missing, POSTS, Refused};
+use api::{ApiError, ApiResult, Caller, Id};
+use axum::extract::State;
+use domain::id::PostId;
+use http::StatusCode;
+use publishing::Changed;
+
+use crate::{App, failed};
+
+/// Removes a post of which nothing is public.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/posts/{post}",
+    operation_id = "post.destroy",
+    tag = POSTS,
+    summary = "Delete a post",
+    description = "Drafts, scheduled posts, and failed posts of which nothing is public.",
+    security(("token" = [])),
+    params(("post" = u64, Path, description = "The post's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
+    responses(
+        (status = 204, description = "It is gone"),
+        Refused,
+        Missing,
+        Invalid,
+    )
+)]
+pub(crate) async fn delete_post(
+    State(app): State<App>,
+    caller: Caller<PostsWrite>,
+    Id(post): Id<PostId>,
+) -> ApiResult<StatusCode> {
+    let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
+    match app.publishing.delete_post(post).await.map_err(failed)? {
+        Changed::Done(_) => Ok(StatusCode::NO_CONTENT),
+        Changed::NotThere => Err(ApiError::NotFound),
+        Changed::NotInPlan(why) => Err(ApiError::Forbidden(why)),
+        Changed::Invalid(faults) => Err(faults.into()),
+    }
+}

@@ -1,0 +1,61 @@
+//! Posts: create, list, show, change, delete.
+
+mod change_post;
+mod create_post;
+mod delete_post;
+mod list_posts;
+mod post_view;
+mod reading;
+mod show_post;
+
+use api::{Api, ApiError};
+use axum::Router;
+use axum::extract::FromRef;
+use publishing::{Publishing, PublishingError};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// What the handlers share.
+#[derive(Clone)]
+pub struct App {
+    /// Callers, limits, the store.
+    pub api: Api,
+    /// What becomes of posts.
+    pub publishing: Publishing,
+}
+
+impl FromRef<App> for Api {
+    fn from_ref(app: &App) -> Self {
+        app.api.clone()
+    }
+}
+
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list_posts::list_posts, create_post::create_post)).routes(routes!(
+        show_post::show_post,
+        change_post::change_post,
+        delete_post::delete_post
+    ))
+}
+
+/// The routes; to be completed by [`api::finish`].
+pub fn router(app: App) -> Router {
+    Router::from(routes()).with_state(app)
+}
+
+/// The routes' part of the API's document.
+pub fn documented() -> utoipa::openapi::OpenApi {
+    routes().into_openapi()
+}
+
+/// What a client is told when publishing could not go on.
+fn failed(error: PublishingError) -> ApiError {
+    match error {
+        PublishingError::Storage(error) => error.into(),
+        PublishingError::Contended => ApiError::Unavailable,
+        error => {
+            tracing::error!(%error, "a request failed on publishing");
+            ApiError::Internal
+        }
+    }
+}

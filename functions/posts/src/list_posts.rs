@@ -1,0 +1,144 @@
+//! `GET /posts`.
+
+use api::need::PostsRead;
+use api::openapi::{Invalid, POSTS, Refused};
+use api::{ApiResult, Caller, Fields, Given, Params};
+use axum::Json;
+use axum::extract::State;
+use domain::listing::{Direction, Listing, SortField};
+use domain::post::PostStatus;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::App;
+use crate::post_view::PostView;
+
+const PARAMETERS: &[&str] = &["status", "per_page", "page", "sort", "direction"];
+
+const DEFAULT_PER_PAGE: u64 = 15;
+
+/// A page of posts.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct PostList {
+    data: Vec<PostView>,
+    meta: PageMeta,
+}
+
+/// Where a page stands.
+#[derive(Serialize, ToSchema)]
+struct PageMeta {
+    /// The page asked for.
+    #[schema(example = 1)]
+    current_page: u64,
+    /// At least 1.
+    #[schema(example = 1)]
+    last_page: u64,
+    #[schema(example = 15)]
+    per_page: u64,
+    /// Exact.
+    #[schema(example = 2)]
+    total: u64,
+}
+
+/// A page of one's posts.
+#[utoipa::path(
+    get,
+    path = "/api/v1/posts",
+    operation_id = "post.index",
+    tag = POSTS,
+    summary = "List posts",
+    description = "Posts without `scheduled_at` come last when sorted by it, in both directions.",
+    security(("token" = [])),
+    params(
+        ("status" = Option<String>, Query, description = "Only posts that stand there: `draft`, `scheduled`, `publishing`, `published`, `failed`", pattern = "^(draft|scheduled|publishing|published|failed)?$"),
+        ("per_page" = Option<u64>, Query, description = "1 to 100; 15 when absent", minimum = 1, maximum = 100),
+        ("page" = Option<u64>, Query, description = "From 1", minimum = 1, maximum = 1_000_000_000),
+        ("sort" = Option<String>, Query, description = "`created_at` (when absent) or `scheduled_at`", pattern = "^(created_at|scheduled_at)?$"),
+        ("direction" = Option<String>, Query, description = "`desc` (when absent) or `asc`", pattern = "^(asc|desc)?$"),
+    ),
+    responses(
+        (status = 200, description = "A page; one past the last is empty", body = PostList),
+        Refused,
+        Invalid,
+    )
+)]
+pub(crate) async fn list_posts(
+    State(app): State<App>,
+    caller: Caller<PostsRead>,
+    params: Params,
+) -> ApiResult<Json<PostList>> {
+    let listing = listing(params.fields(PARAMETERS))?;
+
+    let page = app.api.store.posts(caller.user, &listing).await?;
+
+    let mut data = Vec::with_capacity(page.posts.len());
+    for post in &page.posts {
+        data.push(PostView::of(&app, post).await);
+    }
+    let meta = PageMeta {
+        current_page: listing.page,
+        last_page: listing.last_page(page.total),
+        per_page: listing.per_page,
+        total: page.total,
+    };
+    Ok(Json(PostList { data, meta }))
+}
+
+fn listing(mut fields: Fields) -> ApiResult<Listing> {
+    let status = choice(&mut fields, "status", &PostStatus::ALL.map(|it| (it.as_str(), it)));
+    let sort = [("created_at", SortField::CreatedAt), ("scheduled_at", SortField::ScheduledAt)];
+    let direction = [("asc", Direction::Asc), ("desc", Direction::Desc)];
+    let listing = Listing {
+        status,
+        sort: choice(&mut fields, "sort", &sort).unwrap_or(SortField::CreatedAt),
+        direction: choice(&mut fields, "direction", &direction).unwrap_or(Direction::Desc),
+        page: number(&mut fields, "page", Listing::MAX_PAGE).unwrap_or(1),
+        per_page: number(&mut fields, "per_page", 100).unwrap_or(DEFAULT_PER_PAGE),
+    };
+    fields.finish(listing)
+}
+
+fn choice<T: Copy>(fields: &mut Fields, name: &str, known: &[(&str, T)]) -> Option<T> {
+    let raw = fields.text(name).value()?;
+    let found = known.iter().find(|it| it.0 == raw).map(|it| it.1);
+    if found.is_none() {
+        let names: Vec<_> = known.iter().map(|it| it.0).collect();
+        fields.add(name, format!("must be one of {}", names.join(", ")));
+    }
+    found
+}
+
+fn number(fields: &mut Fields, name: &str, max: u64) -> Option<u64> {
+    match fields.integer(name) {
+        Given::Value(number) if (1..=max).contains(&number) => Some(number),
+        Given::Value(_) => {
+            fields.add(name, format!("must be from 1 to {max}"));
+            None
+        }
+        Given::Absent | Given::Null | Given::Faulty => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(query: &str) -> ApiResult<Listing> {
+        listing(Params::parse(query).fields(PARAMETERS))
+    }
+
+    #[test]
+    fn the_newest_fifteen_come_first_when_nothing_is_said() {
+        let listing = parsed("status=&per_page=null").unwrap();
+        assert_eq!((listing.page, listing.per_page), (1, 15));
+        assert_eq!((listing.sort, listing.direction), (SortField::CreatedAt, Direction::Desc));
+        assert_eq!(listing.status, None);
+    }
+
+    #[test]
+    fn what_is_out_of_bounds_is_refused() {
+        for query in ["per_page=0", "per_page=101", "page=0", "page=-1", "status=gone", "sort=id", "direction=up"] {
+            assert!(parsed(query).is_err(), "{query}");
+        }
+    }
+}

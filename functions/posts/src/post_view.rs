@@ -1,0 +1,151 @@
+//! A post as clients see it.
+
+use std::time::Duration;
+
+use cloud::bucket::Bucket;
+use domain::media::MediaPath;
+use domain::post::{Attachment, Post, Target};
+use domain::schedule::show;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::App;
+
+/// How long a link to a file works: the hour that is promised, and time to
+/// follow it.
+const LINK_LASTS: Duration = Duration::from_secs(2 * 3600);
+
+/// A post.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Post)]
+pub(crate) struct PostView {
+    #[schema(example = 1234567890)]
+    id: u64,
+    #[schema(example = "Hello from the harbour")]
+    content: String,
+    /// `draft`, `scheduled`, `publishing`, `published` or `failed`.
+    #[schema(example = "scheduled")]
+    status: &'static str,
+    /// When it goes out; null for drafts.
+    #[schema(format = DateTime, example = "2026-11-21T09:30:00.000Z")]
+    scheduled_at: Option<String>,
+    #[schema(format = DateTime, example = "2026-11-21T09:00:00.000Z")]
+    created_at: String,
+    #[schema(format = DateTime, example = "2026-11-21T09:00:00.000Z")]
+    updated_at: String,
+    creator: CreatorView,
+    platforms: Vec<TargetView>,
+    media: Vec<MediumView>,
+}
+
+/// Who wrote a post.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Creator)]
+struct CreatorView {
+    #[schema(example = 1234567000)]
+    id: u64,
+    #[schema(example = "Demo User")]
+    name: String,
+}
+
+/// One account that a post is aimed at.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PostPlatform)]
+struct TargetView {
+    #[schema(example = 1234567891)]
+    id: u64,
+    #[schema(example = 1234567001)]
+    connected_account_id: u64,
+    #[schema(example = "sandbox")]
+    provider: String,
+    #[schema(example = "harbour")]
+    username: Option<String>,
+    /// The text that this account uses.
+    #[schema(example = "Hello from the harbour")]
+    content: String,
+    /// `pending`, `publishing`, `published` or `failed`.
+    #[schema(example = "pending")]
+    status: &'static str,
+    #[schema(format = DateTime)]
+    published_at: Option<String>,
+    platform_post_id: Option<String>,
+    /// Why it is not public, and what to do.
+    error_message: Option<String>,
+}
+
+/// A picture or video of a post.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PostMedia)]
+struct MediumView {
+    #[schema(example = 1234567002)]
+    id: u64,
+    /// Works for at least an hour.
+    url: String,
+    /// `image` or `video`.
+    #[schema(example = "image")]
+    file_type: &'static str,
+    #[schema(example = "image/jpeg")]
+    mime_type: &'static str,
+}
+
+impl PostView {
+    /// The post with links to its files. Making a link asks nobody.
+    pub(crate) async fn of(app: &App, post: &Post) -> Self {
+        let links = links(app.publishing.bucket.clone(), paths(post)).await;
+        Self {
+            id: post.post_id.get(),
+            content: post.text.as_str().to_owned(),
+            status: post.status.as_str(),
+            scheduled_at: post.scheduled_at.map(show),
+            created_at: show(post.created_at),
+            updated_at: show(post.updated_at),
+            creator: CreatorView { id: post.user_id.get(), name: post.creator_name.clone() },
+            platforms: post.targets.iter().map(|it| TargetView::of(post, it)).collect(),
+            media: post.media.iter().zip(links).map(|(it, url)| MediumView::of(it, url)).collect(),
+        }
+    }
+}
+
+fn paths(post: &Post) -> Vec<String> {
+    let path = |it: &Attachment| MediaPath::new(post.user_id, it.media_id, it.mime_type).to_string();
+    post.media.iter().map(path).collect()
+}
+
+async fn links(bucket: Bucket, paths: Vec<String>) -> Vec<String> {
+    let mut links = Vec::with_capacity(paths.len());
+    for path in paths {
+        let link = bucket.presigned_get(&path, LINK_LASTS).await;
+        links.push(link.unwrap_or_else(|error| {
+            tracing::error!(%error, "a link to a file could not be made");
+            String::new()
+        }));
+    }
+    links
+}
+
+impl TargetView {
+    fn of(post: &Post, target: &Target) -> Self {
+        Self {
+            id: target.target_id.get(),
+            connected_account_id: target.connection_id.get(),
+            provider: target.provider.clone(),
+            username: target.username.clone(),
+            content: post.text_of(target).as_str().to_owned(),
+            status: target.status.as_str(),
+            published_at: target.published_at.map(show),
+            platform_post_id: target.platform_post_id.clone(),
+            error_message: target.error_message.clone(),
+        }
+    }
+}
+
+impl MediumView {
+    fn of(attachment: &Attachment, url: String) -> Self {
+        Self {
+            id: attachment.media_id.get(),
+            url,
+            file_type: attachment.mime_type.file_type().as_str(),
+            mime_type: attachment.mime_type.as_str(),
+        }
+    }
+}

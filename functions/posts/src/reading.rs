@@ -1,0 +1,114 @@
+//! What creating and changing a post read alike. A fault is noted, and the
+//! rest is read all the same, so that every fault is answered at once.
+
+use api::{Fields, Given};
+use chrono::{DateTime, Utc};
+use domain::id::ConnectionId;
+use domain::media::MediaPath;
+use domain::post::{MAX_MEDIA, MAX_TARGETS, NewTarget};
+use domain::schedule::parse_schedule;
+use domain::text::PostText;
+use publishing::NamedMedium;
+use serde_json::Value;
+
+/// The fields of a post that a client writes.
+pub(crate) const FIELDS: &[&str] = &["content", "scheduled_at", "platforms", "media"];
+
+const TARGET_FIELDS: &[&str] = &["connected_account_id", "content"];
+
+/// `content`, when it was given and can be a post's.
+pub(crate) fn content(fields: &mut Fields) -> Given<PostText> {
+    match fields.text("content") {
+        Given::Value(raw) => match PostText::parse(&raw) {
+            Ok(text) => Given::Value(text),
+            Err(error) => {
+                fields.add("content", error);
+                Given::Faulty
+            }
+        },
+        Given::Absent => Given::Absent,
+        Given::Null => Given::Null,
+        Given::Faulty => Given::Faulty,
+    }
+}
+
+/// `scheduled_at`, when it was given and lies where it may.
+pub(crate) fn scheduled_at(fields: &mut Fields, now: DateTime<Utc>) -> Given<DateTime<Utc>> {
+    match fields.text("scheduled_at") {
+        Given::Value(raw) => match parse_schedule(&raw, now) {
+            Ok(at) => Given::Value(at),
+            Err(error) => {
+                fields.add("scheduled_at", error);
+                Given::Faulty
+            }
+        },
+        Given::Absent => Given::Absent,
+        Given::Null => Given::Null,
+        Given::Faulty => Given::Faulty,
+    }
+}
+
+/// `platforms`; `None` when it was not given, empty when it was `null`.
+pub(crate) fn platforms(fields: &mut Fields) -> Option<Vec<NewTarget>> {
+    let entries = list(fields, "platforms", MAX_TARGETS)?;
+    let targets = entries.into_iter().enumerate().filter_map(|(index, entry)| {
+        let mut entry = fields.nested(entry, &format!("platforms.{index}"), TARGET_FIELDS)?;
+        let target = target(&mut entry, index);
+        fields.absorb(entry);
+        target
+    });
+    Some(targets.collect())
+}
+
+fn target(entry: &mut Fields, index: usize) -> Option<NewTarget> {
+    let connection_id = match entry.integer("connected_account_id") {
+        Given::Value(number) => {
+            let id = ConnectionId::new(number);
+            if id.is_none() {
+                entry.add("connected_account_id", "is not one of your connected accounts");
+            }
+            id
+        }
+        Given::Absent | Given::Null => {
+            entry.add("connected_account_id", "is required");
+            None
+        }
+        Given::Faulty => None,
+    };
+    let text = content(entry).value();
+    Some(NewTarget { index, connection_id: connection_id?, text })
+}
+
+/// `media`; `None` when it was not given, empty when it was `null`.
+pub(crate) fn media(fields: &mut Fields) -> Option<Vec<NamedMedium>> {
+    let entries = list(fields, "media", MAX_MEDIA)?;
+    let mut named: Vec<NamedMedium> = Vec::new();
+    for (index, entry) in entries.into_iter().enumerate() {
+        let field = format!("media.{index}");
+        let Value::String(raw) = entry else {
+            fields.add(&field, "must be a string");
+            continue;
+        };
+        match MediaPath::parse(&raw) {
+            Ok(path) if named.iter().any(|it| it.path == path) => {
+                fields.add(&field, "names a file that stands in media already");
+            }
+            Ok(path) => named.push(NamedMedium { index, path }),
+            Err(_) => fields.add(&field, "is not one of your uploads; use the path that POST /media answered"),
+        }
+    }
+    Some(named)
+}
+
+fn list(fields: &mut Fields, name: &str, max: usize) -> Option<Vec<Value>> {
+    match fields.list(name) {
+        Given::Value(entries) if max < entries.len() => {
+            let actual = entries.len();
+            fields.add(name, format!("may have at most {max} entries, this has {actual}"));
+            Some(Vec::new())
+        }
+        Given::Value(entries) => Some(entries),
+        Given::Null => Some(Vec::new()),
+        Given::Absent | Given::Faulty => None,
+    }
+}

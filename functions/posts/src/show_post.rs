@@ -1,0 +1,35 @@
+//! `GET /posts/{post}`.
+
+use api::need::PostsRead;
+use api::openapi::{Missing, POSTS, Refused};
+use api::{ApiError, ApiResult, Caller, Id};
+use axum::Json;
+use axum::extract::State;
+use domain::id::PostId;
+
+use crate::App;
+use crate::post_view::PostView;
+
+/// One post.
+#[utoipa::path(
+    get,
+    path = "/api/v1/posts/{post}",
+    operation_id = "post.show",
+    tag = POSTS,
+    summary = "Show a post",
+    security(("token" = [])),
+    params(("post" = u64, Path, description = "The post's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
+    responses(
+        (status = 200, description = "The post", body = PostView),
+        Refused,
+        Missing,
+    )
+)]
+pub(crate) async fn show_post(
+    State(app): State<App>,
+    caller: Caller<PostsRead>,
+    Id(post): Id<PostId>,
+) -> ApiResult<Json<PostView>> {
+    let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
+    Ok(Json(PostView::of(&app, &post).await))
+}

@@ -1,0 +1,113 @@
+//! Who calls. What the gate saw of a request is judged here, after routing, so
+//! that an unknown path is 404 and a wrong method 405 whatever the limit says.
+
+use std::marker::PhantomData;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use chrono::{DateTime, Utc};
+use domain::id::UserId;
+use domain::scope::Scopes;
+use domain::token::Bucket;
+use http::request::Parts;
+use storage::TokenGrant;
+
+use crate::error::ApiError;
+use crate::limit::Budget;
+use crate::need::Needs;
+
+/// A caller whose token has the scope `N`. Answers 429, 401 and 403, in that
+/// order.
+#[derive(Clone, Debug)]
+pub struct Caller<N: Needs> {
+    /// Who.
+    pub user: UserId,
+    /// What the token may do.
+    pub scopes: Scopes,
+    /// Under which the user's requests are counted.
+    pub bucket: Bucket,
+    need: PhantomData<fn() -> N>,
+}
+
+/// A caller of a route that needs no token. Answers 429.
+#[derive(Clone, Copy, Debug)]
+pub struct Visitor {
+    /// From where.
+    pub ip: IpAddr,
+}
+
+/// What the gate saw of a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) ip: IpAddr,
+    pub(crate) at: DateTime<Utc>,
+    pub(crate) token: Credential,
+    /// `None` when the store could not count.
+    pub(crate) budget: Option<Budget>,
+}
+
+/// The token of a request.
+#[derive(Clone, Debug)]
+pub(crate) enum Credential {
+    /// There is none.
+    Absent,
+    /// It is not one of ours, revoked or expired.
+    Rejected,
+    /// It is good.
+    Good(Arc<TokenGrant>),
+    /// The store could not say.
+    Unknown,
+}
+
+impl Seen {
+    fn within_limit(&self) -> Result<(), ApiError> {
+        match self.budget {
+            None => Err(ApiError::Unavailable),
+            Some(budget) if budget.over => Err(ApiError::TooMany { wait: budget.wait(self.at) }),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn token(&self) -> Result<&TokenGrant, ApiError> {
+        match &self.token {
+            Credential::Good(token) => Ok(token),
+            Credential::Absent | Credential::Rejected => Err(ApiError::Unauthenticated),
+            Credential::Unknown => Err(ApiError::Unavailable),
+        }
+    }
+}
+
+fn seen(parts: &Parts) -> Result<&Seen, ApiError> {
+    parts.extensions.get().ok_or_else(|| {
+        tracing::error!("a route of the API was not finished with api::finish");
+        ApiError::Internal
+    })
+}
+
+impl<S: Sync, N: Needs> FromRequestParts<S> for Caller<N> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let seen = seen(parts)?;
+        seen.within_limit()?;
+        let token = seen.token()?;
+        if !token.scopes.has(N::SCOPE) {
+            let scope = N::SCOPE.as_str();
+            return Err(ApiError::Forbidden(format!(
+                "The token lacks the scope {scope}. Ask for a token that has it."
+            )));
+        }
+        Ok(Self { user: token.owner, scopes: token.scopes.clone(), bucket: token.bucket, need: PhantomData })
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Visitor {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let seen = seen(parts)?;
+        seen.within_limit()?;
+        Ok(Self { ip: seen.ip })
+    }
+}

@@ -1,0 +1,79 @@
+//! What every function that speaks HTTP reads from its environment.
+
+use aws_config::SdkConfig;
+use chrono::TimeDelta;
+use cloud::settings::{SettingsError, optional, parsed, required};
+use domain::clock::Clock;
+use domain::id::Ids;
+use storage::{DEFAULT_DUE_SHARDS, Store};
+use url::Url;
+
+use crate::{Api, RateLimits};
+
+/// A token ends this many days after its last use unless configured otherwise.
+const TOKEN_DAYS: u32 = 180;
+
+impl Api {
+    /// From `TABLE_PREFIX`, `DUE_SHARDS`, `ORIGIN`, `REQUESTS_PER_MINUTE`,
+    /// `MEDIA_PER_MINUTE`, `TOKEN_DAYS` and `ALLOWED_ORIGINS` (comma list).
+    pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
+        let dynamodb = aws_sdk_dynamodb::Client::new(aws);
+        let due_shards = at_least_one("DUE_SHARDS", DEFAULT_DUE_SHARDS)?;
+        let clock = Clock::System;
+        let default = RateLimits::default();
+        Ok(Self {
+            store: Store::new(dynamodb, required("TABLE_PREFIX")?, due_shards),
+            ids: Ids::new(clock.clone()),
+            clock,
+            limits: RateLimits {
+                requests_per_minute: at_least_one("REQUESTS_PER_MINUTE", default.requests_per_minute)?,
+                media_per_minute: at_least_one("MEDIA_PER_MINUTE", default.media_per_minute)?,
+            },
+            origin: origin(&required("ORIGIN")?)?,
+            token_lifetime: TimeDelta::days(at_least_one("TOKEN_DAYS", TOKEN_DAYS)?.into()),
+            allowed_origins: list(&optional("ALLOWED_ORIGINS").unwrap_or_default()),
+        })
+    }
+}
+
+fn at_least_one(name: &'static str, default: u32) -> Result<u32, SettingsError> {
+    match parsed(name, default)? {
+        0 => Err(SettingsError::Invalid { name, reason: "must be at least 1".to_owned() }),
+        number => Ok(number),
+    }
+}
+
+fn origin(raw: &str) -> Result<String, SettingsError> {
+    let origin = raw.trim_end_matches('/');
+    match Url::parse(raw) {
+        Ok(url) if url.origin().ascii_serialization() == origin => Ok(origin.to_owned()),
+        _ => Err(SettingsError::Invalid {
+            name: "ORIGIN",
+            reason: "must be a scheme, a host and nothing after it, such as https://social.example".to_owned(),
+        }),
+    }
+}
+
+fn list(raw: &str) -> Vec<String> {
+    raw.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_has_nothing_after_its_host() {
+        assert_eq!(origin("https://social.example/").unwrap(), "https://social.example");
+        assert_eq!(origin("http://localhost:3000").unwrap(), "http://localhost:3000");
+        for raw in ["social.example", "https://social.example/api", "https://Social.example?x", "file:///x", "null"] {
+            assert!(origin(raw).is_err(), "{raw}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_separated_by_commas() {
+        assert_eq!(list(" https://a.example ,,https://b.example"), ["https://a.example", "https://b.example"]);
+        assert!(list("").is_empty());
+    }
+}

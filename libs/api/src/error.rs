@@ -1,0 +1,179 @@
+//! Every failure a client can meet, in one place. The bodies are the
+//! specification's.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use domain::faults::Faults;
+use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use serde::Serialize;
+use storage::StorageError;
+use utoipa::ToSchema;
+
+/// What a handler answers.
+pub type ApiResult<T> = Result<T, ApiError>;
+
+/// Every failure a client can meet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApiError {
+    /// 422: what is wrong with the request, all of it.
+    Invalid(Faults),
+    /// A status with `{error, error_description}`.
+    OAuth {
+        /// The status.
+        status: StatusCode,
+        /// The code.
+        error: &'static str,
+        /// The sentence.
+        description: String,
+    },
+    /// 401.
+    Unauthenticated,
+    /// 403, saying why.
+    Forbidden(String),
+    /// 404: not there, or somebody else's.
+    NotFound,
+    /// 405.
+    WrongMethod,
+    /// 409, saying with what.
+    Conflict(String),
+    /// 413.
+    TooLarge,
+    /// 415.
+    WrongType,
+    /// 400, saying where.
+    Malformed(String),
+    /// 429.
+    TooMany {
+        /// Seconds until the limit starts over.
+        wait: u64,
+    },
+    /// 500.
+    Internal,
+    /// 503: the store is not there.
+    Unavailable,
+}
+
+/// An error that is told in words alone.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ErrorMessage {
+    /// What happened, and what to do about it.
+    pub message: String,
+}
+
+/// What is wrong with a request, all of it at once.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "message": "content is required",
+    "errors": { "content": ["content is required"] }
+}))]
+pub struct ValidationError {
+    /// The first fault, and how many more there are.
+    pub message: String,
+    /// The faults by field; entries of lists are `platforms.0.content`.
+    pub errors: BTreeMap<String, Vec<String>>,
+}
+
+/// An error with a code for programs and a sentence for people.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct OAuthError {
+    /// The code.
+    pub error: String,
+    /// The sentence.
+    pub error_description: String,
+}
+
+/// How long a client waits before it tries the store again, in seconds.
+const STORE_WAIT: u64 = 5;
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        use StatusCode as S;
+        match self {
+            Self::Invalid(faults) => (S::UNPROCESSABLE_ENTITY, Json(ValidationError::from(&faults))).into_response(),
+            Self::OAuth { status, error, description } => {
+                (status, Json(OAuthError { error: error.to_owned(), error_description: description })).into_response()
+            }
+            Self::Unauthenticated => {
+                let mut response = message(S::UNAUTHORIZED, "Send a valid token: Authorization: Bearer <token>");
+                response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+                response
+            }
+            Self::Forbidden(why) => message(S::FORBIDDEN, why),
+            Self::NotFound => message(S::NOT_FOUND, "Not found"),
+            Self::WrongMethod => message(S::METHOD_NOT_ALLOWED, "The method is not allowed here; see the allow header"),
+            Self::Conflict(why) => message(S::CONFLICT, why),
+            Self::TooLarge => message(S::PAYLOAD_TOO_LARGE, "The body is larger than 256 KiB"),
+            Self::WrongType => message(S::UNSUPPORTED_MEDIA_TYPE, "Send the body as content-type: application/json"),
+            Self::Malformed(why) => message(S::BAD_REQUEST, why),
+            Self::TooMany { wait } => {
+                later(message(S::TOO_MANY_REQUESTS, format!("Too many requests. Try again in {wait} s")), wait)
+            }
+            Self::Internal => message(S::INTERNAL_SERVER_ERROR, "Something failed on our side"),
+            Self::Unavailable => later(
+                message(S::SERVICE_UNAVAILABLE, "The service is not available for a moment. Try again soon"),
+                STORE_WAIT,
+            ),
+        }
+    }
+}
+
+pub(crate) fn message(status: StatusCode, message: impl Into<String>) -> Response {
+    (status, Json(ErrorMessage { message: message.into() })).into_response()
+}
+
+fn later(mut response: Response, wait: u64) -> Response {
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait));
+    response
+}
+
+impl From<&Faults> for ValidationError {
+    fn from(faults: &Faults) -> Self {
+        let mut errors: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (field, message) in faults.iter() {
+            errors.entry(field.to_owned()).or_default().push(message.to_owned());
+        }
+        Self { message: faults.summary(), errors }
+    }
+}
+
+impl From<Faults> for ApiError {
+    fn from(faults: Faults) -> Self {
+        Self::Invalid(faults)
+    }
+}
+
+impl From<StorageError> for ApiError {
+    fn from(error: StorageError) -> Self {
+        tracing::error!(%error, "a request failed on storage");
+        match error {
+            StorageError::Unavailable(_) | StorageError::Contended => Self::Unavailable,
+            StorageError::Unreadable(_) | StorageError::Request(_) => Self::Internal,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_of_one_field_are_kept_together() {
+        let mut faults = Faults::one("media", "is too long");
+        faults.add("content", "is required");
+        faults.add("media", "names one twice");
+
+        let body = ValidationError::from(&faults);
+
+        assert_eq!(body.message, "media is too long (and 2 more errors)");
+        assert_eq!(body.errors["media"], ["media is too long", "media names one twice"]);
+    }
+
+    #[test]
+    fn the_inside_of_a_storage_error_is_not_sent() {
+        let error = ApiError::from(StorageError::Request("table posts".to_owned()));
+        assert_eq!(error, ApiError::Internal);
+    }
+}

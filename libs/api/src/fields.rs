@@ -1,0 +1,260 @@
+//! Fields of a body or parameters of a query, taken one by one; faults are
+//! gathered on the way and answered all at once.
+
+use domain::faults::Faults;
+use serde_json::{Map, Value};
+
+use crate::error::ApiError;
+
+/// What was given for a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Given<T> {
+    /// Nothing.
+    Absent,
+    /// `null`; of a query parameter, also the empty text.
+    Null,
+    /// A value of another type. The fault is noted already.
+    Faulty,
+    /// This.
+    Value(T),
+}
+
+impl<T> Given<T> {
+    /// The value, where absent and `null` mean the same.
+    pub fn value(self) -> Option<T> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Absent | Self::Null | Self::Faulty => None,
+        }
+    }
+}
+
+/// Where fields come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Body,
+    Query,
+}
+
+/// Fields, and what is wrong with them so far.
+#[derive(Clone, Debug)]
+pub struct Fields {
+    path: String,
+    source: Source,
+    values: Map<String, Value>,
+    faults: Faults,
+}
+
+/// Of more names that are not known than these nobody wants to read.
+const MAX_UNKNOWN: usize = 50;
+
+impl Fields {
+    pub(crate) fn new(values: Map<String, Value>, source: Source, known: &[&'static str]) -> Self {
+        Self::at(String::new(), values, source, known)
+    }
+
+    fn at(path: String, values: Map<String, Value>, source: Source, known: &[&'static str]) -> Self {
+        let mut fields = Self { path, source, values, faults: Faults::new() };
+        let what = if source == Source::Query { "parameter" } else { "field" };
+        let unknown = fields.values.keys().filter(|it| !known.contains(&it.as_str())).take(MAX_UNKNOWN);
+        for name in unknown.cloned().collect::<Vec<_>>() {
+            let message = match nearest(&name, known) {
+                Some(nearest) => format!("is not a {what}; did you mean {nearest}?"),
+                None => format!("is not a {what}"),
+            };
+            fields.add(&name, message);
+        }
+        fields
+    }
+
+    /// Text.
+    pub fn text(&mut self, name: &str) -> Given<String> {
+        self.take(name, "must be a string", |value| match value {
+            Value::String(text) => Some(text),
+            _ => None,
+        })
+    }
+
+    /// Text that must be there.
+    pub fn required_text(&mut self, name: &str) -> Option<String> {
+        match self.text(name) {
+            Given::Value(text) => Some(text),
+            Given::Faulty => None,
+            Given::Absent | Given::Null => {
+                self.add(name, "is required");
+                None
+            }
+        }
+    }
+
+    /// A whole number, 0 or more.
+    pub fn integer(&mut self, name: &str) -> Given<u64> {
+        let source = self.source;
+        self.take(name, "must be a whole number", |value| whole_number(&value, source))
+    }
+
+    /// A list, of anything.
+    pub fn list(&mut self, name: &str) -> Given<Vec<Value>> {
+        self.take(name, "must be a list", |value| match value {
+            Value::Array(values) => Some(values),
+            _ => None,
+        })
+    }
+
+    /// An object within: an entry of a list at the path `platforms.0`. `None`
+    /// when it is no object, which is then noted. Give what is found back
+    /// with [`Fields::absorb`].
+    pub fn nested(&mut self, value: Value, path: &str, known: &[&'static str]) -> Option<Fields> {
+        if let Value::Object(values) = value {
+            return Some(Self::at(self.within(path), values, self.source, known));
+        }
+        self.add(path, "must be an object");
+        None
+    }
+
+    /// Takes over what was found wrong with an object within.
+    pub fn absorb(&mut self, nested: Fields) {
+        self.faults.extend(nested.faults);
+    }
+
+    /// Notes a fault. `message` continues the field's name: "may not be blank".
+    pub fn add(&mut self, field: &str, message: impl std::fmt::Display) {
+        let field = self.within(field);
+        self.faults.add(field, message);
+    }
+
+    /// Every fault so far.
+    pub fn faults(&mut self) -> &mut Faults {
+        &mut self.faults
+    }
+
+    /// `value` when nothing is wrong.
+    pub fn finish<T>(self, value: T) -> Result<T, ApiError> {
+        Ok(self.faults.or(value)?)
+    }
+
+    fn within(&self, field: &str) -> String {
+        if self.path.is_empty() { field.to_owned() } else { format!("{}.{field}", self.path) }
+    }
+
+    fn take<T>(&mut self, name: &str, otherwise: &str, read: impl FnOnce(Value) -> Option<T>) -> Given<T> {
+        match self.values.remove(name) {
+            None => Given::Absent,
+            Some(Value::Null) => Given::Null,
+            Some(value) => {
+                if let Some(value) = read(value) {
+                    return Given::Value(value);
+                }
+                self.add(name, otherwise);
+                Given::Faulty
+            }
+        }
+    }
+}
+
+/// In JSON, 5.0 is the integer 5.
+fn whole_number(value: &Value, source: Source) -> Option<u64> {
+    const EXACT_END: f64 = 9_007_199_254_740_992.0;
+    match (value, source) {
+        (Value::String(digits), Source::Query) if digits.bytes().all(|it| it.is_ascii_digit()) => digits.parse().ok(),
+        (Value::Number(number), Source::Body) => number.as_u64().or_else(|| {
+            let float = number.as_f64()?;
+            let is_whole = (0.0..EXACT_END).contains(&float) && float.fract() == 0.0;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and in range")]
+            is_whole.then_some(float as u64)
+        }),
+        _ => None,
+    }
+}
+
+fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
+    // A name longer than any of ours is compared by its beginning.
+    let name: String = name.chars().take(64).collect::<String>().to_lowercase();
+    let likeness = |it: &&&str| strsim::jaro_winkler(&name, it);
+    known.iter().max_by(|one, two| likeness(one).total_cmp(&likeness(two))).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    const KNOWN: &[&str] = &["content", "scheduled_at", "platforms", "media"];
+
+    fn fields(body: Value) -> Fields {
+        let Value::Object(values) = body else { panic!("not an object") };
+        Fields::new(values, Source::Body, KNOWN)
+    }
+
+    fn faults(fields: Fields) -> Vec<(String, String)> {
+        match fields.finish(()) {
+            Err(ApiError::Invalid(faults)) => faults.iter().map(|it| (it.0.to_owned(), it.1.to_owned())).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_typing_error_is_told_with_the_name_that_was_meant() {
+        let found = faults(fields(json!({"content": "x", "schedule_at": "2026-11-21T12:00:00Z"})));
+        assert_eq!(
+            found,
+            [("schedule_at".to_owned(), "schedule_at is not a field; did you mean scheduled_at?".to_owned())]
+        );
+    }
+
+    #[test]
+    fn absent_null_and_of_another_type_are_told_apart() {
+        let mut fields = fields(json!({"content": null, "media": "x", "platforms": []}));
+        assert_eq!(fields.text("scheduled_at"), Given::Absent);
+        assert_eq!(fields.text("content"), Given::Null);
+        assert_eq!(fields.list("media"), Given::Faulty);
+        assert_eq!(fields.list("platforms"), Given::Value(vec![]));
+        assert_eq!(faults(fields), [("media".to_owned(), "media must be a list".to_owned())]);
+    }
+
+    #[test]
+    fn a_fault_is_noted_once_for_a_required_field_of_another_type() {
+        let mut fields = fields(json!({"content": 5}));
+        assert_eq!(fields.required_text("content"), None);
+        assert_eq!(faults(fields).len(), 1);
+    }
+
+    #[test]
+    fn faults_within_a_list_name_the_entry() {
+        let mut fields = fields(json!({}));
+        let known = &["connected_account_id", "content"];
+        let mut entry = fields.nested(json!({"contnt": "x"}), "platforms.0", known).unwrap();
+        entry.add("connected_account_id", "is required");
+        fields.absorb(entry);
+        assert!(fields.nested(json!(7), "platforms.1", known).is_none());
+
+        let found: Vec<String> = faults(fields).into_iter().map(|it| it.1).collect();
+        assert_eq!(
+            found,
+            [
+                "platforms.0.contnt is not a field; did you mean content?",
+                "platforms.0.connected_account_id is required",
+                "platforms.1 must be an object",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_number_without_a_fraction_is_whole() {
+        for (value, expected) in [(json!(5), Some(5)), (json!(5.0), Some(5)), (json!(5.5), None), (json!(-1), None)] {
+            assert_eq!(whole_number(&value, Source::Body), expected, "{value}");
+        }
+        assert_eq!(whole_number(&json!("5"), Source::Body), None);
+        assert_eq!(whole_number(&json!("+5"), Source::Query), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_is_answered(name in ".{0,100}") {
+            let nearest = nearest(&name, KNOWN).unwrap();
+            prop_assert!(KNOWN.contains(&nearest));
+        }
+    }
+}

@@ -1,0 +1,275 @@
+use axum::body::Body;
+use axum::routing::{get, post};
+use domain::id::{PostId, UserId};
+use domain::scope::{Scope, Scopes};
+use domain::token::Bucket;
+use http_body_util::BodyExt;
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use super::*;
+use crate::need::{PostsRead, PostsWrite};
+use crate::testing::api;
+use crate::{ApiResult, Caller, Id, Incoming, Visitor};
+
+/// A small service: one route of each kind.
+struct Service {
+    api: Api,
+    router: Router,
+}
+
+struct Answer {
+    status: u16,
+    headers: HeaderMap,
+    body: Value,
+}
+
+async fn show(_: Caller<PostsRead>, Id(post): Id<PostId>) -> ApiResult<String> {
+    if post.get() == 7 { Ok("\"seven\"".to_owned()) } else { Err(ApiError::NotFound) }
+}
+
+async fn change(_: Caller<PostsWrite>, Id(post): Id<PostId>, incoming: Incoming) -> ApiResult<String> {
+    if post.get() != 7 {
+        return Err(ApiError::NotFound);
+    }
+    let mut fields = incoming.fields(&["content"])?;
+    let content = fields.required_text("content").unwrap_or_default();
+    fields.finish(content)
+}
+
+async fn service_of(api: Api) -> Service {
+    let router = Router::new()
+        .route("/api/v1/posts/{post}", get(show).patch(change))
+        .route("/api/v1/media", post(|_: Caller<PostsWrite>| async {}))
+        .route("/api/v1/open", post(|_: Visitor| async {}))
+        .route("/api/v1/broken", get(|| async { ApiError::Internal }))
+        .route("/page", get(|| async { "page" }));
+    let router = finish(router, api.clone());
+    Service { api, router }
+}
+
+async fn service() -> Service {
+    service_of(api().await).await
+}
+
+impl Service {
+    async fn token(&self, scopes: &[Scope]) -> String {
+        let bucket = Bucket::random();
+        let token = AccessToken::mint(bucket);
+        let now = self.api.clock.now();
+        let grant = TokenGrant {
+            owner: UserId::new(1).unwrap(),
+            bucket,
+            scopes: Scopes::of(scopes),
+            created_at: now,
+            last_used_at: now,
+            expires_at: now + self.api.token_lifetime,
+        };
+        self.api.store.put_token(&token.hash(), &grant).await.unwrap();
+        token.secret().expose_secret().to_owned()
+    }
+
+    async fn send(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        if let Some(token) = token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let request = request.header("content-type", "application/json").body(Body::from(body.to_owned())).unwrap();
+        self.answer(request).await
+    }
+
+    async fn answer(&self, mut request: Request) -> Answer {
+        request.extensions_mut().insert(ClientIp([192, 0, 2, 1].into()));
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+    }
+
+    async fn status(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> u16 {
+        self.send(method, path, token, body).await.status
+    }
+
+    async fn use_up(&self, token: Option<&str>) {
+        for _ in 0..self.api.limits.requests_per_minute {
+            self.send("GET", "/api/v1/nothing", token, "").await;
+        }
+    }
+}
+
+impl Answer {
+    fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |it| it.to_str().unwrap())
+    }
+}
+
+const POST: &str = "/api/v1/posts/7";
+
+#[tokio::test]
+async fn refusals_come_in_the_order_of_the_contract() {
+    let service = service().await;
+    let full = service.token(&[]).await;
+    let reader = service.token(&[Scope::PostsRead]).await;
+
+    assert_eq!(service.status("PATCH", "/api/v1/nothing", None, "{").await, 404);
+    assert_eq!(service.status("DELETE", POST, None, "{").await, 405);
+    assert_eq!(service.status("PATCH", "/api/v1/posts/8", None, "{").await, 401);
+    assert_eq!(service.status("PATCH", "/api/v1/posts/8", Some(&reader), "{").await, 403);
+    for post in ["8", "x", "0", "-1", "9007199254740992", "%ff"] {
+        assert_eq!(service.status("PATCH", &format!("/api/v1/posts/{post}"), Some(&full), "{").await, 404, "{post}");
+    }
+    assert_eq!(service.status("PATCH", POST, Some(&full), "{").await, 400);
+    assert_eq!(service.status("PATCH", POST, Some(&full), "{}").await, 422);
+    assert_eq!(service.status("PATCH", POST, Some(&full), r#"{"content":"x"}"#).await, 200);
+
+    service.use_up(None).await;
+    assert_eq!(service.status("PATCH", POST, None, "{").await, 429);
+    assert_eq!(service.status("DELETE", POST, None, "{").await, 405);
+    assert_eq!(service.status("GET", "/api/v1/nothing", None, "").await, 404);
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_told_which_are_right() {
+    let service = service().await;
+
+    let answer = service.send("DELETE", POST, None, "").await;
+
+    assert_eq!(answer.status, 405);
+    assert_eq!(answer.header("allow"), "GET,HEAD,PATCH");
+    assert!(answer.body["message"].is_string());
+}
+
+#[tokio::test]
+async fn every_answer_has_an_id_and_says_what_is_left() {
+    let service = service().await;
+    let token = service.token(&[]).await;
+
+    for (path, status, left) in [(POST, 200, "59"), ("/api/v1/nothing", 404, "58"), ("/api/v1/broken", 500, "57")] {
+        let answer = service.send("GET", path, Some(&token), "").await;
+        assert_eq!(answer.status, status);
+        assert_eq!(answer.header("x-request-id").len(), 32);
+        assert_eq!(answer.header("x-ratelimit-limit"), "60");
+        assert_eq!(answer.header("x-ratelimit-remaining"), left);
+        let ends = service.api.clock.now().timestamp() / 60 * 60 + 60;
+        assert_eq!(answer.header("x-ratelimit-reset"), ends.to_string());
+    }
+}
+
+#[tokio::test]
+async fn after_sixty_requests_a_minute_is_over_and_the_next_is_new() {
+    let service = service().await;
+    let token = service.token(&[]).await;
+
+    service.use_up(Some(&token)).await;
+    let refused = service.send("GET", POST, Some(&token), "").await;
+    service.api.clock.advance(TimeDelta::minutes(1));
+    let next = service.send("GET", POST, Some(&token), "").await;
+
+    assert_eq!((refused.status, refused.header("retry-after")), (429, "60"));
+    assert_eq!(refused.header("x-ratelimit-remaining"), "0");
+    assert_eq!((next.status, next.header("x-ratelimit-remaining")), (200, "59"));
+}
+
+#[tokio::test]
+async fn uploads_have_a_limit_of_their_own() {
+    let service = service().await;
+    let token = service.token(&[]).await;
+
+    let first = service.send("POST", "/api/v1/media", Some(&token), "").await;
+    for _ in 1..30 {
+        assert_eq!(service.status("POST", "/api/v1/media", Some(&token), "").await, 200);
+    }
+
+    assert_eq!((first.header("x-ratelimit-limit"), first.header("x-ratelimit-remaining")), ("30", "29"));
+    assert_eq!(service.status("POST", "/api/v1/media", Some(&token), "").await, 429);
+    let other = service.send("GET", POST, Some(&token), "").await;
+    assert_eq!((other.status, other.header("x-ratelimit-remaining")), (200, "28"));
+}
+
+#[tokio::test]
+async fn a_good_token_passes_from_a_spent_address_and_a_bad_one_counts_against_it() {
+    let service = service().await;
+    let good = service.token(&[]).await;
+    let unknown = AccessToken::mint(Bucket::random()).secret().expose_secret().to_owned();
+
+    let rejected = service.send("GET", POST, Some(&unknown), "").await;
+    let nonsense = service.send("GET", POST, Some("nonsense"), "").await;
+    service.use_up(None).await;
+
+    assert_eq!((rejected.status, rejected.header("x-ratelimit-remaining")), (401, "59"));
+    assert_eq!((nonsense.status, nonsense.header("x-ratelimit-remaining")), (401, "58"));
+    assert_eq!(nonsense.header("www-authenticate"), "Bearer");
+    assert_eq!(service.status("GET", POST, Some(&unknown), "").await, 429);
+    assert_eq!(service.status("POST", "/api/v1/open", None, "").await, 429);
+    assert_eq!(service.status("GET", POST, Some(&good), "").await, 200);
+}
+
+#[tokio::test]
+async fn a_token_lives_for_its_lifetime_after_its_last_use() {
+    let service = service().await;
+    let token = service.token(&[]).await;
+    let lifetime = service.api.token_lifetime;
+
+    service.api.clock.advance(lifetime - TimeDelta::seconds(1));
+    assert_eq!(service.status("GET", POST, Some(&token), "").await, 200);
+    service.api.clock.advance(lifetime - TimeDelta::seconds(1));
+    assert_eq!(service.status("GET", POST, Some(&token), "").await, 200);
+    service.api.clock.advance(lifetime);
+
+    assert_eq!(service.status("GET", POST, Some(&token), "").await, 401);
+}
+
+#[tokio::test]
+async fn a_failure_names_the_request_and_nothing_of_the_inside() {
+    let service = service().await;
+
+    let answer = service.send("GET", "/api/v1/broken", None, "").await;
+
+    let message = answer.body["message"].as_str().unwrap();
+    assert!(message.contains(answer.header("x-request-id")), "{message}");
+    assert_eq!(answer.body, json!({ "message": message }));
+}
+
+#[tokio::test]
+async fn pages_are_not_counted() {
+    let service = service().await;
+
+    let page = service.send("GET", "/page", None, "").await;
+
+    assert_eq!(page.status, 200);
+    assert!(!page.headers.contains_key("x-ratelimit-limit"));
+    assert_eq!(page.header("strict-transport-security"), "max-age=31536000");
+}
+
+#[tokio::test]
+async fn head_is_answered_where_get_is() {
+    let service = service().await;
+    let token = service.token(&[]).await;
+
+    assert_eq!(service.status("HEAD", POST, Some(&token), "").await, 200);
+}
+
+#[tokio::test]
+async fn scripts_of_other_origins_need_to_be_allowed() {
+    let api = Api { allowed_origins: vec!["https://app.example".to_owned()], ..api().await };
+    let service = service_of(api).await;
+    let preflight = |origin: &str| {
+        Request::builder()
+            .method("OPTIONS")
+            .uri(POST)
+            .header("origin", origin)
+            .header("access-control-request-method", "PATCH")
+            .body(Body::empty())
+            .unwrap()
+    };
+
+    let allowed = service.answer(preflight("https://app.example")).await;
+    let refused = service.answer(preflight("https://evil.example")).await;
+
+    assert_eq!((allowed.status, allowed.header("access-control-allow-origin")), (204, "https://app.example"));
+    assert!(allowed.header("access-control-allow-headers").contains("authorization"));
+    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (405, ""));
+    assert_eq!(refused.header("vary"), "origin");
+}

@@ -1,0 +1,155 @@
+//! What was sent, judged only when the handler asks: a resource that is not
+//! there is 404 whatever the body says.
+
+use std::convert::Infallible;
+
+use axum::extract::{FromRequest, Request};
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::{Map, Value};
+
+use crate::error::ApiError;
+use crate::fields::{Fields, Source};
+
+/// The largest body that is read.
+const MAX_BODY_BYTES: usize = 256 * 1024;
+
+/// The body of a request.
+#[derive(Clone, Debug)]
+pub struct Incoming {
+    is_json: bool,
+    body: Sent,
+}
+
+#[derive(Clone, Debug)]
+enum Sent {
+    Whole(Bytes),
+    TooLarge,
+    CutOff,
+}
+
+impl<S: Sync> FromRequest<S> for Incoming {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        let is_json = is_json(request.headers());
+        let body = match Limited::new(request.into_body(), MAX_BODY_BYTES).collect().await {
+            Ok(body) => Sent::Whole(body.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => Sent::TooLarge,
+            Err(_) => Sent::CutOff,
+        };
+        Ok(Self { is_json, body })
+    }
+}
+
+impl Incoming {
+    /// The fields of the object that was sent. Answers 413, 415, 400 and 422
+    /// (not an object); a field that is not known is a fault among the others.
+    pub fn fields(self, known: &[&'static str]) -> Result<Fields, ApiError> {
+        let bytes = self.bytes()?;
+        if !self.is_json {
+            return Err(ApiError::WrongType);
+        }
+        object(&bytes, known)
+    }
+
+    /// Like [`Incoming::fields`]; nothing sent is an empty object.
+    pub fn optional_fields(self, known: &[&'static str]) -> Result<Fields, ApiError> {
+        if self.bytes()?.is_empty() {
+            return Ok(Fields::new(Map::new(), Source::Body, known));
+        }
+        self.fields(known)
+    }
+
+    /// What was sent, byte by byte. Answers 413, and 400 when it was cut off.
+    pub fn bytes(&self) -> Result<Bytes, ApiError> {
+        match &self.body {
+            Sent::Whole(bytes) => Ok(bytes.clone()),
+            Sent::TooLarge => Err(ApiError::TooLarge),
+            Sent::CutOff => Err(ApiError::Malformed("The body ended too early".to_owned())),
+        }
+    }
+}
+
+fn object(bytes: &[u8], known: &[&'static str]) -> Result<Fields, ApiError> {
+    match serde_json::from_slice(bytes) {
+        Ok(Value::Object(values)) => Ok(Fields::new(values, Source::Body, known)),
+        Ok(_) => {
+            let mut faults = domain::faults::Faults::new();
+            faults.add_sentence("body", "the body must be a JSON object");
+            Err(ApiError::Invalid(faults))
+        }
+        Err(error) => Err(ApiError::Malformed(format!(
+            "The body is not valid JSON: see line {}, column {}",
+            error.line(),
+            error.column()
+        ))),
+    }
+}
+
+/// `application/json`, in any case; a charset can only be UTF-8.
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(Ok(value)) = headers.get(CONTENT_TYPE).map(|it| it.to_str()) else {
+        return false;
+    };
+    let mut parts = value.split(';').map(str::trim);
+    let is_json = parts.next().is_some_and(|it| it.eq_ignore_ascii_case("application/json"));
+    let mut charsets = parts.filter_map(|it| it.split_once('=')).filter(|it| it.0.eq_ignore_ascii_case("charset"));
+    is_json && charsets.all(|it| it.1.trim_matches('"').eq_ignore_ascii_case("utf-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    async fn incoming(content_type: &str, body: impl Into<Body>) -> Incoming {
+        let request = Request::builder().header("content-type", content_type).body(body.into()).unwrap();
+        Incoming::from_request(request, &()).await.unwrap()
+    }
+
+    async fn refusal(content_type: &str, body: impl Into<Body>) -> ApiError {
+        incoming(content_type, body).await.fields(&["content"]).unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn size_comes_before_type_and_type_before_json() {
+        let large = "x".repeat(MAX_BODY_BYTES + 1);
+        assert_eq!(refusal("text/plain", large).await, ApiError::TooLarge);
+        assert_eq!(refusal("text/plain", "x").await, ApiError::WrongType);
+        assert!(matches!(refusal("application/json", "x").await, ApiError::Malformed(_)));
+        assert!(matches!(refusal("application/json", "[]").await, ApiError::Invalid(_)));
+    }
+
+    #[tokio::test]
+    async fn the_largest_body_is_read() {
+        let text = "x".repeat(MAX_BODY_BYTES - r#"{"content":""}"#.len());
+        let mut fields =
+            incoming("application/json", format!(r#"{{"content":"{text}"}}"#)).await.fields(&["content"]).unwrap();
+        assert_eq!(fields.required_text("content").map(|it| it.len()), Some(text.len()));
+    }
+
+    #[tokio::test]
+    async fn json_in_another_encoding_is_another_type() {
+        assert!(incoming("Application/JSON; charset=UTF-8", "{}").await.fields(&[]).is_ok());
+        assert_eq!(refusal("application/json; charset=latin1", "{}").await, ApiError::WrongType);
+        assert_eq!(refusal("application/jsonp", "{}").await, ApiError::WrongType);
+    }
+
+    #[tokio::test]
+    async fn nothing_sent_is_an_empty_object_where_the_body_is_optional() {
+        assert!(incoming("text/plain", "").await.optional_fields(&["scopes"]).is_ok());
+        assert_eq!(incoming("text/plain", "{}").await.optional_fields(&[]).unwrap_err(), ApiError::WrongType);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_an_object_or_an_answer(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let _ = object(&bytes, &["content"]);
+        }
+    }
+}

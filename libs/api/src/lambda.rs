@@ -1,0 +1,33 @@
+//! What the gateway tells of a request.
+
+use std::net::IpAddr;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::map_request;
+use lambda_http::request::RequestContext;
+
+use crate::gate::RequestId;
+use crate::limit::ClientIp;
+
+/// Gives each request the address and the id that the gateway's request
+/// context names. Comes last, around everything else.
+pub fn with_client_ip(router: Router) -> Router {
+    router.layer(map_request(|request: Request| async { identified(request) }))
+}
+
+fn identified(mut request: Request) -> Request {
+    let Some(RequestContext::ApiGatewayV2(context)) = request.extensions().get() else {
+        return request;
+    };
+    let address = context.http.source_ip.as_deref().and_then(|it| it.parse::<IpAddr>().ok());
+    let id = context.request_id.clone();
+    let extensions = request.extensions_mut();
+    if let Some(address) = address {
+        extensions.insert(ClientIp(address));
+    }
+    if let Some(id) = id {
+        extensions.insert(RequestId(id));
+    }
+    request
+}

@@ -1,0 +1,151 @@
+//! How many requests a minute has, and whose they are.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, Ipv4Addr};
+
+use axum::extract::FromRequestParts;
+use chrono::{DateTime, Utc};
+use http::request::Parts;
+use http::{Extensions, HeaderMap, HeaderValue};
+use storage::Counted;
+
+/// Requests per minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimits {
+    /// Of every kind.
+    pub requests_per_minute: u32,
+    /// `POST /media`, which counts as a request too.
+    pub media_per_minute: u32,
+}
+
+impl Default for RateLimits {
+    fn default() -> Self {
+        Self { requests_per_minute: 60, media_per_minute: 30 }
+    }
+}
+
+/// Where a request comes from: a request extension, put there from the
+/// gateway's request context or the socket, never from a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientIp(pub IpAddr);
+
+impl ClientIp {
+    /// What the gateway or the server said; where it did not, all requests
+    /// come from one unknown place.
+    pub(crate) fn of(extensions: &Extensions) -> Self {
+        extensions.get().copied().unwrap_or(Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED)))
+    }
+
+    /// Under which requests from here are counted. One customer has a whole
+    /// /64 of IPv6 addresses, so the rest of the address says nothing.
+    pub fn subject(self) -> String {
+        match self.0.to_canonical() {
+            IpAddr::V4(address) => format!("ip#{address}"),
+            IpAddr::V6(address) => {
+                let [a, b, c, d, ..] = address.segments();
+                format!("ip#{a:x}:{b:x}:{c:x}:{d:x}::/64")
+            }
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for ClientIp {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::of(&parts.extensions))
+    }
+}
+
+/// What is left of the minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Budget {
+    pub(crate) limit: u32,
+    pub(crate) remaining: u32,
+    pub(crate) over: bool,
+    pub(crate) resets_at: DateTime<Utc>,
+}
+
+impl RateLimits {
+    /// What is left after this request; of two limits, the one with less left.
+    pub(crate) fn budget(self, counted: &Counted, is_media: bool) -> Budget {
+        let budget = |used: u32, limit: u32| Budget {
+            limit,
+            remaining: limit.saturating_sub(used),
+            over: used > limit,
+            resets_at: counted.window_ends,
+        };
+        let requests = budget(counted.requests, self.requests_per_minute);
+        let media = budget(counted.media, self.media_per_minute);
+        let media_has_less = (!media.over, media.remaining) < (!requests.over, requests.remaining);
+        if is_media && media_has_less { media } else { requests }
+    }
+}
+
+impl Budget {
+    /// Seconds until the minute is over, at least 1.
+    pub(crate) fn wait(self, now: DateTime<Utc>) -> u64 {
+        let millis = (self.resets_at - now).num_milliseconds();
+        u64::try_from(millis).unwrap_or(0).div_ceil(1000).max(1)
+    }
+
+    pub(crate) fn write(self, headers: &mut HeaderMap) {
+        headers.insert("x-ratelimit-limit", HeaderValue::from(self.limit));
+        headers.insert("x-ratelimit-remaining", HeaderValue::from(self.remaining));
+        headers.insert("x-ratelimit-reset", HeaderValue::from(self.resets_at.timestamp()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::testing::noon;
+
+    use super::*;
+
+    fn counted(requests: u32, media: u32) -> Counted {
+        Counted { requests, media, window_ends: noon() }
+    }
+
+    #[test]
+    fn the_last_request_of_the_minute_passes_and_the_next_does_not() {
+        let limits = RateLimits::default();
+        assert_eq!(limits.budget(&counted(60, 0), false).remaining, 0);
+        assert!(!limits.budget(&counted(60, 0), false).over);
+        assert!(limits.budget(&counted(61, 0), false).over);
+    }
+
+    #[test]
+    fn an_upload_shows_the_limit_with_less_left_and_obeys_both() {
+        let limits = RateLimits::default();
+        let shown = |requests, media| {
+            let budget = limits.budget(&counted(requests, media), true);
+            (budget.limit, budget.remaining, budget.over)
+        };
+        assert_eq!(shown(10, 10), (30, 20, false));
+        assert_eq!(shown(55, 10), (60, 5, false));
+        assert_eq!(shown(31, 31), (30, 0, true));
+        assert_eq!(shown(61, 1), (60, 0, true));
+    }
+
+    #[test]
+    fn uploads_do_not_hold_other_requests_back() {
+        assert!(!RateLimits::default().budget(&counted(40, 35), false).over);
+    }
+
+    #[test]
+    fn the_wait_is_in_whole_seconds_and_never_none() {
+        let budget = RateLimits::default().budget(&counted(61, 0), false);
+        assert_eq!(budget.wait(noon() - TimeDelta::milliseconds(1500)), 2);
+        assert_eq!(budget.wait(noon()), 1);
+    }
+
+    #[test]
+    fn addresses_of_one_customer_are_counted_together() {
+        let subject = |raw: &str| ClientIp(raw.parse().unwrap()).subject();
+        assert_eq!(subject("2001:db8:1:2:3::4"), subject("2001:db8:1:2:ffff::1"));
+        assert_ne!(subject("2001:db8:1:2::1"), subject("2001:db8:1:3::1"));
+        assert_eq!(subject("::ffff:192.0.2.1"), subject("192.0.2.1"));
+        assert_ne!(subject("192.0.2.1"), subject("192.0.2.2"));
+    }
+}

@@ -1,0 +1,23 @@
+//! The scope that a route needs, as a type, so that no handler can forget to ask.
+
+use domain::scope::Scope;
+
+/// A scope that a route needs.
+pub trait Needs: Send + Sync + 'static {
+    /// It.
+    const SCOPE: Scope;
+}
+
+macro_rules! needs {
+    ($($name:ident),+) => {$(
+        #[doc = concat!("[`Scope::", stringify!($name), "`].")]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
+
+        impl Needs for $name {
+            const SCOPE: Scope = Scope::$name;
+        }
+    )+};
+}
+
+needs!(UserRead, ConnectionsRead, ConnectionsWrite, PostsRead, PostsWrite, MediaWrite);

@@ -1,0 +1,164 @@
+//! The frame of the pages that people see: layout, style, and the headers that
+//! keep other people's scripts and frames out.
+
+pub(crate) mod assets;
+mod error;
+mod form;
+
+use askama::Template;
+use axum::response::{Html, IntoResponse, Response};
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use http::{HeaderValue, StatusCode};
+
+pub(crate) use error::failed;
+pub use error::{PageError, PageResult};
+pub use form::{Asked, Filled};
+
+/// A page: what a template says, within the layout.
+///
+/// ```ignore
+/// Ok(Page::of("Your account", &AccountPage { devices })?.signed_in(&session))
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Page {
+    status: StatusCode,
+    title: String,
+    body: String,
+    csrf: Option<String>,
+    is_wide: bool,
+    shows_avatars: bool,
+    forms_may_leave: bool,
+}
+
+#[derive(Template)]
+#[template(path = "layout.html")]
+struct Layout<'a> {
+    title: &'a str,
+    body: &'a str,
+    csrf: Option<&'a str>,
+    is_wide: bool,
+}
+
+impl Page {
+    /// A page with this title, and within it what the template says.
+    pub fn of(title: impl Into<String>, inner: &impl Template) -> PageResult<Self> {
+        Ok(Self::raw(title, inner.render()?))
+    }
+
+    /// A page around HTML that is safe already.
+    pub fn raw(title: impl Into<String>, body_html: String) -> Self {
+        Self {
+            status: StatusCode::OK,
+            title: title.into(),
+            body: body_html,
+            csrf: None,
+            is_wide: false,
+            shows_avatars: false,
+            forms_may_leave: false,
+        }
+    }
+
+    /// Answers with another status.
+    pub fn status(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// Has a way to the account, and out.
+    pub fn signed_in(mut self, session: &crate::SignedIn) -> Self {
+        self.csrf = Some(session.csrf().to_owned());
+        self
+    }
+
+    /// Uses the width of a large screen.
+    pub fn wide(mut self) -> Self {
+        self.is_wide = true;
+        self
+    }
+
+    /// May show pictures of other sites, such as the avatars of accounts.
+    pub fn showing_avatars(mut self) -> Self {
+        self.shows_avatars = true;
+        self
+    }
+
+    /// Its forms may end on another site, such as a platform's own page.
+    /// Browsers hold a form's whole chain of redirects against the policy.
+    pub fn forms_may_leave(mut self) -> Self {
+        self.forms_may_leave = true;
+        self
+    }
+
+    fn policy(&self) -> &'static str {
+        match (self.shows_avatars, self.forms_may_leave) {
+            (false, false) => {
+                "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
+                 frame-ancestors 'none'"
+            }
+            (true, false) => {
+                "default-src 'none'; style-src 'self'; img-src 'self' https:; form-action 'self'; base-uri 'none'; \
+                 frame-ancestors 'none'"
+            }
+            (false, true) => {
+                "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self' https:; base-uri 'none'; \
+                 frame-ancestors 'none'"
+            }
+            (true, true) => {
+                "default-src 'none'; style-src 'self'; img-src 'self' https:; form-action 'self' https:; \
+                 base-uri 'none'; frame-ancestors 'none'"
+            }
+        }
+    }
+}
+
+impl IntoResponse for Page {
+    fn into_response(self) -> Response {
+        let layout = Layout { title: &self.title, body: &self.body, csrf: self.csrf.as_deref(), is_wide: self.is_wide };
+        match layout.render() {
+            Ok(html) => (self.status, headers(self.policy()), Html(html)).into_response(),
+            Err(error) => PageError::from(error).into_response(),
+        }
+    }
+}
+
+fn headers(policy: &'static str) -> [(HeaderName, HeaderValue); 5] {
+    [
+        (CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy)),
+        (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        // Addresses of pages carry user codes and state tokens.
+        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Template)]
+    #[template(source = "<p>{{ name }}</p>", ext = "html")]
+    struct Greeting<'a> {
+        name: &'a str,
+    }
+
+    #[test]
+    fn what_people_wrote_is_text_and_not_markup() {
+        let page = Page::of("<b>", &Greeting { name: "<script>" }).unwrap();
+        let layout = Layout { title: &page.title, body: &page.body, csrf: None, is_wide: false };
+        let html = layout.render().unwrap();
+        assert!(!html.contains("<script") && !html.contains("<b>"), "{html}");
+    }
+
+    #[test]
+    fn a_page_cannot_be_framed_and_runs_no_script() {
+        let response = Page::raw("Title", String::new()).into_response();
+        let policy = response.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap();
+        assert!(policy.starts_with("default-src 'none'") && policy.ends_with("frame-ancestors 'none'"), "{policy}");
+        assert_eq!(response.headers()[X_FRAME_OPTIONS], "DENY");
+        assert_eq!(response.headers()[CACHE_CONTROL], "no-store");
+    }
+}

@@ -1,0 +1,23 @@
+//! The stylesheet and the icon.
+
+use axum::Router;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+
+const STYLE: &str = include_str!("../../assets/style.css");
+const ICON: &str = include_str!("../../assets/icon.svg");
+
+/// Long enough for a visit, short enough that a new release is seen.
+const KEEP: &str = "public, max-age=600";
+
+pub(crate) fn router() -> Router {
+    Router::new()
+        .route("/assets/style.css", get(|| async { asset("text/css; charset=utf-8", STYLE) }))
+        .route("/assets/icon.svg", get(|| async { asset("image/svg+xml", ICON) }))
+        .route("/favicon.ico", get(|| async { asset("image/svg+xml", ICON) }))
+}
+
+fn asset(content_type: &'static str, body: &'static str) -> impl IntoResponse {
+    ([(CONTENT_TYPE, content_type), (CACHE_CONTROL, KEEP)], body)
+}

@@ -1,0 +1,124 @@
+//! A page that says what went wrong and what to do next.
+
+use askama::Template;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use storage::StorageError;
+
+use super::Page;
+
+/// What a handler of a page answers.
+pub type PageResult<T> = Result<T, PageError>;
+
+/// A page that says what went wrong and what to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageError {
+    status: StatusCode,
+    title: String,
+    text: String,
+    next: Option<Next>,
+}
+
+/// Where to go from there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Next {
+    href: String,
+    label: String,
+}
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage<'a> {
+    title: &'a str,
+    text: &'a str,
+    next: Option<&'a Next>,
+}
+
+impl PageError {
+    /// What happened in a few words, and what to do next in a sentence or two.
+    pub fn new(status: StatusCode, title: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { status, title: title.into(), text: text.into(), next: None }
+    }
+
+    /// Adds a link to go on with.
+    #[must_use]
+    pub fn with_link(mut self, href: impl Into<String>, label: impl Into<String>) -> Self {
+        self.next = Some(Next { href: href.into(), label: label.into() });
+        self
+    }
+
+    /// Its status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// Nothing is there.
+    pub fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "There is no such page", "Check the address, or start over.")
+            .with_link("/", "Go to the start page")
+    }
+
+    /// A form that does not come from our page, or from one of another session.
+    pub fn forged() -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "This form is out of date",
+            "You signed in again since the page was opened, or it was not ours. Go back, reload the page and try again.",
+        )
+    }
+
+    /// A form came without a session.
+    pub fn signed_out(sign_in: &str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "You are signed out", "Nothing was changed. Sign in and try again.")
+            .with_link(sign_in, "Sign in")
+    }
+
+    fn unavailable() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The service is not available for a moment",
+            "Nothing was changed. Try again in a few seconds.",
+        )
+    }
+
+    fn internal() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED, "Something failed on our side. Try again.")
+    }
+}
+
+const FAILED: &str = "That did not work";
+
+/// The page for a failure that the logs have the reason of.
+pub(crate) fn failed(text: &str) -> Response {
+    PageError::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED, text).into_response()
+}
+
+impl From<StorageError> for PageError {
+    fn from(error: StorageError) -> Self {
+        tracing::error!(%error, "a page failed on storage");
+        match error {
+            StorageError::Unavailable(_) | StorageError::Contended => Self::unavailable(),
+            StorageError::Unreadable(_) | StorageError::Request(_) => Self::internal(),
+        }
+    }
+}
+
+impl From<askama::Error> for PageError {
+    fn from(error: askama::Error) -> Self {
+        tracing::error!(%error, "a page could not be rendered");
+        Self::internal()
+    }
+}
+
+impl IntoResponse for PageError {
+    fn into_response(self) -> Response {
+        let inner = ErrorPage { title: &self.title, text: &self.text, next: self.next.as_ref() };
+        match inner.render() {
+            Ok(body) => Page::raw(self.title.clone(), body).status(self.status).into_response(),
+            Err(error) => {
+                tracing::error!(%error, "an error page could not be rendered");
+                (self.status, self.text).into_response()
+            }
+        }
+    }
+}

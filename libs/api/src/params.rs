@@ -1,0 +1,94 @@
+//! Query parameters, in the manner of a body's fields.
+
+use std::convert::Infallible;
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use serde_json::{Map, Value};
+use url::form_urlencoded;
+
+use crate::fields::{Fields, Source};
+
+/// The parameters of a query.
+#[derive(Clone, Debug, Default)]
+pub struct Params(Vec<(String, String)>);
+
+impl<S: Sync> FromRequestParts<S> for Params {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::parse(parts.uri.query().unwrap_or_default()))
+    }
+}
+
+impl Params {
+    /// Reads a query, without its question mark.
+    pub fn parse(query: &str) -> Self {
+        Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
+    }
+
+    /// The parameters as fields: those without a value, and with the value
+    /// `null`, are null. One that is not known or given twice is a fault.
+    pub fn fields(self, known: &[&'static str]) -> Fields {
+        let mut values = Map::new();
+        let mut repeated = Vec::new();
+        for (name, value) in self.0 {
+            if values.contains_key(&name) {
+                repeated.push(name);
+                continue;
+            }
+            let is_null = value.is_empty() || value == "null";
+            values.insert(name, if is_null { Value::Null } else { Value::String(value) });
+        }
+        repeated.retain(|it| known.contains(&it.as_str()));
+        repeated.dedup();
+        let mut fields = Fields::new(values, Source::Query, known);
+        for name in repeated {
+            fields.add(&name, "is given more than once");
+        }
+        fields
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::error::ApiError;
+    use crate::fields::Given;
+
+    const KNOWN: &[&str] = &["status", "per_page", "page"];
+
+    #[test]
+    fn a_parameter_without_a_value_is_null() {
+        let mut fields = Params::parse("status=&page=null&per_page=15").fields(KNOWN);
+        assert_eq!(fields.text("status"), Given::Null);
+        assert_eq!(fields.integer("page"), Given::Null);
+        assert_eq!(fields.integer("per_page"), Given::Value(15));
+        assert!(fields.finish(()).is_ok());
+    }
+
+    #[test]
+    fn unknown_repeated_and_unreadable_parameters_are_told_together() {
+        let mut fields = Params::parse("state=x&page=1&page=2&per_page=ten").fields(KNOWN);
+        assert_eq!(fields.integer("per_page"), Given::Faulty);
+        let Err(ApiError::Invalid(faults)) = fields.finish(()) else { panic!("no faults") };
+        let messages: Vec<&str> = faults.iter().map(|it| it.1).collect();
+        assert_eq!(
+            messages,
+            [
+                "state is not a parameter; did you mean status?",
+                "page is given more than once",
+                "per_page must be a whole number",
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_query_is_read(query in ".{0,100}") {
+            let _ = Params::parse(&query).fields(KNOWN);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Parts of a path. What is not what it should be leads nowhere: 404.
+
+use axum::extract::{FromRequestParts, Path};
+use domain::id::{ConnectionId, MediaId, PostId, TargetId, UserId};
+use http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use crate::error::ApiError;
+
+/// An id that can stand in a path.
+pub trait PathId: Sized + Send {
+    /// Reads it; letters, 0, negative and too big are none.
+    fn read(raw: &str) -> Option<Self>;
+}
+
+macro_rules! path_ids {
+    ($($name:ident),+) => {$(
+        impl PathId for $name {
+            fn read(raw: &str) -> Option<Self> {
+                $name::parse(raw)
+            }
+        }
+    )+};
+}
+
+path_ids!(ConnectionId, MediaId, PostId, TargetId, UserId);
+
+/// The id in a part of a path.
+pub fn path_id<T: PathId>(raw: &str) -> Result<T, ApiError> {
+    T::read(raw).ok_or(ApiError::NotFound)
+}
+
+/// The one id in the path.
+#[derive(Clone, Copy, Debug)]
+pub struct Id<T>(pub T);
+
+/// Like [`Path`], but a part that cannot be read, as one that is not UTF-8, is
+/// 404.
+#[derive(Clone, Debug)]
+pub struct Segments<T>(pub T);
+
+impl<S: Sync + Send, T: PathId> FromRequestParts<S> for Id<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Segments(raw) = Segments::<String>::from_request_parts(parts, state).await?;
+        path_id(&raw).map(Self)
+    }
+}
+
+impl<S: Sync + Send, T: DeserializeOwned + Send> FromRequestParts<S> for Segments<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Path(segments) = Path::<T>::from_request_parts(parts, state).await.map_err(|_| ApiError::NotFound)?;
+        Ok(Self(segments))
+    }
+}

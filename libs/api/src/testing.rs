@@ -1,0 +1,21 @@
+//! An [`Api`] for this crate's tests.
+
+use domain::clock::Clock;
+use domain::id::Ids;
+use domain::testing::noon;
+
+use crate::{Api, RateLimits};
+
+/// An API on an empty store, at noon.
+pub(crate) async fn api() -> Api {
+    let clock = Clock::manual(noon());
+    Api {
+        store: storage::testing::store().await,
+        ids: Ids::new(clock.clone()),
+        clock,
+        limits: RateLimits::default(),
+        origin: "https://social.example".to_owned(),
+        token_lifetime: chrono::TimeDelta::days(180),
+        allowed_origins: Vec::new(),
+    }
+}
