@@ -1,0 +1,68 @@
+//! The demo user and its token.
+
+use std::path::Path;
+
+use chrono::TimeDelta;
+use domain::scope::Scopes;
+use domain::token::{AccessToken, Bucket};
+use domain::user::User;
+use secrecy::ExposeSecret;
+use storage::{Identity, Joined, TokenGrant};
+
+use crate::issuer;
+use crate::service::LocalError;
+
+/// The address that the sign-in page proposes.
+pub(crate) const EMAIL: &str = "demo@example.com";
+
+/// The demo user's name.
+pub(crate) const NAME: &str = "Demo User";
+
+/// The demo user, made on first use.
+pub(crate) async fn user(api: &api::Api) -> Result<User, LocalError> {
+    let identity = Identity { issuer: issuer::url(&api.origin), subject: EMAIL.to_owned() };
+    if let Some(id) = api.store.user_of(&identity).await?
+        && let Some(user) = api.store.user(id).await?
+    {
+        return Ok(user);
+    }
+    let user = User {
+        user_id: api.ids.fresh(),
+        name: NAME.to_owned(),
+        email: EMAIL.to_owned(),
+        created_at: api.clock.now(),
+        bucket: Bucket::random(),
+        plan: None,
+    };
+    match api.store.join(&identity, &user).await? {
+        Joined::Ours => Ok(user),
+        Joined::Taken => Err(LocalError::Demo),
+    }
+}
+
+/// A token of the demo user, the same as long as the data folder is.
+pub(crate) async fn token(api: &api::Api, user: &User, folder: Option<&Path>) -> Result<String, LocalError> {
+    let path = folder.map(|it| it.join("demo-token"));
+    if let Some(kept) = path.as_ref().and_then(|it| std::fs::read_to_string(it).ok())
+        && let Some(token) = AccessToken::parse(kept.trim())
+        && api.store.token(&token.hash()).await?.is_some()
+    {
+        return Ok(token.secret().expose_secret().to_owned());
+    }
+    let now = api.clock.now();
+    let token = AccessToken::mint(user.bucket);
+    let grant = TokenGrant {
+        owner: user.user_id,
+        bucket: user.bucket,
+        scopes: Scopes::of(&[]),
+        created_at: now,
+        last_used_at: now,
+        expires_at: now + TimeDelta::days(180),
+    };
+    api.store.put_token(&token.hash(), &grant).await?;
+    let text = token.secret().expose_secret().to_owned();
+    if let Some(path) = path {
+        std::fs::write(path, &text)?;
+    }
+    Ok(text)
+}

@@ -1,0 +1,20 @@
+//! The whole service in one process, on embedded stores: DynamoDB is dynoxide,
+//! S3 is s3s-fs, the queue and the event bus are channels, and the platform is
+//! a small social network of our own. The same routers and the same store code
+//! run in the cloud.
+
+mod clients;
+mod demo;
+mod dynamodb;
+mod events;
+mod issuer;
+mod meter;
+mod options;
+mod queue;
+mod s3;
+pub mod sandbox;
+mod sealing_key;
+mod service;
+
+pub use options::Options;
+pub use service::{LocalError, Running, start};

@@ -1,0 +1,77 @@
+//! `cargo dev`: the whole service in one process.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use local::{Options, Running, start};
+use serde_json::json;
+use tracing_subscriber::EnvFilter;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let options = Options::parse();
+    let filter = EnvFilter::try_from_env("LOG_LEVEL").unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+    // Once for all clients of this process; nothing else installs one.
+    cloud::aws::install_tls();
+
+    let running = match start(&options).await {
+        Ok(running) => running,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "cargo dev: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    if let Err(error) = announce(&options, &running) {
+        let _ = writeln!(std::io::stderr(), "cargo dev: {error}");
+        return ExitCode::FAILURE;
+    }
+    // Data are on disk after every answer: ending needs no preparation.
+    let _ = tokio::signal::ctrl_c().await;
+    ExitCode::SUCCESS
+}
+
+fn announce(options: &Options, running: &Running) -> std::io::Result<()> {
+    let Running { origin, base_url, token, user, .. } = running;
+    if let Some(path) = &options.ready_file {
+        let ready = json!({
+            "origin": origin,
+            "base_url": base_url,
+            "token": token,
+            "user": { "id": user.user_id.to_string(), "name": user.name, "email": user.email },
+        });
+        // Moved into place, so that whoever waits for it never reads half of it.
+        let part = path.with_extension("part");
+        std::fs::write(&part, ready.to_string())?;
+        std::fs::rename(part, path)?;
+    }
+    let text = format!(
+        "\
+The service is ready.
+
+  API        {base_url}
+  Docs       {origin}/docs
+  Account    {origin}/account
+  Timeline   {origin}/sandbox
+
+A token of the demo user:
+
+  {token}
+
+Publish a post in ten seconds. The first line prints a link: open it, choose an
+account, press Allow. Then run the other two.
+
+  T={token}; curl -s -X POST -H \"Authorization: Bearer $T\" {base_url}/connections/connect/sandbox
+  C=$(curl -s -H \"Authorization: Bearer $T\" {base_url}/connections | grep -o '\"id\":[0-9]*' | head -1 | cut -d: -f2)
+  curl -s -X POST -H \"Authorization: Bearer $T\" -H 'content-type: application/json' {base_url}/posts -d \"{{\\\"content\\\":\\\"Hello\\\",\\\"platforms\\\":[{{\\\"connected_account_id\\\":$C}}],\\\"scheduled_at\\\":\\\"$(date -u -d '+10 seconds' +%Y-%m-%dT%H:%M:%SZ)\\\"}}\"
+
+The post appears at {origin}/sandbox. End with Ctrl-C.
+"
+    );
+    std::io::stdout().write_all(text.as_bytes())
+}

@@ -1,0 +1,36 @@
+//! What `cargo dev` can be told.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+/// Runs the whole service in this process: API, pages, sandbox platform.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "cargo dev", version)]
+pub struct Options {
+    /// The port to listen on; 0 takes a free one.
+    #[arg(long, default_value_t = 3000)]
+    pub port: u16,
+    /// Where data are kept.
+    #[arg(long, default_value = ".local")]
+    pub data: PathBuf,
+    /// Keep nothing: all data are gone when the process ends.
+    #[arg(long)]
+    pub ephemeral: bool,
+    /// Write a JSON file with origin, `base_url`, token and user when ready.
+    #[arg(long)]
+    pub ready_file: Option<PathBuf>,
+    /// How many requests a user or an address may make in a minute.
+    #[arg(long, default_value_t = 60)]
+    pub requests_per_minute: u32,
+    /// How many uploads a user may ask for in a minute.
+    #[arg(long, default_value_t = 30)]
+    pub media_per_minute: u32,
+    /// An address and port that files may be fetched from although it is not
+    /// public; may be given several times.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub allow_fetch_from: Vec<std::net::SocketAddr>,
+    /// Record each call of the store for `GET /dev/store-calls`.
+    #[arg(long)]
+    pub meter: bool,
+}

@@ -1,0 +1,64 @@
+//! The queue in this process: a timer for each message. It is lost when the
+//! process ends, as any queue may be; the sweep brings its messages again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use cloud::queue::{DeliveryMessage, Outgoing, Queue, QueueError};
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// Deliveries under way at the same time, those that wait out their second
+/// included.
+const CONCURRENCY: usize = 2_000;
+
+/// When a delivery that was cut off is brought again.
+const BROUGHT_AGAIN_AFTER: Duration = Duration::from_secs(10);
+
+/// A queue with timers for delays.
+pub(crate) struct LocalQueue {
+    ready: UnboundedSender<DeliveryMessage>,
+}
+
+impl LocalQueue {
+    /// The queue, and where its messages come out.
+    pub(crate) fn new() -> (Arc<Self>, UnboundedReceiver<DeliveryMessage>) {
+        let (ready, messages) = unbounded_channel();
+        (Arc::new(Self { ready }), messages)
+    }
+}
+
+#[async_trait]
+impl Queue for LocalQueue {
+    async fn send(&self, messages: &[Outgoing]) -> Result<(), QueueError> {
+        for Outgoing { message, delay_s } in messages.iter().copied() {
+            let ready = self.ready.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_secs(delay_s.into())).await;
+                // Nobody is left to receive only when the process ends.
+                let _ = ready.send(message);
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Takes messages to their deliveries for as long as the process runs.
+pub(crate) async fn work(publishing: publishing::Publishing, mut messages: UnboundedReceiver<DeliveryMessage>) {
+    let places = Arc::new(Semaphore::new(CONCURRENCY));
+    while let Some(message) = messages.recv().await {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let publishing = publishing.clone();
+        tokio::spawn(async move {
+            if let Err(error) = publishing.deliver(message).await {
+                tracing::warn!(%error, post_id = %message.post_id, "a delivery was cut off and is brought again");
+                drop(place);
+                tokio::time::sleep(BROUGHT_AGAIN_AFTER).await;
+                if let Err(error) = publishing.deliver(message).await {
+                    tracing::error!(%error, post_id = %message.post_id, "a delivery is left to the sweep");
+                }
+            }
+        });
+    }
+}

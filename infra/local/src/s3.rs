@@ -1,0 +1,31 @@
+//! S3 in this process, as a part of the one origin.
+
+use std::path::Path;
+
+use axum::Router;
+use axum::error_handling::HandleError;
+use http::StatusCode;
+use s3s::auth::SimpleAuth;
+use s3s::service::S3ServiceBuilder;
+use s3s_fs::FileSystem;
+
+use crate::clients::{ACCESS_KEY, SECRET_KEY};
+use crate::service::LocalError;
+
+/// The bucket's name, and its place in the origin's paths.
+pub(crate) const BUCKET: &str = "social-publishing-media";
+
+/// The store of files in this folder.
+pub(crate) fn router(folder: &Path) -> Result<Router, LocalError> {
+    std::fs::create_dir_all(folder.join(BUCKET))?;
+    let files = FileSystem::new(folder).map_err(|error| LocalError::Files(format!("{error:?}")))?;
+    let mut builder = S3ServiceBuilder::new(files);
+    builder.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
+    let service = HandleError::new(builder.build(), async |error: s3s::HttpError| {
+        tracing::error!(?error, "the media store failed");
+        StatusCode::INTERNAL_SERVER_ERROR
+    });
+    Ok(Router::new()
+        .route_service(&format!("/{BUCKET}"), service.clone())
+        .route_service(&format!("/{BUCKET}/{{*key}}"), service))
+}

@@ -1,0 +1,299 @@
+//! Codes and refresh tokens become access tokens here, and end here.
+
+use axum::extract::State;
+use axum::extract::rejection::FormRejection;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Form, Json};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::token;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::fact::{Fact, TokenPair};
+use super::refusal::TokenRefusal;
+use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
+
+/// How long an access token is good.
+const ACCESS_LIFETIME: TimeDelta = TimeDelta::hours(1);
+
+/// The form of RFC 6749, sections 4.1.3 and 6, and RFC 7636, section 4.5.
+#[derive(Deserialize)]
+pub(super) struct Exchange {
+    grant_type: Option<String>,
+    code: Option<SecretString>,
+    redirect_uri: Option<String>,
+    code_verifier: Option<SecretString>,
+    refresh_token: Option<SecretString>,
+    #[serde(flatten)]
+    client: Client,
+}
+
+/// The form of RFC 7009.
+#[derive(Deserialize)]
+pub(super) struct Revocation {
+    token: Option<SecretString>,
+    #[serde(flatten)]
+    client: Client,
+}
+
+#[derive(Deserialize)]
+struct Client {
+    client_id: Option<String>,
+    client_secret: Option<SecretString>,
+}
+
+impl Client {
+    fn check(&self) -> Result<(), TokenRefusal> {
+        let secret = self.client_secret.as_ref().map(ExposeSecret::expose_secret);
+        let right = self.client_id.as_deref() == Some(CLIENT_ID) && secret == Some(CLIENT_SECRET);
+        if right { Ok(()) } else { Err(TokenRefusal::InvalidClient) }
+    }
+}
+
+/// Exchanges a code or a refresh token.
+pub(super) async fn exchange_token(
+    State(sandbox): State<Sandbox>,
+    form: Result<Form<Exchange>, FormRejection>,
+) -> Result<Response, TokenRefusal> {
+    let Form(exchange) = form?;
+    exchange.client.check()?;
+    match exchange.grant_type.as_deref() {
+        Some("authorization_code") => exchange_code(&sandbox, &exchange),
+        Some("refresh_token") => refresh(&sandbox, &exchange),
+        Some(_) => Err(TokenRefusal::UnsupportedGrantType),
+        None => Err(missing("grant_type")),
+    }
+}
+
+fn exchange_code(sandbox: &Sandbox, exchange: &Exchange) -> Result<Response, TokenRefusal> {
+    let code = exchange.code.as_ref().ok_or_else(|| missing("code"))?;
+    let verifier = exchange.code_verifier.as_ref().ok_or_else(|| missing("code_verifier"))?;
+    let redirect_uri = exchange.redirect_uri.as_deref().ok_or_else(|| missing("redirect_uri"))?;
+    let code = token::hash(code.expose_secret());
+    let now = sandbox.now();
+
+    // From here to the record the ledger is ours, so a code is spent once.
+    let mut ledger = sandbox.ledger();
+    let allowed =
+        ledger.world().code(&code, now).ok_or(TokenRefusal::InvalidGrant("the code is unknown, spent or expired"))?;
+    if allowed.redirect_uri != redirect_uri {
+        return Err(TokenRefusal::InvalidGrant("redirect_uri is not the one of the request"));
+    }
+    // The challenge is the hash of the verifier, written like all our hashes.
+    if allowed.challenge != token::hash(verifier.expose_secret()) {
+        return Err(TokenRefusal::InvalidGrant("code_verifier does not match code_challenge"));
+    }
+    let scope = allowed.scope.clone();
+    let fresh = FreshTokens::new(now);
+    let grant = ledger.world().next_grant();
+    ledger.record(Fact::Granted { code, grant, tokens: fresh.hashed(), at: now })?;
+    Ok(fresh.answer(&scope))
+}
+
+fn refresh(sandbox: &Sandbox, exchange: &Exchange) -> Result<Response, TokenRefusal> {
+    let old = exchange.refresh_token.as_ref().ok_or_else(|| missing("refresh_token"))?;
+    let now = sandbox.now();
+
+    let mut ledger = sandbox.ledger();
+    let (grant, granted) = ledger
+        .world()
+        .by_refresh(&token::hash(old.expose_secret()))
+        .ok_or(TokenRefusal::InvalidGrant("the refresh token is unknown, used or revoked"))?;
+    let scope = granted.scope.clone();
+    let fresh = FreshTokens::new(now);
+    ledger.record(Fact::Refreshed { grant, tokens: fresh.hashed(), at: now })?;
+    Ok(fresh.answer(&scope))
+}
+
+/// Ends the grant of an access or refresh token. An unknown token is no error:
+/// what the client wants is the case already.
+pub(super) async fn revoke_token(
+    State(sandbox): State<Sandbox>,
+    form: Result<Form<Revocation>, FormRejection>,
+) -> Result<StatusCode, TokenRefusal> {
+    let Form(revocation) = form?;
+    revocation.client.check()?;
+    let token = revocation.token.as_ref().ok_or_else(|| missing("token"))?;
+    let hash = token::hash(token.expose_secret());
+
+    let mut ledger = sandbox.ledger();
+    let world = ledger.world();
+    let known = world.by_access(&hash, sandbox.now()).or_else(|| world.by_refresh(&hash));
+    if let Some((grant, _)) = known {
+        ledger.record(Fact::Revoked { grant })?;
+    }
+    Ok(StatusCode::OK)
+}
+
+fn missing(parameter: &str) -> TokenRefusal {
+    TokenRefusal::InvalidRequest(format!("{parameter} is missing"))
+}
+
+struct FreshTokens {
+    access: SecretString,
+    access_ends: DateTime<Utc>,
+    refresh: SecretString,
+}
+
+impl FreshTokens {
+    fn new(now: DateTime<Utc>) -> Self {
+        Self { access: token::random_token(), access_ends: now + ACCESS_LIFETIME, refresh: token::random_token() }
+    }
+
+    fn hashed(&self) -> TokenPair {
+        TokenPair {
+            access: token::hash(self.access.expose_secret()),
+            access_ends: self.access_ends,
+            refresh: token::hash(self.refresh.expose_secret()),
+        }
+    }
+
+    fn answer(&self, scope: &str) -> Response {
+        let body = Json(json!({
+            "access_token": self.access.expose_secret(),
+            "refresh_token": self.refresh.expose_secret(),
+            "expires_in": ACCESS_LIFETIME.num_seconds(),
+            "scope": scope,
+            "token_type": "Bearer",
+        }));
+        ([(header::CACHE_CONTROL, "no-store")], body).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Network, REDIRECT_URI, VERIFIER};
+    use super::*;
+
+    #[tokio::test]
+    async fn a_code_becomes_a_token_for_the_chosen_account() {
+        let network = Network::new();
+        let code = network.allow("lighthouse").await;
+
+        let answer = network.exchange(&code, VERIFIER).await;
+
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.json()["expires_in"], 3600);
+        assert_eq!(answer.json()["token_type"], "Bearer");
+        assert_eq!(answer.json()["scope"], "profile publish");
+        let access = answer.string("access_token");
+        let me = network.call("GET", "/sandbox/api/me", &access, None).await;
+        assert_eq!(me.json()["handle"], "lighthouse");
+    }
+
+    #[tokio::test]
+    async fn a_wrong_verifier_gets_nothing_and_does_not_spend_the_code() {
+        let network = Network::new();
+        let code = network.allow("meadow").await;
+
+        let wrong = network.exchange(&code, "another-verifier").await;
+
+        assert_eq!((wrong.status, wrong.error()), (400, "invalid_grant".into()));
+        assert_eq!(network.exchange(&code, VERIFIER).await.status, 200);
+    }
+
+    #[tokio::test]
+    async fn a_code_is_spent_by_its_first_exchange() {
+        let network = Network::new();
+        let code = network.allow("meadow").await;
+        network.exchange(&code, VERIFIER).await;
+
+        let second = network.exchange(&code, VERIFIER).await;
+
+        assert_eq!((second.status, second.error()), (400, "invalid_grant".into()));
+    }
+
+    #[tokio::test]
+    async fn a_code_expires() {
+        let network = Network::new();
+        let code = network.allow("meadow").await;
+        network.clock.advance(CODE_END);
+
+        let late = network.exchange(&code, VERIFIER).await;
+
+        assert_eq!(late.error(), "invalid_grant");
+    }
+
+    const CODE_END: TimeDelta = TimeDelta::minutes(5);
+
+    #[tokio::test]
+    async fn a_refresh_token_is_good_once_and_the_next_one_follows() {
+        let network = Network::new();
+        let first = network.connect("meadow").await;
+
+        let second = network.refresh(&first.refresh).await;
+        let again = network.refresh(&first.refresh).await;
+        let third = network.refresh(&second.string("refresh_token")).await;
+
+        assert_eq!(second.status, 200);
+        assert_eq!((again.status, again.error()), (400, "invalid_grant".into()));
+        assert_eq!(third.status, 200);
+    }
+
+    #[tokio::test]
+    async fn an_access_token_ends_after_an_hour_and_refreshing_gives_another() {
+        let network = Network::new();
+        let tokens = network.connect("meadow").await;
+        network.clock.advance(TimeDelta::hours(1));
+
+        let late = network.call("GET", "/sandbox/api/me", &tokens.access, None).await;
+        let refreshed = network.refresh(&tokens.refresh).await.string("access_token");
+        let fresh = network.call("GET", "/sandbox/api/me", &refreshed, None).await;
+
+        assert_eq!((late.status, late.error()), (401, "invalid_token".into()));
+        assert_eq!(fresh.status, 200);
+    }
+
+    #[tokio::test]
+    async fn revoking_either_token_ends_both() {
+        let network = Network::new();
+        for by_refresh in [true, false] {
+            let tokens = network.connect("meadow").await;
+            let token = if by_refresh { &tokens.refresh } else { &tokens.access };
+
+            let revoked = network.client_form("/sandbox/oauth/revoke", &[("token", token)]).await;
+            let me = network.call("GET", "/sandbox/api/me", &tokens.access, None).await;
+            let refreshed = network.refresh(&tokens.refresh).await;
+
+            assert_eq!((revoked.status, me.status, refreshed.status), (200, 401, 400));
+        }
+        let unknown = network.client_form("/sandbox/oauth/revoke", &[("token", "unknown")]).await;
+        assert_eq!(unknown.status, 200);
+    }
+
+    #[tokio::test]
+    async fn the_client_has_to_prove_itself() {
+        let network = Network::new();
+        let code = network.allow("meadow").await;
+
+        let answer = network
+            .form(
+                "/sandbox/oauth/token",
+                &[
+                    ("grant_type", "authorization_code"),
+                    ("client_id", CLIENT_ID),
+                    ("client_secret", "guess"),
+                    ("code", &code),
+                    ("code_verifier", VERIFIER),
+                    ("redirect_uri", REDIRECT_URI),
+                ],
+            )
+            .await;
+
+        assert_eq!((answer.status, answer.error()), (401, "invalid_client".into()));
+    }
+
+    #[tokio::test]
+    async fn what_is_missing_is_named() {
+        let network = Network::new();
+
+        let no_code = network.client_form("/sandbox/oauth/token", &[("grant_type", "authorization_code")]).await;
+        let password = network.client_form("/sandbox/oauth/token", &[("grant_type", "password")]).await;
+
+        assert_eq!(no_code.error(), "invalid_request");
+        assert_eq!(no_code.json()["error_description"], "code is missing");
+        assert_eq!(password.error(), "unsupported_grant_type");
+    }
+}

@@ -1,0 +1,61 @@
+//! What can happen on the network: the lines of its journal.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::accounts::Account;
+
+/// Something that happened and stays true. Tokens and codes are their hashes.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub(super) enum Fact {
+    /// Someone pressed Allow, and the client was sent a code.
+    Allowed { code: String, allowed: Allowed, at: DateTime<Utc> },
+    /// The code was exchanged, which spends it.
+    Granted { code: String, grant: u64, tokens: TokenPair, at: DateTime<Utc> },
+    /// The refresh token was exchanged, which replaces it.
+    Refreshed { grant: u64, tokens: TokenPair, at: DateTime<Utc> },
+    /// None of the tokens of this grant is good any more.
+    Revoked { grant: u64 },
+    /// A file was stored.
+    Uploaded { id: String, medium: Medium },
+    /// A post became public.
+    Posted(Post),
+}
+
+/// What a code stands for.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Allowed {
+    pub(super) account: Account,
+    pub(super) redirect_uri: String,
+    /// Hash of the verifier (RFC 7636).
+    pub(super) challenge: String,
+    pub(super) scope: String,
+    pub(super) ends_at: DateTime<Utc>,
+}
+
+/// A new access token and the refresh token that comes with it.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct TokenPair {
+    pub(super) access: String,
+    pub(super) access_ends: DateTime<Utc>,
+    pub(super) refresh: String,
+}
+
+/// An uploaded picture or video.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Medium {
+    pub(super) account: Account,
+    pub(super) mime_type: String,
+}
+
+/// A public post. Its id is its place among all posts, counted from 1.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Post {
+    pub(super) account: Account,
+    pub(super) text: String,
+    pub(super) media: Vec<String>,
+    /// Whatever the client chose to find its post again.
+    pub(super) reference: String,
+    pub(super) at: DateTime<Utc>,
+}

@@ -1,0 +1,160 @@
+//! The file that remembers the facts: one line of JSON each, only ever added to.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use super::SandboxError;
+use super::fact::Fact;
+
+/// The journal, locked for this process.
+#[derive(Debug)]
+pub(super) struct Journal {
+    file: File,
+    /// Where the last complete line ends.
+    end: u64,
+}
+
+impl Journal {
+    /// Opens the journal and tells the facts in it, in order.
+    ///
+    /// A last line without its end was being written when the process died. It
+    /// was never answered, so it never happened, and is cut off.
+    pub(super) fn open(path: &Path, tell: impl FnMut(Fact)) -> Result<Self, SandboxError> {
+        let failed = |source| SandboxError::Folder { path: path.to_owned(), source };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(SandboxError::InUse { path: path.to_owned() });
+            }
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        let end = replay(&file, tell, failed)?;
+        let mut journal = Self { file, end };
+        journal.cut_off().map_err(failed)?;
+        Ok(journal)
+    }
+
+    /// Writes a fact down. When this returns, it survives the death of the
+    /// process. When it fails, the fact did not happen.
+    pub(super) fn append(&mut self, fact: &Fact) -> io::Result<()> {
+        let mut line = serde_json::to_vec(fact)?;
+        line.push(b'\n');
+        if let Err(error) = self.file.write_all(&line) {
+            self.cut_off()?;
+            return Err(error);
+        }
+        self.end += line.len() as u64;
+        Ok(())
+    }
+
+    /// Forgets whatever follows the last complete line.
+    fn cut_off(&mut self) -> io::Result<()> {
+        self.file.set_len(self.end)?;
+        self.file.seek(SeekFrom::Start(self.end))?;
+        Ok(())
+    }
+}
+
+/// Reads line by line, and returns where the last complete one ends.
+fn replay(
+    file: &File,
+    mut tell: impl FnMut(Fact),
+    failed: impl Fn(io::Error) -> SandboxError,
+) -> Result<u64, SandboxError> {
+    let mut reader = BufReader::new(file);
+    let mut end = 0;
+    let mut buffer = Vec::new();
+    for line in 1.. {
+        buffer.clear();
+        let read = reader.read_until(b'\n', &mut buffer).map_err(&failed)?;
+        if buffer.last() != Some(&b'\n') {
+            break;
+        }
+        let fact = serde_json::from_slice(&buffer).map_err(|source| SandboxError::Unreadable { line, source })?;
+        tell(fact);
+        end += read as u64;
+    }
+    Ok(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn revoked(grant: u64) -> Fact {
+        Fact::Revoked { grant }
+    }
+
+    fn reopen(path: &Path) -> (Journal, Vec<u64>) {
+        let mut grants = Vec::new();
+        let journal = Journal::open(path, |fact| {
+            if let Fact::Revoked { grant } = fact {
+                grants.push(grant);
+            }
+        });
+        (journal.unwrap(), grants)
+    }
+
+    #[test]
+    fn facts_come_back_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        let (mut journal, before) = reopen(&path);
+        journal.append(&revoked(1)).unwrap();
+        journal.append(&revoked(2)).unwrap();
+        drop(journal);
+
+        let (_, after) = reopen(&path);
+
+        assert_eq!((before, after), (vec![], vec![1, 2]));
+    }
+
+    #[test]
+    fn a_line_cut_anywhere_is_forgotten_and_the_next_one_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        let (mut journal, _) = reopen(&path);
+        journal.append(&revoked(1)).unwrap();
+        let first = fs::metadata(&path).unwrap().len();
+        journal.append(&revoked(2)).unwrap();
+        let whole = fs::read(&path).unwrap();
+        drop(journal);
+
+        for cut in usize::try_from(first).unwrap()..whole.len() {
+            fs::write(&path, &whole[..cut]).unwrap();
+            let (mut journal, grants) = reopen(&path);
+            assert_eq!(grants, [1], "cut at {cut}");
+            journal.append(&revoked(3)).unwrap();
+            drop(journal);
+            assert_eq!(reopen(&path).1, [1, 3], "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_complete_line_that_makes_no_sense_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        fs::write(&path, "{\"fact\":\"revoked\",\"grant\":1}\nnonsense\n").unwrap();
+
+        let opened = Journal::open(&path, |_| {});
+
+        assert!(matches!(opened, Err(SandboxError::Unreadable { line: 2, .. })));
+    }
+
+    #[test]
+    fn a_second_process_is_kept_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        let _first = reopen(&path);
+
+        let second = Journal::open(&path, |_| {});
+
+        assert!(matches!(second, Err(SandboxError::InUse { .. })));
+    }
+}

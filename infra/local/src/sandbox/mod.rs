@@ -1,0 +1,255 @@
+//! A small social network of our own, for trying the service without an
+//! account anywhere: OAuth with a consent page, an API, and a timeline.
+//!
+//! The service meets it over plain HTTP, like any other network, and it knows
+//! nothing of the service. Unlike most networks it never recognises a repeated
+//! post, so that a double publish is there for everyone to see.
+
+mod accounts;
+mod authorize;
+mod caller;
+mod create_post;
+mod exchange_token;
+mod fact;
+mod faults;
+mod journal;
+mod ledger;
+mod media;
+mod pages;
+mod read_api;
+mod refusal;
+mod switches;
+#[cfg(test)]
+mod testing;
+mod timeline;
+mod world;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::response::Redirect;
+use axum::routing::{get, post};
+use chrono::{DateTime, SecondsFormat, Utc};
+use domain::clock::Clock;
+use tempfile::TempDir;
+
+use self::faults::Faults;
+use self::ledger::Ledger;
+
+/// The one client that the network knows.
+pub const CLIENT_ID: &str = "social-publishing";
+
+/// The secret of [`CLIENT_ID`]. It protects nothing, hence it stands here.
+pub const CLIENT_SECRET: &str = "sandbox-secret";
+
+/// Bytes of a JSON or form body; media have a limit of their own.
+const MAX_BODY: usize = 64 * 1024;
+
+/// Why the network could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// Its folder cannot be read or written.
+    #[error("the sandbox cannot use {}", path.display())]
+    Folder {
+        /// The file or folder in question.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another process has the folder open.
+    #[error("another process is using {}", path.display())]
+    InUse {
+        /// The journal that is locked.
+        path: PathBuf,
+    },
+    /// A complete line of the journal is not one that this version writes.
+    #[error("line {line} of the sandbox journal is unreadable")]
+    Unreadable {
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+}
+
+/// The network: its accounts, what they posted, and who may post for them.
+#[derive(Clone)]
+pub struct Sandbox(Arc<Inner>);
+
+struct Inner {
+    origin: String,
+    clock: Clock,
+    ledger: Mutex<Ledger>,
+    faults: Mutex<Faults>,
+    media_dir: PathBuf,
+    /// Removes the media of a network without a folder when it is dropped.
+    _until_the_end: Option<TempDir>,
+}
+
+impl Sandbox {
+    /// Opens the network kept in `dir`, or an empty one that is forgotten at
+    /// the end. `origin` is where it is served, like `http://localhost:3000`.
+    pub fn open(dir: Option<PathBuf>, mut origin: String, clock: Clock) -> Result<Self, SandboxError> {
+        origin.truncate(origin.trim_end_matches('/').len());
+        let (ledger, media_dir, temporary) = if let Some(dir) = dir {
+            let media_dir = dir.join("media");
+            create(&media_dir)?;
+            (Ledger::open(&dir.join("journal.jsonl"))?, media_dir, None)
+        } else {
+            let temporary =
+                tempfile::tempdir().map_err(|source| SandboxError::Folder { path: std::env::temp_dir(), source })?;
+            (Ledger::in_memory(), temporary.path().to_owned(), Some(temporary))
+        };
+        media::remove_strangers(&media_dir, ledger.world())
+            .map_err(|source| SandboxError::Folder { path: media_dir.clone(), source })?;
+        Ok(Self(Arc::new(Inner {
+            origin,
+            clock,
+            ledger: Mutex::new(ledger),
+            faults: Mutex::default(),
+            media_dir,
+            _until_the_end: temporary,
+        })))
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn faults(&self) -> MutexGuard<'_, Faults> {
+        self.0.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.0.clock.now()
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}/sandbox/{path}", self.0.origin)
+    }
+
+    fn media_dir(&self) -> &Path {
+        &self.0.media_dir
+    }
+}
+
+/// Everything under `/sandbox`.
+pub fn router(sandbox: Sandbox) -> Router {
+    Router::new()
+        .route("/sandbox", get(timeline::show_timeline))
+        .route("/sandbox/", get(async || Redirect::permanent("/sandbox")))
+        .route("/sandbox/@{handle}", get(timeline::show_profile))
+        .route("/sandbox/posts/{id}", get(timeline::show_post))
+        .route("/sandbox/posts.json", get(read_api::list_everything))
+        .route("/sandbox/style.css", get(pages::get_style))
+        .route("/sandbox/avatars/{file}", get(accounts::get_avatar))
+        .route("/sandbox/media/{id}", get(media::get_medium))
+        .route("/sandbox/oauth/authorize", get(authorize::show_consent).post(authorize::answer_consent))
+        .route("/sandbox/oauth/token", post(exchange_token::exchange_token))
+        .route("/sandbox/oauth/revoke", post(exchange_token::revoke_token))
+        .route("/sandbox/api/me", get(read_api::get_me))
+        .route("/sandbox/api/media", post(media::upload_medium))
+        .route("/sandbox/api/posts", get(read_api::list_posts).post(create_post::create_post))
+        .route("/sandbox/faults", get(switches::list_faults).post(switches::arm_faults).delete(switches::clear_faults))
+        .route("/sandbox/switches", get(switches::show_switches).post(switches::arm_by_form))
+        .route("/sandbox/switches/clear", post(switches::clear_by_form))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .with_state(sandbox)
+}
+
+fn create(dir: &Path) -> Result<(), SandboxError> {
+    std::fs::create_dir_all(dir).map_err(|source| SandboxError::Folder { path: dir.to_owned(), source })
+}
+
+/// An instant as the API shows it.
+fn timestamp(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, OpenOptions};
+    use std::io::Write;
+
+    use serde_json::json;
+
+    use super::testing::{Network, VERIFIER};
+
+    #[tokio::test]
+    async fn everything_answered_is_there_after_a_restart() {
+        let dir = tempfile::tempdir().unwrap();
+        let network = Network::open(dir.path());
+        let tokens = network.connect("meadow").await;
+        let unspent = network.allow("harbour").await;
+        let id = network.upload(&tokens.access, "image/png", b"png".to_vec()).await.string("id");
+        let post = json!({"text": "kept", "media_ids": [id], "reference": "r1"});
+        network.post(&tokens.access, post).await;
+        drop(network);
+
+        let network = Network::open(dir.path());
+
+        assert_eq!(network.public_texts().await, ["kept"]);
+        assert_eq!(network.get(&format!("/sandbox/media/{id}")).await.body, b"png");
+        assert_eq!(network.post(&tokens.access, json!({"text": "next"})).await.status, 201);
+        assert_eq!(network.refresh(&tokens.refresh).await.status, 200);
+        assert_eq!(network.refresh(&tokens.refresh).await.status, 400);
+        assert_eq!(network.exchange(&unspent, VERIFIER).await.status, 200);
+        drop(network);
+
+        let network = Network::open(dir.path());
+
+        assert_eq!(network.public_texts().await, ["kept", "next"]);
+        assert_eq!(network.refresh(&tokens.refresh).await.status, 400);
+        assert_eq!(network.exchange(&unspent, VERIFIER).await.status, 400);
+    }
+
+    #[tokio::test]
+    async fn a_revoked_grant_stays_revoked_after_a_restart() {
+        let dir = tempfile::tempdir().unwrap();
+        let network = Network::open(dir.path());
+        let tokens = network.connect("meadow").await;
+        network.client_form("/sandbox/oauth/revoke", &[("token", &tokens.access)]).await;
+        drop(network);
+
+        let network = Network::open(dir.path());
+
+        assert_eq!(network.post(&tokens.access, json!({"text": "no"})).await.status, 401);
+        assert_eq!(network.refresh(&tokens.refresh).await.status, 400);
+    }
+
+    #[tokio::test]
+    async fn a_post_that_was_half_written_is_not_there_and_takes_no_id() {
+        let dir = tempfile::tempdir().unwrap();
+        let network = Network::open(dir.path());
+        let token = network.connect("meadow").await.access;
+        network.post(&token, json!({"text": "whole"})).await;
+        drop(network);
+        let mut journal = OpenOptions::new().append(true).open(dir.path().join("journal.jsonl")).unwrap();
+        journal.write_all(b"{\"fact\":\"posted\",\"account\":\"meadow\",\"te").unwrap();
+        drop(journal);
+
+        let network = Network::open(dir.path());
+        let next = network.post(&token, json!({"text": "next"})).await;
+
+        assert_eq!(next.json()["id"], "2");
+        assert_eq!(network.public_texts().await, ["whole", "next"]);
+    }
+
+    #[tokio::test]
+    async fn no_token_or_code_is_in_the_journal() {
+        let dir = tempfile::tempdir().unwrap();
+        let network = Network::open(dir.path());
+        let code = network.allow("meadow").await;
+        let answer = network.exchange(&code, VERIFIER).await;
+
+        let journal = fs::read_to_string(dir.path().join("journal.jsonl")).unwrap();
+
+        assert_eq!(journal.lines().count(), 2);
+        for secret in [code, answer.string("access_token"), answer.string("refresh_token")] {
+            assert!(!journal.contains(&secret));
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What all HTML pages of the network share.
+
+use askama::Template;
+use axum::http::{HeaderName, StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+
+/// Our own style, pictures and videos, and forms to ourselves. The last
+/// directive is the one for forms, so that a page may add to it.
+pub(super) const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; \
+     media-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
+
+/// For files that are shown by themselves.
+pub(super) const NO_SCRIPT: &str = "default-src 'none'; media-src 'self'; sandbox";
+
+/// The page as a response.
+pub(super) fn show(page: &impl Template) -> Response {
+    match page.render() {
+        Ok(html) => (headers(), Html(html)).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "a sandbox page cannot be written");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+fn headers() -> [(HeaderName, &'static str); 4] {
+    [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+    ]
+}
+
+#[derive(Template)]
+#[template(path = "sandbox/message.html")]
+struct MessagePage<'a> {
+    title: &'a str,
+    message: &'a str,
+}
+
+/// A page that only says something.
+pub(super) fn message(status: StatusCode, title: &str, message: &str) -> Response {
+    (status, show(&MessagePage { title, message })).into_response()
+}
+
+/// There is nothing at this address.
+pub(super) fn not_found() -> Response {
+    message(StatusCode::NOT_FOUND, "Nothing here", "There is nothing at this address.")
+}
+
+/// The stylesheet of all pages.
+pub(super) async fn get_style() -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/css; charset=utf-8"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CACHE_CONTROL, "max-age=300"),
+    ];
+    (headers, include_str!("../../templates/sandbox/style.css")).into_response()
+}

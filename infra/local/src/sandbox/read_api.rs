@@ -1,0 +1,184 @@
+//! What can be read as JSON: who the caller is, which posts carry a reference,
+//! and everything that became public.
+
+use std::convert::Infallible;
+
+use axum::Json;
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures::stream;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::caller::{Caller, PROFILE};
+use super::fact::Post;
+use super::refusal::Refusal;
+use super::world::World;
+use super::{Sandbox, timestamp};
+
+/// Posts in one piece of the complete list.
+const PIECE: usize = 500;
+
+/// The account behind the token.
+pub(super) async fn get_me(State(sandbox): State<Sandbox>, caller: Caller) -> Result<Json<Value>, Refusal> {
+    caller.needs(PROFILE)?;
+    let account = caller.account;
+    Ok(Json(json!({
+        "id": account.id(),
+        "handle": account.handle(),
+        "name": account.name(),
+        "avatar_url": sandbox.url(&format!("avatars/{}.svg", account.handle())),
+        "profile_url": sandbox.url(&format!("@{}", account.handle())),
+    })))
+}
+
+#[derive(Deserialize)]
+pub(super) struct ListPosts {
+    reference: String,
+}
+
+/// The caller's posts with a reference, oldest first.
+pub(super) async fn list_posts(
+    State(sandbox): State<Sandbox>,
+    caller: Caller,
+    query: Result<Query<ListPosts>, QueryRejection>,
+) -> Result<Json<Vec<Value>>, Refusal> {
+    let Query(ListPosts { reference }) = query?;
+    let ledger = sandbox.ledger();
+    let posts = ledger.world().posts().iter().zip(1_usize..).filter_map(|(post, id)| {
+        let asked_for = post.account == caller.account && post.reference == reference;
+        asked_for.then(|| {
+            json!({
+                "id": id.to_string(),
+                "url": sandbox.url(&format!("posts/{id}")),
+                "text": post.text,
+                "reference": post.reference,
+                "posted_at": timestamp(post.at),
+            })
+        })
+    });
+    Ok(Json(posts.collect()))
+}
+
+/// Everything made public so far, in order, repeats included. It is written
+/// piece by piece, so a long history does not have to fit into memory twice.
+pub(super) async fn list_everything(State(sandbox): State<Sandbox>) -> Response {
+    let end = sandbox.ledger().world().posts().len();
+    let pieces = stream::unfold(0, move |start| {
+        let sandbox = sandbox.clone();
+        async move {
+            (start <= end).then(|| {
+                let next = (start + PIECE).min(end);
+                let piece = piece(&sandbox, start, next, end);
+                // One past the end is where nothing more follows.
+                (Ok::<_, Infallible>(piece), if next == end { end + 1 } else { next })
+            })
+        }
+    });
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+    (headers, Body::from_stream(pieces)).into_response()
+}
+
+fn piece(sandbox: &Sandbox, start: usize, next: usize, end: usize) -> Bytes {
+    let ledger = sandbox.ledger();
+    let world = ledger.world();
+    let posts: Vec<_> = world.posts()[start..next]
+        .iter()
+        .zip(start + 1..)
+        .map(|(post, id)| public_post(sandbox, world, id, post).to_string())
+        .collect();
+    let before = match start {
+        0 => "[",
+        _ => ",",
+    };
+    let after = if next == end { "]" } else { "" };
+    format!("{before}{}{after}", posts.join(",")).into()
+}
+
+fn public_post(sandbox: &Sandbox, world: &World, id: usize, post: &Post) -> Value {
+    let media = post.media.iter().filter_map(|id| {
+        let medium = world.medium(id)?;
+        let url = sandbox.url(&format!("media/{id}"));
+        Some(json!({ "url": url, "mime_type": medium.mime_type }))
+    });
+    json!({
+        "id": id.to_string(),
+        "account": post.account.handle(),
+        "text": post.text,
+        "media": media.collect::<Vec<_>>(),
+        "received_at": timestamp(post.at),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::accounts::Account;
+    use super::super::fact::Fact;
+    use super::super::testing::Network;
+    use super::*;
+
+    #[tokio::test]
+    async fn the_caller_learns_who_it_is() {
+        let network = Network::new();
+        let token = network.connect("harbour").await.access;
+
+        let me = network.call("GET", "/sandbox/api/me", &token, None).await;
+
+        let expected = json!({
+            "id": "101",
+            "handle": "harbour",
+            "name": "The Harbour",
+            "avatar_url": "http://sandbox.test/sandbox/avatars/harbour.svg",
+            "profile_url": "http://sandbox.test/sandbox/@harbour",
+        });
+        assert_eq!(me.json(), expected);
+        for path in ["/sandbox/avatars/harbour.svg", "/sandbox/@harbour"] {
+            assert_eq!(network.get(path).await.status, 200, "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_public_list_names_account_media_and_time() {
+        let network = Network::new();
+        let token = network.connect("meadow").await.access;
+        let uploaded = network.upload(&token, "image/png", b"png".to_vec()).await;
+        let post = json!({"text": "Look", "media_ids": [uploaded.json()["id"]]});
+        network.post(&token, post).await;
+
+        let list = network.get("/sandbox/posts.json").await;
+
+        let expected = json!([{
+            "id": "1",
+            "account": "meadow",
+            "text": "Look",
+            "media": [{"url": uploaded.json()["url"], "mime_type": "image/png"}],
+            "received_at": "2024-10-04T00:00:00.000Z",
+        }]);
+        assert_eq!(list.json(), expected);
+    }
+
+    #[tokio::test]
+    async fn the_public_list_is_whole_at_every_length() {
+        let network = Network::new();
+        let lengths = [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 1];
+        let mut written = 0;
+        for length in lengths {
+            while written < length {
+                let post = Post {
+                    account: Account::find("meadow").unwrap(),
+                    text: written.to_string(),
+                    media: vec![],
+                    reference: String::new(),
+                    at: network.sandbox.now(),
+                };
+                network.sandbox.ledger().record(Fact::Posted(post)).unwrap();
+                written += 1;
+            }
+            let expected: Vec<_> = (0..length).map(|it| it.to_string()).collect();
+            assert_eq!(network.public_texts().await, expected);
+        }
+    }
+}

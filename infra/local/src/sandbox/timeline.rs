@@ -1,0 +1,204 @@
+//! The pages on which people see what was posted.
+
+use askama::Template;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+
+use super::accounts::Account;
+use super::fact::Post;
+use super::world::World;
+use super::{Sandbox, pages, timestamp};
+
+/// Posts on one page.
+const PAGE: usize = 50;
+
+#[derive(Template)]
+#[template(path = "sandbox/timeline.html")]
+struct TimelinePage {
+    /// Whose page it is; nobody's is the timeline.
+    account: Option<Account>,
+    accounts: Vec<Account>,
+    posts: Vec<PostView>,
+    /// Where the next page starts.
+    older: Option<usize>,
+    is_newest: bool,
+}
+
+#[derive(Template)]
+#[template(path = "sandbox/post.html")]
+struct PostPage {
+    post: PostView,
+}
+
+/// A post as the pages show it.
+struct PostView {
+    id: usize,
+    account: Account,
+    text: String,
+    media: Vec<MediumView>,
+    at: DateTime<Utc>,
+}
+
+struct MediumView {
+    id: String,
+    is_video: bool,
+}
+
+impl PostView {
+    fn new(world: &World, id: usize, post: &Post) -> Self {
+        let media = post.media.iter().filter_map(|id| {
+            let is_video = world.medium(id)?.mime_type.starts_with("video/");
+            Some(MediumView { id: id.clone(), is_video })
+        });
+        Self { id, account: post.account, text: post.text.clone(), media: media.collect(), at: post.at }
+    }
+
+    fn machine_time(&self) -> String {
+        timestamp(self.at)
+    }
+
+    fn time(&self) -> String {
+        self.at.format("%-d %B %Y, %H:%M:%S UTC").to_string()
+    }
+}
+
+/// Where a page of posts starts.
+#[derive(Deserialize)]
+pub(super) struct Window {
+    /// Only posts older than this one.
+    before: Option<usize>,
+}
+
+/// Everyone's posts, newest first.
+pub(super) async fn show_timeline(
+    State(sandbox): State<Sandbox>,
+    window: Result<Query<Window>, QueryRejection>,
+) -> Response {
+    show_posts(&sandbox, None, window)
+}
+
+/// The posts of one account.
+pub(super) async fn show_profile(
+    State(sandbox): State<Sandbox>,
+    Path(handle): Path<String>,
+    window: Result<Query<Window>, QueryRejection>,
+) -> Response {
+    match Account::find(&handle) {
+        Some(account) => show_posts(&sandbox, Some(account), window),
+        None => pages::not_found(),
+    }
+}
+
+fn show_posts(sandbox: &Sandbox, account: Option<Account>, window: Result<Query<Window>, QueryRejection>) -> Response {
+    // A window that cannot be read is the one everybody starts with.
+    let before = window.ok().and_then(|Query(it)| it.before);
+    let mut posts = newest(sandbox.ledger().world(), account, before);
+    let older = (PAGE < posts.len()).then(|| posts[PAGE - 1].id);
+    posts.truncate(PAGE);
+    let accounts = Account::all().collect();
+    pages::show(&TimelinePage { account, accounts, posts, older, is_newest: before.is_none() })
+}
+
+/// One more than a page, which tells whether another page follows.
+fn newest(world: &World, account: Option<Account>, before: Option<usize>) -> Vec<PostView> {
+    let end = before.map_or(usize::MAX, |it| it.saturating_sub(1)).min(world.posts().len());
+    let posts = world.posts()[..end].iter().enumerate().rev();
+    posts
+        .filter(|(_, post)| account.is_none_or(|it| it == post.account))
+        .take(PAGE + 1)
+        .map(|(index, post)| PostView::new(world, index + 1, post))
+        .collect()
+}
+
+/// One post by itself.
+pub(super) async fn show_post(State(sandbox): State<Sandbox>, Path(id): Path<String>) -> Response {
+    let post = id.parse().ok().and_then(|id| {
+        let ledger = sandbox.ledger();
+        let world = ledger.world();
+        world.post(id).map(|post| PostView::new(world, id, post))
+    });
+    match post {
+        Some(post) => pages::show(&PostPage { post }),
+        None => pages::not_found(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::Network;
+
+    #[tokio::test]
+    async fn the_timeline_shows_the_newest_post_first_with_its_picture() {
+        let network = Network::new();
+        let token = network.connect("meadow").await.access;
+        let id = network.upload(&token, "image/png", b"png".to_vec()).await.string("id");
+        network.post(&token, json!({"text": "older"})).await;
+        network.post(&token, json!({"text": "newer\nline", "media_ids": [id]})).await;
+
+        let page = network.get("/sandbox").await;
+
+        let text = page.text();
+        assert!(text.find("newer\nline").unwrap() < text.find("older").unwrap(), "{text}");
+        assert!(text.contains(&format!("<img src=\"/sandbox/media/{id}\"")), "{text}");
+        assert!(text.contains("4 October 2024, 00:00:00 UTC"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_text_is_never_markup() {
+        let network = Network::new();
+        let token = network.connect("meadow").await.access;
+        network.post(&token, json!({"text": "<script>alert(1)</script>"})).await;
+
+        for path in ["/sandbox", "/sandbox/posts/1", "/sandbox/@meadow"] {
+            let page = network.get(path).await;
+            assert_eq!(page.status, 200, "{path}");
+            assert!(!page.text().contains("<script"), "{path}");
+            assert!(page.text().contains("alert(1)"), "{path}");
+            assert!(page.header("content-security-policy").starts_with("default-src 'none'"));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_profile_shows_its_own_posts_alone() {
+        let network = Network::new();
+        let meadow = network.connect("meadow").await.access;
+        network.post(&meadow, json!({"text": "from the meadow"})).await;
+
+        let own = network.get("/sandbox/@meadow").await;
+        let other = network.get("/sandbox/@harbour").await;
+
+        assert!(own.text().contains("from the meadow"));
+        assert!(!other.text().contains("from the meadow"));
+    }
+
+    #[tokio::test]
+    async fn older_posts_are_on_further_pages() {
+        let network = Network::new();
+        let token = network.connect("meadow").await.access;
+        for number in 1..=51 {
+            network.post(&token, json!({"text": format!("number {number}.")})).await;
+        }
+
+        let first = network.get("/sandbox").await;
+        let second = network.get("/sandbox?before=2").await;
+
+        assert!(first.text().contains("number 51.") && first.text().contains("number 2."));
+        assert!(!first.text().contains("number 1.") && first.text().contains("?before=2\""));
+        assert!(second.text().contains("number 1.") && !second.text().contains("number 2."));
+        assert!(!second.text().contains("http-equiv=\"refresh\""));
+    }
+
+    #[tokio::test]
+    async fn what_is_not_there_is_a_page_that_says_so() {
+        let network = Network::new();
+        for path in ["posts/1", "posts/0", "posts/x", "@nobody", "media/x", "avatars/x.svg"] {
+            let page = network.get(&format!("/sandbox/{path}")).await;
+            assert_eq!(page.status, 404, "{path}");
+        }
+    }
+}

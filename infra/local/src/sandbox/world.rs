@@ -1,0 +1,104 @@
+//! Everything that is true on the network now: the sum of its facts.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+
+use super::accounts::Account;
+use super::fact::{Allowed, Fact, Medium, Post, TokenPair};
+
+/// The state that all facts so far add up to.
+#[derive(Default)]
+pub(super) struct World {
+    codes: HashMap<String, Allowed>,
+    grants: HashMap<u64, Grant>,
+    last_grant: u64,
+    access: HashMap<String, Access>,
+    media: HashMap<String, Medium>,
+    posts: Vec<Post>,
+}
+
+/// What an account allowed the client to do.
+#[derive(Clone)]
+pub(super) struct Grant {
+    pub(super) account: Account,
+    pub(super) scope: String,
+    /// Hash of the one refresh token that is good.
+    refresh: String,
+}
+
+struct Access {
+    grant: u64,
+    ends_at: DateTime<Utc>,
+}
+
+impl World {
+    /// Takes in something that happened. Whether it may happen was decided
+    /// before it was written down.
+    pub(super) fn apply(&mut self, fact: Fact) {
+        match fact {
+            Fact::Allowed { code, allowed, at } => {
+                self.codes.retain(|_, it| at < it.ends_at);
+                self.codes.insert(code, allowed);
+            }
+            Fact::Granted { code, grant, tokens, at } => {
+                if let Some(Allowed { account, scope, .. }) = self.codes.remove(&code) {
+                    self.last_grant = grant;
+                    self.grants.insert(grant, Grant { account, scope, refresh: String::new() });
+                    self.hand_out(grant, tokens, at);
+                }
+            }
+            Fact::Refreshed { grant, tokens, at } => self.hand_out(grant, tokens, at),
+            Fact::Revoked { grant } => {
+                self.grants.remove(&grant);
+                self.access.retain(|_, it| it.grant != grant);
+            }
+            Fact::Uploaded { id, medium } => {
+                self.media.insert(id, medium);
+            }
+            Fact::Posted(post) => self.posts.push(post),
+        }
+    }
+
+    /// An earlier access token stays good until its end; an earlier refresh
+    /// token does not.
+    fn hand_out(&mut self, grant: u64, tokens: TokenPair, at: DateTime<Utc>) {
+        self.access.retain(|_, it| at < it.ends_at);
+        if let Some(known) = self.grants.get_mut(&grant) {
+            known.refresh = tokens.refresh;
+            self.access.insert(tokens.access, Access { grant, ends_at: tokens.access_ends });
+        }
+    }
+
+    pub(super) fn code(&self, hash: &str, now: DateTime<Utc>) -> Option<&Allowed> {
+        self.codes.get(hash).filter(|it| now < it.ends_at)
+    }
+
+    pub(super) fn next_grant(&self) -> u64 {
+        self.last_grant + 1
+    }
+
+    /// The grant of an access token that is still good.
+    pub(super) fn by_access(&self, hash: &str, now: DateTime<Utc>) -> Option<(u64, &Grant)> {
+        let access = self.access.get(hash).filter(|it| now < it.ends_at)?;
+        Some((access.grant, self.grants.get(&access.grant)?))
+    }
+
+    pub(super) fn by_refresh(&self, hash: &str) -> Option<(u64, &Grant)> {
+        self.grants.iter().find(|(_, it)| it.refresh == hash).map(|(id, grant)| (*id, grant))
+    }
+
+    pub(super) fn medium(&self, id: &str) -> Option<&Medium> {
+        self.media.get(id)
+    }
+
+    /// All posts, oldest first.
+    pub(super) fn posts(&self) -> &[Post] {
+        &self.posts
+    }
+
+    /// The post with this id.
+    pub(super) fn post(&self, id: usize) -> Option<&Post> {
+        self.posts.get(id.checked_sub(1)?)
+    }
+}

@@ -1,0 +1,237 @@
+//! Everything at one origin: the service as it is deployed, and what the cloud
+//! gives it there.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::{Api, ClientIp, RateLimits};
+use auth::{Oidc, OidcSettings, SignUp};
+use axum::Router;
+use axum::extract::{ConnectInfo, Request};
+use axum::middleware::map_request;
+use chrono::TimeDelta;
+use cloud::bucket::{Bucket, BucketSettings};
+use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
+use cloud::seal::{Envelope, LocalKeys};
+use domain::clock::Clock;
+use domain::delivery::WATCHDOG;
+use domain::id::Ids;
+use domain::media::MediaLimits;
+use domain::plan::Plans;
+use domain::user::User;
+use platforms::{Registry, SandboxSettings};
+use publishing::Publishing;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+
+use crate::events::LocalEvents;
+use crate::meter::Meter;
+use crate::options::Options;
+use crate::queue::LocalQueue;
+use crate::sandbox::{self, Sandbox, SandboxError};
+use crate::{clients, demo, dynamodb, events, issuer, queue, s3, sealing_key};
+
+/// How often the sweep looks; a minute in the cloud, where each look is paid.
+const TICK: Duration = Duration::from_secs(5);
+
+/// How often upkeep looks.
+const UPKEEP: Duration = Duration::from_secs(60);
+
+/// Why the local stack could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum LocalError {
+    /// A file or a socket.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// The port is taken.
+    #[error("port {port} cannot be listened on ({source}); stop what uses it, or give another with --port")]
+    Port {
+        /// Which.
+        port: u16,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The database could not be opened.
+    #[error("the database cannot be opened: {0}")]
+    Database(String),
+    /// The media store could not be opened.
+    #[error("the media store cannot be opened: {0}")]
+    Files(String),
+    /// The file with the sealing key is not one of ours.
+    #[error("{} is not a sealing key; without it stored credentials cannot be read", .0.display())]
+    Key(PathBuf),
+    /// The tables.
+    #[error(transparent)]
+    Storage(#[from] storage::StorageError),
+    /// The sandbox platform.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    /// An HTTP client.
+    #[error("an HTTP client cannot be set up: {0}")]
+    Http(#[from] reqwest::Error),
+    /// The demo user could not be made.
+    #[error("the demo user is being made by another process; use another --data folder")]
+    Demo,
+}
+
+/// The local stack, running.
+#[derive(Debug)]
+pub struct Running {
+    /// Such as `http://localhost:3000`.
+    pub origin: String,
+    /// Where the API is.
+    pub base_url: String,
+    /// A token of the demo user.
+    pub token: String,
+    /// The demo user.
+    pub user: User,
+    // Removed, with all data in it, when the process ends.
+    _ephemeral: Option<TempDir>,
+}
+
+/// Starts everything. It runs in tasks of this runtime until the process ends.
+pub async fn start(options: &Options) -> Result<Running, LocalError> {
+    let bound = TcpListener::bind(("127.0.0.1", options.port)).await;
+    let listener = bound.map_err(|source| LocalError::Port { port: options.port, source })?;
+    let origin = format!("http://localhost:{}", listener.local_addr()?.port());
+
+    let ephemeral = if options.ephemeral { Some(TempDir::new()?) } else { None };
+    let data = (!options.ephemeral).then_some(options.data.as_path());
+    let folder = ephemeral.as_ref().map_or(options.data.as_path(), TempDir::path);
+    std::fs::create_dir_all(folder)?;
+
+    let stack = Stack::open(options, &origin, data, folder).await?;
+    let server = stack.router.into_make_service_with_connect_info::<SocketAddr>();
+    tokio::spawn(async move { axum::serve(listener, server).await });
+    run(stack.publishing, stack.messages);
+
+    let user = demo::user(&stack.api).await?;
+    let token = demo::token(&stack.api, &user, data).await?;
+    Ok(Running { base_url: format!("{origin}/api/v1"), origin, token, user, _ephemeral: ephemeral })
+}
+
+struct Stack {
+    api: Api,
+    publishing: Publishing,
+    messages: tokio::sync::mpsc::UnboundedReceiver<cloud::queue::DeliveryMessage>,
+    router: Router,
+}
+
+impl Stack {
+    async fn open(options: &Options, origin: &str, data: Option<&Path>, folder: &Path) -> Result<Self, LocalError> {
+        let clock = Clock::System;
+        let ids = Ids::new(clock.clone());
+        let meter = if options.meter { Some(Meter::new()?) } else { None };
+        let store = dynamodb::open(data, meter.as_ref()).await?;
+        let sealer = Envelope::new(LocalKeys::new(sealing_key::sealing_key(data)?), clock.clone());
+        let bus = LocalEvents::default();
+        let (queue, messages) = LocalQueue::new();
+        let settings =
+            BucketSettings { name: s3::BUCKET.to_owned(), endpoint: Some(origin.to_owned()), public_endpoint: None };
+        let bucket = Bucket::new(&clients::config(origin), &settings);
+        let sandbox = SandboxSettings {
+            base_url: format!("{origin}/sandbox"),
+            client_id: sandbox::CLIENT_ID.to_owned(),
+            client_secret: sandbox::CLIENT_SECRET.into(),
+        };
+        let platforms = Registry::new(&platforms::http_client()?, Some(sandbox));
+        let api = Api {
+            store: store.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            limits: RateLimits {
+                requests_per_minute: options.requests_per_minute,
+                media_per_minute: options.media_per_minute,
+            },
+            origin: origin.to_owned(),
+            token_lifetime: TimeDelta::days(180),
+            allowed_origins: Vec::new(),
+        };
+        let publishing = Publishing {
+            store,
+            platforms: platforms.clone(),
+            bucket: bucket.clone(),
+            sealer: sealer.clone(),
+            queue,
+            events: Arc::new(bus.clone()),
+            clock: clock.clone(),
+            ids,
+            media_limits: MediaLimits::default(),
+            plans: Plans::default(),
+        };
+        let oidc = OidcSettings {
+            issuer: issuer::url(origin),
+            client_id: issuer::CLIENT_ID.to_owned(),
+            client_secret: Some(issuer::CLIENT_SECRET.into()),
+        };
+        let policy = AddressPolicy::Also(options.allow_fetch_from.clone());
+
+        let deployed = Router::new()
+            .merge(auth::router(auth::App {
+                api: api.clone(),
+                oidc: Oidc::new(oidc, origin, Oidc::http_client()?),
+                sign_up: SignUp::parse(""),
+            }))
+            .merge(connections::router(connections::App {
+                api: api.clone(),
+                platforms,
+                sealer,
+                events: Arc::new(bus.clone()),
+                plans: Plans::default(),
+            }))
+            .merge(media::router(media::App {
+                api: api.clone(),
+                bucket,
+                fetcher: Fetcher::new(policy, FETCH_TIMEOUT)?,
+                limits: MediaLimits::default(),
+                plans: Plans::default(),
+            }))
+            .merge(posts::router(posts::App { api: api.clone(), publishing: publishing.clone() }));
+        let network = Sandbox::open(data.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;
+        let router = api::finish(deployed, api.clone())
+            .merge(sandbox::router(network))
+            .merge(issuer::router(origin.to_owned(), clock))
+            .merge(events::router(bus))
+            .merge(s3::router(&folder.join("media"))?)
+            .merge(meter.map(Meter::router).unwrap_or_default())
+            .layer(map_request(with_client_ip));
+        Ok(Self { api, publishing, messages, router })
+    }
+}
+
+/// The caller's address, as the gateway tells it in the cloud.
+async fn with_client_ip(mut request: Request) -> Request {
+    let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|it| it.0.ip());
+    request.extensions_mut().insert(ClientIp(address.unwrap_or(IpAddr::from([127, 0, 0, 1]))));
+    request
+}
+
+/// The schedules and the queue.
+fn run(publishing: Publishing, messages: tokio::sync::mpsc::UnboundedReceiver<cloud::queue::DeliveryMessage>) {
+    tokio::spawn(queue::work(publishing.clone(), messages));
+    let ticking = publishing.clone();
+    tokio::spawn(async move {
+        // The queue of an earlier process is gone: what it held is planned anew.
+        if let Err(error) = ticking.plan_until(ticking.clock.now() + domain::delivery::PLAN_AHEAD + WATCHDOG).await {
+            tracing::error!(%error, "what was planned could not be planned anew");
+        }
+        let mut ticks = tokio::time::interval(TICK);
+        loop {
+            ticks.tick().await;
+            if let Err(error) = publisher::tick(&ticking).await {
+                tracing::error!(%error, "a tick failed");
+            }
+        }
+    });
+    tokio::spawn(async move {
+        let mut rounds = tokio::time::interval(UPKEEP);
+        loop {
+            rounds.tick().await;
+            if let Err(error) = upkeep::round(&publishing).await {
+                tracing::error!(%error, "a round of upkeep failed");
+            }
+        }
+    });
+}
