@@ -1,0 +1,329 @@
+// The whole journey in a real browser: sign in with a device code, connect an
+// account, upload a picture, write a post due in five seconds, and see it on the
+// timeline. Every page is also photographed on a desktop and on a phone.
+//
+//   node journey.mjs --ready-file FILE --screenshots FOLDER [--chromium PATH]
+
+import { readFileSync, mkdirSync } from 'node:fs';
+import zlib from 'node:zlib';
+import { parseArgs } from 'node:util';
+import { chromium } from 'playwright-core';
+
+const { values: options } = parseArgs({
+  options: {
+    'ready-file': { type: 'string' },
+    screenshots: { type: 'string' },
+    chromium: { type: 'string', default: '/usr/bin/chromium' },
+    help: { type: 'boolean' },
+  },
+});
+if (options.help || !options['ready-file'] || !options.screenshots) {
+  console.log('node journey.mjs --ready-file FILE --screenshots FOLDER [--chromium PATH]');
+  process.exit(options.help ? 0 : 2);
+}
+
+const ready = JSON.parse(readFileSync(options['ready-file'], 'utf8'));
+mkdirSync(options.screenshots, { recursive: true });
+
+const DESKTOP = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 844 };
+const run = Date.now();
+const complaints = [];
+let passed = 0;
+let failed = 0;
+
+async function step(name, body) {
+  const started = Date.now();
+  try {
+    const result = await body();
+    passed += 1;
+    console.log(`ok   ${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${name}`);
+    return result;
+  } catch (error) {
+    failed += 1;
+    console.log(`FAIL ${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${name}\n     ${error.message}\n     at ${page.url()}`);
+    await page.screenshot({ path: `${options.screenshots}/failed-${failed}.png` }).catch(() => {});
+    return undefined;
+  }
+}
+
+function ensure(condition, words) {
+  if (!condition) throw new Error(words);
+}
+
+async function call(method, path, body, token) {
+  const response = await fetch(path.startsWith('http') ? path : ready.base_url + path, {
+    method,
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text ? JSON.parse(text) : undefined };
+}
+
+async function must(status, method, path, body, token) {
+  const answer = await call(method, path, body, token);
+  ensure(answer.status === status, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+function png(width, height) {
+  const chunk = (kind, data) => {
+    const content = Buffer.concat([Buffer.from(kind), data]);
+    const frame = Buffer.alloc(8);
+    frame.writeUInt32BE(data.length, 0);
+    frame.writeUInt32BE(crc(content), 4);
+    return Buffer.concat([frame.subarray(0, 4), content, frame.subarray(4)]);
+  };
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set([8, 2, 0, 0, 0], 8);
+  const rows = Buffer.alloc(height * (1 + width * 3));
+  for (let y = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1) {
+      const at = y * (1 + width * 3) + 1 + x * 3;
+      rows[at] = Math.round((255 * x) / width);
+      rows[at + 1] = Math.round((160 * y) / height) + 60;
+      rows[at + 2] = 180;
+    }
+  }
+  return Buffer.concat([
+    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    chunk('IHDR', header),
+    chunk('IDAT', zlib.deflateSync(rows)),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+// Older versions of node have no crc32 in zlib.
+function crc(data) {
+  if (zlib.crc32) return zlib.crc32(data);
+  let sum = 0xffffffff;
+  for (const byte of data) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) sum = (sum >>> 1) ^ (0xedb88320 & -(sum & 1));
+  }
+  return (sum ^ 0xffffffff) >>> 0;
+}
+
+const browser = await chromium.launch({ executablePath: options.chromium, args: ['--no-sandbox'] });
+const context = await browser.newContext({ viewport: DESKTOP });
+const page = await context.newPage();
+page.setDefaultTimeout(10_000);
+page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
+page.on('console', (message) => {
+  // A page that is answered with 4xx on purpose is reported by the browser as well.
+  if (message.type() === 'error' && !message.text().includes('the server responded with a status of 4')) {
+    complaints.push(`${page.url()}: ${message.text()}`);
+  }
+});
+
+// Photographs the page as it is, wide and narrow, and looks whether it fits.
+async function photograph(name) {
+  for (const [device, size] of [['phone', PHONE], ['desktop', DESKTOP]]) {
+    await page.setViewportSize(size);
+    await page.screenshot({ path: `${options.screenshots}/${name}-${device}.png`, fullPage: true });
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    ensure(width <= size.width, `${name} is ${width} wide on a ${device} of ${size.width}`);
+  }
+}
+
+async function signIn(email) {
+  await page.locator('input[type=email], input[name=email]').first().fill(email);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+// Presses Tab until the element that matches has the focus.
+async function tabTo(selector) {
+  for (let presses = 0; presses < 25; presses += 1) {
+    await page.keyboard.press('Tab');
+    if (await page.evaluate((it) => document.activeElement?.matches(it), selector)) {
+      const visible = await page.evaluate(() => {
+        const style = getComputedStyle(document.activeElement);
+        return style.outlineStyle !== 'none' || style.boxShadow !== 'none';
+      });
+      ensure(visible, `the focus on ${selector} cannot be seen`);
+      return;
+    }
+  }
+  throw new Error(`${selector} cannot be reached with Tab`);
+}
+
+const buttonNamed = (words) =>
+  page.getByRole('button', { name: words, exact: true });
+
+let token;
+let connection;
+
+await step('a page asks to sign in and goes on with the code', async () => {
+  const device = await must(201, 'POST', '/auth/device/code', {});
+  await page.goto(device.verification_uri_complete);
+  await photograph('sign-in');
+  await signIn(`journey-${run}@example.com`);
+  await page.getByText(device.user_code).first().waitFor();
+  await photograph('device-approve');
+  await buttonNamed('Approve').click();
+  await page.waitForLoadState();
+  await photograph('device-approved');
+  const granted = await must(200, 'POST', '/auth/device/token', { device_code: device.device_code });
+  token = granted.access_token;
+});
+
+await step('an account is connected through the consent page', async () => {
+  const request = await must(201, 'POST', '/connections/connect/sandbox', undefined, token);
+  await page.goto(request.authorization_url);
+  await photograph('sandbox-consent');
+  await buttonNamed('Allow').click();
+  await page.waitForLoadState();
+  await photograph('connected');
+  const status = await must(200, 'GET', request.poll_url, undefined, token);
+  ensure(status.status === 'completed', `the hand-off is ${status.status}`);
+  connection = status.connection;
+});
+
+await step('a refused hand-off says so', async () => {
+  const request = await must(201, 'POST', '/connections/connect/sandbox', undefined, token);
+  await page.goto(request.authorization_url);
+  await buttonNamed('Deny').click();
+  await page.waitForLoadState();
+  await photograph('not-connected');
+  const status = await must(200, 'GET', request.poll_url, undefined, token);
+  ensure(status.status === 'failed', `the hand-off is ${status.status}`);
+});
+
+await step('a post due in five seconds appears on the timeline with its picture', async () => {
+  const target = await must(201, 'POST', '/media', { mime_type: 'image/png', filename: 'sunset.png' }, token);
+  const put = await fetch(target.upload_url, { method: 'PUT', headers: target.upload_headers, body: png(320, 200) });
+  ensure(put.ok, `the upload was answered ${put.status}`);
+  const words = `Hello from the journey ${run}`;
+  const post = await must(
+    201,
+    'POST',
+    '/posts',
+    {
+      content: words,
+      platforms: [{ connected_account_id: connection.id }],
+      media: [target.path],
+      scheduled_at: new Date(Date.now() + 5000).toISOString(),
+    },
+    token,
+  );
+  ensure(post.status === 'scheduled', `the post is ${post.status}`);
+  await page.goto(`${ready.origin}/sandbox`);
+  ensure((await page.getByText(words).count()) === 0, 'the post is there too early');
+
+  const end = Date.now() + 25_000;
+  while ((await page.getByText(words).count()) === 0) {
+    ensure(Date.now() < end, 'the post does not appear');
+    await page.waitForTimeout(500);
+    await page.reload();
+  }
+
+  ensure((await page.getByText(words).count()) === 1, 'the post is there more than once');
+  const loaded = await page.waitForFunction(
+    (text) => {
+      const entries = [...document.querySelectorAll('article, li, section, div')];
+      const entry = entries.reverse().find((it) => it.textContent.includes(text) && it.querySelector('img'));
+      return entry && entry.querySelector('img').naturalWidth;
+    },
+    words,
+    { timeout: 5000 },
+  );
+  ensure((await loaded.jsonValue()) === 320, 'the picture is not the one that was uploaded');
+  await photograph('sandbox-timeline');
+  const shown = await must(200, 'GET', `/posts/${post.id}`, undefined, token);
+  ensure(shown.status === 'published', `the post is ${shown.status}`);
+});
+
+await step('/device can be used with the keyboard alone', async () => {
+  const device = await must(201, 'POST', '/auth/device/code', { scopes: ['posts:read'] });
+  await page.goto(`${ready.origin}/device`);
+  await photograph('device');
+  if (!(await page.evaluate(() => document.activeElement?.matches('input[name=user_code]')))) {
+    await tabTo('input[name=user_code]');
+  }
+  await page.keyboard.type(device.user_code.toLowerCase().replace('-', ''));
+  await page.keyboard.press('Enter');
+  await buttonNamed('Approve').waitFor();
+  for (let presses = 0; ; presses += 1) {
+    ensure(presses < 25, 'Approve cannot be reached with Tab');
+    await page.keyboard.press('Tab');
+    if ((await page.evaluate(() => document.activeElement?.textContent.trim())) === 'Approve') break;
+  }
+  await page.keyboard.press('Enter');
+  await page.waitForLoadState();
+  await must(200, 'POST', '/auth/device/token', { device_code: device.device_code });
+});
+
+await step('a denied device is told so', async () => {
+  const device = await must(201, 'POST', '/auth/device/code', {});
+  await page.goto(device.verification_uri_complete);
+  await buttonNamed('Deny').click();
+  await page.waitForLoadState();
+  await photograph('device-denied');
+  const answer = await call('POST', '/auth/device/token', { device_code: device.device_code });
+  ensure(answer.body.error === 'access_denied', `the exchange says ${JSON.stringify(answer.body)}`);
+});
+
+await step('a wrong code is explained', async () => {
+  await page.goto(`${ready.origin}/device?user_code=BBBB-BBBB`);
+  if (await buttonNamed('Continue').count()) await buttonNamed('Continue').click();
+  await photograph('device-wrong-code');
+  ensure((await buttonNamed('Approve').count()) === 0, 'a wrong code can be approved');
+});
+
+await step('access is taken back on /account', async () => {
+  await page.goto(`${ready.origin}/account`);
+  await photograph('account');
+  await must(200, 'GET', '/user', undefined, token);
+  const rows = await buttonNamed('Revoke').count();
+  ensure(rows === 2, `${rows} devices are listed instead of 2`);
+  while (await buttonNamed('Revoke').count()) {
+    await buttonNamed('Revoke').first().click();
+    await page.waitForLoadState();
+  }
+  await must(401, 'GET', '/user', undefined, token);
+  await photograph('account-empty');
+});
+
+await step('the documentation works without the network', async () => {
+  await context.route((url) => url.origin !== new URL(ready.origin).origin, (route) => {
+    complaints.push(`/docs asks for ${route.request().url()}`);
+    return route.abort();
+  });
+  await page.goto(`${ready.origin}/docs`);
+  await page.getByText('/posts').first().waitFor();
+  await photograph('docs');
+});
+
+await step('an address that does not exist has a page', async () => {
+  const response = await page.goto(`${ready.origin}/no-such-page`);
+  ensure(response.status() === 404, `it is answered ${response.status()}`);
+  await photograph('not-found');
+});
+
+await step('everything works without scripts', async () => {
+  const plain = await browser.newContext({ javaScriptEnabled: false, viewport: PHONE });
+  const other = await plain.newPage();
+  other.setDefaultTimeout(10_000);
+  const device = await must(201, 'POST', '/auth/device/code', {});
+  await other.goto(device.verification_uri_complete);
+  await other.locator('input[type=email], input[name=email]').first().fill(`plain-${run}@example.com`);
+  await other.getByRole('button', { name: 'Sign in' }).click();
+  await other.getByRole('button', { name: 'Approve', exact: true }).click();
+  await other.waitForLoadState();
+  await must(200, 'POST', '/auth/device/token', { device_code: device.device_code });
+  await plain.close();
+});
+
+await step('no page complained', async () => {
+  ensure(complaints.length === 0, complaints.join('\n     '));
+});
+
+await browser.close();
+console.log(`\n${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);

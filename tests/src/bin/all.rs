@@ -1,0 +1,280 @@
+//! Every test there is, in order, on this machine.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+    time::{Duration, Instant},
+};
+
+use clap::Parser;
+use serde_json::json;
+use tests::{
+    fault::{Fault, Result},
+    harness::{Harness, LIFTED, binary},
+    report::say,
+};
+
+const SCHEMATHESIS: &str = "4.32.5";
+const SAM: &str = "1.170.0";
+const FAST_LEAVES_OUT: [&str; 5] = ["crash", "tools", "template", "schemathesis", "browser"];
+
+/// Every test of the project: formatting, lints, unit and property tests, black
+/// box, crashes, the functions, the API document, the template, a browser.
+#[derive(Parser)]
+#[command(name = "all")]
+struct Options {
+    /// Write the results here.
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Leave out what takes long or needs tools from elsewhere: crash loop,
+    /// schemathesis, template and browser.
+    #[arg(long)]
+    fast: bool,
+}
+
+/// One step of the run.
+struct Step {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&Log) -> Result,
+}
+
+const STEPS: [Step; 10] = [
+    Step { name: "format", about: "the code is formatted", run: format },
+    Step { name: "clippy", about: "no lint has anything to say", run: clippy },
+    Step { name: "build", about: "all binaries", run: build },
+    Step { name: "tests", about: "unit, property and function tests", run: unit },
+    Step { name: "blackbox", about: "every operation of a running service, through HTTP", run: blackbox },
+    Step { name: "crash", about: "kill -9 while it writes and publishes, 20 times", run: crash },
+    Step { name: "tools", about: "schemathesis, sam and the browser driver, into .tools", run: tools },
+    Step { name: "template", about: "sam validate --lint", run: template },
+    Step { name: "schemathesis", about: "the served API document against the service", run: schemathesis },
+    Step { name: "browser", about: "the whole journey in Chromium, with screenshots", run: browser },
+];
+
+/// What a step did: its name, its time, and how many checks passed and failed.
+struct Done {
+    name: &'static str,
+    took: Duration,
+    passed: usize,
+    failed: usize,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    match run(&options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(fault) => {
+            say(&format!("{fault}\n\n0 passed, 1 failed"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<bool> {
+    fs::create_dir_all("target/tests")?;
+    let mut all = Vec::new();
+    for step in STEPS {
+        if options.fast && FAST_LEAVES_OUT.contains(&step.name) {
+            say(&format!("     --fast leaves out {}: {}", step.name, step.about));
+            continue;
+        }
+        all.push(one(&step));
+    }
+    let (passed, failed) = all.iter().fold((0, 0), |(passed, failed), it| (passed + it.passed, failed + it.failed));
+    say("\nstep            time     passed  failed");
+    for it in &all {
+        let seconds = it.took.as_secs_f64();
+        say(&format!("{:14} {seconds:6.1} s  {:6}  {:6}", it.name, it.passed, it.failed));
+    }
+    if let Some(file) = &options.json {
+        let steps: Vec<_> = all
+            .iter()
+            .map(|it| json!({ "name": it.name, "seconds": it.took.as_secs_f64(), "passed": it.passed, "failed": it.failed }))
+            .collect();
+        fs::write(file, format!("{:#}\n", json!({ "passed": passed, "failed": failed, "steps": steps })))?;
+    }
+    say(&format!("\n{passed} passed, {failed} failed"));
+    Ok(failed == 0)
+}
+
+fn one(step: &Step) -> Done {
+    say(&format!("     {}: {}", step.name, step.about));
+    let started = Instant::now();
+    let log = Log::new(step.name);
+    let result = (step.run)(&log);
+    let took = started.elapsed();
+    let (mut passed, mut failed) = counted(&log.text());
+    match result {
+        Ok(()) => {
+            passed = passed.max(1);
+            say(&format!("ok   {:6.1} s  {}", took.as_secs_f64(), step.name));
+        }
+        Err(fault) => {
+            failed = failed.max(1);
+            say(&format!("{}\nFAIL {:6.1} s  {}: {fault}", log.end(), took.as_secs_f64(), step.name));
+        }
+    }
+    Done { name: step.name, took, passed, failed }
+}
+
+/// Adds up what test programs say they counted.
+fn counted(log: &str) -> (usize, usize) {
+    let mut sum = (0, 0);
+    for line in log.lines() {
+        let line = line.trim_start_matches("test result: ok. ").trim_start_matches("test result: FAILED. ");
+        let words: Vec<_> = line.split([' ', ',', ';']).filter(|it| !it.is_empty()).collect();
+        if let [passed, "passed", failed, "failed", ..] = words[..]
+            && let (Ok(passed), Ok(failed)) = (passed.parse::<usize>(), failed.parse::<usize>())
+        {
+            sum = (sum.0 + passed, sum.1 + failed);
+        }
+    }
+    sum
+}
+
+/// Where the output of a step goes.
+struct Log {
+    file: PathBuf,
+}
+
+impl Log {
+    fn new(step: &str) -> Self {
+        let file = Path::new("target/tests").join(format!("{step}.log"));
+        let _ = fs::write(&file, "");
+        Self { file }
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.file).unwrap_or_default()).into_owned()
+    }
+
+    /// Enough of it to see what went wrong; the file has the rest.
+    fn end(&self) -> String {
+        let text = self.text();
+        let lines: Vec<_> = text.lines().collect();
+        let from = lines.len().saturating_sub(80);
+        format!("{}\n     (all of it: {})", lines[from..].join("\n"), self.file.display())
+    }
+
+    fn command(&self, program: impl AsRef<Path>, arguments: &[&str], limit: Duration) -> Result {
+        self.command_in(Path::new("."), program, arguments, limit)
+    }
+
+    fn command_in(&self, folder: &Path, program: impl AsRef<Path>, arguments: &[&str], limit: Duration) -> Result {
+        let program = program.as_ref();
+        let output = fs::OpenOptions::new().append(true).create(true).open(&self.file)?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .spawn()
+            .map_err(|error| Fault::new(format!("{}: {error}", program.display())))?;
+        let started = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return if status.success() { Ok(()) } else { Err(Fault::new(format!("{status}"))) };
+            }
+            if limit < started.elapsed() {
+                child.kill()?;
+                child.wait()?;
+                return Err(Fault::new(format!("did not end within {limit:?}")));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+const LONG: Duration = Duration::from_mins(20);
+
+fn format(log: &Log) -> Result {
+    log.command("cargo", &["fmt", "--all", "--check"], LONG)
+}
+
+fn clippy(log: &Log) -> Result {
+    log.command("cargo", &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"], LONG)
+}
+
+fn build(log: &Log) -> Result {
+    log.command("cargo", &["build", "--quiet", "--workspace", "--bins"], LONG)
+}
+
+fn unit(log: &Log) -> Result {
+    log.command("cargo", &["test", "--quiet", "--workspace"], LONG)
+}
+
+fn blackbox(log: &Log) -> Result {
+    log.command(binary("blackbox")?, &["--kills", "0", "--json", "target/tests/blackbox.json"], LONG)
+}
+
+fn crash(log: &Log) -> Result {
+    log.command(binary("blackbox")?, &["--only", "crash", "--kills", "20"], LONG)
+}
+
+fn tools(log: &Log) -> Result {
+    python_tool(log, "schemathesis", "schemathesis", SCHEMATHESIS)?;
+    python_tool(log, "sam", "aws-sam-cli", SAM)?;
+    log.command_in(Path::new("tests/browser"), "npm", &["ci", "--no-audit", "--no-fund"], LONG)
+}
+
+/// Installs a Python program into a folder of its own, unless it is there.
+fn python_tool(log: &Log, program: &str, package: &str, version: &str) -> Result {
+    let folder = format!(".tools/{program}");
+    let installed = Path::new(&folder).join(format!("version-{version}"));
+    if installed.exists() {
+        return Ok(());
+    }
+    say(&format!("       installing {package} {version} into {folder}"));
+    log.command("python3", &["-m", "venv", "--clear", &folder], LONG)?;
+    let wanted = format!("{package}=={version}");
+    log.command(format!("{folder}/bin/pip"), &["install", "--quiet", &wanted], LONG)?;
+    Ok(fs::write(installed, "")?)
+}
+
+fn template(log: &Log) -> Result {
+    let arguments = ["validate", "--lint", "--template", "template.yaml", "--region", "eu-central-1"];
+    log.command(".tools/sam/bin/sam", &arguments, LONG)
+}
+
+fn schemathesis(log: &Log) -> Result {
+    let local = started(&LIFTED)?;
+    let ready = local.ready();
+    let authorization = format!("Authorization: Bearer {}", ready.token);
+    let document = format!("{}/openapi.json", ready.base_url);
+    let arguments = [
+        "run",
+        "--no-color",
+        "--checks=all",
+        "--max-examples=25",
+        "--seed=1",
+        "--generation-database=none",
+        "--continue-on-failure",
+        "--request-timeout=40",
+        "--suppress-health-check=all",
+        "-H",
+        &authorization,
+        &document,
+    ];
+    log.command(".tools/schemathesis/bin/schemathesis", &arguments, Duration::from_mins(6))
+}
+
+fn browser(log: &Log) -> Result {
+    let folder = tempfile::TempDir::new()?;
+    let local = started(&LIFTED)?;
+    let ready_file = folder.path().join("ready.json");
+    let ready = local.ready();
+    let ready = json!({ "origin": ready.origin, "base_url": ready.base_url, "token": ready.token });
+    fs::write(&ready_file, ready.to_string())?;
+    let ready_file = ready_file.to_string_lossy().into_owned();
+    let arguments = ["tests/browser/journey.mjs", "--ready-file", &ready_file, "--screenshots", "target/screenshots"];
+    log.command("node", &arguments, Duration::from_mins(5))
+}
+
+fn started(extra: &[&str]) -> Result<Harness> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(Harness::start(extra))
+}

@@ -1,0 +1,123 @@
+//! Drives a running deployment through everything its contract says.
+
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
+
+use clap::Parser;
+use tests::{
+    fault::{Fault, Result},
+    harness::{Harness, LIFTED, Ready},
+    report::{Report, say},
+    runner::{self, Check},
+    suite,
+    world::World,
+};
+
+/// Black-box tests of a running service.
+///
+/// Without options it starts the local stack by itself, once with the limits
+/// lifted and once with those of the specification, and also kills it a number
+/// of times. With --ready-file or --base-url it drives what is running there.
+#[derive(Parser)]
+#[command(name = "blackbox")]
+struct Options {
+    /// The file that `cargo dev --ready-file` wrote.
+    #[arg(long, conflicts_with = "base_url")]
+    ready_file: Option<PathBuf>,
+    /// The API of a deployment, ending in /api/v1.
+    #[arg(long, requires = "token")]
+    base_url: Option<String>,
+    /// A token for it.
+    #[arg(long)]
+    token: Option<String>,
+    /// Where its pages are, when not where the API is.
+    #[arg(long)]
+    origin: Option<String>,
+    /// Only checks whose area or name contains this.
+    #[arg(long)]
+    only: Option<String>,
+    /// How many checks run at the same time.
+    #[arg(long, default_value_t = 6)]
+    jobs: usize,
+    /// How often the local stack is killed; 0 leaves that out.
+    #[arg(long, default_value_t = 20)]
+    kills: u32,
+    /// Write the results here.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    match run(Options::parse()).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(fault) => {
+            say(&format!("{fault}\n\n0 passed, 1 failed"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: Options) -> Result<bool> {
+    let mut report = Report::default();
+    if let Some(ready) = given(&options)? {
+        drive(ready, &options, &mut report).await?;
+    } else {
+        drive_local(&options, &mut report).await?;
+    }
+    report.finish(options.json.as_deref())
+}
+
+fn given(options: &Options) -> Result<Option<Ready>> {
+    if let Some(file) = &options.ready_file {
+        return Ready::read(file).map(Some);
+    }
+    let (Some(base_url), Some(token)) = (&options.base_url, &options.token) else {
+        return Ok(None);
+    };
+    let pages = options.origin.as_deref().or_else(|| base_url.trim_end_matches('/').strip_suffix("/api/v1"));
+    let origin = pages.ok_or_else(|| Fault::new("--base-url does not end in /api/v1: say --origin too"))?;
+    Ok(Some(Ready { origin: origin.to_owned(), base_url: base_url.clone(), token: token.clone() }))
+}
+
+async fn drive(ready: Ready, options: &Options, report: &mut Report) -> Result {
+    let world = Arc::new(World::new(ready).await?);
+    let limit = world.requests_per_minute().await?;
+    say(&format!("Testing {} ({limit} requests a minute)", world.base()));
+    runner::run(Arc::clone(&world), chosen(suite::checks(), options), options.jobs, report).await;
+    if limit == 60 {
+        runner::run(world, chosen(suite::limit_checks(), options), options.jobs, report).await;
+    } else {
+        say("The limits of this deployment are not the specification's: their checks need one where they are.");
+    }
+    Ok(())
+}
+
+async fn drive_local(options: &Options, report: &mut Report) -> Result {
+    let lifted = Harness::start(&LIFTED).await?;
+    let limited = Harness::start(&[]).await?;
+    say(&format!("Started the local stack twice, ready after {:?} and {:?}", lifted.took(), limited.took()));
+    let (free, strict) = (World::new(lifted.ready().clone()).await?, World::new(limited.ready().clone()).await?);
+
+    // The limits wait for the next minute most of the time, so both run at once.
+    let mut limits = Report::default();
+    futures::join!(
+        runner::run(Arc::new(free), chosen(suite::checks(), options), options.jobs, report),
+        runner::run(Arc::new(strict), chosen(suite::limit_checks(), options), options.jobs, &mut limits),
+    );
+    report.extend(limits);
+    let wanted = options.only.as_deref().is_none_or(|it| "crash".contains(it));
+    if 0 < options.kills && wanted {
+        suite::crash::run(options.kills, report).await;
+    }
+    Ok(())
+}
+
+fn chosen(checks: Vec<Check>, options: &Options) -> Vec<Check> {
+    let Some(only) = &options.only else {
+        return checks;
+    };
+    let only = only.replace(' ', "_");
+    checks.into_iter().filter(|it| it.area.replace(' ', "_").contains(&only) || it.name.contains(&only)).collect()
+}

@@ -1,0 +1,192 @@
+//! A browser without scripts: follows redirects, keeps cookies, presses buttons.
+
+use reqwest::{
+    Client, Method, StatusCode,
+    header::{CONTENT_TYPE, COOKIE, HeaderMap, LOCATION, ORIGIN, SET_COOKIE},
+};
+use url::{Url, form_urlencoded};
+
+use crate::{
+    fail,
+    fault::{Fault, Result},
+    html::{self, Button, Form},
+    moment,
+};
+
+/// A page as it arrived.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// Where it was found after all redirects.
+    pub url: Url,
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its HTML.
+    pub html: String,
+}
+
+impl Page {
+    /// The form with a button of exactly this label.
+    pub fn form_with_button(&self, label: &str) -> Option<(Form, Button)> {
+        let wanted = |it: &&Button| it.label.eq_ignore_ascii_case(label);
+        self.forms().into_iter().find_map(|form| {
+            let button = form.buttons.iter().find(wanted).cloned()?;
+            Some((form, button))
+        })
+    }
+
+    /// The form with a field of this name.
+    pub fn form_with_field(&self, name: &str) -> Option<Form> {
+        self.forms().into_iter().find(|form| form.fields.iter().any(|it| it.name == name))
+    }
+
+    /// All forms.
+    pub fn forms(&self) -> Vec<Form> {
+        html::forms(&self.html)
+    }
+
+    /// A fault that names this page and shows its words.
+    pub fn fault(&self, words: &str) -> Fault {
+        let text: String = html::tags(&self.html).into_iter().map(|it| it.text).collect();
+        let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(600).collect();
+        Fault::new(format!("{words}\n      page: {} {} “{text}”", self.url, self.status.as_u16()))
+    }
+}
+
+/// A cookie as the browser keeps it.
+#[derive(Debug, Clone)]
+pub struct Cookie {
+    host: String,
+    name: String,
+    value: String,
+    /// The header that set it.
+    pub header: String,
+}
+
+/// A browser of one person.
+#[derive(Clone)]
+pub struct Browser {
+    http: Client,
+    /// The cookies it has.
+    pub cookies: Vec<Cookie>,
+}
+
+impl Browser {
+    /// A browser that has never been used.
+    pub fn new(http: Client) -> Self {
+        Self { http, cookies: Vec::new() }
+    }
+
+    /// Opens an address.
+    pub async fn open(&mut self, address: &str) -> Result<Page> {
+        self.follow(Method::GET, Url::parse(address)?, None).await
+    }
+
+    /// Presses the button with this label after filling in some fields.
+    ///
+    /// A field is named by its name or by its type.
+    pub async fn press(&mut self, page: &Page, label: &str, fill: &[(&str, &str)]) -> Result<Page> {
+        let Some((form, button)) = page.form_with_button(label) else {
+            return Err(page.fault(&format!("there is no button {label}")));
+        };
+        self.submit(page, &form, Some(&button), fill).await
+    }
+
+    /// Sends a form as if the button had been pressed.
+    pub async fn submit(
+        &mut self,
+        page: &Page,
+        form: &Form,
+        button: Option<&Button>,
+        fill: &[(&str, &str)],
+    ) -> Result<Page> {
+        let pairs = pairs_of(form, button, fill);
+        let action = button.and_then(|it| it.action.as_deref()).unwrap_or(&form.action);
+        let mut url = if action.is_empty() { page.url.clone() } else { page.url.join(action)? };
+        if form.method == "post" {
+            return self.follow(Method::POST, url, Some(pairs)).await;
+        }
+        url.set_query(Some(&pairs));
+        self.follow(Method::GET, url, None).await
+    }
+
+    async fn follow(&mut self, method: Method, url: Url, body: Option<String>) -> Result<Page> {
+        let (mut method, mut url, mut body) = (method, url, body);
+        for _ in 0..20 {
+            let page = self.fetch(method.clone(), &url, body.clone()).await?;
+            if page.status == StatusCode::TOO_MANY_REQUESTS {
+                wait_for_window(&page).await;
+                continue;
+            }
+            let location = page.headers.get(LOCATION).and_then(|it| it.to_str().ok());
+            match location.filter(|_| page.status.is_redirection()) {
+                None => return Ok(page),
+                Some(location) => url = url.join(location)?,
+            }
+            if page.status != StatusCode::TEMPORARY_REDIRECT {
+                method = Method::GET;
+                body = None;
+            }
+        }
+        fail!("{url} redirects for ever")
+    }
+
+    async fn fetch(&mut self, method: Method, url: &Url, body: Option<String>) -> Result<Page> {
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let mut request = self.http.request(method.clone(), url.clone());
+        let cookies: Vec<_> = self.cookies.iter().filter(|it| it.host == host).collect();
+        if !cookies.is_empty() {
+            let line = cookies.iter().map(|it| format!("{}={}", it.name, it.value)).collect::<Vec<_>>().join("; ");
+            request = request.header(COOKIE, line);
+        }
+        if let Some(body) = body {
+            request = request
+                .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+                .header(ORIGIN, url.origin().ascii_serialization())
+                .body(body);
+        }
+        let response =
+            request.send().await.map_err(|error| Fault::new(format!("{method} {url}: {}", Fault::from(error))))?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        for header in headers.get_all(SET_COOKIE) {
+            self.keep(&host, header.to_str().unwrap_or_default());
+        }
+        Ok(Page { url: url.clone(), status, headers, html: response.text().await? })
+    }
+
+    fn keep(&mut self, host: &str, header: &str) {
+        let pair = header.split(';').next().unwrap_or_default();
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        self.cookies.retain(|it| it.host != host || it.name != name.trim());
+        let ended = header.to_lowercase().contains("max-age=0");
+        if !ended {
+            self.cookies.push(Cookie {
+                host: host.to_owned(),
+                name: name.trim().to_owned(),
+                value: value.trim().to_owned(),
+                header: header.to_owned(),
+            });
+        }
+    }
+}
+
+fn pairs_of(form: &Form, button: Option<&Button>, fill: &[(&str, &str)]) -> String {
+    let mut pairs = form_urlencoded::Serializer::new(String::new());
+    for field in &form.fields {
+        let filled = fill.iter().find(|(name, _)| field.name == *name || field.kind == *name);
+        if let Some(value) = filled.map(|(_, value)| *value).or(field.value.as_deref()) {
+            pairs.append_pair(&field.name, value);
+        }
+    }
+    if let Some((name, value)) = button.and_then(|it| it.sends.as_ref()) {
+        pairs.append_pair(name, value);
+    }
+    pairs.finish()
+}
+
+async fn wait_for_window(page: &Page) {
+    let reset = page.headers.get("x-ratelimit-reset").and_then(|it| it.to_str().ok()?.parse::<i64>().ok());
+    let seconds = reset.map_or(10, |it| (it - moment::now().timestamp()).clamp(0, 60) + 1);
+    tokio::time::sleep(std::time::Duration::from_secs(seconds.unsigned_abs())).await;
+}

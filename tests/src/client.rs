@@ -1,0 +1,313 @@
+//! A thin client of the REST API that looks at every answer it gets.
+//!
+//! What holds for every response (headers, shape of an error body) is checked
+//! here, so that each check proves it again on the way.
+
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
+
+use reqwest::{
+    Client, Method,
+    header::{HeaderMap, HeaderValue},
+};
+use serde_json::Value;
+
+use crate::{
+    ensure, fail,
+    fault::{Fault, Result},
+    moment, shapes,
+};
+
+/// An HTTP client that does not follow redirects.
+///
+/// Towards a deployment on this machine each client has a loopback address of
+/// its own, so that the limits per address of one check do not stop another.
+pub fn http_client(on_this_machine: bool) -> Result<Client> {
+    let builder =
+        Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(Duration::from_mins(1)).no_proxy();
+    let builder = if on_this_machine { builder.local_address(IpAddr::V4(fresh_loopback_address())) } else { builder };
+    Ok(builder.build()?)
+}
+
+fn fresh_loopback_address() -> Ipv4Addr {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    // Another run within the same minute should not meet the same addresses.
+    let run = u32::try_from(moment::now().timestamp() / 7 % 200).unwrap_or(0);
+    let [_, _, high, low] = (number + 2).to_be_bytes();
+    Ipv4Addr::new(127, u8::try_from(run + 20).unwrap_or(20), high, low)
+}
+
+/// The REST API as one caller sees it.
+#[derive(Clone)]
+pub struct Api {
+    http: Client,
+    base: String,
+    token: Option<String>,
+}
+
+impl Api {
+    /// The API at `base`, without a token.
+    pub fn new(http: Client, base: &str) -> Self {
+        Self { http, base: base.trim_end_matches('/').to_owned(), token: None }
+    }
+
+    /// The same API with another token, or none.
+    #[must_use]
+    pub fn with_token(&self, token: Option<&str>) -> Self {
+        Self { token: token.map(ToOwned::to_owned), ..self.clone() }
+    }
+
+    /// The token that is sent.
+    pub fn token(&self) -> &str {
+        self.token.as_deref().unwrap_or_default()
+    }
+
+    /// Prepares a request.
+    pub fn call(&self, method: Method, path: &str) -> Call<'_> {
+        let url = if path.starts_with("http") { path.to_owned() } else { format!("{}{path}", self.base) };
+        Call { api: self, method, url, headers: Vec::new(), body: None, patient: true }
+    }
+
+    /// Sends a GET.
+    pub async fn get(&self, path: &str) -> Result<Answer> {
+        self.call(Method::GET, path).send().await
+    }
+
+    /// Sends a POST with a JSON body.
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Answer> {
+        self.call(Method::POST, path).json(body).send().await
+    }
+
+    /// Sends a PATCH with a JSON body.
+    pub async fn patch(&self, path: &str, body: &Value) -> Result<Answer> {
+        self.call(Method::PATCH, path).json(body).send().await
+    }
+
+    /// Sends a DELETE.
+    pub async fn delete(&self, path: &str) -> Result<Answer> {
+        self.call(Method::DELETE, path).send().await
+    }
+}
+
+/// A request that is being put together.
+pub struct Call<'a> {
+    api: &'a Api,
+    method: Method,
+    url: String,
+    headers: Vec<(String, String)>,
+    body: Option<Vec<u8>>,
+    patient: bool,
+}
+
+impl Call<'_> {
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Sends this JSON.
+    #[must_use]
+    pub fn json(self, body: &Value) -> Self {
+        self.raw("application/json", body.to_string().as_bytes())
+    }
+
+    /// Sends these bytes as this type; an empty type sends no content type.
+    #[must_use]
+    pub fn raw(mut self, content_type: &str, body: &[u8]) -> Self {
+        self.body = Some(body.to_owned());
+        if content_type.is_empty() { self } else { self.header("content-type", content_type) }
+    }
+
+    /// Takes a 429 as the answer instead of waiting for the next window.
+    #[must_use]
+    pub fn impatient(mut self) -> Self {
+        self.patient = false;
+        self
+    }
+
+    /// Sends the request and checks what holds for every answer.
+    pub async fn send(self) -> Result<Answer> {
+        loop {
+            let answer = self.once().await?;
+            if answer.status == 429 && self.patient {
+                tokio::time::sleep(wait_until_reset(&answer.headers)).await;
+                continue;
+            }
+            shapes::check_answer(&answer)?;
+            return Ok(answer);
+        }
+    }
+
+    async fn once(&self) -> Result<Answer> {
+        let mut request = self.api.http.request(self.method.clone(), &self.url);
+        if let Some(token) = &self.api.token {
+            request = request.bearer_auth(token);
+        }
+        for (name, value) in &self.headers {
+            // From bytes: a check may send what a decent client would not.
+            request = request.header(name, HeaderValue::from_bytes(value.as_bytes())?);
+        }
+        if let Some(body) = &self.body {
+            request = request.body(body.clone());
+        }
+        let response = request
+            .send()
+            .await
+            .map_err(|error| Fault::new(format!("{} {}: {}", self.method, self.url, Fault::from(error))))?;
+        Ok(Answer {
+            request: self.describe(),
+            method: self.method.clone(),
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            text: String::from_utf8_lossy(&response.bytes().await?).into_owned(),
+        })
+    }
+
+    fn describe(&self) -> String {
+        let body = self.body.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+        let body = shortened(&body, 600);
+        let token = if self.api.token.is_some() { "" } else { " (no token)" };
+        format!("{} {}{token} {:?} {body}", self.method, self.url, self.headers)
+    }
+}
+
+fn wait_until_reset(headers: &HeaderMap) -> Duration {
+    let reset = headers.get("x-ratelimit-reset").and_then(|it| it.to_str().ok()?.parse::<i64>().ok());
+    let seconds = reset.map_or(5, |it| (it - moment::now().timestamp()).clamp(0, 60) + 1);
+    Duration::from_secs(seconds.unsigned_abs())
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most).chain("…".chars()).collect()
+}
+
+/// A response, together with the request it answers.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The request in words.
+    pub request: String,
+    /// The method of the request.
+    pub method: Method,
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub text: String,
+}
+
+impl Answer {
+    /// A fault that shows the request and this response.
+    pub fn fault(&self, words: &str) -> Fault {
+        Fault::new(format!(
+            "{words}\n      request:  {}\n      response: {} {}",
+            self.request,
+            self.status,
+            shortened(&self.text, 900)
+        ))
+    }
+
+    /// A header as text, empty when absent.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Result<Value> {
+        serde_json::from_str(&self.text).map_err(|_| self.fault("the body is not JSON"))
+    }
+
+    /// The status must be this one.
+    pub fn is(self, status: u16) -> Result<Self> {
+        if self.status == status { Ok(self) } else { Err(self.fault(&format!("expected {status}"))) }
+    }
+
+    /// The JSON body of an answer that must have this status.
+    pub fn ok(self, status: u16) -> Result<Value> {
+        self.is(status)?.json()
+    }
+
+    /// The message of a refusal whose body is `{message}` and nothing else.
+    pub fn refused(self, status: u16) -> Result<String> {
+        let answer = self.is(status)?;
+        let body = answer.json()?;
+        let message = body["message"].as_str().unwrap_or_default();
+        if message.is_empty() || body.as_object().is_none_or(|it| it.len() != 1) {
+            return Err(answer.fault("the body is not {message}"));
+        }
+        Ok(message.to_owned())
+    }
+
+    /// A refusal whose body is `{error, error_description}`.
+    pub fn error(self, status: u16, error: &str) -> Result<String> {
+        let answer = self.is(status)?;
+        let body = answer.json()?;
+        if body["error"] != error {
+            return Err(answer.fault(&format!("expected error {error}")));
+        }
+        Ok(body["error_description"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// A validation error on exactly these fields; gives their messages.
+    pub fn invalid(self, fields: &[&str]) -> Result<Value> {
+        let (answer, errors) = self.errors()?;
+        let mut found: Vec<_> = errors.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+        let mut expected = fields.to_vec();
+        found.sort_unstable();
+        expected.sort_unstable();
+        if found != expected {
+            return Err(answer.fault(&format!("expected errors on exactly {expected:?}")));
+        }
+        Ok(errors)
+    }
+
+    /// A validation error on a field that starts like this; gives all messages.
+    pub fn invalid_under(self, start: &str) -> Result<Value> {
+        let (answer, errors) = self.errors()?;
+        if !errors.as_object().into_iter().flatten().any(|(name, _)| name.starts_with(start)) {
+            return Err(answer.fault(&format!("expected an error on {start}…")));
+        }
+        Ok(errors)
+    }
+
+    fn errors(self) -> Result<(Self, Value)> {
+        let answer = self.is(422)?;
+        let errors = answer.json()?["errors"].clone();
+        if !errors.is_object() {
+            return Err(answer.fault("expected a validation error with errors"));
+        }
+        Ok((answer, errors))
+    }
+}
+
+/// An integer field, which must be there.
+pub fn integer(value: &Value, name: &str) -> Result<i64> {
+    match value[name].as_i64() {
+        Some(it) => Ok(it),
+        None => fail!("{name} is not an integer in {value}"),
+    }
+}
+
+/// A text field, which must be there.
+pub fn text<'a>(value: &'a Value, name: &str) -> Result<&'a str> {
+    let found = value[name].as_str();
+    ensure!(found.is_some(), "{name} is not text in {value}");
+    Ok(found.unwrap_or_default())
+}
+
+/// A list field, which must be there.
+pub fn list<'a>(value: &'a Value, name: &str) -> Result<&'a [Value]> {
+    match value[name].as_array() {
+        Some(it) => Ok(it),
+        None => fail!("{name} is not a list in {value}"),
+    }
+}

@@ -1,0 +1,131 @@
+//! The local stack as a child process of the suite.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{
+    client::text,
+    ensure, fail,
+    fault::{Fault, Result},
+};
+
+/// What a deployment says about itself when it is ready.
+#[derive(Debug, Clone)]
+pub struct Ready {
+    /// Where pages are.
+    pub origin: String,
+    /// Where the API is.
+    pub base_url: String,
+    /// A token that works.
+    pub token: String,
+}
+
+impl Ready {
+    /// Reads a ready file.
+    pub fn read(file: &Path) -> Result<Self> {
+        let ready: Value = serde_json::from_str(&fs::read_to_string(file)?)?;
+        Ok(Self {
+            origin: text(&ready, "origin")?.to_owned(),
+            base_url: text(&ready, "base_url")?.to_owned(),
+            token: text(&ready, "token")?.to_owned(),
+        })
+    }
+}
+
+/// Lifts the limits, which are only in the way of all checks but their own.
+pub const LIFTED: [&str; 4] = ["--requests-per-minute", "100000000", "--media-per-minute", "100000000"];
+
+/// A running local stack; it ends when this is dropped.
+pub struct Harness {
+    child: Child,
+    folder: TempDir,
+    ready: Ready,
+    took: Duration,
+}
+
+impl Harness {
+    /// Starts `local` with nothing kept and a port of its own.
+    pub async fn start(extra: &[&str]) -> Result<Self> {
+        let mut arguments = vec!["--ephemeral", "--port", "0"];
+        arguments.extend(extra);
+        Self::start_with(&binary("local")?, &arguments).await
+    }
+
+    /// Starts a binary of the local stack with these arguments.
+    pub async fn start_with(binary: &Path, arguments: &[&str]) -> Result<Self> {
+        let folder = TempDir::new()?;
+        let ready_file = folder.path().join("ready.json");
+        let log = fs::File::create(folder.path().join("log"))?;
+        let started = Instant::now();
+        let mut child = Command::new(binary)
+            .args(arguments)
+            .arg("--ready-file")
+            .arg(&ready_file)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()?;
+        loop {
+            if let Ok(ready) = Ready::read(&ready_file) {
+                return Ok(Self { child, folder, ready, took: started.elapsed() });
+            }
+            let ended = child.try_wait()?;
+            if ended.is_some() || Duration::from_mins(1) < started.elapsed() {
+                let _ = child.kill();
+                let log = fs::read_to_string(folder.path().join("log")).unwrap_or_default();
+                fail!("{} {arguments:?} did not become ready ({ended:?}):\n{log}", binary.display());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// What it said when it was ready.
+    pub fn ready(&self) -> &Ready {
+        &self.ready
+    }
+
+    /// From start to ready.
+    pub fn took(&self) -> Duration {
+        self.took
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has written so far.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    /// Ends it at once, without letting it finish anything.
+    pub fn kill(mut self) -> Result {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+}
+
+impl Drop for Harness {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A binary that was built beside this one.
+pub fn binary(name: &str) -> Result<PathBuf> {
+    let this = std::env::current_exe()?;
+    let folder = this.parent().ok_or_else(|| Fault::new("this binary is nowhere"))?;
+    let found = folder.join(name);
+    ensure!(found.exists(), "{} is not there: cargo build --workspace makes it", found.display());
+    Ok(found)
+}

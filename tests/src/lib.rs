@@ -1,0 +1,16 @@
+//! Black-box tests of the running service: a client that looks at everything it
+//! gets, the local stack as a child process, and one file of checks per area.
+
+pub mod browser;
+pub mod client;
+pub mod fault;
+pub mod harness;
+pub mod html;
+pub mod moment;
+pub mod picture;
+pub mod report;
+pub mod runner;
+pub mod shapes;
+pub mod suite;
+pub mod user;
+pub mod world;

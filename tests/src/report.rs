@@ -1,0 +1,82 @@
+//! What was checked, in words and as JSON.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::Path,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use crate::fault::{Fault, Result};
+
+/// The result of one named check.
+pub struct Line {
+    /// Area and name.
+    pub name: String,
+    /// How long it took.
+    pub took: Duration,
+    /// `None` when it passed.
+    pub fault: Option<Fault>,
+}
+
+/// All results of a run.
+#[derive(Default)]
+pub struct Report {
+    lines: Vec<Line>,
+}
+
+impl Report {
+    /// Adds a result and says it.
+    pub fn add(&mut self, line: Line) {
+        let verdict = if line.fault.is_some() { "FAIL" } else { "ok  " };
+        say(&format!("{verdict} {:6.1} s  {}", line.took.as_secs_f64(), line.name));
+        self.lines.push(line);
+    }
+
+    /// Takes over the results of another report, which were said already.
+    pub fn extend(&mut self, other: Self) {
+        self.lines.extend(other.lines);
+    }
+
+    /// How many failed.
+    pub fn failed(&self) -> usize {
+        self.lines.iter().filter(|it| it.fault.is_some()).count()
+    }
+
+    /// Says the failures and ends with `N passed, N failed`.
+    pub fn finish(&self, json_file: Option<&Path>) -> Result<bool> {
+        for line in &self.lines {
+            if let Some(fault) = &line.fault {
+                say(&format!("\nFAIL {}\n      {fault}", line.name));
+            }
+        }
+        if let Some(file) = json_file {
+            fs::write(file, format!("{:#}\n", self.json()))?;
+        }
+        say(&format!("\n{} passed, {} failed", self.lines.len() - self.failed(), self.failed()));
+        Ok(self.failed() == 0)
+    }
+
+    fn json(&self) -> Value {
+        let checks: Vec<_> = self
+            .lines
+            .iter()
+            .map(|it| {
+                json!({
+                    "name": it.name,
+                    "passed": it.fault.is_none(),
+                    "seconds": it.took.as_secs_f64(),
+                    "fault": it.fault.as_ref().map(ToString::to_string),
+                })
+            })
+            .collect();
+        json!({ "passed": self.lines.len() - self.failed(), "failed": self.failed(), "checks": checks })
+    }
+}
+
+/// Writes a line for the person who watches.
+pub fn say(words: &str) {
+    let _ = writeln!(io::stdout().lock(), "{words}");
+}

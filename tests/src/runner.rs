@@ -1,0 +1,75 @@
+//! Runs named checks, several at a time, each by itself.
+
+use std::{sync::Arc, time::Duration, time::Instant};
+
+use futures::{StreamExt, future::BoxFuture, stream};
+
+use crate::{
+    fault::{Fault, Result},
+    report::{Line, Report},
+    world::World,
+};
+
+/// One named check.
+pub struct Check {
+    /// What it is about.
+    pub area: &'static str,
+    /// What holds when it passes.
+    pub name: &'static str,
+    /// Checks of one lane run one after the other; those without, at any time.
+    pub lane: Option<&'static str>,
+    /// The check itself.
+    pub run: fn(Arc<World>) -> BoxFuture<'static, Result>,
+}
+
+/// A list of checks, named like the functions that make them.
+#[macro_export]
+macro_rules! checks {
+    ($area:literal, [$($name:ident),* $(,)?]) => { $crate::checks!($area, None, [$($name),*]) };
+    ($area:literal, $lane:expr, [$($name:ident),* $(,)?]) => {
+        vec![$($crate::runner::Check {
+            area: $area,
+            name: stringify!($name),
+            lane: $lane,
+            run: |world| Box::pin(async move { $name(&world).await }),
+        }),*]
+    };
+}
+
+const AT_MOST: Duration = Duration::from_mins(8);
+
+/// Runs the checks against a deployment, at most `jobs` at a time.
+pub async fn run(world: Arc<World>, checks: Vec<Check>, jobs: usize, report: &mut Report) {
+    let mut queues: Vec<Vec<Check>> = Vec::new();
+    for check in checks {
+        let same = check.lane.and_then(|lane| queues.iter_mut().find(|it| it[0].lane == Some(lane)));
+        match same {
+            Some(queue) => queue.push(check),
+            None => queues.push(vec![check]),
+        }
+    }
+    // The long queues first, so that nothing waits for them at the end.
+    queues.sort_by_key(|it| std::cmp::Reverse(it.len()));
+    let queues = queues.into_iter().map(|queue| {
+        let world = Arc::clone(&world);
+        stream::iter(queue).then(move |check| run_one(Arc::clone(&world), check)).boxed()
+    });
+    let mut lines = stream::iter(queues).flatten_unordered(jobs);
+    while let Some(line) = lines.next().await {
+        report.add(line);
+    }
+}
+
+async fn run_one(world: Arc<World>, check: Check) -> Line {
+    let started = Instant::now();
+    // A task of its own, so that a panic is this check's failure only.
+    let task = tokio::spawn(tokio::time::timeout(AT_MOST, (check.run)(world)));
+    let fault = match task.await {
+        Ok(Ok(Ok(()))) => None,
+        Ok(Ok(Err(fault))) => Some(fault),
+        Ok(Err(_)) => Some(Fault::new(format!("did not end within {AT_MOST:?}"))),
+        Err(panic) => Some(Fault::from(panic)),
+    };
+    let name = format!("{}: {}", check.area, check.name.replace('_', " "));
+    Line { name, took: started.elapsed(), fault }
+}

@@ -1,0 +1,178 @@
+//! The shapes that answers have, whatever the check is about.
+
+use reqwest::Method;
+use serde_json::Value;
+
+use crate::{
+    client::{Answer, integer, list, text},
+    ensure,
+    fault::{Fault, Result, same},
+    moment,
+};
+
+/// Integers below this are read exactly by every JSON reader.
+pub const TOO_BIG: i64 = 1 << 53;
+
+/// Checks what holds for every answer of the API: headers, type, error body.
+pub fn check_answer(answer: &Answer) -> Result {
+    if answer.header("x-request-id").is_empty() {
+        return Err(answer.fault("x-request-id is missing"));
+    }
+    let number =
+        |name: &str| answer.header(name).parse::<i64>().map_err(|_| answer.fault(&format!("{name} is not a number")));
+    let (limit, remaining, reset) =
+        (number("x-ratelimit-limit")?, number("x-ratelimit-remaining")?, number("x-ratelimit-reset")?);
+    let ahead = reset - moment::now().timestamp();
+    if remaining < 0 || limit <= remaining || !(-2..=61).contains(&ahead) {
+        return Err(
+            answer.fault(&format!("rate limit headers: limit {limit}, remaining {remaining}, reset in {ahead} s"))
+        );
+    }
+    if answer.status == 204 || answer.method == Method::HEAD {
+        return if answer.text.is_empty() { Ok(()) } else { Err(answer.fault("the body is not empty")) };
+    }
+    if !answer.header("content-type").starts_with("application/json") {
+        return Err(answer.fault("content-type is not application/json"));
+    }
+    if answer.status < 400 { Ok(()) } else { check_error(answer) }
+}
+
+fn check_error(answer: &Answer) -> Result {
+    let body = answer.json()?;
+    let mut keys: Vec<_> = body.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+    keys.sort_unstable();
+    match (answer.status, keys.as_slice()) {
+        (422, ["errors", "message"]) => check_validation(&body).map_err(|it| answer.fault(&it.to_string())),
+        (400 | 404 | 410 | 422, ["error", "error_description"]) if non_empty(&body["error_description"]) => Ok(()),
+        (status, ["message"]) if status != 422 && non_empty(&body["message"]) => Ok(()),
+        _ => Err(answer.fault("the error body has another shape than the specification's")),
+    }
+}
+
+fn non_empty(value: &Value) -> bool {
+    value.as_str().is_some_and(|it| !it.trim().is_empty())
+}
+
+fn check_validation(body: &Value) -> Result {
+    let errors = body["errors"].as_object().ok_or_else(|| Fault::new("errors is not an object"))?;
+    let mut messages = Vec::new();
+    for (field, said) in errors {
+        let said = said.as_array().ok_or_else(|| Fault::new(format!("errors.{field} is not a list")))?;
+        ensure!(!said.is_empty() && said.iter().all(non_empty), "errors.{field} has no messages");
+        messages.extend(said.iter().filter_map(Value::as_str));
+    }
+    let more = match messages.len() {
+        0 => return Err(Fault::new("errors is empty")),
+        1 => String::new(),
+        2 => " (and 1 more error)".to_owned(),
+        many => format!(" (and {} more errors)", many - 1),
+    };
+    let message = text(body, "message")?;
+    let first = message.strip_suffix(&more);
+    ensure!(first.is_some_and(|it| messages.contains(&it)), "message is not the first fault followed by {more:?}");
+    Ok(())
+}
+
+/// Checks an id.
+pub fn check_id(value: &Value, name: &str) -> Result<i64> {
+    let id = integer(value, name)?;
+    ensure!(0 < id && id < TOO_BIG, "{name} {id} is not between 1 and 2^53");
+    Ok(id)
+}
+
+fn check_keys(value: &Value, expected: &[&str], what: &str) -> Result {
+    let mut found: Vec<_> = value.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+    let mut expected = expected.to_vec();
+    found.sort_unstable();
+    expected.sort_unstable();
+    same(found, expected, &format!("fields of {what}"))
+}
+
+fn check_one_of(value: &Value, name: &str, allowed: &[&str]) -> Result {
+    let found = text(value, name)?;
+    ensure!(allowed.contains(&found), "{name} is {found}, which is not one of {allowed:?}");
+    Ok(())
+}
+
+fn check_text_or_null(value: &Value, name: &str) -> Result {
+    ensure!(value[name].is_null() || value[name].is_string(), "{name} is neither text nor null in {value}");
+    Ok(())
+}
+
+fn check_time_or_null(value: &Value, name: &str) -> Result {
+    if !value[name].is_null() {
+        moment::read(&value[name])?;
+    }
+    Ok(())
+}
+
+/// Checks every field of a post.
+pub fn check_post(post: &Value) -> Result {
+    let fields =
+        ["id", "content", "status", "scheduled_at", "created_at", "updated_at", "creator", "platforms", "media"];
+    check_keys(post, &fields, "a post")?;
+    check_id(post, "id")?;
+    ensure!(non_empty(&post["content"]), "the content is blank in {post}");
+    check_one_of(post, "status", &["draft", "scheduled", "publishing", "published", "failed"])?;
+    check_time_or_null(post, "scheduled_at")?;
+    same(post["status"] == "draft", post["scheduled_at"].is_null(), "a draft and only a draft has no scheduled_at")?;
+    let (created, updated) = (moment::read(&post["created_at"])?, moment::read(&post["updated_at"])?);
+    ensure!(created <= updated, "updated_at is before created_at in {post}");
+    check_keys(&post["creator"], &["id", "name"], "a creator")?;
+    check_id(&post["creator"], "id")?;
+    text(&post["creator"], "name")?;
+    list(post, "platforms")?.iter().try_for_each(check_target)?;
+    list(post, "media")?.iter().try_for_each(check_media)
+}
+
+fn check_target(target: &Value) -> Result {
+    let fields = [
+        "id",
+        "connected_account_id",
+        "provider",
+        "username",
+        "content",
+        "status",
+        "published_at",
+        "platform_post_id",
+        "error_message",
+    ];
+    check_keys(target, &fields, "a post-platform entry")?;
+    check_id(target, "id")?;
+    check_id(target, "connected_account_id")?;
+    text(target, "provider")?;
+    text(target, "content")?;
+    check_text_or_null(target, "username")?;
+    check_one_of(target, "status", &["pending", "publishing", "published", "failed"])?;
+    check_time_or_null(target, "published_at")?;
+    check_text_or_null(target, "platform_post_id")?;
+    check_text_or_null(target, "error_message")?;
+    let published = target["status"] == "published";
+    same(!target["published_at"].is_null(), published, "published_at is there when published")
+}
+
+fn check_media(item: &Value) -> Result {
+    check_keys(item, &["id", "url", "file_type", "mime_type"], "a media item")?;
+    check_id(item, "id")?;
+    ensure!(text(item, "url")?.starts_with("http"), "the url of {item} is not a link");
+    check_one_of(item, "file_type", &["image", "video"])?;
+    let (kind, mime_type) = (text(item, "file_type")?, text(item, "mime_type")?);
+    ensure!(mime_type.starts_with(kind), "{kind} does not fit {mime_type}");
+    Ok(())
+}
+
+/// Checks every field of a connection; only the single one has `meta`.
+pub fn check_connection(connection: &Value, single: bool) -> Result {
+    let mut fields = vec!["id", "provider", "username", "display_name", "avatar", "needs_reconnection", "created_at"];
+    if single {
+        fields.push("meta");
+    }
+    check_keys(connection, &fields, "a connection")?;
+    check_id(connection, "id")?;
+    text(connection, "provider")?;
+    for name in ["username", "display_name", "avatar"] {
+        check_text_or_null(connection, name)?;
+    }
+    ensure!(connection["needs_reconnection"].is_boolean(), "needs_reconnection is no boolean in {connection}");
+    check_time_or_null(connection, "created_at")
+}

@@ -1,0 +1,95 @@
+//! GET /user and the page on which people take access back.
+
+use crate::{
+    checks,
+    client::text,
+    ensure,
+    fault::{Result, same},
+    moment,
+    runner::Check,
+    world::{SCOPES, World, missing},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "accounts",
+        [
+            the_user_is_told_who_they_are,
+            the_same_person_is_the_same_user_again,
+            a_revoked_device_has_no_access,
+            signing_out_ends_the_session,
+            a_token_that_was_never_given_is_refused,
+        ]
+    )
+}
+
+async fn the_user_is_told_who_they_are(world: &World) -> Result {
+    let user = world.new_user().await?;
+
+    let answer = user.api.get("/user").await?.ok(200)?;
+
+    same(answer.as_object().map(serde_json::Map::len), Some(5), "fields of GET /user")?;
+    let id: i64 = text(&answer, "id")?.parse()?;
+    ensure!(0 < id && id < crate::shapes::TOO_BIG, "id is {id}");
+    same(text(&answer, "email")?, user.email.as_str(), "email")?;
+    text(&answer, "name")?;
+    moment::read(&answer["created_at"])?;
+    let mut scopes: Vec<_> = answer["scopes"].as_array().into_iter().flatten().filter_map(|it| it.as_str()).collect();
+    let mut expected = SCOPES.to_vec();
+    scopes.sort_unstable();
+    expected.sort_unstable();
+    same(scopes, expected, "scopes")
+}
+
+async fn the_same_person_is_the_same_user_again(world: &World) -> Result {
+    let first = world.new_user().await?;
+
+    let api = world.grant(&mut world.browser()?, &first.email, &[]).await?;
+
+    let again = api.get("/user").await?.ok(200)?;
+    same(text(&again, "id")?, first.id.to_string().as_str(), "the id after signing in again")
+}
+
+async fn a_revoked_device_has_no_access(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    user.api.get("/user").await?.is(200)?;
+
+    let page = user.browser.open(&format!("{}/account", world.origin())).await?;
+    user.browser.press(&page, "Revoke", &[]).await?;
+
+    user.api.get("/user").await?.refused(401)?;
+    let page = user.browser.open(&format!("{}/account", world.origin())).await?;
+    ensure!(page.form_with_button("Revoke").is_none(), "{}", page.fault("a revoked device is still listed"));
+    Ok(())
+}
+
+async fn signing_out_ends_the_session(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let before = user.browser.clone();
+
+    let page = user.browser.open(&format!("{}/account", world.origin())).await?;
+    user.browser.press(&page, "Sign out", &[]).await?;
+
+    // The cookie that was stolen before is worth nothing now either.
+    let page = before.clone().open(&format!("{}/account", world.origin())).await?;
+    ensure!(page.form_with_button("Revoke").is_none(), "{}", page.fault("the old session still works"));
+    Ok(())
+}
+
+async fn a_token_that_was_never_given_is_refused(world: &World) -> Result {
+    let user = world.user().await?;
+    let good = user.api.token();
+    let last = good.chars().last().ok_or_else(|| missing("the token"))?;
+    let other = if last == 'A' { 'B' } else { 'A' };
+    let changed = format!("{}{other}", &good[..good.len() - 1]);
+
+    for token in ["", "x", "sp_", "sp_x", changed.as_str(), &good[3..], &format!("{good}A"), &"sp_".repeat(3000)] {
+        world.stranger()?.with_token(Some(token)).get("/user").await?.refused(401)?;
+    }
+    for header in ["", "Bearer", "Basic YTpi", good, &format!("Token {good}")] {
+        let api = world.stranger()?;
+        api.call(reqwest::Method::GET, "/user").header("authorization", header).send().await?.refused(401)?;
+    }
+    world.stranger()?.get("/user").await?.refused(401)?;
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! Accounts on platforms: hand-off, list, renewal, disconnecting.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    checks,
+    client::{integer, list, text},
+    ensure,
+    fault::{Result, same},
+    moment,
+    runner::Check,
+    shapes,
+    user::targets,
+    world::{World, missing},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "connections",
+        [
+            an_unknown_platform_is_unsupported,
+            each_account_of_the_consent_page_can_be_connected,
+            a_hand_off_is_pending_until_it_is_answered,
+            a_denied_hand_off_has_failed,
+            a_hand_off_is_nobody_elses,
+            connections_are_listed_oldest_first_and_filtered,
+            one_connection_is_shown_with_its_meta,
+            connecting_again_renews_the_same_connection,
+            a_deleted_connection_is_gone,
+            pending_posts_keep_a_connection,
+            a_draft_outlives_its_connection,
+            scheduling_and_disconnecting_at_once_agree,
+        ]
+    )
+}
+
+async fn an_unknown_platform_is_unsupported(world: &World) -> Result {
+    let user = world.user().await?;
+    for platform in ["nosuch", "SANDBOX", "sandbox%20", "%C3%A4", "x'; drop"] {
+        let path = format!("/connections/connect/{platform}");
+        let said = user.api.call(Method::POST, &path).send().await?.error(422, "unsupported_platform")?;
+        ensure!(said.contains("sandbox"), "error_description does not list the platforms: {said}");
+    }
+    Ok(())
+}
+
+async fn each_account_of_the_consent_page_can_be_connected(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+
+    let mut names = Vec::new();
+    for account in 0..3 {
+        let connection = user.connect(account).await?;
+        same(text(&connection, "provider")?, "sandbox", "provider")?;
+        same(&connection["needs_reconnection"], &json!(false), "needs_reconnection")?;
+        names.push(text(&connection, "username")?.to_owned());
+    }
+
+    names.sort();
+    names.dedup();
+    same(names.len(), 3, "different accounts")
+}
+
+async fn a_hand_off_is_pending_until_it_is_answered(world: &World) -> Result {
+    let mut user = world.user().await?;
+
+    let request = user.begin().await?;
+    let pending = user.api.get(text(&request, "poll_url")?).await?.ok(200)?;
+    user.consent(&request, 0, "Allow").await?;
+    let completed = user.api.get(text(&request, "poll_url")?).await?.ok(200)?;
+    let path = format!("/connections/{}", integer(&completed["connection"], "id")?);
+    user.api.delete(&path).await?.is(204)?;
+    let deleted = user.api.get(text(&request, "poll_url")?).await?.ok(200)?;
+
+    same(&request["expires_in"], &json!(600), "expires_in")?;
+    same(request.as_object().map(serde_json::Map::len), Some(4), "fields of the hand-off")?;
+    let state = text(&request, "state_token")?;
+    ensure!(43 <= state.len(), "state_token has less than 256 bits");
+    let expected = format!("{}/connections/connect/sandbox/status/{state}", world.base());
+    same(text(&request, "poll_url")?, &expected, "poll_url")?;
+    same(text(&pending, "status")?, "pending", "status before the answer")?;
+    let left = integer(&pending, "expires_in")?;
+    ensure!((540..=600).contains(&left), "expires_in while pending is {left}");
+    same(text(&completed, "status")?, "completed", "status after the answer")?;
+    shapes::check_connection(&completed["connection"], false)?;
+    same(deleted, json!({ "status": "completed", "connection": null }), "status after deleting the connection")
+}
+
+async fn a_denied_hand_off_has_failed(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+
+    let request = user.begin().await?;
+    let page = user.consent(&request, 0, "Deny").await?;
+
+    let status = user.api.get(text(&request, "poll_url")?).await?.ok(200)?;
+    same(status, json!({ "status": "failed" }), "status after Deny")?;
+    ensure!(page.html.len() > 200, "{}", page.fault("the page after Deny says nothing"));
+    let all = user.api.get("/connections").await?.ok(200)?;
+    same(list(&all, "data")?.len(), 0, "connections after Deny")?;
+    // The answer cannot be changed by going back.
+    user.consent(&request, 0, "Allow").await.ok();
+    let status = user.api.get(text(&request, "poll_url")?).await?.ok(200)?;
+    same(status, json!({ "status": "failed" }), "status after Deny and Allow")
+}
+
+async fn a_hand_off_is_nobody_elses(world: &World) -> Result {
+    let (user, other) = (world.new_user().await?, world.new_user().await?);
+    let request = user.begin().await?;
+    let state = text(&request, "state_token")?;
+
+    let path = |platform: &str, state: &str| format!("/connections/connect/{platform}/status/{state}");
+    let refused = other.api.get(&path("sandbox", state)).await?.error(404, "not_found")?;
+    for (platform, state) in [("mastodon", state), ("nosuch", state), ("sandbox", "x"), ("sandbox", &"A".repeat(43))] {
+        let said = user.api.get(&path(platform, state)).await?.error(404, "not_found")?;
+        same(&said, &refused, "error_description of a hand-off that is not there")?;
+    }
+    Ok(())
+}
+
+async fn connections_are_listed_oldest_first_and_filtered(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let (first, second) = (user.connect(1).await?, user.connect(0).await?);
+
+    for (query, expected) in [
+        ("", vec![&first, &second]),
+        ("?provider=sandbox", vec![&first, &second]),
+        ("?provider=mastodon", vec![]),
+        ("?provider=nosuch", vec![]),
+        ("?status=active", vec![&first, &second]),
+        ("?status=needs_reconnection", vec![]),
+        ("?status=active&provider=sandbox", vec![&first, &second]),
+        ("?status=&provider=", vec![&first, &second]),
+    ] {
+        let answer = user.api.get(&format!("/connections{query}")).await?.ok(200)?;
+        same(list(&answer, "data")?.iter().collect::<Vec<_>>(), expected, &format!("GET /connections{query}"))?;
+        same(answer.as_object().map(serde_json::Map::len), Some(1), "fields of the list")?;
+    }
+    user.api.get("/connections?status=activ").await?.invalid(&["status"])?;
+    let errors = user.api.get("/connections?provder=sandbox").await?.invalid(&["provder"])?;
+    ensure!(errors.to_string().contains("provider"), "provider is not suggested: {errors}");
+    Ok(())
+}
+
+async fn one_connection_is_shown_with_its_meta(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+
+    let path = format!("/connections/{}", integer(&connection, "id")?);
+    let shown = user.api.get(&path).await?.ok(200)?;
+
+    shapes::check_connection(&shown, true)?;
+    let mut without = shown.clone();
+    without.as_object_mut().ok_or_else(|| missing("an object"))?.remove("meta");
+    same(&without, &connection, "the connection without its meta")?;
+    for name in ["profile_url", "scopes", "token_expires_at", "max_text", "max_images"] {
+        ensure!(list(&shown, "meta")?.iter().any(|it| it["name"] == name), "meta has no {name}: {shown}");
+    }
+    for entry in list(&shown, "meta")? {
+        let words = entry["value"].as_array().is_none_or(|it| it.iter().all(Value::is_string));
+        ensure!(!entry["value"].is_object() && !entry["value"].is_boolean() && words, "meta has {entry}");
+        same(entry.as_object().map(serde_json::Map::len), Some(2), "fields of a meta entry")?;
+    }
+    Ok(())
+}
+
+async fn connecting_again_renews_the_same_connection(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+
+    let (first, again) = (user.connect(0).await?, user.connect(0).await?);
+
+    same(&again["id"], &first["id"], "id of the renewed connection")?;
+    same(&again["created_at"], &first["created_at"], "created_at of the renewed connection")?;
+    let all = user.api.get("/connections").await?.ok(200)?;
+    same(list(&all, "data")?.len(), 1, "connections")
+}
+
+async fn a_deleted_connection_is_gone(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let path = format!("/connections/{}", integer(&connection, "id")?);
+
+    user.api.delete(&path).await?.is(204)?;
+
+    user.api.get(&path).await?.refused(404)?;
+    user.api.delete(&path).await?.refused(404)?;
+    let all = user.api.get("/connections").await?.ok(200)?;
+    same(list(&all, "data")?.len(), 0, "connections")?;
+    let again = user.connect(0).await?;
+    ensure!(again["id"] != connection["id"], "a deleted connection came back");
+    Ok(())
+}
+
+async fn pending_posts_keep_a_connection(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let path = format!("/connections/{}", integer(&connection, "id")?);
+    let post = user.schedule("later", &[&connection], 3600).await?;
+
+    user.api.delete(&path).await?.error(422, "has_pending_posts")?;
+    user.api.get(&path).await?.is(200)?;
+    user.change(post, &json!({ "scheduled_at": null })).await?;
+    let second = user.schedule("later still", &[&connection], 3600).await?;
+    user.api.delete(&path).await?.error(422, "has_pending_posts")?;
+    user.api.delete(&format!("/posts/{second}")).await?.is(204)?;
+
+    user.api.delete(&path).await?.is(204)?;
+    Ok(())
+}
+
+async fn a_draft_outlives_its_connection(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let draft = user.create(&json!({ "content": "a draft", "platforms": targets(&[&connection])? })).await?;
+    user.api.delete(&format!("/connections/{}", integer(&connection, "id")?)).await?.is(204)?;
+
+    let id = integer(&draft, "id")?;
+    let shown = user.show(id).await?;
+
+    same(&shown["platforms"][0]["provider"], &json!("sandbox"), "provider of the entry")?;
+    same(&shown["platforms"][0]["username"], &connection["username"], "username of the entry")?;
+    let body = json!({ "scheduled_at": moment::in_seconds(600) });
+    user.api.patch(&format!("/posts/{id}"), &body).await?.invalid(&["platforms.0.connected_account_id"])?;
+    same(&user.show(id).await?["status"], &json!("draft"), "status")
+}
+
+async fn scheduling_and_disconnecting_at_once_agree(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    for round in 0..6 {
+        let connection = user.connect(0).await?;
+        let body = json!({
+            "content": format!("race {round}"),
+            "platforms": targets(&[&connection])?,
+            "scheduled_at": moment::in_seconds(3600),
+        });
+        let path = format!("/connections/{}", integer(&connection, "id")?);
+
+        let (created, deleted) = futures::join!(user.api.post("/posts", &body), user.api.delete(&path));
+
+        match (created?, deleted?) {
+            (post, connection) if post.status == 201 => {
+                connection.error(422, "has_pending_posts")?;
+                let id = integer(&post.json()?, "id")?;
+                user.api.delete(&format!("/posts/{id}")).await?.is(204)?;
+            }
+            (post, connection) => {
+                connection.is(204)?;
+                post.invalid(&["platforms.0.connected_account_id"])?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! Killing the local stack again and again while it writes and publishes.
+
+use std::{path::Path, time::Duration, time::Instant};
+
+use futures::{StreamExt, stream};
+use serde_json::{Value, json};
+
+use crate::{
+    client::{Api, integer},
+    ensure,
+    fault::{Fault, Result, same},
+    harness::{Harness, LIFTED, binary},
+    moment,
+    report::{Line, Report, say},
+    user::{User, targets},
+    world::{World, fresh},
+};
+
+/// What an answered request promised.
+struct Promise {
+    id: i64,
+    words: String,
+    scheduled: bool,
+}
+
+/// Kills the local stack `rounds` times, then looks at what it kept.
+pub async fn run(rounds: u32, report: &mut Report) {
+    let started = Instant::now();
+    let fault = crash(rounds).await.err();
+    let name = format!("crash: {rounds} times kill -9 lose nothing and publish nothing twice");
+    report.add(Line { name, took: started.elapsed(), fault });
+}
+
+async fn crash(rounds: u32) -> Result {
+    let data = tempfile::TempDir::new()?;
+    let port = free_port()?;
+    let mut harness = start(data.path(), port).await?;
+    let world = World::new(harness.ready().clone()).await?;
+    let mut user = world.new_user().await?;
+    let (a, b) = (user.connect(0).await?, user.connect(1).await?);
+    let picture = user.picture().await?;
+
+    let mut promises = Vec::new();
+    let mut unanswered = 0;
+    for round in 0..rounds {
+        let alive = Duration::from_millis(300 + u64::from(round * 467 % 1900));
+        let written = write_for(&user, [&a, &b], &picture, alive).await;
+        harness.kill()?;
+        unanswered += written.iter().filter(|it| it.is_none()).count();
+        promises.extend(written.into_iter().flatten());
+        harness = start(data.path(), port).await?;
+    }
+    say(&format!("     {} writes answered and {unanswered} not in {rounds} lives", promises.len()));
+    ensure!(rounds < promises.len().try_into().unwrap_or(u32::MAX), "too little was written to prove anything");
+
+    check_posts(&user, &promises).await?;
+    check_timeline(&world, &promises).await.map_err(|it| Fault::new(format!("{it}\n{}", last_lines(&harness.log()))))
+}
+
+fn last_lines(log: &str) -> String {
+    let lines: Vec<_> = log.lines().collect();
+    lines[lines.len().saturating_sub(30)..].join("\n")
+}
+
+async fn start(data: &Path, port: u16) -> Result<Harness> {
+    let (data, port) = (data.to_string_lossy().into_owned(), port.to_string());
+    let mut arguments = vec!["--data", &data, "--port", &port];
+    arguments.extend(LIFTED);
+    Harness::start_with(&binary("local")?, &arguments).await
+}
+
+fn free_port() -> Result<u16> {
+    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+/// Writes posts until the time is over; `None` for each that was not answered.
+async fn write_for(user: &User<'_>, on: [&Value; 2], picture: &str, time: Duration) -> Vec<Option<Promise>> {
+    let end = Instant::now() + time;
+    let writes = stream::iter(0..600).take_while(|_| std::future::ready(Instant::now() < end));
+    let writes = writes.map(|number| write(&user.api, on, picture, number)).buffer_unordered(4);
+    let mut done = Vec::new();
+    let mut writes = std::pin::pin!(writes);
+    while let Ok(Some(written)) = tokio::time::timeout_at(end.into(), writes.next()).await {
+        done.push(written.ok());
+    }
+    done
+}
+
+async fn write(api: &Api, [a, b]: [&Value; 2], picture: &str, number: u32) -> Result<Promise> {
+    let words = fresh(&format!("crash {number}"));
+    let scheduled = !number.is_multiple_of(4);
+    let on = targets(&[a, b][..if number.is_multiple_of(5) { 2 } else { 1 }])?;
+    // Due before, around and after the kill.
+    let due = chrono::TimeDelta::milliseconds(i64::from(number * 331 % 2500) - 300);
+    let time = scheduled.then(|| moment::written(moment::now() + due));
+    let media = if number.is_multiple_of(7) { vec![picture] } else { vec![] };
+    let body = json!({ "content": words, "platforms": on, "scheduled_at": time, "media": media });
+    let post = api.post("/posts", &body).await?.ok(201)?;
+    let mut promise = Promise { id: integer(&post, "id")?, words, scheduled };
+    if number % 8 == 4 {
+        // A draft that is scheduled by a change: a second acknowledged write.
+        let time = moment::in_seconds(1);
+        let path = format!("/posts/{}", promise.id);
+        let answer = api.patch(&path, &json!({ "scheduled_at": time })).await;
+        match answer {
+            Ok(answer) if answer.status == 200 => promise.scheduled = true,
+            // Nobody knows whether it was written, so nothing can be said of it.
+            _ => return Err(Fault::new("the change was not answered")),
+        }
+    }
+    Ok(promise)
+}
+
+async fn check_posts(user: &User<'_>, promises: &[Promise]) -> Result {
+    // A delivery that died with its lease is looked at again when that ends.
+    let patience = Instant::now() + Duration::from_mins(7);
+    for promise in promises {
+        loop {
+            let post = user.show(promise.id).await?;
+            same(&post["content"], &json!(promise.words), "content after the crashes")?;
+            let expected = if promise.scheduled { "published" } else { "draft" };
+            if post["status"] == expected {
+                break;
+            }
+            ensure!(post["status"] != "failed" && Instant::now() < patience, "should be {expected}: {post}");
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+    }
+    let scheduled = user.api.get("/posts?status=draft&per_page=100").await?.ok(200)?;
+    let drafts = promises.iter().filter(|it| !it.scheduled).count();
+    let total = integer(&scheduled["meta"], "total")?;
+    ensure!(i64::try_from(drafts)? <= total, "{drafts} drafts were answered, {total} are there");
+    Ok(())
+}
+
+async fn check_timeline(world: &World, promises: &[Promise]) -> Result {
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let all = world.whole_timeline().await?;
+    for promise in promises {
+        let shown: Vec<_> = all.iter().filter(|it| it["text"] == promise.words.as_str()).collect();
+        let mut accounts: Vec<_> = shown.iter().map(|it| it["account"].as_str()).collect();
+        accounts.sort_unstable();
+        accounts.dedup();
+        same(accounts.len(), shown.len(), &format!("entries of {} per account", promise.words))?;
+        same(!shown.is_empty(), promise.scheduled, &format!("{} is on the timeline", promise.words))?;
+    }
+    // Nothing is there twice, answered or not.
+    let mut entries: Vec<_> = all.iter().map(|it| (it["account"].to_string(), it["text"].to_string())).collect();
+    let before = entries.len();
+    entries.sort();
+    entries.dedup();
+    same(entries.len(), before, "different entries on the timeline")
+}

@@ -1,0 +1,229 @@
+//! What holds for every route: the order of refusals, methods, sizes, types.
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::{
+    checks,
+    client::{Api, integer, list, text},
+    ensure,
+    fault::{Result, same},
+    runner::Check,
+    world::World,
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "everywhere",
+        [
+            an_unknown_path_is_refused_before_anything_else,
+            an_unknown_method_is_answered_with_the_known_ones,
+            each_refusal_comes_before_the_next,
+            a_body_has_a_size_and_a_type_and_is_json,
+            unknown_query_parameters_are_refused,
+            head_is_answered_where_get_is,
+            no_foreign_origin_is_let_in,
+            the_document_describes_every_operation,
+            the_documentation_page_is_there,
+        ]
+    )
+}
+
+async fn an_unknown_path_is_refused_before_anything_else(world: &World) -> Result {
+    let api = world.stranger()?;
+    for method in [Method::GET, Method::POST, Method::PATCH, Method::DELETE, Method::PUT, Method::OPTIONS] {
+        for path in ["/nope", "/", "/posts/1/comments", "/media/upload", "/users", "/auth/device", "/auth"] {
+            let call = api.call(method.clone(), path).raw("text/plain", &vec![b'x'; 300 * 1024]);
+            call.send().await?.refused(404)?;
+        }
+    }
+    Ok(())
+}
+
+const METHODS: [(&str, &[&str]); 10] = [
+    ("/auth/device/code", &["POST"]),
+    ("/auth/device/token", &["POST"]),
+    ("/user", &["GET"]),
+    ("/connections", &["GET"]),
+    ("/connections/1", &["GET", "DELETE"]),
+    ("/connections/connect/sandbox", &["POST"]),
+    ("/connections/connect/sandbox/status/x", &["GET"]),
+    ("/media", &["POST"]),
+    ("/posts", &["GET", "POST"]),
+    ("/posts/1", &["GET", "PATCH", "DELETE"]),
+];
+
+async fn an_unknown_method_is_answered_with_the_known_ones(world: &World) -> Result {
+    // Without a token: the method is looked at first.
+    let api = world.stranger()?;
+    for (path, known) in METHODS {
+        for method in ["GET", "POST", "PATCH", "DELETE", "PUT", "TRACE", "BREW"] {
+            if known.contains(&method) {
+                continue;
+            }
+            let answer = api.call(Method::from_bytes(method.as_bytes())?, path).send().await?;
+            let allow = answer.header("allow").to_owned();
+            let allowed: Vec<_> = allow.split(',').map(str::trim).collect();
+            if !known.iter().all(|it| allowed.contains(it)) || allowed.contains(&method) {
+                return Err(answer.fault(&format!("allow is {allow:?} where {known:?} are known")));
+            }
+            answer.refused(405)?;
+        }
+    }
+    Ok(())
+}
+
+async fn each_refusal_comes_before_the_next(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let reader = world.new_user_with(&["user:read"]).await?;
+    let stranger = world.stranger()?;
+    let post = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
+    let (there, nowhere) = (format!("/posts/{post}"), "/posts/9007199254740990".to_owned());
+    let (large, text) = (vec![b'{'; 300 * 1024], "text/plain");
+    let patch = |api: &Api, path: &str, kind: &str, body: &[u8]| {
+        let (api, path, kind, body) = (api.clone(), path.to_owned(), kind.to_owned(), body.to_owned());
+        async move { api.call(Method::PATCH, &path).raw(&kind, &body).send().await }
+    };
+
+    patch(&stranger, &nowhere, text, &large).await?.refused(401)?;
+    patch(&reader.api, &nowhere, text, &large).await?.refused(403)?;
+    patch(&user.api, &nowhere, text, &large).await?.refused(404)?;
+    patch(&user.api, &there, text, &large).await?.refused(413)?;
+    patch(&user.api, &there, text, b"{").await?.refused(415)?;
+    patch(&user.api, &there, "application/json", b"{\"content\":\"\",").await?.refused(400)?;
+    patch(&user.api, &there, "application/json", b"{\"content\":\"\"}").await?.invalid(&["content"])?;
+
+    patch(&user.api, &nowhere, text, b"{").await?.refused(404)?;
+    patch(&user.api, &nowhere, "application/json", b"{").await?.refused(404)?;
+    patch(&user.api, &nowhere, "application/json", b"{\"content\":\"\"}").await?.refused(404)?;
+    user.api.get(&format!("{nowhere}?bogus=1")).await?.refused(404)?;
+    stranger.get("/posts?bogus=1").await?.refused(401)?;
+    reader.api.get("/posts?bogus=1").await?.refused(403)?;
+    Ok(())
+}
+
+async fn a_body_has_a_size_and_a_type_and_is_json(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let send = |path: &'static str, kind: &'static str, body: Vec<u8>| {
+        let api = user.api.clone();
+        async move { api.call(Method::POST, path).raw(kind, &body).send().await }
+    };
+    for path in ["/posts", "/media", "/auth/device/code", "/auth/device/token"] {
+        send(path, "application/json", vec![b' '; 256 * 1024 + 1]).await?.refused(413)?;
+        for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonp", ""]
+        {
+            send(path, kind, b"{}".to_vec()).await?.refused(415)?;
+        }
+        for body in ["{", "}", "{\"a\":}", "{'a':1}", "{\"content\":\"a\"} x", "\u{0}", "{\"a\":1,}", "nul"] {
+            send(path, "application/json", body.as_bytes().to_vec()).await?.refused(400)?;
+        }
+        send(path, "application/json", b"{\"content\":\"\xff\xfe\"}".to_vec()).await?.refused(400)?;
+    }
+    for kind in ["application/json", "application/json; charset=utf-8", "Application/JSON"] {
+        send("/posts", kind, b"{\"content\":\"a\"}".to_vec()).await?.is(201)?;
+    }
+    // The size that is still allowed.
+    let mut body = b"{\"content\":\"a\"}".to_vec();
+    body.resize(256 * 1024, b' ');
+    send("/posts", "application/json", body).await?.is(201)?;
+    for body in ["[]", "\"a\"", "1", "null"] {
+        let answer = send("/posts", "application/json", body.as_bytes().to_vec()).await?;
+        ensure!([400, 422].contains(&answer.status), "{}", answer.fault("a body that is no object was taken"));
+    }
+    Ok(())
+}
+
+async fn unknown_query_parameters_are_refused(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let post = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
+    let path = format!("/posts/{post}");
+    for (method, path, body) in [
+        (Method::GET, "/user", None),
+        (Method::GET, "/connections", None),
+        (Method::POST, "/connections/connect/sandbox", None),
+        (Method::POST, "/media", Some(json!({ "mime_type": "image/png" }))),
+        (Method::GET, "/posts", None),
+        (Method::POST, "/posts", Some(json!({ "content": "a" }))),
+        (Method::GET, path.as_str(), None),
+        (Method::PATCH, path.as_str(), Some(json!({ "content": "b" }))),
+        (Method::DELETE, path.as_str(), None),
+        (Method::POST, "/auth/device/code", Some(json!({}))),
+        (Method::POST, "/auth/device/token", Some(json!({ "device_code": "x" }))),
+    ] {
+        let address = format!("{path}?bogus=1");
+        let call = user.api.call(method, &address);
+        let call = if let Some(body) = body { call.json(&body) } else { call };
+        call.send().await?.invalid(&["bogus"])?;
+    }
+    same(&user.show(post).await?["content"], &json!("a"), "content after refused requests")
+}
+
+async fn head_is_answered_where_get_is(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let post = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
+    for (path, status) in [
+        ("/user".to_owned(), 200),
+        ("/connections".to_owned(), 200),
+        ("/posts?per_page=5".to_owned(), 200),
+        (format!("/posts/{post}"), 200),
+        ("/posts/1".to_owned(), 404),
+        ("/connections/1".to_owned(), 404),
+        ("/posts?per_page=0".to_owned(), 422),
+        ("/nope".to_owned(), 404),
+        ("/media".to_owned(), 405),
+    ] {
+        user.api.call(Method::HEAD, &path).send().await?.is(status)?;
+    }
+    world.stranger()?.call(Method::HEAD, "/posts").send().await?.is(401)?;
+    Ok(())
+}
+
+async fn no_foreign_origin_is_let_in(world: &World) -> Result {
+    let user = world.new_user().await?;
+    for method in [Method::GET, Method::OPTIONS] {
+        let call = user.api.call(method, "/posts").header("origin", "https://evil.example");
+        let answer = call.header("access-control-request-method", "POST").send().await?;
+        same(answer.header("access-control-allow-origin"), "", "access-control-allow-origin")?;
+    }
+    Ok(())
+}
+
+async fn the_document_describes_every_operation(world: &World) -> Result {
+    let response = world.http().get(format!("{}/openapi.json", world.base())).send().await?;
+    same(response.status().as_u16(), 200, "status of openapi.json")?;
+    let document: serde_json::Value = serde_json::from_str(&response.text().await?)?;
+    ensure!(text(&document, "openapi")?.starts_with("3.1"), "openapi is {}", document["openapi"]);
+
+    let paths = document["paths"].as_object();
+    let mut found = 0;
+    for (path, item) in paths.into_iter().flatten() {
+        for (method, operation) in item.as_object().into_iter().flatten() {
+            if !["get", "post", "patch", "delete", "put"].contains(&method.as_str()) {
+                continue;
+            }
+            found += 1;
+            ensure!(!text(operation, "summary")?.is_empty(), "{method} {path} has no summary");
+            ensure!(!list(operation, "tags")?.is_empty(), "{method} {path} has no tag");
+            let responses = operation["responses"].as_object().map_or(0, serde_json::Map::len);
+            ensure!(2 <= responses, "{method} {path} has no errors");
+        }
+    }
+    same(found, 14, "operations of the document")?;
+    for id in ["deviceCode.store", "deviceCode.token", "connectionOAuth.store", "connectionOAuth.status"] {
+        ensure!(document.to_string().contains(&format!("\"{id}\"")), "the operation id {id} is missing");
+    }
+    Ok(())
+}
+
+async fn the_documentation_page_is_there(world: &World) -> Result {
+    let page = world.browser()?.open(&format!("{}/docs", world.origin())).await?;
+    same(page.status.as_u16(), 200, "status of /docs")?;
+    for tag in crate::html::tags(&page.html) {
+        let link = if tag.name == "a" { None } else { tag.get("src").or(tag.get("href")) };
+        ensure!(
+            link.is_none_or(|it| !it.contains("//") || it.starts_with("data:")),
+            "/docs needs the network: {link:?}"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! The `Idempotency-Key` header on POST /posts and POST /media.
+
+use futures::future::join_all;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    checks,
+    client::{Answer, integer, text},
+    ensure,
+    fault::{Result, same},
+    runner::Check,
+    user::User,
+    world::{World, fresh},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "idempotency",
+        [
+            the_first_answer_is_given_again,
+            another_body_is_refused,
+            a_malformed_key_is_refused,
+            a_refusal_leaves_the_key_free,
+            at_the_same_time_only_one_post_is_made,
+            keys_belong_to_user_and_route,
+            a_media_request_is_replayed,
+            a_replay_is_the_answer_as_it_was,
+        ]
+    )
+}
+
+async fn send(user: &User<'_>, path: &str, key: &str, body: &Value) -> Result<Answer> {
+    user.api.call(Method::POST, path).header("idempotency-key", key).json(body).send().await
+}
+
+async fn the_first_answer_is_given_again(world: &World) -> Result {
+    let user = world.new_user().await?;
+    for key in [fresh("key"), "!".to_owned(), "~".repeat(255)] {
+        let body = json!({ "content": key });
+
+        let first = send(&user, "/posts", &key, &body).await?.is(201)?;
+        let second = send(&user, "/posts", &key, &body).await?.is(201)?;
+        let third = send(&user, "/posts", &key, &json!({ "content": key })).await?.is(201)?;
+
+        same(first.header("idempotent-replayed"), "", "idempotent-replayed of the first answer")?;
+        for again in [second, third] {
+            same(again.header("idempotent-replayed"), "true", "idempotent-replayed")?;
+            same(again.json()?, first.json()?, "the replayed body")?;
+        }
+    }
+    total(&user, 3).await
+}
+
+async fn total(user: &User<'_>, expected: i64) -> Result {
+    let all = user.api.get("/posts").await?.ok(200)?;
+    same(integer(&all["meta"], "total")?, expected, "number of posts")
+}
+
+async fn another_body_is_refused(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let key = fresh("key");
+    send(&user, "/posts", &key, &json!({ "content": "one" })).await?.is(201)?;
+
+    send(&user, "/posts", &key, &json!({ "content": "two" })).await?.invalid_under("")?;
+
+    send(&user, "/posts", &key, &json!({ "content": "one" })).await?.is(201)?;
+    total(&user, 1).await
+}
+
+async fn a_malformed_key_is_refused(world: &World) -> Result {
+    let user = world.new_user().await?;
+    for key in ["", "   ", "with space", "ä", "tab\there", &"x".repeat(256)] {
+        for (path, body) in [("/posts", json!({ "content": "a" })), ("/media", json!({ "mime_type": "image/png" }))] {
+            send(&user, path, key, &body).await?.invalid(&["idempotency-key"])?;
+        }
+    }
+    total(&user, 0).await
+}
+
+async fn a_refusal_leaves_the_key_free(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let key = fresh("key");
+    send(&user, "/posts", &key, &json!({ "content": "" })).await?.invalid(&["content"])?;
+    send(&user, "/posts", &key, &json!({ "content": "", "media": ["x"] })).await?.is(422)?;
+
+    let answer = send(&user, "/posts", &key, &json!({ "content": "right" })).await?.is(201)?;
+
+    same(answer.header("idempotent-replayed"), "", "idempotent-replayed")?;
+    total(&user, 1).await
+}
+
+async fn at_the_same_time_only_one_post_is_made(world: &World) -> Result {
+    let user = world.new_user().await?;
+    for round in 1..=5 {
+        let (key, body) = (fresh("key"), json!({ "content": "at once" }));
+
+        let answers = join_all((0..5).map(|_| send(&user, "/posts", &key, &body))).await;
+
+        let mut ids = Vec::new();
+        let mut first = 0;
+        for answer in answers {
+            let answer = answer?;
+            if answer.status == 409 {
+                answer.refused(409)?;
+                continue;
+            }
+            let answer = answer.is(201)?;
+            first += i32::from(answer.header("idempotent-replayed").is_empty());
+            ids.push(integer(&answer.json()?, "id")?);
+        }
+        same(first, 1, "answers that are not replays")?;
+        ids.dedup();
+        same(ids.len(), 1, "different posts")?;
+        total(&user, round).await?;
+    }
+    Ok(())
+}
+
+async fn keys_belong_to_user_and_route(world: &World) -> Result {
+    let (user, other) = (world.new_user().await?, world.new_user().await?);
+    let (key, body) = (fresh("key"), json!({ "content": "same" }));
+
+    let mine = send(&user, "/posts", &key, &body).await?.ok(201)?;
+    let theirs = send(&other, "/posts", &key, &body).await?.ok(201)?;
+    let media = send(&user, "/media", &key, &json!({ "mime_type": "image/png" })).await?.is(201)?;
+
+    ensure!(mine["id"] != theirs["id"], "a key of one user answers another");
+    same(media.header("idempotent-replayed"), "", "idempotent-replayed on another route")
+}
+
+async fn a_media_request_is_replayed(world: &World) -> Result {
+    let user = world.user().await?;
+    let (key, body) = (fresh("key"), json!({ "mime_type": "image/png" }));
+
+    let first = send(&user, "/media", &key, &body).await?.ok(201)?;
+    let second = send(&user, "/media", &key, &body).await?.is(201)?;
+
+    same(second.header("idempotent-replayed"), "true", "idempotent-replayed")?;
+    same(text(&second.json()?, "path")?, text(&first, "path")?, "path")?;
+    send(&user, "/media", &key, &json!({ "mime_type": "image/gif" })).await?.invalid_under("")?;
+    Ok(())
+}
+
+async fn a_replay_is_the_answer_as_it_was(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let (key, body) = (fresh("key"), json!({ "content": "before" }));
+    let first = send(&user, "/posts", &key, &body).await?.ok(201)?;
+    user.change(integer(&first, "id")?, &json!({ "content": "after" })).await?;
+
+    let again = send(&user, "/posts", &key, &body).await?.ok(201)?;
+    same(&again, &first, "the replay after a change")?;
+    user.api.delete(&format!("/posts/{}", integer(&first, "id")?)).await?.is(204)?;
+    let again = send(&user, "/posts", &key, &body).await?.ok(201)?;
+
+    same(&again, &first, "the replay after deleting")?;
+    total(&user, 0).await
+}

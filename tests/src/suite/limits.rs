@@ -1,0 +1,156 @@
+//! Rate limits, on a deployment with the limits of the specification.
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::{
+    checks,
+    client::{Answer, Api},
+    ensure,
+    fault::{Result, same},
+    moment,
+    runner::Check,
+    world::World,
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "limits",
+        [
+            a_user_has_sixty_requests_a_minute,
+            media_has_thirty_requests_a_minute_in_its_own_bucket,
+            a_stranger_is_limited_by_address_and_a_good_token_is_not,
+            users_do_not_share_a_limit,
+            a_header_cannot_change_the_address,
+        ]
+    )
+}
+
+/// Waits until most of a minute is ahead.
+async fn fresh_window() {
+    let second = moment::now().timestamp() % 60;
+    if 25 < second {
+        let wait = 61 - second;
+        tokio::time::sleep(std::time::Duration::from_secs(wait.unsigned_abs())).await;
+    }
+}
+
+fn number(answer: &Answer, name: &str) -> Result<i64> {
+    answer.header(name).parse().map_err(|_| answer.fault(&format!("{name} is not a number")))
+}
+
+async fn ask(api: &Api, method: Method, path: &str) -> Result<Answer> {
+    let call = api.call(method.clone(), path).impatient();
+    let call = if method == Method::POST { call.json(&json!({ "mime_type": "image/png" })) } else { call };
+    call.send().await
+}
+
+/// Asks until it is too much; gives how many were answered and the refusal.
+async fn spend(api: &Api, method: Method, path: &str) -> Result<(i64, Answer)> {
+    for count in 0..200 {
+        let answer = ask(api, method.clone(), path).await?;
+        if answer.status == 429 {
+            return Ok((count, answer));
+        }
+    }
+    crate::fail!("200 requests to {path} within a minute were answered")
+}
+
+fn check_refusal(answer: Answer) -> Result {
+    same(number(&answer, "x-ratelimit-remaining")?, 0, "x-ratelimit-remaining of a 429")?;
+    let wait = number(&answer, "retry-after")?;
+    let reset = number(&answer, "x-ratelimit-reset")? - moment::now().timestamp();
+    ensure!((1..=60).contains(&wait) && (wait - reset).abs() <= 2, "retry-after is {wait}, reset in {reset} s");
+    answer.refused(429)?;
+    Ok(())
+}
+
+async fn a_user_has_sixty_requests_a_minute(world: &World) -> Result {
+    let user = world.new_user().await?;
+    fresh_window().await;
+    let first = ask(&user.api, Method::GET, "/user").await?.is(200)?;
+    same(number(&first, "x-ratelimit-limit")?, 60, "x-ratelimit-limit")?;
+    let left = number(&first, "x-ratelimit-remaining")?;
+    // The user was asked who they are once, perhaps in the same minute.
+    ensure!((58..=59).contains(&left), "after one request {left} remain");
+    same(number(&first, "x-ratelimit-reset")? % 60, 0, "x-ratelimit-reset is the end of a minute")?;
+
+    let (more, refused) = spend(&user.api, Method::GET, "/posts").await?;
+
+    same(more, left, "requests answered after the first")?;
+    check_refusal(refused)?;
+    // The path and the method are looked at before, everything else after.
+    ask(&user.api, Method::GET, "/nope").await?.refused(404)?;
+    ask(&user.api, Method::PUT, "/posts").await?.refused(405)?;
+    ask(&user.api, Method::GET, "/posts/abc").await?.refused(429)?;
+    ask(&user.api, Method::POST, "/posts").await?.refused(429)?;
+    Ok(())
+}
+
+async fn media_has_thirty_requests_a_minute_in_its_own_bucket(world: &World) -> Result {
+    let user = world.new_user().await?;
+    fresh_window().await;
+    let first = ask(&user.api, Method::POST, "/media").await?.is(201)?;
+    same(number(&first, "x-ratelimit-limit")?, 30, "x-ratelimit-limit")?;
+    same(number(&first, "x-ratelimit-remaining")?, 29, "x-ratelimit-remaining")?;
+
+    let (more, refused) = spend(&user.api, Method::POST, "/media").await?;
+
+    same(more, 29, "requests answered after the first")?;
+    same(number(&refused, "x-ratelimit-limit")?, 30, "x-ratelimit-limit")?;
+    check_refusal(refused)?;
+    let other = ask(&user.api, Method::GET, "/user").await?.is(200)?;
+    same(number(&other, "x-ratelimit-limit")?, 60, "x-ratelimit-limit elsewhere")?;
+    let left = number(&other, "x-ratelimit-remaining")?;
+    ensure!((25..=29).contains(&left), "30 uploads and some requests leave {left} of 60");
+    Ok(())
+}
+
+async fn a_stranger_is_limited_by_address_and_a_good_token_is_not(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let good = user.api.token().to_owned();
+    let stranger = world.stranger()?;
+    fresh_window().await;
+
+    let wrong = stranger.with_token(Some("sp_wrong"));
+    ask(&wrong, Method::GET, "/user").await?.refused(401)?;
+    let (more, refused) = spend(&wrong, Method::GET, "/user").await?;
+    same(more, 59, "rejected tokens after the first")?;
+    check_refusal(refused)?;
+    ask(&stranger, Method::GET, "/posts").await?.refused(429)?;
+    let call = stranger.call(Method::POST, "/auth/device/code").impatient().json(&json!({}));
+    call.send().await?.refused(429)?;
+
+    ask(&stranger.with_token(Some(&good)), Method::GET, "/user").await?.is(200)?;
+    Ok(())
+}
+
+async fn users_do_not_share_a_limit(world: &World) -> Result {
+    let (first, second) = (world.new_user().await?, world.new_user().await?);
+    fresh_window().await;
+    spend(&first.api, Method::GET, "/posts").await?;
+
+    ask(&second.api, Method::GET, "/posts").await?.is(200)?;
+
+    // Another token of the first user is the same user.
+    let api = world.grant(&mut world.browser()?, &first.email, &[]).await?;
+    ask(&api, Method::GET, "/user").await?.refused(429)?;
+    Ok(())
+}
+
+async fn a_header_cannot_change_the_address(world: &World) -> Result {
+    let stranger = world.stranger()?;
+    fresh_window().await;
+    for number in 0..70 {
+        let address = format!("203.0.113.{number}");
+        let mut call = stranger.call(Method::GET, "/user").impatient();
+        for name in ["x-forwarded-for", "x-real-ip", "forwarded", "cf-connecting-ip", "x-client-ip"] {
+            call = call.header(name, &address);
+        }
+        let answer = call.send().await?;
+        if answer.status == 429 {
+            return same(number, 60, "requests answered");
+        }
+    }
+    crate::fail!("a header with another address gets past the limit")
+}

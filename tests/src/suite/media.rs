@@ -1,0 +1,201 @@
+//! Uploading, fetching and using files.
+
+use serde_json::{Value, json};
+
+use crate::{
+    checks,
+    client::{integer, list, text},
+    ensure,
+    fault::{Result, same},
+    picture,
+    runner::Check,
+    world::World,
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "media",
+        [
+            an_upload_can_be_used_in_a_post,
+            every_type_has_its_extension_and_kind,
+            requests_are_validated,
+            nothing_is_fetched_from_private_addresses,
+            a_path_must_be_an_upload_of_this_user,
+            the_bytes_must_be_what_was_declared,
+            the_upload_must_send_its_headers,
+            an_empty_upload_is_no_picture,
+        ]
+    )
+}
+
+async fn an_upload_can_be_used_in_a_post(world: &World) -> Result {
+    let user = world.user().await?;
+    let bytes = picture::png(40, 30, [200, 10, 10]);
+
+    let target = user.api.post("/media", &json!({ "mime_type": "image/png", "filename": "a.png" })).await?.ok(201)?;
+    let path = text(&target, "path")?;
+    same(user.put(&target, &bytes).await? / 100, 2, "class of the status of the PUT")?;
+    let post = user.create(&json!({ "content": "with a picture", "media": [path] })).await?;
+
+    same(target.as_object().map(serde_json::Map::len), Some(4), "fields of an upload target")?;
+    same(&target["expires_in"], &json!(3600), "expires_in")?;
+    let headers = target["upload_headers"].as_object();
+    ensure!(headers.is_some_and(|it| it.values().all(Value::is_string)), "upload_headers is no map: {target}");
+    ensure!(path.starts_with(&format!("media/{}/", user.id)), "path is {path} for user {}", user.id);
+    let item = &list(&post, "media")?[0];
+    same(&item["mime_type"], &json!("image/png"), "mime_type")?;
+    let got = world.http().get(text(item, "url")?).send().await?;
+    same(got.status().as_u16(), 200, "status of the media url")?;
+    same(got.bytes().await?.to_vec(), bytes, "the bytes behind the media url")
+}
+
+async fn every_type_has_its_extension_and_kind(world: &World) -> Result {
+    let user = world.user().await?;
+    for (mime_type, extension) in [
+        ("image/jpeg", "jpg"),
+        ("image/png", "png"),
+        ("image/gif", "gif"),
+        ("image/webp", "webp"),
+        ("video/mp4", "mp4"),
+        ("video/quicktime", "mov"),
+    ] {
+        let target = user.api.post("/media", &json!({ "mime_type": mime_type, "filename": null })).await?.ok(201)?;
+        let path = text(&target, "path")?;
+        ensure!(path.ends_with(&format!(".{extension}")), "{mime_type} has the path {path}");
+    }
+    for (mime_type, bytes, kind) in [("image/gif", picture::gif(), "image"), ("video/mp4", picture::mp4(), "video")] {
+        let path = user.upload(mime_type, &bytes).await?;
+        let post = user.create(&json!({ "content": "a file", "media": [path] })).await?;
+        same(&post["media"][0]["file_type"], &json!(kind), "file_type")?;
+    }
+    Ok(())
+}
+
+async fn requests_are_validated(world: &World) -> Result {
+    let user = world.user().await?;
+    let long = "a".repeat(256);
+    let longest = format!("{}.png", "ä".repeat(251));
+    let url = format!("https://example.com/{}", "a".repeat(2048));
+    let rows: [(Value, &[&str]); 12] = [
+        (json!({}), &["mime_type"]),
+        (json!({ "mime_type": null }), &["mime_type"]),
+        (json!({ "mime_type": "" }), &["mime_type"]),
+        (json!({ "mime_type": "image/svg+xml" }), &["mime_type"]),
+        (json!({ "mime_type": "text/html" }), &["mime_type"]),
+        (json!({ "mime_type": 1 }), &["mime_type"]),
+        (json!({ "mime_type": "image/png", "filename": long }), &["filename"]),
+        (json!({ "mime_type": "image/png", "filename": 5 }), &["filename"]),
+        (json!({ "mime_type": "image/png", "source_url": url }), &["source_url"]),
+        (json!({ "mime_type": "image/png", "source_url": "not a url" }), &["source_url"]),
+        (json!({ "mime_type": "image/png", "file_name": "a" }), &["file_name"]),
+        (json!({ "mime_type": "nope", "filename": long, "source_url": 1 }), &["mime_type", "filename", "source_url"]),
+    ];
+    for (body, fields) in rows {
+        user.api.post("/media", &body).await?.invalid(fields)?;
+    }
+    let body = json!({ "mime_type": "image/png", "filename": longest, "source_url": null });
+    user.api.post("/media", &body).await?.is(201)?;
+    Ok(())
+}
+
+async fn nothing_is_fetched_from_private_addresses(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let own = world.origin();
+    for url in [
+        "http://127.0.0.1/a.png",
+        "http://localhost/a.png",
+        &format!("{own}/sandbox/posts.json"),
+        "http://169.254.169.254/latest/meta-data/",
+        "http://[::1]/a.png",
+        "http://[::ffff:127.0.0.1]/a.png",
+        "http://[64:ff9b::7f00:1]/a.png",
+        "http://[2002:7f00:1::]/a.png",
+        "http://2130706433/a.png",
+        "http://0x7f.1/a.png",
+        "http://0.0.0.0/a.png",
+        "http://10.0.0.1/a.png",
+        "http://172.16.0.1/a.png",
+        "http://192.168.1.1/a.png",
+        "http://100.64.0.1/a.png",
+        "http://[fd00::1]/a.png",
+        "http://[fe80::1]/a.png",
+        "file:///etc/passwd",
+        "ftp://example.com/a.png",
+        "data:image/png;base64,AAAA",
+        "http://user:secret@127.0.0.1/a.png",
+    ] {
+        let body = json!({ "mime_type": "image/png", "source_url": url });
+        let started = std::time::Instant::now();
+        user.api.post("/media", &body).await?.invalid(&["source_url"])?;
+        let took = started.elapsed();
+        // An address that is dialled hangs; one that is refused answers at once.
+        ensure!(took.as_secs() < 45, "refusing {url} took {took:?}");
+    }
+    Ok(())
+}
+
+async fn a_path_must_be_an_upload_of_this_user(world: &World) -> Result {
+    let (user, other) = (world.new_user().await?, world.new_user().await?);
+    let (mine, theirs) = (user.picture().await?, other.picture().await?);
+    let target = user.api.post("/media", &json!({ "mime_type": "image/png" })).await?.ok(201)?;
+    let never = text(&target, "path")?;
+    let id = mine.trim_end_matches(".png").rsplit('/').next().unwrap_or_default();
+    let renamed = format!("media/{}/{id}.jpg", user.id);
+    let borrowed = format!("media/{}/{id}.png", other.id);
+
+    for wrong in [
+        never,
+        theirs.as_str(),
+        &renamed,
+        &borrowed,
+        "",
+        "x",
+        "media/1/1.png",
+        "../secret",
+        &format!("/{mine}"),
+        &format!("media/{}/../{}/{id}.png", user.id, user.id),
+        &"x".repeat(3000),
+    ] {
+        let body = json!({ "content": "a", "media": [mine, wrong] });
+        user.api.post("/posts", &body).await?.invalid(&["media.1"])?;
+    }
+    let post = user.create(&json!({ "content": "a", "media": [mine] })).await?;
+    let path = format!("/posts/{}", integer(&post, "id")?);
+    user.api.patch(&path, &json!({ "media": [theirs] })).await?.invalid(&["media.0"])?;
+    same(list(&user.show(integer(&post, "id")?).await?, "media")?.len(), 1, "media after a refused change")
+}
+
+async fn the_bytes_must_be_what_was_declared(world: &World) -> Result {
+    let user = world.user().await?;
+    let html = b"<html><script>alert(1)</script></html>".to_vec();
+    for (mime_type, bytes) in [
+        ("image/jpeg", picture::png(4, 4, [0, 0, 0])),
+        ("image/png", html.clone()),
+        ("image/webp", html.clone()),
+        ("video/mp4", picture::gif()),
+        ("image/gif", html),
+    ] {
+        let path = user.upload(mime_type, &bytes).await?;
+        let body = json!({ "content": "a", "media": [path] });
+        user.api.post("/posts", &body).await?.invalid(&["media.0"])?;
+    }
+    Ok(())
+}
+
+async fn the_upload_must_send_its_headers(world: &World) -> Result {
+    let user = world.user().await?;
+    let mut target = user.api.post("/media", &json!({ "mime_type": "image/png" })).await?.ok(201)?;
+    target["upload_headers"] = json!({ "content-type": "text/html" });
+
+    let status = user.put(&target, b"<html></html>").await?;
+
+    same(status, 403, "status of a PUT with another content type than the signed one")
+}
+
+async fn an_empty_upload_is_no_picture(world: &World) -> Result {
+    let user = world.user().await?;
+    let path = user.upload("image/png", b"").await?;
+    let body = json!({ "content": "a", "media": [path] });
+    user.api.post("/posts", &body).await?.invalid(&["media.0"])?;
+    Ok(())
+}

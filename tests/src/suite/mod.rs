@@ -1,0 +1,48 @@
+//! The checks, one file per area.
+
+mod accounts;
+mod auth;
+mod connections;
+pub mod crash;
+mod everywhere;
+mod faults;
+mod idempotency;
+mod limits;
+mod media;
+mod pages;
+mod posts_change;
+mod posts_create;
+mod posts_list;
+mod publishing;
+mod scopes;
+mod tenants;
+
+use crate::runner::Check;
+
+/// What runs against any deployment, best with the limits lifted.
+pub fn checks() -> Vec<Check> {
+    [
+        faults::checks(),
+        publishing::checks(),
+        auth::checks(),
+        accounts::checks(),
+        scopes::checks(),
+        connections::checks(),
+        media::checks(),
+        posts_create::checks(),
+        posts_change::checks(),
+        posts_list::checks(),
+        idempotency::checks(),
+        everywhere::checks(),
+        tenants::checks(),
+        pages::checks(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What needs the limits of the specification.
+pub fn limit_checks() -> Vec<Check> {
+    limits::checks()
+}

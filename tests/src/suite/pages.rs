@@ -1,0 +1,207 @@
+//! The pages: readable by everyone, safe against others' pages.
+
+use serde_json::json;
+
+use crate::{
+    browser::Page,
+    checks,
+    client::text,
+    ensure,
+    fault::{Result, same},
+    html::tags,
+    runner::Check,
+    world::{World, fresh_email},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "pages",
+        [
+            every_page_can_be_read_by_everyone,
+            a_form_without_its_token_does_nothing,
+            a_form_of_another_session_does_nothing,
+            the_session_cookie_is_well_kept,
+            signing_in_leads_nowhere_else,
+            what_a_person_types_is_not_html,
+            an_unknown_page_is_a_page,
+        ]
+    )
+}
+
+fn check_page(page: &Page, own: bool) -> Result {
+    let tags = tags(&page.html);
+    let language = tags.iter().find(|it| it.name == "html").and_then(|it| it.get("lang"));
+    ensure!(language.is_some_and(|it| !it.is_empty()), "{}", page.fault("no language"));
+    let title = tags.iter().find(|it| it.name == "title").map(|it| it.text.trim().len());
+    ensure!(title.is_some_and(|it| 0 < it), "{}", page.fault("no title"));
+    let viewport = tags.iter().any(|it| it.name == "meta" && it.get("name") == Some("viewport"));
+    ensure!(viewport, "{}", page.fault("no viewport for phones"));
+    ensure!(tags.iter().any(|it| it.name == "h1"), "{}", page.fault("no heading"));
+    check_labels(page)?;
+    for tag in &tags {
+        ensure!(tag.name != "script" || tag.get("src").is_some(), "{}", page.fault("an inline script"));
+        let event = tag.attributes.iter().find(|(name, _)| name.starts_with("on"));
+        ensure!(event.is_none(), "{}", page.fault(&format!("an inline handler {event:?}")));
+        let needs_alt = tag.name == "img" && tag.get("alt").is_none();
+        ensure!(!needs_alt, "{}", page.fault("a picture without alt"));
+    }
+    if own { check_headers(page) } else { Ok(()) }
+}
+
+fn check_labels(page: &Page) -> Result {
+    let tags = tags(&page.html);
+    let named: Vec<_> = tags.iter().filter(|it| it.name == "label").filter_map(|it| it.get("for")).collect();
+    let mut inside = 0;
+    for tag in &tags {
+        match tag.name.as_str() {
+            "label" => inside += 1,
+            "/label" => inside -= 1,
+            "input" | "select" | "textarea" => {
+                let hidden = matches!(tag.get("type"), Some("hidden" | "submit"));
+                let labelled = inside > 0
+                    || tag.get("id").is_some_and(|it| named.contains(&it))
+                    || tag.get("aria-label").or(tag.get("aria-labelledby")).is_some();
+                ensure!(hidden || labelled, "{}", page.fault(&format!("an input without a label: {tag:?}")));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_headers(page: &Page) -> Result {
+    let header = |name: &str| page.headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let policy = header("content-security-policy");
+    ensure!(policy.contains("default-src"), "{}", page.fault(&format!("content-security-policy is {policy:?}")));
+    for wanted in ["frame-ancestors 'none'", "base-uri"] {
+        ensure!(policy.contains(wanted), "{}", page.fault(&format!("{wanted} is not in {policy}")));
+    }
+    for weak in ["'unsafe-inline'", "'unsafe-eval'", "*", "data: script"] {
+        ensure!(!policy.contains(weak), "{}", page.fault(&format!("{weak} is in {policy}")));
+    }
+    same(header("x-content-type-options"), "nosniff", "x-content-type-options")?;
+    ensure!(header("cache-control").contains("no-store"), "{}", page.fault("a personal page may be cached"));
+    let referrer = header("referrer-policy");
+    ensure!(
+        ["no-referrer", "same-origin", "strict-origin", "strict-origin-when-cross-origin"].contains(&referrer),
+        "{}",
+        page.fault(&format!("referrer-policy {referrer:?}"))
+    );
+    Ok(())
+}
+
+async fn every_page_can_be_read_by_everyone(world: &World) -> Result {
+    let (api, mut browser, email) = (world.stranger()?, world.browser()?, fresh_email());
+    let origin = world.origin();
+
+    check_page(&browser.open(&format!("{origin}/device")).await?, false)?;
+    let empty = world.sign_in(&mut browser, &format!("{origin}/device"), &email).await?;
+    check_page(&empty, true)?;
+    let device = world.device(&api, &[]).await?;
+    let approval = browser.open(&device.complete).await?;
+    check_page(&approval, true)?;
+    check_page(&browser.press(&approval, "Approve", &[]).await?, true)?;
+    let wrong = browser.open(&format!("{origin}/device?user_code=BBBB-BBBB")).await?;
+    check_page(&wrong, true)?;
+    check_page(&browser.open(&format!("{origin}/account")).await?, true)?;
+
+    let mut user = world.new_user().await?;
+    for press in ["Allow", "Deny"] {
+        let request = user.begin().await?;
+        let consent = user.browser.open(text(&request, "authorization_url")?).await?;
+        check_page(&consent, false)?;
+        check_page(&user.consent(&request, 0, press).await?, true)?;
+    }
+    check_page(&browser.open(&format!("{origin}/sandbox")).await?, false)
+}
+
+async fn a_form_without_its_token_does_nothing(world: &World) -> Result {
+    let (api, mut browser) = (world.stranger()?, world.browser()?);
+    let device = world.device(&api, &[]).await?;
+    let page = world.sign_in(&mut browser, &device.complete, &fresh_email()).await?;
+    let (form, button) = page.form_with_button("Approve").ok_or_else(|| page.fault("no button Approve"))?;
+    let hidden = form.fields.iter().filter(|it| it.kind == "hidden" && it.name != "user_code");
+    let names: Vec<_> = hidden.map(|it| it.name.clone()).collect();
+    ensure!(!names.is_empty(), "{}", page.fault("the form has no hidden token"));
+
+    let mut without = form.clone();
+    without.fields.retain(|it| !names.contains(&it.name));
+    let refused = browser.submit(&page, &without, Some(&button), &[]).await?;
+    ensure!(refused.status.is_client_error(), "{}", refused.fault("a form without its token was taken"));
+    let wrong: Vec<_> = names.iter().map(|it| (it.as_str(), "AAAA")).collect();
+    let refused = browser.submit(&page, &form, Some(&button), &wrong).await?;
+    ensure!(refused.status.is_client_error(), "{}", refused.fault("a form with a wrong token was taken"));
+
+    let body = json!({ "device_code": device.device_code });
+    api.post("/auth/device/token", &body).await?.error(400, "authorization_pending")?;
+    browser.submit(&page, &form, Some(&button), &[]).await?;
+    api.post("/auth/device/token", &body).await?.is(200)?;
+    Ok(())
+}
+
+async fn a_form_of_another_session_does_nothing(world: &World) -> Result {
+    let (api, mut victim, mut attacker) = (world.stranger()?, world.browser()?, world.browser()?);
+    let device = world.device(&api, &[]).await?;
+    let attackers = world.sign_in(&mut attacker, &device.complete, &fresh_email()).await?;
+    world.sign_in(&mut victim, &format!("{}/account", world.origin()), &fresh_email()).await?;
+
+    // The attacker's form, with the attacker's token, sent by the victim's browser.
+    victim.press(&attackers, "Approve", &[]).await?;
+    world.browser()?.press(&attackers, "Approve", &[]).await?;
+
+    let body = json!({ "device_code": device.device_code });
+    api.post("/auth/device/token", &body).await?.error(400, "authorization_pending")?;
+    Ok(())
+}
+
+async fn the_session_cookie_is_well_kept(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let session = user.browser.cookies.iter().find(|it| it.header.starts_with("__Host-"));
+    let header = session.map(|it| it.header.to_lowercase()).unwrap_or_default();
+    let found: Vec<_> = user.browser.cookies.iter().map(|it| it.header.split('=').next()).collect();
+    ensure!(!header.is_empty(), "no cookie starts with __Host-: {found:?}");
+    for part in ["httponly", "secure", "samesite=lax", "path=/"] {
+        ensure!(header.split(';').any(|it| it.trim() == part), "the session cookie lacks {part}");
+    }
+    ensure!(!header.contains("domain="), "the session cookie has a domain");
+    Ok(())
+}
+
+async fn signing_in_leads_nowhere_else(world: &World) -> Result {
+    let origin = world.origin();
+    for parameter in ["next", "return_to", "redirect", "redirect_uri", "continue", "return"] {
+        for target in ["https://evil.example/", "//evil.example/", "/\\evil.example", "https:evil.example"] {
+            let mut browser = world.browser()?;
+            let mut address = url::Url::parse(&format!("{origin}/sign-in"))?;
+            address.query_pairs_mut().append_pair(parameter, target);
+            // A redirect to a name that does not exist would be an error here.
+            let page = world.sign_in(&mut browser, address.as_str(), &fresh_email()).await?;
+            same(page.url.origin(), url::Url::parse(origin)?.origin(), "where signing in ends")?;
+        }
+    }
+    Ok(())
+}
+
+async fn what_a_person_types_is_not_html(world: &World) -> Result {
+    let mut browser = world.browser()?;
+    let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>";
+    world.sign_in(&mut browser, &format!("{}/account", world.origin()), &fresh_email()).await?;
+    for path in ["/device?user_code=", "/account?x=", "/sign-in?error=", "/sandbox?x="] {
+        let mut address = url::Url::parse(&format!("{}{path}", world.origin()))?;
+        let name = address.query().unwrap_or_default().trim_end_matches('=').to_owned();
+        address.query_pairs_mut().clear().append_pair(&name, evil);
+        let page = browser.open(address.as_str()).await?;
+        ensure!(
+            !page.html.contains("<script>alert") && !page.html.contains("<img src=x"),
+            "{}",
+            page.fault("injected")
+        );
+    }
+    Ok(())
+}
+
+async fn an_unknown_page_is_a_page(world: &World) -> Result {
+    let mut browser = world.browser()?;
+    let page = browser.open(&format!("{}/no-such-page", world.origin())).await?;
+    same(page.status.as_u16(), 404, "status of an unknown page")
+}

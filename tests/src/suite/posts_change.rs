@@ -1,0 +1,205 @@
+//! Changing and deleting posts before they go out.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::posts_create::without_links;
+use crate::{
+    checks,
+    client::{integer, list},
+    ensure,
+    fault::{Result, same},
+    moment,
+    runner::Check,
+    user::targets,
+    world::World,
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "posts: change",
+        [
+            what_is_omitted_stays,
+            null_and_empty_lists_clear,
+            platforms_are_replaced_and_keep_their_ids,
+            a_draft_is_scheduled_and_back,
+            a_change_is_validated_like_a_new_post,
+            a_refused_change_changes_nothing,
+            a_deleted_post_is_gone,
+            updated_at_moves_and_created_at_stays,
+        ]
+    )
+}
+
+async fn what_is_omitted_stays(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let mut platforms = targets(&[&connection])?;
+    platforms[0]["content"] = json!("an override");
+    let time = moment::in_seconds(7200);
+    let full = json!({
+        "content": "first",
+        "platforms": platforms,
+        "media": [user.picture().await?],
+        "scheduled_at": time,
+    });
+    let post = user.create(&full).await?;
+    let id = integer(&post, "id")?;
+    let later = moment::in_seconds(9000);
+
+    for change in [json!({}), json!({ "content": "second" }), json!({ "scheduled_at": later })] {
+        let before = without_links(user.show(id).await?);
+        let mut after = without_links(user.change(id, &change).await?);
+        after["updated_at"] = before["updated_at"].clone();
+        let mut expected = before;
+        for (name, value) in change.as_object().into_iter().flatten() {
+            expected[name] = value.clone();
+        }
+        same(after, expected, &format!("the post after {change}"))?;
+    }
+    Ok(())
+}
+
+async fn null_and_empty_lists_clear(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    for empty in [Value::Null, json!([])] {
+        let body = json!({ "content": "a", "platforms": targets(&[&connection])?, "media": [user.picture().await?] });
+        let id = integer(&user.create(&body).await?, "id")?;
+        let post = user.change(id, &json!({ "media": empty })).await?;
+        same((list(&post, "media")?.len(), list(&post, "platforms")?.len()), (0, 1), "media and platforms")?;
+        let post = user.change(id, &json!({ "platforms": empty })).await?;
+        same(list(&post, "platforms")?.len(), 0, "platforms")?;
+        user.api.patch(&format!("/posts/{id}"), &json!({ "content": null })).await?.invalid(&["content"])?;
+    }
+    let id = user.schedule("a", &[&connection], 7200).await?;
+    for empty in [Value::Null, json!([])] {
+        user.api.patch(&format!("/posts/{id}"), &json!({ "platforms": empty })).await?.invalid(&["platforms"])?;
+    }
+    let post = user.change(id, &json!({ "platforms": null, "scheduled_at": null })).await?;
+    same((&post["status"], list(&post, "platforms")?.len()), (&json!("draft"), 0), "status and platforms")
+}
+
+async fn platforms_are_replaced_and_keep_their_ids(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let (a, b, c) = (user.connect(0).await?, user.connect(1).await?, user.connect(2).await?);
+    let body = json!({ "content": "text", "platforms": targets(&[&a, &b])?, "scheduled_at": moment::in_seconds(7200) });
+    let post = user.create(&body).await?;
+    let id = integer(&post, "id")?;
+
+    let mut platforms = targets(&[&c, &b])?;
+    platforms[1]["content"] = json!("new words");
+    let post_after = user.change(id, &json!({ "platforms": platforms })).await?;
+
+    let (before, after) = (list(&post, "platforms")?, list(&post_after, "platforms")?);
+    same(after.len(), 2, "entries")?;
+    same(&after[0]["connected_account_id"], &c["id"], "account of the first entry")?;
+    same(&after[1]["id"], &before[1]["id"], "id of the entry that stayed")?;
+    ensure!(before.iter().all(|it| it["id"] != after[0]["id"]), "a new entry has an old id: {post_after}");
+    same(&after[1]["content"], &json!("new words"), "override of the entry that stayed")?;
+    let again = user.change(id, &json!({ "platforms": targets(&[&b])? })).await?;
+    same(&again["platforms"][0]["content"], &json!("text"), "content once the override is gone")?;
+    // Nothing holds the connections of entries that are gone.
+    for gone in [&a, &c] {
+        user.api.delete(&format!("/connections/{}", integer(gone, "id")?)).await?.is(204)?;
+    }
+    user.api.delete(&format!("/connections/{}", integer(&b, "id")?)).await?.error(422, "has_pending_posts")?;
+    Ok(())
+}
+
+async fn a_draft_is_scheduled_and_back(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let body = json!({ "content": "a", "platforms": targets(&[&connection])? });
+    let id = integer(&user.create(&body).await?, "id")?;
+    for _ in 0..3 {
+        let post = user.change(id, &json!({ "scheduled_at": moment::in_seconds(3600) })).await?;
+        same(&post["status"], &json!("scheduled"), "status with a time")?;
+        let totals = totals(&user).await?;
+        same(totals, (0, 1), "drafts and scheduled posts")?;
+        let post = user.change(id, &json!({ "scheduled_at": null })).await?;
+        same(&post["status"], &json!("draft"), "status without a time")?;
+        same(&post["platforms"][0]["status"], &json!("pending"), "status of the entry")?;
+    }
+    // Taking the time from a draft is no fault.
+    user.change(id, &json!({ "scheduled_at": null })).await?;
+    same(self::totals(&user).await?, (1, 0), "drafts and scheduled posts")
+}
+
+async fn totals(user: &crate::user::User<'_>) -> Result<(i64, i64)> {
+    let draft = user.api.get("/posts?status=draft").await?.ok(200)?;
+    let scheduled = user.api.get("/posts?status=scheduled").await?.ok(200)?;
+    Ok((integer(&draft["meta"], "total")?, integer(&scheduled["meta"], "total")?))
+}
+
+async fn a_change_is_validated_like_a_new_post(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let body = json!({ "content": "a", "platforms": targets(&[&connection])? });
+    let path = format!("/posts/{}", integer(&user.create(&body).await?, "id")?);
+    let rows: Vec<(Value, &[&str])> = vec![
+        (json!({ "content": "" }), &["content"]),
+        (json!({ "content": 1 }), &["content"]),
+        (json!({ "content": "x".repeat(65_001) }), &["content"]),
+        (json!({ "scheduled_at": "x" }), &["scheduled_at"]),
+        (json!({ "scheduled_at": "2099-01-01T00:00:00" }), &["scheduled_at"]),
+        (json!({ "scheduled_at": moment::in_seconds(-400) }), &["scheduled_at"]),
+        (json!({ "scheduled_at": moment::in_seconds(6 * 366 * 86_400) }), &["scheduled_at"]),
+        (json!({ "scheduled_at": moment::in_seconds(600), "platforms": [] }), &["platforms"]),
+        (json!({ "platforms": [{ "connected_account_id": 1 }] }), &["platforms.0.connected_account_id"]),
+        (json!({ "platforms": [{ "content": "a" }] }), &["platforms.0.connected_account_id"]),
+        (json!({ "media": ["x"] }), &["media.0"]),
+        (json!({ "media": 1 }), &["media"]),
+        (json!({ "contents": "a" }), &["contents"]),
+        (json!({ "status": "draft" }), &["status"]),
+        (json!({ "id": 1 }), &["id"]),
+        (json!({ "content": "", "media": [1], "scheduled_at": 1 }), &["content", "media.0", "scheduled_at"]),
+    ];
+    for (change, fields) in rows {
+        user.api.patch(&path, &change).await?.invalid(fields)?;
+    }
+    let errors = user.api.patch(&path, &json!({ "schedule_at": null })).await?.invalid(&["schedule_at"])?;
+    ensure!(errors.to_string().contains("did you mean scheduled_at"), "no suggestion: {errors}");
+    Ok(())
+}
+
+async fn a_refused_change_changes_nothing(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let id = user.schedule("as it was", &[&connection], 3600).await?;
+    let before = user.show(id).await?;
+
+    let change = json!({ "content": "new", "media": ["x"], "scheduled_at": null });
+    user.api.patch(&format!("/posts/{id}"), &change).await?.invalid(&["media.0"])?;
+
+    same(user.show(id).await?, before, "the post after a refused change")
+}
+
+async fn a_deleted_post_is_gone(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let draft = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
+    let scheduled = user.schedule("b", &[&connection], 3600).await?;
+    for id in [draft, scheduled] {
+        let path = format!("/posts/{id}");
+        let answer = user.api.delete(&path).await?.is(204)?;
+        ensure!(answer.text.is_empty(), "{}", answer.fault("204 has a body"));
+        user.api.get(&path).await?.refused(404)?;
+        user.api.patch(&path, &json!({ "content": "b" })).await?.refused(404)?;
+        user.api.call(Method::DELETE, &path).send().await?.refused(404)?;
+    }
+    same(totals(&user).await?, (0, 0), "drafts and scheduled posts")
+}
+
+async fn updated_at_moves_and_created_at_stays(world: &World) -> Result {
+    let user = world.user().await?;
+    let post = user.create(&json!({ "content": "a" })).await?;
+    same(&post["created_at"], &post["updated_at"], "updated_at of a new post")?;
+    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+
+    let changed = user.change(integer(&post, "id")?, &json!({ "content": "b" })).await?;
+
+    same(&changed["created_at"], &post["created_at"], "created_at")?;
+    ensure!(moment::read(&post["updated_at"])? < moment::read(&changed["updated_at"])?, "updated_at stayed");
+    Ok(())
+}

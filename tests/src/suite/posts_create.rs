@@ -1,0 +1,304 @@
+//! Creating posts: drafts, schedules, and everything that is refused.
+
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use crate::{
+    checks,
+    client::{integer, list, text},
+    ensure,
+    fault::{Result, same},
+    moment,
+    runner::Check,
+    user::{User, targets},
+    world::{World, fresh},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "posts: create",
+        [
+            a_draft_keeps_everything_it_was_given,
+            a_post_with_a_time_is_scheduled,
+            a_time_may_be_written_with_any_offset,
+            every_field_is_validated,
+            the_longest_content_is_taken,
+            all_faults_are_answered_at_once,
+            a_misspelt_field_is_not_ignored,
+            platforms_must_be_own_connections_each_once,
+            media_is_each_once_and_at_most_thirty,
+            only_scheduled_posts_meet_the_rules_of_their_platform,
+            a_refused_post_leaves_nothing_behind,
+        ]
+    )
+}
+
+async fn a_draft_keeps_everything_it_was_given(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let (first, second) = (user.connect(0).await?, user.connect(1).await?);
+    let pictures = [user.picture().await?, user.picture().await?];
+    let content = "  Grüße, 世界 👋🏽\n\tzwei Zeilen \u{200d}\"quoted\" <b>&amp;</b>  ";
+    let mut platforms = targets(&[&second, &first])?;
+    platforms[0]["content"] = json!("an override");
+
+    let body = json!({ "content": content, "platforms": platforms, "media": pictures, "scheduled_at": null });
+    let post = user.create(&body).await?;
+
+    same(&post["status"], &json!("draft"), "status")?;
+    same(text(&post, "content")?, content, "content")?;
+    same(&post["creator"]["id"], &json!(user.id), "creator.id")?;
+    let entries = list(&post, "platforms")?;
+    same(entries.len(), 2, "entries")?;
+    for (entry, connection, words) in [(&entries[0], &second, "an override"), (&entries[1], &first, content)] {
+        same(&entry["connected_account_id"], &connection["id"], "connected_account_id")?;
+        same(&entry["username"], &connection["username"], "username")?;
+        same(text(entry, "content")?, words, "content of the entry")?;
+        same(&entry["status"], &json!("pending"), "status of the entry")?;
+        for empty in ["published_at", "platform_post_id", "error_message"] {
+            same(&entry[empty], &Value::Null, empty)?;
+        }
+    }
+    let media: Vec<_> = list(&post, "media")?.iter().map(|it| it["id"].as_i64()).collect();
+    let id = |path: &String| path.rsplit(['/', '.']).nth(1).and_then(|it| it.parse::<i64>().ok());
+    same(media, pictures.iter().map(id).collect(), "media in the order given")?;
+    let shown = user.show(integer(&post, "id")?).await?;
+    same(without_links(shown), without_links(post), "the post as it is shown")
+}
+
+/// A link is signed anew each time.
+pub(super) fn without_links(mut post: Value) -> Value {
+    for item in post["media"].as_array_mut().into_iter().flatten() {
+        item["url"] = Value::Null;
+    }
+    post
+}
+
+async fn a_post_with_a_time_is_scheduled(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    for ahead in [TimeDelta::minutes(1), TimeDelta::days(5 * 365)] {
+        let at = moment::written(moment::now() + ahead);
+        let body = json!({ "content": "later", "platforms": targets(&[&connection])?, "scheduled_at": at });
+        let post = user.create(&body).await?;
+        same(&post["status"], &json!("scheduled"), "status")?;
+        same(text(&post, "scheduled_at")?, at.as_str(), "scheduled_at")?;
+    }
+    Ok(())
+}
+
+async fn a_time_may_be_written_with_any_offset(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let year = moment::now().format("%Y").to_string().parse::<i32>()? + 1;
+    for (given, expected) in [
+        (format!("{year}-11-21T09:30:00Z"), format!("{year}-11-21T09:30:00.000Z")),
+        (format!("{year}-11-21T09:30:00.5+02:00"), format!("{year}-11-21T07:30:00.500Z")),
+        (format!("{year}-01-01T00:00:00-11:30"), format!("{year}-01-01T11:30:00.000Z")),
+        (format!("{year}-11-21t09:30:00.123456789z"), format!("{year}-11-21T09:30:00.123Z")),
+    ] {
+        let body = json!({ "content": "later", "platforms": targets(&[&connection])?, "scheduled_at": given });
+        let post = user.create(&body).await?;
+        same(text(&post, "scheduled_at")?, expected.as_str(), &format!("scheduled_at given as {given}"))?;
+    }
+    Ok(())
+}
+
+#[expect(clippy::too_many_lines, reason = "a table, one row per fault")]
+async fn every_field_is_validated(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let on = targets(&[&connection])?;
+    let with = |name: &str, value: Value| {
+        let mut body = json!({ "content": "a", "platforms": on });
+        body[name] = value;
+        body
+    };
+    let long = "x".repeat(65_001);
+    let entry = |name: &str, value: Value| {
+        let mut entry = on[0].clone();
+        entry[name] = value;
+        with("platforms", json!([entry]))
+    };
+    let in_a_year = moment::now() + TimeDelta::days(365);
+    let at = |time| with("scheduled_at", time);
+    let rows: Vec<(Value, &[&str])> = vec![
+        (json!({}), &["content"]),
+        (with("content", json!(null)), &["content"]),
+        (with("content", json!("")), &["content"]),
+        (with("content", json!(" \n\t\u{a0}\u{3000}")), &["content"]),
+        (with("content", json!(7)), &["content"]),
+        (with("content", json!(["a"])), &["content"]),
+        (with("content", json!(long)), &["content"]),
+        (with("platforms", json!("x")), &["platforms"]),
+        (with("platforms", json!({})), &["platforms"]),
+        (with("platforms", json!([5])), &["platforms.0"]),
+        (with("platforms", json!([null])), &["platforms.0"]),
+        (with("platforms", json!([{}])), &["platforms.0.connected_account_id"]),
+        (entry("connected_account_id", json!(null)), &["platforms.0.connected_account_id"]),
+        (entry("connected_account_id", json!("x")), &["platforms.0.connected_account_id"]),
+        (entry("connected_account_id", json!(1.5)), &["platforms.0.connected_account_id"]),
+        (entry("connected_account_id", json!(0)), &["platforms.0.connected_account_id"]),
+        (entry("connected_account_id", json!(-5)), &["platforms.0.connected_account_id"]),
+        (entry("connected_account_id", json!(u64::MAX)), &["platforms.0.connected_account_id"]),
+        (entry("content", json!("  ")), &["platforms.0.content"]),
+        (entry("content", json!("")), &["platforms.0.content"]),
+        (entry("content", json!(1)), &["platforms.0.content"]),
+        (entry("content", json!(long)), &["platforms.0.content"]),
+        (entry("contnt", json!("x")), &["platforms.0.contnt"]),
+        (at(json!("tomorrow")), &["scheduled_at"]),
+        (at(json!("")), &["scheduled_at"]),
+        (at(json!(1_795_000_000)), &["scheduled_at"]),
+        (at(json!(in_a_year.format("%Y-%m-%dT%H:%M:%S").to_string())), &["scheduled_at"]),
+        (at(json!(in_a_year.format("%Y-%m-%d").to_string())), &["scheduled_at"]),
+        (at(json!(in_a_year.format("%Y-02-30T10:00:00Z").to_string())), &["scheduled_at"]),
+        (at(json!(moment::in_seconds(-330))), &["scheduled_at"]),
+        (at(json!(moment::in_seconds(-86_400))), &["scheduled_at"]),
+        (at(json!(moment::in_seconds(6 * 366 * 86_400))), &["scheduled_at"]),
+        (with("media", json!("x")), &["media"]),
+        (with("media", json!([5])), &["media.0"]),
+        (with("media", json!([null])), &["media.0"]),
+        (with("status", json!("published")), &["status"]),
+        (json!({ "content": "a", "scheduled_at": moment::in_seconds(60) }), &["platforms"]),
+        (json!({ "content": "a", "scheduled_at": moment::in_seconds(60), "platforms": [] }), &["platforms"]),
+        (json!({ "content": "a", "scheduled_at": moment::in_seconds(60), "platforms": null }), &["platforms"]),
+    ];
+    for (body, fields) in rows {
+        user.api.post("/posts", &body).await?.invalid(fields)?;
+    }
+    for body in [
+        with("media", json!(null)),
+        with("platforms", json!(null)),
+        with("scheduled_at", json!(null)),
+        entry("content", json!(null)),
+        json!({ "content": "a" }),
+    ] {
+        same(&user.create(&body).await?["status"], &json!("draft"), "status")?;
+    }
+    Ok(())
+}
+
+async fn the_longest_content_is_taken(world: &World) -> Result {
+    let user = world.user().await?;
+    // Four bytes each: characters are counted, not bytes.
+    let content = "😀".repeat(65_000);
+    let post = user.create(&json!({ "content": content })).await?;
+    let shown = user.show(integer(&post, "id")?).await?;
+    ensure!(shown["content"] == content.as_str(), "65,000 characters came back changed");
+    Ok(())
+}
+
+async fn all_faults_are_answered_at_once(world: &World) -> Result {
+    let user = world.user().await?;
+    let body = json!({
+        "content": " ",
+        "scheduled_at": "soon",
+        "platforms": [{ "connected_account_id": "x", "content": "" }, {}],
+        "media": [1],
+        "extra": true,
+    });
+    let fields = [
+        "content",
+        "scheduled_at",
+        "platforms.0.connected_account_id",
+        "platforms.0.content",
+        "platforms.1.connected_account_id",
+        "media.0",
+        "extra",
+    ];
+    user.api.post("/posts", &body).await?.invalid(&fields)?;
+    Ok(())
+}
+
+async fn a_misspelt_field_is_not_ignored(world: &World) -> Result {
+    let user = world.user().await?;
+    for (wrong, right) in [
+        ("schedule_at", "scheduled_at"),
+        ("scheduledAt", "scheduled_at"),
+        ("platform", "platforms"),
+        ("medias", "media"),
+    ] {
+        let errors = user.api.post("/posts", &json!({ "content": "a", wrong: "x" })).await?.invalid(&[wrong])?;
+        let said = errors[wrong][0].as_str().unwrap_or_default();
+        ensure!(said.contains(wrong) && said.contains(&format!("did you mean {right}")), "said: {said}");
+    }
+    Ok(())
+}
+
+async fn platforms_must_be_own_connections_each_once(world: &World) -> Result {
+    let (mut user, mut other) = (world.new_user().await?, world.new_user().await?);
+    let (mine, theirs) = (user.connect(0).await?, other.connect(0).await?);
+    let gone = user.connect(1).await?;
+    user.api.delete(&format!("/connections/{}", integer(&gone, "id")?)).await?.is(204)?;
+    let field: &[&str] = &["platforms.1.connected_account_id"];
+
+    for second in [&theirs, &gone, &mine, &json!({ "id": 9_007_199_254_740_990_i64 })] {
+        for time in [Value::Null, json!(moment::in_seconds(600))] {
+            let body = json!({ "content": "a", "platforms": targets(&[&mine, second])?, "scheduled_at": time });
+            user.api.post("/posts", &body).await?.invalid(field)?;
+        }
+    }
+    let many = vec![targets(&[&mine])?[0].clone(); 31];
+    user.api.post("/posts", &json!({ "content": "a", "platforms": many })).await?.invalid_under("platforms")?;
+    Ok(())
+}
+
+async fn media_is_each_once_and_at_most_thirty(world: &World) -> Result {
+    let user = world.user().await?;
+    let picture = user.picture().await?;
+    let twice = json!({ "content": "a", "media": [picture, picture] });
+    user.api.post("/posts", &twice).await?.invalid(&["media.1"])?;
+    let many: Vec<_> = (0..31).map(|it| format!("media/{}/{it}.png", user.id)).collect();
+    user.api.post("/posts", &json!({ "content": "a", "media": many })).await?.invalid_under("media")?;
+    Ok(())
+}
+
+fn limit(connection: &Value, name: &str) -> Result<usize> {
+    let entry = list(connection, "meta")?.iter().find(|it| it["name"] == name);
+    Ok(usize::try_from(integer(entry.unwrap_or(&Value::Null), "value")?)?)
+}
+
+async fn only_scheduled_posts_meet_the_rules_of_their_platform(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let shown = user.api.get(&format!("/connections/{}", integer(&connection, "id")?)).await?.ok(200)?;
+    let (max_text, max_images) = (limit(&shown, "max_text")?, limit(&shown, "max_images")?);
+    let pictures = several_pictures(&user, max_images + 1).await?;
+    let long = "y".repeat(max_text + 1);
+    let on = targets(&[&connection])?;
+
+    for (content, media, field) in
+        [(long.as_str(), vec![], "platforms.0.content"), ("a", pictures, "platforms.0.media")]
+    {
+        let mut body = json!({ "content": content, "platforms": on, "media": media });
+        let draft = user.create(&body).await?;
+        let at = json!({ "scheduled_at": moment::in_seconds(600) });
+        body["scheduled_at"] = at["scheduled_at"].clone();
+        let refused = user.api.post("/posts", &body).await?.invalid(&[field])?;
+        let path = format!("/posts/{}", integer(&draft, "id")?);
+        let again = user.api.patch(&path, &at).await?.invalid(&[field])?;
+        same(&again, &refused, "the fault when a draft is scheduled")?;
+        let said = refused[field][0].as_str().unwrap_or_default().to_lowercase().replace(',', "");
+        let (most, given) = if media.is_empty() { (max_text, max_text + 1) } else { (max_images, max_images + 1) };
+        for word in ["sandbox", &most.to_string(), &given.to_string()] {
+            ensure!(said.contains(word), "the fault on {field} does not name {word}: {said}");
+        }
+    }
+    // An override that fits takes the place of a content that does not.
+    let mut fitting = on.clone();
+    fitting[0]["content"] = json!("short");
+    let body = json!({ "content": long, "platforms": fitting, "scheduled_at": moment::in_seconds(600) });
+    user.create(&body).await?;
+    Ok(())
+}
+
+async fn several_pictures(user: &User<'_>, count: usize) -> Result<Vec<String>> {
+    futures::future::join_all((0..count).map(|_| user.picture())).await.into_iter().collect()
+}
+
+async fn a_refused_post_leaves_nothing_behind(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let body = json!({ "content": fresh("refused"), "platforms": [{ "connected_account_id": 1 }] });
+    user.api.post("/posts", &body).await?.is(422)?;
+    let all = user.api.get("/posts").await?.ok(200)?;
+    same(&all["meta"]["total"], &json!(0), "posts after a refusal")
+}

@@ -1,0 +1,241 @@
+//! The list of posts against a model of it.
+
+use std::cmp::Ordering;
+
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use crate::{
+    checks,
+    client::{integer, list},
+    ensure,
+    fault::{Result, same},
+    moment,
+    runner::Check,
+    user::{User, targets},
+    world::World,
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "posts: list",
+        [
+            a_list_is_what_the_model_says,
+            pages_together_are_the_whole_list,
+            queries_are_validated,
+            an_empty_account_has_one_empty_page,
+            ids_grow_with_time,
+        ]
+    )
+}
+
+/// As much of a post as decides its place.
+#[derive(Debug, Clone)]
+struct Row {
+    id: i64,
+    status: &'static str,
+    scheduled_at: Option<String>,
+}
+
+/// Numbers that are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+}
+
+/// A list as the contract describes it.
+fn model<'a>(rows: &'a [Row], status: Option<&str>, sort: &str, direction: &str) -> Vec<&'a Row> {
+    let mut rows: Vec<_> = rows.iter().filter(|it| status.is_none_or(|status| it.status == status)).collect();
+    let turned = |order: Ordering| {
+        if direction == "asc" { order } else { order.reverse() }
+    };
+    rows.sort_by(|a, b| match (&a.scheduled_at, &b.scheduled_at) {
+        // Ids grow with time, so they stand for created_at here.
+        _ if sort == "created_at" => turned(a.id.cmp(&b.id)),
+        (Some(first), Some(second)) => turned(first.cmp(second).then(a.id.cmp(&b.id))),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => turned(a.id.cmp(&b.id)),
+    });
+    rows
+}
+
+async fn a_list_is_what_the_model_says(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let mut rows = write_posts(user, 45).await?;
+    let user = rows.0;
+    let rows = &mut rows.1;
+    let mut dice = Dice(0x5eed_0001);
+    for round in 0..120 {
+        if round % 4 == 0 {
+            change_something(&user, rows, &mut dice).await?;
+        }
+        let status = [None, Some("draft"), Some("scheduled"), Some("published"), Some("failed")][at(dice.below(5))];
+        let sort = ["created_at", "scheduled_at"][at(dice.below(2))];
+        let direction = ["asc", "desc"][at(dice.below(2))];
+        let (size, page) = (1 + dice.below(30), 1 + dice.below(6));
+        let mut query = format!("/posts?per_page={size}&page={page}&sort={sort}&direction={direction}");
+        if let Some(status) = status {
+            query = format!("{query}&status={status}");
+        }
+        compare(&user, rows, (status, sort, direction), (size, page), &query).await?;
+    }
+    // Everything left out has its default.
+    compare(&user, rows, (None, "created_at", "desc"), (15, 1), "/posts").await?;
+    compare(&user, rows, (None, "created_at", "desc"), (15, 1), "/posts?status=&per_page=&page=&sort=&direction=")
+        .await?;
+    compare(&user, rows, (None, "scheduled_at", "desc"), (15, 2), "/posts?sort=scheduled_at&page=2").await
+}
+
+fn at(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(0)
+}
+
+async fn write_posts(mut user: User<'_>, count: u64) -> Result<(User<'_>, Vec<Row>)> {
+    let connection = user.connect(0).await?;
+    let mut dice = Dice(0x5eed_0002);
+    let mut rows = Vec::new();
+    for number in 0..count {
+        let scheduled_at = (dice.below(3) > 0).then(|| some_time(&mut dice));
+        let body = json!({
+            "content": format!("post {number}"),
+            "platforms": targets(&[&connection])?,
+            "scheduled_at": scheduled_at,
+        });
+        let id = integer(&user.create(&body).await?, "id")?;
+        let status = if scheduled_at.is_some() { "scheduled" } else { "draft" };
+        rows.push(Row { id, status, scheduled_at });
+    }
+    Ok((user, rows))
+}
+
+/// One of few times, so that some are the same.
+fn some_time(dice: &mut Dice) -> String {
+    let hours = i64::try_from(dice.below(12)).unwrap_or(0);
+    let midnight = (moment::now() + TimeDelta::days(2)).date_naive().and_time(chrono::NaiveTime::MIN).and_utc();
+    moment::written(midnight + TimeDelta::hours(hours))
+}
+
+async fn change_something(user: &User<'_>, rows: &mut Vec<Row>, dice: &mut Dice) -> Result {
+    let index = at(dice.below(rows.len() as u64));
+    if dice.below(6) == 0 {
+        user.api.delete(&format!("/posts/{}", rows[index].id)).await?.is(204)?;
+        rows.remove(index);
+        return Ok(());
+    }
+    let time = (dice.below(2) == 0).then(|| some_time(dice));
+    user.change(rows[index].id, &json!({ "scheduled_at": time })).await?;
+    rows[index].status = if time.is_some() { "scheduled" } else { "draft" };
+    rows[index].scheduled_at = time;
+    Ok(())
+}
+
+async fn compare(
+    user: &User<'_>,
+    rows: &[Row],
+    (status, sort, direction): (Option<&str>, &str, &str),
+    (size, page): (u64, u64),
+    query: &str,
+) -> Result {
+    let expected = model(rows, status, sort, direction);
+    let shown = expected.iter().skip(at((page - 1) * size)).take(at(size)).map(|it| it.id);
+    let total = expected.len() as u64;
+
+    let answer = user.api.get(query).await?.is(200)?;
+    let body = answer.json()?;
+
+    let found: Vec<_> = list(&body, "data")?.iter().filter_map(|it| it["id"].as_i64()).collect();
+    if found != shown.clone().collect::<Vec<_>>() {
+        let shown: Vec<_> = shown.collect();
+        return Err(answer.fault(&format!("ids should be {shown:?} but are {found:?}")));
+    }
+    let meta = json!({
+        "current_page": page,
+        "last_page": total.div_ceil(size).max(1),
+        "per_page": size,
+        "total": total,
+    });
+    if body["meta"] != meta {
+        return Err(answer.fault(&format!("meta should be {meta} but is {}", body["meta"])));
+    }
+    same(body.as_object().map(serde_json::Map::len), Some(2), "fields of the list")?;
+    list(&body, "data")?.iter().try_for_each(crate::shapes::check_post)
+}
+
+async fn pages_together_are_the_whole_list(world: &World) -> Result {
+    let (user, rows) = write_posts(world.new_user().await?, 23).await?;
+    for (sort, direction) in [("created_at", "asc"), ("scheduled_at", "desc"), ("scheduled_at", "asc")] {
+        let mut seen: Vec<i64> = Vec::new();
+        for page in 1..=6 {
+            let query = format!("/posts?per_page=5&page={page}&sort={sort}&direction={direction}");
+            let body = user.api.get(&query).await?.ok(200)?;
+            seen.extend(list(&body, "data")?.iter().filter_map(|it| it["id"].as_i64()));
+        }
+        let expected: Vec<_> = model(&rows, None, sort, direction).into_iter().map(|it| it.id).collect();
+        same(seen, expected, &format!("all pages by {sort} {direction}"))?;
+    }
+    Ok(())
+}
+
+async fn queries_are_validated(world: &World) -> Result {
+    let user = world.user().await?;
+    for (query, field) in [
+        ("status=bogus", "status"),
+        ("status=Draft", "status"),
+        ("per_page=0", "per_page"),
+        ("per_page=101", "per_page"),
+        ("per_page=-1", "per_page"),
+        ("per_page=x", "per_page"),
+        ("per_page=1.5", "per_page"),
+        ("per_page=99999999999999999999", "per_page"),
+        ("page=0", "page"),
+        ("page=-1", "page"),
+        ("page=x", "page"),
+        ("sort=content", "sort"),
+        ("sort=-created_at", "sort"),
+        ("direction=up", "direction"),
+        ("order=asc", "order"),
+        ("q=%00%ff", "q"),
+    ] {
+        user.api.get(&format!("/posts?{query}")).await?.invalid(&[field])?;
+    }
+    let all = "status=x&per_page=0&page=0&sort=x&direction=x&extra=x";
+    let fields = ["status", "per_page", "page", "sort", "direction", "extra"];
+    user.api.get(&format!("/posts?{all}")).await?.invalid(&fields)?;
+    for (wrong, right) in [("statu", "status"), ("perpage", "per_page"), ("sorted", "sort"), ("dir", "direction")] {
+        let errors = user.api.get(&format!("/posts?{wrong}=1")).await?.invalid(&[wrong])?;
+        if wrong != "dir" {
+            ensure!(errors.to_string().contains(&format!("did you mean {right}")), "no suggestion: {errors}");
+        }
+    }
+    user.api.get("/posts?per_page=100&page=1&sort=created_at&direction=asc&status=draft").await?.is(200)?;
+    Ok(())
+}
+
+async fn an_empty_account_has_one_empty_page(world: &World) -> Result {
+    let user = world.new_user().await?;
+    for page in [1_i64, 2, 1000] {
+        let body = user.api.get(&format!("/posts?page={page}")).await?.ok(200)?;
+        let meta = json!({ "current_page": page, "last_page": 1, "per_page": 15, "total": 0 });
+        same(body, json!({ "data": [], "meta": meta }), "an empty list")?;
+    }
+    Ok(())
+}
+
+async fn ids_grow_with_time(world: &World) -> Result {
+    let user = world.user().await?;
+    let mut last = 0;
+    for _ in 0..20 {
+        let post: Value = user.create(&json!({ "content": "a" })).await?;
+        let id = integer(&post, "id")?;
+        ensure!(last < id, "id {id} after {last}");
+        last = id;
+    }
+    Ok(())
+}

@@ -1,0 +1,291 @@
+//! Posts that go out, on time and once.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::{
+    checks,
+    client::{integer, list, text},
+    ensure,
+    fault::{Result, same},
+    moment,
+    runner::Check,
+    user::targets,
+    world::{World, fresh},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "publishing",
+        [
+            a_post_due_now_goes_out_with_its_picture,
+            a_post_goes_out_on_time_and_never_early,
+            each_account_gets_its_own_words,
+            a_post_a_few_minutes_late_goes_out_at_once,
+            an_unscheduled_post_does_not_go_out,
+            a_deleted_post_does_not_go_out,
+            a_changed_post_goes_out_as_changed,
+            a_post_moved_forward_goes_out_then,
+            a_published_post_cannot_be_changed,
+            many_posts_due_together_go_out_once_each,
+            a_change_at_the_last_moment_is_never_overtaken,
+        ]
+    )
+}
+
+/// Long enough for a second delivery to show itself.
+const A_WHILE: Duration = Duration::from_secs(4);
+
+/// The one entry on the timeline with this text, after time for a second one.
+pub(super) async fn once(world: &World, words: &str) -> Result<Value> {
+    tokio::time::sleep(A_WHILE).await;
+    let mut found = world.timeline(words).await?;
+    same(found.len(), 1, &format!("entries on the timeline for “{words}”"))?;
+    Ok(found.remove(0))
+}
+
+fn received_at(entry: &Value) -> Result<chrono::DateTime<chrono::Utc>> {
+    Ok(text(entry, "received_at")?.parse()?)
+}
+
+async fn a_post_due_now_goes_out_with_its_picture(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let words = fresh("due now with a picture");
+    let body = json!({
+        "content": words,
+        "platforms": targets(&[&connection])?,
+        "media": [user.picture().await?],
+        "scheduled_at": moment::in_seconds(0),
+    });
+
+    let post = user.create(&body).await?;
+    let published = user.reaches(integer(&post, "id")?, "published", 20).await?;
+
+    same(&post["status"], &json!("scheduled"), "status of the answer")?;
+    let entry = once(world, &words).await?;
+    same(&entry["account"], &connection["username"], "account on the timeline")?;
+    let media = list(&entry, "media")?;
+    same(media.len(), 1, "pictures on the timeline")?;
+    same(&media[0]["mime_type"], &json!("image/png"), "mime_type on the timeline")?;
+    let link = url::Url::parse(world.origin())?.join(text(&media[0], "url")?)?;
+    let picture = world.http().get(link).send().await?;
+    same(picture.status().as_u16(), 200, "status of the picture")?;
+    same(picture.headers()["content-type"].to_str()?, "image/png", "type of the picture")?;
+    let target = &published["platforms"][0];
+    same(&target["status"], &json!("published"), "status of the entry")?;
+    text(target, "platform_post_id")?;
+    same(&target["error_message"], &Value::Null, "error_message")
+}
+
+async fn a_post_goes_out_on_time_and_never_early(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(1).await?;
+    for seconds in [2, 3, 5] {
+        let words = fresh("in some seconds");
+        let post = user.schedule(&words, &[&connection], seconds).await?;
+        let due = moment::read(&user.show(post).await?["scheduled_at"])?;
+
+        let published = user.reaches(post, "published", 20).await?;
+
+        let entry = once(world, &words).await?;
+        let late = received_at(&entry)? - due;
+        ensure!(0 <= late.num_milliseconds(), "published {} ms early", -late.num_milliseconds());
+        ensure!(late.num_seconds() < 5, "published {} ms late", late.num_milliseconds());
+        ensure!(due <= moment::read(&published["platforms"][0]["published_at"])?, "published_at is before the time");
+    }
+    Ok(())
+}
+
+async fn each_account_gets_its_own_words(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let (a, b) = (user.connect(0).await?, user.connect(1).await?);
+    let (words, special) = (fresh("for everyone 👋🏽"), fresh("for one"));
+    let mut platforms = targets(&[&a, &b])?;
+    platforms[1]["content"] = json!(special);
+    let body = json!({ "content": words, "platforms": platforms, "scheduled_at": moment::in_seconds(1) });
+    let id = integer(&user.create(&body).await?, "id")?;
+
+    let post = user.reaches(id, "published", 20).await?;
+
+    same(&once(world, &words).await?["account"], &a["username"], "account of the post's words")?;
+    same(&once(world, &special).await?["account"], &b["username"], "account of the override")?;
+    same(&post["platforms"][1]["content"], &json!(special), "content of the entry")
+}
+
+async fn a_post_a_few_minutes_late_goes_out_at_once(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let words = fresh("four minutes ago");
+    let given = moment::in_seconds(-240);
+    let body = json!({ "content": words, "platforms": targets(&[&connection])?, "scheduled_at": given });
+
+    let post = user.create(&body).await?;
+
+    same((&post["status"], &post["scheduled_at"]), (&json!("scheduled"), &json!(given)), "status and time")?;
+    user.reaches(integer(&post, "id")?, "published", 20).await?;
+    once(world, &words).await.map(|_| ())
+}
+
+async fn an_unscheduled_post_does_not_go_out(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(1).await?;
+    let words = fresh("taken back");
+    let id = user.schedule(&words, &[&connection], 4).await?;
+
+    user.change(id, &json!({ "scheduled_at": null })).await?;
+
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    same(world.timeline(&words).await?.len(), 0, "entries on the timeline")?;
+    same(&user.show(id).await?["status"], &json!("draft"), "status")
+}
+
+async fn a_deleted_post_does_not_go_out(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(1).await?;
+    let words = fresh("deleted");
+    let id = user.schedule(&words, &[&connection], 4).await?;
+
+    user.api.delete(&format!("/posts/{id}")).await?.is(204)?;
+
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    same(world.timeline(&words).await?.len(), 0, "entries on the timeline")
+}
+
+async fn a_changed_post_goes_out_as_changed(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let (a, b) = (user.connect(0).await?, user.connect(1).await?);
+    let (old, new) = (fresh("old words"), fresh("new words"));
+    let id = user.schedule(&old, &[&a], 5).await?;
+
+    let change = json!({ "content": new, "platforms": targets(&[&b])?, "media": [user.picture().await?] });
+    user.change(id, &change).await?;
+    user.reaches(id, "published", 25).await?;
+
+    let entry = once(world, &new).await?;
+    same(&entry["account"], &b["username"], "account")?;
+    same(list(&entry, "media")?.len(), 1, "pictures")?;
+    same(world.timeline(&old).await?.len(), 0, "entries with the old words")
+}
+
+async fn a_post_moved_forward_goes_out_then(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let (sooner, later) = (fresh("sooner"), fresh("later"));
+    let first = user.schedule(&sooner, &[&connection], 3600).await?;
+    let second = user.schedule(&later, &[&connection], 3).await?;
+
+    user.change(first, &json!({ "scheduled_at": moment::in_seconds(2) })).await?;
+    user.change(second, &json!({ "scheduled_at": moment::in_seconds(9) })).await?;
+
+    user.reaches(first, "published", 20).await?;
+    let due = moment::read(&user.show(second).await?["scheduled_at"])?;
+    user.reaches(second, "published", 30).await?;
+    once(world, &sooner).await?;
+    let entry = once(world, &later).await?;
+    ensure!(due <= received_at(&entry)?, "a post that was put off went out at its old time");
+    Ok(())
+}
+
+async fn a_published_post_cannot_be_changed(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(1).await?;
+    let words = fresh("final");
+    let id = user.schedule(&words, &[&connection], 0).await?;
+    let before = user.reaches(id, "published", 20).await?;
+    let path = format!("/posts/{id}");
+
+    for change in [
+        json!({ "content": "new" }),
+        json!({ "scheduled_at": null }),
+        json!({ "scheduled_at": moment::in_seconds(600) }),
+        json!({ "media": [] }),
+        json!({ "platforms": [] }),
+    ] {
+        user.api.patch(&path, &change).await?.invalid(&["status"])?;
+    }
+    user.api.delete(&path).await?.invalid(&["status"])?;
+
+    same(user.show(id).await?, before, "the published post")?;
+    for (status, expected) in [("published", 1), ("scheduled", 0), ("publishing", 0), ("draft", 0), ("failed", 0)] {
+        let all = user.api.get(&format!("/posts?status={status}")).await?.ok(200)?;
+        same(integer(&all["meta"], "total")?, expected, &format!("{status} posts"))?;
+    }
+    // Nothing is pending any more.
+    user.api.delete(&format!("/connections/{}", integer(&connection, "id")?)).await?.is(204)?;
+    let after = user.show(id).await?;
+    same(&after["platforms"][0]["username"], &connection["username"], "username once it is disconnected")
+}
+
+async fn many_posts_due_together_go_out_once_each(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let (a, b) = (user.connect(0).await?, user.connect(1).await?);
+    let start = fresh("together");
+    let at = moment::in_seconds(8);
+    let bodies: Vec<_> = (0..40)
+        .map(|number| {
+            let on = targets(&[&a, &b][..if number % 3 == 0 { 2 } else { 1 }])?;
+            Ok(json!({ "content": format!("{start} {number}"), "platforms": on, "scheduled_at": at }))
+        })
+        .collect::<Result<_>>()?;
+    let posts = futures::future::join_all(bodies.iter().map(|body| user.create(body))).await;
+
+    for post in posts {
+        user.reaches(integer(&post?, "id")?, "published", 40).await?;
+    }
+
+    tokio::time::sleep(A_WHILE).await;
+    let all = world.whole_timeline().await?;
+    for number in 0..40 {
+        let words = format!("{start} {number}");
+        let expected = if number % 3 == 0 { 2 } else { 1 };
+        same(all.iter().filter(|it| it["text"] == words.as_str()).count(), expected, &words)?;
+    }
+    Ok(())
+}
+
+/// Changes posts around the second they are due: what was answered 200 is what
+/// goes out, what was refused went out before.
+async fn a_change_at_the_last_moment_is_never_overtaken(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let at = moment::now() + chrono::TimeDelta::seconds(4);
+    let mut posts = Vec::new();
+    for number in 0..16 {
+        let words = fresh(&format!("race {number}"));
+        let body = json!({
+            "content": words,
+            "platforms": targets(&[&connection])?,
+            "scheduled_at": moment::written(at),
+        });
+        posts.push((integer(&user.create(&body).await?, "id")?, words));
+    }
+    let wait = at - moment::now() - chrono::TimeDelta::milliseconds(120);
+    tokio::time::sleep(wait.to_std().unwrap_or_default()).await;
+
+    let mut changes = Vec::new();
+    for (number, (id, words)) in posts.iter().enumerate() {
+        let change = if number % 2 == 0 {
+            json!({ "content": format!("{words} new") })
+        } else {
+            json!({ "scheduled_at": null })
+        };
+        let answer = user.api.patch(&format!("/posts/{id}"), &change).await?;
+        ensure!([200, 422].contains(&answer.status), "{}", answer.fault("neither changed nor refused"));
+        changes.push(answer.status == 200);
+    }
+
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    for ((number, (_, words)), changed) in posts.iter().enumerate().zip(changes) {
+        let old = world.timeline(words).await?.len();
+        let new = world.timeline(&format!("{words} new")).await?.len();
+        let expected = match (changed, number % 2) {
+            (false, _) => (1, 0),
+            (true, 0) => (0, 1),
+            (true, _) => (0, 0),
+        };
+        same((old, new), expected, &format!("old and new of “{words}” (changed: {changed})"))?;
+    }
+    Ok(())
+}

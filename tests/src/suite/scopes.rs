@@ -1,0 +1,72 @@
+//! What a token may do.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    checks,
+    client::Api,
+    ensure,
+    fault::Result,
+    runner::Check,
+    world::{SCOPES, World},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!("scopes", [an_unknown_scope_is_refused_by_its_place, every_operation_needs_its_scope])
+}
+
+async fn an_unknown_scope_is_refused_by_its_place(world: &World) -> Result {
+    let api = world.stranger()?;
+    let rows: [(Value, &[&str]); 6] = [
+        (json!(["posts:raed"]), &["scopes.0"]),
+        (json!(["posts:read", "POSTS:READ", ""]), &["scopes.1", "scopes.2"]),
+        (json!("posts:read"), &["scopes"]),
+        (json!([1]), &["scopes.0"]),
+        (json!([null]), &["scopes.0"]),
+        (json!({}), &["scopes"]),
+    ];
+    for (scopes, fields) in rows {
+        api.post("/auth/device/code", &json!({ "scopes": scopes })).await?.invalid(fields)?;
+    }
+    let errors = api.post("/auth/device/code", &json!({ "scope": ["posts:read"] })).await?.invalid(&["scope"])?;
+    ensure!(errors.to_string().contains("scopes"), "scopes is not suggested: {errors}");
+    Ok(())
+}
+
+const OPERATIONS: [(Method, &str, &str); 11] = [
+    (Method::GET, "/user", "user:read"),
+    (Method::GET, "/connections", "connections:read"),
+    (Method::GET, "/connections/1", "connections:read"),
+    (Method::DELETE, "/connections/1", "connections:write"),
+    (Method::POST, "/connections/connect/sandbox", "connections:write"),
+    (Method::GET, "/connections/connect/sandbox/status/x", "connections:write"),
+    (Method::POST, "/media", "media:write"),
+    (Method::GET, "/posts", "posts:read"),
+    (Method::POST, "/posts", "posts:write"),
+    (Method::GET, "/posts/1", "posts:read"),
+    (Method::PATCH, "/posts/1", "posts:write"),
+];
+
+async fn every_operation_needs_its_scope(world: &World) -> Result {
+    for scope in SCOPES {
+        let others: Vec<_> = SCOPES.into_iter().filter(|it| *it != scope).collect();
+        let with = world.new_user_with(&[scope]).await?;
+        let without = world.new_user_with(&others).await?;
+        let operations = OPERATIONS.into_iter().chain([(Method::DELETE, "/posts/1", "posts:write")]);
+        for (method, path, _) in operations.filter(|(_, _, needed)| *needed == scope) {
+            let message = ask(&without.api, method.clone(), path).await?.refused(403)?;
+            ensure!(message.contains(scope), "403 for {method} {path} does not name {scope}: {message}");
+            let answer = ask(&with.api, method.clone(), path).await?;
+            ensure!(![401, 403].contains(&answer.status), "{}", answer.fault("refused with the scope it needs"));
+        }
+    }
+    Ok(())
+}
+
+/// Asks with a body that is not even JSON: the scope is decided before that.
+async fn ask(api: &Api, method: Method, path: &str) -> Result<crate::client::Answer> {
+    let call = api.call(method.clone(), path);
+    let body = method == Method::PATCH || method == Method::POST && path != "/connections/connect/sandbox";
+    if body { call.raw("application/json", b"{").send().await } else { call.send().await }
+}

@@ -1,0 +1,122 @@
+//! Every route with an id, asked for what is not one's own.
+//!
+//! The routes are taken from the served document, so that a new one is in here
+//! without anybody thinking of it.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    checks,
+    client::{Api, integer, text},
+    ensure,
+    fault::{Result, same},
+    runner::Check,
+    shapes::TOO_BIG,
+    world::{World, fresh},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!("tenants", [what_is_not_ones_own_is_not_there, the_owner_keeps_everything])
+}
+
+async fn routes(world: &World) -> Result<Vec<(Method, String)>> {
+    let response = world.http().get(format!("{}/openapi.json", world.base())).send().await?;
+    let document: Value = serde_json::from_str(&response.text().await?)?;
+    let mut routes = Vec::new();
+    for (path, item) in document["paths"].as_object().into_iter().flatten() {
+        let path = path.split_once("/api/v1").map_or(path.as_str(), |(_, rest)| rest);
+        let ids = path.matches('{').count();
+        if ids != 1 || !(path.starts_with("/posts/") || path.starts_with("/connections/{")) {
+            continue;
+        }
+        for method in ["get", "put", "post", "patch", "delete"] {
+            if item[method].is_object() {
+                routes.push((Method::from_bytes(method.to_uppercase().as_bytes())?, path.to_owned()));
+            }
+        }
+    }
+    ensure!(5 <= routes.len(), "the document has only these routes with an id: {routes:?}");
+    Ok(routes)
+}
+
+async fn ask(api: &Api, method: &Method, route: &str, id: &str) -> Result<String> {
+    let (start, rest) = route.split_once('{').unwrap_or((route, ""));
+    let end = rest.split_once('}').map_or("", |(_, end)| end);
+    let call = api.call(method.clone(), &format!("{start}{id}{end}"));
+    let call = if *method == Method::PATCH { call.json(&json!({ "content": "stolen" })) } else { call };
+    let answer = call.send().await?.is(404)?;
+    let body = answer.text.clone();
+    answer.refused(404)?;
+    Ok(body)
+}
+
+async fn what_is_not_ones_own_is_not_there(world: &World) -> Result {
+    let (mut owner, mut other) = (world.new_user().await?, world.new_user().await?);
+    let (their_connection, connection) = (owner.connect(0).await?, other.connect(0).await?);
+    let their_post = owner.schedule(&fresh("theirs"), &[&their_connection], 7200).await?;
+    let their_draft = integer(&owner.create(&json!({ "content": "theirs" })).await?, "id")?;
+    let deleted_post = integer(&other.create(&json!({ "content": "mine" })).await?, "id")?;
+    other.api.delete(&format!("/posts/{deleted_post}")).await?.is(204)?;
+    let deleted_connection = integer(&connection, "id")?;
+    other.api.delete(&format!("/connections/{deleted_connection}")).await?.is(204)?;
+    let malformed = [
+        "abc",
+        "0",
+        "-1",
+        "1.5",
+        "1e3",
+        "%20",
+        "%00",
+        "null",
+        "true",
+        "1;2",
+        "%C3%A4",
+        "0x10",
+        &TOO_BIG.to_string(),
+        &i64::MAX.to_string(),
+        &u64::MAX.to_string(),
+        "99999999999999999999999999",
+        &"9".repeat(400),
+        "9007199254740990",
+    ]
+    .map(ToOwned::to_owned);
+
+    for (method, route) in routes(world).await? {
+        let of_posts = route.starts_with("/posts/");
+        let theirs = if of_posts { vec![their_post, their_draft] } else { vec![integer(&their_connection, "id")?] };
+        let deleted = if of_posts { deleted_post } else { deleted_connection };
+        let own_kind = theirs.into_iter().chain([deleted]).map(|it| it.to_string());
+        let wrong_kind = [if of_posts { deleted_connection } else { their_post }].map(|it| it.to_string());
+        let mut bodies = Vec::new();
+        for id in own_kind.chain(wrong_kind).chain(malformed.clone()) {
+            bodies.push((ask(&other.api, &method, &route, &id).await?, id));
+        }
+        for (body, id) in &bodies {
+            same(body, &bodies[0].0, &format!("the 404 of {method} {route} for {id} beside that for {}", bodies[0].1))?;
+        }
+    }
+    Ok(())
+}
+
+async fn the_owner_keeps_everything(world: &World) -> Result {
+    let (mut owner, other) = (world.new_user().await?, world.new_user().await?);
+    let connection = owner.connect(0).await?;
+    let post = owner.schedule(&fresh("kept"), &[&connection], 7200).await?;
+    let before = owner.show(post).await?;
+    let connected = integer(&connection, "id")?;
+
+    for (method, route) in routes(world).await? {
+        let id = if route.starts_with("/posts/") { post } else { connected };
+        ask(&other.api, &method, &route, &id.to_string()).await?;
+    }
+
+    same(owner.show(post).await?, before, "the owner's post")?;
+    let shown = owner.api.get(&format!("/connections/{connected}")).await?.ok(200)?;
+    same(text(&shown, "provider")?, "sandbox", "the owner's connection")?;
+    for path in ["/posts", "/connections"] {
+        let listed = other.api.get(path).await?.ok(200)?;
+        same(&listed["data"], &json!([]), &format!("what the other user sees on {path}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! One person with a token and a browser, and what they do all the time.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    browser::{Browser, Page},
+    client::{Api, integer, text},
+    ensure,
+    fault::Result,
+    html::Form,
+    moment, picture, shapes,
+    world::World,
+};
+
+/// One person.
+pub struct User<'a> {
+    /// The deployment.
+    pub world: &'a World,
+    /// The API with this person's token.
+    pub api: Api,
+    /// This person's browser, signed in.
+    pub browser: Browser,
+    /// With what they signed in; empty when the token was given.
+    pub email: String,
+    /// Their id.
+    pub id: i64,
+}
+
+impl<'a> User<'a> {
+    /// The person a token belongs to.
+    pub async fn of_token(world: &'a World, api: Api, browser: Browser) -> Result<Self> {
+        // A token without `user:read` cannot ask who it is.
+        let answer = api.get("/user").await?;
+        let id = if answer.status == 200 { text(&answer.json()?, "id")?.parse()? } else { 0 };
+        Ok(Self { world, api, browser, email: String::new(), id })
+    }
+
+    /// Connects one of the sandbox platform's accounts.
+    pub async fn connect(&mut self, account: usize) -> Result<Value> {
+        let request = self.begin().await?;
+        self.consent(&request, account, "Allow").await?;
+        let status = self.api.get(text(&request, "poll_url")?).await?.ok(200)?;
+        ensure!(status["status"] == "completed", "after Allow the hand-off is {status}");
+        shapes::check_connection(&status["connection"], false)?;
+        Ok(status["connection"].clone())
+    }
+
+    /// Starts a hand-off with the sandbox platform.
+    pub async fn begin(&self) -> Result<Value> {
+        self.api.call(Method::POST, "/connections/connect/sandbox").send().await?.ok(201)
+    }
+
+    /// Answers the consent page and whatever follows it; gives the last page.
+    pub async fn consent(&mut self, request: &Value, account: usize, press: &str) -> Result<Page> {
+        let mut page = self.browser.open(text(request, "authorization_url")?).await?;
+        for _ in 0..6 {
+            let Some((form, button)) = page.form_with_button(press) else {
+                let Some(form) = page.forms().into_iter().find(has_choice) else {
+                    return Ok(page);
+                };
+                // The service asks which of the granted accounts to connect.
+                let chosen = choice(&form, 0);
+                page = self.browser.submit(&page, &form, form.buttons.first(), &pairs(chosen.as_ref())).await?;
+                continue;
+            };
+            let chosen = choice(&form, account);
+            page = self.browser.submit(&page, &form, Some(&button), &pairs(chosen.as_ref())).await?;
+        }
+        Err(page.fault("the hand-off never ends"))
+    }
+
+    /// Uploads a file and gives its path.
+    pub async fn upload(&self, mime_type: &str, bytes: &[u8]) -> Result<String> {
+        let target = self.api.post("/media", &json!({ "mime_type": mime_type })).await?.ok(201)?;
+        let status = self.put(&target, bytes).await?;
+        ensure!((200..300).contains(&status), "PUT of {mime_type} to the upload_url answered {status}");
+        Ok(text(&target, "path")?.to_owned())
+    }
+
+    /// Sends bytes to an upload target with the headers it asks for.
+    pub async fn put(&self, target: &Value, bytes: &[u8]) -> Result<u16> {
+        let mut request = self.world.http().put(text(target, "upload_url")?).body(bytes.to_owned());
+        for (name, value) in target["upload_headers"].as_object().into_iter().flatten() {
+            request = request.header(name, value.as_str().unwrap_or_default());
+        }
+        Ok(request.send().await?.status().as_u16())
+    }
+
+    /// Uploads a small picture.
+    pub async fn picture(&self) -> Result<String> {
+        self.upload("image/png", &picture::png(64, 48, [30, 120, 90])).await
+    }
+
+    /// Creates a post.
+    pub async fn create(&self, body: &Value) -> Result<Value> {
+        let answer = self.api.post("/posts", body).await?.is(201)?;
+        let post = answer.json()?;
+        shapes::check_post(&post).map_err(|it| answer.fault(&it.to_string()))?;
+        Ok(post)
+    }
+
+    /// Changes a post.
+    pub async fn change(&self, id: i64, body: &Value) -> Result<Value> {
+        let answer = self.api.patch(&format!("/posts/{id}"), body).await?.is(200)?;
+        let post = answer.json()?;
+        shapes::check_post(&post).map_err(|it| answer.fault(&it.to_string()))?;
+        Ok(post)
+    }
+
+    /// Reads a post.
+    pub async fn show(&self, id: i64) -> Result<Value> {
+        let answer = self.api.get(&format!("/posts/{id}")).await?.is(200)?;
+        let post = answer.json()?;
+        shapes::check_post(&post).map_err(|it| answer.fault(&it.to_string()))?;
+        Ok(post)
+    }
+
+    /// Waits until a post has this status.
+    pub async fn reaches(&self, id: i64, status: &str, seconds: u64) -> Result<Value> {
+        let started = std::time::Instant::now();
+        loop {
+            let post = self.show(id).await?;
+            if post["status"] == status {
+                return Ok(post);
+            }
+            ensure!(
+                started.elapsed() < Duration::from_secs(seconds),
+                "post {id} is not {status} after {seconds} s; last seen {post}"
+            );
+            tokio::time::sleep(Duration::from_millis(150)).await;
+        }
+    }
+
+    /// Creates a post on these connections, due in some seconds.
+    pub async fn schedule(&self, words: &str, on: &[&Value], seconds: i64) -> Result<i64> {
+        let platforms = targets(on)?;
+        let body = json!({ "content": words, "platforms": platforms, "scheduled_at": moment::in_seconds(seconds) });
+        let post = self.create(&body).await?;
+        ensure!(post["status"] == "scheduled", "a post created with a time is {}", post["status"]);
+        integer(&post, "id")
+    }
+}
+
+/// The `platforms` of a request for these connections.
+pub fn targets(connections: &[&Value]) -> Result<Value> {
+    let entry = |it: &&Value| Ok(json!({ "connected_account_id": integer(it, "id")? }));
+    Ok(Value::Array(connections.iter().map(entry).collect::<Result<_>>()?))
+}
+
+fn has_choice(form: &Form) -> bool {
+    !form.buttons.is_empty() && form.fields.iter().any(|it| !it.options.is_empty())
+}
+
+fn choice(form: &Form, at: usize) -> Option<(String, String)> {
+    let field = form.fields.iter().find(|it| it.options.len() > 1 || it.kind == "radio")?;
+    Some((field.name.clone(), field.options.get(at)?.clone()))
+}
+
+fn pairs(chosen: Option<&(String, String)>) -> Vec<(&str, &str)> {
+    chosen.into_iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}

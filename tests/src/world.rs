@@ -1,0 +1,204 @@
+//! The deployment under test and the people who use it.
+
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
+
+use reqwest::Client;
+use serde_json::{Value, json};
+
+use crate::{
+    browser::{Browser, Page},
+    client::{Api, http_client, integer, list, text},
+    ensure,
+    fault::{Fault, Result},
+    harness::Ready,
+    moment,
+    user::User,
+};
+
+/// All scopes there are.
+pub const SCOPES: [&str; 6] =
+    ["user:read", "connections:read", "connections:write", "posts:read", "posts:write", "media:write"];
+
+/// The deployment under test.
+pub struct World {
+    ready: Ready,
+    on_this_machine: bool,
+    signs_anyone_in: bool,
+    http: Client,
+}
+
+/// A device that asked for access: the answer of the code request.
+#[derive(Debug, Clone)]
+pub struct Device {
+    /// What the device exchanges.
+    pub device_code: String,
+    /// What the person types.
+    pub user_code: String,
+    /// Where the person goes with the code filled in.
+    pub complete: String,
+}
+
+impl World {
+    /// Looks at a deployment.
+    pub async fn new(ready: Ready) -> Result<Self> {
+        let host = url::Url::parse(&ready.origin)?.host_str().unwrap_or_default().to_owned();
+        let on_this_machine = host == "localhost" || host.starts_with("127.");
+        let http = http_client(on_this_machine)?;
+        let page = Browser::new(http.clone()).open(&format!("{}/device", ready.origin)).await?;
+        let signs_anyone_in = page.form_with_button("Sign in").is_some();
+        Ok(Self { ready, on_this_machine, signs_anyone_in, http })
+    }
+
+    /// Where pages are.
+    pub fn origin(&self) -> &str {
+        &self.ready.origin
+    }
+
+    /// Where the API is.
+    pub fn base(&self) -> &str {
+        &self.ready.base_url
+    }
+
+    /// A plain client for what is not the API.
+    pub fn http(&self) -> &Client {
+        &self.http
+    }
+
+    /// The API without a token, from an address nobody used before.
+    pub fn stranger(&self) -> Result<Api> {
+        Ok(Api::new(http_client(self.on_this_machine)?, &self.ready.base_url))
+    }
+
+    /// A browser nobody has used, from an address nobody used before.
+    pub fn browser(&self) -> Result<Browser> {
+        Ok(Browser::new(http_client(self.on_this_machine)?))
+    }
+
+    /// A user; one of their own where the deployment signs anyone in.
+    pub async fn user(&self) -> Result<User<'_>> {
+        if self.signs_anyone_in {
+            return self.new_user().await;
+        }
+        let api = self.stranger()?.with_token(Some(&self.ready.token));
+        User::of_token(self, api, self.browser()?).await
+    }
+
+    /// A user whom nobody else is.
+    pub async fn new_user(&self) -> Result<User<'_>> {
+        self.new_user_with(&[]).await
+    }
+
+    /// A user whom nobody else is, with a token of these scopes.
+    pub async fn new_user_with(&self, scopes: &[&str]) -> Result<User<'_>> {
+        let mut browser = self.browser()?;
+        let email = fresh_email();
+        let api = self.grant(&mut browser, &email, scopes).await?;
+        let mut user = User::of_token(self, api, browser).await?;
+        user.email = email;
+        Ok(user)
+    }
+
+    /// Goes through the device flow and gives the API with the new token.
+    pub async fn grant(&self, browser: &mut Browser, email: &str, scopes: &[&str]) -> Result<Api> {
+        let api = self.stranger()?;
+        let device = self.device(&api, scopes).await?;
+        let page = self.sign_in(browser, &device.complete, email).await?;
+        browser.press(&page, "Approve", &[]).await?;
+        let body = json!({ "device_code": device.device_code });
+        let granted = api.post("/auth/device/token", &body).await?.ok(200)?;
+        Ok(api.with_token(Some(text(&granted, "access_token")?)))
+    }
+
+    /// Asks for a device code.
+    pub async fn device(&self, api: &Api, scopes: &[&str]) -> Result<Device> {
+        let body = if scopes.is_empty() { json!({}) } else { json!({ "scopes": scopes }) };
+        let answer = api.post("/auth/device/code", &body).await?.ok(201)?;
+        Ok(Device {
+            device_code: text(&answer, "device_code")?.to_owned(),
+            user_code: text(&answer, "user_code")?.to_owned(),
+            complete: text(&answer, "verification_uri_complete")?.to_owned(),
+        })
+    }
+
+    /// Opens a page as this person, signing in where it asks for it.
+    pub async fn sign_in(&self, browser: &mut Browser, address: &str, email: &str) -> Result<Page> {
+        let mut page = browser.open(address).await?;
+        for _ in 0..4 {
+            if page.form_with_button("Sign in").is_none() {
+                return Ok(page);
+            }
+            page = browser.press(&page, "Sign in", &[("email", email)]).await?;
+        }
+        Err(page.fault("signing in never ends"))
+    }
+
+    /// What the sandbox platform made public with exactly this text.
+    pub async fn timeline(&self, words: &str) -> Result<Vec<Value>> {
+        let all = self.whole_timeline().await?;
+        Ok(all.into_iter().filter(|it| it["text"] == words).collect())
+    }
+
+    /// Everything the sandbox platform made public.
+    pub async fn whole_timeline(&self) -> Result<Vec<Value>> {
+        let response = self.http.get(format!("{}/sandbox/posts.json", self.origin())).send().await?;
+        let all: Value = serde_json::from_str(&response.text().await?)?;
+        Ok(list(&json!({ "posts": all }), "posts")?.to_vec())
+    }
+
+    /// Waits until the sandbox platform shows this text.
+    pub async fn appears(&self, words: &str, seconds: u64) -> Result<Value> {
+        let what = format!("“{words}” on the sandbox timeline");
+        moment::eventually(Duration::from_secs(seconds), &what, || async {
+            Ok(self.timeline(words).await?.into_iter().next())
+        })
+        .await
+    }
+
+    /// Arms the sandbox platform with a fault for the next calls of an account.
+    pub async fn arm(&self, account: &str, kind: &str, count: u32, delay_ms: u32) -> Result {
+        let fault = json!({ "account": account, "kind": kind, "count": count, "delay_ms": delay_ms });
+        let response = self
+            .http
+            .post(format!("{}/sandbox/faults", self.origin()))
+            .header("content-type", "application/json")
+            .body(fault.to_string())
+            .send()
+            .await?;
+        let status = response.status();
+        ensure!(status.is_success(), "POST /sandbox/faults {fault}: {status} {}", response.text().await?);
+        Ok(())
+    }
+
+    /// Takes all faults back.
+    pub async fn disarm(&self) -> Result {
+        let response = self.http.delete(format!("{}/sandbox/faults", self.origin())).send().await?;
+        ensure!(response.status().is_success(), "DELETE /sandbox/faults: {}", response.status());
+        Ok(())
+    }
+
+    /// The requests per minute this deployment allows.
+    pub async fn requests_per_minute(&self) -> Result<i64> {
+        let answer = self.stranger()?.post("/auth/device/code", &json!({})).await?;
+        integer(&json!({ "limit": answer.header("x-ratelimit-limit").parse::<i64>().ok() }), "limit")
+    }
+}
+
+/// An e-mail address nobody has.
+pub fn fresh_email() -> String {
+    format!("{}@example.com", fresh("check"))
+}
+
+/// Words that occur nowhere else.
+pub fn fresh(start: &str) -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let run = moment::now().timestamp_micros();
+    format!("{start} {run} {}", NEXT.fetch_add(1, Ordering::Relaxed)).replace(' ', "-")
+}
+
+/// A fault for a value that should have been there.
+pub fn missing(what: &str) -> Fault {
+    Fault::new(format!("{what} is missing"))
+}
