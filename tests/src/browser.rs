@@ -1,8 +1,10 @@
 //! A browser without scripts: follows redirects, keeps cookies, presses buttons.
 
+use std::time::Duration;
+
 use reqwest::{
     Client, Method, StatusCode,
-    header::{CONTENT_TYPE, COOKIE, HeaderMap, LOCATION, ORIGIN, SET_COOKIE},
+    header::{CONTENT_TYPE, COOKIE, HeaderMap, LOCATION, ORIGIN, RETRY_AFTER, SET_COOKIE},
 };
 use url::{Url, form_urlencoded};
 
@@ -10,7 +12,6 @@ use crate::{
     fail,
     fault::{Fault, Result},
     html::{self, Button, Form},
-    moment,
 };
 
 /// A page as it arrived.
@@ -115,8 +116,8 @@ impl Browser {
         let (mut method, mut url, mut body) = (method, url, body);
         for _ in 0..20 {
             let page = self.fetch(method.clone(), &url, body.clone()).await?;
-            if page.status == StatusCode::TOO_MANY_REQUESTS {
-                wait_for_window(&page).await;
+            if let Some(wait) = until_next_window(&page) {
+                tokio::time::sleep(wait).await;
                 continue;
             }
             let location = page.headers.get(LOCATION).and_then(|it| it.to_str().ok());
@@ -185,8 +186,11 @@ fn pairs_of(form: &Form, button: Option<&Button>, fill: &[(&str, &str)]) -> Stri
     pairs.finish()
 }
 
-async fn wait_for_window(page: &Page) {
-    let reset = page.headers.get("x-ratelimit-reset").and_then(|it| it.to_str().ok()?.parse::<i64>().ok());
-    let seconds = reset.map_or(10, |it| (it - moment::now().timestamp()).clamp(0, 60) + 1);
-    tokio::time::sleep(std::time::Duration::from_secs(seconds.unsigned_abs())).await;
+/// How long to wait where only the limit of a minute refuses the page.
+///
+/// Other refusals of that kind last longer and are the answer.
+fn until_next_window(page: &Page) -> Option<Duration> {
+    let seconds = page.headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
+    let wait = page.status == StatusCode::TOO_MANY_REQUESTS && seconds <= 60;
+    wait.then(|| Duration::from_secs(seconds + 1))
 }

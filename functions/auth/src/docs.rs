@@ -1,7 +1,7 @@
 //! The documentation: the `OpenAPI` document, and a page made from it.
 
 mod schema;
-pub(crate) mod view;
+mod view;
 
 use std::sync::LazyLock;
 

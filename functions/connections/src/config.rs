@@ -1,8 +1,7 @@
 //! This function's environment variables.
 
-use cloud::settings::{SettingsError, json, optional, required};
+use cloud::settings::{SettingsError, json, required};
 use domain::plan::Plans;
-use platforms::SandboxSettings;
 
 /// This function's settings beside those of every function that speaks HTTP.
 #[derive(Clone, Debug)]
@@ -13,9 +12,6 @@ pub struct Config {
     pub event_bus: String,
     /// `PLANS`: plans by name, as JSON.
     pub plans: Plans,
-    /// `SANDBOX_URL`, `SANDBOX_CLIENT_ID`, `SANDBOX_CLIENT_SECRET`: the sandbox
-    /// network, where the deployment has one.
-    pub sandbox: Option<SandboxSettings>,
 }
 
 impl Config {
@@ -25,16 +21,6 @@ impl Config {
             kms_key_id: required("KMS_KEY_ID")?,
             event_bus: required("EVENT_BUS")?,
             plans: json("PLANS")?,
-            sandbox: sandbox()?,
         })
     }
-}
-
-fn sandbox() -> Result<Option<SandboxSettings>, SettingsError> {
-    let Some(base_url) = optional("SANDBOX_URL") else { return Ok(None) };
-    Ok(Some(SandboxSettings {
-        base_url: base_url.trim_end_matches('/').to_owned(),
-        client_id: required("SANDBOX_CLIENT_ID")?,
-        client_secret: required("SANDBOX_CLIENT_SECRET")?.into(),
-    }))
 }

@@ -8,7 +8,6 @@ use cloud::events::EventBridge;
 use cloud::seal::{Envelope, KmsKeys};
 use connections::App;
 use connections::config::Config;
-use platforms::Registry;
 
 #[tokio::main]
 async fn main() -> Result<(), lambda_http::Error> {
@@ -17,7 +16,7 @@ async fn main() -> Result<(), lambda_http::Error> {
     let config = Config::from_env()?;
     let api = Api::from_env(&aws)?;
     let app = App {
-        platforms: Registry::new(&platforms::http_client()?, config.sandbox),
+        platforms: publishing::registry()?,
         sealer: Envelope::new(KmsKeys::new(aws_sdk_kms::Client::new(&aws), config.kms_key_id), api.clock.clone()),
         events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(&aws), config.event_bus)),
         plans: config.plans,

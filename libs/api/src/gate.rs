@@ -8,7 +8,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::token::{self, AccessToken};
-use http::header::{ACCEPT, AUTHORIZATION, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
+use http::header::{ACCEPT, AUTHORIZATION, CACHE_CONTROL, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use storage::{Counted, StorageError, TokenGrant};
 use tracing::Instrument;
@@ -113,6 +113,8 @@ async fn counted(api: &Api, mut request: Request, handler: Handler<'_>) -> Respo
     let (mut response, ()) = futures::join!(answer, touch(api, to_touch, now));
 
     let headers = response.headers_mut();
+    // Answers are for their caller alone, and some hold a token.
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     budget.unwrap_or_else(|| uncounted(api, now)).write(headers);
     if !api.allowed_origins.is_empty() {
         cors::vary(headers);

@@ -2,7 +2,7 @@
 //!
 //! A route names its refusals by their types:
 //!
-//! ```ignore
+//! ```text
 //! #[utoipa::path(get, path = "/api/v1/posts/{post}", tag = POSTS, operation_id = "post.show",
 //!     responses((status = 200, body = PostView), Refused, Missing), security(("token" = [])))]
 //! ```

@@ -18,7 +18,7 @@ pub use form::{Asked, Filled};
 
 /// A page: what a template says, within the layout.
 ///
-/// ```ignore
+/// ```text
 /// Ok(Page::of("Your account", &AccountPage { devices })?.signed_in(&session))
 /// ```
 #[derive(Clone, Debug)]

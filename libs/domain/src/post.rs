@@ -343,7 +343,9 @@ impl Post {
     }
 
     fn scheduled(mut self, at: DateTime<Utc>, accounts: &Accounts, faults: &mut Faults) -> Self {
-        if self.targets.is_empty() {
+        // Targets that were named but cannot be used are faults already.
+        let none_named = faults.iter().all(|(field, _)| !field.starts_with("platforms"));
+        if self.targets.is_empty() && none_named {
             faults.add_sentence("platforms", "a scheduled post needs at least one account in platforms");
         }
         let (text, media) = (self.text.clone(), self.media.clone());
@@ -556,6 +558,16 @@ mod tests {
     fn a_scheduled_post_needs_a_target() {
         let faults = Post::create(a_new_post(Some(noon()), &[]), vec![], &a_user(), &Accounts::new(), &ids(), noon());
         assert_eq!(fields(&faults.unwrap_err()), ["platforms"]);
+    }
+
+    #[test]
+    fn an_account_that_cannot_be_used_is_one_fault_not_two() {
+        let user = a_user();
+        let new = a_new_post(Some(noon()), &[a_connection(&user)]);
+
+        let faults = Post::create(new, vec![], &user, &Accounts::new(), &ids(), noon()).unwrap_err();
+
+        assert_eq!(fields(&faults), ["platforms.0.connected_account_id"]);
     }
 
     #[test]

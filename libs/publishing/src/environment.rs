@@ -51,7 +51,7 @@ pub fn registry() -> Result<Registry, SettingsError> {
     let sandbox = match optional("SANDBOX_URL") {
         None => None,
         Some(base_url) => Some(SandboxSettings {
-            base_url,
+            base_url: base_url.trim_end_matches('/').to_owned(),
             client_id: required("SANDBOX_CLIENT_ID")?,
             client_secret: required("SANDBOX_CLIENT_SECRET")?.into(),
         }),

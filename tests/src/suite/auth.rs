@@ -4,13 +4,13 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{
-    browser::Browser,
+    browser::{Browser, Page},
     checks,
     client::{Api, text},
     ensure,
     fault::{Result, same},
     runner::Check,
-    world::{Device, World, fresh_email},
+    world::{Device, SCOPES, World, fresh_email},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -95,7 +95,7 @@ async fn a_code_can_be_typed_in_any_case_without_the_dash(world: &World) -> Resu
     Ok(())
 }
 
-async fn type_code(world: &World, browser: &mut Browser, code: &str) -> Result<crate::browser::Page> {
+async fn type_code(world: &World, browser: &mut Browser, code: &str) -> Result<Page> {
     let page = world.sign_in(browser, &format!("{}/device", world.origin()), &fresh_email()).await?;
     let Some(form) = page.form_with_field("user_code") else {
         return Err(page.fault("there is no field user_code"));
@@ -151,21 +151,46 @@ async fn of_two_racing_exchanges_one_gets_a_token(world: &World) -> Result {
 
 async fn the_page_shows_what_asks_and_waits_for_a_press(world: &World) -> Result {
     let (api, mut browser) = (world.stranger()?, world.browser()?);
-    let device = world.device(&api, &["posts:read", "media:write"]).await?;
-
-    let page = world.sign_in(&mut browser, &device.complete, &fresh_email()).await?;
-
-    for shown in [device.user_code.as_str(), "posts:read", "media:write", "127."] {
-        let local_only = shown == "127." && !world.origin().contains("localhost");
-        ensure!(local_only || page.html.contains(shown), "{}", page.fault(&format!("the page does not show {shown}")));
+    world.sign_in(&mut browser, &format!("{}/device", world.origin()), &fresh_email()).await?;
+    // The words for a scope are those that every page of it has and no other.
+    let mut words = Vec::new();
+    for scope in SCOPES {
+        let (first, second) =
+            (shown(world, &mut browser, &[scope]).await?, shown(world, &mut browser, &[scope]).await?);
+        words.push(first.into_iter().filter(|it| second.contains(it)).collect::<Vec<_>>());
     }
-    ensure!(!page.html.contains("connections:write"), "{}", page.fault("a scope is shown that was not asked for"));
+    let common = words[0].clone();
+    let common = |it: &String| common.contains(it) && words.iter().all(|words| words.contains(it));
+    let own: Vec<Vec<&String>> = words.iter().map(|it| it.iter().filter(|it| !common(it)).collect()).collect();
+
+    let device = world.device(&api, &["posts:read", "media:write"]).await?;
+    let page = browser.open(&device.complete).await?;
+    let both = texts(&page);
+
+    for (scope, own) in SCOPES.iter().zip(own) {
+        ensure!(!own.is_empty(), "{}", page.fault(&format!("no words for {scope}")));
+        let asked = ["posts:read", "media:write"].contains(scope);
+        let there = own.iter().all(|it| both.contains(*it));
+        ensure!(there == asked, "{}", page.fault(&format!("{scope} is asked for: {asked}, and shown: {there}")));
+    }
+    ensure!(page.html.contains(&device.user_code), "{}", page.fault("the code is not shown"));
+    let address = !world.origin().contains("localhost") || page.html.contains("127.");
+    ensure!(address, "{}", page.fault("the address is not shown"));
     exchange(&api, &device).await?.error(400, "authorization_pending")?;
     browser.press(&page, "Approve", &[]).await?;
     let granted = exchange(&api, &device).await?.ok(200)?;
-    let user = api.with_token(granted["access_token"].as_str()).get("/posts").await?;
-    user.is(200)?;
+    api.with_token(granted["access_token"].as_str()).get("/posts").await?.is(200)?;
     Ok(())
+}
+
+async fn shown(world: &World, browser: &mut Browser, scopes: &[&str]) -> Result<Vec<String>> {
+    let device = world.device(&world.stranger()?, scopes).await?;
+    Ok(texts(&browser.open(&device.complete).await?))
+}
+
+fn texts(page: &Page) -> Vec<String> {
+    let texts = crate::html::tags(&page.html).into_iter().map(|it| it.text.trim().to_owned());
+    texts.filter(|it| !it.is_empty()).collect()
 }
 
 async fn a_code_cannot_be_approved_twice(world: &World) -> Result {

@@ -38,7 +38,7 @@ async fn change(_: Caller<PostsWrite>, Id(post): Id<PostId>, incoming: Incoming)
     fields.finish(content)
 }
 
-async fn service_of(api: Api) -> Service {
+fn service_of(api: Api) -> Service {
     let router = Router::new()
         .route("/api/v1/posts/{post}", get(show).patch(change))
         .route("/api/v1/media", post(|_: Caller<PostsWrite>| async {}))
@@ -50,7 +50,7 @@ async fn service_of(api: Api) -> Service {
 }
 
 async fn service() -> Service {
-    service_of(api().await).await
+    service_of(api().await)
 }
 
 impl Service {
@@ -254,7 +254,7 @@ async fn head_is_answered_where_get_is() {
 #[tokio::test]
 async fn scripts_of_other_origins_need_to_be_allowed() {
     let api = Api { allowed_origins: vec!["https://app.example".to_owned()], ..api().await };
-    let service = service_of(api).await;
+    let service = service_of(api);
     let preflight = |origin: &str| {
         Request::builder()
             .method("OPTIONS")
