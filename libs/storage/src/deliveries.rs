@@ -12,6 +12,10 @@ use crate::item::{Item, at, attributes, from_item, n, s, to_item};
 use crate::posts::post_key;
 use crate::schema::Table;
 
+/// The condition that a delivery is as it was read. The revision makes sure
+/// that a newer one never passes for it, whatever number it was given.
+pub(crate) const AS_READ: &str = "stamp = :stamp AND revision = :revision";
+
 /// Everything that taking a step with a delivery has to know.
 #[derive(Debug)]
 pub struct Work {
@@ -96,15 +100,14 @@ impl Store {
     /// Writes a delivery over the one that was read. Of any number of callers
     /// with the same reading, at most one gets [`Swap::Ours`].
     pub async fn swap_delivery(&self, before: &Delivery, after: &Delivery) -> Result<Swap, StorageError> {
-        let mut item = delivery_item(after, self.due_shards)?;
-        item.insert("stamp".to_owned(), n(after.stamp));
         let written = self
             .client
             .put_item()
             .table_name(self.table(Table::Deliveries))
-            .set_item(Some(item))
-            .condition_expression("stamp = :stamp")
+            .set_item(Some(delivery_item(after, self.due_shards)?))
+            .condition_expression(AS_READ)
             .expression_attribute_values(":stamp", n(before.stamp))
+            .expression_attribute_values(":revision", n(before.revision))
             .send()
             .await;
         won(written.map(drop))
@@ -117,8 +120,9 @@ impl Store {
             .delete_item()
             .table_name(self.table(Table::Deliveries))
             .set_key(Some(delivery_key(delivery.user_id, delivery.post_id, delivery.target_id)))
-            .condition_expression("stamp = :stamp")
+            .condition_expression(AS_READ)
             .expression_attribute_values(":stamp", n(delivery.stamp))
+            .expression_attribute_values(":revision", n(delivery.revision))
             .send()
             .await;
         won(removed.map(drop))
@@ -210,3 +214,6 @@ where
         Err(error) => Err(error.into()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ use domain::post::{Post, PostStatus};
 use domain::token::random_u32;
 
 use crate::Store;
-use crate::deliveries::{delivery_item, delivery_key};
+use crate::deliveries::{AS_READ, delivery_item, delivery_key};
 use crate::error::StorageError;
 use crate::idempotency::{KEY_IS_FREE, idempotency_key_attributes, kept_item};
 use crate::item::{Item, at, attributes, n, s};
@@ -267,8 +267,9 @@ impl Store {
                     .table_name(table)
                     .set_key(Some(delivery_key(delivery.user_id, delivery.post_id, delivery.target_id)))
                     .update_expression("REMOVE due_at, due_shard")
-                    .condition_expression("stamp = :stamp")
-                    .expression_attribute_values(":stamp", n(delivery.stamp));
+                    .condition_expression(AS_READ)
+                    .expression_attribute_values(":stamp", n(delivery.stamp))
+                    .expression_attribute_values(":revision", n(delivery.revision));
                 action.update(update.build().map_err(StorageError::build)?)
             }
         }
@@ -288,3 +289,6 @@ fn marks(write: &PostWrite<'_>) -> BTreeMap<ConnectionId, i32> {
     changes.retain(|_, change| *change != 0);
     changes
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Posts, how many a user has in each status, and the one transaction that
 //! writes a post with everything that has to change together with it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
@@ -141,9 +141,13 @@ impl Store {
                 timed.into_iter().chain(untimed).collect()
             }
         };
+        // A post that moves from one index to another while they are read may
+        // stand in both, and no key may be asked for twice.
+        let mut seen = HashSet::new();
+        let ids = ids.into_iter().filter(|it| seen.insert(*it));
         let offset = usize::try_from(listing.offset()).unwrap_or(usize::MAX);
         let per_page = usize::try_from(listing.per_page).unwrap_or(100);
-        Ok(ids.into_iter().skip(offset).take(per_page).collect())
+        Ok(ids.skip(offset).take(per_page).collect())
     }
 
     /// The first entries of an index, up to the end of the page.
@@ -212,3 +216,6 @@ pub(crate) fn post_item(post: &Post) -> Result<Item, StorageError> {
     }
     Ok(item)
 }
+
+#[cfg(test)]
+mod tests;

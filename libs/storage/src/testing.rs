@@ -2,9 +2,16 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
+use chrono::{DateTime, Utc};
+use domain::id::ConnectionId;
+use domain::token::random_u32;
+use domain::user::User;
 use dynoxide::Database;
 use tokio::net::TcpListener;
 
+use crate::connections::{Connected, ConnectionRecord};
+use crate::handoffs::{HandOff, Stage};
+use crate::users::{Identity, Joined};
 use crate::{Store, Table};
 
 /// Empty tables, served on a loopback port until the test's runtime ends.
@@ -27,4 +34,41 @@ pub async fn store() -> Store {
         table.create(&client, "test").await.expect("a table");
     }
     Store::new(client, "test", 4)
+}
+
+/// Signs a user in for the first time.
+///
+/// # Panics
+/// When there is such a user already.
+#[expect(clippy::expect_used, reason = "a test without its user cannot go on")]
+pub async fn join(store: &Store, user: &User) {
+    let identity = Identity { issuer: "https://issuer.example".to_owned(), subject: user.user_id.to_string() };
+    let joined = store.join(&identity, user).await.expect("a store");
+    assert_eq!(joined, Joined::Ours);
+}
+
+/// Connects an account as a hand-off does; `found` is the connection that it renews.
+#[expect(clippy::expect_used, reason = "a test without its account cannot go on")]
+pub async fn connect(
+    store: &Store,
+    record: &ConnectionRecord,
+    refresh_at: Option<DateTime<Utc>>,
+    found: Option<ConnectionId>,
+) -> Connected {
+    let connection = &record.connection;
+    let now = connection.created_at;
+    let hand_off = HandOff {
+        user_id: connection.user_id,
+        provider: connection.provider.clone(),
+        stage: Stage::Answering,
+        created_at: now,
+        expires_at: now + chrono::TimeDelta::seconds(600),
+        ended_at: None,
+        connection_id: None,
+        reason: None,
+        sealed: None,
+    };
+    let state = format!("{}-{}", connection.connection_id, random_u32());
+    store.begin_hand_off(&state, &hand_off).await.expect("a store");
+    store.connect(&state, record, refresh_at, found, now).await.expect("a store")
 }

@@ -1,0 +1,204 @@
+use chrono::TimeDelta;
+use domain::delivery::{LEASE, Published, Setback};
+use domain::testing::{a_delivery, noon};
+
+use super::*;
+use crate::testing::store;
+
+fn later(seconds: i64) -> DateTime<Utc> {
+    noon() + TimeDelta::seconds(seconds)
+}
+
+async fn put(store: &Store, delivery: &Delivery) {
+    let put = store.client.put_item().table_name(store.table(Table::Deliveries));
+    let item = delivery_item(delivery, store.due_shards()).unwrap();
+    put.set_item(Some(item)).send().await.unwrap();
+}
+
+async fn read(store: &Store, delivery: &Delivery) -> Option<Delivery> {
+    let Delivery { user_id, post_id, target_id, connection_id, .. } = delivery.clone();
+    store.work(user_id, post_id, target_id, connection_id).await.unwrap().map(|it| it.delivery)
+}
+
+async fn due(store: &Store, until: DateTime<Utc>) -> Vec<Due> {
+    let mut found = Vec::new();
+    for shard in 0..store.due_shards() {
+        found.extend(store.due(shard, until, 100).await.unwrap());
+    }
+    found.sort_by_key(|it| it.due_at);
+    found
+}
+
+fn published() -> Published {
+    Published { platform_post_id: "p1".to_owned(), at: later(1) }
+}
+
+#[tokio::test]
+async fn a_delivery_reads_back_in_every_state() {
+    let store = store().await;
+    let waiting = a_delivery();
+    let intended = waiting.clone().intended(noon());
+    let lost = Setback::Unknown { may_still_run: true, reason: "no answer".to_owned() };
+    let refused = Setback::Refused { reason: "no".to_owned() };
+    let states = [
+        waiting.clone(),
+        waiting.clone().held(noon()),
+        waiting.prepared(Some("{\"media\":[]}".to_owned()), Some(later(5)), noon()),
+        intended.clone(),
+        intended.clone().settled(Err(lost), noon(), 0),
+        intended.clone().settled(Err(refused), noon(), 0),
+        intended.clone().settled(Ok(published()), noon(), 0),
+        intended.settled(Ok(published()), noon(), 0).rolled_up(),
+    ];
+
+    for delivery in states {
+        put(&store, &delivery).await;
+        assert_eq!(read(&store, &delivery).await, Some(delivery));
+    }
+}
+
+#[tokio::test]
+async fn work_is_found_under_its_own_user_alone_and_tells_what_is_gone() {
+    let store = store().await;
+    let delivery = a_delivery();
+    put(&store, &delivery).await;
+    let Delivery { user_id, post_id, target_id, connection_id, .. } = delivery;
+
+    let work = store.work(user_id, post_id, target_id, connection_id).await.unwrap().unwrap();
+    assert!(work.post.is_none() && work.connection.is_none());
+    let other = UserId::new(user_id.get() + 1).unwrap();
+    assert!(store.work(other, post_id, target_id, connection_id).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn the_deliveries_of_a_post_are_not_those_of_another() {
+    let store = store().await;
+    let of = |post, target| Delivery {
+        post_id: PostId::new(post).unwrap(),
+        target_id: TargetId::new(target).unwrap(),
+        user_id: UserId::new(7).unwrap(),
+        ..a_delivery()
+    };
+    for delivery in [of(1, 1), of(1, 2), of(11, 3), of(10, 4)] {
+        put(&store, &delivery).await;
+    }
+
+    let found = store.deliveries(UserId::new(7).unwrap(), PostId::new(1).unwrap()).await.unwrap();
+
+    assert_eq!(found, [of(1, 1), of(1, 2)]);
+}
+
+#[tokio::test]
+async fn of_many_swaps_of_the_same_reading_exactly_one_is_ours() {
+    let store = store().await;
+    let before = a_delivery();
+    put(&store, &before).await;
+
+    let swaps = (0..16).map(async |index| {
+        let after = before.clone().intended(later(index)).restamped();
+        (store.swap_delivery(&before, &after).await.unwrap(), after)
+    });
+    let ends = futures::future::join_all(swaps).await;
+
+    let ours: Vec<_> = ends.into_iter().filter(|it| it.0 == Swap::Ours).collect();
+    assert_eq!(ours.len(), 1);
+    assert_eq!(read(&store, &before).await.as_ref(), Some(&ours[0].1));
+}
+
+#[tokio::test]
+async fn a_swap_with_what_was_removed_or_is_of_another_revision_is_overtaken() {
+    let store = store().await;
+    let before = a_delivery();
+    let after = before.clone().intended(noon()).restamped();
+    put(&store, &before).await;
+    // A newer revision may by chance have the number that was read.
+    let newer = Delivery { revision: 2, ..before.clone() };
+    put(&store, &newer).await;
+
+    assert_eq!(store.swap_delivery(&before, &after).await.unwrap(), Swap::Overtaken);
+    assert_eq!(store.remove_delivery(&before).await.unwrap(), Swap::Overtaken);
+    assert_eq!(read(&store, &before).await.as_ref(), Some(&newer));
+
+    assert_eq!(store.remove_delivery(&newer).await.unwrap(), Swap::Ours);
+    assert_eq!(store.swap_delivery(&newer, &newer.clone().restamped()).await.unwrap(), Swap::Overtaken);
+    assert_eq!(read(&store, &before).await, None);
+}
+
+#[tokio::test]
+async fn the_longest_overdue_come_first_and_what_is_later_not_at_all() {
+    let store = store().await;
+    let shards = u64::from(store.due_shards());
+    let delivery = |number: u64, due_at| Delivery {
+        target_id: TargetId::new(number * shards).unwrap(),
+        due_at,
+        ..a_delivery()
+    };
+    for (number, seconds) in [(1, 30), (2, 10), (3, 20), (4, 31)] {
+        put(&store, &delivery(number, Some(later(seconds)))).await;
+    }
+    put(&store, &delivery(5, None)).await;
+
+    let found = store.due(0, later(30), 100).await.unwrap();
+    let order: Vec<_> = found.iter().map(|it| it.target_id.get() / shards).collect();
+    assert_eq!(order, [2, 3, 1]);
+    assert_eq!(store.due(0, later(30), 2).await.unwrap(), found[..2]);
+    assert_eq!(store.due(1, later(60), 100).await.unwrap(), []);
+    let first = a_delivery();
+    assert_eq!((found[0].look_at, found[0].revision), (first.look_at, first.revision));
+    assert_eq!(found[0].connection_id.get() > 0, found[0].user_id.get() > 0);
+}
+
+#[tokio::test]
+async fn every_unfinished_delivery_is_due_in_some_shard_and_finished_ones_in_none() {
+    let store = store().await;
+    let all: Vec<_> = (1..=20)
+        .map(|it| Delivery { target_id: TargetId::new(it).unwrap(), ..a_delivery() })
+        .collect();
+    for delivery in &all {
+        put(&store, delivery).await;
+    }
+    assert_eq!(due(&store, noon()).await.len(), 20);
+
+    for delivery in &all[..5] {
+        let ended = delivery.clone().intended(noon()).settled(Ok(published()), noon(), 0).rolled_up().restamped();
+        assert_eq!(store.swap_delivery(delivery, &ended).await.unwrap(), Swap::Ours);
+    }
+
+    assert_eq!(due(&store, noon() + TimeDelta::days(9)).await.len(), 15);
+}
+
+#[tokio::test]
+async fn a_due_entry_is_moved_once_and_only_as_it_was_read() {
+    let store = store().await;
+    let delivery = a_delivery();
+    put(&store, &delivery).await;
+    let entry = due(&store, noon()).await.remove(0);
+    let Due { user_id, post_id, target_id, connection_id, .. } = entry;
+    assert_eq!((user_id, post_id), (delivery.user_id, delivery.post_id));
+    assert_eq!((target_id, connection_id), (delivery.target_id, delivery.connection_id));
+
+    let moves = futures::future::join_all((0..8).map(|_| store.move_due(&entry, later(60)))).await;
+
+    assert_eq!(moves.into_iter().filter(|it| *it.as_ref().unwrap() == Swap::Ours).count(), 1);
+    assert_eq!(due(&store, later(59)).await, []);
+    assert_eq!(due(&store, later(60)).await, [Due { due_at: later(60), ..entry.clone() }]);
+    // A worker that read it before loses nothing by it.
+    let held = delivery.clone().held(noon()).restamped();
+    assert_eq!(store.swap_delivery(&delivery, &held).await.unwrap(), Swap::Ours);
+    assert_eq!(store.move_due(&Due { due_at: later(60), ..entry.clone() }, later(99)).await.unwrap(), Swap::Overtaken);
+    assert_eq!(due(&store, later(999)).await[0].due_at, noon() + LEASE);
+    assert_eq!(store.move_due(&Due { revision: 2, due_at: noon() + LEASE, ..entry }, later(99)).await.unwrap(), Swap::Overtaken);
+}
+
+#[tokio::test]
+async fn what_has_ended_is_not_put_back_into_the_index() {
+    let store = store().await;
+    let delivery = a_delivery();
+    put(&store, &delivery).await;
+    let entry = due(&store, noon()).await.remove(0);
+    put(&store, &delivery.clone().rolled_up()).await;
+
+    assert_eq!(store.move_due(&entry, later(60)).await.unwrap(), Swap::Overtaken);
+
+    assert_eq!(due(&store, later(60)).await, []);
+}

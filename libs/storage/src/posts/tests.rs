@@ -1,0 +1,139 @@
+use chrono::TimeDelta;
+use domain::testing::{a_connection, a_new_post, a_user, ids, noon};
+
+use super::*;
+use crate::connections::ConnectionRecord;
+use crate::post_write::{PostWrite, PostWritten};
+use crate::testing::{connect, join, store};
+
+async fn write(store: &Store, before: Option<&Post>, after: Option<&Post>) {
+    let write = PostWrite { before, after, ..PostWrite::default() };
+    assert_eq!(store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
+}
+
+/// The page as it follows from the contract.
+fn model(posts: &[Post], listing: &Listing) -> (Vec<PostId>, u64) {
+    let mut posts: Vec<_> = posts.iter().filter(|it| listing.status.is_none_or(|status| it.status == status)).collect();
+    posts.sort_by(|one, other| {
+        let order = match listing.sort {
+            SortField::CreatedAt => one.post_id.cmp(&other.post_id),
+            SortField::ScheduledAt => (one.scheduled_at, one.post_id).cmp(&(other.scheduled_at, other.post_id)),
+        };
+        let order = if listing.direction == Direction::Desc { order.reverse() } else { order };
+        let untimed = |it: &Post| listing.sort == SortField::ScheduledAt && it.scheduled_at.is_none();
+        untimed(one).cmp(&untimed(other)).then(order)
+    });
+    let (skip, take) = (usize::try_from(listing.offset()).unwrap(), usize::try_from(listing.per_page).unwrap());
+    (posts.iter().skip(skip).take(take).map(|it| it.post_id).collect(), posts.len() as u64)
+}
+
+#[tokio::test]
+async fn every_page_is_the_one_of_the_contract() {
+    let (store, user, ids) = (store().await, a_user(), ids());
+    let mut posts: Vec<Post> = Vec::new();
+    // Statuses and times that do not follow the ids, with many ties.
+    let placed = |post: Post, number: u64| {
+        let status = PostStatus::ALL[usize::try_from(number * 7 % 11 % 5).unwrap()];
+        let minutes = i64::try_from(number * 13 % 5).unwrap();
+        let at = (status != PostStatus::Draft).then(|| noon() + TimeDelta::minutes(minutes));
+        Post { status, scheduled_at: at, ..post }
+    };
+    for number in 0..34_u64 {
+        let new = a_new_post(None, &[]);
+        let post = Post::create(new, Vec::new(), &user, &Accounts::new(), &ids, noon()).unwrap();
+        posts.push(placed(post, number));
+        write(&store, None, posts.last()).await;
+    }
+    let elses = Post { user_id: a_user().user_id, ..posts[0].clone() };
+    write(&store, None, Some(&elses)).await;
+    // Some move, some go.
+    for number in (0..30).step_by(3).rev() {
+        let before = posts[number].clone();
+        if number % 2 == 0 {
+            let after = placed(before.clone(), number as u64 + 3);
+            write(&store, Some(&before), Some(&after)).await;
+            posts[number] = Post { stamp: before.stamp + 1, ..after };
+        } else {
+            write(&store, Some(&before), None).await;
+            posts.remove(number);
+        }
+    }
+
+    let statuses = PostStatus::ALL.into_iter().map(Some).chain([None]);
+    for status in statuses {
+        for (sort, direction, per_page) in [
+            (SortField::CreatedAt, Direction::Asc, 4),
+            (SortField::CreatedAt, Direction::Desc, 15),
+            (SortField::CreatedAt, Direction::Desc, 1),
+            (SortField::ScheduledAt, Direction::Asc, 4),
+            (SortField::ScheduledAt, Direction::Desc, 4),
+            (SortField::ScheduledAt, Direction::Asc, 15),
+            (SortField::ScheduledAt, Direction::Desc, 100),
+        ] {
+            let mut listing = Listing { status, sort, direction, page: 1, per_page };
+            let last = listing.last_page(model(&posts, &listing).1);
+            for page in (1..=last + 1).chain([Listing::MAX_PAGE]) {
+                listing.page = page;
+                let found = store.posts(user.user_id, &listing).await.unwrap();
+                let page: Vec<_> = found.posts.iter().map(|it| it.post_id).collect();
+                assert_eq!((page, found.total), model(&posts, &listing), "{listing:?}");
+                for post in found.posts {
+                    assert!(posts.contains(&post), "{post:?}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_post_reads_back_for_its_own_user_alone() {
+    let (store, user) = (store().await, a_user());
+    let post = domain::testing::a_post(&user, None, &[]);
+    let media = vec![domain::testing::an_attachment(9)];
+    let post = Post { media, ..post };
+    write(&store, None, Some(&post)).await;
+
+    assert_eq!(store.post(user.user_id, post.post_id).await.unwrap().as_ref(), Some(&post));
+    assert_eq!(store.post(a_user().user_id, post.post_id).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_user_without_posts_has_an_empty_first_page() {
+    let (store, user) = (store().await, a_user());
+    let listing = Listing {
+        status: None,
+        sort: SortField::ScheduledAt,
+        direction: Direction::Desc,
+        page: 1,
+        per_page: 15,
+    };
+
+    let page = store.posts(user.user_id, &listing).await.unwrap();
+
+    assert_eq!((page.posts, page.total), (Vec::new(), 0));
+}
+
+#[tokio::test]
+async fn a_request_finds_what_it_names_and_nothing_of_others() {
+    let (store, user, other) = (store().await, a_user(), a_user());
+    join(&store, &user).await;
+    let mine = a_connection(&user);
+    let elses = domain::connection::Connection {
+        connection_id: ConnectionId::new(mine.connection_id.get() + 1).unwrap(),
+        ..a_connection(&other)
+    };
+    for connection in [&mine, &elses] {
+        let record = ConnectionRecord { connection: connection.clone(), credentials: vec![1] };
+        connect(&store, &record, None, None).await;
+    }
+    write(&store, None, Some(&domain::testing::a_post(&user, None, &[]))).await;
+
+    let named = [mine.connection_id, elses.connection_id];
+    let found = store.surroundings(user.user_id, named, [], None, noon()).await.unwrap();
+
+    assert_eq!(found.user, Some(user));
+    assert_eq!(found.accounts.into_values().collect::<Vec<_>>(), [mine]);
+    assert_eq!(found.counts, Counts { draft: 1, ..Counts::default() });
+    let nobody = store.surroundings(other.user_id, [], [], None, noon()).await.unwrap();
+    assert_eq!((nobody.user, nobody.counts), (None, Counts::default()));
+}
