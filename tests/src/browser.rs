@@ -190,7 +190,7 @@ fn pairs_of(form: &Form, button: Option<&Button>, fill: &[(&str, &str)]) -> Stri
 ///
 /// Other refusals of that kind last longer and are the answer.
 fn until_next_window(page: &Page) -> Option<Duration> {
-    let seconds = page.headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
+    let seconds = page.headers.get(RETRY_AFTER)?.to_str().ok()?.parse::<u64>().ok()?;
     let wait = page.status == StatusCode::TOO_MANY_REQUESTS && seconds <= 60;
     wait.then(|| Duration::from_secs(seconds + 1))
 }

@@ -22,7 +22,7 @@ use domain::media::MediaLimits;
 use domain::plan::Plans;
 use domain::user::User;
 use platforms::{Registry, SandboxSettings};
-use publishing::Publishing;
+use publishing::{Publishing, RollUps};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
@@ -160,6 +160,7 @@ impl Stack {
             ids,
             media_limits: MediaLimits::default(),
             plans: Plans::default(),
+            roll_ups: RollUps::default(),
         };
         let oidc = OidcSettings {
             issuer: issuer::url(origin),

@@ -154,7 +154,7 @@ fn frame() -> OpenApi {
              account, upload media, create a post. Times are RFC 3339; those in answers are UTC. Every answer carries \
              x-request-id, x-ratelimit-limit, x-ratelimit-remaining and x-ratelimit-reset.",
         ))
-        .license(Some(LicenseBuilder::new().name("MIT OR Apache-2.0").build()))
+        .license(Some(LicenseBuilder::new().name("MIT").build()))
         .build();
     let tag = |name: &str, description: &str| {
         let mut tag = Tag::new(name);

@@ -31,6 +31,18 @@ impl Clock {
         DateTime::from_timestamp_millis(millis).unwrap_or_default()
     }
 
+    /// Whether the clock could be moved on to `at` by hand; the machine's clock
+    /// has to be waited for. One that is past `at` stays where it is.
+    pub fn skip_to(&self, at: DateTime<Utc>) -> bool {
+        match self {
+            Self::System => false,
+            Self::Manual(millis) => {
+                millis.fetch_max(at.timestamp_millis(), Ordering::SeqCst);
+                true
+            }
+        }
+    }
+
     /// Moves a manual clock on; the machine's clock moves by itself.
     pub fn advance(&self, by: TimeDelta) {
         if let Self::Manual(millis) = self {

@@ -1,8 +1,6 @@
 //! Credentials: opened for a call, renewed before they end, one renewal at a
 //! time per connection.
 
-use std::time::Duration;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Connection;
 use domain::delivery::Setback;
@@ -19,8 +17,11 @@ const TOO_SHORT: TimeDelta = TimeDelta::seconds(60);
 /// When a renewal that met a passing failure is tried again.
 const RETRY_REFRESH: TimeDelta = TimeDelta::minutes(2);
 
-/// How often, a second apart, somebody else's renewal is waited for.
+/// How often somebody else's renewal is looked for.
 const LOOKS: usize = 5;
+
+/// The wait between two such looks.
+const BETWEEN_LOOKS: TimeDelta = TimeDelta::seconds(1);
 
 /// Connections renewed in one run of one shard.
 const REFRESH_PAGE: i32 = 100;
@@ -131,7 +132,7 @@ impl Publishing {
             if record.connection.generation != connection.generation {
                 return Ok(Ok(self.open(&record).await?));
             }
-            tokio::time::sleep(Duration::from_secs(1)).await;
+            self.sleep_until(self.clock.now() + BETWEEN_LOOKS).await;
         }
         let reason = "the account's credentials are being renewed".to_owned();
         Ok(Err(Setback::Busy { retry_at: None, reason }))

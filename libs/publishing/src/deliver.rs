@@ -248,18 +248,6 @@ impl Publishing {
         }
         ended
     }
-
-    /// Waits out the rest of a second, and never wakes early.
-    async fn sleep_until(&self, at: DateTime<Utc>) -> DateTime<Utc> {
-        loop {
-            let now = self.clock.now();
-            let Ok(left) = (at - now).to_std() else { return now };
-            if left.is_zero() {
-                return now;
-            }
-            tokio::time::sleep(left).await;
-        }
-    }
 }
 
 /// What a platform can recognise a repeat of this delivery and revision by.

@@ -12,7 +12,7 @@ use platforms::{Registry, SandboxSettings};
 use std::sync::Arc;
 use storage::{DEFAULT_DUE_SHARDS, Store};
 
-use crate::Publishing;
+use crate::{Publishing, RollUps};
 
 impl Publishing {
     /// From `TABLE_PREFIX`, `DUE_SHARDS`, `MEDIA_BUCKET`, `MEDIA_ENDPOINT`,
@@ -41,6 +41,7 @@ impl Publishing {
             clock,
             media_limits: json("MEDIA_LIMITS")?,
             plans: json("PLANS")?,
+            roll_ups: RollUps::default(),
         })
     }
 }

@@ -31,6 +31,7 @@ use domain::media::MediaLimits;
 use domain::plan::Plans;
 use platforms::Registry;
 use storage::Store;
+use tokio::sync::Semaphore;
 
 pub use attachments::NamedMedium;
 pub use change_post::{ChangePost, Changed};
@@ -63,6 +64,20 @@ pub struct Publishing {
     pub media_limits: MediaLimits,
     /// What users may use.
     pub plans: Plans,
+    /// See [`RollUps`].
+    pub roll_ups: RollUps,
+}
+
+/// How many posts are told at the same time how their deliveries stand. A
+/// roll-up is in no hurry, and many at once would meet at the counts of their
+/// user and hold up the public calls of the same second.
+#[derive(Clone, Debug)]
+pub struct RollUps(Arc<Semaphore>);
+
+impl Default for RollUps {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(4)))
+    }
 }
 
 impl Publishing {
@@ -70,6 +85,21 @@ impl Publishing {
     async fn announce(&self, event: Event) {
         if let Err(error) = self.events.put(&[event]).await {
             tracing::warn!(%error, "an event was not put on the bus");
+        }
+    }
+
+    /// Waits out a short time, and never wakes early. A clock that is moved by
+    /// hand is moved on instead.
+    async fn sleep_until(&self, at: DateTime<Utc>) -> DateTime<Utc> {
+        loop {
+            let now = self.clock.now();
+            let Ok(left) = (at - now).to_std() else { return now };
+            if left.is_zero() {
+                return now;
+            }
+            if !self.clock.skip_to(at) {
+                tokio::time::sleep(left).await;
+            }
         }
     }
 }

@@ -16,6 +16,8 @@ const TRIES: usize = 8;
 impl Publishing {
     /// Tells a post how its deliveries stand.
     pub async fn roll_up(&self, user: UserId, post: PostId) -> Result<(), PublishingError> {
+        // Never closed, so there is always a place after a while.
+        let _place = self.roll_ups.0.acquire().await;
         for _ in 0..TRIES {
             let (before, deliveries) =
                 futures::try_join!(self.store.post(user, post), self.store.deliveries(user, post))?;
