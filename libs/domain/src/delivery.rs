@@ -67,7 +67,7 @@ pub struct Delivery {
     /// Until when one worker holds it.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub lease_ends: Option<DateTime<Utc>>,
-    /// Public calls begun.
+    /// Public calls begun; until it is prepared, failures of preparation in a row.
     pub attempts: u32,
     /// Whether everything before the public call is done.
     pub prepared: bool,
@@ -226,6 +226,11 @@ impl Delivery {
         self.state == State::Waiting && self.look_at - now <= PLAN_AHEAD
     }
 
+    /// Whether a public call was ever begun.
+    pub fn is_begun(&self) -> bool {
+        self.intent.is_some() || (self.prepared && 0 < self.attempts)
+    }
+
     /// What comes next.
     pub fn next(&self, now: DateTime<Utc>) -> Next {
         if self.state != State::Waiting {
@@ -283,6 +288,8 @@ impl Delivery {
     #[must_use]
     pub fn prepared(mut self, progress: Option<String>, again_at: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Self {
         self.progress = progress;
+        self.attempts = 0;
+        self.note = None;
         self.prepared = again_at.is_none();
         let look_at = again_at.unwrap_or(self.publish_at);
         self.wait_until(look_at, None, now)

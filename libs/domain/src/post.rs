@@ -321,7 +321,7 @@ impl Post {
         }
         let mut begun = self.status == PostStatus::Publishing;
         for delivery in deliveries.iter().filter(|it| it.revision == self.revision) {
-            begun |= delivery.intent.is_some() || 0 < delivery.attempts || delivery.state != State::Waiting;
+            begun |= delivery.is_begun() || delivery.state != State::Waiting;
             if let Some(target) = post.targets.iter_mut().find(|it| it.target_id == delivery.target_id) {
                 target.tell(delivery);
             }
@@ -439,8 +439,7 @@ impl Target {
     fn tell(&mut self, delivery: &Delivery) {
         match &delivery.state {
             State::Waiting => {
-                let begun = delivery.intent.is_some() || 0 < delivery.attempts;
-                self.status = if begun { TargetStatus::Publishing } else { TargetStatus::Pending };
+                self.status = if delivery.is_begun() { TargetStatus::Publishing } else { TargetStatus::Pending };
                 self.error_message.clone_from(&delivery.note);
             }
             State::Published(published) => {
@@ -589,8 +588,8 @@ mod tests {
         let post = a_post(&user, None, &connections[..1]);
         let targets = a_new_post(None, &connections).targets;
 
-        let changes = Changes { targets: Some(targets), ..Changes::default() };
-        let changed = post.change(changes, &accounts(&connections), &ids(), noon()).unwrap();
+        let wanted = Changes { targets: Some(targets), ..Changes::default() };
+        let changed = post.change(wanted, &accounts(&connections), &ids(), noon()).unwrap();
 
         assert_eq!(changed.targets[0].target_id, post.targets[0].target_id);
         assert_eq!(changed.targets.len(), 2);
@@ -603,8 +602,8 @@ mod tests {
         let connections = [a_connection(&user)];
         let post = a_post(&user, Some(noon()), &connections);
 
-        let changes = Changes { scheduled_at: Some(None), ..Changes::default() };
-        let changed = post.change(changes, &accounts(&connections), &ids(), noon()).unwrap();
+        let wanted = Changes { scheduled_at: Some(None), ..Changes::default() };
+        let changed = post.change(wanted, &accounts(&connections), &ids(), noon()).unwrap();
 
         assert_eq!((changed.status, changed.scheduled_at), (PostStatus::Draft, None));
         assert!(changed.marked().is_empty());
@@ -635,8 +634,8 @@ mod tests {
     fn a_failed_post_with_a_new_time_tries_only_what_is_not_public() {
         let (post, accounts) = a_half_failed_post();
 
-        let changes = Changes { scheduled_at: Some(Some(noon())), text: Some(text("Other")), ..Changes::default() };
-        let changed = post.change(changes, &accounts, &ids(), noon()).unwrap();
+        let wanted = Changes { scheduled_at: Some(Some(noon())), text: Some(text("Other")), ..Changes::default() };
+        let changed = post.change(wanted, &accounts, &ids(), noon()).unwrap();
 
         let again: Vec<_> = changed.to_deliver().map(|it| it.target_id).collect();
         assert_eq!(again, [post.targets[1].target_id]);
@@ -651,8 +650,8 @@ mod tests {
         let failed = post.targets[1].connection_id;
         let named = |connection_id, text| NewTarget { index: 0, connection_id, text };
         let refused = |targets| {
-            let changes = Changes { targets: Some(targets), ..Changes::default() };
-            post.change(changes, &accounts, &ids(), noon()).unwrap_err()
+            let wanted = Changes { targets: Some(targets), ..Changes::default() };
+            post.change(wanted, &accounts, &ids(), noon()).unwrap_err()
         };
 
         assert_eq!(fields(&refused(vec![named(failed, None)])), ["platforms"]);

@@ -194,3 +194,6 @@ fn kept(post: &Post, named: &NamedMedium) -> Option<Attachment> {
     let same = |it: &&Attachment| it.media_id == named.path.media() && it.mime_type == named.path.mime();
     post.media.iter().find(same).cloned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -68,10 +68,7 @@ impl Publishing {
                 Err(refusal) => return Ok(refusal),
             };
             let deliveries = self.deliveries_of(&post, now);
-            let kept = match &request.key {
-                Some(key) => Some((key, kept_form(&post))),
-                None => None,
-            };
+            let kept = request.key.as_ref().map(|key| (key, kept_form(&post)));
             let write = PostWrite { before: None, after: Some(&post), deliveries: puts(&deliveries), kept };
             match self.store.write_post(&write, now).await? {
                 PostWritten::Done => {

@@ -35,9 +35,11 @@ impl Publishing {
         for (user, id) in due {
             let Some(record) = self.store.connection(user, id).await? else { continue };
             let Some(platform) = self.platforms.get(&record.connection.provider) else { continue };
-            match self.refresh(platform, &record).await? {
-                Ok(_) => renewed += 1,
-                Err(setback) => tracing::warn!(?setback, connection_id = %id, "credentials were not renewed"),
+            // One that cannot be renewed does not keep the others from it.
+            match self.refresh(platform, &record).await {
+                Ok(Ok(_)) => renewed += 1,
+                Ok(Err(setback)) => tracing::warn!(?setback, connection_id = %id, "credentials were not renewed"),
+                Err(error) => tracing::error!(%error, connection_id = %id, "credentials were not renewed"),
             }
         }
         Ok(renewed)
@@ -161,3 +163,6 @@ fn wants_reconnection(connection: &Connection) -> Setback {
     );
     Setback::Disconnected { reason }
 }
+
+#[cfg(test)]
+mod tests;

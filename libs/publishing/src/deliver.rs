@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::queue::DeliveryMessage;
-use domain::delivery::{Delivery, Next, Published, Setback};
+use domain::delivery::{Delivery, Next, Published, Resolution, Setback, State};
 use domain::post::Post;
 use domain::token::random_u32;
 use platforms::{Job, Platform, Step};
@@ -25,6 +25,9 @@ const MAX_STEPS: usize = 40;
 /// before anybody could look, and the two writes are spared.
 const SHOW_AFTER: Duration = Duration::from_millis(500);
 
+/// The longest time between two attempts to renew credentials for a delivery.
+const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(5);
+
 /// Whether there is more to do with a delivery at once.
 enum After {
     Again,
@@ -39,7 +42,8 @@ impl Publishing {
             let DeliveryMessage { user_id, post_id, target_id, connection_id, revision } = message;
             let work = self.store.work(user_id, post_id, target_id, connection_id).await?;
             let Some(work) = work.filter(|it| it.delivery.revision == revision) else { return Ok(()) };
-            match self.step(work).await? {
+            // On the heap: many deliveries wait at the same time.
+            match Box::pin(self.step(work)).await? {
                 After::Again => {}
                 After::Done => return Ok(()),
             }
@@ -54,6 +58,10 @@ impl Publishing {
             self.store.remove_delivery(&delivery).await?;
             return Ok(After::Done);
         };
+        if delivery.state == State::Waiting && post.revision != delivery.revision {
+            // They change together, but are not read at one moment: look again.
+            return Ok(After::Again);
+        }
         let mut now = self.clock.now();
         if let Next::Wait(at) = delivery.next(now) {
             if MAX_WAIT < at - now {
@@ -90,28 +98,18 @@ impl Publishing {
         let platform = self.platforms.get(&delivery.provider);
         let (Some(record), Some(platform), Some(target)) = (record, platform, post.target(delivery.target_id)) else {
             let reason = "the account is not connected, or its platform is switched off".to_owned();
-            let after = delivery.clone().settled(Err(Setback::Disconnected { reason }), now, random_u32());
+            let after = not_callable(&delivery, Setback::Disconnected { reason }, now);
             return self.keep(&delivery, after, now).await;
         };
         let credentials = match self.credentials(platform, &record, now).await? {
             Ok(credentials) => credentials,
-            Err(_) if next == Next::Resolve && !record.connection.needs_reconnection => {
-                let reason = "the platform cannot be asked now".to_owned();
-                let unclear = domain::delivery::Resolution::Unclear { reason };
-                let after = delivery.clone().resolved(unclear, platform.settles(), now, random_u32());
-                return self.keep(&delivery, after, now).await;
-            }
-            Err(setback) if next == Next::Resolve => {
-                let Setback::Disconnected { reason } = setback else { return Ok(After::Done) };
-                let unclear = domain::delivery::Resolution::Unclear { reason };
-                let after = delivery.clone().resolved(unclear, platform.settles(), now, random_u32());
-                return self.keep(&delivery, after, now).await;
-            }
             Err(setback) => {
-                let after = delivery.clone().settled(Err(setback), now, random_u32());
+                let after = not_callable(&delivery, setback, now);
                 return self.keep(&delivery, after, now).await;
             }
         };
+        // A renewal takes its time, and the call begins after it.
+        let now = self.clock.now();
         let files = Files { bucket: &self.bucket, user: delivery.user_id };
         let reference = reference(&delivery);
         let progress = delivery.progress.clone();
@@ -250,7 +248,32 @@ impl Publishing {
     }
 }
 
+/// What follows when the platform cannot even be called. An open intent stays
+/// open: that nobody can be asked says nothing of how the last call ended.
+fn not_callable(delivery: &Delivery, setback: Setback, now: DateTime<Utc>) -> Delivery {
+    let delivery = delivery.clone();
+    // No call is counted, so the wait grows with the lateness instead.
+    let rarely_at = now + ((now - delivery.publish_at) / 10).min(LONGEST_PAUSE);
+    match (setback, &delivery.intent) {
+        (Setback::Busy { retry_at, reason }, None) => {
+            let retry_at = Some(retry_at.map_or(rarely_at, |it| it.max(rarely_at)));
+            delivery.settled(Err(Setback::Busy { retry_at, reason }), now, random_u32())
+        }
+        (setback, None) => delivery.settled(Err(setback), now, random_u32()),
+        (
+            Setback::Refused { reason }
+            | Setback::Busy { reason, .. }
+            | Setback::Disconnected { reason }
+            | Setback::Unknown { reason, .. },
+            Some(_),
+        ) => delivery.resolved(Resolution::Unclear { reason }, TimeDelta::zero(), now, random_u32()),
+    }
+}
+
 /// What a platform can recognise a repeat of this delivery and revision by.
 fn reference(delivery: &Delivery) -> String {
     format!("{}-{}-{}", delivery.post_id, delivery.target_id, delivery.revision)
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,11 +15,14 @@ mod error;
 mod files;
 mod plan;
 mod roll_up;
+#[cfg(test)]
+mod testing;
 mod unused_uploads;
 mod write;
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use cloud::bucket::Bucket;
 use cloud::events::EventBus;
 use cloud::queue::Queue;

@@ -77,3 +77,6 @@ fn message(due: &Due, now: DateTime<Utc>) -> Outgoing {
     };
     outgoing(message, due.look_at, now)
 }
+
+#[cfg(test)]
+mod tests;

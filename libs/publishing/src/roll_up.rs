@@ -66,3 +66,6 @@ fn news(before: &Post, after: &Post) -> Vec<Event> {
     }
     events
 }
+
+#[cfg(test)]
+mod tests;

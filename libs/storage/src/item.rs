@@ -18,6 +18,7 @@ pub(crate) fn s(value: impl Into<String>) -> AttributeValue {
 }
 
 /// A number.
+#[expect(clippy::needless_pass_by_value, reason = "numbers and ids are copied, and read better without &")]
 pub(crate) fn n(value: impl ToString) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }

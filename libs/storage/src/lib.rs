@@ -3,15 +3,15 @@
 //!
 //! | table | key | also |
 //! |---|---|---|
-//! | users | user_id | |
+//! | users | `user_id` | |
 //! | grants | hash of a token, device code, session or identity | `by_user`: a user's tokens; TTL |
 //! | limits | subject, minute | TTL |
-//! | connections | user_id, connection_id | `refresh`: credentials by the time they want renewal |
+//! | connections | `user_id`, `connection_id` | `refresh`: credentials by the time they want renewal |
 //! | handoffs | hash of a state token | TTL |
-//! | media | user_id, media_id | `unused`: uploads that no post uses |
-//! | posts | user_id, post_id; post_id 0 counts the others | four listing indexes of keys |
-//! | deliveries | user_id, post_id#target_id | `due`: the unfinished by when somebody must look |
-//! | idempotency | user_id, key hash | TTL |
+//! | media | `user_id`, `media_id` | `unused`: uploads that no post uses |
+//! | posts | `user_id`, `post_id`; `post_id` 0 counts the others | four listing indexes of keys |
+//! | deliveries | `user_id`, `post_id#target_id` | `due`: the unfinished by when somebody must look |
+//! | idempotency | `user_id`, key hash | TTL |
 //!
 //! Keys start with the owner. TTL only cleans up: every expiry is checked on
 //! read. Items hold instants as milliseconds, TTL attributes as seconds.

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
 use domain::delivery::Delivery;
 use domain::id::{ConnectionId, TargetId, UserId};
@@ -100,15 +101,11 @@ impl Store {
         let (roles, items): (Vec<_>, Vec<_>) = actions.into_iter().unzip();
         for attempt in 0..TRIES {
             let sent = self.client.transact_write_items().set_transact_items(Some(items.clone())).send().await;
-            let error = match sent {
-                Ok(_) => return Ok(PostWritten::Done),
-                Err(error) => error,
+            let Err(error) = sent else { return Ok(PostWritten::Done) };
+            let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error()
+            else {
+                return Err(error.into());
             };
-            let cancelled = error.as_service_error().and_then(|it| match it {
-                aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError::TransactionCanceledException(it) => Some(it),
-                _ => None,
-            });
-            let Some(cancelled) = cancelled else { return Err(error.into()) };
             let failed = |code: &str| cancelled.cancellation_reasons().iter().position(|it| it.code() == Some(code));
             if let Some(index) = failed("ConditionalCheckFailed") {
                 return Ok(roles[index]);

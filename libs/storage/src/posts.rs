@@ -91,7 +91,7 @@ impl Store {
     /// One page of a user's posts and how many there are, in two calls: the
     /// keys of the page beside the counts, then the posts.
     pub async fn posts(&self, user: UserId, listing: &Listing) -> Result<Page, StorageError> {
-        let (counts, keys) = futures::try_join!(self.counts(user), self.page_keys(user, listing))?;
+        let (counts, keys) = futures::try_join!(self.counts(user), Box::pin(self.page_keys(user, listing)))?;
         let keys = keys.iter().map(|id| (Table::Posts, post_key(user, *id)));
         let order: Vec<_> = keys.collect();
         let found = if order.is_empty() { HashMap::new() } else { self.batch_get(order.clone()).await? };

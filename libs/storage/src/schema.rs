@@ -2,6 +2,7 @@
 //! stack creates them from and that the template is held against.
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::create_table::CreateTableError;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection as SdkProjection,
     ProjectionType, ScalarAttributeType,
@@ -196,7 +197,9 @@ impl TableSchema {
         }
         match request.send().await {
             Ok(_) => Ok(()),
-            Err(error) if error.as_service_error().is_some_and(|it| it.is_resource_in_use_exception()) => Ok(()),
+            Err(error) if error.as_service_error().is_some_and(CreateTableError::is_resource_in_use_exception) => {
+                Ok(())
+            }
             Err(error) => Err(error.into()),
         }
     }

@@ -129,11 +129,8 @@ async fn a_swap_with_what_was_removed_or_is_of_another_revision_is_overtaken() {
 async fn the_longest_overdue_come_first_and_what_is_later_not_at_all() {
     let store = store().await;
     let shards = u64::from(store.due_shards());
-    let delivery = |number: u64, due_at| Delivery {
-        target_id: TargetId::new(number * shards).unwrap(),
-        due_at,
-        ..a_delivery()
-    };
+    let delivery =
+        |number: u64, due_at| Delivery { target_id: TargetId::new(number * shards).unwrap(), due_at, ..a_delivery() };
     for (number, seconds) in [(1, 30), (2, 10), (3, 20), (4, 31)] {
         put(&store, &delivery(number, Some(later(seconds)))).await;
     }
@@ -150,9 +147,7 @@ async fn the_longest_overdue_come_first_and_what_is_later_not_at_all() {
 #[tokio::test]
 async fn every_unfinished_delivery_is_due_in_some_shard_and_finished_ones_in_none() {
     let store = store().await;
-    let all: Vec<_> = (1..=20)
-        .map(|it| Delivery { target_id: TargetId::new(it).unwrap(), ..a_delivery() })
-        .collect();
+    let all: Vec<_> = (1..=20).map(|it| Delivery { target_id: TargetId::new(it).unwrap(), ..a_delivery() }).collect();
     for delivery in &all {
         put(&store, delivery).await;
     }
@@ -186,7 +181,10 @@ async fn a_due_entry_is_moved_once_and_only_as_it_was_read() {
     assert_eq!(store.swap_delivery(&delivery, &held).await.unwrap(), Swap::Ours);
     assert_eq!(store.move_due(&Due { due_at: later(60), ..entry.clone() }, later(99)).await.unwrap(), Swap::Overtaken);
     assert_eq!(due(&store, later(999)).await[0].due_at, noon() + LEASE);
-    assert_eq!(store.move_due(&Due { revision: 2, due_at: noon() + LEASE, ..entry }, later(99)).await.unwrap(), Swap::Overtaken);
+    assert_eq!(
+        store.move_due(&Due { revision: 2, due_at: noon() + LEASE, ..entry }, later(99)).await.unwrap(),
+        Swap::Overtaken
+    );
 }
 
 #[tokio::test]

@@ -47,7 +47,12 @@ impl Desk {
         post.to_deliver().map(|it| Delivery::new(post, it, None, stamp(), noon())).collect()
     }
 
-    async fn write(&self, before: Option<&Post>, after: Option<&Post>, deliveries: Vec<DeliveryWrite<'_>>) -> PostWritten {
+    async fn write(
+        &self,
+        before: Option<&Post>,
+        after: Option<&Post>,
+        deliveries: Vec<DeliveryWrite<'_>>,
+    ) -> PostWritten {
         let write = PostWrite { before, after, deliveries, kept: None };
         self.store.write_post(&write, noon()).await.unwrap()
     }

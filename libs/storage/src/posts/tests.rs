@@ -100,13 +100,8 @@ async fn a_post_reads_back_for_its_own_user_alone() {
 #[tokio::test]
 async fn a_user_without_posts_has_an_empty_first_page() {
     let (store, user) = (store().await, a_user());
-    let listing = Listing {
-        status: None,
-        sort: SortField::ScheduledAt,
-        direction: Direction::Desc,
-        page: 1,
-        per_page: 15,
-    };
+    let listing =
+        Listing { status: None, sort: SortField::ScheduledAt, direction: Direction::Desc, page: 1, per_page: 15 };
 
     let page = store.posts(user.user_id, &listing).await.unwrap();
 

@@ -1,0 +1,228 @@
+use chrono::TimeDelta;
+use domain::testing::{noon, text};
+
+use super::*;
+use crate::testing::{Fate, Network, Rig, later};
+
+fn done(changed: Changed) -> Post {
+    match changed {
+        Changed::Done(post) => *post,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn refused(changed: Changed) -> String {
+    match changed {
+        Changed::Invalid(faults) => faults.iter().map(|it| it.0).collect::<Vec<_>>().join(","),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_change_at_the_last_moment_is_what_goes_out() {
+    let rig = Rig::new().await;
+    let post = rig.schedule("Old", later(100)).await;
+    rig.live(later(98)).await;
+
+    assert_eq!(done(rig.rewrite(&post, "New").await).revision, 2);
+    rig.live(later(400)).await;
+
+    assert_eq!(rig.network.texts(), ["New"]);
+    assert_eq!(*rig.network.calls.lock().unwrap(), [later(100)]);
+    assert_eq!(rig.events.types(), ["post.scheduled", "target.published", "post.published"]);
+}
+
+#[tokio::test]
+async fn a_change_that_was_answered_stops_a_worker_that_has_read_the_old_text() {
+    let rig = Rig::with(1, Network { refresh_lead: Some(TimeDelta::hours(1)), ..Network::default() }).await;
+    rig.reconnect(0, Rig::credentials(Some(later(10))), None).await;
+    let post = rig.schedule("Old", noon()).await;
+    let message = rig.queue.take().remove(0).1;
+    let gate = rig.network.hold_refresh();
+
+    // The worker stands between its reading and its call.
+    let change = async {
+        gate.entered().await;
+        let changed = rig.rewrite(&post, "New").await;
+        gate.open();
+        changed
+    };
+    let (delivered, changed) = tokio::join!(rig.publishing.deliver(message), change);
+
+    delivered.unwrap();
+    done(changed);
+    assert_eq!(rig.network.texts(), [""; 0]);
+    rig.live(later(60)).await;
+    assert_eq!(rig.network.texts(), ["New"]);
+}
+
+#[tokio::test]
+async fn a_post_whose_call_is_under_way_cannot_be_changed_unscheduled_or_deleted() {
+    let rig = Rig::new().await;
+    let post = rig.schedule("Old", noon()).await;
+    let message = rig.queue.take().remove(0).1;
+    let gate = rig.network.hold_publish();
+
+    let attempts = async {
+        gate.entered().await;
+        // As the client has read it: still scheduled.
+        let read = rig.post(&post).await;
+        assert_eq!(read.status, PostStatus::Scheduled);
+        let rewritten = ChangePost { text: Some(text("New")), ..ChangePost::default() };
+        let unscheduled = ChangePost { scheduled_at: Some(None), ..ChangePost::default() };
+        let ends = [
+            rig.publishing.change_post(read.clone(), rewritten).await.unwrap(),
+            rig.publishing.change_post(read.clone(), unscheduled).await.unwrap(),
+            rig.publishing.delete_post(read).await.unwrap(),
+        ];
+        assert_eq!(rig.post(&post).await.status, PostStatus::Publishing);
+        gate.open();
+        ends
+    };
+    let (delivered, ends) = tokio::join!(rig.publishing.deliver(message), attempts);
+
+    delivered.unwrap();
+    assert_eq!(ends.map(refused), ["status"; 3]);
+    let post = rig.post(&post).await;
+    assert_eq!((post.status, post.revision), (PostStatus::Published, 1));
+    assert_eq!(rig.network.texts(), ["Old"]);
+    assert_eq!((rig.pending(0).await, rig.counts().await.of(None)), (0, 1));
+}
+
+#[tokio::test]
+async fn a_change_beside_an_unknown_outcome_is_refused() {
+    let rig = Rig::with(1, Network::default().fated([Fate::LostAnswer])).await;
+    let post = rig.schedule("Old", noon()).await;
+    let delivery = rig.delivery(&post).await;
+    rig.leave(&delivery, delivery.clone().intended(noon())).await;
+
+    assert_eq!(refused(rig.rewrite(&post, "New").await), "status");
+
+    assert_eq!(rig.post(&post).await.status, PostStatus::Publishing);
+}
+
+#[tokio::test]
+async fn what_was_unscheduled_does_not_go_out() {
+    let rig = Rig::new().await;
+    let post = rig.schedule("Hello", later(100)).await;
+    rig.live(later(98)).await;
+
+    let draft = done(rig.reschedule(&post, None).await);
+    rig.live(later(7200)).await;
+
+    assert_eq!(draft.status, PostStatus::Draft);
+    assert_eq!(rig.network.calls(), 0);
+    assert_eq!((rig.deliveries(&post).await, rig.due().await), (Vec::new(), Vec::new()));
+    assert_eq!((rig.pending(0).await, rig.counts().await.draft, rig.counts().await.of(None)), (0, 1, 1));
+
+    done(rig.reschedule(&post, Some(later(7300))).await);
+    rig.live(later(7400)).await;
+    assert_eq!(rig.network.texts(), ["Hello"]);
+}
+
+#[tokio::test]
+async fn what_was_deleted_does_not_go_out() {
+    let rig = Rig::new().await;
+    let post = rig.schedule("Hello", later(100)).await;
+    rig.live(later(98)).await;
+
+    done(rig.publishing.delete_post(rig.post(&post).await).await.unwrap());
+    rig.live(later(7200)).await;
+
+    assert_eq!(rig.network.calls(), 0);
+    assert_eq!((rig.pending(0).await, rig.counts().await.of(None)), (0, 0));
+    assert_eq!((rig.deliveries(&post).await, rig.due().await), (Vec::new(), Vec::new()));
+    let again = rig.publishing.delete_post(post).await.unwrap();
+    assert!(matches!(again, Changed::NotThere), "{again:?}");
+}
+
+#[tokio::test]
+async fn a_post_moved_to_another_time_goes_out_then_and_once() {
+    for moved_to in [50, 5000] {
+        let rig = Rig::new().await;
+        let post = rig.schedule("Hello", later(100)).await;
+
+        done(rig.reschedule(&post, Some(later(moved_to))).await);
+        rig.live(later(9000)).await;
+
+        assert_eq!(*rig.network.calls.lock().unwrap(), [later(moved_to)]);
+        assert_eq!(rig.post(&post).await.status, PostStatus::Published);
+        let types = rig.events.types();
+        assert_eq!(types, ["post.scheduled", "post.scheduled", "target.published", "post.published"]);
+    }
+}
+
+#[tokio::test]
+async fn a_removed_account_is_free_and_gets_nothing() {
+    let rig = Rig::with(2, Network::default()).await;
+    let post = rig.schedule("Hello", later(100)).await;
+    let kept = NewTarget { index: 0, connection_id: rig.accounts[1].connection_id, text: None };
+
+    let change = ChangePost { targets: Some(vec![kept]), ..ChangePost::default() };
+    let changed = done(rig.change(&post, change).await);
+    rig.live(later(200)).await;
+
+    assert_eq!(changed.targets[0].target_id, post.targets[1].target_id, "the entry keeps its id");
+    let accounts: Vec<_> = rig.network.public.lock().unwrap().iter().map(|it| it.account.clone()).collect();
+    assert_eq!(accounts, ["1"]);
+    assert_eq!((rig.pending(0).await, rig.pending(1).await), (0, 0));
+    assert_eq!(rig.due().await, []);
+}
+
+#[tokio::test]
+async fn a_failed_post_tries_again_only_what_is_not_public() {
+    let rig = Rig::with(2, Network::default().fated([Fate::Public, Fate::Refused])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+    rig.live(later(60)).await;
+    assert_eq!(rig.post(&post).await.status, PostStatus::Failed);
+    assert_eq!(refused(rig.reschedule(&post, None).await), "scheduled_at");
+    let gone = rig.publishing.delete_post(rig.post(&post).await).await.unwrap();
+    assert_eq!(refused(gone), "status");
+
+    done(rig.reschedule(&post, Some(later(500))).await);
+    assert_eq!(rig.counts().await.scheduled, 1);
+    rig.live(later(600)).await;
+
+    assert_eq!(rig.network.calls(), 3);
+    let mut accounts: Vec<_> = rig.network.public.lock().unwrap().iter().map(|it| it.account.clone()).collect();
+    accounts.sort();
+    assert_eq!(accounts, ["0", "1"], "each once");
+    assert_eq!(rig.post(&post).await.status, PostStatus::Published);
+    assert_eq!((rig.pending(0).await, rig.pending(1).await, rig.counts().await.published), (0, 0, 1));
+}
+
+#[tokio::test]
+async fn a_failed_post_whose_text_is_changed_stays_failed_until_it_has_a_new_time() {
+    let rig = Rig::with(1, Network::default().fated([Fate::Refused])).await;
+    let post = rig.schedule("Old", later(5)).await;
+    rig.live(later(60)).await;
+
+    let changed = done(rig.rewrite(&post, "New").await);
+    rig.live(later(600)).await;
+    assert_eq!((changed.status, rig.network.calls()), (PostStatus::Failed, 1));
+    done(rig.reschedule(&post, Some(later(700))).await);
+    rig.live(later(800)).await;
+
+    assert_eq!(rig.network.texts(), ["New"]);
+    assert_eq!((rig.counts().await.published, rig.counts().await.failed), (1, 0));
+}
+
+#[tokio::test]
+async fn of_many_changes_and_a_delivery_at_once_the_last_answered_is_public() {
+    for _ in 0..10 {
+        let rig = Rig::new().await;
+        let post = rig.schedule("Old", noon()).await;
+        let message = rig.queue.take().remove(0).1;
+
+        let (delivered, changed) = tokio::join!(rig.publishing.deliver(message), rig.rewrite(&post, "New"));
+        delivered.unwrap();
+        rig.live(later(60)).await;
+
+        match changed {
+            Changed::Done(_) => assert_eq!(rig.network.texts(), ["New"]),
+            Changed::Invalid(_) => assert_eq!(rig.network.texts(), ["Old"]),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(rig.post(&post).await.status, PostStatus::Published);
+    }
+}

@@ -1,0 +1,106 @@
+use std::sync::atomic::Ordering;
+
+use domain::delivery::PLAN_AHEAD;
+use domain::post::PostStatus;
+use domain::testing::noon;
+
+use super::*;
+use crate::testing::{Rig, TICK, later};
+
+#[tokio::test]
+async fn what_is_far_ahead_is_planned_in_time_and_comes_out_a_second_before() {
+    let rig = Rig::new().await;
+    rig.schedule("Hello", later(1000)).await;
+    assert_eq!(rig.queue.take(), [], "left to the sweep");
+    assert_eq!(rig.publishing.plan().await.unwrap(), Planned::default());
+
+    rig.clock.skip_to(later(1000) - PLAN_AHEAD);
+    let planned = rig.publishing.plan().await.unwrap();
+
+    assert_eq!(planned, Planned { count: 1, oldest_overdue: TimeDelta::zero() });
+    assert_eq!(rig.queue.take().iter().map(|it| it.0).collect::<Vec<_>>(), [later(999)]);
+    assert_eq!(rig.due().await[0].due_at, later(1000) + WATCHDOG);
+    assert_eq!(rig.publishing.plan().await.unwrap().count, 0, "planned once");
+}
+
+#[tokio::test]
+async fn what_is_near_is_on_the_queue_at_once_and_watched_by_the_sweep() {
+    let rig = Rig::new().await;
+    rig.schedule("Hello", later(180)).await;
+
+    assert_eq!(rig.queue.take().iter().map(|it| it.0).collect::<Vec<_>>(), [later(179)]);
+    assert_eq!(rig.due().await[0].due_at, later(180) + WATCHDOG);
+}
+
+#[tokio::test]
+async fn a_lost_message_makes_a_post_late_and_the_lateness_is_told() {
+    let rig = Rig::new().await;
+    let post = rig.schedule("Hello", later(30)).await;
+    rig.queue.take();
+    rig.clock.skip_to(later(30) + WATCHDOG);
+
+    let planned = rig.publishing.plan().await.unwrap();
+
+    assert_eq!(planned, Planned { count: 1, oldest_overdue: WATCHDOG });
+    rig.live(later(30) + WATCHDOG).await;
+    assert_eq!(rig.post(&post).await.status, PostStatus::Published);
+}
+
+#[tokio::test]
+async fn every_message_may_be_lost_and_the_post_still_goes_out() {
+    let rig = Rig::new().await;
+    let post = rig.schedule("Hello", later(400)).await;
+
+    for minute in 0..9 {
+        rig.live(later(minute * 60)).await;
+        rig.queue.take();
+    }
+    rig.live(later(400) + WATCHDOG + TICK * 2).await;
+
+    assert_eq!(rig.network.texts(), ["Hello"]);
+    assert_eq!(rig.post(&post).await.status, PostStatus::Published);
+}
+
+#[tokio::test]
+async fn a_queue_that_is_down_is_no_reason_to_refuse_a_post_or_to_forget_it() {
+    let rig = Rig::new().await;
+    rig.queue.down.store(true, Ordering::SeqCst);
+
+    let post = rig.schedule("Hello", later(10)).await;
+    rig.clock.skip_to(later(10) + WATCHDOG);
+    assert!(rig.publishing.plan().await.is_err());
+    assert_eq!(rig.due().await[0].due_at, later(10) + WATCHDOG, "still due");
+    rig.queue.down.store(false, Ordering::SeqCst);
+    rig.live(later(200)).await;
+
+    assert_eq!(rig.network.texts(), ["Hello"]);
+    assert_eq!(rig.post(&post).await.status, PostStatus::Published);
+}
+
+#[tokio::test]
+async fn two_ticks_at_once_change_nothing_for_the_user() {
+    let rig = Rig::new().await;
+    rig.schedule("Hello", later(1000)).await;
+    rig.clock.skip_to(later(900));
+
+    let (one, other) = tokio::join!(rig.publishing.plan(), rig.publishing.plan());
+    assert!(0 < one.unwrap().count + other.unwrap().count);
+    rig.live(later(2000)).await;
+
+    assert_eq!(rig.network.texts(), ["Hello"]);
+}
+
+#[tokio::test]
+async fn after_the_loss_of_the_whole_queue_everything_is_planned_anew() {
+    let rig = Rig::new().await;
+    rig.schedule("near", later(100)).await;
+    rig.schedule("far", later(9000)).await;
+    rig.queue.take();
+
+    let planned = rig.publishing.plan_until(noon() + PLAN_AHEAD + WATCHDOG).await.unwrap();
+
+    assert_eq!(planned.count, 1);
+    rig.live(later(110)).await;
+    assert_eq!(rig.network.texts(), ["near"]);
+    assert_eq!(*rig.network.calls.lock().unwrap(), [later(100)], "on time all the same");
+}

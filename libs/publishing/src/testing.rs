@@ -1,0 +1,309 @@
+//! Publishing on a store in this process, with a platform that does as it is
+//! told and a clock that is moved by hand.
+
+mod network;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use aws_config::{BehaviorVersion, SdkConfig};
+use chrono::{DateTime, TimeDelta, Utc};
+use cloud::bucket::{Bucket, BucketSettings};
+use cloud::events::{EventBus, EventError};
+use cloud::queue::{DeliveryMessage, Outgoing, Queue, QueueError};
+use cloud::seal::{DataKey, Envelope, LocalKeys, Sealer};
+use domain::clock::Clock;
+use domain::connection::Connection;
+use domain::delivery::Delivery;
+use domain::event::Event;
+use domain::id::Ids;
+use domain::listing::Counts;
+use domain::media::MediaLimits;
+use domain::plan::Plans;
+use domain::post::{NewTarget, Post};
+use domain::testing::{a_connection, a_user, noon, text};
+use domain::user::User;
+use platforms::{Credentials, Registry};
+use secrecy::ExposeSecret;
+use storage::testing::{connect, join, store};
+use storage::{Connected, ConnectionRecord, Due, Store, Swap, credentials_context};
+
+pub(crate) use self::network::{Fate, Network, Registered, Renewal, SETTLES, a_public};
+use crate::{ChangePost, Changed, CreatePost, Created, Publishing, RollUps};
+
+/// So long after noon.
+pub(crate) fn later(seconds: i64) -> DateTime<Utc> {
+    noon() + TimeDelta::seconds(seconds)
+}
+
+/// Messages and when each comes out.
+pub(crate) struct TestQueue {
+    clock: Clock,
+    waiting: Mutex<Vec<(DateTime<Utc>, DeliveryMessage)>>,
+    /// Takes nothing while it is down.
+    pub(crate) down: AtomicBool,
+}
+
+impl TestQueue {
+    /// Everything in it, which is then lost.
+    pub(crate) fn take(&self) -> Vec<(DateTime<Utc>, DeliveryMessage)> {
+        std::mem::take(&mut *self.waiting.lock().unwrap())
+    }
+}
+
+#[async_trait]
+impl Queue for TestQueue {
+    async fn send(&self, messages: &[Outgoing]) -> Result<(), QueueError> {
+        if self.down.load(Ordering::SeqCst) {
+            return Err(QueueError("down".to_owned()));
+        }
+        let out = |it: &Outgoing| (self.clock.now() + TimeDelta::seconds(it.delay_s.into()), it.message);
+        self.waiting.lock().unwrap().extend(messages.iter().map(out));
+        Ok(())
+    }
+}
+
+/// Events that were put.
+#[derive(Default)]
+pub(crate) struct TestEvents {
+    seen: Mutex<Vec<Event>>,
+    /// Takes nothing while it is down.
+    pub(crate) down: AtomicBool,
+}
+
+impl TestEvents {
+    /// Their ids, in order, without the ids of posts and targets.
+    pub(crate) fn types(&self) -> Vec<&'static str> {
+        self.seen.lock().unwrap().iter().map(|it| it.detail_type).collect()
+    }
+
+    pub(crate) fn all(&self) -> Vec<Event> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl EventBus for TestEvents {
+    async fn put(&self, events: &[Event]) -> Result<(), EventError> {
+        if self.down.load(Ordering::SeqCst) {
+            return Err(EventError("down".to_owned()));
+        }
+        self.seen.lock().unwrap().extend(events.iter().cloned());
+        Ok(())
+    }
+}
+
+/// One deployment, one user, some accounts.
+pub(crate) struct Rig {
+    pub(crate) publishing: Publishing,
+    pub(crate) store: Store,
+    pub(crate) clock: Clock,
+    pub(crate) network: Arc<Network>,
+    pub(crate) queue: Arc<TestQueue>,
+    pub(crate) events: Arc<TestEvents>,
+    pub(crate) user: User,
+    pub(crate) accounts: Vec<Connection>,
+    sealer: Arc<dyn Sealer>,
+    next_tick: Mutex<DateTime<Utc>>,
+}
+
+/// The period of the sweep.
+pub(crate) const TICK: TimeDelta = TimeDelta::seconds(60);
+
+impl Rig {
+    /// At noon, with one account.
+    pub(crate) async fn new() -> Self {
+        Self::with(1, Network::default()).await
+    }
+
+    pub(crate) async fn with(accounts: u32, network: Network) -> Self {
+        let (store, clock, network) = (store().await, Clock::manual(noon()), Arc::new(network));
+        let queue = TestQueue { clock: clock.clone(), waiting: Mutex::default(), down: AtomicBool::new(false) };
+        let (queue, events) = (Arc::new(queue), Arc::new(TestEvents::default()));
+        let sealer: Arc<dyn Sealer> = Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone());
+        let sdk = SdkConfig::builder().behavior_version(BehaviorVersion::latest()).build();
+        let publishing = Publishing {
+            store: store.clone(),
+            platforms: Registry::of(vec![Box::new(Registered(Arc::clone(&network)))]),
+            bucket: Bucket::new(&sdk, &BucketSettings { name: "none".to_owned(), ..BucketSettings::default() }),
+            sealer: Arc::clone(&sealer),
+            queue: queue.clone(),
+            events: events.clone(),
+            clock: clock.clone(),
+            ids: Ids::new(clock.clone()),
+            media_limits: MediaLimits::default(),
+            plans: Plans::default(),
+            roll_ups: RollUps::default(),
+        };
+        let user = a_user();
+        join(&store, &user).await;
+        let next_tick = Mutex::new(noon() + TICK / 2);
+        let mut rig =
+            Self { publishing, store, clock, network, queue, events, user, accounts: Vec::new(), sealer, next_tick };
+        for index in 0..accounts {
+            let mut account = a_connection(&rig.user);
+            account.connection_id = rig.publishing.ids.fresh();
+            account.profile.account_id = index.to_string();
+            let record = rig.record(&account, Self::credentials(None)).await;
+            assert_eq!(connect(&rig.store, &record, None, None).await, Connected::New);
+            rig.accounts.push(account);
+        }
+        rig
+    }
+
+    /// Some that end then, and can be renewed when they end at all.
+    pub(crate) fn credentials(expires_at: Option<DateTime<Utc>>) -> Credentials {
+        Credentials {
+            access_token: "first".into(),
+            refresh_token: expires_at.map(|_| "renew".into()),
+            expires_at,
+            extra: None,
+        }
+    }
+
+    async fn record(&self, account: &Connection, credentials: Credentials) -> ConnectionRecord {
+        let context = credentials_context(account.user_id, account.connection_id, &account.provider);
+        let sealed = self.sealer.seal(credentials.to_bytes().expose_secret().as_bytes(), &context).await.unwrap();
+        let token_expires_at = credentials.expires_at;
+        ConnectionRecord { connection: Connection { token_expires_at, ..account.clone() }, credentials: sealed }
+    }
+
+    /// The user goes through the hand-off of an account again.
+    pub(crate) async fn reconnect(&self, account: usize, credentials: Credentials, refresh_at: Option<DateTime<Utc>>) {
+        let record = self.record(&self.accounts[account], credentials).await;
+        let found = Some(record.connection.connection_id);
+        assert_eq!(connect(&self.store, &record, refresh_at, found).await, Connected::Renewed);
+    }
+
+    pub(crate) async fn connection(&self, account: usize) -> ConnectionRecord {
+        let id = self.accounts[account].connection_id;
+        self.store.connection(self.user.user_id, id).await.unwrap().unwrap()
+    }
+
+    /// What the account's credentials are now.
+    pub(crate) async fn stored_credentials(&self, account: usize) -> Credentials {
+        let record = self.connection(account).await;
+        let connection = &record.connection;
+        let context = credentials_context(connection.user_id, connection.connection_id, &connection.provider);
+        Credentials::from_bytes(&self.sealer.open(&record.credentials, &context).await.unwrap()).unwrap()
+    }
+
+    /// A post to every account.
+    pub(crate) async fn schedule(&self, words: &str, at: DateTime<Utc>) -> Post {
+        let target =
+            |(index, it): (usize, &Connection)| NewTarget { index, connection_id: it.connection_id, text: None };
+        let request = CreatePost {
+            text: Some(text(words)),
+            targets: self.accounts.iter().enumerate().map(target).collect(),
+            scheduled_at: Some(at),
+            ..CreatePost::default()
+        };
+        match self.publishing.create_post(self.user.user_id, request).await.unwrap() {
+            Created::New(post) => *post,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) async fn change(&self, post: &Post, change: ChangePost) -> Changed {
+        let post = self.post(post).await;
+        self.publishing.change_post(post, change).await.unwrap()
+    }
+
+    pub(crate) async fn rewrite(&self, post: &Post, words: &str) -> Changed {
+        self.change(post, ChangePost { text: Some(text(words)), ..ChangePost::default() }).await
+    }
+
+    pub(crate) async fn reschedule(&self, post: &Post, at: Option<DateTime<Utc>>) -> Changed {
+        self.change(post, ChangePost { scheduled_at: Some(at), ..ChangePost::default() }).await
+    }
+
+    /// As it stands now.
+    pub(crate) async fn post(&self, post: &Post) -> Post {
+        self.store.post(post.user_id, post.post_id).await.unwrap().unwrap()
+    }
+
+    pub(crate) async fn deliveries(&self, post: &Post) -> Vec<Delivery> {
+        self.store.deliveries(post.user_id, post.post_id).await.unwrap()
+    }
+
+    /// The delivery of a post with one target.
+    pub(crate) async fn delivery(&self, post: &Post) -> Delivery {
+        let mut deliveries = self.deliveries(post).await;
+        assert_eq!(deliveries.len(), 1);
+        deliveries.remove(0)
+    }
+
+    /// Writes a delivery as a worker leaves it behind that then crashes.
+    pub(crate) async fn leave(&self, before: &Delivery, after: Delivery) -> Delivery {
+        let after = after.restamped();
+        assert_eq!(self.store.swap_delivery(before, &after).await.unwrap(), Swap::Ours);
+        after
+    }
+
+    pub(crate) async fn counts(&self) -> Counts {
+        self.store.surroundings(self.user.user_id, [], [], None, noon()).await.unwrap().counts
+    }
+
+    pub(crate) async fn pending(&self, account: usize) -> u32 {
+        self.connection(account).await.connection.pending
+    }
+
+    pub(crate) async fn due(&self) -> Vec<Due> {
+        let mut due = Vec::new();
+        for shard in 0..self.store.due_shards() {
+            due.extend(self.store.due(shard, noon() + TimeDelta::days(99), 100).await.unwrap());
+        }
+        due
+    }
+
+    /// The same message to so many workers at once.
+    pub(crate) async fn deliver(&self, message: DeliveryMessage, workers: usize) {
+        let deliver = |_| {
+            let publishing = self.publishing.clone();
+            tokio::spawn(async move { publishing.deliver(message).await })
+        };
+        let workers: Vec<_> = (0..workers).map(deliver).collect();
+        for worker in workers {
+            worker.await.unwrap().unwrap();
+        }
+    }
+
+    /// Time passes: messages come out of the queue and the sweep runs.
+    pub(crate) async fn live(&self, until: DateTime<Utc>) {
+        loop {
+            let tick = *self.next_tick.lock().unwrap();
+            let message = self.queue.waiting.lock().unwrap().iter().map(|it| it.0).min();
+            let at = message.map_or(tick, |it| it.min(tick));
+            if until < at {
+                break;
+            }
+            self.clock.skip_to(at);
+            if message.is_some_and(|it| it <= at) {
+                self.take_first().await;
+            } else {
+                if let Err(error) = self.publishing.plan().await {
+                    assert!(self.queue.down.load(Ordering::SeqCst), "{error}");
+                }
+                // Ticks that find nothing are passed over.
+                let next = self.due().await.iter().map(|it| it.due_at).min().unwrap_or(until).max(at + TICK);
+                let ticks = (next - at).num_milliseconds().div_euclid(TICK.num_milliseconds());
+                *self.next_tick.lock().unwrap() = at + TICK * i32::try_from(ticks).unwrap();
+            }
+        }
+        self.clock.skip_to(until);
+    }
+
+    /// A message whose delivery fails is brought again, as a queue does.
+    async fn take_first(&self) {
+        let (_, message) = {
+            let mut waiting = self.queue.waiting.lock().unwrap();
+            let first = (0..waiting.len()).min_by_key(|it| waiting[*it].0).unwrap();
+            waiting.remove(first)
+        };
+        if self.publishing.deliver(message).await.is_err() {
+            let again_at = self.clock.now() + TimeDelta::seconds(10);
+            self.queue.waiting.lock().unwrap().push((again_at, message));
+        }
+    }
+}

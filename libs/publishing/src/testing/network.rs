@@ -1,0 +1,272 @@
+//! A platform that does as it is told, and remembers what it made public.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Published, Resolution, Setback};
+use domain::post::Attachment;
+use domain::rules::Rules;
+use platforms::{
+    Account, Answers, Authorization, AuthorizationRequest, Callback, Credentials, HandOffRefusal, Job, Platform,
+    RefreshRefusal, Step,
+};
+use secrecy::ExposeSecret;
+use tokio::sync::Notify;
+
+/// How long a call that was cut off may still take effect.
+pub(crate) const SETTLES: TimeDelta = TimeDelta::seconds(65);
+
+/// What becomes of a public call.
+#[derive(Clone, Debug)]
+pub(crate) enum Fate {
+    Public,
+    Refused,
+    Busy(Option<DateTime<Utc>>),
+    /// The grant is gone.
+    Gone,
+    /// Public, and nobody hears of it.
+    LostAnswer,
+    /// Nothing happened, and nobody hears of it.
+    LostCall,
+    /// Nothing happened, as an error of theirs leads to guess.
+    TheirError,
+}
+
+/// What becomes of a renewal.
+#[derive(Clone, Debug)]
+pub(crate) enum Renewal {
+    /// With another refresh token.
+    Rotated,
+    /// With no refresh token.
+    Extended,
+    Gone,
+    Unreachable,
+}
+
+/// Something that became public.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Public {
+    pub(crate) account: String,
+    pub(crate) text: String,
+    pub(crate) reference: String,
+    pub(crate) at: DateTime<Utc>,
+    pub(crate) progress: Option<String>,
+    pub(crate) token: String,
+}
+
+/// Holds one call until it is let go.
+#[derive(Default)]
+pub(crate) struct Gate {
+    entered: Notify,
+    open: Notify,
+}
+
+impl Gate {
+    /// Until a call stands at the gate.
+    pub(crate) async fn entered(&self) {
+        self.entered.notified().await;
+    }
+
+    pub(crate) fn open(&self) {
+        self.open.notify_one();
+    }
+
+    async fn pass(&self) {
+        self.entered.notify_one();
+        self.open.notified().await;
+    }
+}
+
+/// The platform. What it is not told, it does well.
+#[derive(Default)]
+pub(crate) struct Network {
+    pub(crate) public: Mutex<Vec<Public>>,
+    /// Public calls, by their time.
+    pub(crate) calls: Mutex<Vec<DateTime<Utc>>>,
+    pub(crate) fates: Mutex<VecDeque<Fate>>,
+    /// Instead of the truth.
+    pub(crate) resolutions: Mutex<VecDeque<Resolution>>,
+    /// Instead of the truth, every time.
+    pub(crate) always: Mutex<Option<Resolution>>,
+    pub(crate) looks: Mutex<u32>,
+    /// How long before its time preparation begins.
+    pub(crate) lead: Option<TimeDelta>,
+    /// Instead of being ready at once.
+    pub(crate) steps: Mutex<VecDeque<Result<Step, Setback>>>,
+    /// What each preparation was given.
+    pub(crate) prepared: Mutex<Vec<Option<String>>>,
+    pub(crate) refresh_lead: Option<TimeDelta>,
+    pub(crate) renewals: Mutex<VecDeque<Renewal>>,
+    pub(crate) renewed: Mutex<u32>,
+    pub(crate) publish_gate: Mutex<Option<Arc<Gate>>>,
+    pub(crate) refresh_gate: Mutex<Option<Arc<Gate>>>,
+}
+
+impl Network {
+    pub(crate) fn fated(self, fates: impl IntoIterator<Item = Fate>) -> Self {
+        self.fates.lock().unwrap().extend(fates);
+        self
+    }
+
+    pub(crate) fn texts(&self) -> Vec<String> {
+        self.public.lock().unwrap().iter().map(|it| it.text.clone()).collect()
+    }
+
+    pub(crate) fn calls(&self) -> usize {
+        self.calls.lock().unwrap().len()
+    }
+
+    pub(crate) fn hold_publish(&self) -> Arc<Gate> {
+        let gate = Arc::new(Gate::default());
+        *self.publish_gate.lock().unwrap() = Some(Arc::clone(&gate));
+        gate
+    }
+
+    pub(crate) fn hold_refresh(&self) -> Arc<Gate> {
+        let gate = Arc::new(Gate::default());
+        *self.refresh_gate.lock().unwrap() = Some(Arc::clone(&gate));
+        gate
+    }
+
+    fn make_public(&self, job: &Job<'_>) -> Published {
+        let mut public = self.public.lock().unwrap();
+        public.push(Public {
+            account: job.profile.account_id.clone(),
+            text: job.text.to_owned(),
+            reference: job.reference.to_owned(),
+            at: job.now,
+            progress: job.progress.map(str::to_owned),
+            token: job.credentials.access_token.expose_secret().to_owned(),
+        });
+        Published { platform_post_id: format!("p{}", public.len()), at: job.now }
+    }
+}
+
+/// The network as the registry has it.
+pub(crate) struct Registered(pub(crate) Arc<Network>);
+
+impl std::ops::Deref for Registered {
+    type Target = Network;
+
+    fn deref(&self) -> &Network {
+        &self.0
+    }
+}
+
+#[async_trait]
+impl Platform for Registered {
+    fn name(&self) -> &'static str {
+        "sandbox"
+    }
+
+    fn rules(&self) -> Rules {
+        domain::testing::rules()
+    }
+
+    async fn authorize(&self, _: &Answers, _: &AuthorizationRequest) -> Result<Authorization, HandOffRefusal> {
+        Err(HandOffRefusal::Unreachable)
+    }
+
+    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        Err(HandOffRefusal::Unreachable)
+    }
+
+    fn refresh_lead(&self) -> Option<TimeDelta> {
+        self.refresh_lead
+    }
+
+    async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        let gate = self.refresh_gate.lock().unwrap().take();
+        if let Some(gate) = gate {
+            gate.pass().await;
+        }
+        let renewed = {
+            let mut renewed = self.renewed.lock().unwrap();
+            *renewed += 1;
+            *renewed
+        };
+        let refresh_token = match self.renewals.lock().unwrap().pop_front().unwrap_or(Renewal::Extended) {
+            Renewal::Rotated => Some(format!("renew{renewed}").into()),
+            Renewal::Extended => None,
+            Renewal::Gone => return Err(RefreshRefusal::Gone("revoked".to_owned())),
+            Renewal::Unreachable => return Err(RefreshRefusal::Unreachable("down".to_owned())),
+        };
+        assert!(credentials.refresh_token.is_some());
+        Ok(Credentials {
+            access_token: format!("token{renewed}").into(),
+            refresh_token,
+            expires_at: Some(now + TimeDelta::hours(2)),
+            extra: None,
+        })
+    }
+
+    async fn revoke(&self, _: &Credentials) -> Result<(), Setback> {
+        Ok(())
+    }
+
+    fn lead(&self, _: &[Attachment]) -> Option<TimeDelta> {
+        self.lead
+    }
+
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        self.prepared.lock().unwrap().push(job.progress.map(str::to_owned));
+        let ready = || Ok(Step::Ready { progress: job.progress.map(str::to_owned) });
+        self.steps.lock().unwrap().pop_front().unwrap_or_else(ready)
+    }
+
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        self.calls.lock().unwrap().push(job.now);
+        let gate = self.publish_gate.lock().unwrap().take();
+        if let Some(gate) = gate {
+            gate.pass().await;
+        }
+        let fate = self.fates.lock().unwrap().pop_front().unwrap_or(Fate::Public);
+        let unknown = |may_still_run| Err(Setback::Unknown { may_still_run, reason: "no answer".to_owned() });
+        match fate {
+            Fate::Public => Ok(self.make_public(job)),
+            Fate::Refused => Err(Setback::Refused { reason: "not polite enough".to_owned() }),
+            Fate::Busy(retry_at) => Err(Setback::Busy { retry_at, reason: "too many posts".to_owned() }),
+            Fate::Gone => Err(Setback::Disconnected { reason: "revoked".to_owned() }),
+            Fate::LostAnswer => {
+                self.make_public(job);
+                unknown(true)
+            }
+            Fate::LostCall => unknown(true),
+            Fate::TheirError => unknown(false),
+        }
+    }
+
+    async fn resolve(&self, job: &Job<'_>, _: DateTime<Utc>) -> Resolution {
+        *self.looks.lock().unwrap() += 1;
+        let told = self.resolutions.lock().unwrap().pop_front().or_else(|| self.always.lock().unwrap().clone());
+        if let Some(told) = told {
+            return told;
+        }
+        let public = self.public.lock().unwrap();
+        match public.iter().position(|it| it.reference == job.reference) {
+            Some(index) => {
+                let platform_post_id = format!("p{}", index + 1);
+                Resolution::Public(Published { platform_post_id, at: public[index].at })
+            }
+            None => Resolution::NotThere,
+        }
+    }
+
+    fn settles(&self) -> TimeDelta {
+        SETTLES
+    }
+}
+
+/// Something that an earlier call made public at noon.
+pub(crate) fn a_public(text: &str, reference: &str) -> Public {
+    Public {
+        account: "0".to_owned(),
+        text: text.to_owned(),
+        reference: reference.to_owned(),
+        at: domain::testing::noon(),
+        progress: None,
+        token: "first".to_owned(),
+    }
+}
