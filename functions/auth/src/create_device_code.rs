@@ -73,7 +73,7 @@ pub(crate) struct DeviceAuthorization {
     interval: u32,
 }
 
-/// Starts the device flow
+/// Start the device flow
 ///
 /// Show the user code and the verification URI to your user, and poll
 /// POST /auth/device/token with the device code meanwhile.

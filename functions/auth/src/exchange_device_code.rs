@@ -63,7 +63,7 @@ pub(crate) enum NoToken {
     Malformed(ErrorMessage),
 }
 
-/// Exchanges a device code for an access token
+/// Exchange a device code for an access token
 ///
 /// Poll no faster than the interval until the answer is 200 or another error
 /// than `authorization_pending`. A code is spent by one exchange.

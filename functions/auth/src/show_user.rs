@@ -30,7 +30,7 @@ pub(crate) struct UserView {
     scopes: Vec<&'static str>,
 }
 
-/// Shows whose the token is
+/// Show whose the token is
 ///
 /// Needs the scope `user:read`.
 #[utoipa::path(

@@ -47,6 +47,7 @@ pub(crate) struct HandOffBegun {
     path = "/api/v1/connections/connect/{platform}",
     tag = CONNECTIONS,
     operation_id = "connectionOAuth.store",
+    summary = "Begin to connect an account",
     params(("platform" = String, Path, description = "The platform's name", example = "sandbox")),
     responses(
         (status = 201, body = HandOffBegun, description = "The request has begun"),

@@ -24,6 +24,7 @@ const REVOCATION: Duration = Duration::from_secs(5);
     path = "/api/v1/connections/{connection}",
     tag = CONNECTIONS,
     operation_id = "connection.destroy",
+    summary = "Disconnect an account",
     params(("connection" = u64, Path, description = "The connection's id")),
     responses(
         (status = 204, description = "It is gone"),

@@ -34,6 +34,7 @@ pub(crate) struct ConnectionList {
     path = "/api/v1/connections",
     tag = CONNECTIONS,
     operation_id = "connection.index",
+    summary = "List connected accounts",
     params(
         ("provider" = Option<String>, Query, description = "Only accounts of this platform", example = "sandbox"),
         (

@@ -40,6 +40,7 @@ pub(crate) enum HandOffStatus {
     path = "/api/v1/connections/connect/{platform}/status/{stateToken}",
     tag = CONNECTIONS,
     operation_id = "connectionOAuth.status",
+    summary = "See how a connection request stands",
     params(
         ("platform" = String, Path, description = "The platform's name", example = "sandbox"),
         ("stateToken" = String, Path, description = "The state token of the request"),

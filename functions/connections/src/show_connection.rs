@@ -16,6 +16,7 @@ use crate::connection_view::ConnectionDetails;
     path = "/api/v1/connections/{connection}",
     tag = CONNECTIONS,
     operation_id = "connection.show",
+    summary = "Show a connected account",
     params(("connection" = u64, Path, description = "The connection's id")),
     responses((status = 200, body = ConnectionDetails, description = "The connection"), Refused, Missing),
     security(("token" = [])),

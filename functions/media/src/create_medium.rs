@@ -21,7 +21,7 @@ pub(crate) const LINKS_LAST: Duration = Duration::from_hours(1);
 /// How often another id is tried.
 const TRIES: usize = 3;
 
-/// Asks for a place to upload a file to, or has a file fetched
+/// Upload a file, or have one fetched from a URL
 ///
 /// Without `source_url`, the answer names a URL that takes one PUT of the
 /// file, with the headers of the answer. With it, the service fetches the file

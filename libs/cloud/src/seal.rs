@@ -87,11 +87,14 @@ impl DataKey {
     }
 }
 
+/// A data key, its wrapped form, and when it was made.
+type Sealing = (DataKey, Vec<u8>, DateTime<Utc>);
+
 /// Seals under data keys.
 pub struct Envelope<K> {
     keys: K,
     clock: Clock,
-    sealing: Mutex<Option<(DataKey, Vec<u8>, DateTime<Utc>)>>,
+    sealing: Mutex<Option<Sealing>>,
     opened: Mutex<Vec<(Vec<u8>, DataKey)>>,
 }
 

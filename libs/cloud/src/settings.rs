@@ -1,10 +1,11 @@
 //! Reading a function's environment: every variable is named when it is
 //! missing or wrong, so that a bad deployment says what to change.
 
+use std::fmt;
 use std::str::FromStr;
 
 /// A variable that is missing or wrong.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum SettingsError {
     /// It has to be there.
     #[error("the environment variable {0} is not set")]
@@ -17,6 +18,13 @@ pub enum SettingsError {
         /// What is expected.
         reason: String,
     },
+}
+
+/// What a `main` that returns it prints: the sentence, not the variant.
+impl fmt::Debug for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// A variable that has to be there.
