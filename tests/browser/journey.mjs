@@ -122,6 +122,11 @@ page.on('console', (message) => {
   }
 });
 
+// Does something that leads to another page, and waits for that.
+async function leads(action) {
+  await Promise.all([page.waitForEvent('load'), action()]);
+}
+
 // Photographs the page as it is, wide and narrow, and looks whether it fits.
 async function photograph(name) {
   for (const [device, size] of [['phone', PHONE], ['desktop', DESKTOP]]) {
@@ -166,8 +171,7 @@ await step('a page asks to sign in and goes on with the code', async () => {
   await signIn(`journey-${run}@example.com`);
   await page.getByText(device.user_code).first().waitFor();
   await photograph('device-approve');
-  await buttonNamed('Approve').click();
-  await page.waitForLoadState();
+  await leads(() => buttonNamed('Approve').click());
   await photograph('device-approved');
   const granted = await must(200, 'POST', '/auth/device/token', { device_code: device.device_code });
   token = granted.access_token;
@@ -177,8 +181,7 @@ await step('an account is connected through the consent page', async () => {
   const request = await must(201, 'POST', '/connections/connect/sandbox', undefined, token);
   await page.goto(request.authorization_url);
   await photograph('sandbox-consent');
-  await buttonNamed('Allow').click();
-  await page.waitForLoadState();
+  await leads(() => buttonNamed('Allow').click());
   await photograph('connected');
   const status = await must(200, 'GET', request.poll_url, undefined, token);
   ensure(status.status === 'completed', `the hand-off is ${status.status}`);
@@ -188,8 +191,7 @@ await step('an account is connected through the consent page', async () => {
 await step('a refused hand-off says so', async () => {
   const request = await must(201, 'POST', '/connections/connect/sandbox', undefined, token);
   await page.goto(request.authorization_url);
-  await buttonNamed('Deny').click();
-  await page.waitForLoadState();
+  await leads(() => buttonNamed('Deny').click());
   await photograph('not-connected');
   const status = await must(200, 'GET', request.poll_url, undefined, token);
   ensure(status.status === 'failed', `the hand-off is ${status.status}`);
@@ -254,16 +256,14 @@ await step('/device can be used with the keyboard alone', async () => {
     await page.keyboard.press('Tab');
     if ((await page.evaluate(() => document.activeElement?.textContent.trim())) === 'Approve') break;
   }
-  await page.keyboard.press('Enter');
-  await page.waitForLoadState();
+  await leads(() => page.keyboard.press('Enter'));
   await must(200, 'POST', '/auth/device/token', { device_code: device.device_code });
 });
 
 await step('a denied device is told so', async () => {
   const device = await must(201, 'POST', '/auth/device/code', {});
   await page.goto(device.verification_uri_complete);
-  await buttonNamed('Deny').click();
-  await page.waitForLoadState();
+  await leads(() => buttonNamed('Deny').click());
   await photograph('device-denied');
   const answer = await call('POST', '/auth/device/token', { device_code: device.device_code });
   ensure(answer.body.error === 'access_denied', `the exchange says ${JSON.stringify(answer.body)}`);
@@ -271,7 +271,7 @@ await step('a denied device is told so', async () => {
 
 await step('a wrong code is explained', async () => {
   await page.goto(`${ready.origin}/device?user_code=BBBB-BBBB`);
-  if (await buttonNamed('Continue').count()) await buttonNamed('Continue').click();
+  if (await buttonNamed('Continue').count()) await leads(() => buttonNamed('Continue').click());
   await photograph('device-wrong-code');
   ensure((await buttonNamed('Approve').count()) === 0, 'a wrong code can be approved');
 });
@@ -280,12 +280,10 @@ await step('access is taken back on /account', async () => {
   await page.goto(`${ready.origin}/account`);
   await photograph('account');
   await must(200, 'GET', '/user', undefined, token);
-  const rows = await buttonNamed('Revoke').count();
+  const revoke = page.getByRole('button', { name: /^Revoke/ });
+  const rows = await revoke.count();
   ensure(rows === 2, `${rows} devices are listed instead of 2`);
-  while (await buttonNamed('Revoke').count()) {
-    await buttonNamed('Revoke').first().click();
-    await page.waitForLoadState();
-  }
+  while (await revoke.count()) await leads(() => revoke.first().click());
   await must(401, 'GET', '/user', undefined, token);
   await photograph('account-empty');
 });

@@ -6,7 +6,7 @@
 use std::{
     net::{IpAddr, Ipv4Addr},
     sync::atomic::{AtomicU32, Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use reqwest::{
@@ -154,8 +154,14 @@ impl Call<'_> {
             request = request.header(name, HeaderValue::from_bytes(value.as_bytes())?);
         }
         if let Some(body) = &self.body {
+            // A refusal may come before all of a large body was read, which ends
+            // the connection: the next request must not be on it.
+            if LARGE < body.len() {
+                request = request.header("connection", "close");
+            }
             request = request.body(body.clone());
         }
+        let started = Instant::now();
         let response = request
             .send()
             .await
@@ -166,6 +172,7 @@ impl Call<'_> {
             status: response.status().as_u16(),
             headers: response.headers().clone(),
             text: String::from_utf8_lossy(&response.bytes().await?).into_owned(),
+            took: started.elapsed(),
         })
     }
 
@@ -190,6 +197,9 @@ fn shortened(text: &str, most: usize) -> String {
     text.chars().take(most).chain("…".chars()).collect()
 }
 
+/// More than servers read of a body that they have refused.
+const LARGE: usize = 64 * 1024;
+
 /// A response, together with the request it answers.
 #[derive(Debug, Clone)]
 pub struct Answer {
@@ -203,6 +213,8 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// The body.
     pub text: String,
+    /// From the request to the end of the body.
+    pub took: Duration,
 }
 
 impl Answer {

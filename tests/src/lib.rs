@@ -4,6 +4,7 @@
 pub mod browser;
 pub mod client;
 pub mod fault;
+pub mod file_server;
 pub mod harness;
 pub mod html;
 pub mod moment;

@@ -1,6 +1,7 @@
 //! The deployment under test and the people who use it.
 
 use std::{
+    net::SocketAddr,
     sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
@@ -28,6 +29,7 @@ pub struct World {
     on_this_machine: bool,
     signs_anyone_in: bool,
     http: Client,
+    files: Option<SocketAddr>,
 }
 
 /// A device that asked for access: the answer of the code request.
@@ -49,7 +51,18 @@ impl World {
         let http = http_client(on_this_machine)?;
         let page = Browser::new(http.clone()).open(&format!("{}/device", ready.origin)).await?;
         let signs_anyone_in = page.form_with_button("Sign in").is_some();
-        Ok(Self { ready, on_this_machine, signs_anyone_in, http })
+        Ok(Self { ready, on_this_machine, signs_anyone_in, http, files: None })
+    }
+
+    /// Says where files can be fetched from.
+    #[must_use]
+    pub fn with_files(self, files: SocketAddr) -> Self {
+        Self { files: Some(files), ..self }
+    }
+
+    /// Where files can be fetched from.
+    pub fn files(&self) -> Option<SocketAddr> {
+        self.files
     }
 
     /// Where pages are.

@@ -5,6 +5,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 use clap::Parser;
 use tests::{
     fault::{Fault, Result},
+    file_server,
     harness::{Harness, LIFTED, Ready},
     report::{Report, say},
     runner::{self, Check},
@@ -86,6 +87,7 @@ async fn drive(ready: Ready, options: &Options, report: &mut Report) -> Result {
     let limit = world.requests_per_minute().await?;
     say(&format!("Testing {} ({limit} requests a minute)", world.base()));
     runner::run(Arc::clone(&world), chosen(suite::checks(), options), options.jobs, report).await;
+    say("What the service fetches from elsewhere is only tested on the local stack started here.");
     if limit == 60 {
         runner::run(world, chosen(suite::limit_checks(), options), options.jobs, report).await;
     } else {
@@ -95,22 +97,30 @@ async fn drive(ready: Ready, options: &Options, report: &mut Report) -> Result {
 }
 
 async fn drive_local(options: &Options, report: &mut Report) -> Result {
-    let lifted = Harness::start(&LIFTED).await?;
+    let files = file_server::start().await?;
+    let allowed = files.to_string();
+    let mut arguments = vec!["--allow-fetch-from", &allowed];
+    arguments.extend(LIFTED);
+    let lifted = Harness::start(&arguments).await?;
     let limited = Harness::start(&[]).await?;
     say(&format!("Started the local stack twice, ready after {:?} and {:?}", lifted.took(), limited.took()));
     let (free, strict) = (World::new(lifted.ready().clone()).await?, World::new(limited.ready().clone()).await?);
 
-    // The limits wait for the next minute most of the time, so both run at once.
-    let mut limits = Report::default();
+    let checks = suite::checks().into_iter().chain(suite::fetch_checks()).collect();
+    let (mut limits, mut crashes) = (Report::default(), Report::default());
+    let killing = async {
+        if 0 < options.kills && options.only.as_deref().is_none_or(|it| "crash".contains(it)) {
+            suite::crash::run(options.kills, &mut crashes).await;
+        }
+    };
+    // Limits and crashes wait most of their time, so all run at once.
     futures::join!(
-        runner::run(Arc::new(free), chosen(suite::checks(), options), options.jobs, report),
+        runner::run(Arc::new(free.with_files(files)), chosen(checks, options), options.jobs, report),
         runner::run(Arc::new(strict), chosen(suite::limit_checks(), options), options.jobs, &mut limits),
+        killing,
     );
     report.extend(limits);
-    let wanted = options.only.as_deref().is_none_or(|it| "crash".contains(it));
-    if 0 < options.kills && wanted {
-        suite::crash::run(options.kills, report).await;
-    }
+    report.extend(crashes);
     Ok(())
 }
 

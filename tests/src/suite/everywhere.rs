@@ -33,7 +33,7 @@ async fn an_unknown_path_is_refused_before_anything_else(world: &World) -> Resul
     let api = world.stranger()?;
     for method in [Method::GET, Method::POST, Method::PATCH, Method::DELETE, Method::PUT, Method::OPTIONS] {
         for path in ["/nope", "/", "/posts/1/comments", "/media/upload", "/users", "/auth/device", "/auth"] {
-            let call = api.call(method.clone(), path).raw("text/plain", &vec![b'x'; 300 * 1024]);
+            let call = api.call(method.clone(), path).raw("text/plain", b"{junk");
             call.send().await?.refused(404)?;
         }
     }
@@ -137,6 +137,7 @@ async fn unknown_query_parameters_are_refused(world: &World) -> Result {
     let user = world.new_user().await?;
     let post = integer(&user.create(&json!({ "content": "a" })).await?, "id")?;
     let path = format!("/posts/{post}");
+    let mut taken = Vec::new();
     for (method, path, body) in [
         (Method::GET, "/user", None),
         (Method::GET, "/connections", None),
@@ -153,8 +154,11 @@ async fn unknown_query_parameters_are_refused(world: &World) -> Result {
         let address = format!("{path}?bogus=1");
         let call = user.api.call(method, &address);
         let call = if let Some(body) = body { call.json(&body) } else { call };
-        call.send().await?.invalid(&["bogus"])?;
+        if let Err(fault) = call.send().await?.invalid(&["bogus"]) {
+            taken.push(fault.to_string());
+        }
     }
+    ensure!(taken.is_empty(), "{}", taken.join("\n      "));
     same(&user.show(post).await?["content"], &json!("a"), "content after refused requests")
 }
 

@@ -6,6 +6,7 @@ mod connections;
 pub mod crash;
 mod everywhere;
 mod faults;
+mod fetching;
 mod idempotency;
 mod limits;
 mod media;
@@ -40,6 +41,11 @@ pub fn checks() -> Vec<Check> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// What needs a server with files that the deployment is allowed to ask.
+pub fn fetch_checks() -> Vec<Check> {
+    fetching::checks()
 }
 
 /// What needs the limits of the specification.

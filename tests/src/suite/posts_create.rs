@@ -103,7 +103,6 @@ async fn a_time_may_be_written_with_any_offset(world: &World) -> Result {
     Ok(())
 }
 
-#[expect(clippy::too_many_lines, reason = "a table, one row per fault")]
 async fn every_field_is_validated(world: &World) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;

@@ -1,0 +1,69 @@
+//! A small web server with files to fetch, good and bad ones.
+
+use std::{net::SocketAddr, time::Duration};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::Path,
+    http::header::CONTENT_TYPE,
+    response::{IntoResponse, Redirect, Response},
+    routing::get,
+};
+use futures::{StreamExt, stream};
+
+use crate::{fault::Result, picture};
+
+/// The first bytes of this are what a good file has.
+pub fn good_file() -> Vec<u8> {
+    picture::png(50, 40, [10, 200, 100])
+}
+
+/// Starts the server; it ends with the process.
+pub async fn start() -> Result<SocketAddr> {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    let router = Router::new()
+        .route("/good.png", get(|| async { file("image/png", good_file()) }))
+        // The type a server claims proves nothing, neither way.
+        .route("/unlabelled", get(|| async { file("application/octet-stream", good_file()) }))
+        .route("/page.png", get(|| async { file("image/png", b"<html></html>".to_vec()) }))
+        .route("/empty.png", get(|| async { file("image/png", Vec::new()) }))
+        .route("/large.png", get(|| async { file("image/png", large_file()) }))
+        .route("/endless.png", get(|| async { endless(Duration::ZERO) }))
+        .route("/slow.png", get(|| async { endless(Duration::from_millis(500)) }))
+        .route("/hops/{left}", get(hop))
+        .route("/to-metadata", get(|| async { Redirect::temporary("http://169.254.169.254/latest/") }))
+        .route("/to-loopback", get(|| async { Redirect::temporary("http://127.0.0.1:9/good.png") }))
+        .route("/to-file", get(|| async { Redirect::temporary("file:///etc/passwd") }));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    Ok(address)
+}
+
+fn file(kind: &'static str, bytes: Vec<u8>) -> Response {
+    ([(CONTENT_TYPE, kind)], bytes).into_response()
+}
+
+fn large_file() -> Vec<u8> {
+    let mut bytes = good_file();
+    bytes.resize(20 * 1024 * 1024 + 1, 0);
+    bytes
+}
+
+/// A picture that never ends and does not say how long it is.
+fn endless(pause: Duration) -> Response {
+    let start = stream::once(async { good_file() });
+    let rest = stream::repeat_with(|| vec![0; 64 * 1024]).then(move |bytes| async move {
+        tokio::time::sleep(pause).await;
+        bytes
+    });
+    let body = Body::from_stream(start.chain(rest).map(Ok::<_, std::io::Error>));
+    ([(CONTENT_TYPE, "image/png")], body).into_response()
+}
+
+async fn hop(Path(left): Path<u32>) -> Redirect {
+    match left {
+        1 => Redirect::temporary("/good.png"),
+        _ => Redirect::temporary(&format!("/hops/{}", left.saturating_sub(1))),
+    }
+}

@@ -1,0 +1,396 @@
+//! What has to stay the same in several places: the API's document, the
+//! template, the README, and the code.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
+
+#[allow(dead_code, reason = "each test of the template uses its part")]
+mod template;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use storage::{Key, Projection, Table, TableSchema};
+use utoipa::openapi::OpenApi;
+
+use template::{FUNCTIONS, ROOT, Template};
+
+type Names = BTreeSet<String>;
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = Path::new(ROOT).join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// What the functions that answer requests describe of themselves.
+fn documented() -> BTreeMap<&'static str, OpenApi> {
+    BTreeMap::from([
+        ("auth", auth::documented()),
+        ("connections", connections::documented()),
+        ("media", media::documented()),
+        ("posts", posts::documented()),
+    ])
+}
+
+fn document() -> Value {
+    serde_json::to_value(api::openapi::describe(documented().into_values())).unwrap()
+}
+
+/// Every operation of the document with its name.
+fn operations(document: &Value) -> Vec<(String, &Value)> {
+    let mut operations = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let methods = item.as_object().unwrap().iter().filter(|(_, it)| it["responses"].is_object());
+        operations.extend(methods.map(|(method, operation)| (format!("{method} {path}"), operation)));
+    }
+    operations
+}
+
+#[test]
+fn the_document_that_is_served_is_the_one_of_the_routes() {
+    let file = Path::new(ROOT).join("libs/api/openapi.json");
+    let described = format!("{:#}\n", document());
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&file, &described).unwrap();
+    }
+    assert!(
+        fs::read_to_string(&file).unwrap() == described,
+        "libs/api/openapi.json is not up to date: UPDATE=1 cargo test -p tests --test guards writes it"
+    );
+}
+
+#[test]
+fn every_operation_is_described_in_full() {
+    let document = document();
+    let operations = operations(&document);
+    assert_eq!(operations.len(), 14, "the operations of the specification, and DELETE /posts/{{post}}");
+
+    let mut lacks = Vec::new();
+    let mut ids = Names::new();
+    for (name, operation) in operations {
+        for part in ["summary", "operationId"] {
+            if operation[part].as_str().is_none_or(str::is_empty) {
+                lacks.push(format!("{name}: {part}"));
+            }
+        }
+        if operation["tags"].as_array().is_none_or(|it| it.len() != 1) {
+            lacks.push(format!("{name}: one tag"));
+        }
+        assert!(ids.insert(operation["operationId"].to_string()), "{name}: its operationId is another's");
+        let body = &operation["requestBody"];
+        if body.is_object() && !has_example(&document, body) {
+            lacks.push(format!("{name}: an example of its body"));
+        }
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            if response["description"].as_str().is_none_or(str::is_empty) {
+                lacks.push(format!("{name}: a description of {status}"));
+            }
+            if response["content"].is_object() && !has_example(&document, response) {
+                lacks.push(format!("{name}: an example of {status}"));
+            }
+        }
+    }
+    assert!(lacks.is_empty(), "the document lacks\n{}", lacks.join("\n"));
+}
+
+/// Whether a body comes with an example, of its own or of its schema.
+fn has_example(document: &Value, body: &Value) -> bool {
+    let mut media = body["content"].as_object().unwrap().values();
+    media.all(|it| it.get("example").or(it.get("examples")).is_some() || schema_has_example(document, &it["schema"]))
+}
+
+fn schema_has_example(document: &Value, schema: &Value) -> bool {
+    if let Some(reference) = schema["$ref"].as_str() {
+        return schema_has_example(document, document.pointer(&reference[1..]).unwrap());
+    }
+    let has = |it: &Value| schema_has_example(document, it);
+    let alternatives = ["oneOf", "anyOf", "allOf"].iter().filter_map(|it| schema[it].as_array()).flatten();
+    schema.get("example").or(schema.get("examples")).is_some()
+        || schema["properties"].as_object().is_some_and(|it| it.values().any(has))
+        || has_items(schema) && has(&schema["items"])
+        || alternatives.into_iter().any(has)
+}
+
+fn has_items(schema: &Value) -> bool {
+    schema["items"].is_object()
+}
+
+#[test]
+fn the_template_has_the_routes_that_are_served() {
+    let template = Template::read();
+    let mut deployed: BTreeMap<String, Names> = BTreeMap::new();
+    for route in template.resources("AWS::ApiGatewayV2::Route").values() {
+        let target = route["Target"]["Fn::Sub"].as_str().unwrap();
+        let function = target.strip_prefix("integrations/${").unwrap().strip_suffix("Integration}").unwrap();
+        let key = route["RouteKey"].as_str().unwrap();
+        // All methods: the function answers the wrong ones, HEAD and OPTIONS.
+        let path = key.strip_prefix("ANY ").unwrap_or(key);
+        assert!(deployed.entry(function.to_lowercase()).or_default().insert(path.to_owned()), "{key} twice");
+    }
+
+    let mut served: BTreeMap<String, Names> = BTreeMap::new();
+    for (function, document) in documented() {
+        let routes = served.entry(function.to_owned()).or_default();
+        routes.extend(document.paths.paths.into_keys());
+        routes.extend(added(&read(format!("functions/{function}/src/lib.rs"))));
+    }
+    let auth = served.get_mut("auth").unwrap();
+    // Every function has those, and one is asked for them.
+    auth.extend(added(&read("libs/api/src/page/assets.rs")));
+    // Whatever nobody has is answered by it, too.
+    auth.insert("$default".to_owned());
+
+    assert_eq!(deployed, served);
+}
+
+/// The paths of `.route("…`.
+fn added(source: &str) -> Vec<String> {
+    quoted_after(source, ".route(\"")
+}
+
+fn quoted_after(source: &str, start: &str) -> Vec<String> {
+    let found = source.split(start).skip(1).filter_map(|it| it.split_once('"'));
+    found.map(|(text, _)| text.to_owned()).collect()
+}
+
+#[test]
+fn integrations_lead_to_the_functions_they_are_named_after() {
+    let template = Template::read();
+    let integrations = template.resources("AWS::ApiGatewayV2::Integration");
+    assert_eq!(integrations.len(), documented().len());
+    for (name, integration) in integrations {
+        let function = name.strip_suffix("Integration").unwrap();
+        let uri = integration["IntegrationUri"]["Fn::Sub"].as_str().unwrap();
+        assert!(uri.contains(&format!("${{{function}Function.Arn}}")), "{name}: {uri}");
+        let permission = &template.resources("AWS::Lambda::Permission")[format!("{function}Permission").as_str()];
+        assert_eq!(permission["FunctionName"]["Ref"], format!("{function}Function"));
+    }
+}
+
+#[test]
+fn the_template_has_the_tables_of_the_store() {
+    let template = Template::read();
+    let deployed = template.resources("AWS::DynamoDB::Table");
+    let deployed: BTreeMap<_, _> = deployed.into_values().map(|it| (it["TableName"].to_string(), shape(it))).collect();
+
+    let kept = Table::ALL.iter().map(|it| {
+        let name = json!({ "Fn::Sub": it.table.name("${AWS::StackName}") });
+        (name.to_string(), wanted(it))
+    });
+
+    assert_eq!(deployed, kept.collect());
+}
+
+/// What of a table has to be the same.
+fn shape(table: &Value) -> Value {
+    let mut attributes = table["AttributeDefinitions"].as_array().unwrap().clone();
+    attributes.sort_by_key(|it| it["AttributeName"].to_string());
+    let indexes = table.get("GlobalSecondaryIndexes").unwrap_or(&Value::Null);
+    json!({
+        "attributes": attributes,
+        "keys": table["KeySchema"],
+        "indexes": indexes,
+        "ttl": table.get("TimeToLiveSpecification").unwrap_or(&Value::Null),
+        "billing": table["BillingMode"],
+        "recovery": table["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"],
+        "encryption": table["SSESpecification"]["SSEEnabled"],
+        "protection": table["DeletionProtectionEnabled"],
+    })
+}
+
+fn wanted(table: &TableSchema) -> Value {
+    let of_indexes = table.indexes.iter().flat_map(|it| [it.hash, it.range]);
+    let keys: BTreeMap<&str, Key> =
+        [table.hash].into_iter().chain(table.range).chain(of_indexes).map(|it| (it.name, it)).collect();
+    let attributes: Vec<_> =
+        keys.values().map(|it| json!({ "AttributeName": it.name, "AttributeType": it.kind })).collect();
+    let indexes: Vec<_> = table
+        .indexes
+        .iter()
+        .map(|it| {
+            let projection = match it.projection {
+                Projection::Keys => json!({ "ProjectionType": "KEYS_ONLY" }),
+                Projection::Include(names) => json!({ "ProjectionType": "INCLUDE", "NonKeyAttributes": names }),
+                Projection::All => json!({ "ProjectionType": "ALL" }),
+            };
+            json!({ "IndexName": it.name, "KeySchema": key_schema(it.hash, Some(it.range)), "Projection": projection })
+        })
+        .collect();
+    json!({
+        "attributes": attributes,
+        "keys": key_schema(table.hash, table.range),
+        "indexes": if indexes.is_empty() { Value::Null } else { json!(indexes) },
+        "ttl": table.ttl.map_or(Value::Null, |it| json!({ "AttributeName": it, "Enabled": true })),
+        "billing": "PAY_PER_REQUEST",
+        "recovery": true,
+        "encryption": true,
+        "protection": { "Ref": "DeletionProtection" },
+    })
+}
+
+fn key_schema(hash: Key, range: Option<Key>) -> Value {
+    let mut keys = vec![json!({ "AttributeName": hash.name, "KeyType": "HASH" })];
+    keys.extend(range.map(|it| json!({ "AttributeName": it.name, "KeyType": "RANGE" })));
+    json!(keys)
+}
+
+#[test]
+fn the_template_sets_exactly_the_variables_that_a_function_reads() {
+    let template = Template::read();
+    for function in FUNCTIONS {
+        let set = template.variables(function);
+        let distinct: Names = set.iter().cloned().collect();
+        assert_eq!(set.len(), distinct.len(), "{function}: a variable is set twice");
+
+        assert_eq!(distinct, variables_read(function), "{function}");
+    }
+}
+
+/// The variables that a function reads: by its own settings, and by those it
+/// shares with others.
+fn variables_read(function: &str) -> Names {
+    let folder = format!("functions/{function}/src");
+    let source: String = rust_files(&folder).into_iter().map(read).collect();
+    let publishing = read("libs/publishing/src/environment.rs");
+    let (_, registry) = publishing.split_once("pub fn registry").expect("where platforms are configured");
+
+    let mut names = variables(&read("libs/cloud/src/aws.rs"));
+    let own = format!("functions/{function}/src/config.rs");
+    if Path::new(ROOT).join(&own).exists() {
+        names.extend(variables(&read(own)));
+    }
+    if source.contains("Api::from_env") {
+        names.extend(variables(&read("libs/api/src/environment.rs")));
+    }
+    if source.contains("Publishing::from_env") {
+        names.extend(variables(&publishing));
+    }
+    if source.contains("publishing::registry") {
+        names.extend(variables(registry));
+    }
+    names
+}
+
+/// What calls like `required("NAME")` name.
+fn variables(source: &str) -> Names {
+    let is_name = |it: &String| 3 < it.len() && it.bytes().all(|it| it.is_ascii_uppercase() || it == b'_');
+    quoted_after(source, "(\"").into_iter().filter(is_name).collect()
+}
+
+#[test]
+fn the_environment_is_read_where_settings_are_and_nowhere_else() {
+    let files = ["functions", "libs"].into_iter().flat_map(rust_files);
+    let readers = files.filter(|it| {
+        let source = read(it);
+        ["env::var", "try_from_env", "cloud::settings::"].iter().any(|it| source.contains(it))
+    });
+    let strangers: Vec<_> = readers
+        .filter(|it| {
+            let name = it.file_name().unwrap();
+            name != "config.rs" && name != "environment.rs" && !it.starts_with(Path::new(ROOT).join("libs/cloud/src"))
+        })
+        .collect();
+    assert!(strangers.is_empty(), "settings are read in {strangers:?}");
+}
+
+#[test]
+fn the_readme_lists_every_variable() {
+    let template = Template::read();
+    let set: Names = FUNCTIONS.iter().flat_map(|it| template.variables(it)).collect();
+    let readme = read("README.md");
+    let rows = readme.lines().filter_map(|it| it.strip_prefix("| ")).filter_map(|it| it.split(" | ").next());
+    let listed: Names = rows.flat_map(|it| it.split(", ")).map(|it| it.trim_matches('`').to_owned()).collect();
+    let is_name = |it: &&String| it.bytes().all(|it| it.is_ascii_uppercase() || it == b'_');
+
+    assert_eq!(listed.iter().filter(is_name).cloned().collect::<Names>(), set);
+}
+
+fn rust_files(folder: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![Path::new(ROOT).join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn every_function_has_its_folder_its_resource_and_its_event() {
+    let template = Template::read();
+    let names = |folder: &str| -> Names {
+        let entries = fs::read_dir(Path::new(ROOT).join(folder)).unwrap();
+        entries.map(|it| it.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned()).collect()
+    };
+    let functions: Names = FUNCTIONS.map(str::to_owned).into();
+
+    assert_eq!(names("functions"), functions);
+    assert_eq!(names("infra/events"), functions);
+    assert_eq!(template.resources("AWS::Serverless::Function").len(), functions.len());
+    for name in FUNCTIONS {
+        let metadata = &template.function(name)["Metadata"];
+        assert_eq!(metadata, &json!({ "BuildMethod": "rust-cargolambda", "BuildProperties": { "Binary": name } }));
+    }
+}
+
+#[test]
+fn a_message_stays_hidden_for_six_times_as_long_as_a_delivery_may_take() {
+    let template = Template::read();
+    let delivery = template.function("delivery")["Properties"]["Timeout"].as_u64().unwrap();
+    let hidden = template.resources("AWS::SQS::Queue")["DeliveryQueue"]["VisibilityTimeout"].as_u64().unwrap();
+
+    assert!(6 * delivery <= hidden, "{delivery} s and {hidden} s");
+    assert!(delivery < domain::delivery::LEASE.num_seconds().unsigned_abs(), "whoever works on a delivery holds it");
+}
+
+#[test]
+fn no_policy_allows_all_actions_of_a_service_or_all_resources() {
+    let template = Template::read();
+    for name in FUNCTIONS {
+        for policy in template.function(name)["Properties"]["Policies"].as_array().unwrap() {
+            for statement in policy["Statement"].as_array().unwrap() {
+                let actions = statement["Action"].as_array().unwrap();
+                assert!(actions.iter().all(|it| !it.as_str().unwrap().contains('*')), "{name}: {statement}");
+                assert!(statement["Resource"] != "*", "{name}: {statement}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_top_level_holds_what_it_is_to_hold() {
+    let listed = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(ROOT)
+        .output()
+        .expect("git lists the files");
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let top: Names = listed.lines().filter_map(|it| it.split('/').next()).map(str::to_owned).collect();
+
+    let visible: Vec<_> = top.iter().filter(|it| !it.starts_with('.')).map(String::as_str).collect();
+    assert_eq!(
+        visible,
+        [
+            "CONTRIBUTING.md",
+            "Cargo.lock",
+            "Cargo.toml",
+            "LICENSE",
+            "README.md",
+            "functions",
+            "infra",
+            "libs",
+            "samconfig.toml",
+            "template.yaml",
+            "tests",
+        ]
+    );
+}
