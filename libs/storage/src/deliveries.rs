@@ -14,7 +14,7 @@ use crate::schema::Table;
 
 /// The condition that a delivery is as it was read. The revision makes sure
 /// that a newer one never passes for it, whatever number it was given.
-pub(crate) const AS_READ: &str = "stamp = :stamp AND due_at = :from AND revision = :revision";
+pub(crate) const AS_READ: &str = "stamp = :stamp AND revision = :revision";
 
 /// Everything that taking a step with a delivery has to know.
 #[derive(Debug)]
@@ -154,7 +154,7 @@ impl Store {
             .table_name(self.table(Table::Deliveries))
             .set_key(Some(delivery_key(due.user_id, due.post_id, due.target_id)))
             .update_expression("SET due_at = :to")
-            .condition_expression("revision = :revision")
+            .condition_expression("due_at = :from AND revision = :revision")
             .expression_attribute_values(":to", at(to))
             .expression_attribute_values(":from", at(due.due_at))
             .expression_attribute_values(":revision", n(due.revision))
