@@ -9,7 +9,7 @@ use domain::scope::{Scope, Scopes};
 use domain::token::{self, UserCode};
 use http::StatusCode;
 use secrecy::ExposeSecret;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use storage::{DeviceGrant, DeviceStage, Won};
 use utoipa::ToSchema;
@@ -21,7 +21,8 @@ const LIFETIME: TimeDelta = TimeDelta::seconds(900);
 const INTERVAL: u32 = 5;
 
 /// What a client asks for.
-#[derive(ToSchema)]
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes the body, which is read field by field")]
 pub(crate) struct DeviceCodeRequest {
     /// What the token is to permit. Absent, null or empty: everything.
@@ -30,9 +31,9 @@ pub(crate) struct DeviceCodeRequest {
 }
 
 /// One permission.
-#[derive(ToSchema)]
+// The values are read by `domain::scope`; this describes them.
+#[derive(Deserialize, ToSchema)]
 #[schema(as = Scope)]
-#[expect(dead_code, reason = "describes the values, which domain::scope reads")]
 enum ScopeName {
     #[schema(rename = "user:read")]
     UserRead,

@@ -9,7 +9,7 @@ use domain::token::{self, AccessToken};
 use domain::user::User;
 use http::StatusCode;
 use secrecy::ExposeSecret;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use storage::{DeviceGrant, DeviceStage, TokenGrant, Won};
 use utoipa::ToSchema;
 
@@ -17,7 +17,8 @@ use utoipa::ToSchema;
 const REMEMBERED: TimeDelta = TimeDelta::days(1);
 
 /// The code to exchange.
-#[derive(ToSchema)]
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes the body, which is read field by field")]
 pub(crate) struct TokenRequest {
     /// As POST /auth/device/code answered it.

@@ -2,7 +2,7 @@
 
 use api::need::UserRead;
 use api::openapi::{Refused, USER};
-use api::{Api, ApiError, ApiResult, Caller};
+use api::{Api, ApiError, ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;
 use domain::schedule;
@@ -41,7 +41,12 @@ pub(crate) struct UserView {
     responses((status = 200, description = "The user", body = UserView), Refused),
     security(("token" = [])),
 )]
-pub(crate) async fn show_user(State(api): State<Api>, caller: Caller<UserRead>) -> ApiResult<Json<UserView>> {
+pub(crate) async fn show_user(
+    State(api): State<Api>,
+    caller: Caller<UserRead>,
+    params: Params,
+) -> ApiResult<Json<UserView>> {
+    params.none()?;
     let user = api.store.user(caller.user).await?.ok_or(ApiError::Unauthenticated)?;
     Ok(Json(UserView {
         id: user.user_id.to_string(),

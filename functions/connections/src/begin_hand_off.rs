@@ -2,7 +2,7 @@
 
 use api::need::ConnectionsWrite;
 use api::openapi::{CONNECTIONS, Refused};
-use api::{ApiError, ApiResult, Caller, OAuthError, Segments};
+use api::{ApiError, ApiResult, Caller, OAuthError, Params, Segments};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -67,8 +67,10 @@ pub(crate) struct HandOffBegun {
 pub(crate) async fn begin_hand_off(
     caller: Caller<ConnectionsWrite>,
     Segments(name): Segments<String>,
+    params: Params,
     State(app): State<App>,
 ) -> ApiResult<(StatusCode, Json<HandOffBegun>)> {
+    params.none()?;
     let platform = app.platforms.get(&name).ok_or_else(|| unsupported(&app, &name))?;
     if let Some(reason) = app.no_room(caller.user, Some(platform.name())).await? {
         return Err(ApiError::Forbidden(reason));

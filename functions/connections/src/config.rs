@@ -17,10 +17,6 @@ pub struct Config {
 impl Config {
     /// Reads them.
     pub fn from_env() -> Result<Self, SettingsError> {
-        Ok(Self {
-            kms_key_id: required("KMS_KEY_ID")?,
-            event_bus: required("EVENT_BUS")?,
-            plans: json("PLANS")?,
-        })
+        Ok(Self { kms_key_id: required("KMS_KEY_ID")?, event_bus: required("EVENT_BUS")?, plans: json("PLANS")? })
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use api::need::ConnectionsWrite;
 use api::openapi::{CONNECTIONS, Missing, Refused};
-use api::{ApiError, ApiResult, Caller, Id, OAuthError};
+use api::{ApiError, ApiResult, Caller, Id, OAuthError, Params};
 use axum::extract::State;
 use axum::http::StatusCode;
 use domain::event::Event;
@@ -45,8 +45,14 @@ const REVOCATION: Duration = Duration::from_secs(5);
 pub(crate) async fn delete_connection(
     caller: Caller<ConnectionsWrite>,
     Id(id): Id<ConnectionId>,
+    params: Params,
     State(app): State<App>,
 ) -> ApiResult<StatusCode> {
+    if let Err(refusal) = params.none() {
+        // What is not there is not asked for wrongly.
+        app.api.store.connection(caller.user, id).await?.ok_or(ApiError::NotFound)?;
+        return Err(refusal);
+    }
     // Deleted first, on condition: a post that is being scheduled at the same
     // moment must not lose its grant.
     match app.api.store.delete_connection(caller.user, id).await? {

@@ -36,10 +36,11 @@ pub(crate) struct ConnectionList {
     operation_id = "connection.index",
     summary = "List connected accounts",
     params(
-        ("provider" = Option<String>, Query, description = "Only accounts of this platform", example = "sandbox"),
+        ("provider" = Option<String>, Query, nullable, description = "Only accounts of this platform", example = "sandbox"),
         (
             "status" = inline(Option<StatusFilter>),
             Query,
+            nullable,
             description = "Only accounts that can publish (`active`), or only those that have to be connected again \
                            (`needs_reconnection`)",
             example = "active",

@@ -2,7 +2,7 @@
 
 use api::need::ConnectionsWrite;
 use api::openapi::{CONNECTIONS, Refused};
-use api::{ApiError, ApiResult, Caller, OAuthError, Segments};
+use api::{ApiError, ApiResult, Caller, OAuthError, Params, Segments};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -72,6 +72,7 @@ pub(crate) enum HandOffStatus {
 pub(crate) async fn poll_hand_off(
     caller: Caller<ConnectionsWrite>,
     Segments((platform, state_token)): Segments<(String, String)>,
+    params: Params,
     State(app): State<App>,
 ) -> ApiResult<Json<HandOffStatus>> {
     let now = app.api.clock.now();
@@ -80,6 +81,7 @@ pub(crate) async fn poll_hand_off(
         .map(|it| it.hand_off)
         .filter(|it| it.user_id == caller.user && it.provider == platform)
         .ok_or_else(not_found)?;
+    params.none()?;
     let status = match (hand_off.stage, hand_off.connection_id) {
         (Stage::Completed, Some(id)) => {
             let record = app.api.store.connection(caller.user, id).await?;

@@ -2,7 +2,7 @@
 
 use api::need::ConnectionsRead;
 use api::openapi::{CONNECTIONS, Missing, Refused};
-use api::{ApiError, ApiResult, Caller, Id};
+use api::{ApiError, ApiResult, Caller, Id, Params};
 use axum::Json;
 use axum::extract::State;
 use domain::id::ConnectionId;
@@ -24,8 +24,10 @@ use crate::connection_view::ConnectionDetails;
 pub(crate) async fn show_connection(
     caller: Caller<ConnectionsRead>,
     Id(id): Id<ConnectionId>,
+    params: Params,
     State(app): State<App>,
 ) -> ApiResult<Json<ConnectionDetails>> {
     let record = app.api.store.connection(caller.user, id).await?.ok_or(ApiError::NotFound)?;
+    params.none()?;
     Ok(Json(ConnectionDetails::from(&record.connection)))
 }

@@ -2,7 +2,7 @@
 
 use api::need::PostsWrite;
 use api::openapi::{Invalid, Missing, POSTS, Refused};
-use api::{ApiError, ApiResult, Caller, Id};
+use api::{ApiError, ApiResult, Caller, Id, Params};
 use axum::extract::State;
 use domain::id::PostId;
 use http::StatusCode;
@@ -31,8 +31,10 @@ pub(crate) async fn delete_post(
     State(app): State<App>,
     caller: Caller<PostsWrite>,
     Id(post): Id<PostId>,
+    params: Params,
 ) -> ApiResult<StatusCode> {
     let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
+    params.none()?;
     match app.publishing.delete_post(post).await.map_err(failed)? {
         Changed::Done(_) => Ok(StatusCode::NO_CONTENT),
         Changed::NotThere => Err(ApiError::NotFound),

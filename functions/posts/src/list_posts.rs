@@ -50,11 +50,11 @@ struct PageMeta {
     description = "Posts without `scheduled_at` come last when sorted by it, in both directions.",
     security(("token" = [])),
     params(
-        ("status" = Option<String>, Query, description = "Only posts that stand there: `draft`, `scheduled`, `publishing`, `published`, `failed`", pattern = "^(draft|scheduled|publishing|published|failed)?$"),
-        ("per_page" = Option<u64>, Query, description = "1 to 100; 15 when absent", minimum = 1, maximum = 100),
-        ("page" = Option<u64>, Query, description = "From 1", minimum = 1, maximum = 1_000_000_000),
-        ("sort" = Option<String>, Query, description = "`created_at` (when absent) or `scheduled_at`", pattern = "^(created_at|scheduled_at)?$"),
-        ("direction" = Option<String>, Query, description = "`desc` (when absent) or `asc`", pattern = "^(asc|desc)?$"),
+        ("status" = Option<String>, Query, nullable, description = "Only posts that stand there: `draft`, `scheduled`, `publishing`, `published`, `failed`", pattern = "^(draft|scheduled|publishing|published|failed)?$"),
+        ("per_page" = Option<u64>, Query, nullable, description = "1 to 100; 15 when absent", minimum = 1, maximum = 100),
+        ("page" = Option<u64>, Query, nullable, description = "From 1", minimum = 1, maximum = 1_000_000_000),
+        ("sort" = Option<String>, Query, nullable, description = "`created_at` (when absent) or `scheduled_at`", pattern = "^(created_at|scheduled_at)?$"),
+        ("direction" = Option<String>, Query, nullable, description = "`desc` (when absent) or `asc`", pattern = "^(asc|desc)?$"),
     ),
     responses(
         (status = 200, description = "A page; one past the last is empty", body = PostList),

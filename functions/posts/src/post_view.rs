@@ -13,13 +13,13 @@ use crate::App;
 
 /// How long a link to a file works: the hour that is promised, and time to
 /// follow it.
-const LINK_LASTS: Duration = Duration::from_secs(2 * 3600);
+const LINK_LASTS: Duration = Duration::from_hours(2);
 
 /// A post.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Post)]
 pub(crate) struct PostView {
-    #[schema(example = 1234567890)]
+    #[schema(example = 1_234_567_890)]
     id: u64,
     #[schema(example = "Hello from the harbour")]
     content: String,
@@ -42,7 +42,7 @@ pub(crate) struct PostView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Creator)]
 struct CreatorView {
-    #[schema(example = 1234567000)]
+    #[schema(example = 1_234_567_000)]
     id: u64,
     #[schema(example = "Demo User")]
     name: String,
@@ -52,9 +52,9 @@ struct CreatorView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = PostPlatform)]
 struct TargetView {
-    #[schema(example = 1234567891)]
+    #[schema(example = 1_234_567_891)]
     id: u64,
-    #[schema(example = 1234567001)]
+    #[schema(example = 1_234_567_001)]
     connected_account_id: u64,
     #[schema(example = "sandbox")]
     provider: String,
@@ -77,7 +77,7 @@ struct TargetView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = PostMedia)]
 struct MediumView {
-    #[schema(example = 1234567002)]
+    #[schema(example = 1_234_567_002)]
     id: u64,
     /// Works for at least an hour.
     url: String,

@@ -2,7 +2,7 @@
 
 use api::need::PostsRead;
 use api::openapi::{Missing, POSTS, Refused};
-use api::{ApiError, ApiResult, Caller, Id};
+use api::{ApiError, ApiResult, Caller, Id, Params};
 use axum::Json;
 use axum::extract::State;
 use domain::id::PostId;
@@ -29,7 +29,9 @@ pub(crate) async fn show_post(
     State(app): State<App>,
     caller: Caller<PostsRead>,
     Id(post): Id<PostId>,
+    params: Params,
 ) -> ApiResult<Json<PostView>> {
     let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
+    params.none()?;
     Ok(Json(PostView::of(&app, &post).await))
 }

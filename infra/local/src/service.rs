@@ -37,7 +37,7 @@ use crate::{clients, demo, dynamodb, events, issuer, queue, s3, sealing_key};
 const TICK: Duration = Duration::from_secs(5);
 
 /// How often upkeep looks.
-const UPKEEP: Duration = Duration::from_secs(60);
+const UPKEEP: Duration = Duration::from_mins(1);
 
 /// Why the local stack could not start.
 #[derive(Debug, thiserror::Error)]

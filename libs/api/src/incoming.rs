@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::error::ApiError;
 use crate::fields::{Fields, Source};
+use crate::params::Params;
 
 /// The largest body that is read.
 const MAX_BODY_BYTES: usize = 256 * 1024;
@@ -20,6 +21,7 @@ const MAX_BODY_BYTES: usize = 256 * 1024;
 #[derive(Clone, Debug)]
 pub struct Incoming {
     is_json: bool,
+    params: Params,
     body: Sent,
 }
 
@@ -35,12 +37,13 @@ impl<S: Sync> FromRequest<S> for Incoming {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
         let is_json = is_json(request.headers());
+        let params = Params::parse(request.uri().query().unwrap_or_default());
         let body = match Limited::new(request.into_body(), MAX_BODY_BYTES).collect().await {
             Ok(body) => Sent::Whole(body.to_bytes()),
             Err(error) if error.is::<LengthLimitError>() => Sent::TooLarge,
             Err(_) => Sent::CutOff,
         };
-        Ok(Self { is_json, body })
+        Ok(Self { is_json, params, body })
     }
 }
 
@@ -52,15 +55,26 @@ impl Incoming {
         if !self.is_json {
             return Err(ApiError::WrongType);
         }
-        object(&bytes, known)
+        let mut fields = object(&bytes, known)?;
+        self.check_params(&mut fields);
+        Ok(fields)
     }
 
-    /// Like [`Incoming::fields`]; nothing sent is an empty object.
+    /// Like [`Incoming::fields`]; nothing sent, or `null`, is an empty object.
     pub fn optional_fields(self, known: &[&'static str]) -> Result<Fields, ApiError> {
-        if self.bytes()?.is_empty() {
-            return Ok(Fields::new(Map::new(), Source::Body, known));
+        let bytes = self.bytes()?;
+        if bytes.is_empty() || (self.is_json && bytes.trim_ascii() == b"null") {
+            let mut fields = Fields::new(Map::new(), Source::Body, known);
+            self.check_params(&mut fields);
+            return Ok(fields);
         }
         self.fields(known)
+    }
+
+    /// No route with a body has parameters of a query.
+    fn check_params(self, fields: &mut Fields) {
+        let mut params = self.params.fields(&[]);
+        fields.faults().extend(std::mem::take(params.faults()));
     }
 
     /// What was sent, byte by byte. Answers 413, and 400 when it was cut off.
@@ -131,6 +145,23 @@ mod tests {
         let mut fields =
             incoming("application/json", format!(r#"{{"content":"{text}"}}"#)).await.fields(&["content"]).unwrap();
         assert_eq!(fields.required_text("content").map(|it| it.len()), Some(text.len()));
+    }
+
+    #[tokio::test]
+    async fn parameters_of_a_query_are_told_among_the_faults() {
+        let request = Request::builder()
+            .uri("/?schedule=now")
+            .header("content-type", "application/json")
+            .body(Body::from(r#"{"x":1}"#))
+            .unwrap();
+        let incoming = Incoming::from_request(request, &()).await.unwrap();
+
+        let Err(ApiError::Invalid(faults)) = incoming.fields(&["content"]).and_then(|it| it.finish(())) else {
+            panic!("no faults")
+        };
+
+        let fields: Vec<_> = faults.iter().map(|it| it.0).collect();
+        assert_eq!(fields, ["x", "schedule"]);
     }
 
     #[tokio::test]

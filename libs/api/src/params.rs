@@ -7,6 +7,7 @@ use http::request::Parts;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
+use crate::error::ApiError;
 use crate::fields::{Fields, Source};
 
 /// The parameters of a query.
@@ -25,6 +26,12 @@ impl Params {
     /// Reads a query, without its question mark.
     pub fn parse(query: &str) -> Self {
         Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
+    }
+
+    /// For a route without parameters: any is a fault, because it was meant to
+    /// do something.
+    pub fn none(self) -> Result<(), ApiError> {
+        self.fields(&[]).finish(())
     }
 
     /// The parameters as fields: those without a value, and with the value
@@ -55,7 +62,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::error::ApiError;
     use crate::fields::Given;
 
     const KNOWN: &[&str] = &["status", "per_page", "page"];
@@ -67,6 +73,12 @@ mod tests {
         assert_eq!(fields.integer("page"), Given::Null);
         assert_eq!(fields.integer("per_page"), Given::Value(15));
         assert!(fields.finish(()).is_ok());
+    }
+
+    #[test]
+    fn a_route_without_parameters_refuses_any() {
+        assert!(Params::parse("").none().is_ok());
+        assert!(matches!(Params::parse("publish=now").none(), Err(ApiError::Invalid(_))));
     }
 
     #[test]
