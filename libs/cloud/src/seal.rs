@@ -236,10 +236,10 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_sealed_opens_in_its_context_alone() {
-        let sealer = sealer();
-        let sealed = sealer.seal(b"token", "1:2:sandbox").await.unwrap();
-        assert_eq!(sealer.open(&sealed, "1:2:sandbox").await.unwrap(), b"token");
-        assert!(matches!(sealer.open(&sealed, "1:3:sandbox").await, Err(SealError::Broken)));
+        let envelope = sealer();
+        let sealed = envelope.seal(b"token", "1:2:sandbox").await.unwrap();
+        assert_eq!(envelope.open(&sealed, "1:2:sandbox").await.unwrap(), b"token");
+        assert!(matches!(envelope.open(&sealed, "1:3:sandbox").await, Err(SealError::Broken)));
         assert!(!sealed.windows(5).any(|it| it == b"token"));
     }
 
@@ -251,15 +251,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_changed_or_cut_value_does_not_open() {
-        let sealer = sealer();
-        let sealed = sealer.seal(b"token", "context").await.unwrap();
+        let envelope = sealer();
+        let sealed = envelope.seal(b"token", "context").await.unwrap();
         for end in 0..sealed.len() {
-            assert!(sealer.open(&sealed[..end], "context").await.is_err(), "{end}");
+            assert!(envelope.open(&sealed[..end], "context").await.is_err(), "{end}");
         }
         for index in 0..sealed.len() {
             let mut changed = sealed.clone();
             changed[index] ^= 1;
-            assert!(sealer.open(&changed, "context").await.is_err(), "{index}");
+            assert!(envelope.open(&changed, "context").await.is_err(), "{index}");
         }
     }
 }

@@ -16,7 +16,7 @@ use futures::{StreamExt, future::join_all, stream};
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 use tests::{
-    client::{Answer, http_client, integer, list, text},
+    client::{Answer, Call, http_client, integer, list, text},
     ensure,
     fault::{Fault, Result},
     harness::{Harness, LIFTED},
@@ -288,7 +288,7 @@ async fn store_calls(world: &World) -> Result<Value> {
         ("DELETE /posts/{post}", Method::DELETE, &posted, None, None),
     ];
     let mut figures = Vec::new();
-    say("store calls                      calls   units  what");
+    say("store calls                      calls  in sequence   units  what");
     for (name, method, path, body, key) in rows {
         let mut call = user.api.call(method, path);
         if let Some(body) = body {
@@ -297,26 +297,74 @@ async fn store_calls(world: &World) -> Result<Value> {
         if let Some(key) = key {
             call = call.header("idempotency-key", key);
         }
-        figures.push(cost(world, name, &call.send().await?).await?);
+        figures.push(cost(world, name, call).await?.1);
     }
     say("");
     Ok(Value::Array(figures))
 }
 
-async fn cost(world: &World, name: &str, answer: &Answer) -> Result<Value> {
+/// Sends a request by itself and says what it asked of the store.
+async fn cost(world: &World, name: &str, call: Call<'_>) -> Result<(Answer, Value)> {
+    let address = format!("{}/dev/store-calls", world.origin());
+    after_a_sweep(world, &address).await?;
+    world.http().delete(&address).send().await?;
+    let answer = call.send().await?;
     ensure!(answer.status < 300, "{}", answer.fault("a request of the bench was refused"));
-    let id = answer.header("x-request-id");
-    let response = world.http().get(format!("{}/dev/store-calls", world.origin())).send().await?;
-    let body: Value = serde_json::from_str(&response.text().await?)?;
-    let calls: Vec<_> = list(&body, "calls")?.iter().filter(|it| it["request_id"] == id).collect();
-    ensure!(!calls.is_empty(), "{name}: /dev/store-calls knows nothing of {id}");
+    let calls = recorded(world, &address).await?;
+
+    let (mut steps, mut end) = (0, 0);
+    for call in &calls {
+        // What begins before an earlier call has ended runs beside it.
+        if end <= integer(call, "began_us")? {
+            steps += 1;
+        }
+        end = end.max(integer(call, "ended_us")?);
+    }
     let units: f64 = calls.iter().filter_map(|it| it["units"].as_f64()).sum();
-    let what: Vec<_> = calls
-        .iter()
-        .map(|it| format!("{} {}", it["operation"].as_str().unwrap_or("?"), it["table"].as_str().unwrap_or("?")))
-        .collect();
-    say(&format!("{name:31} {:6} {units:7.1}  {}", calls.len(), what.join(", ")));
-    Ok(json!({ "operation": name, "calls": calls.len(), "units": units, "what": what }))
+    let what: Vec<_> = calls.iter().map(in_words).collect();
+    say(&format!("{name:31} {:6} {steps:12} {units:7.1}  {}", calls.len(), what.join(", ")));
+    let figures = json!({
+        "operation": name,
+        "calls": calls.len(),
+        "in_sequence": steps,
+        "units": units,
+        "what": what,
+    });
+    Ok((answer, figures))
+}
+
+fn in_words(call: &Value) -> String {
+    let tables: Vec<_> = call["tables"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    format!("{} {}", call["operation"].as_str().unwrap_or("?"), tables.join("+"))
+}
+
+async fn recorded(world: &World, address: &str) -> Result<Vec<Value>> {
+    let response = world.http().get(address).send().await?;
+    let body: Value = serde_json::from_str(&response.text().await?)?;
+    let mut calls = list(&body, "calls")?.to_vec();
+    calls.sort_by_key(|it| it["began_us"].as_i64());
+    Ok(calls)
+}
+
+/// Waits for the end of a sweep, which comes every few seconds, so that its
+/// calls are not taken for those of the request.
+async fn after_a_sweep(world: &World, address: &str) -> Result {
+    let limit = Duration::from_secs(20);
+    world.http().delete(address).send().await?;
+    moment::eventually(limit, "a sweep of the due deliveries", || async {
+        let seen = recorded(world, address).await?;
+        Ok((!seen.is_empty()).then_some(()))
+    })
+    .await?;
+    let mut before = 0;
+    loop {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let seen = recorded(world, address).await?.len();
+        if seen == before {
+            return Ok(());
+        }
+        before = seen;
+    }
 }
 
 /// Whether a list costs more when the account is large.
@@ -332,10 +380,12 @@ async fn large_account(world: &World, count: u64) -> Result<Value> {
         there = size;
         let last = size.div_ceil(15).min(100);
         for page in [1, last] {
-            let answer = user.api.get(&format!("/posts?page={page}")).await?;
+            let path = format!("/posts?page={page}");
+            let name = format!("{path} of {size} posts");
+            let (answer, figure) = cost(world, &name, user.api.call(Method::GET, &path)).await?;
             let total = answer.json()?["meta"]["total"].clone();
             ensure!(total == json!(size), "{}", answer.fault("total is wrong"));
-            figures.push(cost(world, &format!("GET /posts?page={page} of {size}"), &answer).await?);
+            figures.push(figure);
         }
     }
     Ok(Value::Array(figures))
