@@ -50,7 +50,7 @@ enum ScopeName {
 }
 
 /// The codes of a device that asks for access.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = DeviceAuthorization)]
 pub(crate) struct DeviceAuthorization {

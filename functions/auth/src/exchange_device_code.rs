@@ -27,7 +27,7 @@ pub(crate) struct TokenRequest {
 }
 
 /// A token, shown once.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub(crate) struct AccessTokenBody {
     /// To be sent as `Authorization: Bearer …`.
     #[schema(example = "sp_0aK4vTq8wXz2mN6pR1sD5fG9hJ3kL7bV0cX4zQ8wE2rT6yU1iO5pA9sD3fG7hJ0kL")]
@@ -40,7 +40,7 @@ pub(crate) struct AccessTokenBody {
 }
 
 /// Whose a token is.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub(crate) struct TokenUser {
     /// A number, written as a string.
     #[schema(example = "373117280772096")]

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 const LIFETIME: TimeDelta = TimeDelta::seconds(600);
 
 /// A hand-off that has begun.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = ConnectionRequest)]
 pub(crate) struct HandOffBegun {
     /// Names this request.

@@ -12,9 +12,8 @@ use crate::App;
 use crate::connection_view::ConnectionView;
 
 /// Which connections are listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum StatusFilter {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StatusFilter {
     /// Those that can publish.
     Active,
     /// Those that have to be connected again.
@@ -38,9 +37,10 @@ pub(crate) struct ConnectionList {
     params(
         ("provider" = Option<String>, Query, nullable, description = "Only accounts of this platform", example = "sandbox"),
         (
-            "status" = inline(Option<StatusFilter>),
+            "status" = Option<String>,
             Query,
             nullable,
+            pattern = "^(active|needs_reconnection)?$",
             description = "Only accounts that can publish (`active`), or only those that have to be connected again \
                            (`needs_reconnection`)",
             example = "active",

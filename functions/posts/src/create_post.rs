@@ -123,7 +123,12 @@ pub(crate) async fn create_post(
 }
 
 fn idempotency(headers: &HeaderMap, user: UserId, body: &[u8], faults: &mut Faults) -> Option<IdempotencyUse> {
-    let header = headers.get("idempotency-key")?;
+    let mut sent = headers.get_all("idempotency-key").iter();
+    let header = sent.next()?;
+    if sent.next().is_some() {
+        faults.add("idempotency-key", "may be sent once");
+        return None;
+    }
     match IdempotencyKey::parse(header.as_bytes()) {
         Ok(key) => Some(IdempotencyUse {
             user,

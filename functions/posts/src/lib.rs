@@ -53,6 +53,10 @@ fn failed(error: PublishingError) -> ApiError {
     match error {
         PublishingError::Storage(error) => error.into(),
         PublishingError::Contended => ApiError::Unavailable,
+        PublishingError::Bucket(error) => {
+            tracing::error!(%error, "a request failed on the media bucket");
+            ApiError::Unavailable
+        }
         error => {
             tracing::error!(%error, "a request failed on publishing");
             ApiError::Internal

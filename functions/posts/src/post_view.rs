@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use cloud::bucket::Bucket;
-use domain::media::MediaPath;
-use domain::post::{Attachment, Post, Target};
+use domain::media::{Attachment, MediaPath};
+use domain::post::{Post, Target};
 use domain::schedule::show;
 use serde::Serialize;
 use utoipa::ToSchema;

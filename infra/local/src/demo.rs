@@ -1,5 +1,8 @@
 //! The demo user and its token.
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use chrono::TimeDelta;
@@ -9,18 +12,12 @@ use domain::user::User;
 use secrecy::ExposeSecret;
 use storage::{Identity, Joined, TokenGrant};
 
+use crate::error::LocalError;
 use crate::issuer;
-use crate::service::LocalError;
-
-/// The address that the sign-in page proposes.
-pub(crate) const EMAIL: &str = "demo@example.com";
-
-/// The demo user's name.
-pub(crate) const NAME: &str = "Demo User";
 
 /// The demo user, made on first use.
 pub(crate) async fn user(api: &api::Api) -> Result<User, LocalError> {
-    let identity = Identity { issuer: issuer::url(&api.origin), subject: EMAIL.to_owned() };
+    let identity = Identity { issuer: issuer::url(&api.origin), subject: issuer::DEMO_EMAIL.to_owned() };
     if let Some(id) = api.store.user_of(&identity).await?
         && let Some(user) = api.store.user(id).await?
     {
@@ -28,8 +25,8 @@ pub(crate) async fn user(api: &api::Api) -> Result<User, LocalError> {
     }
     let user = User {
         user_id: api.ids.fresh(),
-        name: NAME.to_owned(),
-        email: EMAIL.to_owned(),
+        name: issuer::DEMO_NAME.to_owned(),
+        email: issuer::DEMO_EMAIL.to_owned(),
         created_at: api.clock.now(),
         bucket: Bucket::random(),
         plan: None,
@@ -62,7 +59,9 @@ pub(crate) async fn token(api: &api::Api, user: &User, folder: Option<&Path>) ->
     api.store.put_token(&token.hash(), &grant).await?;
     let text = token.secret().expose_secret().to_owned();
     if let Some(path) = path {
-        std::fs::write(path, &text)?;
+        // For nobody else on the machine to read.
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        file.write_all(text.as_bytes())?;
     }
     Ok(text)
 }

@@ -8,8 +8,8 @@ use storage::{DEFAULT_DUE_SHARDS, Store, Table};
 use tokio::net::TcpListener;
 
 use crate::clients;
+use crate::error::LocalError;
 use crate::meter::Meter;
-use crate::service::LocalError;
 
 /// The prefix of the tables' names.
 const PREFIX: &str = "local";

@@ -21,13 +21,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use crate::demo;
-
 /// The one client that the issuer knows.
 pub(crate) const CLIENT_ID: &str = "social-publishing";
 
 /// Its secret, under which id tokens are signed. It protects nothing.
 pub(crate) const CLIENT_SECRET: &str = "development-only-secret-of-the-local-issuer";
+
+/// The address that the sign-in page proposes.
+pub(crate) const DEMO_EMAIL: &str = "demo@example.com";
+
+/// The name of who signs in with it.
+pub(crate) const DEMO_NAME: &str = "Demo User";
 
 const CODE_LASTS: TimeDelta = TimeDelta::minutes(5);
 
@@ -116,7 +120,7 @@ async fn discovery(State(issuer): State<Issuer>) -> Json<Value> {
 
 async fn ask(State(issuer): State<Issuer>, Query(request): Query<Authorize>) -> Response {
     match check(&issuer, &request) {
-        Ok(()) => page(&request, demo::EMAIL, None),
+        Ok(()) => page(&request, DEMO_EMAIL, None),
         Err(why) => (StatusCode::BAD_REQUEST, why).into_response(),
     }
 }
@@ -174,7 +178,7 @@ async fn exchange(State(issuer): State<Issuer>, headers: http::HeaderMap, Form(f
         return refused("invalid_grant");
     }
     let name = match signed.email.as_str() {
-        demo::EMAIL => demo::NAME.to_owned(),
+        DEMO_EMAIL => DEMO_NAME.to_owned(),
         email => email.split('@').next().unwrap_or(email).to_owned(),
     };
     let claims = json!({

@@ -6,6 +6,7 @@
 mod clients;
 mod demo;
 mod dynamodb;
+mod error;
 mod events;
 mod issuer;
 mod meter;
@@ -16,5 +17,6 @@ pub mod sandbox;
 mod sealing_key;
 mod service;
 
+pub use error::LocalError;
 pub use options::Options;
-pub use service::{LocalError, Running, start};
+pub use service::{Running, start};

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-use crate::service::LocalError;
+use crate::error::LocalError;
 
 /// Calls kept.
 const KEPT: usize = 10_000;

@@ -10,7 +10,7 @@ use s3s::service::S3ServiceBuilder;
 use s3s_fs::FileSystem;
 
 use crate::clients::{ACCESS_KEY, SECRET_KEY};
-use crate::service::LocalError;
+use crate::error::LocalError;
 
 /// The bucket's name, and its place in the origin's paths.
 pub(crate) const BUCKET: &str = "social-publishing-media";

@@ -8,7 +8,7 @@ use std::path::Path;
 use cloud::seal::DataKey;
 use domain::token::random_bytes;
 
-use crate::service::LocalError;
+use crate::error::LocalError;
 
 /// The key of this folder, made on first use; without a folder, one that ends
 /// with the process.

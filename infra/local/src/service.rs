@@ -2,7 +2,7 @@
 //! gives it there.
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,11 +26,12 @@ use publishing::{Publishing, RollUps};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
+use crate::error::LocalError;
 use crate::events::LocalEvents;
 use crate::meter::Meter;
 use crate::options::Options;
 use crate::queue::LocalQueue;
-use crate::sandbox::{self, Sandbox, SandboxError};
+use crate::sandbox::{self, Sandbox};
 use crate::{clients, demo, dynamodb, events, issuer, queue, s3, sealing_key};
 
 /// How often the sweep looks; a minute in the cloud, where each look is paid.
@@ -38,43 +39,6 @@ const TICK: Duration = Duration::from_secs(5);
 
 /// How often upkeep looks.
 const UPKEEP: Duration = Duration::from_mins(1);
-
-/// Why the local stack could not start.
-#[derive(Debug, thiserror::Error)]
-pub enum LocalError {
-    /// A file or a socket.
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
-    /// The port is taken.
-    #[error("port {port} cannot be listened on ({source}); stop what uses it, or give another with --port")]
-    Port {
-        /// Which.
-        port: u16,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The database could not be opened.
-    #[error("the database cannot be opened: {0}")]
-    Database(String),
-    /// The media store could not be opened.
-    #[error("the media store cannot be opened: {0}")]
-    Files(String),
-    /// The file with the sealing key is not one of ours.
-    #[error("{} is not a sealing key; without it stored credentials cannot be read", .0.display())]
-    Key(PathBuf),
-    /// The tables.
-    #[error(transparent)]
-    Storage(#[from] storage::StorageError),
-    /// The sandbox platform.
-    #[error(transparent)]
-    Sandbox(#[from] SandboxError),
-    /// An HTTP client.
-    #[error("an HTTP client cannot be set up: {0}")]
-    Http(#[from] reqwest::Error),
-    /// The demo user could not be made.
-    #[error("the demo user is being made by another process; use another --data folder")]
-    Demo,
-}
 
 /// The local stack, running.
 #[derive(Debug)]

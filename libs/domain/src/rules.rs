@@ -3,8 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::media::{FileType, MimeType, human_size};
-use crate::post::Attachment;
+use crate::media::{Attachment, FileType, MimeType, human_size};
 use crate::text::PostText;
 
 /// How a platform counts the length of a text.

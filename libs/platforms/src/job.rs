@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use domain::connection::Profile;
-use domain::post::Attachment;
+use domain::media::Attachment;
 use futures::stream::BoxStream;
 
 use crate::account::Credentials;

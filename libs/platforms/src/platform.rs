@@ -63,7 +63,7 @@ pub trait Platform: Send + Sync {
 
     /// How long before the due second preparation begins; `None` when these
     /// files need none.
-    fn lead(&self, media: &[domain::post::Attachment]) -> Option<TimeDelta> {
+    fn lead(&self, media: &[domain::media::Attachment]) -> Option<TimeDelta> {
         let _ = media;
         None
     }

@@ -3,8 +3,7 @@
 
 use domain::faults::Faults;
 use domain::id::UserId;
-use domain::media::{MediaPath, MimeType, SNIFF_BYTES, human_size};
-use domain::post::Attachment;
+use domain::media::{Attachment, MediaPath, MimeType, SNIFF_BYTES, human_size};
 use futures::StreamExt;
 use storage::{Medium, MediumUse};
 

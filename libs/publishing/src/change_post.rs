@@ -9,7 +9,8 @@ use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::faults::Faults;
 use domain::id::ConnectionId;
-use domain::post::{Attachment, Changes, NewTarget, Post, PostStatus, Target, TargetStatus};
+use domain::media::Attachment;
+use domain::post::{Changes, NewTarget, Post, PostStatus, Target, TargetStatus};
 use domain::text::PostText;
 use storage::{DeliveryWrite, PostWrite, PostWritten};
 
@@ -68,7 +69,8 @@ impl Publishing {
             match self.store.write_post(&write, now).await? {
                 PostWritten::Done => {
                     self.hint(&deliveries, now).await;
-                    if after.status == PostStatus::Scheduled && before.scheduled_at != after.scheduled_at {
+                    let again = before.status != PostStatus::Scheduled || before.scheduled_at != after.scheduled_at;
+                    if after.status == PostStatus::Scheduled && again {
                         self.announce(Event::scheduled(&after)).await;
                     }
                     return Ok(Changed::Done(Box::new(after)));

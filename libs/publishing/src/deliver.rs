@@ -25,6 +25,10 @@ const MAX_STEPS: usize = 40;
 /// before anybody could look, and the two writes are spared.
 const SHOW_AFTER: Duration = Duration::from_millis(500);
 
+/// Messages come out up to two seconds before the time they are for, and this
+/// one has to come after it.
+const AFTER_LEASE: TimeDelta = TimeDelta::seconds(2);
+
 /// The longest time between two attempts to renew credentials for a delivery.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(5);
 
@@ -71,6 +75,12 @@ impl Publishing {
             now = self.sleep_until(at).await;
         }
         match delivery.next(now) {
+            // Planned anew after the loss of the queue, while a worker that died
+            // held it: the sweep would come long after the lease.
+            Next::Held(ends) if delivery.due_at.is_some_and(|it| ends < it) => {
+                self.queue.send(&[outgoing(message_of(&delivery), ends + AFTER_LEASE, now)]).await?;
+                Ok(After::Done)
+            }
             Next::Nothing | Next::Held(_) => Ok(After::Done),
             Next::Wait(_) => Ok(After::Again),
             Next::RollUp => {

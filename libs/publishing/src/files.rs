@@ -2,8 +2,7 @@
 
 use cloud::bucket::Bucket;
 use domain::id::UserId;
-use domain::media::MediaPath;
-use domain::post::Attachment;
+use domain::media::{Attachment, MediaPath};
 use futures::StreamExt;
 use platforms::{MediaBytes, MediaReader, MediaUnreadable};
 

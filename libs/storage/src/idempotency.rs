@@ -28,6 +28,25 @@ const CLAIM: TimeDelta = TimeDelta::minutes(2);
 /// `:now` is [`crate::item::at`] of the time.
 pub(crate) const KEY_IS_FREE: &str = "attribute_not_exists(#key) OR expires_at < :now";
 
+/// A request that carries an idempotency key.
+#[derive(Clone, Debug)]
+pub struct IdempotencyUse {
+    /// Whose.
+    pub user: UserId,
+    /// Of which route, like `POST /posts`.
+    pub route: &'static str,
+    /// The key.
+    pub key: IdempotencyKey,
+    /// Tells this request from another with the same key.
+    pub body_hash: String,
+}
+
+impl IdempotencyUse {
+    pub(crate) fn item_key(&self) -> Item {
+        idempotency_key_attributes(self.user, self.route, &self.key)
+    }
+}
+
 /// Whether the answer is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -9,15 +9,14 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
 use domain::delivery::Delivery;
 use domain::id::{ConnectionId, TargetId, UserId};
-use domain::idempotency::IdempotencyKey;
 use domain::post::{Post, PostStatus};
 use domain::token::random_u32;
 
 use crate::Store;
 use crate::deliveries::{AS_READ, delivery_item, delivery_key};
 use crate::error::StorageError;
-use crate::idempotency::{KEY_IS_FREE, idempotency_key_attributes, kept_item};
-use crate::item::{Item, at, attributes, n, s};
+use crate::idempotency::{IdempotencyUse, KEY_IS_FREE, kept_item};
+use crate::item::{at, attributes, n, s};
 use crate::posts::{counts_key, post_item, post_key};
 use crate::schema::Table;
 
@@ -38,25 +37,6 @@ pub struct PostWrite<'a> {
     pub deliveries: Vec<DeliveryWrite<'a>>,
     /// The answer to keep for the request's idempotency key.
     pub kept: Option<(&'a IdempotencyUse, String)>,
-}
-
-/// A request that carries an idempotency key.
-#[derive(Clone, Debug)]
-pub struct IdempotencyUse {
-    /// Whose.
-    pub user: UserId,
-    /// Of which route, like `POST /posts`.
-    pub route: &'static str,
-    /// The key.
-    pub key: IdempotencyKey,
-    /// Tells this request from another with the same key.
-    pub body_hash: String,
-}
-
-impl IdempotencyUse {
-    pub(crate) fn item_key(&self) -> Item {
-        idempotency_key_attributes(self.user, self.route, &self.key)
-    }
 }
 
 /// A delivery that changes with its post.

@@ -13,10 +13,9 @@ use domain::user::User;
 
 use crate::Store;
 use crate::error::StorageError;
-use crate::idempotency::{Kept, kept_from};
+use crate::idempotency::{IdempotencyUse, Kept, kept_from};
 use crate::item::{Item, attributes, from_item, n, s, to_item};
 use crate::media::Medium;
-use crate::post_write::IdempotencyUse;
 use crate::schema::Table;
 
 /// The most index entries that one call for a page reads: a megabyte of them.

@@ -53,6 +53,8 @@ impl Store {
             .get_item()
             .table_name(self.table(Table::Users))
             .set_key(Some(attributes([("user_id", n(user))])))
+            // Whoever has just signed in for the first time is asked for at once.
+            .consistent_read(true)
             .send()
             .await?;
         found.item.map(from_item).transpose()

@@ -208,6 +208,18 @@ async fn a_failed_post_whose_text_is_changed_stays_failed_until_it_has_a_new_tim
 }
 
 #[tokio::test]
+async fn a_failed_post_that_is_scheduled_again_for_its_old_time_is_announced_again() {
+    let rig = Rig::with(1, Network::default().fated([Fate::Refused])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+    rig.live(later(60)).await;
+
+    done(rig.reschedule(&post, Some(later(5))).await);
+
+    let scheduled = rig.events.types().into_iter().filter(|it| *it == "post.scheduled").count();
+    assert_eq!(scheduled, 2);
+}
+
+#[tokio::test]
 async fn of_many_changes_and_a_delivery_at_once_the_last_answered_is_public() {
     for _ in 0..10 {
         let rig = Rig::new().await;

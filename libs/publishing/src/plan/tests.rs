@@ -1,6 +1,6 @@
 use std::sync::atomic::Ordering;
 
-use domain::delivery::PLAN_AHEAD;
+use domain::delivery::{LEASE, PLAN_AHEAD};
 use domain::post::PostStatus;
 use domain::testing::noon;
 
@@ -103,4 +103,19 @@ async fn after_the_loss_of_the_whole_queue_everything_is_planned_anew() {
     rig.live(later(110)).await;
     assert_eq!(rig.network.texts(), ["near"]);
     assert_eq!(*rig.network.calls.lock().unwrap(), [later(100)], "on time all the same");
+}
+
+#[tokio::test]
+async fn a_delivery_whose_worker_died_with_the_queue_is_looked_at_when_its_lease_ends() {
+    let rig = Rig::new().await;
+    let post = rig.schedule("Hello", noon()).await;
+    let delivery = rig.delivery(&post).await;
+    rig.leave(&delivery, delivery.clone().intended(noon())).await;
+    rig.queue.take();
+
+    rig.publishing.plan_until(noon() + PLAN_AHEAD + WATCHDOG).await.unwrap();
+    rig.live(noon() + LEASE + TimeDelta::seconds(10)).await;
+
+    assert_eq!(rig.network.texts(), ["Hello"]);
+    assert_eq!(rig.post(&post).await.status, PostStatus::Published);
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
-use domain::post::Attachment;
+use domain::media::Attachment;
 use domain::rules::Rules;
 use platforms::{
     Account, Answers, Authorization, AuthorizationRequest, Callback, Credentials, HandOffRefusal, Job, Platform,

@@ -2,6 +2,7 @@ use chrono::TimeDelta;
 use domain::connection::Connection;
 use domain::delivery::Published;
 use domain::id::{Ids, PostId};
+use domain::idempotency::IdempotencyKey;
 use domain::listing::Counts;
 use domain::post::TargetStatus;
 use domain::testing::{a_connection, a_new_post, a_user, accounts, ids, noon};

@@ -1,0 +1,184 @@
+//! A delivery as its platform treats it.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{a_delivery, noon};
+
+fn seconds(count: i64) -> TimeDelta {
+    TimeDelta::seconds(count)
+}
+
+fn busy() -> Setback {
+    Setback::Busy { retry_at: None, reason: "busy".to_owned() }
+}
+
+fn unknown(may_still_run: bool) -> Setback {
+    Setback::Unknown { may_still_run, reason: "no answer".to_owned() }
+}
+
+fn published() -> Published {
+    Published { platform_post_id: "p1".to_owned(), at: noon() }
+}
+
+#[test]
+fn a_delivery_waits_for_its_time() {
+    let delivery = a_delivery();
+
+    assert_eq!(delivery.next(noon() - seconds(1)), Next::Wait(noon()));
+    assert_eq!(delivery.next(noon()), Next::Publish);
+}
+
+#[test]
+fn a_delivery_held_by_a_worker_is_left_alone_until_the_lease_ends() {
+    let delivery = a_delivery().intended(noon());
+
+    assert_eq!(delivery.next(noon()), Next::Held(noon() + LEASE));
+    assert_eq!(delivery.next(noon() + LEASE), Next::Resolve);
+}
+
+#[test]
+fn a_busy_platform_is_asked_again_after_the_first_wait() {
+    let delivery = a_delivery().intended(noon()).settled(Err(busy()), noon(), 0);
+
+    assert_eq!(delivery.next(noon() + FIRST_WAIT - seconds(1)), Next::Wait(noon() + FIRST_WAIT));
+    assert_eq!(delivery.next(noon() + FIRST_WAIT), Next::Publish);
+}
+
+#[test]
+fn a_platform_can_make_us_wait_longer_but_not_shorter() {
+    let later = noon() + seconds(90);
+    let asked = |retry_at| Setback::Busy { retry_at: Some(retry_at), reason: "busy".to_owned() };
+    let settled = |retry_at| a_delivery().intended(noon()).settled(Err(asked(retry_at)), noon(), 0);
+
+    assert_eq!(settled(later).look_at, later);
+    assert_eq!(settled(noon()).look_at, noon() + FIRST_WAIT);
+}
+
+#[test]
+fn an_unknown_outcome_is_never_sent_again_blindly() {
+    let delivery = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+
+    assert_eq!(delivery.next(noon() + seconds(3600)), Next::Resolve);
+    assert_eq!(delivery.next(noon() + GIVE_UP_AFTER), Next::Resolve);
+}
+
+#[test]
+fn not_there_is_believed_only_when_the_call_can_no_longer_take_effect() {
+    let delivery = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+    let asked = |at| delivery.clone().resolved(Resolution::NotThere, seconds(60), at, 0);
+
+    assert!(asked(noon() + seconds(59)).intent.is_some());
+    assert!(asked(noon() + seconds(60)).intent.is_none());
+    assert_eq!(asked(noon() + seconds(70)).next(noon() + seconds(70)), Next::Publish);
+}
+
+#[test]
+fn after_an_answer_not_there_is_believed_at_once() {
+    let delivery = a_delivery().intended(noon()).settled(Err(unknown(false)), noon(), 0);
+    let asked = delivery.resolved(Resolution::NotThere, seconds(60), noon() + seconds(2), 0);
+
+    assert!(asked.intent.is_none());
+}
+
+#[test]
+fn what_cannot_be_known_ends_with_a_word_that_it_may_be_public() {
+    let advice = || Resolution::Unknowable { advice: "look at the account".to_owned() };
+    let delivery = a_delivery().intended(noon()).resolved(advice(), seconds(60), noon(), 0);
+
+    let State::Failed { reason } = delivery.state else { panic!("{:?}", delivery.state) };
+    assert!(reason.contains("may be public"), "{reason}");
+}
+
+#[test]
+fn a_delivery_gives_up_a_day_after_its_time() {
+    let late = noon() + GIVE_UP_AFTER;
+    let delivery = a_delivery().intended(noon()).settled(Err(busy()), noon(), 0);
+
+    assert_eq!(delivery.next(late), Next::GiveUp);
+    let State::Failed { reason } = delivery.given_up(late).state else { panic!() };
+    assert!(reason.contains("busy"), "{reason}");
+}
+
+#[test]
+fn a_lost_grant_is_looked_at_again_soon_and_then_rarely() {
+    let gone = || Setback::Disconnected { reason: "connect the account again".to_owned() };
+    let wait = |now: DateTime<Utc>| a_delivery().settled(Err(gone()), now, 0).look_at - now;
+
+    assert_eq!(wait(noon()), RECONNECTION_LOOK);
+    assert_eq!(wait(noon() + seconds(36_000)), LONGEST_RECONNECTION_LOOK);
+}
+
+#[test]
+fn what_is_far_ahead_is_planned_and_what_is_near_is_watched() {
+    let now = noon();
+    assert_eq!(due_at(now + seconds(600), now), now + seconds(420));
+    assert_eq!(due_at(now + seconds(100), now), now + seconds(160));
+}
+
+#[test]
+fn a_failed_preparation_is_never_unknown() {
+    let delivery = a_delivery().held(noon()).preparation_failed(unknown(true), noon(), 0);
+
+    assert!(delivery.intent.is_none());
+    assert_eq!(delivery.state, State::Waiting);
+}
+
+#[derive(Clone, Debug)]
+enum Fact {
+    Wait(i64),
+    Settle(u8),
+    Resolve(u8),
+}
+
+fn facts() -> impl Strategy<Value = Vec<Fact>> {
+    let fact = prop_oneof![
+        (0..100_000_i64).prop_map(Fact::Wait),
+        (0..5_u8).prop_map(Fact::Settle),
+        (0..4_u8).prop_map(Fact::Resolve),
+    ];
+    prop::collection::vec(fact, 0..60)
+}
+
+proptest! {
+    /// Whatever happens: an unfinished delivery is always in the due index,
+    /// and the public call is never begun while another may have succeeded.
+    #[test]
+    fn a_delivery_is_never_lost_and_never_sent_into_the_unknown(facts in facts(), jitter: u32) {
+        let mut now = noon() - seconds(100);
+        let mut delivery = a_delivery();
+        let mut may_be_public = false;
+        for fact in facts {
+            match fact {
+                Fact::Wait(seconds) => now += TimeDelta::seconds(seconds),
+                Fact::Settle(which) if delivery.next(now) == Next::Publish => {
+                    prop_assert!(!may_be_public);
+                    prop_assert!(delivery.publish_at <= now);
+                    let intended = delivery.intended(now);
+                    let attempt = match which {
+                        0 => Ok(published()),
+                        1 => Err(busy()),
+                        2 => Err(Setback::Disconnected { reason: "gone".to_owned() }),
+                        3 => Err(Setback::Refused { reason: "no".to_owned() }),
+                        _ => Err(unknown(true)),
+                    };
+                    may_be_public = matches!(attempt, Err(Setback::Unknown { .. }));
+                    delivery = intended.settled(attempt, now, jitter);
+                }
+                Fact::Resolve(which) if delivery.next(now) == Next::Resolve => {
+                    let answer = match which {
+                        0 => Resolution::Public(published()),
+                        1 => Resolution::NotThere,
+                        2 => Resolution::Unclear { reason: "down".to_owned() },
+                        _ => Resolution::Unknowable { advice: "look".to_owned() },
+                    };
+                    delivery = delivery.resolved(answer, seconds(60), now, jitter);
+                    may_be_public &= delivery.intent.is_some();
+                }
+                Fact::Settle(_) | Fact::Resolve(_) => {}
+            }
+            prop_assert!(delivery.due_at.is_some());
+            prop_assert!(delivery.state == State::Waiting || delivery.intent.is_none());
+        }
+    }
+}
