@@ -1,7 +1,7 @@
 //! `GET /user`: whose the token is.
 
 use api::need::UserRead;
-use api::openapi::{Refused, USER};
+use api::openapi::{Invalid, Refused, USER};
 use api::{Api, ApiError, ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;
@@ -38,7 +38,7 @@ pub(crate) struct UserView {
     path = "/api/v1/user",
     tag = USER,
     operation_id = "user.show",
-    responses((status = 200, description = "The user", body = UserView), Refused),
+    responses((status = 200, description = "The user", body = UserView), Refused, Invalid),
     security(("token" = [])),
 )]
 pub(crate) async fn show_user(

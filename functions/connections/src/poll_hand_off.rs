@@ -1,7 +1,7 @@
 //! `GET /connections/connect/{platform}/status/{stateToken}`
 
 use api::need::ConnectionsWrite;
-use api::openapi::{CONNECTIONS, Refused};
+use api::openapi::{CONNECTIONS, Invalid, Refused};
 use api::{ApiError, ApiResult, Caller, OAuthError, Params, Segments};
 use axum::Json;
 use axum::extract::State;
@@ -66,6 +66,7 @@ pub(crate) enum HandOffStatus {
             }),
         ),
         Refused,
+        Invalid,
     ),
     security(("token" = [])),
 )]

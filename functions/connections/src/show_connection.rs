@@ -1,7 +1,7 @@
 //! `GET /connections/{connection}`
 
 use api::need::ConnectionsRead;
-use api::openapi::{CONNECTIONS, Missing, Refused};
+use api::openapi::{CONNECTIONS, Invalid, Missing, Refused};
 use api::{ApiError, ApiResult, Caller, Id, Params};
 use axum::Json;
 use axum::extract::State;
@@ -18,7 +18,7 @@ use crate::connection_view::ConnectionDetails;
     operation_id = "connection.show",
     summary = "Show a connected account",
     params(("connection" = u64, Path, description = "The connection's id")),
-    responses((status = 200, body = ConnectionDetails, description = "The connection"), Refused, Missing),
+    responses((status = 200, body = ConnectionDetails, description = "The connection"), Refused, Missing, Invalid),
     security(("token" = [])),
 )]
 pub(crate) async fn show_connection(

@@ -1,7 +1,7 @@
 //! `GET /posts/{post}`.
 
 use api::need::PostsRead;
-use api::openapi::{Missing, POSTS, Refused};
+use api::openapi::{Invalid, Missing, POSTS, Refused};
 use api::{ApiError, ApiResult, Caller, Id, Params};
 use axum::Json;
 use axum::extract::State;
@@ -23,6 +23,7 @@ use crate::post_view::PostView;
         (status = 200, description = "The post", body = PostView),
         Refused,
         Missing,
+        Invalid,
     )
 )]
 pub(crate) async fn show_post(

@@ -40,7 +40,7 @@ const UPLOAD_LEAD: TimeDelta = TimeDelta::seconds(60);
 
 /// How long a public call that was cut off may still take effect. The network
 /// can be told to be slow by up to a minute.
-const SETTLES: TimeDelta = TimeDelta::seconds(65);
+const SETTLES: TimeDelta = TimeDelta::seconds(80);
 
 /// Where the sandbox network is, and as whom the service calls it.
 #[derive(Clone, Debug)]

@@ -77,6 +77,28 @@ impl Publishing {
         Ok(attachments)
     }
 
+    /// Keeps the files of a post that is about to be written from now on:
+    /// before the write, because a file kept for nothing costs little, and a
+    /// file removed from under a post costs the post. What was removed
+    /// meanwhile is a fault.
+    pub(crate) async fn keep_files(
+        &self,
+        named: &[NamedMedium],
+        known: &[Medium],
+        attachments: &[Attachment],
+    ) -> Result<Faults, PublishingError> {
+        let mut faults = Faults::new();
+        for medium in known.iter().filter(|it| it.unused_since.is_some() || it.size_bytes.is_none()) {
+            let Some(attachment) = attachments.iter().find(|it| it.media_id == medium.media_id) else { continue };
+            let used = self.store.mark_medium_used(medium.user_id, medium.media_id, attachment.size_bytes).await?;
+            if used == MediumUse::Gone {
+                let index = named.iter().find(|it| it.path == medium.path()).map_or(0, |it| it.index);
+                faults.add(format!("media.{index}"), Unusable::Unknown);
+            }
+        }
+        Ok(faults)
+    }
+
     async fn attach_one(&self, medium: Medium) -> Result<Result<Attachment, Unusable>, PublishingError> {
         let size_bytes = match medium.size_bytes {
             Some(size) => size,
@@ -85,14 +107,6 @@ impl Publishing {
                 Err(unusable) => return Ok(Err(unusable)),
             },
         };
-        // Before the post is written: a file kept for nothing costs little, a
-        // file removed from under a post costs the post.
-        if medium.unused_since.is_some() || medium.size_bytes.is_none() {
-            let used = self.store.mark_medium_used(medium.user_id, medium.media_id, size_bytes).await?;
-            if used == MediumUse::Gone {
-                return Ok(Err(Unusable::Unknown));
-            }
-        }
         Ok(Ok(Attachment { media_id: medium.media_id, mime_type: medium.mime_type, size_bytes }))
     }
 

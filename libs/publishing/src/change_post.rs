@@ -136,14 +136,16 @@ impl Publishing {
             scheduled_at: request.scheduled_at,
             media,
         };
-        Ok(match (before.change(changes, &around.accounts, &self.ids, now), faults.is_empty()) {
-            (Ok(after), true) => Ok(after),
-            (Ok(_), false) => Err(Changed::Invalid(faults)),
-            (Err(more), _) => {
+        let after = match before.change(changes, &around.accounts, &self.ids, now) {
+            Ok(after) if faults.is_empty() => after,
+            Ok(_) => return Ok(Err(Changed::Invalid(faults))),
+            Err(more) => {
                 faults.extend(more);
-                Err(Changed::Invalid(faults))
+                return Ok(Err(Changed::Invalid(faults)));
             }
-        })
+        };
+        let gone = self.keep_files(&added, &around.media, &attached).await?;
+        Ok(if gone.is_empty() { Ok(after) } else { Err(Changed::Invalid(gone)) })
     }
 }
 

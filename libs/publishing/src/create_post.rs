@@ -67,6 +67,10 @@ impl Publishing {
                 Ok(post) => post,
                 Err(refusal) => return Ok(refusal),
             };
+            let gone = self.keep_files(&request.media, &around.media, &post.media).await?;
+            if !gone.is_empty() {
+                return Ok(Created::Invalid(gone));
+            }
             let deliveries = self.deliveries_of(&post, now);
             let kept = request.key.as_ref().map(|key| (key, kept_form(&post)));
             let write = PostWrite { before: None, after: Some(&post), deliveries: puts(&deliveries), kept };
