@@ -123,3 +123,6 @@ impl Publishing {
         Ok(Ok(look.size_bytes))
     }
 }
+
+#[cfg(test)]
+mod tests;
