@@ -96,7 +96,32 @@ pub enum State {
     Failed {
         /// For the user.
         reason: String,
+        /// For programs.
+        class: FailureClass,
     },
+}
+
+/// Why a delivery failed, for programs that listen to events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureClass {
+    /// The platform does not want it.
+    Refused,
+    /// It could not be sent for a day.
+    GivenUp,
+    /// Nobody can say whether it is public.
+    MayBePublic,
+}
+
+impl FailureClass {
+    /// As events name it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::GivenUp => "given_up",
+            Self::MayBePublic => "may_be_public",
+        }
+    }
 }
 
 /// A public call that was begun.
@@ -316,7 +341,7 @@ impl Delivery {
         let wait = self.back_off(jitter);
         match attempt {
             Ok(published) => self.ended(State::Published(published), now),
-            Err(Setback::Refused { reason }) => self.ended(State::Failed { reason }, now),
+            Err(Setback::Refused { reason }) => self.failed(reason, FailureClass::Refused, now),
             Err(Setback::Busy { retry_at, reason }) => {
                 self.intent = None;
                 let again_at = retry_at.map_or(now + wait, |it| it.max(now + wait));
@@ -364,12 +389,12 @@ impl Delivery {
             ),
             Resolution::Unclear { reason } if self.publish_at + GIVE_UP_AFTER <= now => {
                 let reason = format!("it may be public, look at the account before posting it again ({reason})");
-                self.ended(State::Failed { reason }, now)
+                self.failed(reason, FailureClass::MayBePublic, now)
             }
             Resolution::Unclear { reason } => self.wait_until(look_again, Some(reason), now),
             Resolution::Unknowable { advice } => {
                 let reason = format!("it may be public; {advice}");
-                self.ended(State::Failed { reason }, now)
+                self.failed(reason, FailureClass::MayBePublic, now)
             }
         }
     }
@@ -378,7 +403,7 @@ impl Delivery {
     #[must_use]
     pub fn given_up(self, now: DateTime<Utc>) -> Self {
         let last = self.note.clone().unwrap_or_else(|| "it could not be sent".to_owned());
-        self.ended(State::Failed { reason: format!("given up after 24 hours: {last}") }, now)
+        self.failed(format!("given up after 24 hours: {last}"), FailureClass::GivenUp, now)
     }
 
     /// It has ended and its post says so: nobody needs to look any more.
@@ -386,6 +411,10 @@ impl Delivery {
     pub fn rolled_up(mut self) -> Self {
         self.due_at = None;
         self
+    }
+
+    fn failed(self, reason: String, class: FailureClass, now: DateTime<Utc>) -> Self {
+        self.ended(State::Failed { reason, class }, now)
     }
 
     fn ended(mut self, state: State, now: DateTime<Utc>) -> Self {

@@ -5,7 +5,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::connection::Connection;
-use crate::post::{Post, PostStatus, Target};
+use crate::delivery::FailureClass;
+use crate::post::{Post, PostStatus, Target, TargetStatus};
 use crate::schedule::show;
 
 /// The source of every event.
@@ -55,11 +56,13 @@ impl Event {
                 "user_id": connection.user_id.to_string(),
                 "connection_id": connection.connection_id,
                 "platform": connection.provider,
+                "created_at": show(connection.created_at),
             }),
         }
     }
 
     fn of_post(detail_type: &'static str, post: &Post) -> Self {
+        let failed = post.targets.iter().find(|it| it.status == TargetStatus::Failed);
         Self {
             detail_type,
             detail: json!({
@@ -68,6 +71,8 @@ impl Event {
                 "post_id": post.post_id,
                 "status": post.status.as_str(),
                 "scheduled_at": post.scheduled_at.map(show),
+                "message": failed.and_then(|it| it.error_message.as_ref()),
+                "class": failed.and_then(|it| it.failure).map(FailureClass::as_str),
             }),
         }
     }
@@ -87,8 +92,31 @@ impl Event {
                 "published_at": target.published_at.map(show),
                 "platform_post_id": target.platform_post_id,
                 "message": target.error_message,
-                "class": target.error_message.as_ref().map(|_| "failed"),
+                "class": target.failure.map(FailureClass::as_str),
             }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delivery::{Delivery, Setback};
+    use crate::testing::{a_connection, a_post, a_user, noon};
+
+    #[test]
+    fn a_failure_is_told_with_its_words_and_its_class_and_never_with_the_text() {
+        let user = a_user();
+        let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
+        let setback = Setback::Refused { reason: "not wanted".to_owned() };
+        let delivery = Delivery::new(&post, &post.targets[0], None, 1, noon());
+        let delivery = delivery.intended(noon()).settled(Err(setback), noon(), 0);
+        let post = post.rolled_up(&[delivery], noon());
+
+        for event in [Event::ended(&post).unwrap(), Event::target_failed(&post, &post.targets[0])] {
+            assert_eq!(event.detail["message"], "not wanted");
+            assert_eq!(event.detail["class"], "refused");
+            assert!(!event.detail.to_string().contains(post.text.as_str()));
         }
     }
 }

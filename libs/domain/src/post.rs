@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::connection::Connection;
-use crate::delivery::{Delivery, State};
+use crate::delivery::{Delivery, FailureClass, State};
 use crate::faults::Faults;
 use crate::id::{ConnectionId, Ids, PostId, TargetId, UserId};
 use crate::media::Attachment;
@@ -115,6 +115,9 @@ pub struct Target {
     /// Why it is not public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
+    /// Why it failed, for programs; `None` unless it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureClass>,
     /// Whether it is counted among its connection's pending targets.
     #[serde(default)]
     pub marked: bool,
@@ -351,6 +354,7 @@ impl Post {
             }
             target.status = TargetStatus::Pending;
             target.error_message = None;
+            target.failure = None;
             let field = format!("platforms.{index}.connected_account_id");
             match account {
                 None => faults.add(field, "is no longer connected; remove the entry or connect the account again"),
@@ -380,6 +384,7 @@ impl Post {
         for target in &mut self.targets {
             target.status = TargetStatus::Pending;
             target.error_message = None;
+            target.failure = None;
             target.marked = false;
         }
         self.status = PostStatus::Draft;
@@ -442,9 +447,10 @@ impl Target {
                 self.platform_post_id = Some(published.platform_post_id.clone());
                 self.error_message = None;
             }
-            State::Failed { reason } => {
+            State::Failed { reason, class } => {
                 self.status = TargetStatus::Failed;
                 self.error_message = Some(reason.clone());
+                self.failure = Some(*class);
             }
         }
     }
@@ -475,6 +481,7 @@ fn aim(named: &[NewTarget], before: &[Target], accounts: &Accounts, ids: &Ids, f
                 published_at: None,
                 platform_post_id: None,
                 error_message: kept.and_then(|it| it.error_message.clone()),
+                failure: kept.and_then(|it| it.failure),
                 marked: kept.is_some_and(|it| it.marked),
             }),
             (None, None) => faults.add(field, "is not one of your connected accounts"),

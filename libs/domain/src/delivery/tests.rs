@@ -86,7 +86,9 @@ fn what_cannot_be_known_ends_with_a_word_that_it_may_be_public() {
     let advice = || Resolution::Unknowable { advice: "look at the account".to_owned() };
     let delivery = a_delivery().intended(noon()).resolved(advice(), seconds(60), noon(), 0);
 
-    let State::Failed { reason } = delivery.state else { panic!("{:?}", delivery.state) };
+    let State::Failed { reason, class: FailureClass::MayBePublic } = delivery.state else {
+        panic!("{:?}", delivery.state)
+    };
     assert!(reason.contains("may be public"), "{reason}");
 }
 
@@ -96,7 +98,7 @@ fn a_delivery_gives_up_a_day_after_its_time() {
     let delivery = a_delivery().intended(noon()).settled(Err(busy()), noon(), 0);
 
     assert_eq!(delivery.next(late), Next::GiveUp);
-    let State::Failed { reason } = delivery.given_up(late).state else { panic!() };
+    let State::Failed { reason, class: FailureClass::GivenUp } = delivery.given_up(late).state else { panic!() };
     assert!(reason.contains("busy"), "{reason}");
 }
 
