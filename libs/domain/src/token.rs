@@ -35,7 +35,7 @@ pub fn hash(token: &str) -> String {
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// An access token: `sp_`, the owner's rate-limit bucket, 256 random bits and
-/// a checksum, 65 characters in all.
+/// a checksum, 64 characters in all.
 ///
 /// The bucket is a random number of the user. It lets a request be counted
 /// while its token is still being looked up, and unlike the user's id it cannot
@@ -65,7 +65,7 @@ impl Bucket {
 
 const PREFIX: &str = "sp_";
 const BUCKET_LEN: usize = 11;
-const RANDOM_LEN: usize = 43;
+const RANDOM_LEN: usize = 44;
 const CHECK_LEN: usize = 6;
 
 impl AccessToken {
@@ -73,12 +73,10 @@ impl AccessToken {
     pub fn mint(bucket: Bucket) -> Self {
         let mut body = String::from(PREFIX);
         body.push_str(&base62(u128::from(bucket.0), BUCKET_LEN));
-        // Two halves of 128 bits take 22 digits each; one digit of the second
-        // is spared by its upper bits, so the random part has 43.
-        let high = u128::from_le_bytes(random_bytes());
-        let low = u128::from_le_bytes(random_bytes()) >> 1;
-        body.push_str(&base62(high, 22));
-        body.push_str(&base62(low, 22)[1..]);
+        // Two halves of 128 bits, each of which takes 22 digits.
+        for _ in 0..2 {
+            body.push_str(&base62(u128::from_le_bytes(random_bytes()), RANDOM_LEN / 2));
+        }
         let check = base62(u128::from(crc32fast::hash(body.as_bytes())), CHECK_LEN);
         body.push_str(&check);
         Self { text: body.into(), bucket }
