@@ -16,7 +16,6 @@ use cloud::bucket::{Bucket, BucketSettings};
 use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
 use cloud::seal::{Envelope, LocalKeys};
 use domain::clock::Clock;
-use domain::delivery::WATCHDOG;
 use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
@@ -179,7 +178,7 @@ fn run(publishing: Publishing, messages: tokio::sync::mpsc::UnboundedReceiver<cl
     let ticking = publishing.clone();
     tokio::spawn(async move {
         // The queue of an earlier process is gone: what it held is planned anew.
-        if let Err(error) = ticking.plan_until(ticking.clock.now() + domain::delivery::PLAN_AHEAD + WATCHDOG).await {
+        if let Err(error) = ticking.plan_anew().await {
             tracing::error!(%error, "what was planned could not be planned anew");
         }
         let mut ticks = tokio::time::interval(TICK);

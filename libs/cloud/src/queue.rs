@@ -3,7 +3,9 @@
 
 use async_trait::async_trait;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use chrono::{DateTime, Utc};
 use domain::id::{ConnectionId, PostId, TargetId, UserId};
+use futures::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 
 /// A hint that a delivery wants to be looked at.
@@ -19,6 +21,9 @@ pub struct DeliveryMessage {
     pub connection_id: ConnectionId,
     /// Of which revision; another one is void.
     pub revision: u64,
+    /// When its post is told how it ended; `None` is at once.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub roll_up_at: Option<DateTime<Utc>>,
 }
 
 /// A message and how long the queue keeps it back.
@@ -36,6 +41,9 @@ pub const MAX_DELAY_S: u16 = 900;
 
 /// The most messages that SQS takes in one call.
 const BATCH: usize = 10;
+
+/// Calls at the same time.
+const CONCURRENCY: usize = 16;
 
 /// The queue did not take everything.
 #[derive(Debug, thiserror::Error)]
@@ -83,7 +91,7 @@ impl SqsQueue {
 #[async_trait]
 impl Queue for SqsQueue {
     async fn send(&self, messages: &[Outgoing]) -> Result<(), QueueError> {
-        futures::future::try_join_all(messages.chunks(BATCH).map(|it| self.send_batch(it))).await?;
-        Ok(())
+        let calls: Vec<_> = messages.chunks(BATCH).map(|it| self.send_batch(it)).collect();
+        futures::stream::iter(calls).buffer_unordered(CONCURRENCY).try_collect().await
     }
 }

@@ -22,6 +22,11 @@ pub fn random_u32() -> u32 {
     u32::from_le_bytes(random_bytes())
 }
 
+/// A random number that nobody else draws.
+pub fn random_u64() -> u64 {
+    u64::from_le_bytes(random_bytes())
+}
+
 /// 256 random bits, in letters that are safe in URLs.
 pub fn random_token() -> SecretString {
     URL_SAFE_NO_PAD.encode(random_bytes::<32>()).into()

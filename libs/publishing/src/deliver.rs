@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::queue::DeliveryMessage;
-use domain::delivery::{Delivery, Next, Published, Resolution, Setback, State};
+use domain::delivery::{CALL_WITHIN, Delivery, Next, Published, Resolution, Setback, State};
 use domain::post::Post;
-use domain::token::random_u32;
+use domain::token::{random_u32, random_u64};
 use platforms::{Job, Platform, Step};
 use storage::{ConnectionRecord, Swap, Work};
 
 use crate::files::Files;
-use crate::write::{message_of, outgoing};
+use crate::write::outgoing;
 use crate::{Publishing, PublishingError};
 
 /// What is waited out in the function; a longer wait is a message with a delay.
@@ -38,16 +38,24 @@ enum After {
     Done,
 }
 
+/// A delivery that a worker is at.
+struct Task<'a> {
+    delivery: Delivery,
+    post: &'a Post,
+    /// When the post is told how it ended, if not at once.
+    roll_up_at: Option<DateTime<Utc>>,
+}
+
 impl Publishing {
     /// Takes whatever steps a delivery needs now. May be called at any time,
     /// any number of times, by any number of workers.
     pub async fn deliver(&self, message: DeliveryMessage) -> Result<(), PublishingError> {
         for _ in 0..MAX_STEPS {
-            let DeliveryMessage { user_id, post_id, target_id, connection_id, revision } = message;
+            let DeliveryMessage { user_id, post_id, target_id, connection_id, revision, .. } = message;
             let work = self.store.work(user_id, post_id, target_id, connection_id).await?;
             let Some(work) = work.filter(|it| it.delivery.revision == revision) else { return Ok(()) };
             // On the heap: many deliveries wait at the same time.
-            match Box::pin(self.step(work)).await? {
+            match Box::pin(self.step(work, message)).await? {
                 After::Again => {}
                 After::Done => return Ok(()),
             }
@@ -55,7 +63,7 @@ impl Publishing {
         Ok(())
     }
 
-    async fn step(&self, work: Work) -> Result<After, PublishingError> {
+    async fn step(&self, work: Work, message: DeliveryMessage) -> Result<After, PublishingError> {
         let Work { delivery, post, connection } = work;
         let Some(post) = post else {
             // Its post was removed under it, which takes its deliveries along.
@@ -69,96 +77,99 @@ impl Publishing {
         let mut now = self.clock.now();
         if let Next::Wait(at) = delivery.next(now) {
             if MAX_WAIT < at - now {
-                self.queue.send(&[outgoing(message_of(&delivery), at, now)]).await?;
+                self.queue.send(&[outgoing(message, at, now)]).await?;
                 return Ok(After::Done);
             }
             now = self.sleep_until(at).await;
         }
-        match delivery.next(now) {
-            // Planned anew after the loss of the queue, while a worker that died
-            // held it: the sweep would come long after the lease.
-            Next::Held(ends) if delivery.due_at.is_some_and(|it| ends < it) => {
-                self.queue.send(&[outgoing(message_of(&delivery), ends + AFTER_LEASE, now)]).await?;
+        let next = delivery.next(now);
+        let task = Task { delivery, post: &post, roll_up_at: message.roll_up_at.filter(|it| now < *it) };
+        match next {
+            // Its worker may have died, and the sweep comes long after the lease.
+            Next::Held(ends) => {
+                self.queue.send(&[outgoing(message, ends + AFTER_LEASE, now)]).await?;
                 Ok(After::Done)
             }
-            Next::Nothing | Next::Held(_) => Ok(After::Done),
+            Next::Nothing => Ok(After::Done),
             Next::Wait(_) => Ok(After::Again),
             Next::RollUp => {
-                self.roll_up(delivery.user_id, delivery.post_id).await?;
+                self.roll_up(post.user_id, post.post_id).await?;
                 Ok(After::Done)
             }
             Next::GiveUp => {
-                let after = delivery.clone().given_up(now);
-                self.keep(&delivery, after, now).await
+                let after = task.delivery.clone().given_up();
+                self.keep(&task, after, now).await
             }
-            next @ (Next::Prepare | Next::Publish | Next::Resolve) => {
-                self.work_on(next, delivery, &post, connection, now).await
-            }
+            next @ (Next::Prepare | Next::Publish | Next::Resolve) => self.work_on(next, task, connection, now).await,
         }
     }
 
     async fn work_on(
         &self,
         next: Next,
-        delivery: Delivery,
-        post: &Post,
+        task: Task<'_>,
         record: Option<ConnectionRecord>,
         now: DateTime<Utc>,
     ) -> Result<After, PublishingError> {
+        let Task { delivery, post, .. } = &task;
         let platform = self.platforms.get(&delivery.provider);
         let (Some(record), Some(platform), Some(target)) = (record, platform, post.target(delivery.target_id)) else {
             let reason = "the account is not connected, or its platform is switched off".to_owned();
-            let after = not_callable(&delivery, Setback::Disconnected { reason }, now);
-            return self.keep(&delivery, after, now).await;
+            let after = not_callable(delivery, Setback::Disconnected { reason }, now);
+            return self.keep(&task, after, now).await;
         };
         let credentials = match self.credentials(platform, &record, now).await? {
             Ok(credentials) => credentials,
             Err(setback) => {
-                let after = not_callable(&delivery, setback, now);
-                return self.keep(&delivery, after, now).await;
+                let after = not_callable(delivery, setback, now);
+                return self.keep(&task, after, now).await;
             }
         };
         // A renewal takes its time, and the call begins after it.
         let now = self.clock.now();
+        let held = match next {
+            Next::Publish => delivery.clone().intended(now),
+            _ => delivery.clone().held(now),
+        };
+        let held = held.restamped(random_u64());
+        if self.store.swap_delivery(delivery, &held).await? == Swap::Overtaken {
+            return Ok(After::Done);
+        }
         let files = Files { bucket: &self.bucket, user: delivery.user_id };
-        let reference = reference(&delivery);
-        let progress = delivery.progress.clone();
         let job = Job {
             profile: &record.connection.profile,
             credentials: &credentials,
             text: post.text_of(target).as_str(),
             media: &post.media,
-            reference: &reference,
-            progress: progress.as_deref(),
+            reference: &reference(delivery),
+            progress: delivery.progress.as_deref(),
             files: &files,
-            now,
+            now: self.clock.now(),
         };
+        let task = Task { delivery: held, ..task };
         match next {
-            Next::Prepare => self.prepare(&delivery, platform, &record, &job).await,
-            Next::Publish => self.publish(&delivery, platform, &record, &job).await,
-            _ => self.resolve(&delivery, platform, &job).await,
+            Next::Prepare => self.prepare(task, platform, &record, &job).await,
+            Next::Publish => self.publish(task, platform, &record, &job).await,
+            _ => self.resolve(task, platform, &job).await,
         }
     }
 
     async fn prepare(
         &self,
-        delivery: &Delivery,
+        held: Task<'_>,
         platform: &dyn Platform,
         record: &ConnectionRecord,
         job: &Job<'_>,
     ) -> Result<After, PublishingError> {
-        let held = delivery.clone().held(job.now).restamped();
-        if self.store.swap_delivery(delivery, &held).await? == Swap::Overtaken {
-            return Ok(After::Done);
-        }
         let prepared = platform.prepare(job).await;
         let now = self.clock.now();
+        let delivery = held.delivery.clone();
         let after = match prepared {
-            Ok(Step::Ready { progress }) => held.clone().prepared(progress, None, now),
-            Ok(Step::Again { progress, at }) => held.clone().prepared(Some(progress), Some(at), now),
+            Ok(Step::Ready { progress }) => delivery.prepared(progress, None),
+            Ok(Step::Again { progress, at }) => delivery.prepared(Some(progress), Some(at)),
             Err(setback) => {
                 let setback = self.weighed(platform, record, setback).await?;
-                held.clone().preparation_failed(setback, now, random_u32())
+                delivery.preparation_failed(setback, now, random_u32())
             }
         };
         self.keep(&held, after, now).await
@@ -166,17 +177,19 @@ impl Publishing {
 
     async fn publish(
         &self,
-        delivery: &Delivery,
+        intended: Task<'_>,
         platform: &dyn Platform,
         record: &ConnectionRecord,
         job: &Job<'_>,
     ) -> Result<After, PublishingError> {
-        let intended = delivery.clone().intended(job.now).restamped();
-        if self.store.swap_delivery(delivery, &intended).await? == Swap::Overtaken {
-            return Ok(After::Done);
-        }
-        let late_ms = (self.clock.now() - delivery.publish_at).num_milliseconds();
-        let attempt = self.shown_when_slow(&intended, platform.publish(job)).await;
+        let delivery = &intended.delivery;
+        let in_time = delivery.intent.as_ref().is_some_and(|it| job.now - it.at <= CALL_WITHIN);
+        let attempt = if in_time {
+            self.shown_when_slow(&intended, platform.publish(job)).await
+        } else {
+            // Whoever comes after us must not find it lost while it is made.
+            Err(Setback::Busy { retry_at: None, reason: "our own store was slow; trying again".to_owned() })
+        };
         let now = self.clock.now();
         let attempt = match attempt {
             Err(setback) => Err(self.weighed(platform, record, setback).await?),
@@ -184,26 +197,18 @@ impl Publishing {
         };
         tracing::info!(
             user_id = %delivery.user_id, post_id = %delivery.post_id, target_id = %delivery.target_id,
-            late_ms, attempt = intended.attempts, published = attempt.is_ok(), "a public call ended"
+            late_ms = (job.now - delivery.publish_at).num_milliseconds(),
+            attempt = delivery.attempts, published = attempt.is_ok(), "a public call ended"
         );
-        let after = intended.clone().settled(attempt, now, random_u32());
+        let after = delivery.clone().settled(attempt, now, random_u32());
         self.keep(&intended, after, now).await
     }
 
-    async fn resolve(
-        &self,
-        delivery: &Delivery,
-        platform: &dyn Platform,
-        job: &Job<'_>,
-    ) -> Result<After, PublishingError> {
-        let Some(since) = delivery.intent.as_ref().map(|it| it.at) else { return Ok(After::Done) };
-        let held = delivery.clone().held(job.now).restamped();
-        if self.store.swap_delivery(delivery, &held).await? == Swap::Overtaken {
-            return Ok(After::Done);
-        }
+    async fn resolve(&self, held: Task<'_>, platform: &dyn Platform, job: &Job<'_>) -> Result<After, PublishingError> {
+        let Some(since) = held.delivery.intent.as_ref().map(|it| it.at) else { return Ok(After::Done) };
         let answer = platform.resolve(job, since).await;
         let now = self.clock.now();
-        let after = held.clone().resolved(answer, platform.settles(), now, random_u32());
+        let after = held.delivery.clone().resolved(answer, platform.settles(), now, random_u32());
         self.keep(&held, after, now).await
     }
 
@@ -221,14 +226,19 @@ impl Publishing {
     }
 
     /// Writes what follows, tells the post, and sees to the next step.
-    async fn keep(&self, before: &Delivery, after: Delivery, now: DateTime<Utc>) -> Result<After, PublishingError> {
-        let after = after.restamped();
+    async fn keep(&self, before: &Task<'_>, after: Delivery, now: DateTime<Utc>) -> Result<After, PublishingError> {
+        let Task { delivery: before, roll_up_at, .. } = before;
+        let after = after.restamped(random_u64());
+        let after = roll_up_at.map_or(after.clone(), |it| after.told_at(it));
         if self.store.swap_delivery(before, &after).await? == Swap::Overtaken {
             return Ok(After::Done);
         }
         let told = before.note != after.note || before.state != after.state || before.attempts != after.attempts;
-        if told || after.intent.is_some() {
+        if roll_up_at.is_none() && (told || after.intent.is_some()) {
             self.roll_up(after.user_id, after.post_id).await?;
+            if after.state != State::Waiting {
+                return Ok(After::Done);
+            }
         }
         match after.next(now) {
             Next::Prepare | Next::Publish => Ok(After::Again),
@@ -242,17 +252,20 @@ impl Publishing {
 
     async fn shown_when_slow(
         &self,
-        delivery: &Delivery,
+        task: &Task<'_>,
         call: impl Future<Output = Result<Published, Setback>>,
     ) -> Result<Published, Setback> {
+        if task.roll_up_at.is_some() {
+            return call.await;
+        }
         let mut call = std::pin::pin!(call);
         if let Ok(ended) = tokio::time::timeout(SHOW_AFTER, &mut call).await {
             return ended;
         }
-        let shown = self.roll_up(delivery.user_id, delivery.post_id);
+        let shown = self.roll_up(task.delivery.user_id, task.delivery.post_id);
         let (ended, shown) = futures::join!(call, shown);
         if let Err(error) = shown {
-            tracing::warn!(%error, post_id = %delivery.post_id, "a slow call is not shown yet");
+            tracing::warn!(%error, post_id = %task.delivery.post_id, "a slow call is not shown yet");
         }
         ended
     }

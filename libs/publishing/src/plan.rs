@@ -1,21 +1,33 @@
-//! The tick: whatever is due soon is put on the queue, and watched.
+//! The tick: whatever is due soon is put on the queue, once; whatever should
+//! have been done and was not is put there again.
+//!
+//! How far planning got is one number, so planning a delivery writes nothing
+//! to it. A tick that is cut off plans the same again, and a message that
+//! comes twice changes nothing.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::queue::{DeliveryMessage, Outgoing};
-use domain::delivery::WATCHDOG;
-use storage::Due;
+use domain::delivery::{PLAN_AHEAD, WATCHDOG};
+use futures::{StreamExt, TryStreamExt};
+use storage::{Due, DueKey, Swap};
 
 use crate::write::outgoing;
 use crate::{Publishing, PublishingError};
 
-/// Deliveries read from one shard at a time.
-const PAGE: i32 = 500;
+/// Entries of the due index read from one shard at a time.
+const PAGE: i32 = 1_000;
 
-/// The most pages of one shard in one tick; the next tick goes on.
-const MAX_PAGES: usize = 100;
+/// The most pages of overdue entries of one shard in one tick; the next tick
+/// goes on, with those that it moved behind the others.
+const MAX_OVERDUE_PAGES: usize = 20;
 
-/// Watchdogs moved at the same time.
+/// Entries moved at the same time.
 const CONCURRENCY: usize = 32;
+
+/// How many posts a second are told how they ended after a minute in which
+/// more fell due than fit on one page of a shard. A roll-up writes about ten
+/// units; this is half of what DynamoDB grants a new table (4,000 a second).
+const PUT_OFF_ROLL_UPS_PER_SECOND: u32 = 200;
 
 /// What a tick found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,39 +39,91 @@ pub struct Planned {
 }
 
 impl Publishing {
-    /// Puts on the queue whatever the sweep has to look at.
+    /// Puts on the queue whatever comes soon and was not planned, and whatever
+    /// is overdue.
     pub async fn plan(&self) -> Result<Planned, PublishingError> {
-        self.plan_until(self.clock.now()).await
+        let planned_until = self.store.planned_until().await?;
+        self.plan_after(planned_until).await
     }
 
-    /// The same for whatever the sweep would have to look at by `until`: after
-    /// the queue was lost as a whole.
-    pub async fn plan_until(&self, until: DateTime<Utc>) -> Result<Planned, PublishingError> {
-        let shards: Vec<_> = (0..self.store.due_shards()).map(|it| self.plan_shard(it, until)).collect();
-        let planned = futures::future::try_join_all(shards).await?;
-        Ok(planned.into_iter().fold(Planned::default(), |all, one| Planned {
-            count: all.count + one.count,
-            oldest_overdue: all.oldest_overdue.max(one.oldest_overdue),
-        }))
+    /// The same, with everything that was planned planned again: after the
+    /// queue was lost as a whole.
+    pub async fn plan_anew(&self) -> Result<Planned, PublishingError> {
+        self.plan_after(None).await
     }
 
-    async fn plan_shard(&self, shard: u32, until: DateTime<Utc>) -> Result<Planned, PublishingError> {
+    async fn plan_after(&self, planned_until: Option<DateTime<Utc>>) -> Result<Planned, PublishingError> {
+        let now = self.clock.now();
+        let overdue_at = now - WATCHDOG;
+        // What is older than that is overdue, and found there.
+        let after = planned_until.map_or(overdue_at, |it| it.max(overdue_at));
+        let until = now + PLAN_AHEAD;
+        let shards: Vec<_> = (0..self.store.due_shards())
+            .map(async |shard| {
+                let soon = self.plan_soon(shard, after, until);
+                futures::try_join!(soon, self.plan_overdue(shard, overdue_at, now))
+            })
+            .collect();
         let mut planned = Planned::default();
-        for _ in 0..MAX_PAGES {
+        for (soon, overdue) in futures::future::try_join_all(shards).await? {
+            planned.count += soon + overdue.count;
+            planned.oldest_overdue = planned.oldest_overdue.max(overdue.oldest_overdue);
+        }
+        self.store.set_planned_until(until).await?;
+        Ok(planned)
+    }
+
+    async fn plan_soon(
+        &self,
+        shard: u32,
+        after: DateTime<Utc>,
+        until: DateTime<Utc>,
+    ) -> Result<usize, PublishingError> {
+        let (mut count, mut page, mut put_off) = (0, None::<DueKey>, None);
+        if until <= after {
+            return Ok(count);
+        }
+        loop {
+            let due = self.store.due(shard, (after, until), page, PAGE).await?;
+            if due.next.is_some() && put_off.is_none() {
+                put_off = Some(PutOff { from: until, shards: self.store.due_shards() });
+            }
             let now = self.clock.now();
-            let due = self.store.due(shard, until, PAGE).await?;
-            let messages: Vec<_> = due.iter().map(|it| message(it, now)).collect();
+            let place = |(index, it): (usize, &Due)| {
+                let roll_up_at = put_off.as_ref().map(|it| it.place(count + index));
+                outgoing(DeliveryMessage { roll_up_at, ..message(it) }, it.look_at, now)
+            };
+            let messages: Vec<_> = due.entries.iter().enumerate().map(place).collect();
+            self.queue.send(&messages).await?;
+            count += messages.len();
+            page = due.next;
+            if page.is_none() {
+                return Ok(count);
+            }
+        }
+    }
+
+    async fn plan_overdue(
+        &self,
+        shard: u32,
+        until: DateTime<Utc>,
+        now: DateTime<Utc>,
+    ) -> Result<Planned, PublishingError> {
+        let (mut planned, mut page) = (Planned::default(), None);
+        for _ in 0..MAX_OVERDUE_PAGES {
+            let due = self.store.due(shard, (DateTime::UNIX_EPOCH, until), page, PAGE).await?;
+            // An ended one whose post is told later is not overdue yet.
+            let overdue: Vec<_> = due.entries.iter().filter(|it| it.look_at <= until).collect();
+            let messages: Vec<Outgoing> = overdue.iter().map(|it| outgoing(message(it), it.look_at, now)).collect();
             // Sent first: a crash in between sends them twice, never not at all.
             self.queue.send(&messages).await?;
-            for some in due.chunks(CONCURRENCY) {
-                let moves: Vec<_> =
-                    some.iter().map(|it| self.store.move_due(it, it.look_at.max(until).max(now) + WATCHDOG)).collect();
-                futures::future::try_join_all(moves).await?;
-            }
-            let overdue = due.iter().map(|it| now - it.look_at).max().unwrap_or_default();
-            planned.oldest_overdue = planned.oldest_overdue.max(overdue);
-            planned.count += due.len();
-            if due.len() < usize::try_from(PAGE).unwrap_or(usize::MAX) {
+            let moves: Vec<_> = overdue.iter().map(|it| self.store.move_due(it, now)).collect();
+            let _: Vec<Swap> = futures::stream::iter(moves).buffer_unordered(CONCURRENCY).try_collect().await?;
+            let oldest = overdue.iter().map(|it| now - it.look_at).max().unwrap_or_default();
+            planned.oldest_overdue = planned.oldest_overdue.max(oldest);
+            planned.count += overdue.len();
+            page = due.next;
+            if page.is_none() {
                 break;
             }
         }
@@ -67,15 +131,30 @@ impl Publishing {
     }
 }
 
-fn message(due: &Due, now: DateTime<Utc>) -> Outgoing {
-    let message = DeliveryMessage {
+/// The times at which posts of a very full minute are told how they ended.
+struct PutOff {
+    from: DateTime<Utc>,
+    shards: u32,
+}
+
+impl PutOff {
+    /// For the delivery with this place in its shard.
+    fn place(&self, index: usize) -> DateTime<Utc> {
+        let ahead = u64::try_from(index).unwrap_or(u64::MAX).saturating_mul(self.shards.into());
+        let wait_s = ahead / u64::from(PUT_OFF_ROLL_UPS_PER_SECOND);
+        self.from + TimeDelta::seconds(i64::try_from(wait_s).unwrap_or(i64::MAX).min(86_400))
+    }
+}
+
+fn message(due: &Due) -> DeliveryMessage {
+    DeliveryMessage {
         user_id: due.user_id,
         post_id: due.post_id,
         target_id: due.target_id,
         connection_id: due.connection_id,
         revision: due.revision,
-    };
-    outgoing(message, due.look_at, now)
+        roll_up_at: None,
+    }
 }
 
 #[cfg(test)]

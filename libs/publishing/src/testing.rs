@@ -15,7 +15,7 @@ use cloud::queue::{DeliveryMessage, Outgoing, Queue, QueueError};
 use cloud::seal::{DataKey, Envelope, LocalKeys, Sealer};
 use domain::clock::Clock;
 use domain::connection::Connection;
-use domain::delivery::Delivery;
+use domain::delivery::{Delivery, PLAN_AHEAD};
 use domain::event::Event;
 use domain::id::Ids;
 use domain::listing::Counts;
@@ -236,7 +236,7 @@ impl Rig {
 
     /// Writes a delivery as a worker leaves it behind that then crashes.
     pub(crate) async fn leave(&self, before: &Delivery, after: Delivery) -> Delivery {
-        let after = after.restamped();
+        let after = after.restamped(before.stamp + 1);
         assert_eq!(self.store.swap_delivery(before, &after).await.unwrap(), Swap::Ours);
         after
     }
@@ -252,7 +252,8 @@ impl Rig {
     pub(crate) async fn due(&self) -> Vec<Due> {
         let mut due = Vec::new();
         for shard in 0..self.store.due_shards() {
-            due.extend(self.store.due(shard, noon() + TimeDelta::days(99), 100).await.unwrap());
+            let ever = (DateTime::UNIX_EPOCH, noon() + TimeDelta::days(99));
+            due.extend(self.store.due(shard, ever, None, 100).await.unwrap().entries);
         }
         due
     }
@@ -286,8 +287,8 @@ impl Rig {
                     assert!(self.queue.down.load(Ordering::SeqCst), "{error}");
                 }
                 // Ticks that find nothing are passed over.
-                let next = self.due().await.iter().map(|it| it.due_at).min().unwrap_or(until).max(at + TICK);
-                let ticks = (next - at).num_milliseconds().div_euclid(TICK.num_milliseconds());
+                let next = self.due().await.iter().map(|it| it.due_at - PLAN_AHEAD).min().unwrap_or(until);
+                let ticks = (next.max(at + TICK) - at).num_milliseconds().div_euclid(TICK.num_milliseconds());
                 *self.next_tick.lock().unwrap() = at + TICK * i32::try_from(ticks).unwrap();
             }
         }

@@ -21,8 +21,8 @@ impl Publishing {
             .collect()
     }
 
-    /// Puts those on the queue that come before the sweep would plan them. A
-    /// message that is lost here makes its delivery late, not lost.
+    /// Puts those on the queue that come before the sweep would plan them for
+    /// certain. A message that is lost here makes its delivery late, not lost.
     pub(crate) async fn hint(&self, deliveries: &[Delivery], now: DateTime<Utc>) {
         let messages = imminent(deliveries, now);
         if messages.is_empty() {
@@ -46,6 +46,7 @@ pub(crate) fn message_of(delivery: &Delivery) -> DeliveryMessage {
         target_id: delivery.target_id,
         connection_id: delivery.connection_id,
         revision: delivery.revision,
+        roll_up_at: None,
     }
 }
 

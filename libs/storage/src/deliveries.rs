@@ -1,6 +1,9 @@
 //! Deliveries, and the index of those that somebody must look at.
 
-use chrono::{DateTime, Utc};
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Delivery;
 use domain::id::{ConnectionId, PostId, TargetId, UserId};
 use domain::post::Post;
@@ -42,9 +45,22 @@ pub struct Due {
     pub revision: u64,
     /// When its next step is to be taken.
     pub look_at: DateTime<Utc>,
-    /// When somebody must look.
+    /// Where it stands in the index.
     pub due_at: DateTime<Utc>,
 }
+
+/// A piece of the due index, in order of time.
+#[derive(Debug, Default)]
+pub struct DuePage {
+    /// What stands there.
+    pub entries: Vec<Due>,
+    /// Where the next piece begins; `None` at the end.
+    pub next: Option<DueKey>,
+}
+
+/// A place in the due index.
+#[derive(Clone, Debug)]
+pub struct DueKey(Item);
 
 /// Whether a conditional write was ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +115,9 @@ impl Store {
 
     /// Writes a delivery over the one that was read. Of any number of callers
     /// with the same reading, at most one gets [`Swap::Ours`].
+    ///
+    /// The SDK sends a write again when it hears no answer. Its own first
+    /// attempt then stands in the way of the second, and is known by its stamp.
     pub async fn swap_delivery(&self, before: &Delivery, after: &Delivery) -> Result<Swap, StorageError> {
         let written = self
             .client
@@ -108,9 +127,13 @@ impl Store {
             .condition_expression(AS_READ)
             .expression_attribute_values(":stamp", n(before.stamp))
             .expression_attribute_values(":revision", n(before.revision))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .send()
             .await;
-        won(written.map(drop))
+        match written {
+            Err(error) if is_our_own(&error, after) => Ok(Swap::Ours),
+            other => won(other.map(drop)),
+        }
     }
 
     /// Removes a delivery whose post does not know it any more.
@@ -128,25 +151,65 @@ impl Store {
         won(removed.map(drop))
     }
 
-    /// What must be looked at until then in one shard, the longest overdue
-    /// first, at most `limit`.
-    pub async fn due(&self, shard: u32, until: DateTime<Utc>, limit: i32) -> Result<Vec<Due>, StorageError> {
+    /// What stands in one shard of the due index after `after` and no later
+    /// than `until`, the oldest first; from the beginning or from `page` on, at
+    /// most `limit`.
+    pub async fn due(
+        &self,
+        shard: u32,
+        (after, until): (DateTime<Utc>, DateTime<Utc>),
+        page: Option<DueKey>,
+        limit: i32,
+    ) -> Result<DuePage, StorageError> {
         let found = self
             .client
             .query()
             .table_name(self.table(Table::Deliveries))
             .index_name("due")
-            .key_condition_expression("due_shard = :shard AND due_at <= :until")
+            .key_condition_expression("due_shard = :shard AND due_at BETWEEN :from AND :until")
             .expression_attribute_values(":shard", s(shard_name(shard)))
+            // Both ends of BETWEEN belong to it; instants are whole milliseconds.
+            .expression_attribute_values(":from", at(after + TimeDelta::milliseconds(1)))
             .expression_attribute_values(":until", at(until))
+            .set_exclusive_start_key(page.map(|it| it.0))
             .limit(limit)
             .send()
             .await?;
-        Ok(found.items.unwrap_or_default().iter().filter_map(due).collect())
+        let entries = found.items.unwrap_or_default().iter().filter_map(due).collect();
+        Ok(DuePage { entries, next: found.last_evaluated_key.map(DueKey) })
     }
 
-    /// Moves the time at which somebody must look, unless the delivery has
-    /// changed since the entry was read.
+    /// Until when everything was put on the queue; `None` before the first tick.
+    pub async fn planned_until(&self) -> Result<Option<DateTime<Utc>>, StorageError> {
+        let found = self
+            .client
+            .get_item()
+            .table_name(self.table(Table::Deliveries))
+            .set_key(Some(plan_key()))
+            .consistent_read(true)
+            .send()
+            .await?;
+        Ok(found.item.as_ref().and_then(|it| instant(it, "planned_until")))
+    }
+
+    /// Everything until then is on the queue. An earlier time than was set
+    /// changes nothing.
+    pub async fn set_planned_until(&self, until: DateTime<Utc>) -> Result<(), StorageError> {
+        let set = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Deliveries))
+            .set_key(Some(plan_key()))
+            .update_expression("SET planned_until = :until")
+            .condition_expression("attribute_not_exists(planned_until) OR planned_until < :until")
+            .expression_attribute_values(":until", at(until))
+            .send()
+            .await;
+        won(set.map(drop)).map(drop)
+    }
+
+    /// Moves an entry of the due index, unless it has moved or its delivery
+    /// was replaced since it was read.
     pub async fn move_due(&self, due: &Due, to: DateTime<Utc>) -> Result<Swap, StorageError> {
         let moved = self
             .client
@@ -187,9 +250,21 @@ fn shard_name(shard: u32) -> String {
     format!("due#{shard}")
 }
 
+/// How far planning got is the engine's own, and no user has the number 0.
+fn plan_key() -> Item {
+    attributes([("user_id", n(0)), ("delivery", s("plan"))])
+}
+
+fn number(item: &Item, name: &str) -> Option<u64> {
+    item.get(name)?.as_n().ok()?.parse().ok()
+}
+
+fn instant(item: &Item, name: &str) -> Option<DateTime<Utc>> {
+    DateTime::from_timestamp_millis(i64::try_from(number(item, name)?).ok()?)
+}
+
 fn due(entry: &Item) -> Option<Due> {
-    let number = |name: &str| entry.get(name)?.as_n().ok()?.parse::<u64>().ok();
-    let instant = |name: &str| DateTime::from_timestamp_millis(i64::try_from(number(name)?).ok()?);
+    let number = |name: &str| number(entry, name);
     let (post, target) = entry.get("delivery")?.as_s().ok()?.split_once('#')?;
     Some(Due {
         user_id: UserId::new(number("user_id")?)?,
@@ -197,9 +272,16 @@ fn due(entry: &Item) -> Option<Due> {
         target_id: TargetId::new(target.parse().ok()?)?,
         connection_id: ConnectionId::new(number("connection_id")?)?,
         revision: number("revision")?,
-        look_at: instant("look_at")?,
-        due_at: instant("due_at")?,
+        look_at: instant(entry, "look_at")?,
+        due_at: instant(entry, "due_at")?,
     })
+}
+
+/// Whether what stood in the way of a write is that write itself.
+fn is_our_own<R>(error: &SdkError<PutItemError, R>, after: &Delivery) -> bool {
+    let Some(PutItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else { return false };
+    let there = |name: &str| failed.item().and_then(|it| it.get(name));
+    there("stamp") == Some(&n(after.stamp)) && there("revision") == Some(&n(after.revision))
 }
 
 /// A condition that did not hold is a lost race, not an error.

@@ -68,9 +68,10 @@ fn not_there_is_believed_only_when_the_call_can_no_longer_take_effect() {
     let delivery = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
     let asked = |at| delivery.clone().resolved(Resolution::NotThere, seconds(60), at, 0);
 
-    assert!(asked(noon() + seconds(59)).intent.is_some());
-    assert!(asked(noon() + seconds(60)).intent.is_none());
-    assert_eq!(asked(noon() + seconds(70)).next(noon() + seconds(70)), Next::Publish);
+    let certain = noon() + CALL_WITHIN + seconds(60);
+    assert!(asked(certain - seconds(1)).intent.is_some());
+    assert!(asked(certain).intent.is_none());
+    assert_eq!(asked(noon() + seconds(75)).next(noon() + seconds(75)), Next::Publish);
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn a_delivery_gives_up_a_day_after_its_time() {
     let delivery = a_delivery().intended(noon()).settled(Err(busy()), noon(), 0);
 
     assert_eq!(delivery.next(late), Next::GiveUp);
-    let State::Failed { reason, class: FailureClass::GivenUp } = delivery.given_up(late).state else { panic!() };
+    let State::Failed { reason, class: FailureClass::GivenUp } = delivery.given_up().state else { panic!() };
     assert!(reason.contains("busy"), "{reason}");
 }
 
@@ -112,10 +113,31 @@ fn a_lost_grant_is_looked_at_again_soon_and_then_rarely() {
 }
 
 #[test]
-fn what_is_far_ahead_is_planned_and_what_is_near_is_watched() {
-    let now = noon();
-    assert_eq!(due_at(now + seconds(600), now), now + seconds(420));
-    assert_eq!(due_at(now + seconds(100), now), now + seconds(160));
+fn a_step_taken_in_time_leaves_the_due_index_alone() {
+    let published = a_delivery().held(noon()).intended(noon()).settled(Ok(published()), noon() + seconds(1), 0);
+
+    assert_eq!((published.due_at, published.look_at), (Some(noon()), noon()));
+    assert_eq!(published.next(noon() + seconds(1)), Next::RollUp);
+}
+
+#[test]
+fn a_post_is_told_of_an_end_later_when_it_was_put_off_and_of_nothing_else() {
+    let later = noon() + seconds(600);
+    let ended = a_delivery().intended(noon()).settled(Ok(published()), noon(), 0).told_at(later);
+
+    assert_eq!(ended.next(noon()), Next::Wait(later));
+    assert_eq!(ended.next(later), Next::RollUp);
+    assert!(ended.rolled_up().next(noon()) == Next::Nothing);
+    assert_eq!(a_delivery().told_at(later).look_at, noon(), "it has not ended");
+}
+
+#[test]
+fn what_the_tick_may_not_see_in_time_is_put_on_the_queue_by_its_writer() {
+    let delivery = a_delivery();
+
+    assert!(delivery.is_imminent(noon() - HINT_AHEAD));
+    assert!(!delivery.is_imminent(noon() - HINT_AHEAD - seconds(1)));
+    assert!(!delivery.rolled_up().is_imminent(noon()));
 }
 
 #[test]

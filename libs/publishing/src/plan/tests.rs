@@ -1,6 +1,6 @@
 use std::sync::atomic::Ordering;
 
-use domain::delivery::{LEASE, PLAN_AHEAD};
+use domain::delivery::{HINT_AHEAD, LEASE};
 use domain::post::PostStatus;
 use domain::testing::noon;
 
@@ -19,17 +19,17 @@ async fn what_is_far_ahead_is_planned_in_time_and_comes_out_a_second_before() {
 
     assert_eq!(planned, Planned { count: 1, oldest_overdue: TimeDelta::zero() });
     assert_eq!(rig.queue.take().iter().map(|it| it.0).collect::<Vec<_>>(), [later(999)]);
-    assert_eq!(rig.due().await[0].due_at, later(1000) + WATCHDOG);
+    assert_eq!(rig.due().await[0].due_at, later(1000), "nothing was written to it");
     assert_eq!(rig.publishing.plan().await.unwrap().count, 0, "planned once");
 }
 
 #[tokio::test]
 async fn what_is_near_is_on_the_queue_at_once_and_watched_by_the_sweep() {
     let rig = Rig::new().await;
-    rig.schedule("Hello", later(180)).await;
+    rig.schedule("Hello", noon() + HINT_AHEAD).await;
 
-    assert_eq!(rig.queue.take().iter().map(|it| it.0).collect::<Vec<_>>(), [later(179)]);
-    assert_eq!(rig.due().await[0].due_at, later(180) + WATCHDOG);
+    assert_eq!(rig.queue.take().iter().map(|it| it.0).collect::<Vec<_>>(), [later(239)]);
+    assert_eq!(rig.due().await[0].due_at, later(240));
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn a_queue_that_is_down_is_no_reason_to_refuse_a_post_or_to_forget_it() {
     let post = rig.schedule("Hello", later(10)).await;
     rig.clock.skip_to(later(10) + WATCHDOG);
     assert!(rig.publishing.plan().await.is_err());
-    assert_eq!(rig.due().await[0].due_at, later(10) + WATCHDOG, "still due");
+    assert_eq!(rig.due().await[0].due_at, later(10), "still due");
     rig.queue.down.store(false, Ordering::SeqCst);
     rig.live(later(200)).await;
 
@@ -97,7 +97,7 @@ async fn after_the_loss_of_the_whole_queue_everything_is_planned_anew() {
     rig.schedule("far", later(9000)).await;
     rig.queue.take();
 
-    let planned = rig.publishing.plan_until(noon() + PLAN_AHEAD + WATCHDOG).await.unwrap();
+    let planned = rig.publishing.plan_anew().await.unwrap();
 
     assert_eq!(planned.count, 1);
     rig.live(later(110)).await;
@@ -113,7 +113,7 @@ async fn a_delivery_whose_worker_died_with_the_queue_is_looked_at_when_its_lease
     rig.leave(&delivery, delivery.clone().intended(noon())).await;
     rig.queue.take();
 
-    rig.publishing.plan_until(noon() + PLAN_AHEAD + WATCHDOG).await.unwrap();
+    rig.publishing.plan_anew().await.unwrap();
     rig.live(noon() + LEASE + TimeDelta::seconds(10)).await;
 
     assert_eq!(rig.network.texts(), ["Hello"]);

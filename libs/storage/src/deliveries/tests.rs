@@ -1,5 +1,5 @@
 use chrono::TimeDelta;
-use domain::delivery::{LEASE, Published, Setback};
+use domain::delivery::{Published, Setback};
 use domain::testing::{a_delivery, noon};
 
 use super::*;
@@ -23,10 +23,24 @@ async fn read(store: &Store, delivery: &Delivery) -> Option<Delivery> {
 async fn due(store: &Store, until: DateTime<Utc>) -> Vec<Due> {
     let mut found = Vec::new();
     for shard in 0..store.due_shards() {
-        found.extend(store.due(shard, until, 100).await.unwrap());
+        found.extend(page(store, shard, until).await);
     }
     found.sort_by_key(|it| it.due_at);
     found
+}
+
+/// Everything in one shard until then, in pages of two.
+async fn page(store: &Store, shard: u32, until: DateTime<Utc>) -> Vec<Due> {
+    let (mut found, mut next) = (Vec::new(), None);
+    loop {
+        let page = store.due(shard, (DateTime::UNIX_EPOCH, until), next, 2).await.unwrap();
+        assert!(page.entries.len() <= 2);
+        found.extend(page.entries);
+        next = page.next;
+        if next.is_none() {
+            return found;
+        }
+    }
 }
 
 fn published() -> Published {
@@ -43,7 +57,7 @@ async fn a_delivery_reads_back_in_every_state() {
     let states = [
         waiting.clone(),
         waiting.clone().held(noon()),
-        waiting.prepared(Some("{\"media\":[]}".to_owned()), Some(later(5)), noon()),
+        waiting.prepared(Some("{\"media\":[]}".to_owned()), Some(later(5))),
         intended.clone(),
         intended.clone().settled(Err(lost), noon(), 0),
         intended.clone().settled(Err(refused), noon(), 0),
@@ -96,7 +110,8 @@ async fn of_many_swaps_of_the_same_reading_exactly_one_is_ours() {
     put(&store, &before).await;
 
     let swaps = (0..16).map(async |index| {
-        let after = before.clone().intended(later(index)).restamped();
+        let stamp = 100 + u64::try_from(index).unwrap();
+        let after = before.clone().intended(later(index)).restamped(stamp);
         (store.swap_delivery(&before, &after).await.unwrap(), after)
     });
     let ends = futures::future::join_all(swaps).await;
@@ -107,10 +122,37 @@ async fn of_many_swaps_of_the_same_reading_exactly_one_is_ours() {
 }
 
 #[tokio::test]
+async fn a_swap_whose_answer_was_lost_is_known_when_it_is_sent_again() {
+    let store = store().await;
+    let before = a_delivery();
+    put(&store, &before).await;
+    let (ours, theirs) = (before.clone().intended(noon()).restamped(7), before.clone().intended(noon()).restamped(8));
+
+    assert_eq!(store.swap_delivery(&before, &ours).await.unwrap(), Swap::Ours);
+
+    assert_eq!(store.swap_delivery(&before, &ours).await.unwrap(), Swap::Ours);
+    assert_eq!(store.swap_delivery(&before, &theirs).await.unwrap(), Swap::Overtaken);
+    assert_eq!(read(&store, &before).await, Some(ours));
+}
+
+#[tokio::test]
+async fn how_far_planning_got_is_kept_and_never_goes_back() {
+    let store = store().await;
+    assert_eq!(store.planned_until().await.unwrap(), None);
+
+    for seconds in [10, 20, 15] {
+        store.set_planned_until(later(seconds)).await.unwrap();
+    }
+
+    assert_eq!(store.planned_until().await.unwrap(), Some(later(20)));
+    assert_eq!(due(&store, later(999)).await, [], "it is not a delivery");
+}
+
+#[tokio::test]
 async fn a_swap_with_what_was_removed_or_is_of_another_revision_is_overtaken() {
     let store = store().await;
     let before = a_delivery();
-    let after = before.clone().intended(noon()).restamped();
+    let after = before.clone().intended(noon()).restamped(2);
     put(&store, &before).await;
     // A newer revision may by chance have the number that was read.
     let newer = Delivery { revision: 2, ..before.clone() };
@@ -121,7 +163,7 @@ async fn a_swap_with_what_was_removed_or_is_of_another_revision_is_overtaken() {
     assert_eq!(read(&store, &before).await.as_ref(), Some(&newer));
 
     assert_eq!(store.remove_delivery(&newer).await.unwrap(), Swap::Ours);
-    assert_eq!(store.swap_delivery(&newer, &newer.clone().restamped()).await.unwrap(), Swap::Overtaken);
+    assert_eq!(store.swap_delivery(&newer, &newer.clone().restamped(2)).await.unwrap(), Swap::Overtaken);
     assert_eq!(read(&store, &before).await, None);
 }
 
@@ -136,11 +178,12 @@ async fn the_longest_overdue_come_first_and_what_is_later_not_at_all() {
     }
     put(&store, &delivery(5, None)).await;
 
-    let found = store.due(0, later(30), 100).await.unwrap();
+    let found = page(&store, 0, later(30)).await;
     let order: Vec<_> = found.iter().map(|it| it.target_id.get() / shards).collect();
     assert_eq!(order, [2, 3, 1]);
-    assert_eq!(store.due(0, later(30), 2).await.unwrap(), found[..2]);
-    assert_eq!(store.due(1, later(60), 100).await.unwrap(), []);
+    let between = store.due(0, (later(10), later(20)), None, 100).await.unwrap();
+    assert_eq!(between.entries, found[1..2], "after the first time, and up to the second");
+    assert_eq!(page(&store, 1, later(60)).await, []);
     assert_eq!((found[0].look_at, found[0].revision), (noon(), 1));
 }
 
@@ -154,7 +197,7 @@ async fn every_unfinished_delivery_is_due_in_some_shard_and_finished_ones_in_non
     assert_eq!(due(&store, noon()).await.len(), 20);
 
     for delivery in &all[..5] {
-        let ended = delivery.clone().intended(noon()).settled(Ok(published()), noon(), 0).rolled_up().restamped();
+        let ended = delivery.clone().intended(noon()).settled(Ok(published()), noon(), 0).rolled_up().restamped(2);
         assert_eq!(store.swap_delivery(delivery, &ended).await.unwrap(), Swap::Ours);
     }
 
@@ -177,14 +220,11 @@ async fn a_due_entry_is_moved_once_and_only_as_it_was_read() {
     assert_eq!(due(&store, later(59)).await, []);
     assert_eq!(due(&store, later(60)).await, [Due { due_at: later(60), ..entry.clone() }]);
     // A worker that read it before loses nothing by it.
-    let held = delivery.clone().held(noon()).restamped();
+    let held = delivery.clone().held(noon()).restamped(2);
     assert_eq!(store.swap_delivery(&delivery, &held).await.unwrap(), Swap::Ours);
     assert_eq!(store.move_due(&Due { due_at: later(60), ..entry.clone() }, later(99)).await.unwrap(), Swap::Overtaken);
-    assert_eq!(due(&store, later(999)).await[0].due_at, noon() + LEASE);
-    assert_eq!(
-        store.move_due(&Due { revision: 2, due_at: noon() + LEASE, ..entry }, later(99)).await.unwrap(),
-        Swap::Overtaken
-    );
+    assert_eq!(due(&store, later(999)).await[0].due_at, noon(), "back where it was: looked at again, not lost");
+    assert_eq!(store.move_due(&Due { revision: 2, ..entry }, later(99)).await.unwrap(), Swap::Overtaken);
 }
 
 #[tokio::test]

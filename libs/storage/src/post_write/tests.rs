@@ -1,4 +1,4 @@
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta};
 use domain::connection::Connection;
 use domain::delivery::Published;
 use domain::id::{Ids, PostId};
@@ -78,7 +78,8 @@ impl Desk {
     async fn due(&self) -> usize {
         let mut count = 0;
         for shard in 0..self.store.due_shards() {
-            count += self.store.due(shard, noon() + TimeDelta::days(9), 100).await.unwrap().len();
+            let ever = (DateTime::UNIX_EPOCH, noon() + TimeDelta::days(9));
+            count += self.store.due(shard, ever, None, 100).await.unwrap().entries.len();
         }
         count
     }
@@ -101,7 +102,7 @@ fn puts(deliveries: &[Delivery]) -> Vec<DeliveryWrite<'_>> {
 
 fn published(delivery: &Delivery) -> Delivery {
     let published = Published { platform_post_id: "p1".to_owned(), at: noon() };
-    delivery.clone().intended(noon()).settled(Ok(published), noon(), 0).restamped()
+    delivery.clone().intended(noon()).settled(Ok(published), noon(), 0).restamped(8)
 }
 
 /// The post again, so that it reads as a change of it.
@@ -183,7 +184,7 @@ async fn a_post_that_changed_is_not_deleted() {
 async fn a_delivery_that_is_being_sent_keeps_its_post_from_changing() {
     let desk = Desk::with_accounts(2).await;
     let (post, deliveries) = desk.scheduled().await;
-    let intended = deliveries[1].clone().intended(noon()).restamped();
+    let intended = deliveries[1].clone().intended(noon()).restamped(8);
     assert_eq!(desk.store.swap_delivery(&deliveries[1], &intended).await.unwrap(), Swap::Ours);
     let before = desk.picture(&post).await;
     let after = changed(&post);
@@ -217,14 +218,14 @@ async fn a_public_delivery_keeps_its_post_from_changing() {
 async fn a_delivery_that_is_only_prepared_gives_way_to_a_change() {
     let desk = Desk::with_accounts(1).await;
     let (post, deliveries) = desk.scheduled().await;
-    let held = deliveries[0].clone().held(noon()).restamped();
+    let held = deliveries[0].clone().held(noon()).restamped(8);
     desk.store.swap_delivery(&deliveries[0], &held).await.unwrap();
     let after = changed(&post);
     let newer = desk.deliveries(&after);
 
     assert_eq!(desk.write(Some(&post), Some(&after), puts(&newer)).await, PostWritten::Done);
 
-    let prepared = held.clone().prepared(Some("done".to_owned()), None, noon()).restamped();
+    let prepared = held.clone().prepared(Some("done".to_owned()), None).restamped(9);
     assert_eq!(desk.store.swap_delivery(&held, &prepared).await.unwrap(), Swap::Overtaken);
     assert_eq!(desk.store.deliveries(post.user_id, post.post_id).await.unwrap(), newer);
 }

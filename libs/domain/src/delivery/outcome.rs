@@ -1,0 +1,85 @@
+//! How calls to a platform end, and how a delivery does.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+/// Why a delivery failed, for programs that listen to events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureClass {
+    /// The platform does not want it.
+    Refused,
+    /// It could not be sent for a day.
+    GivenUp,
+    /// Nobody can say whether it is public.
+    MayBePublic,
+}
+
+impl FailureClass {
+    /// As events name it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::GivenUp => "given_up",
+            Self::MayBePublic => "may_be_public",
+        }
+    }
+}
+
+/// What the platform says of a public post.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Published {
+    /// The platform's id of it.
+    pub platform_post_id: String,
+    /// When it became public.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub at: DateTime<Utc>,
+}
+
+/// Why a call to a platform did not bring a public post.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setback {
+    /// It does not want this post, and never will.
+    Refused {
+        /// The platform's words, for the user.
+        reason: String,
+    },
+    /// It did nothing, and may later.
+    Busy {
+        /// Not before this, when it says so.
+        retry_at: Option<DateTime<Utc>>,
+        /// For the user.
+        reason: String,
+    },
+    /// It did nothing: the grant is gone.
+    Disconnected {
+        /// For the user.
+        reason: String,
+    },
+    /// Nobody knows whether it did something.
+    Unknown {
+        /// Whether it may still be at it.
+        may_still_run: bool,
+        /// For the user.
+        reason: String,
+    },
+}
+
+/// What the platform answers when it is asked about an open intent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// It is public.
+    Public(Published),
+    /// It certainly is not, and will not become so by itself.
+    NotThere,
+    /// It cannot be said now; ask again.
+    Unclear {
+        /// For the user.
+        reason: String,
+    },
+    /// It can never be said.
+    Unknowable {
+        /// Where the user can look.
+        advice: String,
+    },
+}

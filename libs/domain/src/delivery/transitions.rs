@@ -1,0 +1,190 @@
+//! The transitions: the only way in which a delivery changes.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{
+    CALL_WITHIN, Delivery, FIRST_LOOK, FIRST_WAIT, FailureClass, GIVE_UP_AFTER, Intent, LEASE,
+    LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Published, RECONNECTION_LOOK, Resolution, Setback, State,
+};
+
+impl Delivery {
+    /// The same, marked as written anew. Every transition is written by a swap
+    /// with what was read, and of two swaps one loses by this number. It is a
+    /// random one, so that a writer who did not hear the answer recognises its
+    /// own write, and never takes another's for it.
+    #[must_use]
+    pub fn restamped(mut self, stamp: u64) -> Self {
+        self.stamp = stamp;
+        self
+    }
+
+    /// Held by one worker, for preparation or to ask the platform.
+    #[must_use]
+    pub fn held(mut self, now: DateTime<Utc>) -> Self {
+        self.lease_ends = Some(now + LEASE);
+        self
+    }
+
+    /// Held by one worker, with the public call about to be made. Written
+    /// before the call, so that whoever finds it later knows what it does not
+    /// know.
+    #[must_use]
+    pub fn intended(mut self, now: DateTime<Utc>) -> Self {
+        self.attempts += 1;
+        self.intent = Some(Intent { attempt: self.attempts, at: now, may_still_run: true, looks: 0 });
+        self.held(now)
+    }
+
+    /// Preparation got this far; `again_at` is when it can go on, `None` when
+    /// nothing is left to prepare.
+    #[must_use]
+    pub fn prepared(mut self, progress: Option<String>, again_at: Option<DateTime<Utc>>) -> Self {
+        self.progress = progress;
+        self.attempts = 0;
+        self.note = None;
+        self.prepared = again_at.is_none();
+        let look_at = again_at.unwrap_or(self.publish_at);
+        self.wait_until(look_at, None)
+    }
+
+    /// A step before the public call met a setback: nothing is public.
+    #[must_use]
+    pub fn preparation_failed(self, setback: Setback, now: DateTime<Utc>, jitter: u32) -> Self {
+        let mut counted = self;
+        counted.attempts += 1;
+        let setback = match setback {
+            // Nothing that comes before the public call can make a post public.
+            Setback::Unknown { reason, .. } => Setback::Busy { retry_at: None, reason },
+            it => it,
+        };
+        counted.settled(Err(setback), now, jitter)
+    }
+
+    /// The public call has ended, or its connection is known not to work.
+    ///
+    /// A platform can make us wait longer than we would, never shorter.
+    #[must_use]
+    pub fn settled(mut self, attempt: Result<Published, Setback>, now: DateTime<Utc>, jitter: u32) -> Self {
+        let wait = self.back_off(jitter);
+        match attempt {
+            Ok(published) => self.ended(State::Published(published)),
+            Err(Setback::Refused { reason }) => self.failed(reason, FailureClass::Refused),
+            Err(Setback::Busy { retry_at, reason }) => {
+                self.intent = None;
+                let again_at = retry_at.map_or(now + wait, |it| it.max(now + wait));
+                self.try_again(again_at, reason, now)
+            }
+            Err(Setback::Disconnected { reason }) => {
+                self.intent = None;
+                let waited = now - self.publish_at;
+                let wait = (waited / 10).clamp(RECONNECTION_LOOK, LONGEST_RECONNECTION_LOOK);
+                self.try_again(now + wait, reason, now)
+            }
+            Err(Setback::Unknown { may_still_run, reason }) => {
+                if let Some(intent) = &mut self.intent {
+                    intent.may_still_run = may_still_run;
+                }
+                self.wait_until(now + FIRST_LOOK, Some(reason))
+            }
+        }
+    }
+
+    /// The platform was asked about the open intent.
+    ///
+    /// `settles` is how long a call that was cut off may still take effect over
+    /// there; before that, "not there" is not believed.
+    #[must_use]
+    pub fn resolved(mut self, answer: Resolution, settles: TimeDelta, now: DateTime<Utc>, jitter: u32) -> Self {
+        let Some(intent) = &mut self.intent else { return self };
+        intent.looks += 1;
+        let certain_at = if intent.may_still_run { intent.at + CALL_WITHIN + settles } else { intent.at };
+        let looks = i32::try_from(intent.looks.min(8)).unwrap_or(8);
+        let look_again = now + jittered((FIRST_LOOK * (1 << looks)).min(LONGEST_WAIT), jitter);
+        match answer {
+            Resolution::Public(published) => self.ended(State::Published(published)),
+            Resolution::NotThere if certain_at <= now => {
+                self.intent = None;
+                let wait = self.back_off(jitter);
+                // The time for asking has already passed as waiting.
+                let again_at = now.max(certain_at + wait.min(FIRST_WAIT));
+                self.try_again(again_at, "the last attempt did not arrive; trying again".to_owned(), now)
+            }
+            Resolution::NotThere => self.wait_until(
+                look_again.min(certain_at).max(now + FIRST_LOOK),
+                Some("waiting to be sure that the last attempt did not arrive".to_owned()),
+            ),
+            Resolution::Unclear { reason } if self.publish_at + GIVE_UP_AFTER <= now => {
+                let reason = format!("it may be public, look at the account before posting it again ({reason})");
+                self.failed(reason, FailureClass::MayBePublic)
+            }
+            Resolution::Unclear { reason } => self.wait_until(look_again, Some(reason)),
+            Resolution::Unknowable { advice } => {
+                let reason = format!("it may be public; {advice}");
+                self.failed(reason, FailureClass::MayBePublic)
+            }
+        }
+    }
+
+    /// Its time is over.
+    #[must_use]
+    pub fn given_up(self) -> Self {
+        let last = self.note.clone().unwrap_or_else(|| "it could not be sent".to_owned());
+        self.failed(format!("given up after 24 hours: {last}"), FailureClass::GivenUp)
+    }
+
+    /// It has ended, and its post is told later: in an hour of many posts the
+    /// public calls come first.
+    #[must_use]
+    pub fn told_at(mut self, at: DateTime<Utc>) -> Self {
+        if self.state != State::Waiting {
+            self.look_at = at;
+        }
+        self
+    }
+
+    /// It has ended and its post says so: nobody needs to look any more.
+    #[must_use]
+    pub fn rolled_up(mut self) -> Self {
+        self.due_at = None;
+        self
+    }
+
+    fn failed(self, reason: String, class: FailureClass) -> Self {
+        self.ended(State::Failed { reason, class })
+    }
+
+    fn ended(mut self, state: State) -> Self {
+        self.state = state;
+        self.intent = None;
+        self.lease_ends = None;
+        self
+    }
+
+    fn try_again(self, at: DateTime<Utc>, reason: String, now: DateTime<Utc>) -> Self {
+        let ends = self.publish_at + GIVE_UP_AFTER;
+        if ends <= now {
+            let noted = Self { note: Some(reason), ..self };
+            return noted.given_up();
+        }
+        // A wait beyond the end would only make the end late.
+        self.wait_until(at.min(ends), Some(reason))
+    }
+
+    fn wait_until(mut self, at: DateTime<Utc>, note: Option<String>) -> Self {
+        self.look_at = at;
+        self.due_at = Some(at);
+        self.lease_ends = None;
+        self.note = note.or(self.note);
+        self
+    }
+
+    fn back_off(&self, jitter: u32) -> TimeDelta {
+        let doublings = self.attempts.saturating_sub(1).min(10);
+        jittered((FIRST_WAIT * (1 << doublings)).min(LONGEST_WAIT), jitter)
+    }
+}
+
+/// The wait and up to a quarter more, so that many do not come back at once.
+fn jittered(wait: TimeDelta, jitter: u32) -> TimeDelta {
+    wait + wait / 4 * i32::try_from(jitter % 1024).unwrap_or(0) / 1024
+}
