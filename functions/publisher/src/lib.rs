@@ -5,11 +5,10 @@ use publishing::{Planned, Publishing, PublishingError};
 /// One tick.
 pub async fn tick(publishing: &Publishing) -> Result<Planned, PublishingError> {
     let planned = publishing.plan().await?;
-    // Named values are what the log store makes metrics of.
-    tracing::info!(
-        planned = planned.count,
-        oldest_overdue_s = planned.oldest_overdue.num_seconds(),
-        "planned what is due soon"
-    );
+    let overdue_s = planned.oldest_overdue.num_seconds();
+    tracing::info!(planned = planned.count, overdue_s, "planned what is due soon");
+    if 0 < overdue_s {
+        tracing::info!(target: cloud::metrics::TARGET, oldest_overdue_s = overdue_s, "a delivery is overdue");
+    }
     Ok(planned)
 }

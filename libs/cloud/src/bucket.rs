@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use aws_config::SdkConfig;
 use aws_sdk_s3::Client;
+use aws_sdk_s3::config::timeout::TimeoutConfig;
 use aws_sdk_s3::config::{Builder, RequestChecksumCalculation, ResponseChecksumValidation};
 use aws_sdk_s3::error::DisplayErrorContext;
 use aws_sdk_s3::operation::get_object::GetObjectError;
@@ -22,6 +23,9 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 
 pub use self::parts::PutError;
+
+/// How long one attempt of a call may take: a part of a file is a few megabytes.
+const ATTEMPT: Duration = Duration::from_secs(30);
 
 /// Where the bucket is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,6 +85,7 @@ impl Bucket {
                 // client cannot know of; the signature covers what we send.
                 .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
                 .response_checksum_validation(ResponseChecksumValidation::WhenRequired)
+                .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT).build())
                 .force_path_style(endpoint.is_some() || sdk.endpoint_url().is_some());
             builder.set_endpoint_url(endpoint.cloned().or_else(|| sdk.endpoint_url().map(str::to_owned)));
             Client::from_conf(builder.build())

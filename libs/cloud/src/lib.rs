@@ -1,11 +1,12 @@
 //! The cloud that the service stands on: SDK clients, settings, the media
-//! bucket, the queue, the event bus, sealing of secrets, and fetching from
-//! users' URLs.
+//! bucket, the queue, the event bus, measures, sealing of secrets, and fetching
+//! from users' URLs.
 
 pub mod aws;
 pub mod bucket;
 pub mod events;
 pub mod fetch;
+pub mod metrics;
 pub mod queue;
 pub mod seal;
 pub mod settings;
