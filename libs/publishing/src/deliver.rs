@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use cloud::metrics;
 use cloud::queue::DeliveryMessage;
 use domain::delivery::{CALL_WITHIN, Delivery, Next, Published, Resolution, Setback, State};
 use domain::post::Post;
@@ -12,6 +13,7 @@ use platforms::{Job, Platform, Step};
 use storage::{ConnectionRecord, Swap, Work};
 
 use crate::files::Files;
+use crate::words::{Doing, worded, worded_answer};
 use crate::write::outgoing;
 use crate::{Publishing, PublishingError};
 
@@ -114,7 +116,7 @@ impl Publishing {
         let Task { delivery, post, .. } = &task;
         let platform = self.platforms.get(&delivery.provider);
         let (Some(record), Some(platform), Some(target)) = (record, platform, post.target(delivery.target_id)) else {
-            let reason = "the account is not connected, or its platform is switched off".to_owned();
+            let reason = "The account is not connected, or its platform is switched off here. Connect it again, and the post goes out.".to_owned();
             let after = not_callable(delivery, Setback::Disconnected { reason }, now);
             return self.keep(&task, after, now).await;
         };
@@ -150,7 +152,7 @@ impl Publishing {
         match next {
             Next::Prepare => self.prepare(task, platform, &record, &job).await,
             Next::Publish => self.publish(task, platform, &record, &job).await,
-            _ => self.resolve(task, platform, &job).await,
+            _ => self.resolve(task, platform, &record, &job).await,
         }
     }
 
@@ -169,6 +171,7 @@ impl Publishing {
             Ok(Step::Again { progress, at }) => delivery.prepared(Some(progress), Some(at)),
             Err(setback) => {
                 let setback = self.weighed(platform, record, setback).await?;
+                let setback = worded(setback, Doing::Preparing, &record.connection);
                 delivery.preparation_failed(setback, now, random_u32())
             }
         };
@@ -188,25 +191,38 @@ impl Publishing {
             self.shown_when_slow(&intended, platform.publish(job)).await
         } else {
             // Whoever comes after us must not find it lost while it is made.
-            Err(Setback::Busy { retry_at: None, reason: "our own store was slow; trying again".to_owned() })
+            Err(Setback::Busy { retry_at: None, reason: "our own store was slow".to_owned() })
         };
         let now = self.clock.now();
         let attempt = match attempt {
-            Err(setback) => Err(self.weighed(platform, record, setback).await?),
+            Err(setback) => {
+                let setback = self.weighed(platform, record, setback).await?;
+                Err(worded(setback, Doing::Publishing, &record.connection))
+            }
             Ok(published) => Ok(published),
         };
+        let late_ms = (job.now - delivery.publish_at).num_milliseconds();
+        let is_first = delivery.attempts == 1;
+        let is_unknown = matches!(attempt, Err(Setback::Unknown { .. }));
         tracing::info!(
-            user_id = %delivery.user_id, post_id = %delivery.post_id, target_id = %delivery.target_id,
-            late_ms = (job.now - delivery.publish_at).num_milliseconds(),
-            attempt = delivery.attempts, published = attempt.is_ok(), "a public call ended"
+            target: metrics::TARGET, lateness_ms = is_first.then_some(late_ms), retries = (!is_first).then_some(1),
+            unknown_outcomes = is_unknown.then_some(1), platform = delivery.provider, user_id = %delivery.user_id,
+            post_id = %delivery.post_id, target_id = %delivery.target_id, attempt = delivery.attempts,
+            published = attempt.is_ok(), "a public call ended"
         );
         let after = delivery.clone().settled(attempt, now, random_u32());
         self.keep(&intended, after, now).await
     }
 
-    async fn resolve(&self, held: Task<'_>, platform: &dyn Platform, job: &Job<'_>) -> Result<After, PublishingError> {
+    async fn resolve(
+        &self,
+        held: Task<'_>,
+        platform: &dyn Platform,
+        record: &ConnectionRecord,
+        job: &Job<'_>,
+    ) -> Result<After, PublishingError> {
         let Some(since) = held.delivery.intent.as_ref().map(|it| it.at) else { return Ok(After::Done) };
-        let answer = platform.resolve(job, since).await;
+        let answer = worded_answer(platform.resolve(job, since).await, &record.connection);
         let now = self.clock.now();
         let after = held.delivery.clone().resolved(answer, platform.settles(), now, random_u32());
         self.keep(&held, after, now).await
@@ -232,6 +248,12 @@ impl Publishing {
         let after = roll_up_at.map_or(after.clone(), |it| after.told_at(it));
         if self.store.swap_delivery(before, &after).await? == Swap::Overtaken {
             return Ok(After::Done);
+        }
+        if let (State::Waiting, State::Failed { class, .. }) = (&before.state, &after.state) {
+            tracing::info!(
+                target: metrics::TARGET, failed = 1, class = class.as_str(), platform = after.provider,
+                user_id = %after.user_id, post_id = %after.post_id, target_id = %after.target_id, "a target failed"
+            );
         }
         let told = before.note != after.note || before.state != after.state || before.attempts != after.attempts;
         if roll_up_at.is_none() && (told || after.intent.is_some()) {

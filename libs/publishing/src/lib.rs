@@ -18,6 +18,7 @@ mod roll_up;
 #[cfg(test)]
 mod testing;
 mod unused_uploads;
+mod words;
 mod write;
 
 use std::sync::Arc;

@@ -137,7 +137,9 @@ fn what_the_tick_may_not_see_in_time_is_put_on_the_queue_by_its_writer() {
 
     assert!(delivery.is_imminent(noon() - HINT_AHEAD));
     assert!(!delivery.is_imminent(noon() - HINT_AHEAD - seconds(1)));
-    assert!(!delivery.rolled_up().is_imminent(noon()));
+    let ended = delivery.intended(noon()).settled(Ok(published()), noon(), 0).told_at(noon() + seconds(9_000));
+    assert!(ended.is_imminent(noon()), "the tick does not plan it at all");
+    assert!(!ended.rolled_up().is_imminent(noon()));
 }
 
 #[test]

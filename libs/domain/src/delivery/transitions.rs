@@ -107,19 +107,19 @@ impl Delivery {
                 let wait = self.back_off(jitter);
                 // The time for asking has already passed as waiting.
                 let again_at = now.max(certain_at + wait.min(FIRST_WAIT));
-                self.try_again(again_at, "the last attempt did not arrive; trying again".to_owned(), now)
+                self.try_again(again_at, "The last attempt did not arrive. Trying again.".to_owned(), now)
             }
             Resolution::NotThere => self.wait_until(
                 look_again.min(certain_at).max(now + FIRST_LOOK),
-                Some("waiting to be sure that the last attempt did not arrive".to_owned()),
+                Some("Waiting to be sure that the last attempt did not arrive.".to_owned()),
             ),
             Resolution::Unclear { reason } if self.publish_at + GIVE_UP_AFTER <= now => {
-                let reason = format!("it may be public, look at the account before posting it again ({reason})");
+                let reason = format!("The post may be public. {reason}");
                 self.failed(reason, FailureClass::MayBePublic)
             }
             Resolution::Unclear { reason } => self.wait_until(look_again, Some(reason)),
             Resolution::Unknowable { advice } => {
-                let reason = format!("it may be public; {advice}");
+                let reason = format!("The post may be public: {advice}");
                 self.failed(reason, FailureClass::MayBePublic)
             }
         }
@@ -128,8 +128,9 @@ impl Delivery {
     /// Its time is over.
     #[must_use]
     pub fn given_up(self) -> Self {
-        let last = self.note.clone().unwrap_or_else(|| "it could not be sent".to_owned());
-        self.failed(format!("given up after 24 hours: {last}"), FailureClass::GivenUp)
+        let last = self.note.clone().unwrap_or_else(|| "It could not be sent.".to_owned());
+        let reason = format!("Given up 24 hours after its time; give the post a new one to try again. {last}");
+        self.failed(reason, FailureClass::GivenUp)
     }
 
     /// It has ended, and its post is told later: in an hour of many posts the

@@ -121,7 +121,8 @@ async fn a_refused_post_fails_with_the_words_of_the_platform() {
 
     rig.live(later(3600)).await;
 
-    assert_eq!(failure(&rig, &post).await, "not polite enough");
+    let words = failure(&rig, &post).await;
+    assert_eq!(words, "Sandbox refused the post: not polite enough. Change it and give it a new time.");
     assert_eq!((rig.network.calls(), rig.network.texts().len()), (1, 0));
     assert_eq!(rig.events.types(), ["post.scheduled", "target.failed", "post.failed"]);
 }
@@ -134,7 +135,8 @@ async fn a_busy_platform_is_asked_again_when_it_says() {
     rig.live(later(300)).await;
     let waiting = rig.post(&post).await;
     assert_eq!(waiting.status, PostStatus::Publishing);
-    assert_eq!(waiting.targets[0].error_message.as_deref(), Some("too many posts"));
+    let words = "Sandbox did not take the post yet: too many posts. Trying again.";
+    assert_eq!(waiting.targets[0].error_message.as_deref(), Some(words));
     rig.live(later(3600)).await;
 
     assert_published_once(&rig, &post, "Hello").await;
@@ -155,7 +157,7 @@ async fn a_platform_that_stays_busy_is_given_up_a_day_later() {
     rig.live(later(5) + GIVE_UP_AFTER + TICK).await;
 
     let words = failure(&rig, &post).await;
-    assert_eq!(words, "given up after 24 hours: too many posts");
+    assert!(words.starts_with("Given up 24 hours after its time") && words.contains("too many posts"), "{words}");
     assert!(rig.network.calls() < 100, "{}", rig.network.calls());
 }
 
@@ -222,7 +224,8 @@ async fn what_can_never_be_known_fails_and_says_where_to_look() {
 
     rig.live(later(3600)).await;
 
-    assert_eq!(failure(&rig, &post).await, "it may be public; look at your page");
+    let words = failure(&rig, &post).await;
+    assert!(words.starts_with("The post may be public: look at your page"), "{words}");
     assert_eq!(rig.network.calls(), 1);
 }
 
@@ -338,7 +341,10 @@ async fn a_grant_that_stays_gone_fails_the_post_a_day_later() {
     rig.live(later(5) + GIVE_UP_AFTER + TICK * 7).await;
 
     let words = failure(&rig, &post).await;
-    assert!(words.starts_with("given up after 24 hours") && words.contains("connect the account again"), "{words}");
+    assert!(
+        words.starts_with("Given up 24 hours after its time") && words.contains("connect the account again"),
+        "{words}"
+    );
     assert_eq!(rig.network.calls(), 1);
 }
 
@@ -438,7 +444,8 @@ async fn a_file_that_the_platform_refuses_fails_the_post_before_its_time() {
 
     rig.live(later(700)).await;
 
-    assert_eq!(failure(&rig, &post).await, "too dark");
+    let words = failure(&rig, &post).await;
+    assert!(words.starts_with("Sandbox refused what comes before the post: too dark."), "{words}");
     assert_eq!(rig.network.calls(), 0);
 }
 

@@ -1,0 +1,123 @@
+//! What a user reads of a setback: which step it was, the platform's own
+//! words, and what to do.
+
+use domain::connection::Connection;
+use domain::delivery::{Resolution, Setback};
+
+/// What was being done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Doing {
+    /// What comes before the public call: its files above all.
+    Preparing,
+    /// The public call.
+    Publishing,
+}
+
+/// A setback in words for the user. That of a lost grant is in such words
+/// already.
+pub(crate) fn worded(setback: Setback, doing: Doing, account: &Connection) -> Setback {
+    let platform = &account.rules.title;
+    match (setback, doing) {
+        (Setback::Refused { reason }, Doing::Preparing) => Setback::Refused {
+            reason: format!(
+                "{platform} refused what comes before the post: {}. Change the post and give it a new time.",
+                bare(&reason)
+            ),
+        },
+        (Setback::Refused { reason }, Doing::Publishing) => Setback::Refused {
+            reason: format!("{platform} refused the post: {}. Change it and give it a new time.", bare(&reason)),
+        },
+        (Setback::Busy { retry_at, reason }, Doing::Preparing) => Setback::Busy {
+            retry_at,
+            reason: format!("{platform} does not take what comes before the post: {}. Trying again.", bare(&reason)),
+        },
+        (Setback::Busy { retry_at, reason }, Doing::Publishing) => Setback::Busy {
+            retry_at,
+            reason: format!("{platform} did not take the post yet: {}. Trying again.", bare(&reason)),
+        },
+        (Setback::Unknown { may_still_run, reason }, _) => Setback::Unknown {
+            may_still_run,
+            reason: format!(
+                "{platform} did not say whether the post is public: {}. Looking it up before anything is sent again.",
+                bare(&reason)
+            ),
+        },
+        (lost @ Setback::Disconnected { .. }, _) => lost,
+    }
+}
+
+/// What a platform says of an open intent, in words for the user.
+pub(crate) fn worded_answer(answer: Resolution, account: &Connection) -> Resolution {
+    let platform = &account.rules.title;
+    let place = place(account);
+    match answer {
+        Resolution::Unclear { reason } => Resolution::Unclear {
+            reason: format!(
+                "{platform} cannot say whether the post is public: {}. Look at {place} before you post it again.",
+                bare(&reason)
+            ),
+        },
+        Resolution::Unknowable { advice } => {
+            Resolution::Unknowable { advice: format!("{}. Look at {place} before you post it again.", bare(&advice)) }
+        }
+        certain => certain,
+    }
+}
+
+/// Where the user can see the account.
+fn place(account: &Connection) -> String {
+    let profile = &account.profile;
+    match (&profile.profile_url, &profile.username) {
+        (Some(url), _) => url.clone(),
+        (None, Some(name)) => format!("the account {name} on {}", account.rules.title),
+        (None, None) => format!("the account on {}", account.rules.title),
+    }
+}
+
+/// Without the full stop that some platforms end their words with.
+fn bare(words: &str) -> &str {
+    words.trim().trim_end_matches('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::{a_connection, a_user};
+
+    use super::*;
+
+    fn refused(words: &str) -> Setback {
+        Setback::Refused { reason: words.to_owned() }
+    }
+
+    #[test]
+    fn a_refusal_says_the_step_the_words_of_the_platform_and_what_to_do() {
+        let account = a_connection(&a_user());
+
+        let Setback::Refused { reason } = worded(refused("Too long."), Doing::Publishing, &account) else { panic!() };
+        assert_eq!(reason, "Sandbox refused the post: Too long. Change it and give it a new time.");
+        let file = refused("file 2 of 3 (image/png): too dark");
+        let Setback::Refused { reason } = worded(file, Doing::Preparing, &account) else { panic!() };
+        assert_eq!(
+            reason,
+            "Sandbox refused what comes before the post: file 2 of 3 (image/png): too dark. \
+             Change the post and give it a new time."
+        );
+    }
+
+    #[test]
+    fn what_stays_unknown_says_where_to_look() {
+        let mut account = a_connection(&a_user());
+        let advice = |account: &Connection| {
+            let asked = Resolution::Unknowable { advice: "it keeps no list".to_owned() };
+            let Resolution::Unknowable { advice } = worded_answer(asked, account) else { panic!() };
+            advice
+        };
+
+        assert_eq!(
+            advice(&account),
+            "it keeps no list. Look at the account harbour on Sandbox before you post it again."
+        );
+        account.profile.profile_url = Some("https://sandbox.example/@harbour".to_owned());
+        assert!(advice(&account).contains("Look at https://sandbox.example/@harbour"), "{}", advice(&account));
+    }
+}
