@@ -39,6 +39,9 @@ struct Options {
     /// Posts that are due in the same second.
     #[arg(long, default_value_t = 1000)]
     due: u64,
+    /// Posts that are due one after the other within a minute.
+    #[arg(long, default_value_t = 600)]
+    spread: u64,
     /// Posts of the large account; 0 leaves it out.
     #[arg(long, default_value_t = 100_000)]
     large: u64,
@@ -66,7 +69,8 @@ async fn run(options: &Options) -> Result {
     say(&format!("Ready after {} ms with {} MB.\n", start["ready_ms"], start["resident_mb"]));
 
     let speed = speed(&world, options).await?;
-    let punctuality = punctuality(&world, options.due).await?;
+    let together = punctuality(&world, options.due, 1).await?;
+    let spread = punctuality(&world, options.spread, 60).await?;
     let end = resident_mb(&local)?;
     say(&format!("\nMemory at the end: {end} MB.\n"));
     drop(local);
@@ -83,7 +87,8 @@ async fn run(options: &Options) -> Result {
         "start": start,
         "store_calls": cost,
         "requests_per_second": speed,
-        "due_together": punctuality,
+        "due_together": together,
+        "due_over_a_minute": spread,
         "large_account": large,
         "resident_mb_at_the_end": end,
     });
@@ -206,25 +211,26 @@ fn percentile<T: Copy + Default>(sorted: &[T], percent: usize) -> T {
     sorted.get(at).copied().unwrap_or_default()
 }
 
-/// Posts that are all due in the same second.
-async fn punctuality(world: &World, count: u64) -> Result<Value> {
+/// How late posts come that are due within so many seconds, evenly spread.
+async fn punctuality(world: &World, count: u64, seconds: u64) -> Result<Value> {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
-    let (start, on) = (fresh("due together"), targets(&[&connection])?);
+    let (start, on) = (fresh("due"), targets(&[&connection])?);
     // Time enough to write them all before the first is due.
     let ahead = 20 + i64::try_from(count / 100)?;
-    let due = moment::now() + chrono::TimeDelta::seconds(ahead);
+    let first = moment::now() + chrono::TimeDelta::seconds(ahead);
+    let due = |number: u64| first + chrono::TimeDelta::seconds(i64::try_from(number * seconds / count).unwrap_or(0));
     let bodies: Vec<_> = (0..count)
         .map(|number| {
             let words = format!("{start} {number}");
-            json!({ "content": words, "platforms": on, "scheduled_at": moment::written(due) })
+            json!({ "content": words, "platforms": on, "scheduled_at": moment::written(due(number)) })
         })
         .collect();
     let mut written = stream::iter(&bodies).map(|body| user.create(body)).buffer_unordered(16);
     while let Some(post) = written.next().await {
         post?;
     }
-    ensure!(moment::now() < due, "writing {count} posts took longer than {ahead} s");
+    ensure!(moment::now() < first, "writing {count} posts took longer than {ahead} s");
 
     let patience = Instant::now() + Duration::from_mins(5);
     let entries = loop {
@@ -242,11 +248,13 @@ async fn punctuality(world: &World, count: u64) -> Result<Value> {
     let mut late = Vec::new();
     for entry in &entries {
         let received: chrono::DateTime<chrono::Utc> = text(entry, "received_at")?.parse()?;
-        late.push((received - due).num_milliseconds());
+        let number = text(entry, "text")?.rsplit(' ').next().unwrap_or_default().parse()?;
+        late.push((received - due(number)).num_milliseconds());
     }
     late.sort_unstable();
     let figures = json!({
         "posts": count,
+        "within_s": seconds,
         "on_the_timeline": entries.len(),
         "different": texts.len(),
         "earliest_ms": late.first(),
@@ -254,7 +262,7 @@ async fn punctuality(world: &World, count: u64) -> Result<Value> {
         "p99_ms": percentile(&late, 99),
         "latest_ms": late.last(),
     });
-    say(&format!("\n{count} posts due in the same second: {figures}"));
+    say(&format!("\n{count} posts due within {seconds} s: {figures}"));
     ensure!(
         entries.len() as u64 == count && texts.len() as u64 == count,
         "not every post is on the timeline exactly once"
