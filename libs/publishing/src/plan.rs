@@ -21,6 +21,10 @@ const PAGE: i32 = 1_000;
 /// goes on, with those that it moved behind the others.
 const MAX_OVERDUE_PAGES: usize = 20;
 
+/// Shards looked at at the same time. Each sends several batches of messages
+/// at once, and a function has only so many connections.
+const SHARDS_AT_ONCE: usize = 8;
+
 /// Entries moved at the same time.
 const CONCURRENCY: usize = 32;
 
@@ -64,8 +68,9 @@ impl Publishing {
                 futures::try_join!(soon, self.plan_overdue(shard, overdue_at, now))
             })
             .collect();
+        let mut shards = futures::stream::iter(shards).buffer_unordered(SHARDS_AT_ONCE);
         let mut planned = Planned::default();
-        for (soon, overdue) in futures::future::try_join_all(shards).await? {
+        while let Some((soon, overdue)) = shards.try_next().await? {
             planned.count += soon + overdue.count;
             planned.oldest_overdue = planned.oldest_overdue.max(overdue.oldest_overdue);
         }
