@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use cloud::queue::{DeliveryMessage, Outgoing, Queue, QueueError};
+use domain::clock::Clock;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -19,21 +20,22 @@ const BROUGHT_AGAIN_AFTER: Duration = Duration::from_secs(10);
 /// A queue with timers for delays.
 pub(crate) struct LocalQueue {
     ready: UnboundedSender<DeliveryMessage>,
+    clock: Clock,
 }
 
 impl LocalQueue {
     /// The queue, and where its messages come out.
-    pub(crate) fn new() -> (Arc<Self>, UnboundedReceiver<DeliveryMessage>) {
+    pub(crate) fn new(clock: Clock) -> (Arc<Self>, UnboundedReceiver<DeliveryMessage>) {
         let (ready, messages) = unbounded_channel();
-        (Arc::new(Self { ready }), messages)
+        (Arc::new(Self { ready, clock }), messages)
     }
 }
 
 #[async_trait]
 impl Queue for LocalQueue {
     async fn send(&self, messages: &[Outgoing]) -> Result<(), QueueError> {
-        for Outgoing { message, delay_s } in messages.iter().copied() {
-            let ready = self.ready.clone();
+        for outgoing in messages {
+            let (ready, message, delay_s) = (self.ready.clone(), outgoing.message, outgoing.delay_s(self.clock.now()));
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_secs(delay_s.into())).await;
                 // Nobody is left to receive only when the process ends.

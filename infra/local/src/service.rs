@@ -90,7 +90,7 @@ impl Stack {
         let store = dynamodb::open(data, meter.as_ref()).await?;
         let sealer = Envelope::new(LocalKeys::new(sealing_key::sealing_key(data)?), clock.clone());
         let bus = LocalEvents::default();
-        let (queue, messages) = LocalQueue::new();
+        let (queue, messages) = LocalQueue::new(clock.clone());
         let settings =
             BucketSettings { name: s3::BUCKET.to_owned(), endpoint: Some(origin.to_owned()), public_endpoint: None };
         let bucket = Bucket::new(&clients::config(origin), &settings);

@@ -3,7 +3,8 @@
 
 use async_trait::async_trait;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::clock::Clock;
 use domain::id::{ConnectionId, PostId, TargetId, UserId};
 use futures::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
@@ -26,13 +27,27 @@ pub struct DeliveryMessage {
     pub roll_up_at: Option<DateTime<Utc>>,
 }
 
-/// A message and how long the queue keeps it back.
+/// A message and when somebody wants to be at work on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing {
     /// What.
     pub message: DeliveryMessage,
-    /// Whole seconds, at most [`MAX_DELAY_S`].
-    pub delay_s: u16,
+    /// When; the past is at once.
+    pub at: DateTime<Utc>,
+}
+
+/// How much earlier a message is to come out: messages are collected into
+/// batches for up to a second, and the delay itself is in whole seconds.
+/// Whoever takes the message waits out the rest.
+const EARLY: TimeDelta = TimeDelta::seconds(2);
+
+impl Outgoing {
+    /// For how many seconds a queue keeps it back that gets it now, at most
+    /// [`MAX_DELAY_S`].
+    pub fn delay_s(&self, now: DateTime<Utc>) -> u16 {
+        let wait_s = (self.at - EARLY - now).num_seconds().clamp(0, MAX_DELAY_S.into());
+        u16::try_from(wait_s).unwrap_or(MAX_DELAY_S)
+    }
 }
 
 /// The longest delay of SQS: 15 minutes.
@@ -61,22 +76,25 @@ pub trait Queue: Send + Sync {
 pub struct SqsQueue {
     client: aws_sdk_sqs::Client,
     url: String,
+    clock: Clock,
 }
 
 impl SqsQueue {
     /// The queue at this URL.
-    pub fn new(client: aws_sdk_sqs::Client, url: String) -> Self {
-        Self { client, url }
+    pub fn new(client: aws_sdk_sqs::Client, url: String, clock: Clock) -> Self {
+        Self { client, url, clock }
     }
 
     async fn send_batch(&self, batch: &[Outgoing]) -> Result<(), QueueError> {
         let mut request = self.client.send_message_batch().queue_url(&self.url);
+        // Of many batches the last may go much later than the first.
+        let now = self.clock.now();
         for (index, outgoing) in batch.iter().enumerate() {
             let body = serde_json::to_string(&outgoing.message).map_err(|it| QueueError(it.to_string()))?;
             let entry = SendMessageBatchRequestEntry::builder()
                 .id(index.to_string())
                 .message_body(body)
-                .delay_seconds(i32::from(outgoing.delay_s.min(MAX_DELAY_S)));
+                .delay_seconds(outgoing.delay_s(now).into());
             request = request.entries(entry.build().map_err(|it| QueueError(it.to_string()))?);
         }
         let sent =
@@ -93,5 +111,33 @@ impl Queue for SqsQueue {
     async fn send(&self, messages: &[Outgoing]) -> Result<(), QueueError> {
         let calls: Vec<_> = messages.chunks(BATCH).map(|it| self.send_batch(it)).collect();
         futures::stream::iter(calls).buffer_unordered(CONCURRENCY).try_collect().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::{a_delivery, noon};
+
+    use super::*;
+
+    #[test]
+    fn a_message_comes_out_two_to_three_seconds_before_it_is_wanted() {
+        let delivery = a_delivery();
+        let message = DeliveryMessage {
+            user_id: delivery.user_id,
+            post_id: delivery.post_id,
+            target_id: delivery.target_id,
+            connection_id: delivery.connection_id,
+            revision: 1,
+            roll_up_at: None,
+        };
+        let delay_s = |milliseconds| {
+            let at = noon() + TimeDelta::milliseconds(milliseconds);
+            Outgoing { message, at }.delay_s(noon())
+        };
+
+        assert_eq!((delay_s(10_000), delay_s(10_999), delay_s(11_000)), (8, 8, 9));
+        assert_eq!((delay_s(1_000), delay_s(-5_000)), (0, 0));
+        assert_eq!(delay_s(9_000_000), MAX_DELAY_S);
     }
 }

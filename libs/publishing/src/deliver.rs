@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::metrics;
-use cloud::queue::DeliveryMessage;
+use cloud::queue::{DeliveryMessage, Outgoing};
 use domain::delivery::{CALL_WITHIN, Delivery, Next, Published, Resolution, Setback, State};
 use domain::post::Post;
 use domain::token::{random_u32, random_u64};
@@ -14,11 +14,10 @@ use storage::{ConnectionRecord, Swap, Work};
 
 use crate::files::Files;
 use crate::words::{Doing, worded, worded_answer};
-use crate::write::outgoing;
 use crate::{Publishing, PublishingError};
 
 /// What is waited out in the function; a longer wait is a message with a delay.
-const MAX_WAIT: TimeDelta = TimeDelta::seconds(3);
+const MAX_WAIT: TimeDelta = TimeDelta::seconds(4);
 
 /// The most steps taken for one message.
 const MAX_STEPS: usize = 40;
@@ -27,9 +26,9 @@ const MAX_STEPS: usize = 40;
 /// before anybody could look, and the two writes are spared.
 const SHOW_AFTER: Duration = Duration::from_millis(500);
 
-/// Messages come out up to two seconds before the time they are for, and this
-/// one has to come after it.
-const AFTER_LEASE: TimeDelta = TimeDelta::seconds(2);
+/// Messages come out up to three seconds before the time they are for, and
+/// this one has to come after it.
+const AFTER_LEASE: TimeDelta = TimeDelta::seconds(3);
 
 /// The longest time between two attempts to renew credentials for a delivery.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(5);
@@ -79,7 +78,7 @@ impl Publishing {
         let mut now = self.clock.now();
         if let Next::Wait(at) = delivery.next(now) {
             if MAX_WAIT < at - now {
-                self.queue.send(&[outgoing(message, at, now)]).await?;
+                self.queue.send(&[Outgoing { message, at }]).await?;
                 return Ok(After::Done);
             }
             now = self.sleep_until(at).await;
@@ -89,7 +88,7 @@ impl Publishing {
         match next {
             // Its worker may have died, and the sweep comes long after the lease.
             Next::Held(ends) => {
-                self.queue.send(&[outgoing(message, ends + AFTER_LEASE, now)]).await?;
+                self.queue.send(&[Outgoing { message, at: ends + AFTER_LEASE }]).await?;
                 Ok(After::Done)
             }
             Next::Nothing => Ok(After::Done),

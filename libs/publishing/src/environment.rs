@@ -35,7 +35,7 @@ impl Publishing {
             platforms: registry()?,
             bucket: Bucket::new(aws, &bucket),
             sealer: Envelope::new(keys, clock.clone()),
-            queue: Arc::new(SqsQueue::new(aws_sdk_sqs::Client::new(aws), required("QUEUE_URL")?)),
+            queue: Arc::new(SqsQueue::new(aws_sdk_sqs::Client::new(aws), required("QUEUE_URL")?, clock.clone())),
             events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(aws), required("EVENT_BUS")?)),
             ids: Ids::new(clock.clone()),
             clock,

@@ -11,7 +11,6 @@ use domain::delivery::{PLAN_AHEAD, WATCHDOG};
 use futures::{StreamExt, TryStreamExt};
 use storage::{Due, DueKey, Swap};
 
-use crate::write::outgoing;
 use crate::{Publishing, PublishingError};
 
 /// Entries of the due index read from one shard at a time.
@@ -19,19 +18,23 @@ const PAGE: i32 = 1_000;
 
 /// The most pages of overdue entries of one shard in one tick; the next tick
 /// goes on, with those that it moved behind the others.
-const MAX_OVERDUE_PAGES: usize = 20;
+const MAX_OVERDUE_PAGES: usize = 100;
 
 /// Shards looked at at the same time. Each sends several batches of messages
 /// at once, and a function has only so many connections.
 const SHARDS_AT_ONCE: usize = 8;
 
-/// Entries moved at the same time.
-const CONCURRENCY: usize = 32;
+/// Entries of one shard moved at the same time: about 800 a second, where a
+/// partition takes 1,000 writes.
+const MOVES_AT_ONCE: usize = 4;
 
-/// How many posts a second are told how they ended after a minute in which
-/// more fell due than fit on one page of a shard. A roll-up writes about ten
-/// units; this is half of what DynamoDB grants a new table (4,000 a second).
-const PUT_OFF_ROLL_UPS_PER_SECOND: u32 = 200;
+/// Deliveries that one tick plans at most with their posts told at once how
+/// they ended. A roll-up writes about ten units, and DynamoDB grants a new table
+/// 4,000 a second: more of them are told after the public calls are made.
+const FULL: usize = 4_000;
+
+/// How many posts a second are told then: half of what a new table is granted.
+const PUT_OFF_PER_SECOND: u32 = 200;
 
 /// What a tick found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,18 +67,28 @@ impl Publishing {
         let until = now + PLAN_AHEAD;
         let shards: Vec<_> = (0..self.store.due_shards())
             .map(async |shard| {
-                let soon = self.plan_soon(shard, after, until);
-                futures::try_join!(soon, self.plan_overdue(shard, overdue_at, now))
+                let soon = self.plan_soon(shard, after, until).await?;
+                // What goes wrong here must not hold up what is on time, and is
+                // met again by the next tick.
+                let overdue = self.plan_overdue(shard, overdue_at, now).await;
+                Ok::<_, PublishingError>((soon, overdue))
             })
             .collect();
         let mut shards = futures::stream::iter(shards).buffer_unordered(SHARDS_AT_ONCE);
         let mut planned = Planned::default();
+        let mut failed = None;
         while let Some((soon, overdue)) = shards.try_next().await? {
-            planned.count += soon + overdue.count;
-            planned.oldest_overdue = planned.oldest_overdue.max(overdue.oldest_overdue);
+            planned.count += soon;
+            match overdue {
+                Ok(overdue) => {
+                    planned.count += overdue.count;
+                    planned.oldest_overdue = planned.oldest_overdue.max(overdue.oldest_overdue);
+                }
+                Err(error) => failed = Some(error),
+            }
         }
         self.store.set_planned_until(until).await?;
-        Ok(planned)
+        failed.map_or(Ok(planned), Err)
     }
 
     async fn plan_soon(
@@ -85,18 +98,19 @@ impl Publishing {
         until: DateTime<Utc>,
     ) -> Result<usize, PublishingError> {
         let (mut count, mut page, mut put_off) = (0, None::<DueKey>, None);
+        // Deliveries spread evenly over the shards, so one tells of all.
+        let shards = self.store.due_shards();
         if until <= after {
             return Ok(count);
         }
         loop {
             let due = self.store.due(shard, (after, until), page, PAGE).await?;
-            if due.next.is_some() && put_off.is_none() {
-                put_off = Some(PutOff { from: until, shards: self.store.due_shards() });
+            if put_off.is_none() && FULL < due.entries.len() * usize::try_from(shards).unwrap_or(1) {
+                put_off = Some(PutOff { from: until, shards });
             }
-            let now = self.clock.now();
             let place = |(index, it): (usize, &Due)| {
                 let roll_up_at = put_off.as_ref().map(|it| it.place(count + index));
-                outgoing(DeliveryMessage { roll_up_at, ..message(it) }, it.look_at, now)
+                Outgoing { message: DeliveryMessage { roll_up_at, ..message(it) }, at: it.look_at }
             };
             let messages: Vec<_> = due.entries.iter().enumerate().map(place).collect();
             self.queue.send(&messages).await?;
@@ -119,11 +133,11 @@ impl Publishing {
             let due = self.store.due(shard, (DateTime::UNIX_EPOCH, until), page, PAGE).await?;
             // An ended one whose post is told later is not overdue yet.
             let overdue: Vec<_> = due.entries.iter().filter(|it| it.look_at <= until).collect();
-            let messages: Vec<Outgoing> = overdue.iter().map(|it| outgoing(message(it), it.look_at, now)).collect();
+            let messages: Vec<_> = overdue.iter().map(|it| Outgoing { message: message(it), at: it.look_at }).collect();
             // Sent first: a crash in between sends them twice, never not at all.
             self.queue.send(&messages).await?;
             let moves: Vec<_> = overdue.iter().map(|it| self.store.move_due(it, now)).collect();
-            let _: Vec<Swap> = futures::stream::iter(moves).buffer_unordered(CONCURRENCY).try_collect().await?;
+            let _: Vec<Swap> = futures::stream::iter(moves).buffer_unordered(MOVES_AT_ONCE).try_collect().await?;
             let oldest = overdue.iter().map(|it| now - it.look_at).max().unwrap_or_default();
             planned.oldest_overdue = planned.oldest_overdue.max(oldest);
             planned.count += overdue.len();
@@ -146,7 +160,7 @@ impl PutOff {
     /// For the delivery with this place in its shard.
     fn place(&self, index: usize) -> DateTime<Utc> {
         let ahead = u64::try_from(index).unwrap_or(u64::MAX).saturating_mul(self.shards.into());
-        let wait_s = ahead / u64::from(PUT_OFF_ROLL_UPS_PER_SECOND);
+        let wait_s = ahead / u64::from(PUT_OFF_PER_SECOND);
         self.from + TimeDelta::seconds(i64::try_from(wait_s).unwrap_or(i64::MAX).min(86_400))
     }
 }

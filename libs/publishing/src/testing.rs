@@ -58,7 +58,8 @@ impl Queue for TestQueue {
         if self.down.load(Ordering::SeqCst) {
             return Err(QueueError("down".to_owned()));
         }
-        let out = |it: &Outgoing| (self.clock.now() + TimeDelta::seconds(it.delay_s.into()), it.message);
+        let out =
+            |it: &Outgoing| (self.clock.now() + TimeDelta::seconds(it.delay_s(self.clock.now()).into()), it.message);
         self.waiting.lock().unwrap().extend(messages.iter().map(out));
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! hints to look at them.
 
 use chrono::{DateTime, Utc};
-use cloud::queue::{DeliveryMessage, MAX_DELAY_S, Outgoing};
+use cloud::queue::{DeliveryMessage, Outgoing};
 use domain::delivery::Delivery;
 use domain::id::Fresh;
 use domain::post::Post;
@@ -36,7 +36,7 @@ impl Publishing {
 
 fn imminent(deliveries: &[Delivery], now: DateTime<Utc>) -> Vec<Outgoing> {
     let imminent = deliveries.iter().filter(|it| it.is_imminent(now));
-    imminent.map(|it| outgoing(message_of(it), it.look_at, now)).collect()
+    imminent.map(|it| Outgoing { message: message_of(it), at: it.look_at }).collect()
 }
 
 pub(crate) fn message_of(delivery: &Delivery) -> DeliveryMessage {
@@ -48,11 +48,4 @@ pub(crate) fn message_of(delivery: &Delivery) -> DeliveryMessage {
         revision: delivery.revision,
         roll_up_at: None,
     }
-}
-
-/// A message that arrives about a second before `look_at`; the rest of the
-/// second is waited out by the delivery itself.
-pub(crate) fn outgoing(message: DeliveryMessage, look_at: DateTime<Utc>, now: DateTime<Utc>) -> Outgoing {
-    let wait_s = ((look_at - now).num_seconds() - 1).clamp(0, MAX_DELAY_S.into());
-    Outgoing { message, delay_s: u16::try_from(wait_s).unwrap_or(0) }
 }

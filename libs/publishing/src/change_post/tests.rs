@@ -22,7 +22,7 @@ fn refused(changed: Changed) -> String {
 async fn a_change_at_the_last_moment_is_what_goes_out() {
     let rig = Rig::new().await;
     let post = rig.schedule("Old", later(100)).await;
-    rig.live(later(98)).await;
+    rig.live(later(97)).await;
 
     assert_eq!(done(rig.rewrite(&post, "New").await).revision, 2);
     rig.live(later(400)).await;
@@ -105,7 +105,7 @@ async fn a_change_beside_an_unknown_outcome_is_refused() {
 async fn what_was_unscheduled_does_not_go_out() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(100)).await;
-    rig.live(later(98)).await;
+    rig.live(later(97)).await;
 
     let draft = done(rig.reschedule(&post, None).await);
     rig.live(later(7200)).await;
@@ -124,7 +124,7 @@ async fn what_was_unscheduled_does_not_go_out() {
 async fn what_was_deleted_does_not_go_out() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(100)).await;
-    rig.live(later(98)).await;
+    rig.live(later(97)).await;
 
     done(rig.publishing.delete_post(rig.post(&post).await).await.unwrap());
     rig.live(later(7200)).await;

@@ -34,7 +34,7 @@ async fn a_post_goes_out_once_and_not_before_its_time() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(100)).await;
 
-    rig.live(later(98)).await;
+    rig.live(later(97)).await;
     assert_eq!(rig.network.calls(), 0);
     rig.live(later(3600)).await;
 
@@ -78,7 +78,7 @@ async fn a_message_long_before_its_time_goes_back_to_the_queue() {
     rig.clock.skip_to(later(4990));
     rig.deliver(message, 1).await;
 
-    assert_eq!(rig.queue.take(), [(later(4999), message)]);
+    assert_eq!(rig.queue.take(), [(later(4998), message)]);
     assert_eq!(rig.network.calls(), 0);
 }
 
@@ -393,7 +393,7 @@ async fn preparation_goes_on_where_a_crash_left_it() {
     rig.network.steps.lock().unwrap().extend([again("one", 0), again("two", 700), ready]);
     let post = rig.schedule("Hello", later(1200)).await;
 
-    rig.live(later(598)).await;
+    rig.live(later(597)).await;
     assert_eq!(rig.network.prepared.lock().unwrap().len(), 0, "not before the lead");
     rig.live(later(601)).await;
     assert_eq!(rig.delivery(&post).await.progress.as_deref(), Some("two"));
@@ -556,12 +556,12 @@ async fn in_a_very_full_minute_a_post_goes_out_on_time_and_is_told_later() {
     let post = rig.schedule("Hello", later(5)).await;
     let message = rig.queue.take().remove(0).1;
 
-    rig.clock.skip_to(later(4));
+    rig.clock.skip_to(later(3));
     rig.deliver(DeliveryMessage { roll_up_at: Some(later(600)), ..message }, 1).await;
 
     assert_eq!(*rig.network.calls.lock().unwrap(), [later(5)]);
     assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
-    rig.live(later(598)).await;
+    rig.live(later(597)).await;
     assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled, "the sweep does not hurry it");
     rig.live(later(600)).await;
     assert_published_once(&rig, &post, "Hello").await;
