@@ -133,7 +133,8 @@ impl App {
             let now = self.api.clock.now();
             let id = found.unwrap_or_else(|| self.api.ids.fresh());
             let record = self.record(user, id, platform, account, now).await?;
-            match store.connect(&visit.hash, &record, refresh_at(platform, &account.credentials), found, now).await? {
+            let refresh_at = platform.renewal().due_at(&account.credentials, now);
+            match store.connect(&visit.hash, &record, refresh_at, found, now).await? {
                 Connected::New => {
                     self.announce(Event::of_connection("connection.created", &record.connection)).await;
                     return Ok(());
@@ -186,6 +187,7 @@ impl App {
                 scopes: account.scopes.clone(),
                 needs_reconnection: false,
                 token_expires_at: account.credentials.expires_at,
+                renewed_at: None,
                 created_at: now,
                 pending: 0,
                 rules: account.rules.clone(),
@@ -205,11 +207,6 @@ impl App {
         let plain = self.sealer.open(sealed, &hand_off_context(&visit.hash)).await?;
         serde_json::from_slice(&plain).map_err(|_| Failure::Memory)
     }
-}
-
-/// When credentials want renewal; never where they cannot be renewed.
-fn refresh_at(platform: &dyn Platform, credentials: &Credentials) -> Option<DateTime<Utc>> {
-    Some(credentials.expires_at? - platform.refresh_lead()?)
 }
 
 impl From<Account> for Offer {

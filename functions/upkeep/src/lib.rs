@@ -5,8 +5,10 @@ use publishing::{Publishing, PublishingError, remove_unused_uploads};
 
 /// One round. What fails is logged and met again in the next round.
 pub async fn round(publishing: &Publishing) -> Result<(), PublishingError> {
-    let renewed = publishing.refresh_due().await?;
-    let removed = remove_unused_uploads(&publishing.store, &publishing.bucket, publishing.clock.now()).await?;
+    let renewed = publishing.refresh_due().await;
+    // Whatever became of those, there is no reason to leave the uploads.
+    let removed = remove_unused_uploads(&publishing.store, &publishing.bucket, publishing.clock.now()).await;
+    let (renewed, removed) = (renewed?, removed?);
     tracing::info!(renewed, removed, "upkeep is done");
     Ok(())
 }

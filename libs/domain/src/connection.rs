@@ -25,6 +25,10 @@ pub struct Connection {
     /// When the credentials end by themselves; `None` when they do not.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub token_expires_at: Option<DateTime<Utc>>,
+    /// When the credentials were last renewed without their user; `None` since
+    /// the account was last connected.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub renewed_at: Option<DateTime<Utc>>,
     /// First connected.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,

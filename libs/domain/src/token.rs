@@ -12,6 +12,10 @@ use sha2::{Digest, Sha256};
 /// done without it.
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
+    #[cfg(any(test, feature = "testing"))]
+    if crate::testing::fill_seeded(&mut bytes) {
+        return bytes;
+    }
     #[expect(clippy::expect_used, reason = "no token may be made without randomness")]
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
     bytes

@@ -8,6 +8,7 @@ mod handoff;
 mod job;
 mod platform;
 mod registry;
+mod renewal;
 mod sandbox;
 
 pub use account::{Account, Credentials, UnreadableCredentials};
@@ -15,6 +16,7 @@ pub use handoff::{Answers, Authorization, AuthorizationRequest, Callback, Field,
 pub use job::{Job, MediaBytes, MediaReader, MediaUnreadable};
 pub use platform::{Platform, Step};
 pub use registry::Registry;
+pub use renewal::Renewal;
 pub use sandbox::SandboxSettings;
 
 /// The HTTP client that adapters share: bounded in time, no redirects, no

@@ -7,6 +7,7 @@ use domain::rules::Rules;
 use crate::account::{Account, Credentials};
 use crate::handoff::{Answers, Authorization, AuthorizationRequest, Callback, Field, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
+use crate::renewal::Renewal;
 
 /// How far preparation got.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,13 +50,20 @@ pub trait Platform: Send + Sync {
     /// Ends a hand-off: the accounts that the grant covers, at least one.
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal>;
 
-    /// How long before their end credentials are renewed; `None` where they
-    /// cannot be renewed.
-    fn refresh_lead(&self) -> Option<TimeDelta> {
-        None
+    /// How credentials are renewed.
+    fn renewal(&self) -> Renewal {
+        Renewal::Never
     }
 
-    /// New credentials for old ones that can be renewed.
+    /// New credentials for old ones that [`Renewal::can_renew`]: asked when
+    /// they are about to end, or were not accepted. It answers or gives up
+    /// within 30 seconds, which is less than the lease of whoever asks: a
+    /// refresh token that two exchange may end the whole grant.
+    ///
+    /// # Errors
+    /// [`RefreshRefusal::Gone`] when the platform says that these credentials
+    /// will never be renewed, and nothing else: a failure that may pass, our
+    /// own wrong client secret, and silence are [`RefreshRefusal::Unreachable`].
     async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal>;
 
     /// Gives the grant back. A failure does not stop a disconnection.

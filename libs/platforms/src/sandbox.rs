@@ -29,11 +29,8 @@ use crate::account::{Account, Credentials};
 use crate::handoff::{Answers, Authorization, AuthorizationRequest, Callback, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
 use crate::platform::{Platform, Step};
+use crate::renewal::Renewal;
 use api::{Api, Tokens};
-
-/// How long before their end credentials are renewed: enough for several
-/// tries before a post needs them.
-const REFRESH_LEAD: TimeDelta = TimeDelta::minutes(10);
 
 /// How long before the due second uploads begin.
 const UPLOAD_LEAD: TimeDelta = TimeDelta::seconds(60);
@@ -132,8 +129,8 @@ impl Platform for Sandbox {
         }])
     }
 
-    fn refresh_lead(&self) -> Option<TimeDelta> {
-        Some(REFRESH_LEAD)
+    fn renewal(&self) -> Renewal {
+        Renewal::Rotating
     }
 
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {

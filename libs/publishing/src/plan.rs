@@ -17,8 +17,9 @@ use crate::{Publishing, PublishingError};
 const PAGE: i32 = 1_000;
 
 /// The most pages of overdue entries of one shard in one tick; the next tick
-/// goes on, with those that it moved behind the others.
-const MAX_OVERDUE_PAGES: usize = 100;
+/// goes on, with those that it moved behind the others. Those whose posts are
+/// told later stay in front: a million of them in eight shards leave room.
+const MAX_OVERDUE_PAGES: usize = 200;
 
 /// Shards looked at at the same time. Each sends several batches of messages
 /// at once, and a function has only so many connections.

@@ -24,7 +24,7 @@ use crate::handoffs;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item};
 use crate::schema::Table;
 use change::{Change, shard};
-pub use refresh::{RefreshClaim, Refreshed};
+pub use refresh::{REFRESH_SHARDS, RefreshClaim, RefreshKey, RefreshPage, Refreshed};
 
 /// How often a write is tried that lost against another write of the same item.
 const TRIES: usize = 5;
@@ -72,6 +72,10 @@ pub fn credentials_context(user: UserId, connection: ConnectionId, provider: &st
 impl Store {
     /// A user's connection.
     pub async fn connection(&self, user: UserId, id: ConnectionId) -> Result<Option<ConnectionRecord>, StorageError> {
+        self.connection_item(user, id).await?.map(read).transpose()
+    }
+
+    async fn connection_item(&self, user: UserId, id: ConnectionId) -> Result<Option<Item>, StorageError> {
         let found = self
             .client
             .get_item()
@@ -80,7 +84,7 @@ impl Store {
             .consistent_read(true)
             .send()
             .await?;
-        found.item.map(read).transpose()
+        Ok(found.item)
     }
 
     /// A user's connections, oldest first.
@@ -242,6 +246,7 @@ impl Store {
         change.set("credentials", AttributeValue::B(Blob::new(record.credentials.clone())));
         change.set("needs_reconnection", AttributeValue::Bool(false));
         change.set_or_remove("token_expires_at", connection.token_expires_at.map(at));
+        change.set_or_remove("renewed_at", connection.renewed_at.map(at));
         change.refresh_at(id, refresh_at);
         let update = Update::builder()
             .table_name(self.table(Table::Connections))

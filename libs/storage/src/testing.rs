@@ -1,7 +1,13 @@
 //! A store for tests: DynamoDB in the test's own process, with every table.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
+use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Config, ConfigBag, Credentials, Intercept, Region, RuntimeComponents};
+use aws_sdk_dynamodb::error::BoxError;
 use chrono::{DateTime, Utc};
 use domain::id::ConnectionId;
 use domain::token::random_u32;
@@ -34,6 +40,37 @@ pub async fn store() -> Store {
         table.create(&client, "test").await.expect("a table");
     }
     Store::new(client, "test", 4)
+}
+
+/// The same store over a line that loses as many of the next updates as
+/// `losses` says, and where nothing is sent twice.
+pub fn losing_updates(store: &Store, losses: Arc<AtomicU32>) -> Store {
+    let config = store.client.config().to_builder();
+    let config = config.retry_config(RetryConfig::disabled()).interceptor(LosesUpdates(losses));
+    Store { client: Client::from_conf(config.build()), ..store.clone() }
+}
+
+#[derive(Debug)]
+struct LosesUpdates(Arc<AtomicU32>);
+
+impl Intercept for LosesUpdates {
+    fn name(&self) -> &'static str {
+        "LosesUpdates"
+    }
+
+    fn read_before_transmit(
+        &self,
+        context: &BeforeTransmitInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let is_update = context.request().headers().get("x-amz-target").is_some_and(|it| it.ends_with(".UpdateItem"));
+        let less = |left: u32| left.checked_sub(1);
+        if is_update && self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok() {
+            return Err("lost".into());
+        }
+        Ok(())
+    }
 }
 
 /// Signs a user in for the first time.

@@ -1,4 +1,3 @@
-use chrono::TimeDelta;
 use domain::testing::{noon, text};
 
 use super::*;
@@ -34,7 +33,7 @@ async fn a_change_at_the_last_moment_is_what_goes_out() {
 
 #[tokio::test]
 async fn a_change_that_was_answered_stops_a_worker_that_has_read_the_old_text() {
-    let rig = Rig::with(1, Network { refresh_lead: Some(TimeDelta::hours(1)), ..Network::default() }).await;
+    let rig = Rig::with(1, Network { renewal: platforms::Renewal::Rotating, ..Network::default() }).await;
     rig.reconnect(0, Rig::credentials(Some(later(10))), None).await;
     let post = rig.schedule("Old", noon()).await;
     let message = rig.queue.take().remove(0).1;

@@ -466,7 +466,7 @@ async fn a_delivery_whose_post_is_gone_is_removed() {
 
 #[tokio::test]
 async fn a_call_is_counted_from_its_own_beginning_not_from_that_of_the_work_before_it() {
-    let network = Network { refresh_lead: Some(TimeDelta::hours(1)), ..Network::default() };
+    let network = Network { renewal: platforms::Renewal::Rotating, ..Network::default() };
     let rig = Rig::with(1, network.fated([Fate::LostCall])).await;
     rig.reconnect(0, Rig::credentials(Some(later(10))), None).await;
     let post = rig.schedule("Hello", noon()).await;

@@ -13,7 +13,7 @@ use platforms::{
     RefreshRefusal, Step,
 };
 use secrecy::ExposeSecret;
-use tokio::sync::Notify;
+use tokio::sync::{Barrier, Notify};
 
 /// How long a call that was cut off may still take effect.
 pub(crate) const SETTLES: TimeDelta = TimeDelta::seconds(65);
@@ -82,6 +82,8 @@ impl Gate {
 /// The platform. What it is not told, it does well.
 #[derive(Default)]
 pub(crate) struct Network {
+    /// Instead of `sandbox`.
+    pub(crate) name: Option<&'static str>,
     pub(crate) public: Mutex<Vec<Public>>,
     /// Public calls, by their time.
     pub(crate) calls: Mutex<Vec<DateTime<Utc>>>,
@@ -97,9 +99,15 @@ pub(crate) struct Network {
     pub(crate) steps: Mutex<VecDeque<Result<Step, Setback>>>,
     /// What each preparation was given.
     pub(crate) prepared: Mutex<Vec<Option<String>>>,
-    pub(crate) refresh_lead: Option<TimeDelta>,
+    pub(crate) renewal: platforms::Renewal,
     pub(crate) renewals: Mutex<VecDeque<Renewal>>,
     pub(crate) renewed: Mutex<u32>,
+    /// Renewals under way, and the most there were at the same time.
+    pub(crate) renewing: Mutex<(usize, usize)>,
+    /// Happens during each renewal.
+    pub(crate) on_renewal: Option<Box<dyn Fn() + Send + Sync>>,
+    /// Renewals go on when so many are there.
+    pub(crate) meeting: Option<Barrier>,
     pub(crate) publish_gate: Mutex<Option<Arc<Gate>>>,
     pub(crate) refresh_gate: Mutex<Option<Arc<Gate>>>,
 }
@@ -130,6 +138,19 @@ impl Network {
         gate
     }
 
+    /// The number of the renewal.
+    fn enter_renewal(&self) -> u32 {
+        if let Some(on_renewal) = &self.on_renewal {
+            on_renewal();
+        }
+        let mut renewing = self.renewing.lock().unwrap();
+        let under_way = renewing.0 + 1;
+        *renewing = (under_way, renewing.1.max(under_way));
+        let mut renewed = self.renewed.lock().unwrap();
+        *renewed += 1;
+        *renewed
+    }
+
     fn make_public(&self, job: &Job<'_>) -> Published {
         let mut public = self.public.lock().unwrap();
         public.push(Public {
@@ -158,7 +179,7 @@ impl std::ops::Deref for Registered {
 #[async_trait]
 impl Platform for Registered {
     fn name(&self) -> &'static str {
-        "sandbox"
+        self.name.unwrap_or("sandbox")
     }
 
     fn rules(&self) -> Rules {
@@ -173,8 +194,8 @@ impl Platform for Registered {
         Err(HandOffRefusal::Unreachable)
     }
 
-    fn refresh_lead(&self) -> Option<TimeDelta> {
-        self.refresh_lead
+    fn renewal(&self) -> platforms::Renewal {
+        self.renewal
     }
 
     async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
@@ -182,18 +203,18 @@ impl Platform for Registered {
         if let Some(gate) = gate {
             gate.pass().await;
         }
-        let renewed = {
-            let mut renewed = self.renewed.lock().unwrap();
-            *renewed += 1;
-            *renewed
-        };
+        let renewed = self.enter_renewal();
+        if let Some(meeting) = &self.meeting {
+            meeting.wait().await;
+        }
+        self.renewing.lock().unwrap().0 -= 1;
         let refresh_token = match self.renewals.lock().unwrap().pop_front().unwrap_or(Renewal::Extended) {
             Renewal::Rotated => Some(format!("renew{renewed}").into()),
             Renewal::Extended => None,
             Renewal::Gone => return Err(RefreshRefusal::Gone("revoked".to_owned())),
             Renewal::Unreachable => return Err(RefreshRefusal::Unreachable("down".to_owned())),
         };
-        assert!(credentials.refresh_token.is_some());
+        assert!(self.renewal.can_renew(credentials));
         Ok(Credentials {
             access_token: format!("token{renewed}").into(),
             refresh_token,

@@ -7,10 +7,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use domain::id::ConnectionId;
 
+use super::refresh::REFRESH_SHARDS;
 use crate::item::{Item, at, s};
-
-/// Partitions of the `refresh` index.
-pub(super) const REFRESH_SHARDS: u64 = 4;
 
 /// An update expression under construction.
 #[derive(Default)]
@@ -41,16 +39,18 @@ impl Change {
     pub(super) fn refresh_at(&mut self, id: ConnectionId, refresh_at: Option<DateTime<Utc>>) {
         self.set_or_remove("refresh_shard", refresh_at.map(|_| shard(id)));
         self.set_or_remove("refresh_at", refresh_at.map(at));
-        self.removes.push("refresh_lease");
+        self.removes.extend(["refresh_lease", "refresh_holder"]);
     }
 
+    /// Only after [`Change::refresh_at`], which removes something in any case.
     pub(super) fn expression(&self) -> String {
-        format!("SET {} REMOVE {}", self.sets.join(", "), self.removes.join(", "))
+        let remove = format!("REMOVE {}", self.removes.join(", "));
+        if self.sets.is_empty() { remove } else { format!("SET {} {remove}", self.sets.join(", ")) }
     }
 }
 
 /// The partition of the `refresh` index that holds a connection.
 pub(super) fn shard(id: ConnectionId) -> AttributeValue {
     // The lowest bits of an id are random.
-    s((id.get() % REFRESH_SHARDS).to_string())
+    s((id.get() % u64::from(REFRESH_SHARDS)).to_string())
 }

@@ -6,13 +6,17 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::id::{ConnectionId, UserId};
-use futures::future;
+use domain::token::random_u64;
 
-use super::change::{Change, REFRESH_SHARDS};
+use super::change::Change;
+use super::{ConnectionRecord, read};
 use crate::Store;
 use crate::error::StorageError;
 use crate::item::{Item, at, n, s};
 use crate::schema::Table;
+
+/// Partitions of the `refresh` index.
+pub const REFRESH_SHARDS: u32 = 4;
 
 /// How long one worker may take to renew credentials.
 ///
@@ -37,14 +41,30 @@ pub struct Refreshed {
     pub credentials: Vec<u8>,
     /// When they end; `None` when they do not.
     pub token_expires_at: Option<DateTime<Utc>>,
-    /// When they want renewal; `None` when they cannot be renewed.
+    /// When they were issued.
+    pub renewed_at: DateTime<Utc>,
+    /// When they want renewal; `None` when they never do.
     pub refresh_at: Option<DateTime<Utc>>,
 }
 
+/// Some of the connections whose credentials want renewal.
+#[derive(Clone, Debug)]
+pub struct RefreshPage {
+    /// The longest overdue first. The index may be behind: see
+    /// [`Store::connection_to_refresh`].
+    pub entries: Vec<(UserId, ConnectionId)>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<RefreshKey>,
+}
+
+/// Where a page of the `refresh` index ended.
+#[derive(Clone, Debug)]
+pub struct RefreshKey(Item);
+
 impl Store {
-    /// The platform says that the grant is gone. False when the credentials
-    /// were changed since `generation`, and nothing was written: what was
-    /// refused were the old ones.
+    /// The grant is gone, says the platform. False when the credentials were
+    /// changed since `generation`, and nothing was written: what was refused
+    /// were the old ones.
     pub async fn mark_needs_reconnection(
         &self,
         user: UserId,
@@ -54,37 +74,55 @@ impl Store {
         let update = self
             .update_connection(user, id)
             .condition_expression("generation = :generation AND needs_reconnection = :no")
-            .update_expression("SET needs_reconnection = :yes REMOVE refresh_shard, refresh_at, refresh_lease")
+            .update_expression(
+                "SET needs_reconnection = :yes REMOVE refresh_shard, refresh_at, refresh_lease, refresh_holder",
+            )
             .expression_attribute_values(":generation", n(generation))
             .expression_attribute_values(":no", AttributeValue::Bool(false))
             .expression_attribute_values(":yes", AttributeValue::Bool(true));
         won(update).await
     }
 
-    /// Connections whose credentials want renewal by `until`, at most `limit`
-    /// of each shard.
+    /// Connections of one of [`REFRESH_SHARDS`] whose credentials want renewal
+    /// by `until`; from the beginning or from `page` on, at most `limit`.
     pub async fn connections_to_refresh(
         &self,
+        shard: u32,
         until: DateTime<Utc>,
+        page: Option<RefreshKey>,
         limit: i32,
-    ) -> Result<Vec<(UserId, ConnectionId)>, StorageError> {
-        let shards = future::try_join_all((0..REFRESH_SHARDS).map(|shard| {
-            self.client
-                .query()
-                .table_name(self.table(Table::Connections))
-                .index_name("refresh")
-                .key_condition_expression("refresh_shard = :shard AND refresh_at <= :until")
-                .expression_attribute_values(":shard", s(shard.to_string()))
-                .expression_attribute_values(":until", at(until))
-                .limit(limit)
-                .send()
-        }))
-        .await?;
-        let number = |item: &Item, name: &str| item.get(name)?.as_n().ok()?.parse().ok();
-        let ids = shards.iter().flat_map(aws_sdk_dynamodb::operation::query::QueryOutput::items).filter_map(|item| {
-            Some((UserId::new(number(item, "user_id")?)?, ConnectionId::new(number(item, "connection_id")?)?))
+    ) -> Result<RefreshPage, StorageError> {
+        let found = self
+            .client
+            .query()
+            .table_name(self.table(Table::Connections))
+            .index_name("refresh")
+            .key_condition_expression("refresh_shard = :shard AND refresh_at <= :until")
+            .expression_attribute_values(":shard", s(shard.to_string()))
+            .expression_attribute_values(":until", at(until))
+            .set_exclusive_start_key(page.map(|it| it.0))
+            .limit(limit)
+            .send()
+            .await?;
+        let ids = found.items.unwrap_or_default();
+        let ids = ids.iter().filter_map(|it| {
+            let (user, connection) = (number(it, "user_id")?, number(it, "connection_id")?);
+            Some((UserId::new(user)?, ConnectionId::new(connection)?))
         });
-        Ok(ids.collect())
+        Ok(RefreshPage { entries: ids.collect(), next: found.last_evaluated_key.map(RefreshKey) })
+    }
+
+    /// A connection that the index has for renewal by `until`, as it is now;
+    /// `None` when it was seen to since, or is gone.
+    pub async fn connection_to_refresh(
+        &self,
+        user: UserId,
+        id: ConnectionId,
+        until: DateTime<Utc>,
+    ) -> Result<Option<ConnectionRecord>, StorageError> {
+        let found = self.connection_item(user, id).await?;
+        let is_due = |it: &Item| number(it, "refresh_at").is_some_and(|at: i64| at <= until.timestamp_millis());
+        found.filter(is_due).map(read).transpose()
     }
 
     /// Takes the renewal of credentials as they were read. Of any number of
@@ -96,20 +134,38 @@ impl Store {
         generation: u64,
         now: DateTime<Utc>,
     ) -> Result<RefreshClaim, StorageError> {
+        self.claim_refresh_as(random_u64(), (user, id), generation, now).await
+    }
+
+    /// The client sends a request again whose answer was lost. Its holder is
+    /// the same, so it is not taken for somebody else's.
+    pub(super) async fn claim_refresh_as(
+        &self,
+        holder: u64,
+        (user, id): (UserId, ConnectionId),
+        generation: u64,
+        now: DateTime<Utc>,
+    ) -> Result<RefreshClaim, StorageError> {
         let update = self
             .update_connection(user, id)
             .condition_expression(
-                "generation = :generation AND (attribute_not_exists(refresh_lease) OR refresh_lease <= :now)",
+                "generation = :generation AND needs_reconnection = :no AND \
+                 (attribute_not_exists(refresh_lease) OR refresh_lease <= :now OR refresh_holder = :holder)",
             )
-            .update_expression("SET refresh_lease = :ends")
+            .update_expression("SET refresh_lease = :ends, refresh_holder = :holder")
             .expression_attribute_values(":generation", n(generation))
+            .expression_attribute_values(":no", AttributeValue::Bool(false))
             .expression_attribute_values(":now", at(now))
+            .expression_attribute_values(":holder", n(holder))
             .expression_attribute_values(":ends", at(now + REFRESH_LEASE));
         Ok(if won(update).await? { RefreshClaim::Ours } else { RefreshClaim::Held })
     }
 
     /// Keeps renewed credentials. False when the account was connected anew
     /// since `generation`, and nothing was written.
+    ///
+    /// Whoever came after a lease that ran out may have been refused with the
+    /// old credentials. The new ones show that the grant was not gone.
     pub async fn store_refreshed(
         &self,
         user: UserId,
@@ -120,6 +176,8 @@ impl Store {
         let mut change = Change::default();
         change.set("generation", n(generation + 1));
         change.set("credentials", AttributeValue::B(Blob::new(refreshed.credentials)));
+        change.set("needs_reconnection", AttributeValue::Bool(false));
+        change.set("renewed_at", at(refreshed.renewed_at));
         change.set_or_remove("token_expires_at", refreshed.token_expires_at.map(at));
         change.refresh_at(id, refreshed.refresh_at);
         let update = self
@@ -132,26 +190,33 @@ impl Store {
         won(update).await
     }
 
-    /// A renewal met a passing failure: it is tried again at `refresh_at`.
+    /// These credentials are not renewed now, but looked at again at
+    /// `refresh_at`; never, when that is `None`.
     pub async fn put_off_refresh(
         &self,
         user: UserId,
         id: ConnectionId,
         generation: u64,
-        refresh_at: DateTime<Utc>,
+        refresh_at: Option<DateTime<Utc>>,
     ) -> Result<bool, StorageError> {
         let mut change = Change::default();
-        change.refresh_at(id, Some(refresh_at));
-        let update = self
+        change.refresh_at(id, refresh_at);
+        let mut update = self
             .update_connection(user, id)
             .condition_expression("generation = :before AND needs_reconnection = :no")
             .update_expression(change.expression())
-            .set_expression_attribute_names(Some(change.names))
             .set_expression_attribute_values(Some(change.values))
             .expression_attribute_values(":before", n(generation))
             .expression_attribute_values(":no", AttributeValue::Bool(false));
+        if !change.names.is_empty() {
+            update = update.set_expression_attribute_names(Some(change.names));
+        }
         won(update).await
     }
+}
+
+fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
+    item.get(name)?.as_n().ok()?.parse().ok()
 }
 
 /// Whether an update's condition held.

@@ -1,0 +1,211 @@
+//! The round that renews credentials before they end.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use cloud::seal::SealError;
+use domain::connection::Connection;
+use domain::id::{ConnectionId, UserId};
+use futures::{Stream, StreamExt, future, stream};
+use platforms::{Credentials, Platform};
+use storage::{ConnectionRecord, REFRESH_SHARDS, StorageError};
+
+use super::renew::Renewed;
+use crate::{Publishing, PublishingError};
+
+/// Connections that are renewed at the same time.
+const AT_ONCE: usize = 8;
+
+/// How long a round begins renewals. Well below the time limit of the upkeep
+/// function in `template.yaml`, so that one that was begun also ends.
+const ROUND: TimeDelta = TimeDelta::seconds(120);
+
+/// Entries read at a time of each shard. Few in tests, so that they turn pages.
+const PAGE: i32 = if cfg!(test) { 2 } else { 100 };
+
+/// When credentials are looked at again that nobody here can renew.
+const TOMORROW: TimeDelta = TimeDelta::days(1);
+
+/// A platform that could not be asked so often in a row waits for the others.
+const AWAY: u32 = 8;
+
+/// An entry of the index of renewals.
+type Entry = (UserId, ConnectionId);
+
+/// What became of an entry.
+#[derive(Clone, Copy)]
+enum Ended {
+    Renewed,
+    NotRenewed,
+    /// Its platform seems to be away: it comes after the others.
+    SetAside(Entry),
+}
+
+/// What became of the entries.
+#[derive(Default)]
+struct Tally {
+    renewed: usize,
+    set_aside: Vec<Entry>,
+    /// Why a part of the index was not read.
+    error: Option<StorageError>,
+}
+
+/// How often each platform could not be asked, since it last answered.
+#[derive(Default)]
+struct Silences(Mutex<HashMap<&'static str, u32>>);
+
+impl Silences {
+    fn note(&self, platform: &'static str, answered: bool) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(platform).or_default();
+        *count = if answered { 0 } else { *count + 1 };
+    }
+
+    fn is_away(&self, platform: &'static str) -> bool {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.get(platform).is_some_and(|it| AWAY <= *it)
+    }
+}
+
+impl Publishing {
+    /// Renews whatever credentials want it by now; the number of those that
+    /// were renewed. What there is no time for is met first in the next round.
+    ///
+    /// # Errors
+    /// When a part of the index could not be read; the others were seen to.
+    pub async fn refresh_due(&self) -> Result<usize, PublishingError> {
+        let now = self.clock.now();
+        let ends_at = now + ROUND;
+        let shards = (0..REFRESH_SHARDS).map(|shard| self.due_in(shard, now).boxed());
+        let first = self.renew_each(stream::select_all(shards), now, ends_at, Some(&Silences::default())).await;
+        // With nobody left whom they could hold up.
+        let rest = stream::iter(first.set_aside).map(Ok);
+        let second = self.renew_each(rest, now, ends_at, None).await;
+        match first.error {
+            Some(error) => Err(error.into()),
+            None => Ok(first.renewed + second.renewed),
+        }
+    }
+
+    /// What the index has in one shard, page after page, up to the first that
+    /// cannot be read.
+    fn due_in(&self, shard: u32, now: DateTime<Utc>) -> impl Stream<Item = Result<Entry, StorageError>> + Send {
+        let pages = stream::unfold(Some(None), move |page| async move {
+            match self.store.connections_to_refresh(shard, now, page?, PAGE).await {
+                Ok(read) => Some((read.entries.into_iter().map(Ok).collect(), read.next.map(Some))),
+                Err(error) => Some((vec![Err(error)], None)),
+            }
+        });
+        pages.flat_map(stream::iter)
+    }
+
+    /// None is cut off: the answer may be the only one that has the new token.
+    async fn renew_each(
+        &self,
+        due: impl Stream<Item = Result<Entry, StorageError>> + Send,
+        now: DateTime<Utc>,
+        ends_at: DateTime<Utc>,
+        silences: Option<&Silences>,
+    ) -> Tally {
+        let ends = due
+            .take_while(|_| future::ready(self.clock.now() < ends_at))
+            .map(|entry| async move {
+                match entry {
+                    Ok(entry) => Ok(self.renew_due(entry, now, silences).await),
+                    Err(error) => Err(error),
+                }
+            })
+            .buffer_unordered(AT_ONCE);
+        let count = |mut tally: Tally, ended| {
+            match ended {
+                Ok(Ended::Renewed) => tally.renewed += 1,
+                Ok(Ended::NotRenewed) => {}
+                Ok(Ended::SetAside(entry)) => tally.set_aside.push(entry),
+                Err(error) => tally.error = Some(error),
+            }
+            future::ready(tally)
+        };
+        ends.fold(Tally::default(), count).await
+    }
+
+    /// What fails is met again in the next round, and keeps nothing from the
+    /// others in this one.
+    async fn renew_due(&self, entry: Entry, now: DateTime<Utc>, silences: Option<&Silences>) -> Ended {
+        match self.see_to(entry, now, silences).await {
+            Ok(ended) => ended,
+            Err(error) => {
+                tracing::error!(%error, connection_id = %entry.1, "credentials were not renewed");
+                Ended::NotRenewed
+            }
+        }
+    }
+
+    async fn see_to(
+        &self,
+        entry: Entry,
+        now: DateTime<Utc>,
+        silences: Option<&Silences>,
+    ) -> Result<Ended, PublishingError> {
+        let Some(record) = self.store.connection_to_refresh(entry.0, entry.1, now).await? else {
+            return Ok(Ended::NotRenewed);
+        };
+        let connection = &record.connection;
+        let Some(platform) = self.platforms.get(&connection.provider) else {
+            // Switched off in this deployment. It may come back.
+            self.look_again(connection, Some(now + TOMORROW)).await?;
+            return Ok(Ended::NotRenewed);
+        };
+        if silences.is_some_and(|it| it.is_away(platform.name())) {
+            return Ok(Ended::SetAside(entry));
+        }
+        let old = match self.open(&record).await {
+            Ok(old) => old,
+            // The key service is away, for everybody.
+            Err(error @ PublishingError::Seal(SealError::Keys(_))) => return Err(error),
+            Err(broken) => {
+                self.look_again(connection, Some(now + TOMORROW)).await?;
+                return Err(broken);
+            }
+        };
+        if platform.renewal().can_renew(&old) {
+            return self.renew_noted(platform, &record, &old, silences).await;
+        }
+        match old.expires_at {
+            // The user is told as soon as there is something to be done.
+            Some(ends_at) if ends_at <= self.clock.now() => {
+                self.lose(connection).await?;
+            }
+            ends_at => self.look_again(connection, ends_at).await?,
+        }
+        Ok(Ended::NotRenewed)
+    }
+
+    async fn renew_noted(
+        &self,
+        platform: &dyn Platform,
+        record: &ConnectionRecord,
+        old: &Credentials,
+        silences: Option<&Silences>,
+    ) -> Result<Ended, PublishingError> {
+        let renewed = self.renew(platform, record, old).await?;
+        if let (Some(silences), Renewed::Now(_) | Renewed::Gone | Renewed::NotNow(_)) = (silences, &renewed) {
+            silences.note(platform.name(), !matches!(renewed, Renewed::NotNow(_)));
+        }
+        if let Renewed::NotNow(setback) = &renewed {
+            let connection_id = record.connection.connection_id;
+            tracing::warn!(?setback, %connection_id, platform = platform.name(), "credentials are not renewed yet");
+        }
+        Ok(if matches!(renewed, Renewed::Now(_)) { Ended::Renewed } else { Ended::NotRenewed })
+    }
+
+    async fn look_again(&self, connection: &Connection, at: Option<DateTime<Utc>>) -> Result<(), PublishingError> {
+        let (user, id, generation) = (connection.user_id, connection.connection_id, connection.generation);
+        // When they were changed meanwhile, they have a time of their own.
+        self.store.put_off_refresh(user, id, generation, at).await?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::clock::Clock;
+use domain::testing::{a_connection, noon};
+use platforms::{Registry, Renewal as Model};
+use storage::testing::connect;
+use storage::{Connected, ConnectionRecord};
+use tokio::sync::Barrier;
+
+use super::*;
+use crate::testing::{Network, Registered, Renewal, Rig, later};
+
+/// A deployment with this network and no accounts.
+async fn rig(network: Network) -> Rig {
+    Rig::with(0, Network { renewal: Model::Rotating, ..network }).await
+}
+
+/// So many accounts on a platform whose credentials want renewal by noon.
+async fn accounts(rig: &Rig, provider: &str, count: usize, credentials: &Credentials) -> Vec<Connection> {
+    let mut made = Vec::new();
+    for _ in 0..count {
+        let id: ConnectionId = rig.publishing.ids.fresh();
+        let mut connection = a_connection(&rig.user);
+        connection.connection_id = id;
+        connection.provider = provider.to_owned();
+        connection.profile.account_id = id.to_string();
+        connection.token_expires_at = credentials.expires_at;
+        let credentials = rig.publishing.seal(&connection, credentials).await.unwrap();
+        let record = ConnectionRecord { connection: connection.clone(), credentials };
+        assert_eq!(connect(&rig.store, &record, Some(noon()), None).await, Connected::New);
+        made.push(connection);
+    }
+    made
+}
+
+fn ending() -> Credentials {
+    Rig::credentials(Some(later(600)))
+}
+
+/// How many wait in the index for their time until then.
+async fn waiting(rig: &Rig, until: DateTime<Utc>) -> usize {
+    let mut count = 0;
+    for shard in 0..REFRESH_SHARDS {
+        count += rig.store.connections_to_refresh(shard, until, None, 1000).await.unwrap().entries.len();
+    }
+    count
+}
+
+async fn round(rig: &Rig) -> usize {
+    tokio::time::timeout(Duration::from_secs(20), rig.publishing.refresh_due()).await.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn everything_that_is_due_is_renewed_page_after_page() {
+    let rig = rig(Network::default()).await;
+    accounts(&rig, "sandbox", 30, &ending()).await;
+
+    assert_eq!(round(&rig).await, 30);
+
+    assert_eq!(waiting(&rig, noon()).await, 0);
+    assert_eq!(waiting(&rig, noon() + TimeDelta::minutes(96)).await, 30, "a fifth of two hours before their end");
+}
+
+#[tokio::test]
+async fn accounts_of_a_platform_that_is_switched_off_are_put_off_and_hold_nobody_up() {
+    let rig = rig(Network::default()).await;
+    accounts(&rig, "switched-off", 20, &ending()).await;
+    accounts(&rig, "sandbox", 4, &ending()).await;
+
+    assert_eq!(round(&rig).await, 4);
+
+    assert_eq!(waiting(&rig, later(3600)).await, 0);
+    assert_eq!(waiting(&rig, noon() + TOMORROW).await, 24);
+}
+
+#[tokio::test]
+async fn credentials_that_cannot_be_read_are_put_off_and_hold_nobody_up() {
+    let rig = rig(Network::default()).await;
+    for connection in accounts(&rig, "sandbox", 12, &ending()).await {
+        let found = Some(connection.connection_id);
+        let broken = ConnectionRecord { connection, credentials: b"broken".to_vec() };
+        connect(&rig.store, &broken, Some(noon()), found).await;
+    }
+    accounts(&rig, "sandbox", 2, &ending()).await;
+
+    assert_eq!(round(&rig).await, 2);
+
+    assert_eq!(waiting(&rig, later(3600)).await, 0);
+}
+
+#[tokio::test]
+async fn what_cannot_be_renewed_waits_for_its_end_and_then_asks_for_reconnection() {
+    let rig = rig(Network::default()).await;
+    let without = Credentials { refresh_token: None, ..ending() };
+    let connection = accounts(&rig, "sandbox", 1, &without).await.remove(0);
+    let needs_reconnection = async || {
+        let read = rig.store.connection(connection.user_id, connection.connection_id).await;
+        read.unwrap().unwrap().connection.needs_reconnection
+    };
+
+    assert_eq!((round(&rig).await, needs_reconnection().await), (0, false));
+    assert_eq!((waiting(&rig, later(599)).await, waiting(&rig, later(600)).await), (0, 1));
+    rig.clock.skip_to(later(600));
+    assert_eq!((round(&rig).await, needs_reconnection().await), (0, true));
+
+    assert_eq!(rig.events.types(), ["connection.needs_reconnection"]);
+    assert_eq!(waiting(&rig, noon() + TimeDelta::days(99)).await, 0);
+}
+
+#[tokio::test]
+async fn what_never_ends_leaves_the_index() {
+    let rig = Rig::with(0, Network::default()).await;
+    accounts(&rig, "sandbox", 1, &Rig::credentials(None)).await;
+
+    assert_eq!(round(&rig).await, 0);
+
+    assert_eq!(waiting(&rig, noon() + TimeDelta::days(99)).await, 0);
+    assert_eq!(rig.events.types(), [""; 0]);
+}
+
+#[tokio::test]
+async fn eight_are_renewed_at_the_same_time() {
+    // None of them ends before eight are there.
+    let rig = rig(Network { meeting: Some(Barrier::new(AT_ONCE)), ..Network::default() }).await;
+    accounts(&rig, "sandbox", AT_ONCE * 2, &ending()).await;
+
+    assert_eq!(round(&rig).await, AT_ONCE * 2);
+
+    assert_eq!(rig.network.renewing.lock().unwrap().1, AT_ONCE);
+}
+
+/// A platform under another name whose renewals take so long.
+fn slow(name: &'static str, clock: &Clock, seconds: i64) -> Network {
+    let clock = clock.clone();
+    let on_renewal = Box::new(move || clock.advance(TimeDelta::seconds(seconds)));
+    Network { name: Some(name), renewal: Model::Rotating, on_renewal: Some(on_renewal), ..Network::default() }
+}
+
+/// The rig's platform and this one.
+fn with(rig: &mut Rig, network: Network) -> Arc<Network> {
+    let network = Arc::new(network);
+    rig.publishing.platforms =
+        Registry::of(vec![Box::new(Registered(Arc::clone(&rig.network))), Box::new(Registered(Arc::clone(&network)))]);
+    network
+}
+
+#[tokio::test]
+async fn a_round_begins_nothing_after_its_time_and_the_next_one_goes_on() {
+    let mut rig = rig(Network::default()).await;
+    let slow = slow("slow", &rig.clock, 10);
+    with(&mut rig, slow);
+    accounts(&rig, "slow", 40, &ending()).await;
+
+    let first = round(&rig).await;
+    let second = round(&rig).await;
+    let third = round(&rig).await;
+
+    // Twelve in the time of a round, and those that had begun by then.
+    for renewed in [first, second] {
+        assert!((12..12 + AT_ONCE).contains(&renewed), "{renewed}");
+    }
+    assert_eq!(first + second + third, 40);
+}
+
+#[tokio::test]
+async fn a_platform_that_is_away_does_not_hold_up_the_others() {
+    let mut rig = rig(Network::default()).await;
+    let away = slow("away", &rig.clock, 5);
+    away.renewals.lock().unwrap().extend(vec![Renewal::Unreachable; 1000]);
+    let away = with(&mut rig, away);
+    // Asked one by one they would take longer than a round.
+    accounts(&rig, "away", 100, &ending()).await;
+    accounts(&rig, "sandbox", 10, &ending()).await;
+
+    assert_eq!(round(&rig).await, 10);
+
+    let asked = usize::try_from(*away.renewed.lock().unwrap()).unwrap();
+    assert!(usize::try_from(AWAY).unwrap() < asked && asked < 40, "and it is asked again afterwards: {asked}");
+}
+
+#[tokio::test]
+async fn a_platform_that_was_away_for_a_moment_is_asked_again_in_the_same_round() {
+    let mut rig = rig(Network::default()).await;
+    let away = slow("away", &rig.clock, 0);
+    away.renewals.lock().unwrap().extend(vec![Renewal::Unreachable; usize::try_from(AWAY).unwrap() + AT_ONCE]);
+    with(&mut rig, away);
+    accounts(&rig, "away", 100, &ending()).await;
+
+    let renewed = round(&rig).await;
+
+    assert!(100 - 2 * AT_ONCE <= renewed, "{renewed}");
+}
