@@ -241,6 +241,53 @@ await step('a post due in five seconds appears on the timeline with its picture'
   ensure(shown.status === 'published', `the post is ${shown.status}`);
 });
 
+await step('a fault is switched on with the keyboard alone, and the attempts can be read', async () => {
+  const words = `Lost on the journey ${run}`;
+  await page.goto(`${ready.origin}/sandbox/switches`);
+  await photograph('sandbox-faults');
+  await tabTo('input[name=kind][value=lose_answer]');
+  await tabTo('select[name=account]');
+  await page.keyboard.type(`@${connection.username}`);
+  await tabTo('main button.primary');
+  await leads(() => page.keyboard.press('Enter'));
+  const armed = page.locator('#armed');
+  for (const wanted of ['lose_answer', `@${connection.username}`, '1 more call']) {
+    ensure((await armed.innerText()).includes(wanted), `${wanted} is not armed: ${await armed.innerText()}`);
+  }
+  await photograph('sandbox-faults-armed');
+
+  const post = await must(
+    201,
+    'POST',
+    '/posts',
+    {
+      content: words,
+      platforms: [{ connected_account_id: connection.id }],
+      scheduled_at: new Date(Date.now() + 2000).toISOString(),
+    },
+    token,
+  );
+  const end = Date.now() + 30_000;
+  for (;;) {
+    const shown = await must(200, 'GET', `/posts/${post.id}`, undefined, token);
+    if (shown.status === 'published') break;
+    ensure(Date.now() < end, `the post is ${shown.status}`);
+    await page.waitForTimeout(300);
+  }
+
+  await page.goto(`${ready.origin}/sandbox/deliveries`);
+  await photograph('sandbox-deliveries');
+  await tabTo(`a[href^="/sandbox/deliveries/${post.id}-"]`);
+  await leads(() => page.keyboard.press('Enter'));
+  const told = await page.locator('main').innerText();
+  for (const wanted of [words, 'public once', 'call 1: accepted, answer lost → asked: found 1 post → public once']) {
+    ensure(told.includes(wanted), `“${wanted}” is not on the page: ${told}`);
+  }
+  await photograph('sandbox-delivery');
+  await page.goto(`${ready.origin}/sandbox`);
+  ensure((await page.getByText(words).count()) === 1, 'the post is not on the timeline once');
+});
+
 await step('/device can be used with the keyboard alone', async () => {
   const device = await must(201, 'POST', '/auth/device/code', { scopes: ['posts:read'] });
   await page.goto(`${ready.origin}/device`);

@@ -170,9 +170,9 @@ impl World {
         .await
     }
 
-    /// Arms the sandbox platform with a fault for the next calls of an account.
-    pub async fn arm(&self, account: &str, kind: &str, count: u32, delay_ms: u32) -> Result {
-        let fault = json!({ "account": account, "kind": kind, "count": count, "delay_ms": delay_ms });
+    /// Arms the sandbox platform with a fault, such as
+    /// `{"account": "meadow", "kind": "slow", "delay_ms": 500}`.
+    pub async fn arm(&self, fault: &Value) -> Result {
         let response = self
             .http
             .post(format!("{}/sandbox/faults", self.origin()))
@@ -185,9 +185,10 @@ impl World {
         Ok(())
     }
 
-    /// Takes all faults back.
-    pub async fn disarm(&self) -> Result {
-        let response = self.http.delete(format!("{}/sandbox/faults", self.origin())).send().await?;
+    /// Takes back the faults that are armed for this account.
+    pub async fn disarm(&self, account: &str) -> Result {
+        let url = format!("{}/sandbox/faults?account={account}", self.origin());
+        let response = self.http.delete(url).send().await?;
         ensure!(response.status().is_success(), "DELETE /sandbox/faults: {}", response.status());
         Ok(())
     }

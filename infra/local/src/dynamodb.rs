@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::{Client, config};
+use domain::clock::Clock;
 use dynoxide::Database;
 use storage::{DEFAULT_DUE_SHARDS, Store, Table};
 use tokio::net::TcpListener;
 
 use crate::clients;
+use crate::deliveries::History;
 use crate::error::LocalError;
 use crate::meter::Meter;
 
@@ -15,8 +17,13 @@ use crate::meter::Meter;
 const PREFIX: &str = "local";
 
 /// Opens the database in this folder, or in memory, and creates what tables
-/// are missing.
-pub(crate) async fn open(folder: Option<&Path>, meter: Option<&Meter>) -> Result<Store, LocalError> {
+/// are missing. What is written of deliveries is told to `history`, too.
+pub(crate) async fn open(
+    folder: Option<&Path>,
+    meter: Option<&Meter>,
+    history: &History,
+    clock: Clock,
+) -> Result<Store, LocalError> {
     let database = match folder {
         None => Database::memory(),
         Some(folder) => {
@@ -37,7 +44,8 @@ pub(crate) async fn open(folder: Option<&Path>, meter: Option<&Meter>) -> Result
         endpoint = meter.before(endpoint).await?;
     }
 
-    let client = Client::new(&clients::config(&endpoint));
+    let watch = history.watch(Table::Deliveries.name(PREFIX), clock);
+    let client = Client::from_conf(config::Builder::from(&clients::config(&endpoint)).interceptor(watch).build());
     let tables = Table::ALL;
     futures::future::try_join_all(tables.iter().map(|it| it.create(&client, PREFIX))).await?;
     Ok(Store::new(client, PREFIX, DEFAULT_DUE_SHARDS))

@@ -4,6 +4,7 @@
 //! run in the cloud.
 
 mod clients;
+mod deliveries;
 mod demo;
 mod dynamodb;
 mod error;

@@ -58,6 +58,8 @@ The service is ready.
   Docs       {origin}/docs
   Account    {origin}/account
   Timeline   {origin}/sandbox
+  Faults     {origin}/sandbox/switches
+  Deliveries {origin}/sandbox/deliveries
 
 A token of the demo user:
 

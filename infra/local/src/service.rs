@@ -25,6 +25,7 @@ use publishing::{Publishing, RollUps};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
+use crate::deliveries::{self, Deliveries, History};
 use crate::error::LocalError;
 use crate::events::LocalEvents;
 use crate::meter::Meter;
@@ -87,7 +88,8 @@ impl Stack {
         let clock = Clock::System;
         let ids = Ids::new(clock.clone());
         let meter = if options.meter { Some(Meter::new()?) } else { None };
-        let store = dynamodb::open(data, meter.as_ref()).await?;
+        let history = data.map(|it| History::open(&it.join("deliveries.jsonl"))).transpose()?.unwrap_or_default();
+        let store = dynamodb::open(data, meter.as_ref(), &history, clock.clone()).await?;
         let sealer = Envelope::new(LocalKeys::new(sealing_key::sealing_key(data)?), clock.clone());
         let bus = LocalEvents::default();
         let (queue, messages) = LocalQueue::new(clock.clone());
@@ -155,6 +157,12 @@ impl Stack {
             .merge(posts::router(posts::App { api: api.clone(), publishing: publishing.clone() }));
         let network = Sandbox::open(data.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;
         let router = api::finish(deployed, api.clone())
+            .merge(deliveries::router(Deliveries {
+                history,
+                store: api.store.clone(),
+                network: network.clone(),
+                clock: clock.clone(),
+            }))
             .merge(sandbox::router(network))
             .merge(issuer::router(origin.to_owned(), clock))
             .merge(events::router(bus))

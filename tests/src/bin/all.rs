@@ -17,18 +17,19 @@ use tests::{
 
 const SCHEMATHESIS: &str = "4.32.5";
 const SAM: &str = "1.170.0";
-const FAST_LEAVES_OUT: [&str; 5] = ["blackbox", "tools", "template", "schemathesis", "browser"];
+const FAST_LEAVES_OUT: [&str; 6] = ["simulation", "blackbox", "tools", "template", "schemathesis", "browser"];
 
 /// Every test of the project: formatting, lints, unit and property tests, black
-/// box, crashes, the functions, the API document, the template, a browser.
+/// box, crashes, the functions, the API document, the template, a browser, and
+/// publishing in simulation.
 #[derive(Parser)]
 #[command(name = "all")]
 struct Options {
     /// Write the results here.
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Leave out what takes minutes or needs tools from elsewhere: black box,
-    /// schemathesis, template and browser.
+    /// Leave out what takes minutes or needs tools from elsewhere: simulation,
+    /// black box, schemathesis, template and browser.
     #[arg(long)]
     fast: bool,
 }
@@ -40,11 +41,16 @@ struct Step {
     run: fn(&Log) -> Result,
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step { name: "format", about: "the code is formatted", run: format },
     Step { name: "clippy", about: "no lint has anything to say", run: clippy },
     Step { name: "build", about: "all binaries", run: build },
     Step { name: "tests", about: "unit, property and function tests", run: unit },
+    Step {
+        name: "simulation",
+        about: "seeds, a death at every call, a million posts, the protocol broken on purpose",
+        run: simulation,
+    },
     Step {
         name: "blackbox",
         about: "every operation through HTTP, faults, limits, and kill -9 in a loop",
@@ -192,7 +198,7 @@ impl Log {
     }
 }
 
-const LONG: Duration = Duration::from_mins(20);
+const LONG: Duration = Duration::from_mins(25);
 
 fn format(log: &Log) -> Result {
     log.command("cargo", &["fmt", "--all", "--check"], LONG)
@@ -208,6 +214,15 @@ fn build(log: &Log) -> Result {
 
 fn unit(log: &Log) -> Result {
     log.command("cargo", &["test", "--quiet", "--workspace"], LONG)
+}
+
+fn simulation(log: &Log) -> Result {
+    let ended = log.command("tests/simulate", &["--mutations", "--json", "target/tests/simulation.json"], LONG);
+    // Its table is what everything else here is for.
+    let text = log.text();
+    let table = text.lines().skip_while(|it| !it.starts_with("seeds "));
+    table.for_each(say);
+    ended
 }
 
 fn blackbox(log: &Log) -> Result {

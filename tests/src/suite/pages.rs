@@ -10,7 +10,8 @@ use crate::{
     fault::{Result, same},
     html::tags,
     runner::Check,
-    world::{World, fresh_email},
+    suite::faults::delivery,
+    world::{World, fresh, fresh_email},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -112,7 +113,13 @@ async fn every_page_can_be_read_by_everyone(world: &World) -> Result {
         check_page(&consent, false)?;
         check_page(&user.consent(&request, 0, press).await?, true)?;
     }
-    check_page(&browser.open(&format!("{origin}/sandbox")).await?, false)
+    check_page(&browser.open(&format!("{origin}/sandbox")).await?, false)?;
+    let connection = user.connect(0).await?;
+    let id = user.schedule(&fresh("on its own page"), &[&connection], 7200).await?;
+    for path in ["switches", "deliveries"] {
+        check_page(&browser.open(&format!("{origin}/sandbox/{path}")).await?, true)?;
+    }
+    check_page(&delivery(&mut browser, world, id).await?, true)
 }
 
 async fn a_form_without_its_token_does_nothing(world: &World) -> Result {
@@ -186,7 +193,7 @@ async fn what_a_person_types_is_not_html(world: &World) -> Result {
     let mut browser = world.browser()?;
     let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>";
     world.sign_in(&mut browser, &format!("{}/account", world.origin()), &fresh_email()).await?;
-    for path in ["/device?user_code=", "/account?x=", "/sign-in?error=", "/sandbox?x="] {
+    for path in ["/device?user_code=", "/account?x=", "/sign-in?error=", "/sandbox?x=", "/sandbox/deliveries?post="] {
         let mut address = url::Url::parse(&format!("{}{path}", world.origin()))?;
         let name = address.query().unwrap_or_default().trim_end_matches('=').to_owned();
         address.query_pairs_mut().clear().append_pair(&name, evil);

@@ -11,7 +11,7 @@ use super::pages::{self, NO_SCRIPT};
 /// One of the accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "&'static str")]
-pub(super) struct Account(&'static Profile);
+pub(crate) struct Account(&'static Profile);
 
 #[derive(Debug, PartialEq, Eq)]
 struct Profile {
@@ -98,7 +98,7 @@ impl Account {
 /// No such account; says which ones there are.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no account of this name; choose one of {}", handles())]
-pub(super) struct NoSuchAccount;
+pub(crate) struct NoSuchAccount;
 
 impl TryFrom<String> for Account {
     type Error = NoSuchAccount;

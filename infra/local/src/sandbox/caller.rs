@@ -7,6 +7,9 @@ use domain::token;
 
 use super::Sandbox;
 use super::accounts::Account;
+use super::fact::Fact;
+use super::kind::Kind;
+use super::record_calls::CallUnderWay;
 use super::refusal::Refusal;
 
 /// Lets the client see who an account is.
@@ -17,7 +20,7 @@ pub(super) const PUBLISH: &str = "publish";
 /// The account on whose behalf a call is made.
 pub(super) struct Caller {
     pub(super) account: Account,
-    pub(super) grant: u64,
+    grant: u64,
     scope: String,
 }
 
@@ -26,6 +29,17 @@ impl Caller {
     pub(super) fn needs(&self, scope: &'static str) -> Result<(), Refusal> {
         let covered = self.scope.split(' ').any(|it| it == scope);
         if covered { Ok(()) } else { Err(Refusal::InsufficientScope { needed: scope }) }
+    }
+
+    /// Ends what a fault of this kind ends, and refuses; other faults pass.
+    pub(super) fn lose_access(&self, sandbox: &Sandbox, kind: Kind) -> Result<(), Refusal> {
+        let fact = match kind {
+            Kind::Revoke => Fact::Revoked { grant: self.grant },
+            Kind::Expire => Fact::Expired { grants: vec![self.grant] },
+            _ => return Ok(()),
+        };
+        sandbox.ledger().record(fact)?;
+        Err(Refusal::InvalidToken)
     }
 }
 
@@ -38,6 +52,9 @@ impl FromRequestParts<Sandbox> for Caller {
         let ledger = sandbox.ledger();
         let known = ledger.world().by_access(&token::hash(token), sandbox.now());
         let (grant, granted) = known.ok_or(Refusal::InvalidToken)?;
+        if let Some(call) = parts.extensions.get::<CallUnderWay>() {
+            call.by(granted.account);
+        }
         Ok(Self { account: granted.account, grant, scope: granted.scope.clone() })
     }
 }

@@ -1,21 +1,20 @@
 //! Publishing a post, and the faults that can be ordered for it.
 
-use axum::Json;
-use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use futures::stream;
+use axum::{Extension, Json};
 use serde::Deserialize;
 use serde_json::json;
-use std::io;
 
 use super::Sandbox;
 use super::accounts::Account;
 use super::caller::{Caller, PUBLISH};
 use super::fact::{Fact, Post};
-use super::faults::Kind;
+use super::faults::Strike;
+use super::kind::Kind;
+use super::record_calls::{CallUnderWay, Said, cut_connection};
 use super::refusal::Refusal;
 
 /// Characters of a text.
@@ -40,49 +39,86 @@ pub(super) struct NewPost {
 /// Makes a post public, every time anew: nothing here recognises a repetition.
 pub(super) async fn create_post(
     State(sandbox): State<Sandbox>,
-    caller: Caller,
+    Extension(call): Extension<CallUnderWay>,
+    caller: Result<Caller, Refusal>,
     body: Result<Json<NewPost>, JsonRejection>,
 ) -> Result<Response, Refusal> {
+    // A call with a token that is no longer good is about a post, too.
+    if let Ok(Json(post)) = &body {
+        call.about(&post.reference);
+    }
+    let caller = caller?;
     caller.needs(PUBLISH)?;
     let Json(post) = body?;
-    let Some(strike) = sandbox.faults().take(caller.account) else {
-        return publish(&sandbox, caller.account, post);
-    };
-    tracing::info!(kind = strike.kind.name(), account = caller.account.handle(), "a fault strikes");
-    match strike.kind {
-        Kind::Slow => {
-            // A task of its own goes on when the client hangs up.
-            let work = tokio::spawn(async move {
-                tokio::time::sleep(strike.delay).await;
-                publish(&sandbox, caller.account, post)
-            });
-            work.await.unwrap_or(Err(Refusal::Internal))
-        }
-        Kind::Refuse => {
-            let message = "this content is against the rules of the sandbox";
-            Err(Refusal::content("content_refused", message))
-        }
-        Kind::RateLimit => {
-            let asked = u64::try_from(strike.delay.as_millis().div_ceil(1000)).unwrap_or(60);
-            Err(Refusal::RateLimited { wait_seconds: if asked == 0 { 2 } else { asked } })
-        }
-        Kind::ErrorBefore => Err(Refusal::Internal),
-        Kind::LoseAnswer => publish(&sandbox, caller.account, post).map(|_| cut_connection()),
-        Kind::Revoke => {
-            sandbox.ledger().record(Fact::Revoked { grant: caller.grant })?;
-            Err(Refusal::InvalidToken)
-        }
+    let strike = call.strike(caller.account);
+    let work = Work { sandbox, call, account: caller.account, post };
+    match strike {
+        None => work.publish(),
+        Some(strike) => work.suffer(strike, &caller).await,
     }
 }
 
-fn publish(sandbox: &Sandbox, account: Account, post: NewPost) -> Result<Response, Refusal> {
-    let mut ledger = sandbox.ledger();
-    check(&post, |id| ledger.world().medium(id).is_some_and(|it| it.account == account))?;
-    let NewPost { text, media_ids: media, reference } = post;
-    ledger.record(Fact::Posted(Post { account, text, media, reference, at: sandbox.now() }))?;
-    let id = ledger.world().posts().len().to_string();
-    let url = sandbox.url(&format!("posts/{id}"));
-    Ok((StatusCode::CREATED, Json(json!({ "id": id, "url": url }))).into_response())
+/// A post that is about to be published.
+struct Work {
+    sandbox: Sandbox,
+    call: CallUnderWay,
+    account: Account,
+    post: NewPost,
+}
+
+impl Work {
+    async fn suffer(self, strike: Strike, caller: &Caller) -> Result<Response, Refusal> {
+        match strike.kind {
+            Kind::Refuse => {
+                let message = "this content is against the rules of the sandbox";
+                Err(Refusal::content("content_refused", message))
+            }
+            Kind::Busy => Err(Refusal::Busy { wait_seconds: None }),
+            Kind::BusyUntil => Err(Refusal::Busy { wait_seconds: Some(strike.wait_seconds()) }),
+            Kind::RateLimit => Err(Refusal::RateLimited { wait_seconds: strike.wait_seconds() }),
+            Kind::ErrorBefore => Err(Refusal::Broken),
+            Kind::ErrorAfter => self.publish().and(Err(Refusal::Broken)),
+            Kind::LoseCall => Ok(cut_connection()),
+            Kind::LoseAnswer => self.publish().map(|_| cut_connection()),
+            // A task of its own goes on when the client hangs up.
+            Kind::Slow => tokio::spawn(self.publish_after(strike)).await.unwrap_or(Err(Refusal::Internal)),
+            Kind::Late => {
+                self.check()?;
+                tokio::spawn(self.publish_after(strike));
+                Ok(cut_connection())
+            }
+            kind => caller.lose_access(&self.sandbox, kind).and_then(|()| self.publish()),
+        }
+    }
+
+    async fn publish_after(self, strike: Strike) -> Result<Response, Refusal> {
+        tokio::time::sleep(strike.delay).await;
+        self.publish()
+    }
+
+    fn publish(self) -> Result<Response, Refusal> {
+        self.check()?;
+        let NewPost { text, media_ids: media, reference } = self.post;
+        let mut ledger = self.sandbox.ledger();
+        let post = Post { account: self.account, text, media, reference, at: self.sandbox.now() };
+        ledger.record(Fact::Posted(post))?;
+        let id = ledger.world().posts().len().to_string();
+        self.call.made(&id);
+        let url = self.sandbox.url(&format!("posts/{id}"));
+        let said = Extension(Said(format!("post {id}")));
+        Ok((StatusCode::CREATED, said, Json(json!({ "id": id, "url": url }))).into_response())
+    }
+
+    fn check(&self) -> Result<(), Refusal> {
+        let ledger = self.sandbox.ledger();
+        let own = |id: &str| ledger.world().medium(id).filter(|it| it.account == self.account);
+        check(&self.post, |id| own(id).is_some())?;
+        let waits = self.post.media_ids.iter().filter_map(|id| own(id)?.is_processed_for(self.sandbox.now()));
+        match waits.max() {
+            None => Ok(()),
+            Some(wait) => Err(Refusal::processing(wait)),
+        }
+    }
 }
 
 fn check(post: &NewPost, is_own_medium: impl Fn(&str) -> bool) -> Result<(), Refusal> {
@@ -110,13 +146,6 @@ fn check(post: &NewPost, is_own_medium: impl Fn(&str) -> bool) -> Result<(), Ref
     Ok(())
 }
 
-/// An answer that fails before its first byte: the server has nothing to send
-/// and closes the connection.
-fn cut_connection() -> Response {
-    let cut = io::Error::new(io::ErrorKind::ConnectionAborted, "cut on purpose");
-    Body::from_stream(stream::once(async { Err::<Bytes, _>(cut) })).into_response()
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -124,7 +153,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::{TcpListener, TcpStream};
 
-    use super::super::testing::Network;
+    use super::super::testing::{CUT, Network};
     use super::*;
 
     const POSTS: &str = "/sandbox/api/posts";
@@ -198,41 +227,79 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_refused_post_is_not_published_and_the_next_one_is() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
-        network.arm(json!({"account": "meadow", "kind": "refuse", "count": 1})).await;
+    async fn each_fault_answers_and_publishes_as_it_says_and_the_next_post_goes_out() {
+        for (kind, delay_ms, status, error, retry_after, is_public) in [
+            ("refuse", 0, 422, "content_refused", "", false),
+            ("busy", 5000, 429, "busy", "", false),
+            ("busy_until", 5000, 429, "busy", "5", false),
+            ("rate_limit", 0, 429, "rate_limited", "2", false),
+            ("rate_limit", 1001, 429, "rate_limited", "2", false),
+            ("rate_limit", 5000, 429, "rate_limited", "5", false),
+            ("error_before", 0, 500, "server_error", "", false),
+            ("error_after", 0, 500, "server_error", "", true),
+            ("lose_call", 0, CUT, "", "", false),
+            ("lose_answer", 0, CUT, "", "", true),
+            ("slow", 1, 201, "", "", true),
+        ] {
+            let network = Network::new();
+            let token = network.connect("meadow").await.access;
+            network.arm(json!({"account": "meadow", "kind": kind, "delay_ms": delay_ms})).await;
 
-        let refused = network.post(&token, json!({"text": "first"})).await;
-        let next = network.post(&token, json!({"text": "second"})).await;
+            let struck = network.post(&token, json!({"text": "first"})).await;
+            let texts = network.public_texts().await;
+            let next = network.post(&token, json!({"text": "second"})).await;
 
-        assert_eq!((refused.status, refused.error()), (422, "content_refused".into()));
-        assert_eq!(next.status, 201);
-        assert_eq!(network.public_texts().await, ["second"]);
-    }
-
-    #[tokio::test]
-    async fn a_rate_limit_says_how_long_to_wait() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
-        for (delay_ms, wait) in [(0, "2"), (1001, "2"), (5000, "5")] {
-            network.arm(json!({"account": null, "kind": "rate_limit", "delay_ms": delay_ms})).await;
-            let answer = network.post(&token, json!({"text": "Hello"})).await;
-            assert_eq!((answer.status, answer.header("retry-after")), (429, wait));
+            assert_eq!((struck.status, struck.header("retry-after")), (status, retry_after), "{kind}");
+            if !error.is_empty() {
+                assert_eq!(struck.error(), error, "{kind}");
+            }
+            assert_eq!(texts.contains(&"first".to_owned()), is_public, "{kind}");
+            assert_eq!(next.status, 201, "{kind}");
         }
-        assert!(network.public_texts().await.is_empty());
     }
 
     #[tokio::test]
-    async fn an_error_before_means_nothing_was_done() {
+    async fn a_late_post_is_published_after_its_call_was_cut_off() {
         let network = Network::new();
         let token = network.connect("meadow").await.access;
-        network.arm(json!({"kind": "error_before"})).await;
+        network.arm(json!({"kind": "late", "delay_ms": 50})).await;
 
-        let answer = network.post(&token, json!({"text": "Hello"})).await;
+        let struck = network.post(&token, json!({"text": "late"})).await;
+        let before = network.public_texts().await;
+        let published = async {
+            while network.public_texts().await.is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
 
-        assert_eq!(answer.status, 500);
-        assert!(network.public_texts().await.is_empty());
+        assert_eq!((struck.status, before), (CUT, vec![]));
+        tokio::time::timeout(Duration::from_secs(30), published).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_access_token_that_ended_early_can_be_renewed() {
+        let network = Network::new();
+        let tokens = network.connect("meadow").await;
+        network.arm(json!({"kind": "expire"})).await;
+
+        let struck = network.post(&tokens.access, json!({"text": "Hello"})).await;
+        let later = network.post(&tokens.access, json!({"text": "Hello"})).await;
+        let renewed = network.refresh(&tokens.refresh).await.string("access_token");
+        let posted = network.post(&renewed, json!({"text": "Hello"})).await;
+
+        assert_eq!((struck.status, later.status, posted.status), (401, 401, 201));
+    }
+
+    #[tokio::test]
+    async fn what_was_published_can_be_unknown_for_a_while() {
+        let network = Network::new();
+        let token = network.connect("meadow").await.access;
+        network.arm(json!({"kind": "look_error"})).await;
+
+        let struck = network.call("GET", &format!("{POSTS}?reference=r1"), &token, None).await;
+        let next = network.call("GET", &format!("{POSTS}?reference=r1"), &token, None).await;
+
+        assert_eq!((struck.status, next.status), (500, 200));
     }
 
     #[tokio::test]

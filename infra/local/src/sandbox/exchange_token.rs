@@ -4,14 +4,17 @@ use axum::extract::State;
 use axum::extract::rejection::FormRejection;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::{Form, Json};
+use axum::{Extension, Form, Json};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::token;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::calls::What;
 use super::fact::{Fact, TokenPair};
+use super::kind::Kind;
+use super::record_calls::{CallUnderWay, Said, cut_connection};
 use super::refusal::TokenRefusal;
 use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
 
@@ -55,13 +58,14 @@ impl Client {
 /// Exchanges a code or a refresh token.
 pub(super) async fn exchange_token(
     State(sandbox): State<Sandbox>,
+    Extension(call): Extension<CallUnderWay>,
     form: Result<Form<Exchange>, FormRejection>,
 ) -> Result<Response, TokenRefusal> {
     let Form(exchange) = form?;
     exchange.client.check()?;
     match exchange.grant_type.as_deref() {
         Some("authorization_code") => exchange_code(&sandbox, &exchange),
-        Some("refresh_token") => refresh(&sandbox, &exchange),
+        Some("refresh_token") => refresh(&sandbox, call, &exchange),
         Some(_) => Err(TokenRefusal::UnsupportedGrantType),
         None => Err(missing("grant_type")),
     }
@@ -92,7 +96,8 @@ fn exchange_code(sandbox: &Sandbox, exchange: &Exchange) -> Result<Response, Tok
     Ok(fresh.answer(&scope))
 }
 
-fn refresh(sandbox: &Sandbox, exchange: &Exchange) -> Result<Response, TokenRefusal> {
+fn refresh(sandbox: &Sandbox, mut call: CallUnderWay, exchange: &Exchange) -> Result<Response, TokenRefusal> {
+    call.is(What::Refresh);
     let old = exchange.refresh_token.as_ref().ok_or_else(|| missing("refresh_token"))?;
     let now = sandbox.now();
 
@@ -101,10 +106,17 @@ fn refresh(sandbox: &Sandbox, exchange: &Exchange) -> Result<Response, TokenRefu
         .world()
         .by_refresh(&token::hash(old.expose_secret()))
         .ok_or(TokenRefusal::InvalidGrant("the refresh token is unknown, used or revoked"))?;
-    let scope = granted.scope.clone();
+    let (scope, account) = (granted.scope.clone(), granted.account);
+    call.by(account);
+    let fault = call.strike(account).map(|it| it.kind);
+    match fault {
+        Some(Kind::RefuseRefresh) => return Err(TokenRefusal::InvalidGrant("the refresh token is not accepted")),
+        Some(Kind::RefreshUnreachable) => return Err(TokenRefusal::Unavailable),
+        _ => {}
+    }
     let fresh = FreshTokens::new(now);
     ledger.record(Fact::Refreshed { grant, tokens: fresh.hashed(), at: now })?;
-    Ok(fresh.answer(&scope))
+    if fault == Some(Kind::LoseRefresh) { Ok(cut_connection()) } else { Ok(fresh.answer(&scope)) }
 }
 
 /// Ends the grant of an access or refresh token. An unknown token is no error:
@@ -158,13 +170,14 @@ impl FreshTokens {
             "scope": scope,
             "token_type": "Bearer",
         }));
-        ([(header::CACHE_CONTROL, "no-store")], body).into_response()
+        let said = Extension(Said("tokens".to_owned()));
+        ([(header::CACHE_CONTROL, "no-store")], said, body).into_response()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Network, REDIRECT_URI, VERIFIER};
+    use super::super::testing::{CUT, Network, REDIRECT_URI, VERIFIER};
     use super::*;
 
     #[tokio::test]
@@ -261,6 +274,27 @@ mod tests {
         }
         let unknown = network.client_form("/sandbox/oauth/revoke", &[("token", "unknown")]).await;
         assert_eq!(unknown.status, 200);
+    }
+
+    #[tokio::test]
+    async fn arming_a_fault_of_renewal_ends_the_access_token_at_once() {
+        for (kind, status, works_afterwards) in
+            [("refuse_refresh", 400, true), ("refresh_unreachable", 503, true), ("lose_refresh", CUT, false)]
+        {
+            let network = Network::new();
+            let tokens = network.connect("meadow").await;
+            let other = network.connect("harbour").await;
+            network.arm(json!({"kind": kind, "account": "meadow"})).await;
+
+            let me = network.call("GET", "/sandbox/api/me", &tokens.access, None).await;
+            let struck = network.refresh(&tokens.refresh).await;
+            let next = network.refresh(&tokens.refresh).await;
+
+            assert_eq!((me.status, struck.status), (401, status), "{kind}");
+            assert_eq!(next.status == 200, works_afterwards, "{kind}: {}", next.text());
+            let others = network.call("GET", "/sandbox/api/me", &other.access, None).await;
+            assert_eq!(others.status, 200, "{kind}");
+        }
     }
 
     #[tokio::test]

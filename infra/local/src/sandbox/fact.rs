@@ -1,6 +1,6 @@
 //! What can happen on the network: the lines of its journal.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::accounts::Account;
@@ -17,6 +17,8 @@ pub(super) enum Fact {
     Refreshed { grant: u64, tokens: TokenPair, at: DateTime<Utc> },
     /// None of the tokens of this grant is good any more.
     Revoked { grant: u64 },
+    /// The access tokens of these grants ended before their time.
+    Expired { grants: Vec<u64> },
     /// A file was stored.
     Uploaded { id: String, medium: Medium },
     /// A post became public.
@@ -47,6 +49,16 @@ pub(super) struct TokenPair {
 pub(super) struct Medium {
     pub(super) account: Account,
     pub(super) mime_type: String,
+    /// Before this no post can show it; `None` when it could be at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ready_at: Option<DateTime<Utc>>,
+}
+
+impl Medium {
+    /// How long it is still worked on; `None` when it can be shown.
+    pub(super) fn is_processed_for(&self, now: DateTime<Utc>) -> Option<TimeDelta> {
+        self.ready_at.map(|it| it - now).filter(|it| TimeDelta::zero() < *it)
+    }
 }
 
 /// A public post. Its id is its place among all posts, counted from 1.

@@ -1,10 +1,12 @@
-//! Faults that were ordered: what the next publish calls are to suffer.
+//! Faults that were ordered: what the next calls are to suffer.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::accounts::Account;
+use super::calls::What;
+use super::kind::Kind;
 
 /// How many orders may stand at once.
 const MAX_ARMED: usize = 100;
@@ -12,78 +14,48 @@ const MAX_ARMED: usize = 100;
 const MAX_COUNT: u32 = 10_000;
 /// The longest delay, in milliseconds.
 const MAX_DELAY_MS: u64 = 60_000;
+/// The last file that can be named.
+const MAX_FILE: u32 = 100;
 
-/// What happens to a publish call.
+/// An order: the next `count` calls of an account, or of any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
-    /// Done, but only after the delay, even when the client has gone by then.
-    Slow,
-    /// The content is refused.
-    Refuse,
-    /// The client is told to wait.
-    RateLimit,
-    /// An error of the server, and nothing was done.
-    ErrorBefore,
-    /// Done, and the connection is cut without an answer.
-    LoseAnswer,
-    /// The grant ends.
-    Revoke,
-}
-
-impl Kind {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Slow, Self::Refuse, Self::RateLimit, Self::ErrorBefore, Self::LoseAnswer, Self::Revoke];
-
-    /// The name in JSON and in the form.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Slow => "slow",
-            Self::Refuse => "refuse",
-            Self::RateLimit => "rate_limit",
-            Self::ErrorBefore => "error_before",
-            Self::LoseAnswer => "lose_answer",
-            Self::Revoke => "revoke",
-        }
-    }
-
-    /// What it does, in words for the page.
-    pub(super) fn effect(self) -> &'static str {
-        match self {
-            Self::Slow => "publishes only after the delay",
-            Self::Refuse => "refuses the content",
-            Self::RateLimit => "asks to wait (for the delay, or 2 seconds)",
-            Self::ErrorBefore => "answers with an error and publishes nothing",
-            Self::LoseAnswer => "publishes, then cuts the connection without an answer",
-            Self::Revoke => "ends the grant; the account has to be connected again",
-        }
-    }
-}
-
-/// An order: the next `count` publish calls of an account, or of any.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Order {
+    /// Given when it is armed, to switch it off by.
+    #[serde(skip_deserializing)]
+    pub(super) id: u64,
     #[serde(default)]
     pub(super) account: Option<Account>,
     pub(super) kind: Kind,
+    /// How many calls it strikes; `None` all until it is switched off.
     #[serde(default = "once")]
-    pub(super) count: u32,
+    pub(super) count: Option<u32>,
     #[serde(default)]
     pub(super) delay_ms: u64,
+    /// For faults of files: the first one that it strikes, counted from now.
+    /// Those before it pass, and count this down to 1.
+    #[serde(default = "first")]
+    pub(super) file: u32,
 }
 
-fn once() -> u32 {
+#[expect(clippy::unnecessary_wraps, reason = "the default of a field that may be null")]
+fn once() -> Option<u32> {
+    Some(1)
+}
+
+fn first() -> u32 {
     1
 }
 
 /// Why an order is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InvalidOrder {
-    #[error("count must be from 1 to {MAX_COUNT}")]
+    #[error("the number of calls must be from 1 to {MAX_COUNT}, or nothing for all until it is switched off")]
     Count,
-    #[error("delay_ms must be from 0 to {MAX_DELAY_MS}")]
+    #[error("the delay must be from 0 to {MAX_DELAY_MS} ms")]
     Delay,
+    #[error("the file must be from 1 to {MAX_FILE}, and 1 for faults that are not about files")]
+    File,
     #[error("{MAX_ARMED} faults are armed already; clear them first")]
     TooMany,
 }
@@ -95,45 +67,76 @@ pub(super) struct Strike {
     pub(super) delay: Duration,
 }
 
+impl Strike {
+    /// The delay in whole seconds, for `Retry-After`; 2 when there is none.
+    pub(super) fn wait_seconds(self) -> u64 {
+        let asked = u64::try_from(self.delay.as_millis().div_ceil(1000)).unwrap_or(60);
+        if asked == 0 { 2 } else { asked }
+    }
+}
+
 /// The orders that stand, in the order in which they came. They end with the
 /// process.
 #[derive(Default)]
-pub(super) struct Faults(Vec<Order>);
+pub(super) struct Faults {
+    armed: Vec<Order>,
+    last_id: u64,
+}
 
 impl Faults {
     pub(super) fn arm(&mut self, order: Order) -> Result<(), InvalidOrder> {
-        if !(1..=MAX_COUNT).contains(&order.count) {
+        if order.count.is_some_and(|it| !(1..=MAX_COUNT).contains(&it)) {
             return Err(InvalidOrder::Count);
         }
         if MAX_DELAY_MS < order.delay_ms {
             return Err(InvalidOrder::Delay);
         }
-        if MAX_ARMED <= self.0.len() {
+        let last_file = if order.kind.is_about_files() { MAX_FILE } else { 1 };
+        if !(1..=last_file).contains(&order.file) {
+            return Err(InvalidOrder::File);
+        }
+        if MAX_ARMED <= self.armed.len() {
             return Err(InvalidOrder::TooMany);
         }
-        self.0.push(order);
+        self.last_id += 1;
+        self.armed.push(Order { id: self.last_id, ..order });
         Ok(())
     }
 
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
+    /// Switches off the orders that are for exactly this account, or all.
+    pub(super) fn clear(&mut self, account: Option<Account>) {
+        self.armed.retain(|it| account.is_some() && it.account != account);
+    }
+
+    /// Switches off one order. That it is gone already is no error.
+    pub(super) fn switch_off(&mut self, id: u64) {
+        self.armed.retain(|it| it.id != id);
     }
 
     /// What is armed, the oldest first.
     pub(super) fn armed(&self) -> &[Order] {
-        &self.0
+        &self.armed
     }
 
-    /// The fault for a publish call of this account; it is used up by this.
-    pub(super) fn take(&mut self, account: Account) -> Option<Strike> {
-        let at = self.0.iter().position(|it| it.account.is_none_or(|only| only == account))?;
-        let order = &mut self.0[at];
-        let strike = Strike { kind: order.kind, delay: Duration::from_millis(order.delay_ms) };
-        order.count -= 1;
-        if order.count == 0 {
-            self.0.remove(at);
+    /// The fault for such a call of this account; it is used up by this.
+    pub(super) fn take(&mut self, what: What, account: Account) -> Option<Strike> {
+        for at in 0..self.armed.len() {
+            let order = &mut self.armed[at];
+            if !order.kind.strikes(what) || order.account.is_some_and(|only| only != account) {
+                continue;
+            }
+            if 1 < order.file {
+                order.file -= 1;
+                continue;
+            }
+            let strike = Strike { kind: order.kind, delay: Duration::from_millis(order.delay_ms) };
+            order.count = order.count.map(|it| it - 1);
+            if order.count == Some(0) {
+                self.armed.remove(at);
+            }
+            return Some(strike);
         }
-        Some(strike)
+        None
     }
 }
 
@@ -142,12 +145,13 @@ mod tests {
     use super::*;
 
     fn order(account: Option<&str>, kind: Kind, count: u32) -> Order {
-        Order { account: account.map(|it| Account::find(it).unwrap()), kind, count, delay_ms: 0 }
+        let account = account.map(|it| Account::find(it).unwrap());
+        Order { id: 0, account, kind, count: Some(count), delay_ms: 0, file: 1 }
     }
 
-    fn kinds(faults: &mut Faults, account: &str, calls: usize) -> Vec<Option<Kind>> {
+    fn kinds(faults: &mut Faults, what: What, account: &str, calls: usize) -> Vec<Option<Kind>> {
         let account = Account::find(account).unwrap();
-        (0..calls).map(|_| faults.take(account).map(|it| it.kind)).collect()
+        (0..calls).map(|_| faults.take(what, account).map(|it| it.kind)).collect()
     }
 
     #[test]
@@ -156,9 +160,22 @@ mod tests {
         faults.arm(order(None, Kind::Refuse, 2)).unwrap();
         faults.arm(order(None, Kind::Slow, 1)).unwrap();
 
-        let struck = kinds(&mut faults, "meadow", 4);
+        let struck = kinds(&mut faults, What::Publish, "meadow", 4);
 
         assert_eq!(struck, [Some(Kind::Refuse), Some(Kind::Refuse), Some(Kind::Slow), None]);
+    }
+
+    #[test]
+    fn an_order_without_a_count_strikes_until_it_is_switched_off() {
+        let mut faults = Faults::default();
+        faults.arm(Order { count: None, ..order(None, Kind::Busy, 1) }).unwrap();
+
+        assert_eq!(kinds(&mut faults, What::Publish, "meadow", 50), [Some(Kind::Busy); 50]);
+        let id = faults.armed()[0].id;
+        faults.switch_off(id);
+        faults.switch_off(id);
+
+        assert_eq!(kinds(&mut faults, What::Publish, "meadow", 1), [None]);
     }
 
     #[test]
@@ -166,8 +183,46 @@ mod tests {
         let mut faults = Faults::default();
         faults.arm(order(Some("meadow"), Kind::Revoke, 1)).unwrap();
 
-        assert_eq!(kinds(&mut faults, "harbour", 1), [None]);
-        assert_eq!(kinds(&mut faults, "meadow", 1), [Some(Kind::Revoke)]);
+        assert_eq!(kinds(&mut faults, What::Publish, "harbour", 1), [None]);
+        assert_eq!(kinds(&mut faults, What::Publish, "meadow", 1), [Some(Kind::Revoke)]);
+    }
+
+    #[test]
+    fn an_order_waits_for_the_calls_it_is_about() {
+        let mut faults = Faults::default();
+        faults.arm(order(None, Kind::RefuseRefresh, 1)).unwrap();
+        faults.arm(order(None, Kind::MediaRefuse, 1)).unwrap();
+        faults.arm(order(None, Kind::LookError, 1)).unwrap();
+
+        assert_eq!(kinds(&mut faults, What::Publish, "meadow", 1), [None]);
+        assert_eq!(kinds(&mut faults, What::Look, "meadow", 2), [Some(Kind::LookError), None]);
+        assert_eq!(kinds(&mut faults, What::Upload, "meadow", 2), [Some(Kind::MediaRefuse), None]);
+        assert_eq!(kinds(&mut faults, What::Refresh, "meadow", 2), [Some(Kind::RefuseRefresh), None]);
+    }
+
+    #[test]
+    fn files_before_the_one_that_is_named_pass() {
+        let mut faults = Faults::default();
+        faults.arm(Order { file: 3, ..order(None, Kind::MediaError, 2) }).unwrap();
+
+        let struck = kinds(&mut faults, What::Upload, "meadow", 5);
+
+        assert_eq!(struck, [None, None, Some(Kind::MediaError), Some(Kind::MediaError), None]);
+    }
+
+    #[test]
+    fn clearing_one_account_leaves_the_orders_of_others_and_of_all() {
+        let mut faults = Faults::default();
+        for account in [Some("meadow"), Some("harbour"), None] {
+            faults.arm(order(account, Kind::Slow, 1)).unwrap();
+        }
+
+        faults.clear(Account::find("meadow"));
+        let left: Vec<_> = faults.armed().iter().map(|it| it.account.map(Account::handle)).collect();
+        faults.clear(None);
+
+        assert_eq!(left, [Some("harbour"), None]);
+        assert!(faults.armed().is_empty());
     }
 
     #[test]
@@ -177,16 +232,13 @@ mod tests {
         assert_eq!(faults.arm(order(None, Kind::Slow, 10_001)), Err(InvalidOrder::Count));
         let long = Order { delay_ms: 60_001, ..order(None, Kind::Slow, 1) };
         assert_eq!(faults.arm(long), Err(InvalidOrder::Delay));
+        for (kind, file) in [(Kind::MediaSlow, 0), (Kind::MediaSlow, 101), (Kind::Slow, 2)] {
+            let order = Order { file, ..order(None, kind, 1) };
+            assert_eq!(faults.arm(order), Err(InvalidOrder::File));
+        }
         for _ in 0..100 {
             faults.arm(order(None, Kind::Slow, 1)).unwrap();
         }
         assert_eq!(faults.arm(order(None, Kind::Slow, 1)), Err(InvalidOrder::TooMany));
-    }
-
-    #[test]
-    fn a_kind_is_named_as_in_json() {
-        for kind in Kind::ALL {
-            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
-        }
     }
 }

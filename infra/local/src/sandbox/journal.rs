@@ -1,26 +1,28 @@
-//! The file that remembers the facts: one line of JSON each, only ever added to.
+//! A file that remembers what happened: one line of JSON each, only ever added to.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::SandboxError;
-use super::fact::Fact;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-/// The journal, locked for this process.
+use super::SandboxError;
+
+/// A journal, locked for this process.
 #[derive(Debug)]
-pub(super) struct Journal {
+pub(crate) struct Journal {
     file: File,
     /// Where the last complete line ends.
     end: u64,
 }
 
 impl Journal {
-    /// Opens the journal and tells the facts in it, in order.
+    /// Opens a journal and tells the facts in it, in order.
     ///
     /// A last line without its end was being written when the process died. It
     /// was never answered, so it never happened, and is cut off.
-    pub(super) fn open(path: &Path, tell: impl FnMut(Fact)) -> Result<Self, SandboxError> {
+    pub(crate) fn open<F: DeserializeOwned>(path: &Path, tell: impl FnMut(F)) -> Result<Self, SandboxError> {
         let failed = |source| SandboxError::Folder { path: path.to_owned(), source };
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -40,7 +42,7 @@ impl Journal {
 
     /// Writes a fact down. When this returns, it survives the death of the
     /// process. When it fails, the fact did not happen.
-    pub(super) fn append(&mut self, fact: &Fact) -> io::Result<()> {
+    pub(crate) fn append(&mut self, fact: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(fact)?;
         line.push(b'\n');
         if let Err(error) = self.file.write_all(&line) {
@@ -60,9 +62,9 @@ impl Journal {
 }
 
 /// Reads line by line, and returns where the last complete one ends.
-fn replay(
+fn replay<F: DeserializeOwned>(
     file: &File,
-    mut tell: impl FnMut(Fact),
+    mut tell: impl FnMut(F),
     failed: impl Fn(io::Error) -> SandboxError,
 ) -> Result<u64, SandboxError> {
     let mut reader = BufReader::new(file);
@@ -85,6 +87,7 @@ fn replay(
 mod tests {
     use std::fs;
 
+    use super::super::fact::Fact;
     use super::*;
 
     fn revoked(grant: u64) -> Fact {
@@ -142,7 +145,7 @@ mod tests {
         let path = dir.path().join("journal");
         fs::write(&path, "{\"fact\":\"revoked\",\"grant\":1}\nnonsense\n").unwrap();
 
-        let opened = Journal::open(&path, |_| {});
+        let opened = Journal::open(&path, |_: Fact| {});
 
         assert!(matches!(opened, Err(SandboxError::Unreadable { line: 2, .. })));
     }
@@ -153,7 +156,7 @@ mod tests {
         let path = dir.path().join("journal");
         let _first = reopen(&path);
 
-        let second = Journal::open(&path, |_| {});
+        let second = Journal::open(&path, |_: Fact| {});
 
         assert!(matches!(second, Err(SandboxError::InUse { .. })));
     }

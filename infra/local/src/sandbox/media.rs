@@ -4,20 +4,22 @@ use std::io::{self, SeekFrom};
 use std::ops::RangeInclusive;
 use std::path::Path as FsPath;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use domain::token;
 use futures::StreamExt;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 use tokio_util::io::ReaderStream;
 
 use super::caller::{Caller, PUBLISH};
 use super::fact::{Fact, Medium};
+use super::kind::Kind;
+use super::record_calls::{CallUnderWay, Said};
 use super::refusal::Refusal;
 use super::world::World;
 use super::{Sandbox, pages};
@@ -40,6 +42,7 @@ pub(super) fn remove_strangers(media_dir: &FsPath, world: &World) -> io::Result<
 /// Stores the body as a file of the caller.
 pub(super) async fn upload_medium(
     State(sandbox): State<Sandbox>,
+    Extension(call): Extension<CallUnderWay>,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
@@ -49,12 +52,54 @@ pub(super) async fn upload_medium(
         status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
         message: "content-type must be that of a picture or a video".into(),
     })?;
+    let mut ready_at = None;
+    if let Some(strike) = call.strike(caller.account) {
+        match strike.kind {
+            Kind::MediaSlow => tokio::time::sleep(strike.delay).await,
+            Kind::MediaProcessing => ready_at = Some(sandbox.now() + strike.delay),
+            kind => {
+                // A client that is still sending would not see the answer.
+                read_past(body).await;
+                caller.lose_access(&sandbox, kind)?;
+                return Err(match kind {
+                    Kind::MediaRefuse => Refusal::content("file_refused", "the sandbox does not want this file"),
+                    _ => Refusal::Broken,
+                });
+            }
+        }
+    }
     let id = new_id();
     store(&sandbox, &id, body).await?;
-    let medium = Medium { account: caller.account, mime_type };
-    sandbox.ledger().record(Fact::Uploaded { id: id.clone(), medium })?;
-    let url = sandbox.url(&format!("media/{id}"));
-    Ok((StatusCode::CREATED, Json(json!({ "id": id, "url": url }))).into_response())
+    let medium = Medium { account: caller.account, mime_type, ready_at };
+    sandbox.ledger().record(Fact::Uploaded { id: id.clone(), medium: medium.clone() })?;
+    let said = Extension(Said(format!("file {id}")));
+    Ok((StatusCode::CREATED, said, show(&sandbox, &id, &medium)).into_response())
+}
+
+/// Whether a file of the caller can be shown by a post yet.
+pub(super) async fn get_own_medium(
+    State(sandbox): State<Sandbox>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, Refusal> {
+    caller.needs(PUBLISH)?;
+    let medium = sandbox.ledger().world().medium(&id).filter(|it| it.account == caller.account).cloned();
+    let medium = medium.ok_or_else(|| Refusal::Malformed {
+        status: StatusCode::NOT_FOUND,
+        message: "this account has no such file".into(),
+    })?;
+    Ok(show(&sandbox, &id, &medium))
+}
+
+/// A file as the API shows it to its account.
+fn show(sandbox: &Sandbox, id: &str, medium: &Medium) -> Json<Value> {
+    let state = if medium.is_processed_for(sandbox.now()).is_some() { "processing" } else { "ready" };
+    Json(json!({ "id": id, "url": sandbox.url(&format!("media/{id}")), "state": state }))
+}
+
+async fn read_past(body: Body) {
+    let mut body = body.into_data_stream();
+    while let Some(Ok(_)) = body.next().await {}
 }
 
 /// Writes to a temporary file, which vanishes when anything goes wrong.
@@ -250,6 +295,62 @@ mod tests {
         let answer = network.post(&harbour, json!({"text": "mine", "media_ids": [id]})).await;
 
         assert_eq!((answer.status, answer.error()), (422, "unknown_media".into()));
+    }
+
+    #[tokio::test]
+    async fn a_fault_strikes_the_file_that_it_names_and_the_next_try_passes() {
+        for (kind, status) in [("media_error", 500), ("media_refuse", 422), ("expire", 401)] {
+            let network = Network::new();
+            let token = network.connect("meadow").await.access;
+            let file = if kind == "expire" { 1 } else { 2 };
+            network.arm(json!({"kind": kind, "file": file})).await;
+
+            let mut statuses = Vec::new();
+            for _ in 0..file {
+                statuses.push(network.upload(&token, "image/png", PNG.to_vec()).await.status);
+            }
+
+            assert_eq!(statuses.pop(), Some(status), "{kind}");
+            assert!(statuses.iter().all(|it| *it == 201), "{kind}: {statuses:?}");
+            assert_eq!(files(network.sandbox.media_dir()).len(), statuses.len(), "{kind}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_slow_file_is_taken_in_the_end() {
+        let network = Network::new();
+        let token = network.connect("meadow").await.access;
+        network.arm(json!({"kind": "media_slow", "delay_ms": 30})).await;
+
+        let started = std::time::Instant::now();
+        let answer = network.upload(&token, "image/png", PNG.to_vec()).await;
+
+        assert_eq!(answer.status, 201);
+        assert!(30 <= started.elapsed().as_millis());
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_processed_cannot_be_shown_before_it_is_ready() {
+        let network = Network::new();
+        let token = network.connect("meadow").await.access;
+        network.arm(json!({"kind": "media_processing", "delay_ms": 2500})).await;
+        let uploaded = network.upload(&token, "video/mp4", PNG.to_vec()).await;
+        let id = uploaded.string("id");
+        let own = format!("/sandbox/api/media/{id}");
+        let post = json!({"text": "Look", "media_ids": [id]});
+
+        let early = network.post(&token, post.clone()).await;
+        let early_state = network.call("GET", &own, &token, None).await.string("state");
+        network.clock.advance(chrono::TimeDelta::milliseconds(2500));
+        let late_state = network.call("GET", &own, &token, None).await.string("state");
+        let late = network.post(&token, post).await;
+
+        assert_eq!((uploaded.status, uploaded.string("state").as_str()), (201, "processing"));
+        assert_eq!((early.status, early.error(), early.header("retry-after")), (429, "media_processing".into(), "3"));
+        assert_eq!((early_state.as_str(), late_state.as_str()), ("processing", "ready"));
+        assert_eq!(late.status, 201);
+        let harbour = network.connect("harbour").await.access;
+        assert_eq!(network.call("GET", &own, &harbour, None).await.status, 404);
     }
 
     #[tokio::test]

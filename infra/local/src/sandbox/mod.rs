@@ -8,15 +8,18 @@
 mod accounts;
 mod authorize;
 mod caller;
+pub(crate) mod calls;
 mod create_post;
 mod exchange_token;
 mod fact;
 mod faults;
-mod journal;
+pub(crate) mod journal;
+pub(crate) mod kind;
 mod ledger;
 mod media;
-mod pages;
+pub(crate) mod pages;
 mod read_api;
+mod record_calls;
 mod refusal;
 mod switches;
 #[cfg(test)]
@@ -30,12 +33,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::middleware;
 use axum::response::Redirect;
 use axum::routing::{get, post};
 use chrono::{DateTime, SecondsFormat, Utc};
 use domain::clock::Clock;
+use domain::token;
+use secrecy::{ExposeSecret, SecretString};
 use tempfile::TempDir;
 
+use self::calls::{Call, Calls};
 use self::faults::Faults;
 use self::ledger::Ledger;
 
@@ -84,6 +91,10 @@ struct Inner {
     clock: Clock,
     ledger: Mutex<Ledger>,
     faults: Mutex<Faults>,
+    calls: Mutex<Calls>,
+    /// What every form that changes something carries. Another site can send a
+    /// form to this machine, but cannot read ours.
+    form_token: SecretString,
     media_dir: PathBuf,
     /// Removes the media of a network without a folder when it is dropped.
     _until_the_end: Option<TempDir>,
@@ -94,14 +105,16 @@ impl Sandbox {
     /// the end. `origin` is where it is served, like `http://localhost:3000`.
     pub fn open(dir: Option<PathBuf>, mut origin: String, clock: Clock) -> Result<Self, SandboxError> {
         origin.truncate(origin.trim_end_matches('/').len());
-        let (ledger, media_dir, temporary) = if let Some(dir) = dir {
+        let (ledger, calls, media_dir, temporary) = if let Some(dir) = dir {
             let media_dir = dir.join("media");
             create(&media_dir)?;
-            (Ledger::open(&dir.join("journal.jsonl"))?, media_dir, None)
+            let ledger = Ledger::open(&dir.join("journal.jsonl"))?;
+            let calls = Calls::open(&dir.join("calls.jsonl"), clock.now())?;
+            (ledger, calls, media_dir, None)
         } else {
             let temporary =
                 tempfile::tempdir().map_err(|source| SandboxError::Folder { path: std::env::temp_dir(), source })?;
-            (Ledger::in_memory(), temporary.path().to_owned(), Some(temporary))
+            (Ledger::in_memory(), Calls::in_memory(), temporary.path().to_owned(), Some(temporary))
         };
         media::remove_strangers(&media_dir, ledger.world())
             .map_err(|source| SandboxError::Folder { path: media_dir.clone(), source })?;
@@ -110,6 +123,8 @@ impl Sandbox {
             clock,
             ledger: Mutex::new(ledger),
             faults: Mutex::default(),
+            calls: Mutex::new(calls),
+            form_token: token::random_token(),
             media_dir,
             _until_the_end: temporary,
         })))
@@ -121,6 +136,27 @@ impl Sandbox {
 
     fn faults(&self) -> MutexGuard<'_, Faults> {
         self.0.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locked after the ledger where both are.
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.0.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The calls that this is true of, in the order in which they came.
+    pub(crate) fn calls_where(&self, wanted: impl Fn(&Call) -> bool) -> Vec<Call> {
+        self.calls().all().filter(|it| wanted(it)).cloned().collect()
+    }
+
+    /// The public posts with this reference: id and time, the oldest first.
+    pub(crate) fn public_with(&self, reference: &str) -> Vec<(usize, DateTime<Utc>)> {
+        let ledger = self.ledger();
+        let posts = ledger.world().posts().iter().zip(1..);
+        posts.filter(|(post, _)| post.reference == reference).map(|(post, id)| (id, post.at)).collect()
+    }
+
+    fn form_token(&self) -> &str {
+        self.0.form_token.expose_secret()
     }
 
     fn now(&self) -> DateTime<Utc> {
@@ -138,7 +174,16 @@ impl Sandbox {
 
 /// Everything under `/sandbox`.
 pub fn router(sandbox: Sandbox) -> Router {
+    let api = Router::new()
+        .route("/sandbox/oauth/token", post(exchange_token::exchange_token))
+        .route("/sandbox/oauth/revoke", post(exchange_token::revoke_token))
+        .route("/sandbox/api/me", get(read_api::get_me))
+        .route("/sandbox/api/media", post(media::upload_medium))
+        .route("/sandbox/api/media/{id}", get(media::get_own_medium))
+        .route("/sandbox/api/posts", get(read_api::list_posts).post(create_post::create_post))
+        .route_layer(middleware::from_fn_with_state(sandbox.clone(), record_calls::record_call));
     Router::new()
+        .merge(api)
         .route("/sandbox", get(timeline::show_timeline))
         .route("/sandbox/", get(async || Redirect::permanent("/sandbox")))
         .route("/sandbox/@{handle}", get(timeline::show_profile))
@@ -148,14 +193,9 @@ pub fn router(sandbox: Sandbox) -> Router {
         .route("/sandbox/avatars/{file}", get(accounts::get_avatar))
         .route("/sandbox/media/{id}", get(media::get_medium))
         .route("/sandbox/oauth/authorize", get(authorize::show_consent).post(authorize::answer_consent))
-        .route("/sandbox/oauth/token", post(exchange_token::exchange_token))
-        .route("/sandbox/oauth/revoke", post(exchange_token::revoke_token))
-        .route("/sandbox/api/me", get(read_api::get_me))
-        .route("/sandbox/api/media", post(media::upload_medium))
-        .route("/sandbox/api/posts", get(read_api::list_posts).post(create_post::create_post))
         .route("/sandbox/faults", get(switches::list_faults).post(switches::arm_faults).delete(switches::clear_faults))
         .route("/sandbox/switches", get(switches::show_switches).post(switches::arm_by_form))
-        .route("/sandbox/switches/clear", post(switches::clear_by_form))
+        .route("/sandbox/switches/off", post(switches::switch_off))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(sandbox)
 }
@@ -165,7 +205,7 @@ fn create(dir: &Path) -> Result<(), SandboxError> {
 }
 
 /// An instant as the API shows it.
-fn timestamp(at: DateTime<Utc>) -> String {
+pub(crate) fn timestamp(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 

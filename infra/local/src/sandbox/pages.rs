@@ -13,7 +13,7 @@ pub(super) const POLICY: &str = "default-src 'none'; style-src 'self'; img-src '
 pub(super) const NO_SCRIPT: &str = "default-src 'none'; media-src 'self'; sandbox";
 
 /// The page as a response.
-pub(super) fn show(page: &impl Template) -> Response {
+pub(crate) fn show(page: &impl Template) -> Response {
     match page.render() {
         Ok(html) => (headers(), Html(html)).into_response(),
         Err(error) => {
@@ -45,7 +45,7 @@ pub(super) fn message(status: StatusCode, title: &str, message: &str) -> Respons
 }
 
 /// There is nothing at this address.
-pub(super) fn not_found() -> Response {
+pub(crate) fn not_found() -> Response {
     message(StatusCode::NOT_FOUND, "Nothing here", "There is nothing at this address.")
 }
 

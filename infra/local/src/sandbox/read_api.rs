@@ -3,18 +3,19 @@
 
 use std::convert::Infallible;
 
-use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use futures::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::caller::{Caller, PROFILE};
 use super::fact::Post;
+use super::record_calls::{CallUnderWay, Said};
 use super::refusal::Refusal;
 use super::world::World;
 use super::{Sandbox, timestamp};
@@ -43,10 +44,19 @@ pub(super) struct ListPosts {
 /// The caller's posts with a reference, oldest first.
 pub(super) async fn list_posts(
     State(sandbox): State<Sandbox>,
-    caller: Caller,
+    Extension(call): Extension<CallUnderWay>,
+    caller: Result<Caller, Refusal>,
     query: Result<Query<ListPosts>, QueryRejection>,
-) -> Result<Json<Vec<Value>>, Refusal> {
+) -> Result<Response, Refusal> {
+    if let Ok(Query(ListPosts { reference })) = &query {
+        call.about(reference);
+    }
+    let caller = caller?;
     let Query(ListPosts { reference }) = query?;
+    // There is only one fault of such calls.
+    if call.strike(caller.account).is_some() {
+        return Err(Refusal::Broken);
+    }
     let ledger = sandbox.ledger();
     let posts = ledger.world().posts().iter().zip(1_usize..).filter_map(|(post, id)| {
         let asked_for = post.account == caller.account && post.reference == reference;
@@ -60,7 +70,13 @@ pub(super) async fn list_posts(
             })
         })
     });
-    Ok(Json(posts.collect()))
+    let posts: Vec<_> = posts.collect();
+    let said = match posts.len() {
+        0 => "found none".to_owned(),
+        1 => "found 1 post".to_owned(),
+        many => format!("found {many} posts"),
+    };
+    Ok((Extension(Said(said)), Json(posts)).into_response())
 }
 
 /// Everything made public so far, in order, repeats included. It is written

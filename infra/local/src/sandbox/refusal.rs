@@ -2,11 +2,14 @@
 
 use std::io;
 
-use axum::Json;
 use axum::extract::rejection::{FormRejection, JsonRejection, QueryRejection};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use axum::{Extension, Json};
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use super::record_calls::Said;
 
 /// An API call that was not done, and why.
 #[derive(Debug)]
@@ -21,15 +24,28 @@ pub(super) enum Refusal {
     Content { error: &'static str, message: String },
     /// The file is over the limit.
     TooLarge,
-    /// The client is to wait.
+    /// Too many calls; the client is to wait.
     RateLimited { wait_seconds: u64 },
-    /// Something failed here.
+    /// Not now, for other reasons; the client may be told how long to wait.
+    Busy { wait_seconds: Option<u64> },
+    /// A file is still worked on.
+    Processing { wait_seconds: u64 },
+    /// Something failed here, and nothing was done.
     Internal,
+    /// Something failed here; what was done is not said.
+    Broken,
 }
 
 impl Refusal {
     pub(super) fn content(error: &'static str, message: impl Into<String>) -> Self {
         Self::Content { error, message: message.into() }
+    }
+
+    /// A file can be shown after this.
+    pub(super) fn processing(wait: TimeDelta) -> Self {
+        // Rounded up: whoever waits that long has waited long enough.
+        let wait_seconds = u64::try_from(wait.num_milliseconds()).unwrap_or(0).div_ceil(1000);
+        Self::Processing { wait_seconds }
     }
 }
 
@@ -53,20 +69,31 @@ impl IntoResponse for Refusal {
                 (S::PAYLOAD_TOO_LARGE, body("too_large", message)).into_response()
             }
             Self::RateLimited { wait_seconds } => {
-                let wait = [(header::RETRY_AFTER, wait_seconds.to_string())];
-                let body = body("rate_limited", "too many posts; wait a little");
-                (S::TOO_MANY_REQUESTS, wait, body).into_response()
+                not_now(Some(wait_seconds), body("rate_limited", "too many posts; wait a little"))
+            }
+            Self::Busy { wait_seconds } => not_now(wait_seconds, body("busy", "the sandbox is busy; try again later")),
+            Self::Processing { wait_seconds } => {
+                not_now(Some(wait_seconds), body("media_processing", "a file is still processed; wait a little"))
             }
             Self::Internal => {
                 let body = body("server_error", "something failed here; nothing was done");
                 (S::INTERNAL_SERVER_ERROR, body).into_response()
             }
+            Self::Broken => (S::INTERNAL_SERVER_ERROR, body("server_error", "something failed here")).into_response(),
         }
     }
 }
 
-fn body(error: &str, message: &str) -> Json<serde_json::Value> {
-    Json(json!({ "error": error, "message": message }))
+/// The body, also as those read it who look at the calls.
+type Body = (Extension<Said>, Json<Value>);
+
+fn body(error: &str, message: &str) -> Body {
+    (Extension(Said(message.to_owned())), Json(json!({ "error": error, "message": message })))
+}
+
+fn not_now(wait_seconds: Option<u64>, body: Body) -> Response {
+    let wait = wait_seconds.map(|it| [(header::RETRY_AFTER, it.to_string())]);
+    (StatusCode::TOO_MANY_REQUESTS, wait, body).into_response()
 }
 
 impl From<io::Error> for Refusal {
@@ -96,6 +123,8 @@ pub(super) enum TokenRefusal {
     InvalidGrant(&'static str),
     UnsupportedGrantType,
     ServerError,
+    /// Not now.
+    Unavailable,
 }
 
 impl IntoResponse for TokenRefusal {
@@ -110,9 +139,13 @@ impl IntoResponse for TokenRefusal {
                 (S::BAD_REQUEST, "unsupported_grant_type", description.into())
             }
             Self::ServerError => (S::INTERNAL_SERVER_ERROR, "server_error", "something failed here".into()),
+            Self::Unavailable => {
+                (S::SERVICE_UNAVAILABLE, "temporarily_unavailable", "tokens cannot be renewed now".into())
+            }
         };
+        let said = Extension(Said(description.clone()));
         let body = Json(json!({ "error": error, "error_description": description }));
-        (status, [(header::CACHE_CONTROL, "no-store")], body).into_response()
+        (status, [(header::CACHE_CONTROL, "no-store")], said, body).into_response()
     }
 }
 

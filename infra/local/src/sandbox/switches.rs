@@ -1,17 +1,22 @@
 //! Ordering faults: as JSON for tests, as a form for people.
 
+use std::time::Duration;
+
 use askama::Template;
 use axum::body::Bytes;
-use axum::extract::State;
-use axum::extract::rejection::FormRejection;
-use axum::http::StatusCode;
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Form, Json};
+use domain::token;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::accounts::Account;
-use super::faults::{Kind, Order};
+use super::fact::Fact;
+use super::faults::Order;
+use super::kind::{GROUPS, Group, Kind};
 use super::{Sandbox, pages};
 
 /// What is armed.
@@ -19,61 +24,132 @@ pub(super) async fn list_faults(State(sandbox): State<Sandbox>) -> Json<Vec<Orde
     Json(sandbox.faults().armed().to_vec())
 }
 
-/// Arms a fault for the next publish calls, and tells what is armed now.
-pub(super) async fn arm_faults(State(sandbox): State<Sandbox>, body: Bytes) -> Response {
-    let armed = serde_json::from_slice(&body).map_err(|error| error.to_string()).and_then(|order| arm(&sandbox, order));
-    match armed {
-        Ok(armed) => (StatusCode::CREATED, Json(armed)).into_response(),
-        Err(message) => {
-            let body = Json(json!({ "error": "invalid_fault", "message": message }));
-            (StatusCode::UNPROCESSABLE_ENTITY, body).into_response()
-        }
+/// Arms a fault for the next calls, and tells what is armed now.
+pub(super) async fn arm_faults(State(sandbox): State<Sandbox>, headers: HeaderMap, body: Bytes) -> Response {
+    // Another site can send forms and plain text, but not this.
+    if headers.get(header::CONTENT_TYPE).is_none_or(|it| it != "application/json") {
+        return invalid(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send application/json");
+    }
+    let order = serde_json::from_slice(&body).map_err(|error| error.to_string());
+    match order.and_then(|order| arm(&sandbox, order)) {
+        Ok(()) => (StatusCode::CREATED, list_faults(State(sandbox)).await).into_response(),
+        Err(message) => invalid(StatusCode::UNPROCESSABLE_ENTITY, &message),
     }
 }
 
-/// Disarms everything.
-pub(super) async fn clear_faults(State(sandbox): State<Sandbox>) -> StatusCode {
-    sandbox.faults().clear();
-    StatusCode::NO_CONTENT
+fn invalid(status: StatusCode, message: &str) -> Response {
+    (status, Json(json!({ "error": "invalid_fault", "message": message }))).into_response()
 }
 
-fn arm(sandbox: &Sandbox, order: Order) -> Result<Vec<Order>, String> {
-    let mut faults = sandbox.faults();
-    faults.arm(order).map_err(|invalid| invalid.to_string())?;
-    Ok(faults.armed().to_vec())
+/// Whose orders are to be switched off; everybody's when nobody is named.
+#[derive(Deserialize)]
+pub(super) struct Whose {
+    account: Option<Account>,
+}
+
+/// Switches everything off, or what is for one account alone.
+pub(super) async fn clear_faults(
+    State(sandbox): State<Sandbox>,
+    whose: Result<Query<Whose>, QueryRejection>,
+) -> Response {
+    match whose {
+        Ok(Query(Whose { account })) => {
+            sandbox.faults().clear(account);
+            StatusCode::NO_CONTENT.into_response()
+        }
+        Err(rejection) => invalid(StatusCode::UNPROCESSABLE_ENTITY, &rejection.body_text()),
+    }
+}
+
+fn arm(sandbox: &Sandbox, order: Order) -> Result<(), String> {
+    let (kind, account) = (order.kind, order.account);
+    sandbox.faults().arm(order).map_err(|invalid| invalid.to_string())?;
+    if kind.ends_tokens() {
+        let mut ledger = sandbox.ledger();
+        let grants = ledger.world().grants_of(account);
+        ledger.record(Fact::Expired { grants }).map_err(|error| format!("this could not be stored: {error}"))?;
+    }
+    Ok(())
 }
 
 #[derive(Template)]
 #[template(path = "sandbox/switches.html")]
-struct SwitchesPage {
+struct SwitchesPage<'a> {
     accounts: Vec<Account>,
-    kinds: [Kind; 6],
+    groups: [Group; 3],
     armed: Vec<Order>,
-    fault: Option<String>,
+    form: OrderForm,
+    csrf: &'a str,
+    wrong: Option<String>,
 }
 
 /// The page with the switches.
 pub(super) async fn show_switches(State(sandbox): State<Sandbox>) -> Response {
-    switches_page(&sandbox, None)
+    switches_page(&sandbox, OrderForm::default(), None)
 }
 
-fn switches_page(sandbox: &Sandbox, fault: Option<String>) -> Response {
+fn switches_page(sandbox: &Sandbox, form: OrderForm, wrong: Option<String>) -> Response {
     pages::show(&SwitchesPage {
         accounts: Account::all().collect(),
-        kinds: Kind::ALL,
+        groups: GROUPS,
         armed: sandbox.faults().armed().to_vec(),
-        fault,
+        form,
+        csrf: sandbox.form_token(),
+        wrong,
     })
 }
 
-/// The form of the page; an empty account is any account.
+/// The form of the page, as it was typed: it is shown again when something is
+/// wrong with it.
 #[derive(Deserialize)]
+#[serde(default)]
 pub(super) struct OrderForm {
-    #[serde(default)]
+    csrf: String,
+    /// Nothing for any account.
     account: String,
-    kind: Kind,
-    count: u32,
-    delay_ms: u64,
+    kind: String,
+    /// Nothing for all calls until it is switched off.
+    count: String,
+    seconds: String,
+    file: String,
+}
+
+impl Default for OrderForm {
+    fn default() -> Self {
+        Self {
+            csrf: String::new(),
+            account: String::new(),
+            kind: Kind::LoseAnswer.name().to_owned(),
+            count: "1".to_owned(),
+            seconds: "5".to_owned(),
+            file: "1".to_owned(),
+        }
+    }
+}
+
+impl OrderForm {
+    fn read(&self) -> Result<Order, String> {
+        let mut kinds = GROUPS.iter().flat_map(|it| it.kinds);
+        let kind = *kinds.find(|it| it.name() == self.kind).ok_or("Choose what is to happen.")?;
+        let account = match self.account.as_str() {
+            "" => None,
+            handle => Some(Account::find(handle).ok_or("Choose one of the accounts.")?),
+        };
+        let whole = |text: &str, what: &str| {
+            text.trim().parse::<u32>().map_err(|_| format!("{what} must be a number, such as 1."))
+        };
+        let count = match self.count.trim() {
+            "" => None,
+            count => Some(whole(count, "How many calls")?),
+        };
+        // The form has all fields for all faults; what one has no use for is passed over.
+        let file = if kind.is_about_files() { whole(&self.file, "At which file")? } else { 1 };
+        let seconds = if kind.has_delay() { self.seconds.trim().parse().ok() } else { Some(0.0) };
+        let delay =
+            seconds.and_then(|it| Duration::try_from_secs_f64(it).ok()).ok_or("Seconds must be from 0 to 60.")?;
+        let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        Ok(Order { id: 0, account, kind, count, delay_ms, file })
+    }
 }
 
 /// Arms what the form says.
@@ -81,48 +157,98 @@ pub(super) async fn arm_by_form(
     State(sandbox): State<Sandbox>,
     form: Result<Form<OrderForm>, FormRejection>,
 ) -> Response {
-    match read(form).and_then(|order| arm(&sandbox, order)) {
-        Ok(_) => Redirect::to("/sandbox/switches").into_response(),
-        Err(message) => {
-            let page = switches_page(&sandbox, Some(message));
+    let Ok(Form(form)) = form else { return incomplete() };
+    if !is_ours(&sandbox, &form.csrf) {
+        return foreign();
+    }
+    match form.read().and_then(|order| arm(&sandbox, order)) {
+        Ok(()) => Redirect::to("/sandbox/switches").into_response(),
+        Err(wrong) => {
+            let page = switches_page(&sandbox, form, Some(wrong));
             (StatusCode::UNPROCESSABLE_ENTITY, page).into_response()
         }
     }
 }
 
-fn read(form: Result<Form<OrderForm>, FormRejection>) -> Result<Order, String> {
-    let Form(OrderForm { account, kind, count, delay_ms }) = form.map_err(|rejection| rejection.body_text())?;
-    let account = match account.as_str() {
-        "" => None,
-        _ => Some(Account::try_from(account).map_err(|it| it.to_string())?),
-    };
-    Ok(Order { account, kind, count, delay_ms })
+/// What is to be switched off: one order, or all.
+#[derive(Deserialize)]
+pub(super) struct OffForm {
+    #[serde(default)]
+    csrf: String,
+    order: Option<u64>,
 }
 
-/// Disarms everything.
-pub(super) async fn clear_by_form(State(sandbox): State<Sandbox>) -> Redirect {
-    sandbox.faults().clear();
-    Redirect::to("/sandbox/switches")
+/// Switches off.
+pub(super) async fn switch_off(State(sandbox): State<Sandbox>, form: Result<Form<OffForm>, FormRejection>) -> Response {
+    let Ok(Form(form)) = form else { return incomplete() };
+    if !is_ours(&sandbox, &form.csrf) {
+        return foreign();
+    }
+    match form.order {
+        Some(id) => sandbox.faults().switch_off(id),
+        None => sandbox.faults().clear(None),
+    }
+    Redirect::to("/sandbox/switches").into_response()
+}
+
+/// Whether a form is from a page of this process. Hashes are compared, so the
+/// time it takes says nothing of the token.
+fn is_ours(sandbox: &Sandbox, csrf: &str) -> bool {
+    token::hash(csrf) == token::hash(sandbox.form_token())
+}
+
+fn foreign() -> Response {
+    let message = "The page was opened before the service was last started, or the form came from elsewhere. \
+                   Open the page again and repeat it.";
+    pages::message(StatusCode::FORBIDDEN, "Nothing was changed", message)
+}
+
+fn incomplete() -> Response {
+    pages::message(StatusCode::BAD_REQUEST, "This does not work", "The form was not complete. Go back and try again.")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Network;
+    use super::super::testing::{Answer, Network};
     use super::*;
+
+    async fn send(network: &Network, path: &str, pairs: &[(&str, &str)]) -> Answer {
+        let page = network.get("/sandbox/switches").await;
+        let csrf = page.text().split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+        network.form(path, &[&[("csrf", csrf)], pairs].concat()).await
+    }
 
     #[tokio::test]
     async fn armed_faults_are_listed_until_they_are_cleared() {
         let network = Network::new();
         let order = json!({"account": "meadow", "kind": "slow", "count": 3, "delay_ms": 100});
 
-        let armed = network.arm(order.clone()).await;
+        let armed = network.arm(order).await;
         let listed = network.get("/sandbox/faults").await;
         let cleared = network.send("DELETE", "/sandbox/faults", &[], Vec::new()).await;
         let after = network.get("/sandbox/faults").await;
 
         assert_eq!((armed.status, cleared.status), (201, 204));
-        assert_eq!(listed.json(), json!([order]));
+        let expected = json!({"id": 1, "account": "meadow", "kind": "slow", "count": 3, "delay_ms": 100, "file": 1});
+        assert_eq!(listed.json(), json!([expected]));
         assert_eq!(after.json(), json!([]));
+    }
+
+    #[tokio::test]
+    async fn the_orders_of_one_account_can_be_cleared_alone() {
+        let network = Network::new();
+        network.arm(json!({"account": "meadow", "kind": "slow"})).await;
+        network.arm(json!({"kind": "slow", "count": null})).await;
+
+        let cleared = network.send("DELETE", "/sandbox/faults?account=meadow", &[], Vec::new()).await;
+        let unknown = network.send("DELETE", "/sandbox/faults?account=nobody", &[], Vec::new()).await;
+
+        assert_eq!((cleared.status, unknown.status), (204, 422));
+        let left = network.get("/sandbox/faults").await.json();
+        assert_eq!(
+            (&left[0]["account"], &left[0]["count"], left.as_array().unwrap().len()),
+            (&json!(null), &json!(null), 1)
+        );
     }
 
     #[tokio::test]
@@ -131,9 +257,11 @@ mod tests {
         for (order, reason) in [
             (json!({"kind": "explode"}), "unknown variant `explode`"),
             (json!({"kind": "slow", "account": "nobody"}), "choose one of harbour, lighthouse"),
-            (json!({"kind": "slow", "count": 0}), "count must be from 1"),
-            (json!({"kind": "slow", "delay_ms": 60_001}), "delay_ms must be from 0 to 60000"),
+            (json!({"kind": "slow", "count": 0}), "the number of calls must be from 1"),
+            (json!({"kind": "slow", "delay_ms": 60_001}), "the delay must be from 0 to 60000 ms"),
+            (json!({"kind": "slow", "file": 2}), "the file must be from 1"),
             (json!({"kind": "slow", "delay": 1}), "unknown field `delay`"),
+            (json!({"kind": "slow", "id": 1}), "unknown field `id`"),
             (json!({"count": 1}), "missing field `kind`"),
         ] {
             let answer = network.try_arm(order).await;
@@ -144,28 +272,72 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_page_arms_shows_and_clears() {
+    async fn an_order_that_another_site_could_send_is_refused() {
         let network = Network::new();
-        let form = [("account", ""), ("kind", "lose_answer"), ("count", "2"), ("delay_ms", "0")];
+        for content_type in ["text/plain", "application/x-www-form-urlencoded"] {
+            let headers = [("content-type", content_type)];
+            let answer = network.send("POST", "/sandbox/faults", &headers, br#"{"kind":"slow"}"#.to_vec()).await;
+            assert_eq!(answer.status, 415, "{content_type}");
+        }
+        let form = [("csrf", "guess"), ("kind", "slow"), ("count", "1"), ("seconds", "1")];
+        assert_eq!(network.form("/sandbox/switches", &form).await.status, 403);
+        assert!(network.sandbox.faults().armed().is_empty());
 
-        let armed = network.form("/sandbox/switches", &form).await;
+        network.arm(json!({"kind": "slow"})).await;
+        assert_eq!(network.form("/sandbox/switches/off", &[("csrf", "guess")]).await.status, 403);
+        assert_eq!(network.form("/sandbox/switches/off", &[]).await.status, 403);
+        assert_eq!(network.sandbox.faults().armed().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn the_page_arms_and_shows() {
+        let network = Network::new();
+        let form = [("account", ""), ("kind", "media_slow"), ("count", "2"), ("seconds", "0.5"), ("file", "3")];
+
+        let armed = send(&network, "/sandbox/switches", &form).await;
         let page = network.get("/sandbox/switches").await;
-        let cleared = network.form("/sandbox/switches/clear", &[]).await;
 
         assert_eq!((armed.status, armed.header("location")), (303, "/sandbox/switches"));
         assert!(page.text().contains("Armed now"), "{}", page.text());
-        assert_eq!(cleared.status, 303);
+        let faults = network.sandbox.faults();
+        let order = &faults.armed()[0];
+        assert_eq!((order.kind, order.count, order.delay_ms, order.file), (Kind::MediaSlow, Some(2), 500, 3));
+    }
+
+    #[tokio::test]
+    async fn a_fault_without_a_count_stands_until_it_is_switched_off() {
+        let network = Network::new();
+        for kind in ["busy", "slow"] {
+            send(&network, "/sandbox/switches", &[("kind", kind), ("count", "")]).await;
+        }
+        let page = network.get("/sandbox/switches").await;
+        assert!(page.text().contains("until it is switched off"), "{}", page.text());
+
+        let off = send(&network, "/sandbox/switches/off", &[("order", "1")]).await;
+        let left: Vec<_> = network.sandbox.faults().armed().iter().map(|it| (it.kind, it.count)).collect();
+        send(&network, "/sandbox/switches/off", &[]).await;
+
+        assert_eq!(off.status, 303);
+        assert_eq!(left, [(Kind::Slow, None)]);
         assert!(network.sandbox.faults().armed().is_empty());
     }
 
     #[tokio::test]
-    async fn the_page_says_what_is_wrong() {
+    async fn the_page_says_what_is_wrong_and_keeps_what_was_typed() {
         let network = Network::new();
-        let form = [("kind", "slow"), ("count", "0"), ("delay_ms", "0")];
+        for (name, value, words) in [
+            ("count", "0", "the number of calls must be from 1 to 10000"),
+            ("count", "x", "How many calls must be a number"),
+            ("seconds", "61", "the delay must be from 0 to 60000 ms"),
+            ("seconds", "-1", "Seconds must be from 0 to 60"),
+            ("seconds", "NaN", "Seconds must be from 0 to 60"),
+            ("account", "nobody", "Choose one of the accounts"),
+        ] {
+            let page = send(&network, "/sandbox/switches", &[("kind", "slow"), (name, value)]).await;
 
-        let page = network.form("/sandbox/switches", &form).await;
-
-        assert_eq!(page.status, 422);
-        assert!(page.text().contains("count must be from 1 to 10000"), "{}", page.text());
+            assert_eq!(page.status, 422, "{name} {value}");
+            assert!(page.text().contains(words), "{name} {value}: {}", page.text());
+            assert!(page.text().contains("value=\"slow\" checked"), "{}", page.text());
+        }
     }
 }

@@ -17,6 +17,9 @@ use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
 pub(super) const REDIRECT_URI: &str = "http://client.test/callback";
 pub(super) const VERIFIER: &str = "a-verifier-that-is-long-enough-for-everyone";
 
+/// The status of an answer that was cut off.
+pub(super) const CUT: u16 = 0;
+
 /// A network whose clock stands still until a test moves it.
 pub(super) struct Network {
     pub(super) sandbox: Sandbox,
@@ -86,8 +89,10 @@ impl Network {
         let request = request.body(Body::from(body)).unwrap();
         let response = self.router().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
-        let body = axum::body::to_bytes(body, usize::MAX).await.unwrap().to_vec();
-        Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+        let Ok(body) = axum::body::to_bytes(body, usize::MAX).await else {
+            return Answer { status: CUT, headers: HeaderMap::new(), body: Vec::new() };
+        };
+        Answer { status: parts.status.as_u16(), headers: parts.headers, body: body.to_vec() }
     }
 
     pub(super) async fn get(&self, path: &str) -> Answer {
@@ -128,7 +133,8 @@ impl Network {
     }
 
     pub(super) async fn try_arm(&self, order: Value) -> Answer {
-        self.send("POST", "/sandbox/faults", &[], order.to_string().into_bytes()).await
+        let headers = [("content-type", "application/json")];
+        self.send("POST", "/sandbox/faults", &headers, order.to_string().into_bytes()).await
     }
 
     pub(super) async fn arm(&self, order: Value) -> Answer {

@@ -53,6 +53,7 @@ impl World {
                 self.grants.remove(&grant);
                 self.access.retain(|_, it| it.grant != grant);
             }
+            Fact::Expired { grants } => self.access.retain(|_, it| !grants.contains(&it.grant)),
             Fact::Uploaded { id, medium } => {
                 self.media.insert(id, medium);
             }
@@ -86,6 +87,12 @@ impl World {
 
     pub(super) fn by_refresh(&self, hash: &str) -> Option<(u64, &Grant)> {
         self.grants.iter().find(|(_, it)| it.refresh == hash).map(|(id, grant)| (*id, grant))
+    }
+
+    /// The grants of an account, or of all.
+    pub(super) fn grants_of(&self, account: Option<Account>) -> Vec<u64> {
+        let asked_for = |it: &Grant| account.is_none_or(|only| only == it.account);
+        self.grants.iter().filter(|(_, it)| asked_for(it)).map(|(id, _)| *id).collect()
     }
 
     pub(super) fn medium(&self, id: &str) -> Option<&Medium> {

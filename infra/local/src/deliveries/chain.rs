@@ -1,0 +1,109 @@
+//! A delivery's calls in one line: what was tried, and what came of it.
+
+use crate::sandbox::calls::{Call, How, What};
+
+/// Such as `call 1: accepted, answer lost → asked: found 1 post → public once`.
+pub(super) fn chain(calls: &[Call], public: usize) -> String {
+    let mut links: Vec<(String, usize)> = Vec::new();
+    let mut number = 0;
+    for call in calls {
+        let link = match call.what {
+            What::Publish => {
+                number += 1;
+                format!("call {number}: {}", published(call))
+            }
+            What::Look => format!("asked: {}", looked(call)),
+            _ => continue,
+        };
+        match links.last_mut() {
+            // The same question with the same answer is told once.
+            Some((last, times)) if *last == link => *times += 1,
+            _ => links.push((link, 1)),
+        }
+    }
+    let mut words: Vec<_> = links
+        .into_iter()
+        .map(|(link, times)| if times == 1 { link } else { format!("{link} ({times} times)") })
+        .collect();
+    words.push(match public {
+        0 => "not public".to_owned(),
+        1 => "public once".to_owned(),
+        many => format!("public {many} times"),
+    });
+    words.join(" → ")
+}
+
+fn published(call: &Call) -> String {
+    match (call.made.is_some(), call.how()) {
+        (true, Some(How::Answered { status: 201, .. })) => "accepted".to_owned(),
+        (true, Some(How::Answered { status, .. })) => format!("accepted, but answered {status}"),
+        (true, Some(How::Cut)) => "accepted, answer lost".to_owned(),
+        (true, Some(How::HungUp)) => "accepted, but too slow to be waited for".to_owned(),
+        (true, Some(How::Died)) => "accepted, and the process ended".to_owned(),
+        (true, None) => "accepted, answer under way".to_owned(),
+        (false, Some(How::Answered { status, .. })) => format!("answered {status}"),
+        (false, Some(How::Cut)) => "cut off".to_owned(),
+        (false, Some(How::HungUp)) => "too slow to be waited for".to_owned(),
+        (false, Some(How::Died)) => "the process ended".to_owned(),
+        (false, None) => "under way".to_owned(),
+    }
+}
+
+fn looked(call: &Call) -> String {
+    match call.how() {
+        Some(How::Answered { status: 200, words }) => words.clone(),
+        Some(How::Answered { status, .. }) => format!("answered {status}"),
+        Some(How::Cut | How::HungUp | How::Died) => "no answer".to_owned(),
+        None => "under way".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+
+    use super::*;
+    use crate::sandbox::calls::End;
+
+    fn call(what: What, made: bool, how: How) -> Call {
+        Call {
+            number: 1,
+            what,
+            at: noon(),
+            account: None,
+            reference: Some("r".to_owned()),
+            fault: None,
+            made: made.then(|| "7".to_owned()),
+            end: Some(End { at: noon(), how }),
+        }
+    }
+
+    fn answered(status: u16, words: &str) -> How {
+        How::Answered { status, words: words.to_owned() }
+    }
+
+    #[test]
+    fn a_lost_answer_is_told_in_one_line() {
+        let calls = [call(What::Publish, true, How::Cut), call(What::Look, false, answered(200, "found 1 post"))];
+
+        let line = chain(&calls, 1);
+
+        assert_eq!(line, "call 1: accepted, answer lost → asked: found 1 post → public once");
+    }
+
+    #[test]
+    fn questions_with_the_same_answer_are_counted() {
+        let look = || call(What::Look, false, answered(200, "found none"));
+        let calls = [
+            call(What::Publish, false, How::Cut),
+            look(),
+            look(),
+            look(),
+            call(What::Publish, true, answered(201, "post 7")),
+        ];
+
+        let line = chain(&calls, 1);
+
+        assert_eq!(line, "call 1: cut off → asked: found none (3 times) → call 2: accepted → public once");
+    }
+}

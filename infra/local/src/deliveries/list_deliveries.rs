@@ -1,0 +1,110 @@
+//! The list of recent deliveries.
+
+use askama::Template;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use domain::id::PostId;
+use domain::post::Post;
+use futures::future::join_all;
+use serde::Deserialize;
+
+use super::Deliveries;
+use super::history::Record;
+use super::verdict::{Tone, Verdict};
+use crate::sandbox::pages;
+
+/// Deliveries on the page.
+const SHOWN: usize = 50;
+
+/// Characters of a text that name its post.
+const WORDS: usize = 60;
+
+#[derive(Template)]
+#[template(path = "sandbox/deliveries.html")]
+struct DeliveriesPage {
+    rows: Vec<Row>,
+}
+
+/// One delivery.
+struct Row {
+    reference: String,
+    words: String,
+    account: String,
+    attempts: u32,
+    said: String,
+    tone: Tone,
+    verdict: Verdict,
+}
+
+/// Which deliveries are asked for.
+#[derive(Deserialize)]
+pub(super) struct Wanted {
+    /// Those of this post alone.
+    post: Option<PostId>,
+}
+
+/// Shows the recent deliveries, of everybody or of one post.
+pub(super) async fn list_deliveries(
+    State(deliveries): State<Deliveries>,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+) -> Response {
+    // What cannot be read asks for nothing in particular.
+    let post = wanted.ok().and_then(|Query(it)| it.post);
+    let records = deliveries.history.recent(SHOWN, post);
+    let rows = join_all(records.iter().map(|it| row(&deliveries, it))).await;
+    pages::show(&DeliveriesPage { rows })
+}
+
+async fn row(deliveries: &Deliveries, record: &Record) -> Row {
+    let post = post_of(deliveries, record).await;
+    let (words, account) = post_words(post.as_ref(), record);
+    let verdict = deliveries.verdict(record);
+    let attempts = verdict.delivery.as_ref().filter(|it| it.prepared).map_or(0, |it| it.attempts);
+    let (said, tone) = verdict.words(deliveries.clock.now());
+    Row { said, tone, reference: record.reference.to_string(), words, account, attempts, verdict }
+}
+
+/// The post of a delivery; `None` when it was deleted.
+pub(super) async fn post_of(deliveries: &Deliveries, record: &Record) -> Option<Post> {
+    match deliveries.store.post(record.user, record.reference.post).await {
+        Ok(post) => post,
+        Err(error) => {
+            tracing::error!(%error, "a post could not be read for its page");
+            None
+        }
+    }
+}
+
+/// What a post is called here, and the account it goes to.
+pub(super) fn post_words(post: Option<&Post>, record: &Record) -> (String, String) {
+    let Some(post) = post else {
+        return (format!("Post {}, which was deleted", record.reference.post), "–".to_owned());
+    };
+    let Some(target) = post.target(record.reference.target) else {
+        return (shortened(post.text.as_str()), "–".to_owned());
+    };
+    let account = target.username.as_ref().map_or_else(|| target.provider.clone(), |it| format!("@{it}"));
+    (shortened(post.text_of(target).as_str()), account)
+}
+
+fn shortened(text: &str) -> String {
+    let mut words: String = text.chars().take(WORDS).collect();
+    if words.len() < text.len() {
+        words.push('…');
+    }
+    words
+}
+
+impl Deliveries {
+    /// What became of a delivery.
+    pub(super) fn verdict(&self, record: &Record) -> Verdict {
+        let reference = record.reference;
+        let newest = self.history.latest_revision(reference.post, reference.target);
+        Verdict {
+            public: self.network.public_with(&reference.to_string()),
+            delivery: record.latest().cloned(),
+            is_void: record.removed_at.is_some() || newest.is_some_and(|it| reference.revision < it),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The pages on which people read how a delivery went: what the service wrote
+//! of it, and what the sandbox was asked and answered, in one order of time.
+//!
+//! The service's side is what it wrote to its table of deliveries, noted down
+//! here as it was written ([`History`]), and how the table has it now. The
+//! network's side is its own record of calls. Neither knows of these pages.
+
+mod chain;
+mod history;
+mod list_deliveries;
+#[cfg(test)]
+mod pages_tests;
+mod show_delivery;
+mod step;
+mod story;
+mod verdict;
+mod watch;
+
+use std::fmt;
+
+use axum::Router;
+use axum::routing::get;
+use chrono::{DateTime, Utc};
+use domain::clock::Clock;
+use domain::delivery::Delivery;
+use domain::id::{PostId, TargetId};
+use storage::Store;
+
+pub(crate) use self::history::History;
+use crate::sandbox::Sandbox;
+
+/// Everything that the pages are made from.
+#[derive(Clone)]
+pub(crate) struct Deliveries {
+    /// What was written.
+    pub(crate) history: History,
+    /// What is written now.
+    pub(crate) store: Store,
+    /// What was asked and answered.
+    pub(crate) network: Sandbox,
+    /// The time.
+    pub(crate) clock: Clock,
+}
+
+/// The pages.
+pub(crate) fn router(deliveries: Deliveries) -> Router {
+    Router::new()
+        .route("/sandbox/deliveries", get(list_deliveries::list_deliveries))
+        .route("/sandbox/deliveries/{reference}", get(show_delivery::show_delivery))
+        .with_state(deliveries)
+}
+
+/// One delivery of one revision: what the service tells a platform to
+/// recognise it by, `{post}-{target}-{revision}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Reference {
+    post: PostId,
+    target: TargetId,
+    revision: u64,
+}
+
+impl Reference {
+    fn of(delivery: &Delivery) -> Self {
+        Self { post: delivery.post_id, target: delivery.target_id, revision: delivery.revision }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('-');
+        let (post, target, revision) = (parts.next()?, parts.next()?, parts.next()?);
+        let found =
+            Self { post: PostId::parse(post)?, target: TargetId::parse(target)?, revision: revision.parse().ok()? };
+        // Only as it is written, and with nothing after it.
+        (found.to_string() == text).then_some(found)
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}-{}", self.post, self.target, self.revision)
+    }
+}
+
+/// The time of day; all times of these pages are UTC.
+fn time(at: DateTime<Utc>) -> String {
+    at.format("%H:%M:%S%.3f").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_is_read_only_as_it_is_written() {
+        let written = "123-456-7";
+        assert_eq!(Reference::parse(written).map(|it| it.to_string()).as_deref(), Some(written));
+        for wrong in ["", "123-456", "123-456-7-8", "0123-456-7", "123-456-+7", "a-b-c", "123-456-"] {
+            assert_eq!(Reference::parse(wrong), None, "{wrong}");
+        }
+    }
+}

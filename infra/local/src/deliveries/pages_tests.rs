@@ -1,0 +1,123 @@
+//! The pages over a store and a network of the test's own.
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use chrono::TimeDelta;
+use domain::clock::Clock;
+use domain::delivery::{Delivery, Published, Setback};
+use domain::post::Post;
+use domain::testing::{a_connection, a_post, a_user, noon, text};
+use storage::{DeliveryWrite, PostWrite, PostWritten};
+use tower::ServiceExt;
+
+use super::{Deliveries, History, Reference, router};
+use crate::dynamodb;
+use crate::sandbox::Sandbox;
+
+struct Rig {
+    deliveries: Deliveries,
+    post: Post,
+}
+
+impl Rig {
+    async fn new() -> Self {
+        let (history, clock) = (History::default(), Clock::manual(noon()));
+        let store = dynamodb::open(None, None, &history, clock.clone()).await.unwrap();
+        let network = Sandbox::open(None, "http://sandbox.test".to_owned(), clock.clone()).unwrap();
+        let user = a_user();
+        let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
+        let post = Post { text: text("<b>Hello</b> from the harbour"), ..post };
+        Self { deliveries: Deliveries { history, store, network, clock }, post }
+    }
+
+    /// Writes the delivery of the post as it is planned.
+    async fn plan(&self) -> Delivery {
+        let delivery = Delivery::new(&self.post, &self.post.targets[0], None, 1, noon());
+        // Its account is nobody's, so the post is written without targets first.
+        let bare = Post { targets: Vec::new(), ..self.post.clone() };
+        let put = DeliveryWrite::Put(&delivery);
+        let write = PostWrite { before: None, after: Some(&bare), deliveries: vec![put], kept: None };
+        assert_eq!(self.deliveries.store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
+        delivery
+    }
+
+    async fn swap(&self, before: &Delivery, after: Delivery) -> Delivery {
+        self.deliveries.clock.advance(TimeDelta::milliseconds(7));
+        let after = after.restamped(before.stamp + 1);
+        self.deliveries.store.swap_delivery(before, &after).await.unwrap();
+        after
+    }
+
+    async fn get(&self, path: &str) -> (StatusCode, String) {
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        let response = router(self.deliveries.clone()).oneshot(request).await.unwrap();
+        let status = response.status();
+        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    async fn page_of(&self, delivery: &Delivery) -> String {
+        let (status, page) = self.get(&format!("/sandbox/deliveries/{}", Reference::of(delivery))).await;
+        assert_eq!(status, StatusCode::OK, "{page}");
+        page
+    }
+}
+
+#[tokio::test]
+async fn a_delivery_is_listed_and_its_page_tells_its_steps_in_order() {
+    let rig = Rig::new().await;
+    assert!(rig.get("/sandbox/deliveries").await.1.contains("Nothing has been scheduled yet"));
+    let planned = rig.plan().await;
+    let begun = rig.swap(&planned, planned.clone().intended(noon())).await;
+    let lost = Setback::Unknown { may_still_run: true, reason: "the answer was cut off".to_owned() };
+    let unknown = rig.swap(&begun, begun.clone().settled(Err(lost), noon(), 0)).await;
+
+    let (_, overview) = rig.get("/sandbox/deliveries").await;
+    let page = rig.page_of(&unknown).await;
+
+    assert!(overview.contains(&format!("/sandbox/deliveries/{}\"", Reference::of(&unknown))), "{overview}");
+    assert!(overview.contains("not known yet"), "{overview}");
+    let places: Vec<_> = ["Planned for 12:00:00.000", "Attempt 1 begins", "Nobody knows how attempt 1 ended"]
+        .map(|it| page.find(it).unwrap_or_else(|| panic!("{it} is not in {page}")))
+        .to_vec();
+    assert!(places.is_sorted(), "{page}");
+    assert!(page.contains("it may still take effect"), "{page}");
+    assert!(page.contains("http-equiv=\"refresh\""), "it is not over");
+}
+
+#[tokio::test]
+async fn a_page_of_what_has_ended_stays_as_it_is() {
+    let rig = Rig::new().await;
+    let planned = rig.plan().await;
+    let begun = rig.swap(&planned, planned.clone().intended(noon())).await;
+    let published = Published { platform_post_id: "7".to_owned(), at: noon() };
+    let ended = rig.swap(&begun, begun.clone().settled(Ok(published), noon(), 0)).await;
+
+    let page = rig.page_of(&ended).await;
+
+    assert!(page.contains("published: post 7"), "{page}");
+    // The network of this test was never asked, and the page does not hide it.
+    assert!(page.contains("not public"), "{page}");
+    assert!(!page.contains("http-equiv"), "{page}");
+}
+
+#[tokio::test]
+async fn a_delivery_that_was_replaced_says_so() {
+    let rig = Rig::new().await;
+    let planned = rig.plan().await;
+    let newer = Delivery { revision: planned.revision + 1, ..planned.clone() };
+    rig.swap(&planned, newer).await;
+
+    let page = rig.page_of(&planned).await;
+
+    assert!(page.contains("taken back") && page.contains("replaced by revision 2"), "{page}");
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_a_page_that_says_so() {
+    let rig = Rig::new().await;
+    for reference in ["1-2-3", "x", "1-2", "1-2-3-4"] {
+        let (status, _) = rig.get(&format!("/sandbox/deliveries/{reference}")).await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{reference}");
+    }
+}

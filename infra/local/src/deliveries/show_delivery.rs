@@ -1,0 +1,142 @@
+//! One delivery: where it stands, and everything that happened to it.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use domain::delivery::{Delivery, State as DeliveryState};
+
+use super::chain::chain;
+use super::history::Record;
+use super::list_deliveries::{post_of, post_words};
+use super::story::{Entry, calls_of, story};
+use super::verdict::{Tone, Verdict};
+use super::{Deliveries, Reference, step, time};
+use crate::sandbox::pages;
+
+#[derive(Template)]
+#[template(path = "sandbox/delivery.html")]
+struct DeliveryPage {
+    reference: String,
+    words: String,
+    account: String,
+    said: String,
+    tone: Tone,
+    verdict: Verdict,
+    chain: String,
+    standing: Vec<(&'static str, String)>,
+    story: Vec<Entry>,
+}
+
+/// Shows one delivery.
+pub(super) async fn show_delivery(State(deliveries): State<Deliveries>, Path(reference): Path<String>) -> Response {
+    let Some(reference) = Reference::parse(&reference) else { return pages::not_found() };
+    let record = deliveries.history.record(reference);
+    let name = reference.to_string();
+    let calls = calls_of(&deliveries.network, &name, record.as_ref());
+    if record.is_none() && calls.is_empty() {
+        return pages::not_found();
+    }
+    let (words, account) = match &record {
+        Some(record) => post_words(post_of(&deliveries, record).await.as_ref(), record),
+        None => (format!("Post {}", reference.post), String::new()),
+    };
+    let verdict = match &record {
+        Some(record) => deliveries.verdict(record),
+        None => Verdict { public: deliveries.network.public_with(&name), delivery: None, is_void: false },
+    };
+    let (said, tone) = verdict.words(deliveries.clock.now());
+    pages::show(&DeliveryPage {
+        words,
+        account,
+        chain: chain(&calls, verdict.public.len()),
+        standing: standing(&deliveries, record.as_ref()).await,
+        story: story(record.as_ref(), &calls, &verdict.public),
+        verdict,
+        reference: name,
+        said,
+        tone,
+    })
+}
+
+/// Where it stands, as the table has it now.
+async fn standing(deliveries: &Deliveries, record: Option<&Record>) -> Vec<(&'static str, String)> {
+    let Some(record) = record else {
+        return vec![("State", "forgotten: only the network's side is still known".to_owned())];
+    };
+    let reference = record.reference;
+    match deliveries.store.deliveries(record.user, reference.post).await {
+        Ok(found) => match found.into_iter().find(|it| it.target_id == reference.target) {
+            None => vec![("State", "not in the table any more".to_owned())],
+            Some(delivery) if delivery.revision != reference.revision => {
+                vec![("State", format!("replaced by revision {}", delivery.revision))]
+            }
+            Some(delivery) => facts(&delivery),
+        },
+        Err(error) => {
+            tracing::error!(%error, "a delivery could not be read for its page");
+            vec![("State", "the table cannot be read now".to_owned())]
+        }
+    }
+}
+
+fn facts(delivery: &Delivery) -> Vec<(&'static str, String)> {
+    let state = match &delivery.state {
+        DeliveryState::Waiting => "waiting".to_owned(),
+        DeliveryState::Published(published) => format!("published: post {}", published.platform_post_id),
+        DeliveryState::Failed { class, .. } => format!("failed: {}", class.as_str()),
+    };
+    let mut facts = vec![("State", state)];
+    let counted = if delivery.prepared { "Attempts" } else { "Failed preparations" };
+    facts.push((counted, delivery.attempts.to_string()));
+    if let Some(intent) = &delivery.intent {
+        facts.push(("Open", step::open(intent)));
+        facts.push(("Asked", format!("{} times", intent.looks)));
+    }
+    if let DeliveryState::Failed { reason, .. } = &delivery.state {
+        facts.push(("Reason", reason.clone()));
+    }
+    if let Some(ends) = delivery.lease_ends {
+        facts.push(("Held until", time(ends)));
+    }
+    if delivery.state == DeliveryState::Waiting {
+        facts.extend(delivery.note.clone().map(|it| ("Last note", it)));
+        facts.push(("Next look", time(delivery.look_at)));
+    }
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::delivery::Setback;
+    use domain::testing::{a_delivery, noon};
+
+    use super::*;
+
+    fn fact(delivery: &Delivery, name: &str) -> Option<String> {
+        facts(delivery).into_iter().find(|(it, _)| *it == name).map(|(_, value)| value)
+    }
+
+    #[test]
+    fn an_open_intent_says_that_it_may_still_take_effect() {
+        let begun = a_delivery().intended(noon());
+        let lost = Setback::Unknown { may_still_run: true, reason: "cut off".to_owned() };
+        let unknown = begun.clone().settled(Err(lost), noon(), 0);
+
+        assert_eq!(fact(&begun, "Held until"), Some(time(noon() + TimeDelta::seconds(90))));
+        let open = "attempt 1 of 12:00:00.000 not settled; it may still take effect";
+        assert_eq!(fact(&unknown, "Open").as_deref(), Some(open));
+        assert_eq!(fact(&unknown, "Last note").as_deref(), Some("cut off"));
+        assert_eq!(fact(&unknown, "Next look").as_deref(), Some("12:00:02.000"));
+    }
+
+    #[test]
+    fn what_has_ended_looks_no_more() {
+        let refused = Setback::Refused { reason: "not wanted".to_owned() };
+        let failed = a_delivery().intended(noon()).settled(Err(refused), noon(), 0);
+
+        assert_eq!(fact(&failed, "State").as_deref(), Some("failed: refused"));
+        assert_eq!(fact(&failed, "Reason").as_deref(), Some("not wanted"));
+        assert_eq!((fact(&failed, "Next look"), fact(&failed, "Held until")), (None, None));
+    }
+}

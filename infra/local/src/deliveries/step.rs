@@ -1,0 +1,147 @@
+//! A step of a delivery in words: what changed between two writes.
+
+use chrono::{DateTime, Utc};
+use domain::delivery::{Delivery, FailureClass, Intent, State};
+
+use super::time;
+
+/// What the service did when it wrote `after` over `before` at this time;
+/// `None` when nothing changed that a reader could see.
+pub(super) fn words(before: Option<&Delivery>, after: &Delivery, at: DateTime<Utc>) -> Option<String> {
+    let Some(before) = before else { return Some(first(after)) };
+    match &after.state {
+        State::Published(published) if before.state == State::Waiting => {
+            Some(format!("Noted as public: post {}.", published.platform_post_id))
+        }
+        State::Failed { reason, class } if before.state == State::Waiting => {
+            Some(format!("Noted as failed ({}): {}", class_words(*class), sentence(reason)))
+        }
+        State::Published(_) | State::Failed { .. } => None,
+        State::Waiting => Some(waiting(before, after, at)),
+    }
+}
+
+fn first(delivery: &Delivery) -> String {
+    let due = time(delivery.publish_at);
+    match (&delivery.intent, delivery.prepared) {
+        // The steps before it were taken by an earlier process, and forgotten.
+        (Some(intent), _) => format!("Found with {}.", open(intent)),
+        (None, true) => format!("Planned for {due}."),
+        (None, false) => format!("Planned for {due}; its files are sent from {} on.", time(delivery.look_at)),
+    }
+}
+
+fn waiting(before: &Delivery, after: &Delivery, at: DateTime<Utc>) -> String {
+    let then = if after.look_at <= at { "at once".to_owned() } else { format!("at {}", time(after.look_at)) };
+    let is_taken = after.lease_ends.is_some() && before.lease_ends != after.lease_ends;
+    match (&before.intent, &after.intent) {
+        (None, Some(intent)) => {
+            format!("Attempt {} begins. This is written before the call, so that nobody calls twice.", intent.attempt)
+        }
+        (Some(intent), Some(_)) if is_taken => format!("Asks how attempt {} ended.", intent.attempt),
+        (Some(_), Some(intent)) => {
+            format!("Nobody knows how attempt {} ended: {} Asks {then}.", intent.attempt, note(after))
+        }
+        (Some(intent), None) => {
+            let attempt = intent.attempt;
+            format!("Attempt {attempt} made nothing public: {} Goes on {then}.", note(after))
+        }
+        (None, None) if is_taken => "Prepares: one file, or one look whether it is ready.".to_owned(),
+        (None, None) if after.prepared && !before.prepared => "Prepared. Only the public call is left.".to_owned(),
+        (None, None) if after.progress != before.progress => {
+            format!("One more step of the preparation is done. Goes on {then}.")
+        }
+        (None, None) => format!("Waits: {} Goes on {then}.", note(after)),
+    }
+}
+
+/// An intent in words.
+pub(super) fn open(intent: &Intent) -> String {
+    let running = if intent.may_still_run { "; it may still take effect" } else { "" };
+    format!("attempt {} of {} not settled{running}", intent.attempt, time(intent.at))
+}
+
+/// Why it is not out yet.
+fn note(delivery: &Delivery) -> String {
+    sentence(delivery.note.as_deref().unwrap_or("no reason is noted"))
+}
+
+/// With one full stop at its end.
+fn sentence(words: &str) -> String {
+    format!("{}.", words.trim_end_matches('.'))
+}
+
+fn class_words(class: FailureClass) -> &'static str {
+    match class {
+        FailureClass::Refused => "refused for good",
+        FailureClass::GivenUp => "given up",
+        FailureClass::MayBePublic => "it may be public",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::delivery::{Published, Resolution, Setback};
+    use domain::testing::{a_delivery, noon};
+
+    use super::*;
+
+    fn said(before: &Delivery, after: &Delivery) -> String {
+        words(Some(before), after, noon()).unwrap()
+    }
+
+    #[test]
+    fn a_lost_answer_reads_as_it_went() {
+        let planned = a_delivery();
+        let begun = planned.clone().intended(noon());
+        let lost = Setback::Unknown { may_still_run: true, reason: "the answer was cut off".to_owned() };
+        let unknown = begun.clone().settled(Err(lost), noon(), 0);
+        let asking = unknown.clone().held(noon() + TimeDelta::seconds(2));
+        let published = Published { platform_post_id: "7".to_owned(), at: noon() };
+        let found = Resolution::Public(published);
+        let public = asking.clone().resolved(found, TimeDelta::seconds(80), noon() + TimeDelta::seconds(2), 0);
+
+        assert_eq!(words(None, &planned, noon()).unwrap(), "Planned for 12:00:00.000.");
+        assert!(said(&planned, &begun).starts_with("Attempt 1 begins."));
+        let expected = "Nobody knows how attempt 1 ended: the answer was cut off. Asks at 12:00:02.000.";
+        assert_eq!(said(&begun, &unknown), expected);
+        assert_eq!(said(&unknown, &asking), "Asks how attempt 1 ended.");
+        assert_eq!(said(&asking, &public), "Noted as public: post 7.");
+        assert_eq!(words(Some(&public), &public.clone().rolled_up(), noon()), None);
+    }
+
+    #[test]
+    fn a_call_that_made_nothing_public_says_when_the_next_one_is() {
+        let begun = a_delivery().intended(noon());
+        let busy = Setback::Busy { retry_at: None, reason: "slow down".to_owned() };
+        let again = begun.clone().settled(Err(busy), noon(), 0);
+
+        assert_eq!(said(&begun, &again), "Attempt 1 made nothing public: slow down. Goes on at 12:00:05.000.");
+    }
+
+    #[test]
+    fn a_failure_is_told_with_its_class() {
+        let begun = a_delivery().intended(noon());
+        let failed = begun.clone().settled(Err(Setback::Refused { reason: "not wanted".to_owned() }), noon(), 0);
+
+        assert_eq!(said(&begun, &failed), "Noted as failed (refused for good): not wanted.");
+    }
+
+    #[test]
+    fn preparation_is_told_step_by_step() {
+        let planned = Delivery { prepared: false, ..a_delivery() };
+        let taken = planned.clone().held(noon());
+        let one = taken.clone().prepared(Some("1".to_owned()), Some(noon()));
+        let taken_again = one.clone().held(noon());
+        let all = taken_again.clone().prepared(Some("2".to_owned()), None);
+        let busy = Setback::Busy { retry_at: None, reason: "it answered 500".to_owned() };
+        let failed = taken.clone().preparation_failed(busy, noon(), 0);
+
+        assert!(words(None, &planned, noon()).unwrap().contains("files are sent from 12:00:00.000 on"));
+        assert!(said(&planned, &taken).starts_with("Prepares"));
+        assert_eq!(said(&taken, &one), "One more step of the preparation is done. Goes on at once.");
+        assert_eq!(said(&taken_again, &all), "Prepared. Only the public call is left.");
+        assert_eq!(said(&taken, &failed), "Waits: it answered 500. Goes on at 12:00:05.000.");
+    }
+}

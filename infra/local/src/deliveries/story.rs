@@ -1,0 +1,218 @@
+//! Both sides of a delivery in one order of time.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::State;
+
+use super::history::Record;
+use super::{step, time};
+use crate::sandbox::Sandbox;
+use crate::sandbox::calls::{Call, How, What};
+use crate::sandbox::kind::Kind;
+
+/// How long before its second a delivery may begin to prepare.
+const PREPARES_BEFORE: TimeDelta = TimeDelta::minutes(2);
+
+/// Who did something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Service,
+    Network,
+}
+
+/// Something that was done.
+pub(super) struct Entry {
+    pub(super) at: DateTime<Utc>,
+    pub(super) side: Side,
+    pub(super) words: String,
+    /// The fault that struck here.
+    pub(super) fault: Option<Kind>,
+    /// The post that became public here.
+    pub(super) public: Option<usize>,
+    /// Of what happened in the same millisecond: what comes first.
+    rank: u8,
+}
+
+impl Entry {
+    fn new(at: DateTime<Utc>, side: Side, rank: u8, words: String) -> Self {
+        Self { at, side, words, fault: None, public: None, rank }
+    }
+
+    pub(super) fn time(&self) -> String {
+        time(self.at)
+    }
+
+    pub(super) fn side_name(&self) -> &'static str {
+        match self.side {
+            Side::Service => "Service",
+            Side::Network => "Network",
+        }
+    }
+
+    pub(super) fn side_class(&self) -> &'static str {
+        match self.side {
+            Side::Service => "service",
+            Side::Network => "network",
+        }
+    }
+}
+
+/// What is known of a delivery, told in order.
+pub(super) fn story(record: Option<&Record>, calls: &[Call], public: &[(usize, DateTime<Utc>)]) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    if let Some(record) = record {
+        tell_writes(record, &mut entries);
+    }
+    let mut number = 0;
+    for call in calls {
+        number += usize::from(call.what == What::Publish);
+        tell_call(call, number, &mut entries);
+    }
+    for (id, at) in public {
+        let words = format!("Post {id} became public.");
+        entries.push(Entry { public: Some(*id), ..Entry::new(*at, Side::Network, 2, words) });
+    }
+    entries.sort_by_key(|it| (it.at, it.rank));
+    entries
+}
+
+fn tell_writes(record: &Record, entries: &mut Vec<Entry>) {
+    let mut before = None;
+    for written in &record.written {
+        let after = &written.delivery;
+        // A claim is written before the call that it is for, everything else after it.
+        let is_claim = after.lease_ends.is_some() || before.is_none();
+        if let Some(words) = step::words(before, after, written.at) {
+            entries.push(Entry::new(written.at, Side::Service, if is_claim { 0 } else { 4 }, words));
+        }
+        before = Some(after);
+    }
+    if let Some(at) = record.removed_at {
+        let words = "Taken out of the table: the post was changed or deleted.".to_owned();
+        entries.push(Entry::new(at, Side::Service, 4, words));
+    }
+}
+
+fn tell_call(call: &Call, number: usize, entries: &mut Vec<Entry>) {
+    let asked = match call.what {
+        What::Publish => format!("Call {number}: {}.", call.what.words()),
+        // Nothing in such a call says which post it is for.
+        _ if call.reference.is_none() => format!("Was {}, for the account.", call.what.words()),
+        _ => format!("Was {}.", call.what.words()),
+    };
+    entries.push(Entry { fault: call.fault, ..Entry::new(call.at, Side::Network, 1, asked) });
+    let Some(end) = &call.end else { return };
+    let took_ms = (end.at - call.at).num_milliseconds();
+    let ended = match &end.how {
+        How::Answered { status, words } if words.is_empty() => format!("Answered {status} after {took_ms} ms."),
+        How::Answered { status, words } => format!("Answered {status} after {took_ms} ms: {words}."),
+        How::Cut => "The connection was cut: no answer.".to_owned(),
+        How::HungUp => format!("The service hung up after {took_ms} ms: no answer."),
+        How::Died => "The process had ended meanwhile: no answer.".to_owned(),
+    };
+    entries.push(Entry::new(end.at, Side::Network, 3, ended));
+}
+
+/// The calls of a delivery: those with its reference, and those of its account
+/// at the time that may have been for it.
+pub(super) fn calls_of(network: &Sandbox, reference: &str, record: Option<&Record>) -> Vec<Call> {
+    let own = network.calls_where(|it| it.reference.as_deref() == Some(reference));
+    let account = own.iter().find_map(|it| it.account);
+    let Some((from, until)) = record.and_then(around) else { return own };
+    network.calls_where(|it| {
+        let is_own = it.reference.as_deref() == Some(reference);
+        let may_be = it.reference.is_none()
+            && matches!(it.what, What::Upload | What::LookAtFile | What::Refresh)
+            && account.is_some()
+            && it.account == account
+            && (from..=until).contains(&it.at);
+        is_own || may_be
+    })
+}
+
+/// From when until when something is done for a delivery.
+fn around(record: &Record) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
+    let (first, last) = (record.written.first()?, record.written.last()?);
+    let from = (first.delivery.publish_at - PREPARES_BEFORE).max(first.at);
+    let until = if last.delivery.state == State::Waiting { DateTime::<Utc>::MAX_UTC } else { last.at };
+    Some((from, until))
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::delivery::{Published, Setback};
+    use domain::testing::{a_delivery, noon};
+
+    use super::super::Reference;
+    use super::super::history::Written;
+    use super::*;
+    use crate::sandbox::calls::End;
+
+    fn ms(ms: i64) -> DateTime<Utc> {
+        noon() + TimeDelta::milliseconds(ms)
+    }
+
+    fn published(at: DateTime<Utc>, ends_at: DateTime<Utc>) -> Call {
+        let how = How::Answered { status: 201, words: "post 7".to_owned() };
+        Call {
+            number: 1,
+            what: What::Publish,
+            at,
+            account: None,
+            reference: Some("r".to_owned()),
+            fault: Some(Kind::Slow),
+            made: Some("7".to_owned()),
+            end: Some(End { at: ends_at, how }),
+        }
+    }
+
+    #[test]
+    fn what_happens_in_one_millisecond_is_told_in_the_order_of_cause_and_effect() {
+        let planned = a_delivery();
+        let begun = planned.clone().intended(noon());
+        let ended = begun.clone().settled(Ok(Published { platform_post_id: "7".to_owned(), at: noon() }), noon(), 0);
+        let written = [(ms(-9), &planned), (ms(0), &begun), (ms(0), &ended)];
+        let written = written.map(|(at, it)| Written { at, delivery: it.clone() }).to_vec();
+        let reference = Reference::of(&planned);
+        let record = Record { reference, user: planned.user_id, written, removed_at: None };
+
+        let story = story(Some(&record), &[published(ms(0), ms(0))], &[(7, ms(0))]);
+
+        let words: Vec<_> =
+            story.iter().map(|it| (it.side_name(), it.words.split([' ', ':']).next().unwrap())).collect();
+        let expected = [
+            ("Service", "Planned"),
+            ("Service", "Attempt"),
+            ("Network", "Call"),
+            ("Network", "Post"),
+            ("Network", "Answered"),
+            ("Service", "Noted"),
+        ];
+        assert_eq!(words, expected);
+        assert_eq!(story[2].fault, Some(Kind::Slow));
+    }
+
+    #[test]
+    fn a_call_without_an_end_is_still_told() {
+        let call = Call { end: None, ..published(ms(0), ms(0)) };
+
+        let story = story(None, &[call], &[]);
+
+        assert_eq!(story.iter().map(|it| it.words.as_str()).collect::<Vec<_>>(), ["Call 1: asked to publish."]);
+    }
+
+    #[test]
+    fn calls_for_the_account_are_looked_for_until_the_delivery_has_ended() {
+        let planned = a_delivery();
+        let refused = Setback::Refused { reason: "no".to_owned() };
+        let ended = planned.clone().intended(noon()).settled(Err(refused), noon(), 0);
+        let record =
+            |written| Record { reference: Reference::of(&planned), user: planned.user_id, written, removed_at: None };
+        let first = Written { at: ms(-600_000), delivery: planned.clone() };
+
+        let open = around(&record(vec![first.clone()])).unwrap();
+        let closed = around(&record(vec![first, Written { at: ms(5), delivery: ended }])).unwrap();
+
+        assert_eq!(open.0, ms(-120_000));
+        assert_eq!(closed, (ms(-120_000), ms(5)));
+    }
+}

@@ -1,0 +1,135 @@
+//! What became of a delivery, as the network has it: whether it is public,
+//! how often, and how late.
+
+use chrono::{DateTime, Utc};
+use domain::delivery::{Delivery, State};
+
+use super::time;
+
+/// What became of a delivery.
+pub(super) struct Verdict {
+    /// Its posts on the network: id and time, the oldest first.
+    pub(super) public: Vec<(usize, DateTime<Utc>)>,
+    /// As the service wrote it last; `None` when that is forgotten.
+    pub(super) delivery: Option<Delivery>,
+    /// Whether it will not go out any more, because the user changed the post.
+    pub(super) is_void: bool,
+}
+
+/// How the verdict is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    Good,
+    Wrong,
+    Quiet,
+}
+
+impl Tone {
+    /// The class in the style sheet.
+    pub(super) fn class(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Wrong => "bad",
+            Self::Quiet => "quiet",
+        }
+    }
+}
+
+impl Verdict {
+    /// A few words, and their colour.
+    pub(super) fn words(&self, now: DateTime<Utc>) -> (String, Tone) {
+        match (self.public.len(), &self.delivery) {
+            (0, None) => ("not public".to_owned(), Tone::Quiet),
+            (0, Some(delivery)) => match &delivery.state {
+                State::Failed { .. } => ("failed".to_owned(), Tone::Wrong),
+                // It says so, and the network does not.
+                State::Published(_) => ("not public".to_owned(), Tone::Wrong),
+                State::Waiting if self.is_void => ("taken back".to_owned(), Tone::Quiet),
+                State::Waiting if delivery.intent.is_some() => ("not known yet".to_owned(), Tone::Quiet),
+                State::Waiting if now < delivery.publish_at => ("planned".to_owned(), Tone::Quiet),
+                State::Waiting => ("waiting".to_owned(), Tone::Quiet),
+            },
+            (1, _) => ("public once".to_owned(), Tone::Good),
+            (many, _) => (format!("public {many} times"), Tone::Wrong),
+        }
+    }
+
+    /// How long after its second it became public; negative is early.
+    pub(super) fn late_ms(&self) -> Option<i64> {
+        let (_, public_at) = self.public.first()?;
+        Some((*public_at - self.delivery.as_ref()?.publish_at).num_milliseconds())
+    }
+
+    /// [`Verdict::late_ms`] in words.
+    pub(super) fn lateness(&self) -> String {
+        match self.late_ms() {
+            None => "–".to_owned(),
+            Some(early) if early < 0 => format!("{} ms early", -early),
+            Some(late) => format!("{late} ms"),
+        }
+    }
+
+    /// Its second, with its day.
+    pub(super) fn due(&self) -> String {
+        let written = |it: &Delivery| it.publish_at.format("%-d %b %H:%M:%S%.3f").to_string();
+        self.delivery.as_ref().map_or_else(|| "–".to_owned(), written)
+    }
+
+    /// When it became public.
+    pub(super) fn public_at(&self) -> String {
+        self.public.first().map_or_else(|| "–".to_owned(), |(_, at)| time(*at))
+    }
+
+    /// Whether nothing more will happen to it.
+    pub(super) fn has_ended(&self) -> bool {
+        self.is_void || self.delivery.as_ref().is_none_or(|it| it.state != State::Waiting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::delivery::Setback;
+    use domain::testing::{a_delivery, noon};
+
+    use super::*;
+
+    fn verdict(public_ms: &[i64], delivery: Delivery) -> Verdict {
+        let public = public_ms.iter().zip(1..).map(|(ms, id)| (id, noon() + TimeDelta::milliseconds(*ms))).collect();
+        Verdict { public, delivery: Some(delivery), is_void: false }
+    }
+
+    #[test]
+    fn once_is_good_and_twice_is_wrong() {
+        let once = verdict(&[12], a_delivery());
+        let twice = verdict(&[12, 15], a_delivery());
+
+        assert_eq!(once.words(noon()), ("public once".to_owned(), Tone::Good));
+        assert_eq!((once.lateness(), once.public_at()), ("12 ms".to_owned(), "12:00:00.012".to_owned()));
+        assert_eq!(twice.words(noon()), ("public 2 times".to_owned(), Tone::Wrong));
+    }
+
+    #[test]
+    fn too_early_says_so() {
+        assert_eq!(verdict(&[-3], a_delivery()).lateness(), "3 ms early");
+    }
+
+    #[test]
+    fn what_is_not_public_says_why() {
+        let begun = a_delivery().intended(noon());
+        let refused = Setback::Refused { reason: "no".to_owned() };
+        let failed = begun.clone().settled(Err(refused), noon(), 0);
+        let later = noon() + TimeDelta::seconds(1);
+
+        for (delivery, now, words) in [
+            (a_delivery(), noon() - TimeDelta::seconds(1), "planned"),
+            (a_delivery(), later, "waiting"),
+            (begun, later, "not known yet"),
+            (failed, later, "failed"),
+        ] {
+            assert_eq!(verdict(&[], delivery).words(now).0, words);
+        }
+        let void = Verdict { is_void: true, ..verdict(&[], a_delivery()) };
+        assert_eq!(void.words(noon()).0, "taken back");
+    }
+}

@@ -1,0 +1,253 @@
+//! The calls of the API as they were asked and answered: what people read to
+//! see what happened. Nothing on the network depends on it.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use axum::http::Method;
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::SandboxError;
+use super::accounts::Account;
+use super::journal::Journal;
+use super::kind::Kind;
+
+/// The latest calls that are remembered.
+const KEPT: usize = 20_000;
+
+/// What a call asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum What {
+    /// To make a post public.
+    Publish,
+    /// Which posts carry a reference.
+    Look,
+    /// To take a file.
+    Upload,
+    /// Whether a file can be shown.
+    LookAtFile,
+    /// Tokens for a code.
+    Exchange,
+    /// Tokens for a refresh token.
+    Refresh,
+    /// To end a grant.
+    Revoke,
+    /// Who the account is.
+    Profile,
+}
+
+impl What {
+    /// Of a request to the API. A renewal looks like an exchange until its
+    /// form is read.
+    pub(super) fn of(method: &Method, path: &str) -> Option<Self> {
+        let path = path.strip_prefix("/sandbox/")?;
+        match (method.as_str(), path) {
+            ("POST", "api/posts") => Some(Self::Publish),
+            ("GET", "api/posts") => Some(Self::Look),
+            ("POST", "api/media") => Some(Self::Upload),
+            ("GET", "api/me") => Some(Self::Profile),
+            ("POST", "oauth/token") => Some(Self::Exchange),
+            ("POST", "oauth/revoke") => Some(Self::Revoke),
+            ("GET", path) if path.starts_with("api/media/") => Some(Self::LookAtFile),
+            _ => None,
+        }
+    }
+
+    /// What was asked, in words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Publish => "asked to publish",
+            Self::Look => "asked what it has published",
+            Self::Upload => "sent a file",
+            Self::LookAtFile => "asked whether a file is ready",
+            Self::Exchange => "asked for tokens",
+            Self::Refresh => "asked to renew the access token",
+            Self::Revoke => "asked to end the grant",
+            Self::Profile => "asked who the account is",
+        }
+    }
+}
+
+/// One call.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Call {
+    /// Counted from 1.
+    pub(crate) number: u64,
+    pub(crate) what: What,
+    /// When it came in.
+    pub(crate) at: DateTime<Utc>,
+    /// On whose behalf, once that is known.
+    pub(crate) account: Option<Account>,
+    /// What the client will find its post by.
+    pub(crate) reference: Option<String>,
+    /// What was done to it.
+    pub(crate) fault: Option<Kind>,
+    /// The post that it made public.
+    pub(crate) made: Option<String>,
+    /// How it ended; `None` while it has not.
+    pub(crate) end: Option<End>,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct End {
+    /// When; of a call that ended with its process, when that was noticed.
+    pub(crate) at: DateTime<Utc>,
+    pub(crate) how: How,
+}
+
+/// What the client learned.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum How {
+    /// An answer.
+    Answered { status: u16, words: String },
+    /// The connection was cut by a fault.
+    Cut,
+    /// The client hung up before the answer.
+    HungUp,
+    /// The process ended before the answer.
+    Died,
+}
+
+impl Call {
+    pub(crate) fn how(&self) -> Option<&How> {
+        self.end.as_ref().map(|it| &it.how)
+    }
+}
+
+/// The latest calls, and the file that remembers them.
+pub(super) struct Calls {
+    journal: Option<Journal>,
+    kept: VecDeque<Call>,
+}
+
+impl Calls {
+    /// Calls that are forgotten at the end.
+    pub(super) fn in_memory() -> Self {
+        Self { journal: None, kept: VecDeque::new() }
+    }
+
+    /// The calls that the file at `path` tells of. Those without an end died
+    /// with the process that they were made to.
+    pub(super) fn open(path: &Path, now: DateTime<Utc>) -> Result<Self, SandboxError> {
+        let mut calls = Self::in_memory();
+        calls.journal = Some(Journal::open(path, |line: Value| {
+            // A line of another version tells nothing that matters.
+            if let Ok(call) = serde_json::from_value(line) {
+                calls.remember(call);
+            }
+        })?);
+        for call in &mut calls.kept {
+            call.end.get_or_insert(End { at: now, how: How::Died });
+        }
+        Ok(calls)
+    }
+
+    /// A call that comes in now.
+    pub(super) fn begin(&mut self, what: What, at: DateTime<Utc>) -> u64 {
+        let number = self.kept.back().map_or(1, |it| it.number + 1);
+        let call = Call { number, what, at, account: None, reference: None, fault: None, made: None, end: None };
+        self.remember(call);
+        number
+    }
+
+    /// Changes a call that is still remembered.
+    pub(super) fn change(&mut self, number: u64, change: impl FnOnce(&mut Call)) {
+        if let Some(call) = self.find(number) {
+            change(call);
+        }
+    }
+
+    /// Writes down what is known of a call by now.
+    pub(super) fn write(&mut self, number: u64) {
+        let Some(call) = self.find(number).cloned() else { return };
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.append(&call)
+        {
+            tracing::warn!(%error, "a call of the sandbox could not be written down");
+        }
+    }
+
+    /// The calls that are remembered, in the order in which they came.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Call> {
+        self.kept.iter()
+    }
+
+    /// Numbers grow, but some may be missing: a call is written down only when
+    /// it is known what it is about.
+    fn find(&mut self, number: u64) -> Option<&mut Call> {
+        let at = self.kept.binary_search_by_key(&number, |it| it.number).ok()?;
+        self.kept.get_mut(at)
+    }
+
+    fn remember(&mut self, call: Call) {
+        match self.kept.binary_search_by_key(&call.number, |it| it.number) {
+            Ok(at) => self.kept[at] = call,
+            Err(at) => self.kept.insert(at, call),
+        }
+        if KEPT < self.kept.len() {
+            self.kept.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+
+    fn answered(call: &mut Call) {
+        let how = How::Answered { status: 201, words: "post 1".to_owned() };
+        call.end = Some(End { at: call.at, how });
+    }
+
+    #[test]
+    fn a_call_that_was_under_way_when_the_process_ended_says_so_afterwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls");
+        let at = DateTime::UNIX_EPOCH;
+        let mut calls = Calls::open(&path, at).unwrap();
+        for ends in [true, false] {
+            let number = calls.begin(What::Publish, at);
+            calls.change(number, |it| it.reference = Some("r".to_owned()));
+            calls.write(number);
+            if ends {
+                calls.change(number, answered);
+                calls.write(number);
+            }
+        }
+        drop(calls);
+
+        let later = at + TimeDelta::seconds(9);
+        let mut calls = Calls::open(&path, later).unwrap();
+
+        let ends: Vec<_> = calls.all().map(|it| it.how().cloned().unwrap()).collect();
+        assert!(matches!(ends[..], [How::Answered { .. }, How::Died]), "{ends:?}");
+        assert_eq!(calls.begin(What::Look, later), 3);
+    }
+
+    #[test]
+    fn a_line_that_another_version_wrote_is_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls");
+        std::fs::write(&path, "{\"number\":1,\"what\":\"dance\"}\n").unwrap();
+
+        assert_eq!(Calls::open(&path, DateTime::UNIX_EPOCH).unwrap().all().count(), 0);
+    }
+
+    #[test]
+    fn only_the_latest_calls_are_kept() {
+        let mut calls = Calls::in_memory();
+        for _ in 0..KEPT + 3 {
+            calls.begin(What::Look, DateTime::UNIX_EPOCH);
+        }
+        calls.change(1, |_| panic!("it is forgotten"));
+
+        assert_eq!(calls.all().next().map(|it| it.number), Some(4));
+    }
+}

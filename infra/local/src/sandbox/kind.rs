@@ -1,0 +1,232 @@
+//! The faults there are: what each does, to which call.
+
+use serde::{Deserialize, Serialize};
+
+use super::calls::What;
+
+/// A fault. JSON names it as [`Kind::name`] does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    /// The content is refused for good.
+    Refuse,
+    /// Refused for now; no time is given.
+    Busy,
+    /// Refused for now, with a `Retry-After`.
+    BusyUntil,
+    /// Too many calls, with a `Retry-After`.
+    RateLimit,
+    /// An error of the server, and nothing was done.
+    ErrorBefore,
+    /// Done, and an error of the server all the same.
+    ErrorAfter,
+    /// The connection is cut, and nothing was done.
+    LoseCall,
+    /// Done, and the connection is cut without an answer.
+    LoseAnswer,
+    /// Done, but only after the delay, even when the client has gone by then.
+    Slow,
+    /// The connection is cut at once, and it is done after the delay.
+    Late,
+    /// Asked what was published, it answers with an error of the server.
+    LookError,
+    /// A file is taken only after the delay.
+    MediaSlow,
+    /// A file meets an error of the server and is not kept.
+    MediaError,
+    /// A file is refused for good.
+    MediaRefuse,
+    /// A file is taken, but no post can show it before the delay is over.
+    MediaProcessing,
+    /// The grant ends.
+    Revoke,
+    /// The access token ends; the grant and its refresh token do not.
+    Expire,
+    /// Renewing the access token is refused for good.
+    RefuseRefresh,
+    /// Renewing the access token is not possible for now.
+    RefreshUnreachable,
+    /// The tokens are renewed, and the connection is cut without an answer.
+    LoseRefresh,
+}
+
+/// Faults that belong together on the page.
+pub(super) struct Group {
+    pub(super) title: &'static str,
+    pub(super) kinds: &'static [Kind],
+}
+
+/// All faults, as the page shows them.
+pub(super) const GROUPS: [Group; 3] = [
+    Group {
+        title: "When a post is published",
+        kinds: &[
+            Kind::Refuse,
+            Kind::Busy,
+            Kind::BusyUntil,
+            Kind::RateLimit,
+            Kind::ErrorBefore,
+            Kind::ErrorAfter,
+            Kind::LoseCall,
+            Kind::LoseAnswer,
+            Kind::Slow,
+            Kind::Late,
+            Kind::LookError,
+        ],
+    },
+    Group {
+        title: "When a file is uploaded",
+        kinds: &[Kind::MediaSlow, Kind::MediaError, Kind::MediaRefuse, Kind::MediaProcessing],
+    },
+    Group {
+        title: "Access to the account",
+        kinds: &[Kind::Revoke, Kind::Expire, Kind::RefuseRefresh, Kind::RefreshUnreachable, Kind::LoseRefresh],
+    },
+];
+
+impl Kind {
+    /// The name in JSON and in the form.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::Busy => "busy",
+            Self::BusyUntil => "busy_until",
+            Self::RateLimit => "rate_limit",
+            Self::ErrorBefore => "error_before",
+            Self::ErrorAfter => "error_after",
+            Self::LoseCall => "lose_call",
+            Self::LoseAnswer => "lose_answer",
+            Self::Slow => "slow",
+            Self::Late => "late",
+            Self::LookError => "look_error",
+            Self::MediaSlow => "media_slow",
+            Self::MediaError => "media_error",
+            Self::MediaRefuse => "media_refuse",
+            Self::MediaProcessing => "media_processing",
+            Self::Revoke => "revoke",
+            Self::Expire => "expire",
+            Self::RefuseRefresh => "refuse_refresh",
+            Self::RefreshUnreachable => "refresh_unreachable",
+            Self::LoseRefresh => "lose_refresh",
+        }
+    }
+
+    /// What it is, in a few words for the page.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Refuse => "Refuse for good",
+            Self::Busy => "Refuse for now",
+            Self::BusyUntil => "Refuse for now, with a time",
+            Self::RateLimit => "Rate limit",
+            Self::ErrorBefore => "Error, not published",
+            Self::ErrorAfter => "Error, but published",
+            Self::LoseCall => "Cut off, not published",
+            Self::LoseAnswer => "Cut off, but published",
+            Self::Slow => "Slow",
+            Self::Late => "Cut off, published later",
+            Self::LookError => "Cannot be asked",
+            Self::MediaSlow => "Slow file",
+            Self::MediaError => "Error at a file",
+            Self::MediaRefuse => "Refuse a file",
+            Self::MediaProcessing => "Processing",
+            Self::Revoke => "Revoke the grant",
+            Self::Expire => "End the access token",
+            Self::RefuseRefresh => "Refuse to renew",
+            Self::RefreshUnreachable => "Cannot renew now",
+            Self::LoseRefresh => "Lose the renewed token",
+        }
+    }
+
+    /// What it does, in a sentence for the page.
+    pub(super) fn effect(self) -> &'static str {
+        match self {
+            Self::Refuse => "The content is refused with 422.",
+            Self::Busy => "Nothing is done, and no time is given: 429.",
+            Self::BusyUntil => "Nothing is done, and Retry-After gives the seconds: 429.",
+            Self::RateLimit => "Too many posts; Retry-After gives the seconds, or 2: 429.",
+            Self::ErrorBefore => "Nothing is done, and the answer is 500.",
+            Self::ErrorAfter => "The post is published, and the answer is 500 all the same.",
+            Self::LoseCall => "Nothing is done, and the connection is cut.",
+            Self::LoseAnswer => "The post is published, and the connection is cut before the answer.",
+            Self::Slow => "The post is published after the seconds, even when nobody waits any more.",
+            Self::Late => "The connection is cut at once; the post is published after the seconds.",
+            Self::LookError => "Asked what was published, it answers 500. Choose it beside one of the others.",
+            Self::MediaSlow => "The file is taken after the seconds.",
+            Self::MediaError => "The file is not kept, and the answer is 500.",
+            Self::MediaRefuse => "The file is refused with 422.",
+            Self::MediaProcessing => "The file is taken, but no post can show it before the seconds are over.",
+            Self::Revoke => "The next call is answered 401. The account has to be connected again.",
+            Self::Expire => "The next call is answered 401. The token can be renewed.",
+            Self::RefuseRefresh => "The access token ends now, and renewing it is refused. Connect again.",
+            Self::RefreshUnreachable => "The access token ends now, and renewing it is answered 503.",
+            Self::LoseRefresh => {
+                "The access token ends now. It is renewed, which spends the old refresh token, and the answer is cut off."
+            }
+        }
+    }
+
+    /// Whether it strikes such calls.
+    pub(super) fn strikes(self, what: What) -> bool {
+        match self {
+            Self::Refuse
+            | Self::Busy
+            | Self::BusyUntil
+            | Self::RateLimit
+            | Self::ErrorBefore
+            | Self::ErrorAfter
+            | Self::LoseCall
+            | Self::LoseAnswer
+            | Self::Slow
+            | Self::Late => what == What::Publish,
+            Self::LookError => what == What::Look,
+            Self::MediaSlow | Self::MediaError | Self::MediaRefuse | Self::MediaProcessing => what == What::Upload,
+            Self::Revoke | Self::Expire => matches!(what, What::Publish | What::Upload),
+            Self::RefuseRefresh | Self::RefreshUnreachable | Self::LoseRefresh => what == What::Refresh,
+        }
+    }
+
+    /// Whether it is about one file of several.
+    pub(super) fn is_about_files(self) -> bool {
+        self.strikes(What::Upload) && !self.strikes(What::Publish)
+    }
+
+    /// Whether a time is a part of it.
+    pub(super) fn has_delay(self) -> bool {
+        matches!(
+            self,
+            Self::BusyUntil | Self::RateLimit | Self::Slow | Self::Late | Self::MediaSlow | Self::MediaProcessing
+        )
+    }
+
+    /// Whether access tokens end when it is armed: without that, nobody would
+    /// renew one for most of an hour.
+    pub(super) fn ends_tokens(self) -> bool {
+        self.strikes(What::Refresh)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<Kind> {
+        GROUPS.iter().flat_map(|it| it.kinds).copied().collect()
+    }
+
+    #[test]
+    fn a_kind_is_named_as_in_json() {
+        for kind in all() {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+    }
+
+    #[test]
+    fn every_kind_is_on_the_page_once_and_strikes_something() {
+        let names: std::collections::BTreeSet<_> = all().into_iter().map(Kind::name).collect();
+        assert_eq!((all().len(), names.len()), (20, 20));
+        let calls = [What::Publish, What::Look, What::Upload, What::Refresh];
+        for kind in all() {
+            assert!(calls.iter().any(|it| kind.strikes(*it)), "{}", kind.name());
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Writing down each call of the API, as it comes in and as it ends.
+
+use std::io;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Extension, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures::stream;
+
+use super::Sandbox;
+use super::accounts::Account;
+use super::calls::{End, How, What};
+use super::faults::Strike;
+
+/// A call under way: its handler tells it what it learns.
+#[derive(Clone)]
+pub(super) struct CallUnderWay {
+    sandbox: Sandbox,
+    number: u64,
+    what: What,
+}
+
+/// What an answer says, in a few words for those who read about it.
+#[derive(Clone)]
+pub(super) struct Said(pub(super) String);
+
+/// Marks an answer that nobody will receive.
+#[derive(Clone)]
+struct Cut;
+
+/// Goes around each call of the API.
+pub(super) async fn record_call(State(sandbox): State<Sandbox>, mut request: Request, next: Next) -> Response {
+    let Some(what) = What::of(request.method(), request.uri().path()) else { return next.run(request).await };
+    let number = sandbox.calls().begin(what, sandbox.now());
+    let call = CallUnderWay { sandbox, number, what };
+    request.extensions_mut().insert(call.clone());
+
+    let waiting = Waiting(Some(call));
+    let response = next.run(request).await;
+    waiting.ends(&response);
+    response
+}
+
+impl CallUnderWay {
+    /// It turns out to be this.
+    pub(super) fn is(&mut self, what: What) {
+        self.what = what;
+        self.sandbox.calls().change(self.number, |it| it.what = what);
+    }
+
+    /// It is made on behalf of this account.
+    pub(super) fn by(&self, account: Account) {
+        self.sandbox.calls().change(self.number, |it| it.account = Some(account));
+    }
+
+    /// It is about the post with this reference. Written down at once, so that
+    /// it is known of even when the process ends during the call.
+    pub(super) fn about(&self, reference: &str) {
+        let mut calls = self.sandbox.calls();
+        calls.change(self.number, |it| it.reference = Some(reference.to_owned()));
+        calls.write(self.number);
+    }
+
+    /// The fault that was ordered for it, if there is one.
+    pub(super) fn strike(&self, account: Account) -> Option<Strike> {
+        let strike = self.sandbox.faults().take(self.what, account)?;
+        tracing::info!(kind = strike.kind.name(), account = account.handle(), "a fault strikes");
+        let mut calls = self.sandbox.calls();
+        calls.change(self.number, |it| it.fault = Some(strike.kind));
+        calls.write(self.number);
+        Some(strike)
+    }
+
+    /// It made this post public.
+    pub(super) fn made(&self, post: &str) {
+        let mut calls = self.sandbox.calls();
+        calls.change(self.number, |it| it.made = Some(post.to_owned()));
+        calls.write(self.number);
+    }
+
+    fn ended(&self, how: How) {
+        let at = self.sandbox.now();
+        let mut calls = self.sandbox.calls();
+        calls.change(self.number, |it| it.end = Some(End { at, how }));
+        calls.write(self.number);
+    }
+}
+
+/// Notices when a client hangs up: its call is then dropped where it waits.
+struct Waiting(Option<CallUnderWay>);
+
+impl Waiting {
+    fn ends(mut self, response: &Response) {
+        let Some(call) = self.0.take() else { return };
+        let said = response.extensions().get::<Said>().map(|it| it.0.clone());
+        call.ended(match response.extensions().get::<Cut>() {
+            Some(Cut) => How::Cut,
+            None => How::Answered { status: response.status().as_u16(), words: said.unwrap_or_default() },
+        });
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(call) = self.0.take() {
+            call.ended(How::HungUp);
+        }
+    }
+}
+
+/// An answer that fails before its first byte: the server has nothing to send
+/// and closes the connection.
+pub(super) fn cut_connection() -> Response {
+    let cut = io::Error::new(io::ErrorKind::ConnectionAborted, "cut on purpose");
+    (Extension(Cut), Body::from_stream(stream::once(async { Err::<Bytes, _>(cut) }))).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::super::calls::Call;
+    use super::super::kind::Kind;
+    use super::super::testing::Network;
+    use super::*;
+
+    fn calls(network: &Network, what: What) -> Vec<Call> {
+        network.sandbox.calls().all().filter(|it| it.what == what).cloned().collect()
+    }
+
+    #[tokio::test]
+    async fn a_call_is_written_down_with_its_reference_and_its_answer() {
+        let network = Network::new();
+        let token = network.connect("meadow").await.access;
+
+        network.post(&token, json!({"text": "Hello", "reference": "r1"})).await;
+        network.post(&token, json!({"text": " ", "reference": "r2"})).await;
+        network.call("GET", "/sandbox/api/posts?reference=r1", &token, None).await;
+        network.post("old token", json!({"text": "Hello", "reference": "r3"})).await;
+
+        let published = calls(&network, What::Publish);
+        assert_eq!(published[0].account.map(Account::handle), Some("meadow"));
+        assert_eq!((published[0].reference.as_deref(), published[0].made.as_deref()), (Some("r1"), Some("1")));
+        assert_eq!(published[0].how(), Some(&How::Answered { status: 201, words: "post 1".to_owned() }));
+        assert_eq!(published[1].made, None);
+        let words = "a post needs a text or a file".to_owned();
+        assert_eq!(published[1].how(), Some(&How::Answered { status: 422, words }));
+        assert_eq!((published[2].account, published[2].reference.as_deref()), (None, Some("r3")));
+        assert!(matches!(published[2].how(), Some(How::Answered { status: 401, .. })));
+        let looked = &calls(&network, What::Look)[0];
+        assert_eq!(looked.reference.as_deref(), Some("r1"));
+        assert_eq!(looked.how(), Some(&How::Answered { status: 200, words: "found 1 post".to_owned() }));
+    }
+
+    #[tokio::test]
+    async fn a_fault_is_written_down_with_the_call_that_it_struck() {
+        let network = Network::new();
+        let token = network.connect("meadow").await.access;
+        network.arm(json!({"kind": "lose_answer"})).await;
+
+        network.post(&token, json!({"text": "Hello", "reference": "r1"})).await;
+
+        let call = &calls(&network, What::Publish)[0];
+        assert_eq!(
+            (call.fault, call.made.as_deref(), call.how()),
+            (Some(Kind::LoseAnswer), Some("1"), Some(&How::Cut))
+        );
+    }
+
+    #[tokio::test]
+    async fn a_client_that_hangs_up_is_written_down() {
+        let network = Network::new();
+        let token = network.connect("meadow").await.access;
+        network.arm(json!({"kind": "slow", "delay_ms": 60_000})).await;
+
+        let post = network.post(&token, json!({"text": "Hello", "reference": "r1"}));
+        let gone = tokio::time::timeout(Duration::from_millis(50), post).await;
+
+        assert!(gone.is_err());
+        assert_eq!(calls(&network, What::Publish)[0].how(), Some(&How::HungUp));
+    }
+
+    #[tokio::test]
+    async fn calls_for_tokens_are_told_apart() {
+        let network = Network::new();
+        let tokens = network.connect("meadow").await;
+        network.refresh(&tokens.refresh).await;
+        network.refresh("unknown").await;
+        network.client_form("/sandbox/oauth/revoke", &[("token", &tokens.access)]).await;
+
+        assert_eq!(calls(&network, What::Exchange).len(), 1);
+        assert_eq!(calls(&network, What::Revoke).len(), 1);
+        let refreshed = calls(&network, What::Refresh);
+        assert_eq!(refreshed[0].account.map(Account::handle), Some("meadow"));
+        assert_eq!(refreshed[1].account, None);
+        assert!(matches!(refreshed[1].how(), Some(How::Answered { status: 400, .. })));
+    }
+
+    #[tokio::test]
+    async fn no_token_is_written_down() {
+        let folder = tempfile::tempdir().unwrap();
+        let network = Network::open(folder.path());
+        let tokens = network.connect("meadow").await;
+        network.post(&tokens.access, json!({"text": "Hello", "reference": "r1"})).await;
+        let renewed = network.refresh(&tokens.refresh).await;
+
+        let written = std::fs::read_to_string(folder.path().join("calls.jsonl")).unwrap();
+
+        assert!(written.contains("r1"));
+        for secret in [tokens.access, tokens.refresh, renewed.string("access_token")] {
+            assert!(!written.contains(&secret));
+        }
+        assert!(!written.contains("Hello"), "nor the text of a post");
+    }
+}
