@@ -1,0 +1,160 @@
+//! What the steps of a delivery cost in the store: the code is run, and the
+//! database asked for each request.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use cloud::queue::DeliveryMessage;
+use domain::delivery::Delivery;
+use domain::post::NewTarget;
+use domain::testing::{seed_randomness, text};
+use publishing::{CreatePost, Created};
+use tokio::runtime::Builder;
+
+use crate::deployment::Deployment;
+use crate::faults::Faults;
+use crate::network::Network;
+use crate::scale::{Deliver, Operation, PartitionBy, Profile};
+use crate::scenario::{AccountPlot, Plot};
+use crate::store::Charge;
+use crate::users::People;
+use crate::world::{World, lock};
+
+/// Posts that are planned together, to see what an entry of a page costs.
+const PLANNED: usize = 400;
+
+impl Profile {
+    /// As the code is today: a post of one target and no files.
+    ///
+    /// # Panics
+    /// When the code does not do what it did: a delivery reads once, writes its
+    /// intent, and writes how it ended.
+    pub fn measured() -> Self {
+        seed_randomness(Some(1));
+        fastrand::seed(1);
+        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
+        let profile = runtime.block_on(measure());
+        seed_randomness(None);
+        profile
+    }
+}
+
+async fn measure() -> Profile {
+    let world = Arc::new(World::new(1, &Faults::None, TimeDelta::hours(3)));
+    let account = AccountPlot { platform: "listed", acts: Vec::new(), minded: true };
+    let plot = Plot {
+        quiet_after: TimeDelta::hours(3),
+        due_shards: 1,
+        accounts: vec![account],
+        posts: Vec::new(),
+        public_calls: Vec::new(),
+    };
+    let deployment = Deployment::new(&world, Network::new(Arc::clone(&world), &[]), plot.due_shards);
+    let people = People::settle(Arc::clone(&deployment), &plot).await;
+    let due = world.now() + TimeDelta::seconds(300);
+    for _ in 0..PLANNED {
+        schedule(&people, due).await;
+    }
+
+    world.sleep_until(due - TimeDelta::seconds(150)).await;
+    let planned = metered(&deployment, deployment.publishing.plan()).await;
+    let pages = planned.iter().flatten().filter(|it| it.place == "deliveries/due" && 0.5 < it.read_units);
+    let page_units: f64 = pages.map(|it| it.read_units).sum();
+    let entries = f64::from(u32::try_from(PLANNED).unwrap_or(u32::MAX));
+
+    let delivery = lock(&deployment.journal).deliveries().next().cloned().expect("a delivery");
+    let told_at = due + TimeDelta::minutes(10);
+    world.sleep_until(due - TimeDelta::seconds(2)).await;
+    let message = DeliveryMessage { roll_up_at: Some(told_at), ..message(&delivery) };
+    let delivered = metered(&deployment, deployment.publishing.deliver(message)).await;
+    let [read, intend, settle] = &delivered[..] else { panic!("a delivery asks otherwise: {delivered:?}") };
+
+    let overdue = lock(&deployment.journal).deliveries().last().cloned().expect("a delivery");
+    let moved = metered(&deployment, move_on(&deployment, &overdue)).await;
+
+    world.sleep_until(told_at + TimeDelta::seconds(1)).await;
+    let told =
+        metered(&deployment, deployment.publishing.deliver(DeliveryMessage { roll_up_at: None, ..message })).await;
+    Profile {
+        plan: vec![Operation::read("deliveries/due", PartitionBy::DueShard, page_units / entries)],
+        move_on: operations(moved.last().into_iter().flatten()),
+        deliver: Deliver {
+            read: operations(read.iter()),
+            intend: operations(intend.iter()),
+            settle: operations(settle.iter()),
+        },
+        // The first request is the reading that every message begins with.
+        roll_up: operations(told.iter().skip(1).flatten()),
+    }
+}
+
+async fn schedule(people: &People, due: DateTime<Utc>) {
+    let connection = people.connection(&people.accounts[0]).expect("the account is connected");
+    let request = CreatePost {
+        text: Some(text("A post of ordinary length: what is new, where it can be read, and a word about it.")),
+        targets: vec![NewTarget { index: 0, connection_id: connection.connection_id, text: None }],
+        scheduled_at: Some(due),
+        ..CreatePost::default()
+    };
+    let created = people.deployment.publishing.create_post(people.user.user_id, request).await;
+    assert!(matches!(created, Ok(Created::New(_))), "{created:?}");
+}
+
+fn message(delivery: &Delivery) -> DeliveryMessage {
+    DeliveryMessage {
+        user_id: delivery.user_id,
+        post_id: delivery.post_id,
+        target_id: delivery.target_id,
+        connection_id: delivery.connection_id,
+        revision: delivery.revision,
+        roll_up_at: None,
+    }
+}
+
+async fn move_on(deployment: &Deployment, delivery: &Delivery) -> Result<(), storage::StorageError> {
+    let store = &deployment.publishing.store;
+    let ever = (DateTime::UNIX_EPOCH, deployment.world.now() + TimeDelta::days(1));
+    let page = store.due(0, ever, None, 1_000).await?;
+    let entry = page.entries.iter().find(|it| it.target_id == delivery.target_id).expect("it is due");
+    store.move_due(entry, entry.due_at + TimeDelta::minutes(1)).await.map(drop)
+}
+
+/// What each request of `work` costs, in order.
+async fn metered<T, E: std::fmt::Debug>(
+    deployment: &Deployment,
+    work: impl Future<Output = Result<T, E>>,
+) -> Vec<Vec<Charge>> {
+    lock(&deployment.journal).start_meter();
+    work.await.expect("nothing goes wrong here");
+    lock(&deployment.journal).take_meter()
+}
+
+fn operations<'a>(charges: impl Iterator<Item = &'a Charge>) -> Vec<Operation> {
+    let operation = |it: &Charge| Operation {
+        place: it.place.clone(),
+        by: if it.place == "deliveries/due" { PartitionBy::DueShard } else { PartitionBy::User },
+        read_units: it.read_units,
+        write_units: it.write_units,
+    };
+    charges.map(operation).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(operations: &[Operation]) -> f64 {
+        operations.iter().map(|it| it.write_units).sum()
+    }
+
+    #[test]
+    fn a_delivery_in_a_full_minute_writes_three_units() {
+        let profile = Profile::measured();
+
+        assert!((written(&profile.deliver.intend) - 1.0).abs() < 0.01, "{profile:?}");
+        assert!((written(&profile.deliver.settle) - 2.0).abs() < 0.01, "{profile:?}");
+        assert!(written(&profile.plan) == 0.0 && profile.plan[0].read_units < 0.02, "{profile:?}");
+        assert!((written(&profile.move_on) - 3.0).abs() < 0.01, "{profile:?}");
+        assert!(0.0 < written(&profile.roll_up), "{profile:?}");
+    }
+}

@@ -1,0 +1,161 @@
+//! Every place at which a process can die, one after the other: each port call
+//! of each flow, before it and after it; and in short flows each pair of them.
+
+mod flows;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use self::flows::Flow;
+use crate::faults::{Faults, Kill, When};
+use crate::report::Report;
+use crate::run::run;
+use crate::scenario::Scenario;
+use crate::world::lock;
+
+/// The dice of every run here: what differs is where processes die.
+const SEED: u64 = 1;
+
+/// What came of all deaths.
+#[derive(Clone, Debug, Default)]
+pub struct CrashMatrix {
+    /// Each flow with how many places it was killed at.
+    pub flows: Vec<(&'static str, usize)>,
+    /// Runs, each with one or two deaths.
+    pub points: usize,
+    /// Of all runs together, as in a [`Report`].
+    pub lost: u64,
+    /// Likewise.
+    pub doubled: u64,
+    /// Likewise.
+    pub stuck: u64,
+    /// Likewise.
+    pub early: u64,
+    /// The flow, where it was killed, and what did not hold.
+    pub broken: Vec<String>,
+}
+
+/// Kills at every place, on so many threads. `until_broken` stops at the first
+/// run that is broken.
+pub fn crash_matrix(threads: usize, until_broken: bool) -> CrashMatrix {
+    let mut matrix = CrashMatrix::default();
+    for flow in flows::all() {
+        let before = matrix.points;
+        matrix.kill_once(&flow, threads, until_broken);
+        if flow.pairs {
+            matrix.kill_twice(&flow, threads, until_broken);
+        }
+        matrix.flows.push((flow.name, matrix.points - before));
+        if until_broken && !matrix.broken.is_empty() {
+            break;
+        }
+    }
+    matrix
+}
+
+impl CrashMatrix {
+    fn kill_once(&mut self, flow: &Flow, threads: usize, until_broken: bool) {
+        let calls = flow.run(Vec::new()).port_calls;
+        let kills: Vec<_> = places(1, calls).map(|it| vec![it]).collect();
+        self.kill(flow, &kills, threads, until_broken);
+    }
+
+    /// The second death comes in what the first one led to.
+    fn kill_twice(&mut self, flow: &Flow, threads: usize, until_broken: bool) {
+        let calls = flow.run(Vec::new()).port_calls;
+        let firsts: Vec<_> = places(1, calls).map(|it| vec![it]).collect();
+        let continued = Mutex::new(Vec::new());
+        side_by_side(&firsts, threads, false, |kills| {
+            let calls = flow.run(kills.clone()).port_calls;
+            lock(&continued).push((kills[0], calls));
+            true
+        });
+        let mut pairs: Vec<_> = lock(&continued).clone();
+        // As they come is not as they are numbered.
+        pairs.sort_by_key(|(first, _)| (first.call, first.when == When::After));
+        let pairs: Vec<_> = pairs
+            .into_iter()
+            .flat_map(|(first, calls)| places(first.call + 1, calls).map(move |second| vec![first, second]))
+            .collect();
+        self.kill(flow, &pairs, threads, until_broken);
+    }
+
+    fn kill(&mut self, flow: &Flow, kills: &[Vec<Kill>], threads: usize, until_broken: bool) {
+        let all = Mutex::new(std::mem::take(self));
+        side_by_side(kills, threads, until_broken, |kills| {
+            let report = flow.run(kills.clone());
+            let well = report.broken.is_empty();
+            lock(&all).add(flow.name, kills, &report);
+            well
+        });
+        *self = all.into_inner().unwrap_or_default();
+    }
+
+    fn add(&mut self, flow: &str, kills: &[Kill], report: &Report) {
+        self.points += 1;
+        self.lost += report.lost;
+        self.doubled += report.doubled;
+        self.stuck += report.stuck;
+        self.early += report.early;
+        let at = |it: &Kill| format!("{} call {}", if it.when == When::Before { "before" } else { "after" }, it.call);
+        let killed: Vec<_> = kills.iter().map(at).collect();
+        self.broken.extend(report.broken.iter().map(|it| format!("{flow}, killed {}: {it}", killed.join(" and "))));
+    }
+}
+
+impl Flow {
+    fn run(&self, kills: Vec<Kill>) -> Report {
+        let faults = if kills.is_empty() { Faults::None } else { Faults::Script(kills) };
+        run(SEED, &Scenario { plot: Some(self.plot.clone()), faults })
+    }
+}
+
+fn places(from: u64, to: u64) -> impl Iterator<Item = Kill> {
+    (from..=to).flat_map(|call| [When::Before, When::After].map(|when| Kill { call, when }))
+}
+
+/// Does `work` for each, on so many threads; with `until_false`, not after the
+/// first that is false.
+pub fn side_by_side<T: Sync>(items: &[T], threads: usize, until_false: bool, work: impl Fn(&T) -> bool + Sync) {
+    let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let worker = || {
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if !work(item) && until_false {
+                stopped.store(true, Ordering::Relaxed);
+            }
+            if stopped.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads.max(1) {
+            scope.spawn(worker);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flow_ends_well_when_nobody_dies() {
+        for flow in flows::all() {
+            let report = flow.run(Vec::new());
+            assert_eq!(report.broken, Vec::<String>::new(), "{}", flow.name);
+            assert!(0 < report.port_calls, "{}", flow.name);
+        }
+    }
+
+    #[test]
+    fn a_death_at_each_call_of_a_publication_changes_nothing_for_the_user() {
+        let flow = flows::all().into_iter().find(|it| it.name == "publish, listed").unwrap();
+        let mut matrix = CrashMatrix::default();
+
+        matrix.kill_once(&flow, 2, false);
+
+        assert!(40 < matrix.points, "{}", matrix.points);
+        assert_eq!(matrix.broken, Vec::<String>::new());
+    }
+}

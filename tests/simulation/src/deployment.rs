@@ -1,0 +1,215 @@
+//! One deployment: the real publishing code on simulated ports, and the
+//! functions around it, each of whose invocations is a process.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aws_config::{BehaviorVersion, SdkConfig};
+use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
+use chrono::{DateTime, TimeDelta, Utc};
+use cloud::bucket::{Bucket, BucketSettings};
+use cloud::seal::{DataKey, Envelope, LocalKeys};
+use domain::id::Ids;
+use domain::media::MediaLimits;
+use domain::plan::Plans;
+use publishing::{Publishing, RollUps};
+
+use crate::bus::SimulatedBus;
+use crate::network::Network;
+use crate::queue::{SimulatedQueue, Taken};
+use crate::store::{self, Journal, store};
+use crate::world::{World, lock};
+
+/// The time limits of the functions in `template.yaml`.
+pub(crate) const REQUEST_LIMIT: Duration = Duration::from_secs(29);
+const DELIVERY_LIMIT: Duration = Duration::from_mins(1);
+const TICK_LIMIT: Duration = Duration::from_secs(55);
+const UPKEEP_LIMIT: Duration = Duration::from_mins(4);
+
+/// The periods of the schedules there.
+pub(crate) const TICK: TimeDelta = TimeDelta::minutes(1);
+const UPKEEP: TimeDelta = TimeDelta::minutes(5);
+
+/// The batches of a deployment that collects them: `DeliveryBatch` and the
+/// batching window there.
+const COLLECTED: usize = 50;
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// How late a schedule wakes its function at most, without any fault.
+const SCHEDULE_JITTER: Duration = Duration::from_secs(59);
+
+/// Ticks further from anything due than this find nothing and are passed over:
+/// while people are about, and through the hours in which posts wait for their
+/// account, when a tick a minute ahead is early enough.
+const NOTHING_DUE: TimeDelta = TimeDelta::seconds(240);
+const NOTHING_DUE_FOR_HOURS: TimeDelta = TimeDelta::seconds(90);
+
+thread_local! {
+    /// An S3 client is dear to make, and no post of a run has files.
+    static BUCKET: Bucket = {
+        let sdk = SdkConfig::builder().behavior_version(BehaviorVersion::latest()).build();
+        Bucket::new(&sdk, &BucketSettings { name: "none".to_owned(), ..BucketSettings::default() })
+    };
+}
+
+/// Makes what a thread makes once and then shares among its runs.
+pub(crate) fn prepare_thread() {
+    BUCKET.with(|_| ());
+    store::prepare_thread();
+}
+
+/// One deployment.
+pub(crate) struct Deployment {
+    pub(crate) world: Arc<World>,
+    pub(crate) network: Network,
+    pub(crate) queue: Arc<SimulatedQueue>,
+    pub(crate) bus: Arc<SimulatedBus>,
+    pub(crate) journal: Arc<Mutex<Journal>>,
+    /// Sees everything and meets no faults; each process has its own.
+    pub(crate) publishing: Publishing,
+    collects: bool,
+}
+
+impl Deployment {
+    /// Empty. `due_shards` are the partitions of the due index.
+    pub(crate) fn new(world: &Arc<World>, network: Network, due_shards: u32) -> Arc<Self> {
+        let clock = world.clock();
+        let (store, journal) = store(world, due_shards);
+        let queue = Arc::new(SimulatedQueue::new(Arc::clone(world)));
+        let bus = Arc::new(SimulatedBus::new(Arc::clone(world)));
+        let publishing = Publishing {
+            store,
+            platforms: network.registry(),
+            bucket: BUCKET.with(Clone::clone),
+            sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),
+            queue: queue.clone(),
+            events: bus.clone(),
+            ids: Ids::new(clock.clone()),
+            clock,
+            media_limits: MediaLimits::default(),
+            plans: Plans::default(),
+            roll_ups: RollUps::default(),
+        };
+        let collects = world.dice().u32(0..3) == 0;
+        Arc::new(Self { world: Arc::clone(world), network, queue, bus, journal, publishing, collects })
+    }
+
+    /// What a new process of a function starts with.
+    pub(crate) fn started(&self) -> Publishing {
+        let ids = Ids::new(self.publishing.clock.clone());
+        Publishing { ids, roll_ups: RollUps::default(), ..self.publishing.clone() }
+    }
+
+    /// The functions that nobody calls: deliveries, ticks, upkeep.
+    pub(crate) fn start(self: &Arc<Self>) {
+        tokio::spawn(Arc::clone(self).deliver());
+        tokio::spawn(Arc::clone(self).tick());
+        tokio::spawn(Arc::clone(self).keep_up());
+    }
+
+    async fn deliver(self: Arc<Self>) {
+        loop {
+            let batch = if self.collects { COLLECTED } else { self.world.dice().usize(1..=10) };
+            let window = if self.collects { WINDOW } else { Duration::ZERO };
+            let taken = self.queue.take(batch, window).await;
+            let deployment = Arc::clone(&self);
+            tokio::spawn(async move { deployment.deliver_batch(taken).await });
+        }
+    }
+
+    async fn deliver_batch(&self, taken: Vec<Taken>) {
+        let publishing = self.started();
+        let event = event(&taken);
+        let work = async { delivery::deliver(&publishing, event).await };
+        let Some(response) = self.world.process("delivery", DELIVERY_LIMIT, work).await else { return };
+        let failed = |it: &Taken| response.batch_item_failures.iter().any(|f| f.item_identifier == it.id.to_string());
+        let done: Vec<_> = taken.into_iter().filter(|it| !failed(it)).collect();
+        self.queue.done(&done);
+    }
+
+    async fn tick(self: Arc<Self>) {
+        let (mut at, mut number) = (self.world.start, 0);
+        loop {
+            at += TICK;
+            self.wake(at).await;
+            number += 1;
+            if self.world.misses_tick(number) {
+                self.world.count_fault();
+                self.world.note("a tick is missed");
+                continue;
+            }
+            if self.is_idle() {
+                continue;
+            }
+            let deployment = Arc::clone(&self);
+            tokio::spawn(async move {
+                let publishing = deployment.started();
+                let work = async {
+                    if let Err(error) = publisher::tick(&publishing).await {
+                        tracing::error!(%error, ?error, "a tick failed");
+                    }
+                };
+                deployment.world.process("publisher", TICK_LIMIT, work).await;
+            });
+        }
+    }
+
+    async fn keep_up(self: Arc<Self>) {
+        let mut at = self.world.start;
+        loop {
+            at += UPKEEP;
+            self.wake(at).await;
+            let missed = self.world.befalls(self.world.weather.missed);
+            if missed || !self.wants_renewal() {
+                continue;
+            }
+            let publishing = self.started();
+            let work = async {
+                if let Err(error) = upkeep::round(&publishing).await {
+                    tracing::error!(%error, ?error, "a round of upkeep failed");
+                }
+            };
+            self.world.process("upkeep", UPKEEP_LIMIT, work).await;
+        }
+    }
+
+    /// Until a schedule that is for `at` wakes its function.
+    async fn wake(&self, at: DateTime<Utc>) {
+        let jitter = if self.world.quiet_at <= at { Duration::ZERO } else { self.world.up_to(SCHEDULE_JITTER) };
+        self.world.sleep_until(at + TimeDelta::from_std(jitter).unwrap_or_default()).await;
+    }
+
+    /// Whether a tick would find nothing by far.
+    fn is_idle(&self) -> bool {
+        let soon = self.world.now() + if self.world.is_long_quiet() { NOTHING_DUE_FOR_HOURS } else { NOTHING_DUE };
+        let journal = lock(&self.journal);
+        journal.deliveries().all(|it| it.due_at.is_none_or(|due_at| soon < due_at.max(it.look_at)))
+    }
+
+    /// Whether any credentials want renewal in this round; one that finds
+    /// nothing is passed over.
+    fn wants_renewal(&self) -> bool {
+        let soon = self.world.now() + TimeDelta::seconds(10);
+        lock(&self.journal).renewals().any(|it| it < soon)
+    }
+
+    /// Whether nothing is left to do: nothing on its way, nothing due.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        !self.world.is_busy()
+            && !self.network.is_busy()
+            && self.queue.is_empty()
+            && lock(&self.journal).deliveries().all(|it| it.due_at.is_none())
+    }
+}
+
+fn event(taken: &[Taken]) -> SqsEvent {
+    let record = |it: &Taken| {
+        let mut record = SqsMessage::default();
+        record.message_id = Some(it.id.to_string());
+        record.body = Some(serde_json::to_string(&it.message).expect("a message in JSON"));
+        record
+    };
+    let mut event = SqsEvent::default();
+    event.records = taken.iter().map(record).collect();
+    event
+}

@@ -1,0 +1,138 @@
+//! What must be true of every run, whatever went wrong in it.
+
+mod cancelled;
+mod counted;
+mod early;
+mod ended;
+mod leaked;
+mod stuck;
+mod told;
+mod twice;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::TimeDelta;
+use domain::id::{PostId, TargetId};
+use domain::post::{Post, Target};
+
+pub(crate) use self::stuck::Watch;
+use crate::bus::Told;
+use crate::network::{Public, Timeline};
+use crate::store::{Journal, Version};
+use crate::trace::Trace;
+use crate::users::{Answer, People};
+
+/// A post that is scheduled this long before its time is to be out on the
+/// second.
+const AHEAD: TimeDelta = TimeDelta::seconds(5);
+
+/// Everything that is known of a run.
+pub(crate) struct History<'a> {
+    pub(crate) people: &'a People,
+    pub(crate) journal: &'a Journal,
+    pub(crate) timeline: &'a Timeline,
+    pub(crate) answers: Vec<Answer>,
+    pub(crate) told: Vec<Told>,
+    pub(crate) leaks: Vec<String>,
+}
+
+/// Which kind of promise was broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Lost,
+    Doubled,
+    Stuck,
+    Early,
+    Other,
+}
+
+/// An invariant that did not hold.
+#[derive(Clone, Debug)]
+pub(crate) struct Broken {
+    pub(crate) kind: Kind,
+    /// Whose history says more.
+    pub(crate) post: Option<PostId>,
+    pub(crate) what: String,
+}
+
+impl Broken {
+    fn new(kind: Kind, post: impl Into<Option<PostId>>, what: impl Into<String>) -> Self {
+        Self { kind, post: post.into(), what: what.into() }
+    }
+
+    /// What happened, with the part of the trace that is about its post.
+    pub(crate) fn told_with(&self, trace: &Trace) -> String {
+        let mut text = self.what.clone();
+        for line in self.post.iter().flat_map(|it| trace.about(it.get())) {
+            text.push_str("\n    ");
+            text.push_str(&line);
+        }
+        text
+    }
+}
+
+/// Every invariant that did not hold.
+pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    broken.extend(twice::each_target_is_public_at_most_once(history));
+    broken.extend(cancelled::an_answered_change_is_respected(history));
+    broken.extend(early::nothing_is_early(history));
+    broken.extend(ended::every_post_says_what_its_platform_says(history));
+    broken.extend(ended::no_platform_was_called_wrongly(history));
+    broken.extend(counted::the_counts_are_the_posts(history).await);
+    broken.extend(counted::the_marks_are_the_pending_targets(history));
+    broken.extend(counted::nothing_that_ended_is_due(history));
+    broken.extend(told::every_end_is_told(history));
+    broken.extend(told::nothing_is_told_that_is_not_so(history));
+    broken.extend(leaked::no_credentials_are_logged(history));
+    broken.extend(leaked::one_request_makes_one_post(history));
+    broken
+}
+
+impl History<'_> {
+    /// What became public, by target.
+    fn public_by_target(&self) -> BTreeMap<(PostId, TargetId), Vec<&Public>> {
+        let mut by_target: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for public in &self.timeline.public {
+            by_target.entry((public.reference.post, public.reference.target)).or_default().push(public);
+        }
+        for public in by_target.values_mut() {
+            public.sort_by_key(|it| it.at);
+        }
+        by_target
+    }
+
+    /// The post as it was first written with this revision.
+    fn revision(&self, post: PostId, revision: u64) -> Option<Version<'_>> {
+        self.journal.versions(post).find(|it| it.post.revision == revision)
+    }
+
+    /// Whether the user was told of a target that it may be public, in a
+    /// revision of this range: whoever sends it again then takes that on.
+    fn was_warned(&self, post: PostId, target: TargetId, revisions: std::ops::Range<u64>) -> bool {
+        let versions = self.journal.versions(post).filter(|it| revisions.contains(&it.post.revision));
+        versions.filter_map(|it| it.post.target(target)).any(may_be_public)
+    }
+
+    /// By how much the first public calls of posts were late that were
+    /// scheduled well ahead.
+    pub(crate) fn lateness(&self) -> Vec<TimeDelta> {
+        let mut called = BTreeSet::new();
+        let first = self.timeline.begun.iter().filter(|it| called.insert(it.reference));
+        first
+            .filter_map(|it| {
+                let version = self.revision(it.reference.post, it.reference.revision)?;
+                let due = version.post.scheduled_at?;
+                (AHEAD <= due - version.at).then(|| it.at - due)
+            })
+            .collect()
+    }
+
+    fn targets(&self) -> impl Iterator<Item = (&Post, &Target)> {
+        self.journal.posts().flat_map(|post| post.targets.iter().map(move |it| (post, it)))
+    }
+}
+
+fn may_be_public(target: &Target) -> bool {
+    target.failure == Some(domain::delivery::FailureClass::MayBePublic)
+}

@@ -1,0 +1,36 @@
+//! An answered change or cancellation is respected.
+
+use domain::post::TargetStatus;
+
+use super::{Broken, History, Kind};
+use crate::users::Said;
+
+/// Nothing of an older revision becomes public after the answer, and nothing of
+/// it was public before without the answer saying so.
+pub(super) fn an_answered_change_is_respected(history: &History<'_>) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    for answer in &history.answers {
+        let (post, now_revision) = match &answer.said {
+            Said::Done(post) => (Some(post), post.revision),
+            Said::Deleted => (None, u64::MAX),
+            Said::Refused | Said::Nothing => continue,
+        };
+        let older =
+            |it: &&crate::network::Public| it.reference.post == answer.post && it.reference.revision < now_revision;
+        for public in history.timeline.public.iter().filter(older) {
+            let target = public.reference.target;
+            if history.was_warned(answer.post, target, 0..now_revision) {
+                continue;
+            }
+            let said = post.and_then(|it| it.target(target)).is_some_and(|it| it.status == TargetStatus::Published);
+            if answer.at < public.at || !said {
+                let what = format!(
+                    "{:?} of post {} was answered at {}, but r{} of target {target} is public since {}: {:?}",
+                    answer.act, answer.post, answer.at, public.reference.revision, public.at, public.text
+                );
+                broken.push(Broken::new(Kind::Other, answer.post, what));
+            }
+        }
+    }
+    broken
+}

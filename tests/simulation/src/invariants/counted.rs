@@ -1,0 +1,68 @@
+//! Counters and indexes are what the posts say.
+
+use domain::listing::Counts;
+use domain::post::{Post, PostStatus};
+
+use super::{Broken, History, Kind};
+
+/// The counts per status are the posts.
+pub(super) async fn the_counts_are_the_posts(history: &History<'_>) -> Vec<Broken> {
+    let publishing = &history.people.deployment.publishing;
+    let user = history.people.user.user_id;
+    let around = publishing.store.surroundings(user, [], [], None, publishing.clock.now()).await;
+    let kept = around.expect("nothing goes wrong for the simulation itself").counts;
+    let of = |status: PostStatus| {
+        u64::try_from(history.journal.posts().filter(|it| it.status == status).count()).unwrap_or(u64::MAX)
+    };
+    let counted = Counts {
+        draft: of(PostStatus::Draft),
+        scheduled: of(PostStatus::Scheduled),
+        publishing: of(PostStatus::Publishing),
+        published: of(PostStatus::Published),
+        failed: of(PostStatus::Failed),
+    };
+    if kept == counted {
+        return Vec::new();
+    }
+    vec![Broken::new(Kind::Other, None, format!("the store counts {kept:?}, there are {counted:?}"))]
+}
+
+/// A connection counts the posts that keep it from being disconnected.
+pub(super) fn the_marks_are_the_pending_targets(history: &History<'_>) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    for connection in history.journal.connections() {
+        let id = connection.connection_id;
+        let naming: Vec<_> = history.journal.posts().filter(|it| it.marked().contains(&id)).collect();
+        if u32::try_from(naming.len()).ok() != Some(connection.pending) {
+            let ids: Vec<_> = naming.iter().map(|it| it.post_id).collect();
+            let what = format!("connection {id} counts {} pending posts, there are {ids:?}", connection.pending);
+            broken.push(Broken::new(Kind::Other, None, what));
+        }
+    }
+    for post in history.journal.posts().filter(|it| !it.status.is_pending() && !it.marked().is_empty()) {
+        let what = format!("post {} is {} and keeps its accounts", post.post_id, post.status.as_str());
+        broken.push(Broken::new(Kind::Other, post.post_id, what));
+    }
+    broken
+}
+
+/// Nothing is in the due index any more, and there is no delivery without its
+/// post.
+pub(super) fn nothing_that_ended_is_due(history: &History<'_>) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    for delivery in history.journal.deliveries() {
+        let post: Option<&Post> = history.journal.post(delivery.post_id);
+        let wrong = match (delivery.due_at, post) {
+            (Some(at), _) => Some(format!("is still due at {at}")),
+            (None, None) => Some("has no post".to_owned()),
+            (None, Some(post)) if post.target(delivery.target_id).is_none() => Some("has no target".to_owned()),
+            (None, Some(post)) if post.status == PostStatus::Draft => Some("belongs to a draft".to_owned()),
+            _ => None,
+        };
+        if let Some(wrong) = wrong {
+            let what = format!("the delivery of target {} of post {} {wrong}", delivery.target_id, delivery.post_id);
+            broken.push(Broken::new(Kind::Stuck, delivery.post_id, what));
+        }
+    }
+    broken
+}

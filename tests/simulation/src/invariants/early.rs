@@ -1,0 +1,40 @@
+//! Nothing is early, and everything says what it was to say.
+
+use super::{Broken, History, Kind};
+
+/// No public call before the time that its revision has, and none with other
+/// words than its revision's, or for another account than its target's.
+pub(super) fn nothing_is_early(history: &History<'_>) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    for begun in &history.timeline.begun {
+        let reference = begun.reference;
+        let due = history.revision(reference.post, reference.revision).and_then(|it| it.post.scheduled_at);
+        match due {
+            Some(due) if due <= begun.at => {}
+            due => {
+                let what = format!(
+                    "r{} of post {} was sent at {}, but was due at {due:?}",
+                    reference.revision, reference.post, begun.at
+                );
+                broken.push(Broken::new(Kind::Early, reference.post, what));
+            }
+        }
+    }
+    for public in &history.timeline.public {
+        let reference = public.reference;
+        let Some(version) = history.revision(reference.post, reference.revision) else { continue };
+        let connection = version.post.target(reference.target).map(|it| it.connection_id);
+        let account = history.journal.account_of(connection);
+        if account.is_some_and(|it| it != public.account) {
+            let what = format!("post {} is public on {}, not on {account:?}", reference.post, public.account);
+            broken.push(Broken::new(Kind::Other, reference.post, what));
+        }
+        let text = version.post.target(reference.target).map(|it| version.post.text_of(it).as_str());
+        if text != Some(&public.text) {
+            let what =
+                format!("r{} of post {} says {:?}, not {text:?}", reference.revision, reference.post, public.text);
+            broken.push(Broken::new(Kind::Other, reference.post, what));
+        }
+    }
+    broken
+}

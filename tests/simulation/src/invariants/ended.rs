@@ -1,0 +1,78 @@
+//! Every post has ended, and says what its platform says.
+
+use domain::delivery::FailureClass;
+use domain::post::{Post, PostStatus, Target, TargetStatus};
+
+use super::{Broken, History, Kind};
+use crate::network::{Public, Reference};
+
+/// Nothing is left over: what is published is public, what failed is not, and
+/// failed for a reason that there was.
+pub(super) fn every_post_says_what_its_platform_says(history: &History<'_>) -> Vec<Broken> {
+    let by_target = history.public_by_target();
+    let mut broken = Vec::new();
+    for (post, target) in history.targets() {
+        let public = by_target.get(&(post.post_id, target.target_id)).map(Vec::as_slice).unwrap_or_default();
+        if let Some(what) = contradiction(history, post, target, public) {
+            let what = format!("target {} of post {} {what}", target.target_id, post.post_id);
+            broken.push(Broken::new(Kind::Lost, post.post_id, what));
+        }
+    }
+    broken
+}
+
+fn contradiction(history: &History<'_>, post: &Post, target: &Target, public: &[&Public]) -> Option<String> {
+    let reference = Reference { post: post.post_id, target: target.target_id, revision: post.revision };
+    let here = public.iter().any(|it| it.reference == reference);
+    match (post.status, target.status) {
+        (PostStatus::Scheduled | PostStatus::Publishing, status) => {
+            Some(format!("is {} in a post that is {}", status.as_str(), post.status.as_str()))
+        }
+        (_, TargetStatus::Published) => {
+            let id = target.platform_post_id.as_deref();
+            let known = public.iter().any(|it| Some(it.id.as_str()) == id);
+            (!known).then(|| format!("is published as {id:?}, which is not there"))
+        }
+        (_, TargetStatus::Failed) => failed(history, target, reference, here),
+        (PostStatus::Draft, _) if !here => None,
+        (PostStatus::Draft, _) => Some("is public, and its post is a draft".to_owned()),
+        (_, status) => Some(format!("is {} in a post that is {}", status.as_str(), post.status.as_str())),
+    }
+}
+
+/// Why a failure is none.
+fn failed(history: &History<'_>, target: &Target, reference: Reference, here: bool) -> Option<String> {
+    let account = history.people.accounts.iter().find(|it| it.spec.name == target.provider);
+    let certain = account.is_some_and(|it| it.spec.is_certain());
+    let connection = history.journal.connection(target.connection_id);
+    let usable = connection.is_some_and(|it| !it.needs_reconnection);
+    // A failed post that is given other words stays failed for the old reason.
+    let earlier = || (1..=reference.revision).map(|revision| Reference { revision, ..reference });
+    let words = target.error_message.as_deref().unwrap_or_default();
+    match target.failure {
+        Some(FailureClass::MayBePublic) if certain && usable => Some(format!("could have been settled: {words}")),
+        Some(FailureClass::MayBePublic) => {
+            let intended = earlier().any(|it| history.journal.was_intended(it));
+            (!intended).then(|| format!("was never about to be sent: {words}"))
+        }
+        _ if here => Some(format!("is public, and failed: {words}")),
+        Some(FailureClass::Refused) => {
+            let refused = earlier().any(|it| history.timeline.refused.contains(&it));
+            (!refused).then(|| format!("was never refused: {words}"))
+        }
+        Some(FailureClass::GivenUp) => usable.then(|| format!("was given up with a connection that works: {words}")),
+        None => Some(format!("failed without a class: {words}")),
+    }
+}
+
+/// No two calls for one target at the same time, no public call before its
+/// preparation.
+pub(super) fn no_platform_was_called_wrongly(history: &History<'_>) -> Vec<Broken> {
+    let mistakes = history.timeline.mistakes.iter();
+    mistakes
+        .map(|(reference, mistake)| {
+            let what = format!("r{} of post {}: {mistake}", reference.revision, reference.post);
+            Broken::new(Kind::Other, reference.post, what)
+        })
+        .collect()
+}

@@ -1,0 +1,51 @@
+//! Nothing is stuck: whatever is due is looked at again and again.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Delivery, LEASE};
+use domain::id::{PostId, TargetId};
+
+use super::{Broken, Kind};
+use crate::deployment::{Deployment, TICK};
+use crate::world::lock;
+
+/// How long a delivery may be due without getting anywhere: a worker that died
+/// holds it for a lease, and the second tick after that finds it.
+fn patience() -> TimeDelta {
+    LEASE + TICK * 2
+}
+
+/// Looks at a run from time to time.
+#[derive(Default)]
+pub(crate) struct Watch {
+    seen: BTreeSet<(PostId, TargetId)>,
+    pub(crate) broken: Vec<Broken>,
+}
+
+impl Watch {
+    /// Looks for what is due for too long. Until the quiet time, and for a while
+    /// after a death, that is nobody's fault.
+    pub(crate) fn look(&mut self, deployment: &Deployment) {
+        let world = &deployment.world;
+        let now = world.now();
+        let journal = lock(&deployment.journal);
+        let since = world.quiet_at.max(world.last_death().unwrap_or(world.start));
+        let patient = |it: &DateTime<Utc>| now - *it <= patience();
+        if patient(&since) {
+            return;
+        }
+        let due = |it: &&Delivery| it.due_at.is_some() && !patient(&it.look_at);
+        for delivery in journal.deliveries().filter(due) {
+            let last_step = journal.last_step(delivery);
+            if last_step.as_ref().is_some_and(patient) || !self.seen.insert((delivery.post_id, delivery.target_id)) {
+                continue;
+            }
+            let what = format!(
+                "at {now} nobody has looked at target {} of post {} since {last_step:?}: {delivery:?}",
+                delivery.target_id, delivery.post_id
+            );
+            self.broken.push(Broken::new(Kind::Stuck, delivery.post_id, what));
+        }
+    }
+}

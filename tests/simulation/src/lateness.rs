@@ -1,0 +1,41 @@
+//! How late posts go out when nothing fails but schedules and queues are as
+//! they are: ticks up to 59 s late, one of them missed, messages up to a
+//! second late.
+
+use chrono::TimeDelta;
+
+use crate::faults::Faults;
+use crate::report::Report;
+use crate::run::run;
+use crate::scenario::{AccountPlot, Plot, PostAct, PostPlot, Scenario};
+
+/// Posts of one run.
+const POSTS: i64 = 60;
+
+/// Posts are due from then on, so that most are planned by a tick and some by
+/// whoever wrote them.
+const FIRST_DUE_S: i64 = 60;
+
+/// Between two of them: more than a minute's worth of ticks in all.
+const APART_S: i64 = 11;
+
+/// A run of a seed in which one tick is missed.
+pub fn lateness(seed: u64) -> Report {
+    let account = |platform| AccountPlot { platform, acts: Vec::new(), minded: true };
+    let post = |number| {
+        let due = TimeDelta::seconds(FIRST_DUE_S + number * APART_S);
+        PostPlot {
+            targets: vec![usize::try_from(number % 2).unwrap_or(0)],
+            acts: vec![(TimeDelta::milliseconds(number * 10), PostAct::Create(Some(due)))],
+            retries: 0,
+        }
+    };
+    let plot = Plot {
+        quiet_after: TimeDelta::seconds(FIRST_DUE_S + POSTS * APART_S + 60),
+        due_shards: 2,
+        accounts: vec![account("listed"), account("listed-in-steps")],
+        posts: (0..POSTS).map(post).collect(),
+        public_calls: Vec::new(),
+    };
+    run(seed, &Scenario { plot: Some(plot), faults: Faults::MissedTick })
+}

@@ -1,0 +1,50 @@
+//! The simulator: the real publishing code on one thread and a clock of its
+//! own, with everything that can go wrong at every call it makes.
+//!
+//! A seed decides everything, so a run can be repeated. Time passes only when
+//! everybody waits. The code under test is `publishing`, `storage` and
+//! `domain` as they are deployed; what they stand on is simulated at their
+//! ports: the SDK's requests to DynamoDB (`store`), the queue, the event bus,
+//! the platforms (`network`). Each invocation of a function is a `process`,
+//! which may die at any call. People (`users`) write, change and disconnect
+//! meanwhile, mostly at the worst moments. After a while nothing goes wrong any
+//! more, everything comes to rest, and the `invariants` are checked.
+//!
+//! ```text
+//! run ── World: time, dice, faults, trace
+//!     ├─ Deployment: Publishing on ports, and its functions
+//!     ├─ People: what was wanted, what was answered
+//!     └─ invariants over the store's journal, the platforms' timeline, the events
+//! ```
+
+#![expect(clippy::expect_used, reason = "a simulator that cannot go on has to stop loudly")]
+
+mod bus;
+mod costs;
+mod crash_matrix;
+mod deployment;
+mod faults;
+mod invariants;
+mod lateness;
+mod logs;
+pub mod mutations;
+mod network;
+mod plot;
+mod process;
+mod queue;
+mod report;
+mod run;
+pub mod scale;
+mod scenario;
+mod store;
+mod trace;
+mod users;
+mod world;
+
+pub use crash_matrix::{CrashMatrix, crash_matrix, side_by_side};
+pub use faults::{Faults, Kill, When};
+pub use lateness::lateness;
+pub use report::Report;
+pub use run::run;
+pub use scenario::{Plot, Scenario};
+pub use trace::Trace;

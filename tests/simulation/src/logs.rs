@@ -1,0 +1,98 @@
+//! Every log line of a run, to be searched for what must not be in it.
+
+use std::fmt::{self, Write as _};
+use std::sync::{Arc, Mutex};
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::Interest;
+use tracing::{Event, Level, Metadata, Subscriber};
+
+use crate::network::MARK;
+use crate::world::lock;
+
+/// The lines of a run that hold a token.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Logs(Arc<Mutex<Seen>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    lines: u64,
+    leaks: Vec<String>,
+}
+
+impl Logs {
+    /// The lines that hold a token.
+    pub(crate) fn leaks(&self) -> Vec<String> {
+        lock(&self.0).leaks.clone()
+    }
+
+    /// How many lines there were.
+    #[cfg(test)]
+    fn lines(&self) -> u64 {
+        lock(&self.0).lines
+    }
+}
+
+impl Subscriber for Logs {
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        if self.enabled(metadata) { Interest::always() } else { Interest::never() }
+    }
+
+    /// Everything that a deployment could be told to log of our own, and what
+    /// it logs of others.
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        let ours =
+            ["publishing", "storage", "cloud", "platforms", "domain", "delivery", "publisher", "upkeep", "simulation"];
+        let crate_name = metadata.target().split("::").next().unwrap_or_default();
+        metadata.is_event() && (*metadata.level() <= Level::INFO || ours.contains(&crate_name))
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut line = Line(event.metadata().target().to_owned());
+        event.record(&mut line);
+        let mut seen = lock(&self.0);
+        seen.lines += 1;
+        if line.0.contains(MARK) {
+            seen.leaks.push(line.0);
+        }
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        let _ = write!(self.0, " {}={value:?}", field.name());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_in_a_line_is_found() {
+        let logs = Logs::default();
+
+        tracing::subscriber::with_default(logs.clone(), || {
+            tracing::info!(token = %format!("{MARK}-access-1"), "a mistake");
+            tracing::debug!("nothing");
+        });
+
+        assert_eq!(logs.leaks().len(), 1);
+        assert_eq!(logs.lines(), 2);
+    }
+}

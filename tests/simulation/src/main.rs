@@ -1,0 +1,288 @@
+//! The simulator as a command: see `--help`.
+
+#![expect(clippy::print_stdout, reason = "what a command says, it prints")]
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::thread::available_parallelism;
+
+use clap::Parser;
+use serde_json::{Value, json};
+use simulation::mutations::{self, Verdict};
+use simulation::scale::{self, Profile, Scale};
+use simulation::{CrashMatrix, Faults, Report, Scenario, crash_matrix, lateness, run, side_by_side};
+
+/// Publishes in simulation, with everything going wrong that can.
+///
+/// Without options: seeds by chance, a death at every port call, lateness, and
+/// a million posts in one minute.
+#[derive(Parser)]
+#[command(name = "simulate")]
+struct Options {
+    /// Seeds to run.
+    #[arg(long, default_value_t = 10_000)]
+    seeds: u64,
+    /// Run this seed alone and print everything that happens in it.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Write the figures here.
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Break the protocol in every way of the list, and see that it is noticed.
+    #[arg(long)]
+    mutations: bool,
+    /// Only deaths and seeds, and only until something is broken.
+    #[arg(long)]
+    until_broken: bool,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let well = match options.seed {
+        Some(seed) => replay(seed),
+        None if options.until_broken => until_broken(options.seeds),
+        None => everything(&options),
+    };
+    if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn by_chance() -> Scenario {
+    Scenario { plot: None, faults: Faults::Chance }
+}
+
+fn threads() -> usize {
+    available_parallelism().map_or(2, std::num::NonZero::get)
+}
+
+fn replay(seed: u64) -> bool {
+    let report = run(seed, &by_chance());
+    for line in report.trace.lines() {
+        println!("{line}");
+    }
+    println!("\n{} port calls, {} faults, {} posts public", report.port_calls, report.faults, report.published);
+    for broken in &report.broken {
+        println!("\n{broken}");
+    }
+    report.broken.is_empty()
+}
+
+fn until_broken(seeds: u64) -> bool {
+    let matrix = crash_matrix(threads(), true);
+    if let Some(broken) = matrix.broken.first() {
+        println!("{broken}");
+        return false;
+    }
+    Seeds::run(seeds, true).broken.is_empty()
+}
+
+/// What came of many seeds.
+#[derive(Default)]
+struct Seeds {
+    count: u64,
+    port_calls: u64,
+    faults: u64,
+    published: u64,
+    lost: u64,
+    doubled: u64,
+    stuck: u64,
+    early: u64,
+    broken: Vec<String>,
+}
+
+impl Seeds {
+    fn run(count: u64, until_broken: bool) -> Self {
+        let all = Mutex::new(Self::default());
+        let seeds: Vec<_> = (1..=count).collect();
+        side_by_side(&seeds, threads(), until_broken, |seed| {
+            let report = run(*seed, &by_chance());
+            if let Ok(mut all) = all.lock() {
+                all.add(&report);
+            }
+            report.broken.is_empty()
+        });
+        all.into_inner().unwrap_or_default()
+    }
+
+    fn add(&mut self, report: &Report) {
+        self.count += 1;
+        self.port_calls += report.port_calls;
+        self.faults += report.faults;
+        self.published += report.published;
+        self.lost += report.lost;
+        self.doubled += report.doubled;
+        self.stuck += report.stuck;
+        self.early += report.early;
+        let replay = format!("again with: tests/simulate --seed {}", report.seed);
+        self.broken.extend(report.broken.iter().map(|it| format!("seed {}: {it}\n{replay}", report.seed)));
+    }
+}
+
+/// How late posts were, in milliseconds.
+struct Lateness {
+    posts: usize,
+    earliest: i64,
+    p50: i64,
+    p99: i64,
+    latest: i64,
+    broken: Vec<String>,
+}
+
+impl Lateness {
+    fn measure() -> Self {
+        let reports: Vec<_> = (1..=20).map(lateness).collect();
+        let mut all: Vec<_> =
+            reports.iter().flat_map(|it| it.lateness.iter().map(chrono::TimeDelta::num_milliseconds)).collect();
+        all.sort_unstable();
+        let at = |percent: usize| all.get((all.len() * percent).div_ceil(100).saturating_sub(1)).copied().unwrap_or(-1);
+        let broken = reports.iter().flat_map(|it| it.broken.iter().map(|b| format!("lateness {}: {b}", it.seed)));
+        Self {
+            posts: all.len(),
+            earliest: all.first().copied().unwrap_or(-1),
+            p50: at(50),
+            p99: at(99),
+            latest: all.last().copied().unwrap_or(-1),
+            broken: broken.collect(),
+        }
+    }
+}
+
+/// How many shown broken are enough to begin with.
+const SHOWN: usize = 5;
+
+fn everything(options: &Options) -> bool {
+    let seeds = Seeds::run(options.seeds, false);
+    let matrix = crash_matrix(threads(), false);
+    let late = Lateness::measure();
+    let scale = scale::Report::make(1, &Profile::measured());
+    let mutated = if options.mutations { mutate() } else { Ok((0, 0)) };
+
+    println!("{scale}");
+    println!("deaths of a process, by flow");
+    for (flow, points) in &matrix.flows {
+        println!("  {flow:40} {points:>6}");
+    }
+    let broken: Vec<_> = seeds.broken.iter().chain(&matrix.broken).chain(&late.broken).collect();
+    for it in broken.iter().take(SHOWN) {
+        println!("\n{it}");
+    }
+    let (tried, caught) = match &mutated {
+        Ok(counts) => *counts,
+        Err(error) => {
+            println!("\n{error}");
+            (0, 0)
+        }
+    };
+    let ready = scale.ready().cloned();
+    println!("\n{}\n", table(&seeds, &matrix, &late, ready.as_ref(), (tried, caught)));
+    let missed = targets_missed(&late, ready.as_ref());
+    for it in &missed {
+        println!("target missed: {it}");
+    }
+    if let Some(file) = &options.json {
+        let figures = figures(&seeds, &matrix, &late, ready.as_ref(), (tried, caught));
+        if let Err(error) = std::fs::write(file, format!("{figures:#}\n")) {
+            println!("{}: {error}", file.display());
+            return false;
+        }
+    }
+    let failed = broken.len() + missed.len() + (tried - caught) + usize::from(mutated.is_err());
+    let checks = usize::try_from(seeds.count).unwrap_or(usize::MAX) + matrix.points + tried;
+    println!("{} passed, {failed} failed", checks - failed.min(checks));
+    failed == 0
+}
+
+fn mutate() -> Result<(usize, usize), mutations::MutationError> {
+    let told = |mutation: &mutations::Mutation, verdict| {
+        let verdict = if verdict == Verdict::Caught { "caught" } else { "MISSED" };
+        println!("{verdict}  {}", mutation.name);
+    };
+    let caught = mutations::run(Path::new("."), told)?;
+    Ok((mutations::ALL.len(), caught))
+}
+
+fn table(
+    seeds: &Seeds,
+    matrix: &CrashMatrix,
+    late: &Lateness,
+    scale: Option<&Scale>,
+    (tried, caught): (usize, usize),
+) -> String {
+    let mut rows = vec![
+        ("seeds", seeds.count.to_string()),
+        ("port calls", seeds.port_calls.to_string()),
+        ("faults injected", seeds.faults.to_string()),
+        ("posts public", seeds.published.to_string()),
+        ("crash points", matrix.points.to_string()),
+        ("lost", (seeds.lost + matrix.lost).to_string()),
+        ("doubled", (seeds.doubled + matrix.doubled).to_string()),
+        ("stuck", (seeds.stuck + matrix.stuck).to_string()),
+        ("early", (seeds.early + matrix.early).to_string()),
+        ("other invariants broken", (seeds.broken.len() + matrix.broken.len() + late.broken.len()).to_string()),
+        (
+            "lateness of posts, ms",
+            format!(
+                "{} posts: earliest {}, p50 {}, p99 {}, latest {}",
+                late.posts, late.earliest, late.p50, late.p99, late.latest
+            ),
+        ),
+    ];
+    if let Some(scale) = scale {
+        rows.extend([
+            ("a million posts in a minute", format!("the last begun after {:.1} s", scale.begun_s)),
+            ("write units per post meanwhile", format!("{:.2}", scale.write_units_per_post)),
+            ("read units to plan them", format!("{:.0}", scale.read_units_to_plan)),
+            ("hottest partition", scale.hottest_partition.to_string()),
+        ]);
+    }
+    rows.push(("mutations caught", if tried == 0 { "not tried".to_owned() } else { format!("{caught} of {tried}") }));
+    let row = |(name, value): &(&str, String)| format!("{name:32} {value}");
+    rows.iter().map(row).collect::<Vec<_>>().join("\n")
+}
+
+/// Targets that the figures do not meet, in words.
+fn targets_missed(late: &Lateness, scale: Option<&Scale>) -> Vec<String> {
+    let mut missed = Vec::new();
+    let mut expect = |holds: bool, what: &str| {
+        if !holds {
+            missed.push(what.to_owned());
+        }
+    };
+    expect(0 <= late.earliest, "no post early");
+    expect(late.p50 <= 100, "half of the posts within 100 ms");
+    expect(late.p99 <= 1_000, "99 of 100 posts within a second");
+    if let Some(scale) = scale {
+        expect(scale.begun_s <= 60.0, "a million posts begun within the minute");
+        expect(scale.write_units_per_post <= 3.0, "3 write units per post in the full minute");
+        expect(scale.read_units_to_plan <= 20_000.0, "20,000 read units to plan a million posts");
+        expect(scale.hottest_partition.share <= 0.5, "no partition above half of its limit");
+    }
+    missed
+}
+
+fn figures(
+    seeds: &Seeds,
+    matrix: &CrashMatrix,
+    late: &Lateness,
+    scale: Option<&Scale>,
+    (tried, caught): (usize, usize),
+) -> Value {
+    json!({
+        "seeds": seeds.count,
+        "faults": seeds.faults,
+        "crash_points": matrix.points,
+        "lost": seeds.lost + matrix.lost,
+        "doubled": seeds.doubled + matrix.doubled,
+        "stuck": seeds.stuck + matrix.stuck,
+        "early": seeds.early + matrix.early,
+        "broken": seeds.broken.len() + matrix.broken.len() + late.broken.len(),
+        "lateness_p50_ms": late.p50,
+        "lateness_p99_ms": late.p99,
+        "million_drained_s": scale.map(|it| it.begun_s),
+        "write_units_per_post": scale.map(|it| it.write_units_per_post),
+        "read_units_to_plan": scale.map(|it| it.read_units_to_plan),
+        "hottest_partition_share": scale.map(|it| it.hottest_partition.share),
+        "mutations": tried,
+        "mutations_caught": caught,
+    })
+}

@@ -1,0 +1,97 @@
+//! The platforms: accounts, what is public on them, and adapters that the
+//! service calls like any other.
+
+mod adapter;
+mod fates;
+mod grants;
+mod spec;
+mod timeline;
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use platforms::{Credentials, Registry};
+
+use self::adapter::Adapter;
+pub(crate) use self::fates::PlatformFate;
+pub(crate) use self::grants::{Grants, MARK};
+pub(crate) use self::spec::{SPECS, Spec};
+pub(crate) use self::timeline::{Public, Reference, Timeline};
+use crate::world::{World, lock};
+
+/// The platforms of a run.
+#[derive(Clone)]
+pub(crate) struct Network {
+    world: Arc<World>,
+    inner: Arc<Mutex<Inner>>,
+}
+
+struct Inner {
+    grants: Grants,
+    timeline: Timeline,
+    /// What becomes of the first public calls, when it is not left to chance;
+    /// the last one first.
+    fates: Vec<PlatformFate>,
+    /// Effects that are still to come.
+    to_come: usize,
+}
+
+impl Network {
+    /// `fates` are those of the first public calls, in order.
+    pub(crate) fn new(world: Arc<World>, fates: &[PlatformFate]) -> Self {
+        let fates = fates.iter().rev().copied().collect();
+        let inner = Inner { grants: Grants::default(), timeline: Timeline::default(), fates, to_come: 0 };
+        Self { world, inner: Arc::new(Mutex::new(inner)) }
+    }
+
+    /// The adapters.
+    pub(crate) fn registry(&self) -> Registry {
+        Registry::of(SPECS.iter().map(|it| Box::new(Adapter::new(self.clone(), *it)) as _).collect())
+    }
+
+    /// The person lets us act for an account.
+    pub(crate) fn authorize(&self, spec: Spec, account: &str) -> Credentials {
+        let (now, lasts) = (self.world.now(), self.lasts());
+        self.lock().grants.give(account, spec, lasts, now)
+    }
+
+    /// The person takes that back, over there.
+    pub(crate) fn revoke(&self, account: &str) {
+        self.lock().grants.revoke_account(account);
+    }
+
+    /// What happened over there.
+    pub(crate) fn take_timeline(&self) -> Timeline {
+        std::mem::take(&mut self.lock().timeline)
+    }
+
+    /// Whether something is still to take effect.
+    pub(crate) fn is_busy(&self) -> bool {
+        0 < self.lock().to_come
+    }
+
+    /// How long credentials last: minutes while things go wrong, so that they
+    /// are renewed; afterwards longer than any run.
+    fn lasts(&self) -> TimeDelta {
+        if self.world.is_quiet() {
+            return TimeDelta::days(3);
+        }
+        TimeDelta::seconds(self.world.dice().i64(180..600))
+    }
+
+    /// Does something over there at that time, whoever is still waiting.
+    fn later(&self, at: DateTime<Utc>, effect: impl FnOnce(&mut Inner) + Send + 'static) {
+        self.lock().to_come += 1;
+        let network = self.clone();
+        tokio::spawn(async move {
+            network.world.sleep_until(at).await;
+            let mut inner = network.lock();
+            inner.to_come -= 1;
+            effect(&mut inner);
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        lock(&self.inner)
+    }
+}

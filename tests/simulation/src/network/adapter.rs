@@ -1,0 +1,345 @@
+//! An adapter: what the service calls instead of one that speaks HTTP.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Published, Resolution, Setback};
+use domain::media::Attachment;
+use domain::rules::Rules;
+use platforms::{
+    Account, Answers, Authorization, AuthorizationRequest, Callback, Credentials, HandOffRefusal, Job, Platform,
+    RefreshRefusal, Renewal, Step,
+};
+
+use super::Network;
+use super::fates::{PlatformFate, chances, question_chances, renewal_chances};
+use super::grants::Rejected;
+use super::spec::{Certainty, KEY_LASTS, LEAD, SETTLES, Spec, TIMEOUT};
+use super::timeline::{Begun, Public, Reference};
+use crate::faults::When;
+use crate::world::{Call, Port};
+
+/// An adapter.
+pub(super) struct Adapter {
+    network: Network,
+    spec: Spec,
+}
+
+impl Adapter {
+    pub(super) fn new(network: Network, spec: Spec) -> Self {
+        Self { network, spec }
+    }
+
+    fn call(&self, what: String, fates: &[(f64, PlatformFate)]) -> (Call, PlatformFate) {
+        self.network.world.call(Port::Platform, what, fates)
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.network.world.now()
+    }
+
+    /// Whose account it is, as the platform sees it now.
+    fn account(&self, credentials: &Credentials) -> Result<String, Setback> {
+        let account = self.network.lock().grants.account(credentials, self.now()).map(str::to_owned);
+        account.map_err(|rejected| Setback::Disconnected { reason: format!("the token is not accepted: {rejected:?}") })
+    }
+
+    fn limit(&self) -> Setback {
+        let wait = self.network.world.up_to(Duration::from_mins(3));
+        let retry_at = Some(self.now() + TimeDelta::from_std(wait).unwrap_or_default());
+        Setback::Busy { retry_at, reason: "too many posts".to_owned() }
+    }
+
+    /// The fate of a public call that its scenario has; otherwise as thrown.
+    fn fated(&self, thrown: PlatformFate) -> PlatformFate {
+        self.network.lock().fates.pop().unwrap_or(thrown)
+    }
+
+    /// Sends a post: now, later, or never, and what the adapter hears of it.
+    async fn send(&self, job: &Job<'_>, what: &str) -> Result<Published, Setback> {
+        let reference = Reference::read(job.reference);
+        let (call, fate) =
+            self.call(format!("{what} {} {}", self.spec.name, job.reference), &chances(&self.network.world.weather));
+        let fate = if call.dies == Some(When::Before) { fate } else { self.fated(fate) };
+        let _under_way = UnderWay::enter(&self.network, reference);
+        let begun_at = self.now();
+        let public = Public {
+            reference,
+            account: job.profile.account_id.clone(),
+            text: job.text.to_owned(),
+            id: format!("{}-{}", self.spec.name, job.reference),
+            begun_at,
+            at: begun_at,
+        };
+        if call.dies == Some(When::Before) && self.network.world.befalls(0.5) {
+            // It was on the wire already.
+            self.network.world.note(format!("{what} {} was sent by a process that died", job.reference));
+            self.begin(reference, begun_at);
+            self.publish_later(public.clone(), job.credentials);
+        }
+        call.die(When::Before).await;
+        self.begin(reference, begun_at);
+        call.go().await;
+
+        let unknown = |may_still_run, reason: &str| Err(Setback::Unknown { may_still_run, reason: reason.to_owned() });
+        let answer = match (fate, self.account(job.credentials)) {
+            (PlatformFate::Unsent, _) => {
+                Err(Setback::Busy { retry_at: None, reason: "it could not be reached".to_owned() })
+            }
+            (PlatformFate::CallLost, _) => unknown(true, "it did not answer in time"),
+            (PlatformFate::Revoked, account) => {
+                if account.is_ok() {
+                    self.network.lock().grants.revoke(job.credentials);
+                }
+                Err(Setback::Disconnected { reason: "the grant was taken back".to_owned() })
+            }
+            (_, Err(setback)) => Err(setback),
+            (PlatformFate::DoneLater, _) => {
+                self.publish_later(public, job.credentials);
+                self.network.world.sleep_until(begun_at + TIMEOUT).await;
+                unknown(true, "it did not answer in time")
+            }
+            (PlatformFate::Limited, _) => Err(self.limit()),
+            (PlatformFate::Error, _) => unknown(false, "it answered 500"),
+            (fate, Ok(account)) => self.decide(fate, reference, Public { account, ..public }),
+        };
+        call.come_back().await;
+        answer
+    }
+
+    /// What the platform does with a post that has arrived.
+    fn decide(&self, fate: PlatformFate, reference: Reference, public: Public) -> Result<Published, Setback> {
+        let now = self.now();
+        let mut inner = self.network.lock();
+        let known = inner.timeline.find(reference).is_some();
+        if (fate == PlatformFate::Refused && !known) || inner.timeline.refused.contains(&reference) {
+            inner.timeline.refused.insert(reference);
+            return Err(Setback::Refused { reason: "it is not wanted here".to_owned() });
+        }
+        let public = inner.timeline.publish(Public { at: now, ..public }, self.spec.certainty);
+        drop(inner);
+        self.network.world.note(format!(
+            "public on {}: {} r{} of {}",
+            self.spec.name, reference.target, reference.revision, reference.post
+        ));
+        match fate {
+            PlatformFate::AnswerLost => {
+                Err(Setback::Unknown { may_still_run: true, reason: "its answer was cut off".to_owned() })
+            }
+            PlatformFate::ErrorAfter => {
+                Err(Setback::Unknown { may_still_run: false, reason: "it answered 500".to_owned() })
+            }
+            _ => Ok(Published { platform_post_id: public.id, at: public.at }),
+        }
+    }
+
+    fn begin(&self, reference: Reference, at: DateTime<Utc>) {
+        let mut inner = self.network.lock();
+        inner.timeline.begun.push(Begun { reference, at });
+        let steps = inner.timeline.steps(reference);
+        if steps < self.spec.steps {
+            let mistake = format!("a public call after {steps} of {} steps", self.spec.steps);
+            inner.timeline.mistakes.push((reference, mistake));
+        }
+    }
+
+    /// A call that nobody waits for takes effect some time later.
+    fn publish_later(&self, public: Public, credentials: &Credentials) {
+        let wait = self.network.world.up_to(SETTLES.to_std().unwrap_or_default());
+        let at = public.begun_at + TimeDelta::from_std(wait).unwrap_or_default();
+        let (certainty, credentials, network) = (self.spec.certainty, credentials.clone(), self.network.clone());
+        self.network.later(at, move |inner| {
+            let reference = public.reference;
+            if inner.grants.account(&credentials, at).is_ok() && !inner.timeline.refused.contains(&reference) {
+                inner.timeline.publish(Public { at, ..public }, certainty);
+                network.world.note(format!(
+                    "public after all: {} r{} of {}",
+                    reference.target, reference.revision, reference.post
+                ));
+            }
+        });
+    }
+}
+
+#[async_trait]
+impl Platform for Adapter {
+    fn name(&self) -> &'static str {
+        self.spec.name
+    }
+
+    fn rules(&self) -> Rules {
+        domain::testing::rules()
+    }
+
+    async fn authorize(&self, _: &Answers, _: &AuthorizationRequest) -> Result<Authorization, HandOffRefusal> {
+        Err(HandOffRefusal::Unreachable)
+    }
+
+    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        Err(HandOffRefusal::Unreachable)
+    }
+
+    fn renewal(&self) -> Renewal {
+        self.spec.renewal
+    }
+
+    async fn refresh(&self, old: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        let (call, fate) =
+            self.call(format!("renew {}", self.spec.name), &renewal_chances(&self.network.world.weather));
+        call.go().await;
+        let unreachable = |reason: &str| Err(RefreshRefusal::Unreachable(reason.to_owned()));
+        let answer = match fate {
+            PlatformFate::Unsent => unreachable("it could not be reached"),
+            PlatformFate::CallLost => unreachable("it did not answer"),
+            PlatformFate::Error => unreachable("it answered 500"),
+            fate => {
+                let lasts = self.network.lasts();
+                let mut inner = self.network.lock();
+                if fate == PlatformFate::Revoked {
+                    inner.grants.revoke(old);
+                }
+                let renewed = inner.grants.renew(old, self.spec, lasts, self.now());
+                drop(inner);
+                if renewed.as_ref().is_err_and(|it| *it == Rejected::Reused) {
+                    self.network.world.note(format!("a refresh token of {} was used twice", self.spec.name));
+                }
+                match renewed {
+                    Ok(_) if fate == PlatformFate::AnswerLost => unreachable("its answer was cut off"),
+                    Ok(new) => Ok(new),
+                    Err(rejected) => Err(RefreshRefusal::Gone(format!("{rejected:?}"))),
+                }
+            }
+        };
+        call.come_back().await;
+        answer
+    }
+
+    async fn revoke(&self, credentials: &Credentials) -> Result<(), Setback> {
+        let (call, fate) =
+            self.call(format!("revoke {}", self.spec.name), &question_chances(&self.network.world.weather));
+        call.go().await;
+        if fate.is_done() {
+            self.network.lock().grants.revoke(credentials);
+        }
+        call.come_back().await;
+        match fate {
+            PlatformFate::Fine => Ok(()),
+            _ => Err(Setback::Unknown { may_still_run: false, reason: "it did not answer".to_owned() }),
+        }
+    }
+
+    fn lead(&self, _: &[Attachment]) -> Option<TimeDelta> {
+        (0 < self.spec.steps).then_some(LEAD)
+    }
+
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let reference = Reference::read(job.reference);
+        let done: usize = job.progress.map_or(0, |it| it.parse().expect("the progress that was stored"));
+        if self.spec.steps <= done {
+            return Ok(Step::Ready { progress: job.progress.map(str::to_owned) });
+        }
+        let what = format!("prepare {} {} step {}", self.spec.name, job.reference, done + 1);
+        let (call, fate) = self.call(what, &chances(&self.network.world.weather));
+        call.die(When::Before).await;
+        let _under_way = UnderWay::enter(&self.network, reference);
+        call.go().await;
+        let account = self.account(job.credentials);
+        let answer = match (fate, account) {
+            (PlatformFate::Unsent, _) => {
+                Err(Setback::Busy { retry_at: None, reason: "it could not be reached".to_owned() })
+            }
+            (PlatformFate::CallLost | PlatformFate::DoneLater, _) => {
+                Err(Setback::Unknown { may_still_run: true, reason: "it did not answer in time".to_owned() })
+            }
+            (_, Err(setback)) => Err(setback),
+            (PlatformFate::Limited, _) => Err(self.limit()),
+            (PlatformFate::Error, _) => {
+                Err(Setback::Unknown { may_still_run: false, reason: "it answered 500".to_owned() })
+            }
+            (PlatformFate::Revoked, Ok(_)) => {
+                self.network.lock().grants.revoke(job.credentials);
+                Err(Setback::Disconnected { reason: "the grant was taken back".to_owned() })
+            }
+            (PlatformFate::Refused, Ok(_)) => {
+                self.network.lock().timeline.refused.insert(reference);
+                Err(Setback::Refused { reason: "the file is not wanted here".to_owned() })
+            }
+            (fate, Ok(_)) => {
+                self.network.lock().timeline.prepare(reference, done + 1);
+                match fate {
+                    PlatformFate::Fine if done + 1 == self.spec.steps => {
+                        Ok(Step::Ready { progress: Some((done + 1).to_string()) })
+                    }
+                    PlatformFate::Fine => {
+                        let wait = self.network.world.up_to(Duration::from_secs(8));
+                        let at = self.now() + TimeDelta::from_std(wait).unwrap_or_default();
+                        Ok(Step::Again { progress: (done + 1).to_string(), at })
+                    }
+                    _ => Err(Setback::Unknown { may_still_run: false, reason: "its answer was cut off".to_owned() }),
+                }
+            }
+        };
+        call.come_back().await;
+        answer
+    }
+
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        self.send(job, "publish").await
+    }
+
+    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+        let unclear = |reason: String| Resolution::Unclear { reason };
+        let advice = "look at the account".to_owned();
+        match self.spec.certainty {
+            Certainty::Blind => Resolution::Unknowable { advice },
+            // Nobody would recognise the key any more.
+            Certainty::Keyed if KEY_LASTS - SETTLES * 2 < self.now() - since => Resolution::Unknowable { advice },
+            // Sent again: the key brings back the first post, if there is one.
+            Certainty::Keyed => match self.send(job, "repeat").await {
+                Ok(published) => Resolution::Public(published),
+                // Known not to be public, and never will be.
+                Err(Setback::Refused { .. }) => Resolution::NotThere,
+                Err(setback) => unclear(format!("{setback:?}")),
+            },
+            Certainty::Listed => {
+                let fates = question_chances(&self.network.world.weather);
+                let (call, fate) = self.call(format!("look up {} {}", self.spec.name, job.reference), &fates);
+                call.go().await;
+                let account = self.account(job.credentials);
+                let found = self.network.lock().timeline.find(Reference::read(job.reference)).cloned();
+                call.come_back().await;
+                match (fate, account) {
+                    (PlatformFate::Fine, Ok(_)) => found.map_or(Resolution::NotThere, |it| {
+                        Resolution::Public(Published { platform_post_id: it.id, at: it.at })
+                    }),
+                    (PlatformFate::Fine, Err(setback)) => unclear(format!("{setback:?}")),
+                    _ => unclear("it did not answer".to_owned()),
+                }
+            }
+        }
+    }
+
+    fn settles(&self) -> TimeDelta {
+        SETTLES
+    }
+}
+
+/// A call for a target that is under way until it is dropped.
+struct UnderWay<'a> {
+    network: &'a Network,
+    reference: Reference,
+}
+
+impl<'a> UnderWay<'a> {
+    fn enter(network: &'a Network, reference: Reference) -> Self {
+        network.lock().timeline.enter(reference);
+        Self { network, reference }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.network.lock().timeline.leave(self.reference);
+    }
+}

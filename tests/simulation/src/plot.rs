@@ -1,0 +1,90 @@
+//! Drawing a plot from a seed.
+
+use chrono::TimeDelta;
+
+use crate::network::SPECS;
+use crate::scenario::{AccountAct, AccountPlot, Plot, PostAct, PostPlot};
+
+/// By when posts are first due at the latest.
+const LAST_DUE_S: i64 = 360;
+
+/// From then on nothing goes wrong.
+const QUIET_S: i64 = 480;
+
+impl Plot {
+    /// What people do in the run of a seed.
+    pub(crate) fn drawn(seed: u64) -> Self {
+        // Other dice than those of the run, so that faults do not change it.
+        let mut rng = fastrand::Rng::with_seed(seed ^ 0x5eed);
+        let accounts: Vec<_> = (0..rng.usize(2..=4)).map(|_| account(&mut rng)).collect();
+        let posts = (0..rng.usize(3..=5)).map(|_| post(&mut rng, accounts.len())).collect();
+        Self {
+            quiet_after: TimeDelta::seconds(QUIET_S),
+            due_shards: rng.u32(1..=2),
+            accounts,
+            posts,
+            public_calls: Vec::new(),
+        }
+    }
+}
+
+fn seconds(rng: &mut fastrand::Rng, from: i64, to: i64) -> TimeDelta {
+    TimeDelta::milliseconds(rng.i64(from * 1_000..to * 1_000))
+}
+
+fn account(rng: &mut fastrand::Rng) -> AccountPlot {
+    let mut acts = Vec::new();
+    if rng.u32(0..5) == 0 {
+        acts.push((seconds(rng, 30, LAST_DUE_S), AccountAct::Revoke));
+    }
+    if rng.u32(0..5) == 0 {
+        let at = seconds(rng, 30, LAST_DUE_S);
+        acts.push((at, AccountAct::Disconnect));
+        acts.push((at + seconds(rng, 5, 90), AccountAct::Connect));
+    }
+    if rng.u32(0..6) == 0 {
+        acts.push((seconds(rng, 30, LAST_DUE_S), AccountAct::Connect));
+    }
+    acts.sort_by_key(|it| it.0);
+    // A post that waits for its account waits for a day, which takes its time
+    // here as well.
+    AccountPlot { platform: SPECS[rng.usize(0..SPECS.len())].name, acts, minded: rng.u32(0..200) != 0 }
+}
+
+fn post(rng: &mut fastrand::Rng, accounts: usize) -> PostPlot {
+    let mut targets: Vec<_> = (0..accounts).collect();
+    rng.shuffle(&mut targets);
+    targets.truncate([1, 1, 2, 2, 3][rng.usize(0..5)]);
+
+    let written = seconds(rng, 0, 180);
+    // Whole seconds are what people choose.
+    let mut due = TimeDelta::seconds(rng.i64(written.num_seconds() + 5..LAST_DUE_S));
+    let first = match rng.u32(0..8) {
+        0 => PostAct::Create(None),
+        1 => PostAct::Create(Some(TimeDelta::zero())),
+        _ => PostAct::Create(Some(due)),
+    };
+    let mut acts = vec![(written, first)];
+    for _ in 0..[0, 0, 0, 1, 1, 2, 3][rng.usize(0..7)] {
+        // Mostly close to the due second, where it is tight.
+        let at = match rng.u32(0..4) {
+            0 => seconds(rng, written.num_seconds() + 1, LAST_DUE_S),
+            1 => due + TimeDelta::milliseconds(rng.i64(-70_000..70_000)),
+            _ => due + TimeDelta::milliseconds(rng.i64(-3_000..3_000)),
+        };
+        let at = at.max(written + TimeDelta::milliseconds(100));
+        let act = match rng.u32(0..10) {
+            0..=3 => PostAct::Rewrite,
+            4..=6 => {
+                due = (at + seconds(rng, 1, 60)).min(TimeDelta::seconds(LAST_DUE_S + 60));
+                due = TimeDelta::seconds(due.num_seconds() + 1);
+                PostAct::Reschedule(due)
+            }
+            7 | 8 => PostAct::Unschedule,
+            _ => PostAct::Delete,
+        };
+        acts.push((at, act));
+    }
+    acts.sort_by_key(|it| it.0);
+    PostPlot { targets, acts, retries: rng.u32(0..=2) }
+}

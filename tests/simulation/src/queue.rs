@@ -1,0 +1,234 @@
+//! The queue: messages come late, twice, out of order, or not at all, and come
+//! again when whoever took them did not say that they are done.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use cloud::queue::{DeliveryMessage, Outgoing, Queue, QueueError};
+use tokio::sync::Notify;
+
+use crate::faults::Weather;
+use crate::world::{Fate, Port, World, lock};
+
+/// How long a message is hidden that somebody took: `VisibilityTimeout` in
+/// `template.yaml`.
+const HIDDEN: TimeDelta = TimeDelta::seconds(360);
+
+/// How often a message is brought before it is put aside: `maxReceiveCount` in
+/// `template.yaml`.
+const MAX_RECEIVES: u32 = 5;
+
+/// The most messages that one call takes.
+const BATCH: usize = 10;
+
+/// How much later than asked a message comes out at most, without any fault.
+const JITTER: Duration = Duration::from_secs(1);
+
+/// How late a late message is at most.
+const LATE: Duration = Duration::from_mins(1);
+
+/// A message that somebody took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    /// Names it to the queue.
+    pub(crate) id: u64,
+    /// What it says.
+    pub(crate) message: DeliveryMessage,
+    receives: u32,
+}
+
+/// The queue.
+pub(crate) struct SimulatedQueue {
+    world: Arc<World>,
+    messages: Mutex<Messages>,
+    came: Notify,
+}
+
+#[derive(Default)]
+struct Messages {
+    /// By when they can be taken.
+    waiting: BTreeMap<(DateTime<Utc>, u64), Taken>,
+    last_id: u64,
+}
+
+impl SimulatedQueue {
+    pub(crate) fn new(world: Arc<World>) -> Self {
+        Self { world, messages: Mutex::default(), came: Notify::new() }
+    }
+
+    /// Waits for the next message and then for others as long as `window` is,
+    /// and takes up to `most` of them.
+    pub(crate) async fn take(&self, most: usize, window: Duration) -> Vec<Taken> {
+        loop {
+            let next = lock(&self.messages).waiting.keys().next().map(|it| it.0);
+            let came = self.came.notified();
+            match next {
+                Some(at) if at <= self.world.now() => {
+                    if !window.is_zero() {
+                        tokio::time::sleep(window).await;
+                    }
+                    return self.take_now(most);
+                }
+                Some(at) => {
+                    let left = (at - self.world.now()).to_std().unwrap_or_default();
+                    // Whatever comes meanwhile may come out earlier.
+                    let _ = tokio::time::timeout(left, came).await;
+                }
+                None => came.await,
+            }
+        }
+    }
+
+    fn take_now(&self, most: usize) -> Vec<Taken> {
+        let now = self.world.now();
+        let mut messages = lock(&self.messages);
+        let ready: Vec<_> = messages.waiting.keys().take_while(|it| it.0 <= now).take(most).copied().collect();
+        let mut taken: Vec<_> = ready.iter().filter_map(|it| messages.waiting.remove(it)).collect();
+        for it in &mut taken {
+            it.receives += 1;
+            // Comes again unless it is done by then.
+            if it.receives < MAX_RECEIVES {
+                messages.waiting.insert((now + HIDDEN, it.id), *it);
+            }
+        }
+        taken
+    }
+
+    /// These are done and do not come again.
+    pub(crate) fn done(&self, done: &[Taken]) {
+        lock(&self.messages).waiting.retain(|_, it| done.iter().all(|done| done.id != it.id));
+    }
+
+    /// Whether there is nothing in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        lock(&self.messages).waiting.is_empty()
+    }
+
+    fn put(&self, outgoing: &Outgoing, delay: Duration) {
+        let now = self.world.now();
+        let delay = TimeDelta::from_std(delay).unwrap_or_default() + TimeDelta::seconds(outgoing.delay_s(now).into());
+        let mut messages = lock(&self.messages);
+        messages.last_id += 1;
+        let id = messages.last_id;
+        let taken = Taken { id, message: outgoing.message, receives: 0 };
+        messages.waiting.insert((now + delay, id), taken);
+    }
+
+    /// One message on its way.
+    fn accept(&self, outgoing: &Outgoing) {
+        let world = &self.world;
+        let mut copies = 1;
+        let mut longest = JITTER;
+        if world.befalls(world.weather.lossy) {
+            world.count_fault();
+            match world.dice().u32(0..4) {
+                0 => copies = 0,
+                1 => copies = 2,
+                _ => longest = LATE,
+            }
+            let what = [("lost", 0), ("sent twice", 2)].iter().find(|it| it.1 == copies).map_or("late", |it| it.0);
+            let message = &outgoing.message;
+            world.note(format!("message {}/{} is {what}", message.post_id, message.target_id));
+        }
+        for _ in 0..copies {
+            self.put(outgoing, world.up_to(longest));
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum QueueFate {
+    Fine,
+    Unsent,
+    AnswerLost,
+}
+
+impl Fate for QueueFate {
+    const FINE: Self = Self::Fine;
+    const DOWN: Self = Self::Unsent;
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Fine => "",
+            Self::Unsent => "not sent",
+            Self::AnswerLost => "answer lost",
+        }
+    }
+}
+
+fn chances(weather: &Weather) -> [(f64, QueueFate); 2] {
+    [(weather.failing / 2.0, QueueFate::Unsent), (weather.failing / 2.0, QueueFate::AnswerLost)]
+}
+
+#[async_trait]
+impl Queue for SimulatedQueue {
+    async fn send(&self, messages: &[Outgoing]) -> Result<(), QueueError> {
+        // One call for each batch, as the service's own has it; no messages, no call.
+        for batch in messages.chunks(BATCH) {
+            let what: Vec<_> = batch
+                .iter()
+                .map(|Outgoing { message: it, at }| {
+                    format!("{}/{} r{} for {}", it.post_id, it.target_id, it.revision, at.format("%H:%M:%S%.3f"))
+                })
+                .collect();
+            let what = format!("send {}", what.join(" "));
+            let (call, fate) = self.world.call(Port::Queue, what, &chances(&self.world.weather));
+            call.go().await;
+            if !matches!(fate, QueueFate::Unsent) {
+                for outgoing in batch {
+                    self.accept(outgoing);
+                }
+                self.came.notify_one();
+            }
+            call.come_back().await;
+            if !matches!(fate, QueueFate::Fine) {
+                return Err(QueueError("the connection was reset".to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::{a_delivery, noon};
+
+    use super::*;
+    use crate::faults::Faults;
+
+    fn outgoing(after_s: i64) -> Outgoing {
+        let it = a_delivery();
+        let message = DeliveryMessage {
+            user_id: it.user_id,
+            post_id: it.post_id,
+            target_id: it.target_id,
+            connection_id: it.connection_id,
+            revision: 1,
+            roll_up_at: None,
+        };
+        Outgoing { message, at: noon() + TimeDelta::seconds(after_s) }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_comes_again_until_it_is_done_and_at_last_is_put_aside() {
+        let world = Arc::new(World::new(1, &Faults::None, TimeDelta::zero()));
+        let queue = SimulatedQueue::new(Arc::clone(&world));
+        queue.send(&[outgoing(0), outgoing(60)]).await.unwrap();
+
+        let mut came = Vec::new();
+        for _ in 0..MAX_RECEIVES {
+            came.push(queue.take(10, Duration::ZERO).await);
+        }
+        let second = came.iter().flatten().find(|it| it.id == 2).copied().unwrap();
+        queue.done(&[second]);
+
+        let first: Vec<_> = came.iter().flatten().filter(|it| it.id == 1).collect();
+        assert!(1 < first.len(), "{came:?}");
+        while !queue.is_empty() {
+            assert!(queue.take(10, Duration::ZERO).await.iter().all(|it| it.id == 1 && it.receives <= MAX_RECEIVES));
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! One run, from an empty deployment until it is at rest.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use domain::testing::seed_randomness;
+use tokio::runtime::Builder;
+
+use crate::deployment::{Deployment, prepare_thread};
+use crate::invariants::{self, Broken, History, Kind, Watch};
+use crate::logs::Logs;
+use crate::network::Network;
+use crate::report::Report;
+use crate::scenario::{Plot, Scenario};
+use crate::users::People;
+use crate::world::{World, lock};
+
+/// How long after the quiet time everything has ended at the latest: a day for
+/// what waits for its account, and what comes after it.
+const LONGEST: TimeDelta = TimeDelta::hours(27);
+
+/// Runs a seed. The same seed and scenario give the same report, whatever ran
+/// before on this thread.
+pub fn run(seed: u64, scenario: &Scenario) -> Report {
+    let logs = Logs::default();
+    let _listening = tracing::subscriber::set_default(logs.clone());
+    // Whatever this thread makes once throws the same dice.
+    prepare_thread();
+    seed_randomness(seed);
+    // The SDK's dice: the jitter of its retries, its tokens for transactions.
+    fastrand::seed(seed);
+    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
+    let report = runtime.block_on(play(seed, scenario, &logs));
+    seed_randomness(None);
+    report
+}
+
+async fn play(seed: u64, scenario: &Scenario, logs: &Logs) -> Report {
+    let plot = scenario.plot.clone().unwrap_or_else(|| Plot::drawn(seed));
+    let world = Arc::new(World::new(seed, &scenario.faults, plot.quiet_after));
+    let network = Network::new(Arc::clone(&world), &plot.public_calls);
+    let deployment = Deployment::new(&world, network, plot.due_shards);
+    let people = People::settle(Arc::clone(&deployment), &plot).await;
+    deployment.start();
+    let living = {
+        let people = Arc::clone(&people);
+        tokio::spawn(async move { people.live(&plot).await })
+    };
+
+    let mut watch = Watch::default();
+    let ends_at = world.quiet_at + LONGEST;
+    while world.now() < ends_at {
+        let pause = if world.is_long_quiet() { TimeDelta::seconds(60) } else { TimeDelta::seconds(10) };
+        world.sleep_until(world.now() + pause).await;
+        watch.look(&deployment);
+        if living.is_finished() && world.is_quiet() && deployment.is_at_rest() {
+            break;
+        }
+    }
+    living.await.expect("nobody panics");
+    judge(seed, &deployment, &people, watch, logs).await
+}
+
+async fn judge(seed: u64, deployment: &Deployment, people: &People, watch: Watch, logs: &Logs) -> Report {
+    let world = &deployment.world;
+    let (faults, port_calls) = (world.faults(), world.calls());
+    let journal = std::mem::take(&mut *lock(&deployment.journal));
+    let timeline = deployment.network.take_timeline();
+    let history = History {
+        people,
+        journal: &journal,
+        timeline: &timeline,
+        answers: people.answers(),
+        told: deployment.bus.told(),
+        leaks: logs.leaks(),
+    };
+    let mut broken = watch.broken;
+    broken.extend(invariants::check(&history).await);
+    if !deployment.queue.is_empty() {
+        broken.push(Broken { kind: Kind::Stuck, post: None, what: "the queue never empties".to_owned() });
+    }
+    let of = |kind: Kind| u64::try_from(broken.iter().filter(|it| it.kind == kind).count()).unwrap_or(u64::MAX);
+    let (lost, doubled, stuck, early) = (of(Kind::Lost), of(Kind::Doubled), of(Kind::Stuck), of(Kind::Early));
+    let lateness = history.lateness();
+    let published = u64::try_from(timeline.public.len()).unwrap_or(u64::MAX);
+    let took = world.now() - world.start;
+    let trace = world.take_trace();
+    Report {
+        seed,
+        faults,
+        port_calls,
+        calm: world.weather.is_calm(),
+        published,
+        lost,
+        doubled,
+        stuck,
+        early,
+        broken: broken.iter().map(|it| it.told_with(&trace)).collect(),
+        lateness,
+        took,
+        trace,
+    }
+}

@@ -1,0 +1,246 @@
+//! A delivery: read, wait for the second, intend, call, settle, tell. As
+//! `libs/publishing/src/deliver.rs`.
+
+use domain::delivery::LEASE;
+
+use super::Ms;
+use super::agenda::{Event, Message};
+use super::limits::STORE_ATTEMPTS;
+use super::posts::State;
+use super::store::{Answer, units};
+use super::time::in_ms;
+use super::world::World;
+
+/// The next step of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Reading what there is to know.
+    Read,
+    /// The intent, then the public call.
+    Intend,
+    /// Holding it, then asking the platform how the last call ended.
+    Ask,
+    /// Writing down how the call ended.
+    Settle,
+    /// Telling the post.
+    RollUp,
+    /// Nothing more.
+    End,
+}
+
+/// A delivery that an environment is at.
+#[derive(Clone, Copy)]
+struct Task {
+    message: Message,
+    batch: u32,
+    step: Step,
+    /// How often this step was throttled.
+    throttled: u32,
+    /// The delivery's when it was read or written last.
+    stamp: u32,
+    /// Whether it has one of its environment's places to tell a post.
+    tells: bool,
+}
+
+/// Deliveries under way, at places that are used again.
+#[derive(Default)]
+pub(super) struct Tasks {
+    tasks: Vec<Task>,
+    free: Vec<u32>,
+}
+
+impl Tasks {
+    fn add(&mut self, task: Task) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.tasks[place as usize] = task;
+            return place;
+        }
+        self.tasks.push(task);
+        u32::try_from(self.tasks.len() - 1).unwrap_or(u32::MAX)
+    }
+}
+
+impl World<'_> {
+    pub(super) fn begin_delivery(&mut self, message: Message, batch: u32) {
+        let task = self.tasks.add(Task { message, batch, step: Step::Read, throttled: 0, stamp: 0, tells: false });
+        self.step(task);
+    }
+
+    pub(super) fn step(&mut self, place: u32) {
+        let task = self.tasks.tasks[place as usize];
+        if task.step == Step::End {
+            return self.end(place, true);
+        }
+        let is_overtaken = self.posts[task.message.post as usize].stamp != task.stamp && task.step != Step::Read;
+        let took = self.chance.store_call();
+        if is_overtaken {
+            return self.go_on(place, Step::End, self.now + took);
+        }
+        if task.step == Step::RollUp && !task.tells && !self.may_tell(place) {
+            return;
+        }
+        let post = &self.posts[task.message.post as usize];
+        let call = match task.step {
+            Step::Read => &self.calls.read,
+            Step::Intend | Step::Ask => &self.calls.intend,
+            Step::Settle => &self.calls.settle,
+            Step::RollUp | Step::End => &self.calls.roll_up,
+        };
+        if self.store.make(call, 1.0, &post.keys, self.now, 0 < task.throttled) == Answer::Throttled {
+            return self.throttled(place, took);
+        }
+        let (read_units, write_units) = units(call);
+        let at = self.now + took;
+        match task.step {
+            Step::Read => {
+                self.tally.deliver_read_units += read_units;
+                self.decide(place, at);
+            }
+            Step::Intend | Step::Ask => {
+                self.tally.hot_write_units += write_units;
+                self.call_platform(place, at);
+            }
+            Step::Settle => {
+                self.tally.hot_write_units += write_units;
+                self.settle(place, at);
+            }
+            Step::RollUp => {
+                self.tally.roll_up_write_units += write_units;
+                self.told(place, at);
+            }
+            Step::End => {}
+        }
+    }
+
+    /// What is to be done with the delivery as it was read.
+    fn decide(&mut self, place: u32, at: Ms) {
+        let message = self.tasks.tasks[place as usize].message;
+        let post = &self.posts[message.post as usize];
+        let (step, when) = match post.state {
+            State::Told => (Step::End, at),
+            State::Settled => (Step::RollUp, post.look_at),
+            _ if at < post.lease_ends => (Step::End, post.lease_ends + self.setting.after_lease_ms),
+            State::Intended => (Step::Ask, at),
+            State::Waiting => (Step::Intend, post.look_at),
+        };
+        self.tasks.tasks[place as usize].stamp = post.stamp;
+        let is_later = step == Step::End || self.setting.max_wait_ms < when - at;
+        if at < when && is_later {
+            return self.send_later(place, when, at);
+        }
+        self.go_on(place, step, when.max(at));
+    }
+
+    /// The intent stands. The public call is made, or the platform is asked
+    /// how it ended; both take a while.
+    fn call_platform(&mut self, place: u32, at: Ms) {
+        let took = self.chance.platform_call();
+        let task = &mut self.tasks.tasks[place as usize];
+        let post = &mut self.posts[task.message.post as usize];
+        if task.step == Step::Intend {
+            post.state = State::Intended;
+            post.begun = Some(at);
+            post.public = Some(at + took);
+            self.tally.calls_begun += 1;
+        }
+        post.stamp += 1;
+        task.stamp = post.stamp;
+        post.lease_ends = self.now + in_ms(LEASE);
+        self.go_on(place, Step::Settle, at + took);
+    }
+
+    fn settle(&mut self, place: u32, at: Ms) {
+        let task = &mut self.tasks.tasks[place as usize];
+        let message = task.message;
+        let post = &mut self.posts[message.post as usize];
+        post.state = State::Settled;
+        post.stamp += 1;
+        task.stamp = post.stamp;
+        post.lease_ends = Ms::MIN;
+        self.tally.settled += 1;
+        self.tally.last_settled = self.now;
+        // It was put off if that was still ahead when the call was begun.
+        let told_from = post.told_from.filter(|it| message.put_off && post.begun.is_some_and(|begun| begun < *it));
+        let Some(told_from) = told_from else { return self.go_on(place, Step::RollUp, at) };
+        post.look_at = told_from;
+        if at < told_from && told_from - at <= self.setting.max_wait_ms {
+            return self.go_on(place, Step::Read, at);
+        }
+        self.tasks.tasks[place as usize].message.put_off = false;
+        self.send_later(place, told_from, at);
+    }
+
+    fn told(&mut self, place: u32, at: Ms) {
+        let message = self.tasks.tasks[place as usize].message;
+        let post = &mut self.posts[message.post as usize];
+        post.state = State::Told;
+        post.stamp += 1;
+        self.tally.told_meanwhile += u32::from(self.is_hot());
+        self.tally.told += 1;
+        self.tally.last_told = at;
+        self.go_on(place, Step::End, at);
+    }
+
+    /// A message for its time takes it up again.
+    fn send_later(&mut self, place: u32, for_when: Ms, now: Ms) {
+        let sent = now + self.chance.send();
+        let message = Message { receives: 0, ..self.tasks.tasks[place as usize].message };
+        self.send(message, for_when, now, sent);
+        self.go_on(place, Step::End, sent);
+    }
+
+    /// An environment tells only a few posts at the same time; a delivery for
+    /// which there is no place is woken when there is.
+    fn may_tell(&mut self, place: u32) -> bool {
+        let task = &mut self.tasks.tasks[place as usize];
+        let batch = &mut self.queue.batches[task.batch as usize];
+        task.tells = batch.telling < self.setting.roll_ups_at_once;
+        if task.tells {
+            batch.telling += 1;
+        } else {
+            batch.to_tell.push_back(place);
+        }
+        task.tells
+    }
+
+    /// Whoever waits the longest has the place next.
+    fn give_back_place(&mut self, place: u32) {
+        let task = &mut self.tasks.tasks[place as usize];
+        if !std::mem::take(&mut task.tells) {
+            return;
+        }
+        let batch = &mut self.queue.batches[task.batch as usize];
+        let Some(next) = batch.to_tell.pop_front() else {
+            batch.telling -= 1;
+            return;
+        };
+        self.tasks.tasks[next as usize].tells = true;
+        self.agenda.put(self.now, Event::Step { task: next });
+    }
+
+    /// As the SDK does it: again after a while, and at last not again.
+    fn throttled(&mut self, place: u32, took: Ms) {
+        let task = &mut self.tasks.tasks[place as usize];
+        task.throttled += 1;
+        if task.throttled < STORE_ATTEMPTS {
+            let wait = self.chance.back_off(task.throttled);
+            self.agenda.put(self.now + took + wait, Event::Step { task: place });
+        } else {
+            self.tally.deliveries_cut_off += 1;
+            self.end(place, false);
+        }
+    }
+
+    fn go_on(&mut self, place: u32, step: Step, at: Ms) {
+        let task = &mut self.tasks.tasks[place as usize];
+        (task.step, task.throttled) = (step, 0);
+        self.agenda.put(at, Event::Step { task: place });
+    }
+
+    fn end(&mut self, place: u32, is_done: bool) {
+        self.give_back_place(place);
+        let Task { message, batch, .. } = self.tasks.tasks[place as usize];
+        self.tasks.free.push(place);
+        self.end_delivery(batch, message, is_done);
+    }
+}

@@ -1,0 +1,52 @@
+//! The due index: in each shard what somebody must look at, in order of time.
+
+use std::ops::Range;
+
+use super::Ms;
+use super::posts::{Post, State};
+
+pub(super) struct DueIndex {
+    shards: Vec<Vec<u32>>,
+}
+
+impl DueIndex {
+    pub(super) fn new(posts: &[Post], shards: u32) -> Self {
+        let mut index = Self { shards: vec![Vec::new(); shards as usize] };
+        for (number, post) in (0_u32..).zip(posts) {
+            index.shards[post.keys.shard as usize].push(number);
+        }
+        for shard in &mut index.shards {
+            shard.sort_by_key(|it| posts[*it as usize].due_at);
+        }
+        index
+    }
+
+    /// Where in a shard those stand that come after one time and no later than
+    /// another. Holds until it is tidied.
+    pub(super) fn between(&self, shard: u32, (after, until): (Ms, Ms), posts: &[Post]) -> Range<usize> {
+        let entries = &self.shards[shard as usize];
+        let no_later = |time: Ms| entries.partition_point(|it| posts[*it as usize].due_at <= time);
+        no_later(after)..no_later(until)
+    }
+
+    /// The entries at some places of a shard.
+    pub(super) fn at(&self, shard: u32, places: Range<usize>) -> &[u32] {
+        self.shards[shard as usize].get(places).unwrap_or_default()
+    }
+
+    /// Removes those that were told, and puts those last that were moved at
+    /// this time, behind which nothing stands.
+    pub(super) fn tidy(&mut self, shard: u32, moved_at: Ms, posts: &[Post]) {
+        let entries = &mut self.shards[shard as usize];
+        let mut moved = Vec::new();
+        entries.retain(|it| {
+            let post = &posts[*it as usize];
+            let is_moved = post.due_at == moved_at;
+            if is_moved && post.state != State::Told {
+                moved.push(*it);
+            }
+            !is_moved && post.state != State::Told
+        });
+        entries.append(&mut moved);
+    }
+}

@@ -1,0 +1,156 @@
+//! The event source: it collects batches of messages, and invokes the function
+//! with them.
+
+use super::agenda::{Event, Message};
+use super::limits::{COLD_START_MS, INVOKE_MS, MAX_DELAY_S, MAX_IN_FLIGHT, POLLER_CALLS_PER_S, RECEIVE_BATCH};
+use super::time::seconds;
+use super::world::World;
+use super::{EventSource, Ms};
+
+/// How often it is looked whether there may be more invocations by now.
+const GROWTH_MS: Ms = 200;
+
+impl World<'_> {
+    /// A call that was begun at one time puts a message on the queue at another,
+    /// to show a little before a third. As `Outgoing::delay_s` in
+    /// `libs/cloud/src/queue.rs`.
+    pub(super) fn send(&mut self, message: Message, for_when: Ms, begun: Ms, sent: Ms) {
+        self.tally.messages += 1;
+        let delay_s = ((for_when - begun) / 1_000 - self.setting.early_s).clamp(0, MAX_DELAY_S);
+        let jitter = self.chance.delay_jitter();
+        self.agenda.put(sent + delay_s * 1_000 + jitter, Event::Visible(message));
+    }
+
+    pub(super) fn visible(&mut self, message: Message) {
+        if message.returned {
+            self.queue.in_flight -= 1;
+        }
+        if self.setting.receives <= message.receives {
+            self.tally.put_aside += 1;
+        } else {
+            self.queue.backlog.push_back(Message { returned: false, ..message });
+            self.queue.since.get_or_insert(self.now);
+        }
+        self.receive();
+    }
+
+    pub(super) fn receive_again(&mut self) {
+        self.queue.receive_at = None;
+        self.receive();
+    }
+
+    /// Collects messages as long as there are any, somebody to collect them,
+    /// and calls left to do it with.
+    fn receive(&mut self) {
+        let (setting, now) = (self.setting, self.now);
+        let pollers = self.queue.pollers(setting, now);
+        if pollers.is_finite() {
+            let a_second = pollers * POLLER_CALLS_PER_S;
+            let since = seconds(now - self.queue.calls_at.unwrap_or(Ms::MIN / 2));
+            self.queue.calls = (self.queue.calls + since * a_second).min(pollers);
+            self.queue.calls_at = Some(now);
+        }
+        while !self.queue.backlog.is_empty() && self.queue.in_flight < MAX_IN_FLIGHT {
+            if pollers.is_finite() && self.queue.calls < 1.0 {
+                return self.receive_at(now + 1);
+            }
+            let Some(batch) = self.batch_with_room(pollers) else {
+                if matches!(setting.source, EventSource::Ready { .. }) {
+                    return;
+                }
+                return self.receive_at(now + GROWTH_MS);
+            };
+            self.queue.calls -= 1.0;
+            self.receive_into(batch);
+        }
+    }
+
+    fn receive_at(&mut self, at: Ms) {
+        if self.queue.receive_at.is_none_or(|it| at < it) {
+            self.queue.receive_at = Some(at);
+            self.agenda.put(at, Event::Receive);
+        }
+    }
+
+    /// Whoever is free begins a batch of its own; when nobody is, those that
+    /// have begun one take turns.
+    fn batch_with_room(&mut self, pollers: f64) -> Option<u32> {
+        let open = f64::from(u32::try_from(self.queue.open.len()).unwrap_or(u32::MAX));
+        if open < pollers && self.queue.has_room(self.setting, self.now) {
+            let batch = self.queue.new_batch(self.now);
+            let number = self.queue.batches[batch as usize].number;
+            self.agenda.put(self.now + self.setting.window_ms(), Event::WindowEnds { batch, number });
+            return Some(batch);
+        }
+        self.queue.open.rotate_left(usize::from(!self.queue.open.is_empty()));
+        self.queue.open.back().copied()
+    }
+
+    fn receive_into(&mut self, place: u32) {
+        let queue = &mut self.queue;
+        let batch = &mut queue.batches[place as usize];
+        let room = self.setting.batch as usize - batch.messages.len();
+        let most = RECEIVE_BATCH.min(MAX_IN_FLIGHT - queue.in_flight);
+        for _ in 0..room.min(most as usize) {
+            let Some(message) = queue.backlog.pop_front() else { break };
+            batch.messages.push(Message { receives: message.receives + 1, ..message });
+            queue.in_flight += 1;
+        }
+        queue.most_in_flight = queue.most_in_flight.max(queue.in_flight);
+        if batch.messages.len() == self.setting.batch as usize {
+            self.close(place);
+        }
+    }
+
+    pub(super) fn window_ends(&mut self, place: u32, number: u32) {
+        let batch = &self.queue.batches[place as usize];
+        if batch.is_open && batch.number == number {
+            self.close(place);
+        }
+    }
+
+    fn close(&mut self, place: u32) {
+        let queue = &mut self.queue;
+        queue.batches[place as usize].is_open = false;
+        queue.open.retain(|it| *it != place);
+        queue.invocations += 1;
+        let start = if queue.warm == 0 {
+            queue.environments += 1;
+            COLD_START_MS
+        } else {
+            queue.warm -= 1;
+            0
+        };
+        self.agenda.put(self.now + INVOKE_MS + start, Event::Begin { batch: place });
+    }
+
+    /// All deliveries of a batch run side by side.
+    pub(super) fn begin(&mut self, place: u32) {
+        let batch = &mut self.queue.batches[place as usize];
+        let messages = std::mem::take(&mut batch.messages);
+        batch.left = u32::try_from(messages.len()).unwrap_or(u32::MAX);
+        for message in messages {
+            self.begin_delivery(message, place);
+        }
+    }
+
+    /// A delivery of a batch has ended; the environment is free with the last.
+    pub(super) fn end_delivery(&mut self, place: u32, message: Message, is_done: bool) {
+        let queue = &mut self.queue;
+        let batch = &mut queue.batches[place as usize];
+        batch.left -= 1;
+        if is_done {
+            batch.done += 1;
+        } else {
+            let at = batch.received + self.setting.visibility_ms;
+            self.agenda.put(at.max(self.now), Event::Visible(Message { returned: true, ..message }));
+        }
+        if batch.left == 0 {
+            queue.in_flight -= batch.done;
+            queue.busy -= 1;
+            queue.warm += 1;
+            queue.free.push(place);
+            self.receive();
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What a run comes to.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::limits::SLOW_MS;
+use super::time::seconds;
+use super::world::{Heat, World};
+use super::{Ms, limits};
+
+/// What is asked the most for what it may give.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hottest {
+    /// Which table or index, and for a partition its number.
+    pub place: String,
+    /// Units asked for in its fullest second, as a part of what it may give in
+    /// a second. What is asked for again after it was throttled is not counted
+    /// again. Above 1 it was throttled.
+    pub share: f64,
+    /// Which second of the full minute that was.
+    pub second: Ms,
+}
+
+impl Hottest {
+    pub(super) fn heat(&mut self, share: f64, second: Ms, place: impl FnOnce() -> String) {
+        if self.share < share {
+            *self = Self { place: place(), share, second };
+        }
+    }
+}
+
+impl fmt::Display for Hottest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:.0} % {}", self.share * 100.0, self.place)
+    }
+}
+
+/// What a run comes to.
+///
+/// "Meanwhile" is until the last post was settled: known to be public, and
+/// written down so. Seconds count from the start of the full minute, whose
+/// last posts are due at second 59.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scale {
+    /// Posts that were due.
+    pub posts: u32,
+    /// Of them, those that became public.
+    pub public: u32,
+    /// Of them, those told how they ended.
+    pub told: u32,
+    /// Public calls begun; never more than posts.
+    pub calls_begun: u32,
+    /// Public calls begun before their second.
+    pub early: u32,
+    /// When the last post was public. Posts whose platform was slow (15 s) are
+    /// in it, so it can hardly be less than 74.
+    pub drained_s: f64,
+    /// When the last post was public, those with a slow platform aside.
+    pub drained_but_slow_s: f64,
+    /// How long the full minute takes us: from its start until the last public
+    /// call was begun. From then on only platforms are waited for. The last
+    /// posts are due at second 59, so with nobody late it is just above 59, and
+    /// at most 60 is what is aimed at.
+    pub begun_s: f64,
+    /// Half of the public calls were begun no later than this after their second.
+    pub late_p50_ms: Ms,
+    /// The same of 99 in 100.
+    pub late_p99_ms: Ms,
+    /// The same of all.
+    pub late_most_ms: Ms,
+    /// Half of the posts were public no later than this after their second.
+    pub public_p50_ms: Ms,
+    /// The same of 99 in 100.
+    pub public_p99_ms: Ms,
+    /// Write units per post meanwhile, without telling posts how they ended.
+    pub write_units_per_post: f64,
+    /// Read units per post of the deliveries.
+    pub read_units_per_post: f64,
+    /// Read units of planning all posts.
+    pub read_units_to_plan: f64,
+    /// Read units of looking for what is overdue, until the end.
+    pub read_units_to_sweep: f64,
+    /// The partition that was asked the most meanwhile.
+    pub hottest_partition: Hottest,
+    /// The table or index that was asked the most meanwhile, as a whole.
+    pub hottest_table: Hottest,
+    /// Calls to the store throttled meanwhile, repetitions included, by place.
+    pub throttled: BTreeMap<String, u32>,
+    /// Deliveries cut off because the store throttled one call three times;
+    /// until the end. The queue or the sweep brought them again.
+    pub deliveries_cut_off: u32,
+    /// Messages put aside after they were received too often. Their posts are
+    /// brought by the sweep.
+    pub put_aside: u32,
+    /// Ticks that did not get through, or not through what was overdue. The
+    /// next does it again.
+    pub ticks_cut_off: u32,
+    /// How long the longest tick took that got through.
+    pub longest_tick_s: f64,
+    /// Messages sent, until the end.
+    pub messages: u32,
+    /// Invocations, until the end.
+    pub invocations: u32,
+    /// The most invocations at the same time.
+    pub invocations_at_once: u32,
+    /// The most messages received and not deleted.
+    pub in_flight: u32,
+    /// Posts told how they ended meanwhile.
+    pub told_meanwhile: u32,
+    /// When the last post was told how it ended.
+    pub told_s: f64,
+    /// Write units per post of telling, moves of the sweep included.
+    pub write_units_to_tell: f64,
+    /// The partition that was asked the most after the last post was settled.
+    pub hottest_after: Hottest,
+    /// Calls throttled after the last post was settled.
+    pub throttled_after: u32,
+}
+
+impl Scale {
+    pub(super) fn of(world: &World<'_>, hot: Heat, after: Heat) -> Self {
+        let (posts, tally, queue) = (&world.posts, &world.tally, &world.queue);
+        let count = f64::from(world.setting.posts.max(1));
+        let begun: Vec<_> = posts.iter().filter_map(|it| Some((it.due, it.begun?, it.public?))).collect();
+        let mut late: Vec<Ms> = begun.iter().map(|(due, begun, _)| begun - due).collect();
+        let mut public_after: Vec<Ms> = begun.iter().map(|(due, _, public)| public - due).collect();
+        late.sort_unstable();
+        public_after.sort_unstable();
+        let is_slow = |begun: Ms, public: Ms| SLOW_MS <= public - begun;
+        let usual = begun.iter().filter(|(_, begun, public)| !is_slow(*begun, *public));
+        let throttled = |it: &Heat| it.throttled.values().sum::<u32>();
+        let throttled_after = throttled(&after) - throttled(&hot);
+        Self {
+            posts: world.setting.posts,
+            public: u32::try_from(begun.len()).unwrap_or(u32::MAX),
+            told: tally.told,
+            calls_begun: tally.calls_begun,
+            early: u32::try_from(late.iter().filter(|it| **it < 0).count()).unwrap_or(u32::MAX),
+            drained_s: latest(begun.iter().map(|it| it.2)),
+            drained_but_slow_s: latest(usual.map(|it| it.2)),
+            begun_s: latest(begun.iter().map(|it| it.1)),
+            late_p50_ms: percentile(&late, 50),
+            late_p99_ms: percentile(&late, 99),
+            late_most_ms: percentile(&late, 100),
+            public_p50_ms: percentile(&public_after, 50),
+            public_p99_ms: percentile(&public_after, 99),
+            write_units_per_post: tally.hot_write_units / count,
+            read_units_per_post: tally.deliver_read_units / count,
+            read_units_to_plan: tally.plan_read_units,
+            read_units_to_sweep: tally.sweep_read_units,
+            hottest_partition: hot.partition,
+            hottest_table: hot.table,
+            throttled: hot.throttled,
+            deliveries_cut_off: tally.deliveries_cut_off,
+            put_aside: tally.put_aside,
+            ticks_cut_off: tally.ticks_cut_off,
+            longest_tick_s: seconds(tally.longest_tick_ms),
+            messages: tally.messages,
+            invocations: queue.invocations,
+            invocations_at_once: queue.most_busy,
+            in_flight: queue.most_in_flight,
+            told_meanwhile: tally.told_meanwhile,
+            told_s: seconds(tally.last_told),
+            write_units_to_tell: (tally.roll_up_write_units + tally.sweep_write_units) / count,
+            hottest_after: after.partition,
+            throttled_after,
+        }
+    }
+
+    /// Names and values, in the order in which they are shown.
+    pub fn rows(&self) -> Vec<(&'static str, String)> {
+        let throttled = self.throttled.values().sum::<u32>();
+        let in_flight = format!("{} of {}", self.in_flight, limits::MAX_IN_FLIGHT);
+        vec![
+            ("posts", self.posts.to_string()),
+            ("public", self.public.to_string()),
+            ("told how they ended", self.told.to_string()),
+            ("public calls begun", self.calls_begun.to_string()),
+            ("begun early", self.early.to_string()),
+            ("last call begun, s", format!("{:.1}", self.begun_s)),
+            ("last post public but slow ones, s", format!("{:.1}", self.drained_but_slow_s)),
+            ("last post public, s", format!("{:.1}", self.drained_s)),
+            ("late p50, ms", self.late_p50_ms.to_string()),
+            ("late p99, ms", self.late_p99_ms.to_string()),
+            ("late at most, ms", self.late_most_ms.to_string()),
+            ("public after p50, ms", self.public_p50_ms.to_string()),
+            ("public after p99, ms", self.public_p99_ms.to_string()),
+            ("write units per post", format!("{:.2}", self.write_units_per_post)),
+            ("read units per post", format!("{:.2}", self.read_units_per_post)),
+            ("read units to plan", format!("{:.0}", self.read_units_to_plan)),
+            ("read units to sweep", format!("{:.0}", self.read_units_to_sweep)),
+            ("hottest partition", self.hottest_partition.to_string()),
+            ("hottest table", self.hottest_table.to_string()),
+            ("throttled calls", throttled.to_string()),
+            ("deliveries cut off", self.deliveries_cut_off.to_string()),
+            ("messages put aside", self.put_aside.to_string()),
+            ("longest tick, s", format!("{:.1}", self.longest_tick_s)),
+            ("ticks cut off", self.ticks_cut_off.to_string()),
+            ("messages", self.messages.to_string()),
+            ("invocations", self.invocations.to_string()),
+            ("invocations at once", self.invocations_at_once.to_string()),
+            ("in flight", in_flight),
+            ("told meanwhile", self.told_meanwhile.to_string()),
+            ("last post told, s", format!("{:.0}", self.told_s)),
+            ("write units to tell, per post", format!("{:.2}", self.write_units_to_tell)),
+            ("hottest partition after", self.hottest_after.to_string()),
+            ("throttled calls after", self.throttled_after.to_string()),
+        ]
+    }
+}
+
+impl fmt::Display for Scale {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.rows().into_iter().try_for_each(|(name, value)| writeln!(out, "{name:<36}{value:>30}"))
+    }
+}
+
+fn latest(times: impl Iterator<Item = Ms>) -> f64 {
+    seconds(times.max().unwrap_or_default())
+}
+
+/// Of a sorted list; 0 of an empty one.
+fn percentile(sorted: &[Ms], percent: usize) -> Ms {
+    let rank = (sorted.len() * percent).div_ceil(100);
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
+}

@@ -1,0 +1,93 @@
+//! The posts of the minute, and where each of them stands.
+
+use super::chance::Chance;
+use super::store::Keys;
+use super::{Ms, Setting};
+
+/// Where a post's delivery stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Nothing was begun.
+    Waiting,
+    /// The public call was begun; its end is not written down.
+    Intended,
+    /// Its end is written down.
+    Settled,
+    /// Its post says so; it is in the due index no longer.
+    Told,
+}
+
+/// A post with its delivery.
+#[derive(Clone, Debug)]
+pub(super) struct Post {
+    pub(super) keys: Keys,
+    /// Its second.
+    pub(super) due: Ms,
+    /// When its next step is to be taken.
+    pub(super) look_at: Ms,
+    /// Where it stands in the due index.
+    pub(super) due_at: Ms,
+    /// Until when a worker holds it.
+    pub(super) lease_ends: Ms,
+    /// When it is told, if the plan put that off.
+    pub(super) told_from: Option<Ms>,
+    pub(super) state: State,
+    /// Changes with every write.
+    pub(super) stamp: u32,
+    /// When its public call was begun.
+    pub(super) begun: Option<Ms>,
+    /// When that call ended.
+    pub(super) public: Option<Ms>,
+}
+
+/// Due one after the other in whole seconds, of users by chance.
+pub(super) fn make(setting: &Setting, chance: &mut Chance) -> Vec<Post> {
+    let mut owners = owners(setting);
+    chance.shuffle(&mut owners);
+    let mut posts: Vec<_> = (0_u32..)
+        .zip(owners)
+        .map(|(number, user)| {
+            let due = Ms::try_from(number % 60).unwrap_or_default() * 1_000;
+            let connection = user * 2 + chance.below(2);
+            Post {
+                keys: Keys { user, connection, shard: chance.below(setting.due_shards) },
+                due,
+                look_at: due,
+                due_at: due,
+                lease_ends: Ms::MIN,
+                told_from: None,
+                state: State::Waiting,
+                stamp: 0,
+                begun: None,
+                public: None,
+            }
+        })
+        .collect();
+    // Those that are read one after the other lie side by side, which is faster.
+    posts.sort_by_key(|it| (it.due, it.keys.shard));
+    posts
+}
+
+/// The user of each post: many have few, and the first has the most.
+fn owners(setting: &Setting) -> Vec<u32> {
+    let rest = f64::from(setting.posts);
+    let busiest = f64::from(setting.busiest_has);
+    // The n-th user has busiest / n^steepness, with the sum that is asked for.
+    let (mut low, mut high) = (0.0_f64, 4.0_f64);
+    for _ in 0..50 {
+        let steepness = f64::midpoint(low, high);
+        let sum: f64 = (1..=setting.users).map(|it| busiest / f64::from(it).powf(steepness)).sum();
+        if rest < sum { low = steepness } else { high = steepness }
+    }
+    let mut owners = Vec::with_capacity(setting.posts as usize);
+    let mut sum = 0.0;
+    for user in 0..setting.users {
+        sum += busiest / f64::from(user + 1).powf(low);
+        while f64::from(u32::try_from(owners.len()).unwrap_or(u32::MAX)) + 0.5 < sum.min(rest) {
+            owners.push(user);
+        }
+    }
+    // What rounding left over.
+    owners.resize(setting.posts as usize, setting.users - 1);
+    owners
+}

@@ -1,0 +1,237 @@
+//! The publisher's tick: what comes soon is put on the queue. As
+//! `libs/publishing/src/plan.rs`.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use domain::delivery::{PLAN_AHEAD, WATCHDOG};
+
+use super::agenda::{Event, Message};
+use super::due_index::DueIndex;
+use super::limits::{SEND_BATCH, STORE_ATTEMPTS};
+use super::posts::Post;
+use super::setting::copied::{LONGEST_PUT_OFF_S, PERIOD_MS};
+use super::store::{Answer, Keys, units};
+use super::sweep::Moves;
+use super::time::in_ms;
+use super::world::World;
+use super::{Ms, Setting};
+
+/// Where planning stands.
+pub(super) struct Publisher {
+    pub(super) index: DueIndex,
+    /// Where in each shard the entries of this tick stand.
+    soon: Vec<Range<usize>>,
+    pub(super) overdue: Vec<Range<usize>>,
+    /// In each shard, of the page of overdue entries that it is at.
+    pub(super) moves: Vec<Moves>,
+    pub(super) planned_until: Option<Ms>,
+    moved_at: Ms,
+    count: u32,
+    running: Option<Running>,
+}
+
+/// A tick that has not ended.
+#[derive(Clone, Copy)]
+pub(super) struct Running {
+    tick: u32,
+    pub(super) began: Ms,
+    pub(super) ends: Ms,
+    /// The first shard that nobody is at yet.
+    next_shard: u32,
+    /// Shards that are not done.
+    left: u32,
+    /// Whether something overdue was left to the next tick.
+    has_failed: bool,
+}
+
+/// How reading a page went.
+pub(super) enum PageRead {
+    /// It took so many units.
+    Done(f64),
+    /// It was throttled and is read again after a while.
+    Again,
+    /// It was throttled too often.
+    Failed,
+}
+
+impl Publisher {
+    pub(super) fn new(setting: &Setting, posts: &[Post]) -> Self {
+        let shards = setting.due_shards as usize;
+        Self {
+            index: DueIndex::new(posts, setting.due_shards),
+            soon: vec![0..0; shards],
+            overdue: vec![0..0; shards],
+            moves: (0..shards).map(|_| Moves::default()).collect(),
+            planned_until: None,
+            moved_at: Ms::MIN,
+            count: 0,
+            running: None,
+        }
+    }
+
+    /// A tick before anything of the full minute is in its sight.
+    pub(super) fn first_tick(setting: &Setting) -> Ms {
+        let earliest = -in_ms(PLAN_AHEAD) - 2 * PERIOD_MS;
+        earliest + setting.tick_ms
+    }
+}
+
+/// The places of a page among all.
+pub(super) fn page_of(all: &Range<usize>, from: u32, to: u32) -> Range<usize> {
+    let at = |offset: u32| (all.start + offset as usize).min(all.end);
+    at(from)..at(to)
+}
+
+impl World<'_> {
+    pub(super) fn tick(&mut self) {
+        let now = self.now;
+        self.agenda.put(now + PERIOD_MS, Event::Tick);
+        self.publisher.count += 1;
+        let (tick, shards) = (self.publisher.count, self.setting.due_shards);
+        let ends = now + self.setting.tick_limit_ms;
+        self.agenda.put(ends, Event::TickEnds { tick });
+        let running = Running { tick, began: now, ends, next_shard: 0, left: shards, has_failed: false };
+        self.publisher.running = Some(running);
+        let overdue_at = now - in_ms(WATCHDOG);
+        let after = self.publisher.planned_until.map_or(overdue_at, |it| it.max(overdue_at));
+        let until = now + in_ms(PLAN_AHEAD);
+        let most = (self.setting.page * self.setting.overdue_pages) as usize;
+        for shard in 0..shards {
+            let publisher = &mut self.publisher;
+            publisher.index.tidy(shard, publisher.moved_at, &self.posts);
+            publisher.soon[shard as usize] = publisher.index.between(shard, (after, until), &self.posts);
+            let overdue = publisher.index.between(shard, (Ms::MIN, overdue_at), &self.posts);
+            publisher.overdue[shard as usize] = 0..overdue.end.min(most);
+        }
+        self.publisher.moved_at = now;
+        for _ in 0..self.setting.shards_at_once {
+            self.begin_shard();
+        }
+    }
+
+    fn begin_shard(&mut self) {
+        let Some(running) = self.publisher.running.as_mut().filter(|it| it.next_shard < self.setting.due_shards) else {
+            return;
+        };
+        let (tick, shard) = (running.tick, running.next_shard);
+        running.next_shard += 1;
+        self.agenda.put(self.now, Event::PlanSoon { tick, shard, from: 0, attempt: 1 });
+    }
+
+    /// Its time is over, or planning failed: what it has not done is left to
+    /// the next.
+    pub(super) fn end_tick(&mut self, tick: u32) {
+        if self.running(tick).is_some() {
+            self.publisher.running = None;
+            self.tally.ticks_cut_off += 1;
+        }
+    }
+
+    pub(super) fn plan_soon(&mut self, tick: u32, shard: u32, (from, attempt): (u32, u32)) {
+        let Some(running) = self.running(tick) else { return };
+        let (to, shards) = (from + self.setting.page, self.setting.due_shards);
+        let soon = self.publisher.soon[shard as usize].clone();
+        let first_page = soon.len().min(self.setting.page as usize);
+        let is_full = (self.setting.full as usize) < first_page * shards as usize;
+        let page = self.publisher.index.at(shard, page_of(&soon, from, to)).to_vec();
+        let again = Event::PlanSoon { tick, shard, from, attempt: attempt + 1 };
+        let units = match self.read_page(shard, page.len(), attempt, again) {
+            PageRead::Done(units) => units,
+            PageRead::Again => return,
+            PageRead::Failed => return self.end_tick(tick),
+        };
+        let counted = if page.is_empty() { &mut self.tally.sweep_read_units } else { &mut self.tally.plan_read_units };
+        *counted += units;
+        let now = self.now + self.chance.store_call();
+        let until = running.began + in_ms(PLAN_AHEAD);
+        let mut messages = Vec::with_capacity(page.len());
+        for (place, post) in (from..).zip(page) {
+            let told_from = until + self.place_ms(place);
+            let subject = &mut self.posts[post as usize];
+            subject.told_from = is_full.then_some(told_from);
+            let message = Message { post, receives: 0, put_off: is_full, returned: false };
+            messages.push((message, subject.look_at));
+        }
+        let sent = self.send_all(&messages, now, running.ends);
+        let next = if soon.len() <= to as usize {
+            Event::PlanOverdue { tick, shard, from: 0, attempt: 1 }
+        } else {
+            Event::PlanSoon { tick, shard, from: to, attempt: 1 }
+        };
+        self.agenda.put(sent, next);
+    }
+
+    /// How long after the minute the post at this place of its shard is told.
+    fn place_ms(&self, place: u32) -> Ms {
+        let ahead = u64::from(place) * u64::from(self.setting.due_shards);
+        let wait_s = (ahead / u64::from(self.setting.roll_ups_per_s)).min(LONGEST_PUT_OFF_S.into());
+        Ms::try_from(wait_s * 1_000).unwrap_or(Ms::MAX)
+    }
+
+    pub(super) fn running(&self, tick: u32) -> Option<Running> {
+        self.publisher.running.filter(|it| it.tick == tick)
+    }
+
+    /// Reads a page; its units are rounded up to half a unit. `again` is put
+    /// down when it was throttled and is to be read once more.
+    pub(super) fn read_page(&mut self, shard: u32, entries: usize, attempt: u32, again: Event) -> PageRead {
+        let each = units(&self.calls.plan).0;
+        let entries = f64::from(u32::try_from(entries).unwrap_or(u32::MAX));
+        let units = ((entries * each * 2.0).ceil() / 2.0).max(0.5);
+        let keys = Keys { user: 0, connection: 0, shard };
+        let times = if 0.0 < each { units / each } else { 1.0 };
+        if self.store.make(&self.calls.plan, times, &keys, self.now, 1 < attempt) == Answer::Done {
+            return PageRead::Done(units);
+        }
+        if STORE_ATTEMPTS <= attempt {
+            return PageRead::Failed;
+        }
+        let wait = self.chance.back_off(attempt);
+        self.agenda.put(self.now + wait, again);
+        PageRead::Again
+    }
+
+    /// Sends a page with so many calls at once; what a tick has no time for is
+    /// not sent. Says when the last was.
+    pub(super) fn send_all(&mut self, messages: &[(Message, Ms)], from: Ms, ends: Ms) -> Ms {
+        let mut free_at: BinaryHeap<_> = (0..self.setting.sends_at_once).map(|_| Reverse(from)).collect();
+        let mut sent_all = from;
+        for batch in messages.chunks(SEND_BATCH as usize) {
+            let begun = free_at.pop().map_or(from, |it| it.0);
+            let sent = begun + self.chance.send();
+            free_at.push(Reverse(sent));
+            sent_all = sent_all.max(sent);
+            if sent <= ends {
+                for (message, for_when) in batch {
+                    self.send(*message, *for_when, begun, sent);
+                }
+            }
+        }
+        sent_all
+    }
+
+    /// What is overdue in a shard is left to the next tick.
+    pub(super) fn leave_overdue(&mut self, tick: u32) {
+        if let Some(running) = self.publisher.running.as_mut().filter(|it| it.tick == tick) {
+            running.has_failed = true;
+        }
+        self.end_shard(tick);
+    }
+
+    /// A shard is done; the next one is begun. How far the tick planned is
+    /// written down after the last, whatever became of what is overdue.
+    pub(super) fn end_shard(&mut self, tick: u32) {
+        let Some(running) = self.publisher.running.as_mut().filter(|it| it.tick == tick) else { return };
+        running.left -= 1;
+        if 0 < running.left {
+            return self.begin_shard();
+        }
+        let Running { began, has_failed, .. } = *running;
+        self.publisher.running = None;
+        self.publisher.planned_until = Some(began + in_ms(PLAN_AHEAD));
+        self.tally.ticks_cut_off += u32::from(has_failed);
+        self.tally.longest_tick_ms = self.tally.longest_tick_ms.max(self.now - began);
+    }
+}

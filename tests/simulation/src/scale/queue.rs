@@ -1,0 +1,108 @@
+//! What is on the queue, and who receives it.
+
+use std::collections::VecDeque;
+
+use super::agenda::Message;
+use super::limits::{
+    POLLER_INVOCATIONS, PROVISIONED_MOST, PROVISIONED_PER_MINUTE, STANDARD_MOST, STANDARD_PER_MINUTE, STANDARD_START,
+};
+use super::time::seconds;
+use super::{EventSource, Ms, Setting};
+
+/// Messages of one invocation.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) messages: Vec<Message>,
+    /// When the first was received.
+    pub(super) received: Ms,
+    /// Tells batches apart that had this place one after the other.
+    pub(super) number: u32,
+    pub(super) is_open: bool,
+    /// Deliveries under way.
+    pub(super) left: u32,
+    /// Messages that will be deleted.
+    pub(super) done: u32,
+    /// Posts that its environment is telling how they ended.
+    pub(super) telling: u32,
+    /// Deliveries that wait to tell theirs.
+    pub(super) to_tell: VecDeque<u32>,
+}
+
+/// The queue, and how far the event source has grown.
+#[derive(Default)]
+pub(super) struct Queue {
+    /// What can be received.
+    pub(super) backlog: VecDeque<Message>,
+    pub(super) batches: Vec<Batch>,
+    pub(super) free: Vec<u32>,
+    /// Being collected.
+    pub(super) open: VecDeque<u32>,
+    /// Being collected or invoked.
+    pub(super) busy: u32,
+    pub(super) warm: u32,
+    pub(super) environments: u32,
+    pub(super) in_flight: u32,
+    pub(super) most_in_flight: u32,
+    pub(super) most_busy: u32,
+    /// When there was something to do first.
+    pub(super) since: Option<Ms>,
+    /// Calls that may be made now.
+    pub(super) calls: f64,
+    pub(super) calls_at: Option<Ms>,
+    /// When receiving is put down for next.
+    pub(super) receive_at: Option<Ms>,
+    pub(super) invocations: u32,
+}
+
+impl Queue {
+    pub(super) fn new(setting: &Setting) -> Self {
+        let warm = match setting.source {
+            EventSource::Ready { .. } => setting.environments,
+            EventSource::Standard | EventSource::Provisioned { .. } => 0,
+        };
+        Self { warm, environments: warm, ..Self::default() }
+    }
+
+    /// How many invocations the event source makes at the same time by now.
+    fn capacity(&self, setting: &Setting, now: Ms) -> f64 {
+        let minutes = seconds(now - self.since.unwrap_or(now)) / 60.0;
+        match setting.source {
+            EventSource::Ready { pollers } => f64::from(pollers) * POLLER_INVOCATIONS,
+            EventSource::Standard => (STANDARD_START + STANDARD_PER_MINUTE * minutes).min(STANDARD_MOST),
+            EventSource::Provisioned { pollers } => {
+                let start = f64::from(pollers) * POLLER_INVOCATIONS;
+                (start + PROVISIONED_PER_MINUTE * minutes).min(PROVISIONED_MOST)
+            }
+        }
+    }
+
+    /// Who collects batches at the same time. In standard mode everybody who
+    /// may invoke.
+    pub(super) fn pollers(&self, setting: &Setting, now: Ms) -> f64 {
+        match setting.source {
+            EventSource::Standard => f64::INFINITY,
+            EventSource::Ready { .. } | EventSource::Provisioned { .. } => {
+                (self.capacity(setting, now) / POLLER_INVOCATIONS).floor()
+            }
+        }
+    }
+
+    /// Whether one more invocation may be begun.
+    pub(super) fn has_room(&self, setting: &Setting, now: Ms) -> bool {
+        self.busy < setting.environments && f64::from(self.busy) + 1.0 <= self.capacity(setting, now)
+    }
+
+    pub(super) fn new_batch(&mut self, now: Ms) -> u32 {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.batches.push(Batch::default());
+            u32::try_from(self.batches.len() - 1).unwrap_or(u32::MAX)
+        });
+        let batch = &mut self.batches[place as usize];
+        (batch.received, batch.is_open, batch.left, batch.done) = (now, true, 0, 0);
+        batch.number += 1;
+        self.open.push_back(place);
+        self.busy += 1;
+        self.most_busy = self.most_busy.max(self.busy);
+        place
+    }
+}

@@ -1,0 +1,167 @@
+//! The store: partitions that take so many units in a second, and no more.
+
+use std::collections::BTreeMap;
+
+use super::limits::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS};
+use super::meter::{Charge, Meter};
+use super::{Hottest, Ms, Operation, PartitionBy, Partitions, Setting, Tables};
+
+/// What decides which partitions a call goes to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Keys {
+    pub(super) user: u32,
+    pub(super) connection: u32,
+    pub(super) shard: u32,
+}
+
+/// A call, with its places looked up.
+pub(super) type Call = Vec<Charge>;
+
+/// Whether a call was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Done,
+    Throttled,
+}
+
+/// A table or an index.
+struct Place {
+    name: String,
+    by: PartitionBy,
+    whole: Meter,
+    partitions: Vec<Meter>,
+    throttled: u32,
+}
+
+impl Place {
+    fn partition(&self, keys: &Keys, partitions: Partitions) -> usize {
+        let key = match self.by {
+            PartitionBy::User => keys.user,
+            PartitionBy::Connection => keys.connection,
+            PartitionBy::DueShard => keys.shard,
+        } as usize;
+        match partitions {
+            Partitions::OnePerKey => key,
+            Partitions::Shared => scattered(key) % self.partitions.len(),
+        }
+    }
+}
+
+/// Where a key falls; any function that scatters will do.
+fn scattered(key: usize) -> usize {
+    let mixed = key.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed ^ (mixed >> 27)
+}
+
+/// Tables and indexes.
+pub(super) struct Store {
+    tables: Tables,
+    places: Vec<Place>,
+    keys: [usize; 3],
+    hottest_partition: Hottest,
+    hottest_table: Hottest,
+}
+
+impl Store {
+    pub(super) fn new(setting: &Setting) -> Self {
+        let users = setting.users as usize;
+        Self {
+            tables: setting.tables,
+            places: Vec::new(),
+            keys: [users, users * 2, setting.due_shards as usize],
+            hottest_partition: Hottest::default(),
+            hottest_table: Hottest::default(),
+        }
+    }
+
+    /// The call that these operations are.
+    pub(super) fn call(&mut self, operations: &[Operation]) -> Call {
+        let charge = |it: &Operation| Charge {
+            place: self.place(&it.place, it.by),
+            read_units: it.read_units,
+            write_units: it.write_units,
+        };
+        operations.iter().map(charge).collect()
+    }
+
+    fn place(&mut self, name: &str, by: PartitionBy) -> usize {
+        if let Some(found) = self.places.iter().position(|it| it.name == name && it.by == by) {
+            return found;
+        }
+        let keys = match by {
+            PartitionBy::User => self.keys[0],
+            PartitionBy::Connection => self.keys[1],
+            PartitionBy::DueShard => self.keys[2],
+        };
+        let count = match self.tables.partitions {
+            Partitions::OnePerKey => keys,
+            Partitions::Shared => self.tables.partition_count(),
+        };
+        let partitions = vec![Meter::default(); count];
+        self.places.push(Place { name: name.to_owned(), by, whole: Meter::default(), partitions, throttled: 0 });
+        self.places.len() - 1
+    }
+
+    /// Makes a call that costs `times` as much as one. `repeated` when it was
+    /// throttled before.
+    pub(super) fn make(&mut self, call: &Call, times: f64, keys: &Keys, now: Ms, repeated: bool) -> Answer {
+        let second = now.div_euclid(1_000);
+        let limits = Tables {
+            read_units: PARTITION_READ_UNITS,
+            write_units: PARTITION_WRITE_UNITS,
+            partitions: self.tables.partitions,
+        };
+        let mut answer = Answer::Done;
+        for charge in call {
+            let charge = charge.times(times);
+            let place = &mut self.places[charge.place];
+            let partition = place.partition(keys, self.tables.partitions);
+            let meter = place.partitions[partition].at(second);
+            let whole = place.whole.at(second);
+            if !repeated {
+                let share = meter.ask(&charge, limits);
+                self.hottest_partition.heat(share, second, || format!("{} {partition}", place.name));
+                let share = whole.ask(&charge, self.tables);
+                self.hottest_table.heat(share, second, || place.name.clone());
+            }
+            if answer == Answer::Done && !(meter.has_room(&charge, limits) && whole.has_room(&charge, self.tables)) {
+                place.throttled += 1;
+                answer = Answer::Throttled;
+            }
+        }
+        if answer == Answer::Done {
+            for charge in call {
+                let charge = charge.times(times);
+                let place = &mut self.places[charge.place];
+                let partition = place.partition(keys, self.tables.partitions);
+                place.partitions[partition].grant(&charge);
+                place.whole.grant(&charge);
+            }
+        }
+        answer
+    }
+
+    /// The hottest partition and the hottest table since this was asked last.
+    pub(super) fn take_hottest(&mut self) -> (Hottest, Hottest) {
+        (std::mem::take(&mut self.hottest_partition), std::mem::take(&mut self.hottest_table))
+    }
+
+    /// Calls throttled so far, by place.
+    pub(super) fn throttled(&self) -> BTreeMap<String, u32> {
+        self.places.iter().filter(|it| 0 < it.throttled).map(|it| (it.name.clone(), it.throttled)).collect()
+    }
+}
+
+/// What a call reads and writes, in units.
+pub(super) fn units(call: &Call) -> (f64, f64) {
+    call.iter().fold((0.0, 0.0), |(read, write), it| (read + it.read_units, write + it.write_units))
+}
+
+impl Tables {
+    /// As many partitions as this throughput needs.
+    fn partition_count(self) -> usize {
+        let needed = (self.write_units / PARTITION_WRITE_UNITS).max(self.read_units / PARTITION_READ_UNITS);
+        (1..u16::MAX).find(|it| needed <= f64::from(*it)).unwrap_or(u16::MAX).into()
+    }
+}

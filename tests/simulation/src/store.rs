@@ -1,0 +1,223 @@
+//! The store: the service's own, down to the SDK's requests, which are
+//! answered in this thread instead of by DynamoDB.
+
+mod failures;
+mod image;
+mod journal;
+mod meter;
+mod request;
+mod stale;
+mod tables;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Region};
+use aws_smithy_async::time::TimeSource;
+use aws_smithy_runtime::client::auth::no_auth::NO_AUTH_SCHEME_ID;
+use aws_smithy_runtime::client::retries::RetryPartition;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use chrono::TimeDelta;
+use dynoxide::DynoxideError;
+use dynoxide::actions::query::QueryRequest;
+use storage::Store;
+
+use self::failures::{answer, chances, response};
+pub(crate) use self::journal::{Journal, Version};
+pub(crate) use self::meter::Charge;
+use self::request::{Request, Written};
+use self::stale::Question;
+use self::tables::{PREFIX, Tables};
+use crate::faults::When;
+use crate::world::{Port, World, lock};
+
+/// How long a request takes at least that may arrive after its caller has given
+/// up.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How far an index is behind at most.
+const BEHIND: Duration = Duration::from_secs(3);
+
+/// Makes the tables of this thread, which takes longer than emptying them.
+pub(crate) fn prepare_thread() {
+    Tables::prepare();
+}
+
+/// The store of a run, empty, and what will have been written to it.
+pub(crate) fn store(world: &Arc<World>, due_shards: u32) -> (Store, Arc<Mutex<Journal>>) {
+    let journal = Arc::new(Mutex::new(Journal::default()));
+    let wire = Wire(Arc::new(Inner {
+        world: Arc::clone(world),
+        tables: Tables::empty(),
+        journal: Arc::clone(&journal),
+        transacted: Mutex::default(),
+    }));
+    // As `cloud::aws` has it, but for who answers and what time it is.
+    let config = Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .retry_config(RetryConfig::standard())
+        .timeout_config(cloud::aws::timeouts())
+        // What is left of the retries is counted per process otherwise, and a
+        // seed would depend on those before it.
+        .retry_partition(RetryPartition::custom("simulation").build())
+        .region(Region::from_static("us-east-1"))
+        .endpoint_url("http://store.invalid")
+        // A signature that nobody looks at is left out: it takes a tenth of the
+        // time of a run.
+        .allow_no_auth()
+        .auth_scheme_preference([NO_AUTH_SCHEME_ID])
+        .time_source(wire.clone())
+        .http_client(wire)
+        .build();
+    (Store::new(Client::from_conf(config), PREFIX, due_shards), journal)
+}
+
+/// Takes the SDK's requests.
+#[derive(Clone)]
+struct Wire(Arc<Inner>);
+
+struct Inner {
+    world: Arc<World>,
+    tables: Tables,
+    journal: Arc<Mutex<Journal>>,
+    /// The tokens of transactions that were done.
+    transacted: Mutex<BTreeSet<String>>,
+}
+
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Wire")
+    }
+}
+
+impl TimeSource for Wire {
+    fn now(&self) -> SystemTime {
+        self.0.world.now().into()
+    }
+}
+
+impl HttpClient for Wire {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+impl HttpConnector for Wire {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let inner = Arc::clone(&self.0);
+        HttpConnectorFuture::new(inner.take(request))
+    }
+}
+
+impl Inner {
+    async fn take(self: Arc<Self>, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
+        let target = request.headers().get("x-amz-target").expect("every request names its operation");
+        let (_, operation) = target.split_once('.').expect("a version and an operation");
+        let body = request.body().bytes().expect("requests to the store are small and whole");
+        let request = Request::read(operation, body);
+        assert!(!request.reads_eventually(), "a read that may be behind: {}", request.describe());
+
+        let written = request.writes();
+        // What the journal follows is what transactions are about.
+        let contended = written.iter().any(|it| journal::is_followed(it.table));
+        let fates = chances(&self.world.weather, contended);
+        let (call, fate) = self.world.call(Port::Store, request.describe(), &fates);
+        let failed = answer(fate, request.transaction_items());
+        call.die(When::Before).await;
+        let done = match fate.is_done() {
+            true if PATIENCE < call.there => Some(self.perform_all_the_same(request, written, call.there).await),
+            true => {
+                call.go().await;
+                Some(self.perform(request, written))
+            }
+            false => {
+                call.go().await;
+                None
+            }
+        };
+        call.come_back().await;
+        failed.or(done.map(Ok)).expect("what did not fail was done")
+    }
+
+    /// A request that takes so long arrives even when its caller has given up,
+    /// or is gone.
+    async fn perform_all_the_same(
+        self: &Arc<Self>,
+        request: Request,
+        written: Vec<Written>,
+        after: Duration,
+    ) -> HttpResponse {
+        let store = Arc::clone(self);
+        let performed = tokio::spawn(async move {
+            tokio::time::sleep(after).await;
+            store.perform(request, written)
+        });
+        performed.await.expect("nobody ends it")
+    }
+
+    /// Asks an index, which may be behind its table.
+    fn look_up(&self, query: QueryRequest) -> Result<String, DynoxideError> {
+        let behind = self.world.befalls(self.world.weather.stale);
+        let question = if behind { Question::of(&query) } else { None };
+        let mut answer = self.tables.query(query)?;
+        if let (Some(question), None) = (question, &answer.last_evaluated_key) {
+            let then = self.world.now() - TimeDelta::from_std(self.world.up_to(BEHIND)).unwrap_or_default();
+            let items = answer.items.unwrap_or_default();
+            let earlier = question.as_of(then, &items, &lock(&self.journal));
+            if let Some(earlier) = earlier.filter(|it| *it != items) {
+                self.world.count_fault();
+                self.world.note(format!("an index is behind: {} entries instead of {}", earlier.len(), items.len()));
+                answer.items = Some(earlier);
+            } else {
+                answer.items = Some(items);
+            }
+            answer.count = answer.items.as_ref().map_or(0, Vec::len);
+            answer.scanned_count = answer.count;
+        }
+        Ok(tables::body(&answer))
+    }
+
+    fn perform(&self, mut request: Request, written: Vec<Written>) -> HttpResponse {
+        let now = self.world.now();
+        let (metered, writes) = (lock(&self.journal).is_metered(), !written.is_empty());
+        if metered {
+            meter::ask(&mut request);
+        }
+        let token = request.token().map(str::to_owned);
+        let body = match request {
+            Request::Query(query) if query.index_name.is_some() => self.look_up(*query),
+            other => self.tables.answer(other),
+        };
+        match body {
+            Ok(body) => {
+                if metered {
+                    lock(&self.journal).charge(meter::charges(&body, writes, PREFIX));
+                }
+                // A transaction that is sent again is answered as before, and
+                // changes nothing.
+                if token.is_none_or(|it| lock(&self.transacted).insert(it)) {
+                    lock(&self.journal).record(now, written, &self.tables);
+                }
+                response(200, body)
+            }
+            Err(error) => {
+                // What the service asks for on purpose is a condition; anything
+                // else is a mistake that no test should pass over.
+                let code = error.error_type();
+                let expected = code.ends_with("#ConditionalCheckFailedException")
+                    || code.ends_with("#TransactionCanceledException");
+                assert!(expected, "the store does not understand: {}", error.to_json());
+                response(error.status_code(), error.to_json())
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! An item as it stood, as the database has it and as the service reads it.
+
+use domain::connection::Connection;
+use domain::delivery::Delivery;
+use domain::post::Post;
+use dynoxide::types::AttributeValue;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use storage::Table;
+
+use super::tables::Attributes;
+
+/// An item as it stood.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Image {
+    pub(crate) raw: Attributes,
+    pub(crate) kept: Kept,
+}
+
+/// An item as the service reads it.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Kept {
+    Post(Box<Post>),
+    Delivery(Box<Delivery>),
+    Connection(Box<Connection>),
+    /// Counts, markers and the like.
+    Other,
+}
+
+impl Image {
+    pub(crate) fn of(table: Table, raw: Attributes) -> Self {
+        let kept = match table {
+            Table::Posts if raw.contains_key("revision") => Kept::Post(Box::new(typed(&raw))),
+            Table::Deliveries if raw.contains_key("revision") => Kept::Delivery(Box::new(typed(&raw))),
+            Table::Connections => Kept::Connection(Box::new(typed(&raw))),
+            _ => Kept::Other,
+        };
+        Self { raw, kept }
+    }
+}
+
+fn typed<T: DeserializeOwned>(raw: &Attributes) -> T {
+    serde_json::from_value(object(raw)).expect("the service wrote what it can read")
+}
+
+fn object(attributes: &Attributes) -> Value {
+    // Credentials are of no interest, and the only bytes there are.
+    let readable = attributes.iter().filter(|(_, it)| !matches!(it, AttributeValue::B(_)));
+    Value::Object(readable.map(|(name, value)| (name.clone(), plain(value))).collect::<Map<_, _>>())
+}
+
+fn plain(value: &AttributeValue) -> Value {
+    match value {
+        AttributeValue::S(text) => Value::String(text.clone()),
+        AttributeValue::N(number) => serde_json::from_str(number).expect("a number"),
+        AttributeValue::BOOL(it) => Value::Bool(*it),
+        AttributeValue::L(items) => Value::Array(items.iter().map(plain).collect()),
+        AttributeValue::M(map) => object(map),
+        _ => Value::Null,
+    }
+}

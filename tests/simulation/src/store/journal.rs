@@ -1,0 +1,192 @@
+//! What was ever written to the store: the truth that a run is judged by.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use domain::connection::Connection;
+use domain::delivery::Delivery;
+use domain::id::{ConnectionId, PostId};
+use domain::post::Post;
+use dynoxide::types::AttributeValue;
+use storage::Table;
+
+use super::image::{Image, Kept};
+use super::meter::Charge;
+use super::request::Written;
+use super::tables::{Attributes, Tables};
+use crate::network::Reference;
+
+/// What was ever written to posts, deliveries and connections.
+#[derive(Debug, Default)]
+pub(crate) struct Journal {
+    now: BTreeMap<Place, Arc<Image>>,
+    changes: Vec<Change>,
+    /// What each request costs, while that is asked for.
+    meter: Option<Vec<Vec<Charge>>>,
+}
+
+/// A table and the key of an item, as text.
+pub(crate) type Place = (Table, String);
+
+/// A write, as it changed an item.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) at: DateTime<Utc>,
+    pub(crate) place: Place,
+    pub(crate) before: Option<Arc<Image>>,
+    pub(crate) after: Option<Arc<Image>>,
+}
+
+/// A post as it stood from some time on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Version<'a> {
+    pub(crate) at: DateTime<Utc>,
+    pub(crate) post: &'a Post,
+}
+
+impl Journal {
+    /// From now on the cost of each request is taken down.
+    pub(crate) fn start_meter(&mut self) {
+        self.meter = Some(Vec::new());
+    }
+
+    /// What requests have cost since, and no more of it.
+    pub(crate) fn take_meter(&mut self) -> Vec<Vec<Charge>> {
+        self.meter.take().unwrap_or_default()
+    }
+
+    /// Whether costs are taken down.
+    pub(super) fn is_metered(&self) -> bool {
+        self.meter.is_some()
+    }
+
+    pub(super) fn charge(&mut self, charges: Vec<Charge>) {
+        self.meter.get_or_insert_default().push(charges);
+    }
+
+    /// Takes down what a request wrote.
+    pub(crate) fn record(&mut self, at: DateTime<Utc>, written: Vec<Written>, tables: &Tables) {
+        for Written { how, table, key, after } in written {
+            if !is_followed(table) {
+                continue;
+            }
+            let place = (table, text_of(&key));
+            let before = self.now.get(&place).cloned();
+            let after = if how == "update" { tables.item(table, key) } else { after };
+            if before.as_ref().map(|it| &it.raw) == after.as_ref() {
+                continue;
+            }
+            let after = after.map(|raw| Arc::new(Image::of(table, raw)));
+            match &after {
+                Some(image) => self.now.insert(place.clone(), Arc::clone(image)),
+                None => self.now.remove(&place),
+            };
+            self.changes.push(Change { at, place, before, after });
+        }
+    }
+
+    /// The latest changes first.
+    pub(crate) fn backwards(&self) -> impl Iterator<Item = &Change> {
+        self.changes.iter().rev()
+    }
+
+    /// Every version of a post, in order.
+    pub(crate) fn versions(&self, post: PostId) -> impl Iterator<Item = Version<'_>> {
+        self.all_versions().filter(move |it| it.post.post_id == post)
+    }
+
+    /// Every version of every post, in order.
+    pub(crate) fn all_versions(&self) -> impl Iterator<Item = Version<'_>> {
+        self.changes.iter().filter_map(|it| match &it.after.as_deref()?.kept {
+            Kept::Post(post) => Some(Version { at: it.at, post }),
+            _ => None,
+        })
+    }
+
+    /// Every post as it is now.
+    pub(crate) fn posts(&self) -> impl Iterator<Item = &Post> {
+        self.now.values().filter_map(|it| if let Kept::Post(post) = &it.kept { Some(post.as_ref()) } else { None })
+    }
+
+    /// A post as it is now.
+    pub(crate) fn post(&self, id: PostId) -> Option<&Post> {
+        self.posts().find(|it| it.post_id == id)
+    }
+
+    /// Every delivery as it is now.
+    pub(crate) fn deliveries(&self) -> impl Iterator<Item = &Delivery> {
+        self.now.values().filter_map(|it| match &it.kept {
+            Kept::Delivery(delivery) => Some(delivery.as_ref()),
+            _ => None,
+        })
+    }
+
+    /// When a delivery last got anywhere. That the sweep moved it in the due
+    /// index does not count.
+    pub(crate) fn last_step(&self, delivery: &Delivery) -> Option<DateTime<Utc>> {
+        let of = |image: &'_ Option<Arc<Image>>| match image.as_deref().map(|it| &it.kept) {
+            Some(Kept::Delivery(it)) if it.target_id == delivery.target_id && it.post_id == delivery.post_id => {
+                Some(Delivery { due_at: None, ..it.as_ref().clone() })
+            }
+            _ => None,
+        };
+        let step = |it: &&Change| of(&it.after).is_some_and(|after| of(&it.before) != Some(after));
+        self.backwards().find(step).map(|it| it.at)
+    }
+
+    /// Every connection as it is now.
+    pub(crate) fn connections(&self) -> impl Iterator<Item = &Connection> {
+        self.now.values().filter_map(|it| match &it.kept {
+            Kept::Connection(connection) => Some(connection.as_ref()),
+            _ => None,
+        })
+    }
+
+    /// When credentials want renewal.
+    pub(crate) fn renewals(&self) -> impl Iterator<Item = DateTime<Utc>> {
+        let connections = self.now.values().filter(|it| matches!(it.kept, Kept::Connection(_)));
+        connections.filter_map(|it| match it.raw.get("refresh_at")? {
+            AttributeValue::N(millis) => DateTime::from_timestamp_millis(millis.parse().ok()?),
+            _ => None,
+        })
+    }
+
+    /// Whether a public call of this delivery was begun, or was about to be.
+    pub(crate) fn was_intended(&self, reference: Reference) -> bool {
+        let of = |it: &Delivery| {
+            it.post_id == reference.post && it.target_id == reference.target && it.revision == reference.revision
+        };
+        self.changes
+            .iter()
+            .filter_map(|it| it.after.as_deref())
+            .any(|it| matches!(&it.kept, Kept::Delivery(delivery) if delivery.intent.is_some() && of(delivery)))
+    }
+
+    /// The platform's account that a connection is or was of.
+    pub(crate) fn account_of(&self, id: Option<ConnectionId>) -> Option<&str> {
+        self.changes.iter().find_map(|it| match &it.after.as_deref()?.kept {
+            Kept::Connection(connection) if Some(connection.connection_id) == id => {
+                Some(connection.profile.account_id.as_str())
+            }
+            _ => None,
+        })
+    }
+
+    /// A connection as it is now.
+    pub(crate) fn connection(&self, id: ConnectionId) -> Option<&Connection> {
+        self.connections().find(|it| it.connection_id == id)
+    }
+}
+
+/// Whether the journal has what is written to a table.
+pub(crate) fn is_followed(table: Table) -> bool {
+    matches!(table, Table::Posts | Table::Deliveries | Table::Connections)
+}
+
+/// A key as text, the same for the same key.
+pub(crate) fn text_of(key: &Attributes) -> String {
+    let mut parts: Vec<_> = key.iter().map(|(name, value)| format!("{name}={value:?}")).collect();
+    parts.sort();
+    parts.join(" ")
+}

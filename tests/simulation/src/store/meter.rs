@@ -1,0 +1,57 @@
+//! What requests cost, as the database counts it: in each table and index.
+
+use serde_json::Value;
+
+use super::request::Request;
+
+/// What one request costs in one table or index.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Charge {
+    /// The table, or table/index, without the deployment's prefix.
+    pub(crate) place: String,
+    /// Read units.
+    pub(crate) read_units: f64,
+    /// Write units.
+    pub(crate) write_units: f64,
+}
+
+/// Has the answer say what the request costs.
+pub(crate) fn ask(request: &mut Request) {
+    let wanted = Some("INDEXES".to_owned());
+    match request {
+        Request::Get(it) => it.return_consumed_capacity = wanted,
+        Request::BatchGet(it) => it.return_consumed_capacity = wanted,
+        Request::Query(it) => it.return_consumed_capacity = wanted,
+        Request::Put(it) => it.return_consumed_capacity = wanted,
+        Request::Update(it) => it.return_consumed_capacity = wanted,
+        Request::Delete(it) => it.return_consumed_capacity = wanted,
+        Request::Transact(it) => it.return_consumed_capacity = wanted,
+    }
+}
+
+/// What an answer says that its request cost.
+pub(crate) fn charges(answer: &str, writes: bool, prefix: &str) -> Vec<Charge> {
+    let answer: Value = serde_json::from_str(answer).expect("an answer in JSON");
+    let tables = match &answer["ConsumedCapacity"] {
+        Value::Array(tables) => tables.clone(),
+        Value::Null => Vec::new(),
+        table => vec![table.clone()],
+    };
+    let mut charges = Vec::new();
+    let mut charge = |place: String, units: &Value| {
+        let units = units["CapacityUnits"].as_f64().unwrap_or(0.0);
+        let (read_units, write_units) = if writes { (0.0, units) } else { (units, 0.0) };
+        if 0.0 < units {
+            charges.push(Charge { place, read_units, write_units });
+        }
+    };
+    for table in &tables {
+        let name = table["TableName"].as_str().unwrap_or_default();
+        let name = name.strip_prefix(prefix).unwrap_or(name).trim_start_matches('-');
+        charge(name.to_owned(), &table["Table"]);
+        for (index, units) in table["GlobalSecondaryIndexes"].as_object().into_iter().flatten() {
+            charge(format!("{name}/{index}"), units);
+        }
+    }
+    charges
+}

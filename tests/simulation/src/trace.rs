@@ -1,0 +1,80 @@
+//! What happened in a run, line by line. Two runs of a seed give the same.
+
+use std::fmt;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use crate::process::Process;
+
+/// What happened in a run, line by line.
+#[derive(Clone, Default)]
+pub struct Trace(Vec<Line>);
+
+#[derive(Clone)]
+struct Line {
+    at: DateTime<Utc>,
+    process: Option<Arc<Process>>,
+    /// The number of the port call; 0 when it is none.
+    call: u64,
+    what: String,
+    fate: &'static str,
+}
+
+impl Trace {
+    pub(crate) fn note(&mut self, at: DateTime<Utc>, what: String) {
+        self.0.push(Line { at, process: crate::process::current(), call: 0, what, fate: "" });
+    }
+
+    pub(crate) fn call(
+        &mut self,
+        at: DateTime<Utc>,
+        process: Arc<Process>,
+        call: u64,
+        what: String,
+        fate: &'static str,
+    ) {
+        self.0.push(Line { at, process: Some(process), call, what, fate });
+    }
+
+    /// The lines, as they print.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(ToString::to_string)
+    }
+
+    /// The lines that name this number, such as a post's.
+    pub fn about(&self, id: u64) -> impl Iterator<Item = String> {
+        let id = id.to_string();
+        self.0.iter().filter(move |it| it.what.contains(&id)).map(ToString::to_string)
+    }
+}
+
+impl PartialEq for Trace {
+    fn eq(&self, other: &Self) -> bool {
+        self.lines().eq(other.lines())
+    }
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.lines()).finish()
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = self.at.format("%d %H:%M:%S%.3f");
+        let process = self.process.as_ref().map_or("", |it| &it.name);
+        if self.call == 0 {
+            return write!(f, "{at}       {process:<14} {}", self.what);
+        }
+        write!(
+            f,
+            "{at} {:>5} {process:<14} {}{}{}",
+            self.call,
+            self.what,
+            if self.fate.is_empty() { "" } else { " -> " },
+            self.fate
+        )
+    }
+}

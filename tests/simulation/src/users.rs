@@ -1,0 +1,96 @@
+//! People: who writes posts, who owns accounts, and what they were answered.
+
+mod owner;
+mod writer;
+
+use std::sync::{Arc, Mutex};
+
+use chrono::{DateTime, Utc};
+use domain::connection::Connection;
+use domain::id::PostId;
+use domain::post::Post;
+use domain::user::User;
+use storage::testing::join;
+use tokio::task::JoinSet;
+
+pub(crate) use self::owner::Account;
+use self::owner::Owner;
+use self::writer::Writer;
+use crate::deployment::Deployment;
+use crate::scenario::{Plot, PostAct};
+use crate::world::lock;
+
+/// What a writer was answered.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    /// When.
+    pub(crate) at: DateTime<Utc>,
+    /// Of which post.
+    pub(crate) post: PostId,
+    /// To what.
+    pub(crate) act: PostAct,
+    /// What.
+    pub(crate) said: Said,
+}
+
+/// What a writer was told.
+#[derive(Clone, Debug)]
+pub(crate) enum Said {
+    /// This is the post now.
+    Done(Box<Post>),
+    /// It is gone.
+    Deleted,
+    /// No; nothing changed.
+    Refused,
+    /// Nothing: it may be done or not.
+    Nothing,
+}
+
+/// The people of a run, and what they share.
+pub(crate) struct People {
+    pub(crate) deployment: Arc<Deployment>,
+    pub(crate) user: User,
+    pub(crate) accounts: Vec<Account>,
+    answers: Mutex<Vec<Answer>>,
+    /// Two requests with one idempotency key made two posts.
+    pub(crate) twice_created: Mutex<Vec<String>>,
+}
+
+impl People {
+    /// One user with their accounts connected, before anything goes wrong.
+    pub(crate) async fn settle(deployment: Arc<Deployment>, plot: &Plot) -> Arc<Self> {
+        let user = User { user_id: deployment.publishing.ids.fresh(), ..domain::testing::a_user() };
+        join(&deployment.publishing.store, &user).await;
+        let account = |(place, it): (usize, &crate::scenario::AccountPlot)| Account::new(place, it.platform);
+        let accounts = plot.accounts.iter().enumerate().map(account).collect();
+        let people = Self { deployment, user, accounts, answers: Mutex::default(), twice_created: Mutex::default() };
+        for account in &people.accounts {
+            account.connect(&people).await.expect("nothing goes wrong yet");
+        }
+        Arc::new(people)
+    }
+
+    /// Lets everybody live; ends when all have done what they wanted.
+    pub(crate) async fn live(self: &Arc<Self>, plot: &Plot) {
+        let mut tasks = JoinSet::new();
+        for (label, post) in plot.posts.iter().enumerate() {
+            tasks.spawn(Writer::new(Arc::clone(self), label, post.clone()).live());
+        }
+        for (place, account) in plot.accounts.iter().enumerate() {
+            tasks.spawn(Owner::new(Arc::clone(self), place, account.clone()).live());
+        }
+        while let Some(ended) = tasks.join_next().await {
+            ended.expect("nobody panics");
+        }
+    }
+
+    /// What writers were answered, in order.
+    pub(crate) fn answers(&self) -> Vec<Answer> {
+        lock(&self.answers).clone()
+    }
+
+    /// An account as it is connected now.
+    pub(crate) fn connection(&self, account: &Account) -> Option<Connection> {
+        lock(&self.deployment.journal).connections().find(|it| account.is(it)).cloned()
+    }
+}

@@ -1,0 +1,197 @@
+//! The writer of a post: writes it, changes it at the worst moments, and tries
+//! again what failed.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::id::PostId;
+use domain::idempotency::IdempotencyKey;
+use domain::post::{NewTarget, PostStatus};
+use publishing::{ChangePost, Changed, CreatePost, Created, PublishingError};
+use storage::IdempotencyUse;
+
+use super::{Answer, People, Said};
+use crate::deployment::REQUEST_LIMIT;
+use crate::scenario::{PostAct, PostPlot};
+use crate::world::lock;
+
+/// How often a request is sent again whose answer was not heard.
+const REPEATS: usize = 3;
+
+/// How long after the noise writers still look after their posts.
+const CARED_FOR: TimeDelta = TimeDelta::minutes(3);
+
+/// The writer of a post.
+pub(super) struct Writer {
+    people: Arc<People>,
+    label: usize,
+    plot: PostPlot,
+    /// Known as soon as it is answered.
+    post: Option<PostId>,
+    /// How many texts it had.
+    texts: usize,
+}
+
+impl Writer {
+    pub(super) fn new(people: Arc<People>, label: usize, plot: PostPlot) -> Self {
+        Self { people, label, plot, post: None, texts: 0 }
+    }
+
+    pub(super) async fn live(mut self) {
+        let world = Arc::clone(&self.people.deployment.world);
+        for (after, act) in self.plot.acts.clone() {
+            world.sleep_until(world.start + after).await;
+            match (act, self.post) {
+                (PostAct::Create(due), _) => self.create(act, due).await,
+                (_, Some(post)) => {
+                    self.change(post, act).await;
+                }
+                // Nobody heard of it.
+                _ => return,
+            }
+        }
+        self.try_again().await;
+    }
+
+    fn at(&self, after: TimeDelta) -> DateTime<Utc> {
+        self.people.deployment.world.start + after
+    }
+
+    fn text(&mut self) -> domain::text::PostText {
+        self.texts += 1;
+        domain::testing::text(&format!("post {} version {}", self.label, self.texts))
+    }
+
+    async fn create(&mut self, act: PostAct, due: Option<TimeDelta>) {
+        let people = Arc::clone(&self.people);
+        let deployment = &people.deployment;
+        let world = &deployment.world;
+        let connections = self.plot.targets.iter().filter_map(|it| people.connection(&people.accounts[*it]));
+        let target = |(index, it): (usize, domain::connection::Connection)| NewTarget {
+            index,
+            connection_id: it.connection_id,
+            text: None,
+        };
+        let targets = connections.enumerate().map(target).collect();
+        let request = CreatePost {
+            text: Some(self.text()),
+            targets,
+            scheduled_at: due.map(|it| self.at(it).max(world.now())),
+            key: Some(IdempotencyUse {
+                user: people.user.user_id,
+                route: "POST /posts",
+                key: IdempotencyKey::parse(self.label.to_string().as_bytes()).expect("a key"),
+                body_hash: String::new(),
+            }),
+            ..CreatePost::default()
+        };
+        let mut seen = Vec::new();
+        for _ in 0..REPEATS {
+            let publishing = deployment.started();
+            let create = publishing.create_post(people.user.user_id, request.clone());
+            let ended = world.process("posts", REQUEST_LIMIT, create).await;
+            match &ended {
+                Some(Ok(Created::New(post) | Created::Replayed(post))) => {
+                    seen.push(post.post_id);
+                    self.post = Some(post.post_id);
+                    self.answer(post.post_id, act, Said::Done(post.clone()));
+                }
+                Some(Ok(refused)) => world.note(format!("post {} is refused: {refused:?}", self.label)),
+                Some(Err(error)) => failed(error),
+                None => {}
+            }
+            if let Some(Ok(_)) = ended {
+                break;
+            }
+        }
+        self.check_one_post();
+    }
+
+    /// However often it was sent, there is one post.
+    fn check_one_post(&self) {
+        let journal = lock(&self.people.deployment.journal);
+        let start = format!("post {} version 1", self.label);
+        let mut made: Vec<_> =
+            journal.all_versions().filter(|it| it.post.text.as_str() == start).map(|it| it.post.post_id).collect();
+        made.sort_unstable();
+        made.dedup();
+        if 1 < made.len() {
+            lock(&self.people.twice_created).push(format!("one request made the posts {made:?}"));
+        }
+    }
+
+    /// Sends a change; whether it was answered at all.
+    async fn change(&mut self, post: PostId, act: PostAct) -> bool {
+        let people = Arc::clone(&self.people);
+        let world = &people.deployment.world;
+        let request = match act {
+            PostAct::Rewrite => ChangePost { text: Some(self.text()), ..ChangePost::default() },
+            PostAct::Reschedule(after) => {
+                ChangePost { scheduled_at: Some(Some(self.at(after).max(world.now()))), ..ChangePost::default() }
+            }
+            _ => ChangePost { scheduled_at: Some(None), ..ChangePost::default() },
+        };
+        world.note(format!("the writer of {post}: {act:?}"));
+        let publishing = people.deployment.started();
+        let user = people.user.user_id;
+        let work = async {
+            // As the posts function does it.
+            let Some(read) = publishing.store.post(user, post).await? else { return Ok(Changed::NotThere) };
+            match act {
+                PostAct::Delete => publishing.delete_post(read).await,
+                _ => publishing.change_post(read, request).await,
+            }
+        };
+        let ended = world.process("posts", REQUEST_LIMIT, work).await;
+        let said = match ended {
+            Some(Ok(Changed::Done(_))) if act == PostAct::Delete => Said::Deleted,
+            Some(Ok(Changed::Done(post))) => Said::Done(post),
+            Some(Ok(_)) => Said::Refused,
+            Some(Err(error)) => {
+                failed(&error);
+                Said::Nothing
+            }
+            None => Said::Nothing,
+        };
+        let answered = !matches!(said, Said::Nothing);
+        self.answer(post, act, said);
+        answered
+    }
+
+    fn answer(&self, post: PostId, act: PostAct, said: Said) {
+        let world = &self.people.deployment.world;
+        let words = match &said {
+            Said::Done(post) => format!("{} r{}", post.status.as_str(), post.revision),
+            other => format!("{other:?}"),
+        };
+        world.note(format!("the writer of {post} is answered: {words}"));
+        lock(&self.people.answers).push(Answer { at: world.now(), post, act, said });
+    }
+
+    /// Gives what failed another time, now and then.
+    async fn try_again(&mut self) {
+        let world = Arc::clone(&self.people.deployment.world);
+        let mut retries = self.plot.retries;
+        while 0 < retries && world.now() < world.quiet_at + CARED_FOR {
+            let look_after = TimeDelta::milliseconds(world.dice().i64(5_000..30_000));
+            world.sleep_until(world.now() + look_after).await;
+            let Some(post) = self.post else { return };
+            let status = lock(&self.people.deployment.journal).post(post).map(|it| it.status);
+            match status {
+                Some(PostStatus::Failed) => {
+                    retries -= 1;
+                    let wait = TimeDelta::milliseconds(world.dice().i64(0..60_000));
+                    let due = world.now() + wait - world.start;
+                    self.change(post, PostAct::Reschedule(due)).await;
+                }
+                None | Some(PostStatus::Draft | PostStatus::Published) => return,
+                Some(PostStatus::Scheduled | PostStatus::Publishing) => {}
+            }
+        }
+    }
+}
+
+/// As the API does it: logged once, and a 500.
+fn failed(error: &PublishingError) {
+    tracing::error!(%error, ?error, "a request failed");
+}

@@ -1,0 +1,66 @@
+//! Runs of whole seeds: they repeat themselves, and what they promise holds.
+
+use simulation::{Faults, Kill, Report, Scenario, When, run};
+
+fn by_chance(seed: u64) -> Report {
+    run(seed, &Scenario { plot: None, faults: Faults::Chance })
+}
+
+fn trace(report: &Report) -> Vec<String> {
+    report.trace.lines().collect()
+}
+
+#[test]
+fn a_seed_gives_the_same_run_whatever_ran_before_and_wherever() {
+    for seed in [3, 4, 10] {
+        let first = by_chance(seed);
+        by_chance(seed + 1);
+        let again = by_chance(seed);
+        let elsewhere = std::thread::spawn(move || by_chance(seed)).join().unwrap();
+
+        for other in [&again, &elsewhere] {
+            let lines = first.trace.lines().zip(other.trace.lines());
+            let different = lines.into_iter().find(|(one, two)| one != two);
+            assert_eq!(different, None, "seed {seed}");
+            assert!(first.trace == other.trace);
+        }
+        assert_eq!((first.faults, first.port_calls), (again.faults, again.port_calls));
+    }
+}
+
+#[test]
+fn what_is_promised_holds_for_some_seeds() {
+    let mut faults = 0;
+    for seed in 1..=25 {
+        let report = by_chance(seed);
+
+        assert_eq!(report.broken, Vec::<String>::new(), "seed {seed}");
+        faults += report.faults;
+    }
+    assert!(0 < faults);
+}
+
+#[test]
+fn a_run_without_faults_meets_none_and_is_on_time() {
+    let report = run(5, &Scenario { plot: None, faults: Faults::None });
+
+    assert_eq!(report.broken, Vec::<String>::new());
+    assert_eq!(report.faults, 0);
+    assert!(report.calm && 0 < report.published);
+    assert!(report.lateness.iter().all(|it| it.num_milliseconds() < 1_000), "{:?}", report.lateness);
+}
+
+#[test]
+fn a_scripted_death_happens_where_it_is_said_and_nothing_before_it_differs() {
+    let calm = run(5, &Scenario { plot: None, faults: Faults::None });
+
+    for (call, when) in [(1, When::Before), (40, When::Before), (40, When::After)] {
+        let killed = run(5, &Scenario { plot: None, faults: Faults::Script(vec![Kill { call, when }]) });
+
+        assert_eq!(killed.faults, 1);
+        let (calm, killed) = (trace(&calm), trace(&killed));
+        let death = killed.iter().position(|it| it.contains("-> dies")).unwrap();
+        assert_eq!(calm[..death], killed[..death]);
+        assert!(calm[death].starts_with(killed[death].split(" -> ").next().unwrap()));
+    }
+}
