@@ -155,7 +155,7 @@ mod tests {
 
         matrix.kill_once(&flow, 2, false);
 
-        assert!(40 < matrix.points, "{}", matrix.points);
+        assert!(20 < matrix.points, "{}", matrix.points);
         assert_eq!(matrix.broken, Vec::<String>::new());
     }
 }

@@ -5,6 +5,7 @@ mod counted;
 mod early;
 mod ended;
 mod leaked;
+mod moves_on;
 mod stuck;
 mod told;
 mod twice;
@@ -84,6 +85,9 @@ pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     broken.extend(counted::nothing_that_ended_is_due(history));
     broken.extend(told::every_end_is_told(history));
     broken.extend(told::nothing_is_told_that_is_not_so(history));
+    broken.extend(told::every_lost_grant_is_told(history));
+    broken.extend(moves_on::what_has_ended_stays_ended(history));
+    broken.extend(moves_on::what_was_refused_did_not_happen(history));
     broken.extend(leaked::no_credentials_are_logged(history));
     broken.extend(leaked::one_request_makes_one_post(history));
     broken

@@ -7,6 +7,7 @@ mod grants;
 mod spec;
 mod timeline;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -34,13 +35,24 @@ struct Inner {
     fates: Vec<PlatformFate>,
     /// Effects that are still to come.
     to_come: usize,
+    /// Renewals under way, by the token that they spend.
+    renewing: BTreeSet<String>,
+    /// What went wrong over there that must not, beside what the timeline has.
+    mistakes: Vec<String>,
 }
 
 impl Network {
     /// `fates` are those of the first public calls, in order.
     pub(crate) fn new(world: Arc<World>, fates: &[PlatformFate]) -> Self {
         let fates = fates.iter().rev().copied().collect();
-        let inner = Inner { grants: Grants::default(), timeline: Timeline::default(), fates, to_come: 0 };
+        let inner = Inner {
+            grants: Grants::default(),
+            timeline: Timeline::default(),
+            fates,
+            to_come: 0,
+            renewing: BTreeSet::new(),
+            mistakes: Vec::new(),
+        };
         Self { world, inner: Arc::new(Mutex::new(inner)) }
     }
 
@@ -58,6 +70,11 @@ impl Network {
     /// The person takes that back, over there.
     pub(crate) fn revoke(&self, account: &str) {
         self.lock().grants.revoke_account(account);
+    }
+
+    /// What was asked of the platforms in a wrong way, beside posts.
+    pub(crate) fn mistakes(&self) -> Vec<String> {
+        self.lock().mistakes.clone()
     }
 
     /// What happened over there.

@@ -65,16 +65,21 @@ fn post(rng: &mut fastrand::Rng, accounts: usize) -> PostPlot {
         _ => PostAct::Create(Some(due)),
     };
     let mut acts = vec![(written, first)];
+    let mut last = written;
     for _ in 0..[0, 0, 0, 1, 1, 2, 3][rng.usize(0..7)] {
         // Mostly close to the due second, where it is tight.
-        let at = match rng.u32(0..4) {
+        let at = match rng.u32(0..5) {
+            // From another device, before the first was answered.
+            4 => last + TimeDelta::milliseconds(rng.i64(1..30)),
             0 => seconds(rng, written.num_seconds() + 1, LAST_DUE_S),
             1 => due + TimeDelta::milliseconds(rng.i64(-70_000..70_000)),
             _ => due + TimeDelta::milliseconds(rng.i64(-3_000..3_000)),
         };
         let at = at.max(written + TimeDelta::milliseconds(100));
-        let act = match rng.u32(0..10) {
+        last = at;
+        let act = match rng.u32(0..11) {
             0..=3 => PostAct::Rewrite,
+            10 => PostAct::Retarget(rng.u8(1..1 << accounts)),
             4..=6 => {
                 due = (at + seconds(rng, 1, 60)).min(TimeDelta::seconds(LAST_DUE_S + 60));
                 due = TimeDelta::seconds(due.num_seconds() + 1);

@@ -72,8 +72,6 @@ pub(crate) enum PostAct {
     Reschedule(TimeDelta),
     /// Aims it at these accounts instead, each by its bit.
     Retarget(u8),
-    /// Does the next thing without waiting for the answer to this one.
-    Hurry,
     /// Takes it back to draft.
     Unschedule,
     /// Removes it.

@@ -29,6 +29,8 @@ pub(crate) struct Answer {
     pub(crate) post: PostId,
     /// To what.
     pub(crate) act: PostAct,
+    /// The words that were asked for, if any.
+    pub(crate) text: Option<String>,
     /// What.
     pub(crate) said: Said,
 }

@@ -36,6 +36,8 @@ fn contradiction(history: &History<'_>, post: &Post, target: &Target, public: &[
         (_, TargetStatus::Failed) => failed(history, target, reference, here),
         (PostStatus::Draft, _) if !here => None,
         (PostStatus::Draft, _) => Some("is public, and its post is a draft".to_owned()),
+        // Added to a post that had failed, and given no time since.
+        (PostStatus::Failed, TargetStatus::Pending) if public.is_empty() => None,
         (_, status) => Some(format!("is {} in a post that is {}", status.as_str(), post.status.as_str())),
     }
 }
@@ -66,13 +68,12 @@ fn failed(history: &History<'_>, target: &Target, reference: Reference, here: bo
 }
 
 /// No two calls for one target at the same time, no public call before its
-/// preparation.
+/// preparation, no two renewals of the same credentials.
 pub(super) fn no_platform_was_called_wrongly(history: &History<'_>) -> Vec<Broken> {
-    let mistakes = history.timeline.mistakes.iter();
-    mistakes
-        .map(|(reference, mistake)| {
-            let what = format!("r{} of post {}: {mistake}", reference.revision, reference.post);
-            Broken::new(Kind::Other, reference.post, what)
-        })
-        .collect()
+    let of_posts = history.timeline.mistakes.iter().map(|(reference, mistake)| {
+        let what = format!("r{} of post {}: {mistake}", reference.revision, reference.post);
+        Broken::new(Kind::Other, reference.post, what)
+    });
+    let others = history.people.deployment.network.mistakes();
+    of_posts.chain(others.into_iter().map(|it| Broken::new(Kind::Other, None, it))).collect()
 }

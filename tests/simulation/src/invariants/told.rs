@@ -36,6 +36,17 @@ pub(super) fn every_end_is_told(history: &History<'_>) -> Vec<Broken> {
     untold.map(|(post, id)| Broken::new(Kind::Other, post, format!("nobody was told: {id}"))).collect()
 }
 
+/// Whenever a connection began to want a reconnection, that was told.
+pub(super) fn every_lost_grant_is_told(history: &History<'_>) -> Vec<Broken> {
+    let told: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
+    let lost = history
+        .journal
+        .lost_grants()
+        .map(|it| format!("connection.needs_reconnection:{}:{}", it.connection_id, it.generation));
+    let untold = lost.filter(|it| !told.contains(it.as_str()));
+    untold.map(|it| Broken::new(Kind::Other, None, format!("nobody was told: {it}"))).collect()
+}
+
 /// Nothing was told to be public that was not.
 pub(super) fn nothing_is_told_that_is_not_so(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();

@@ -12,6 +12,8 @@ use platforms::{
     RefreshRefusal, Renewal, Step,
 };
 
+use secrecy::ExposeSecret;
+
 use super::Network;
 use super::fates::{PlatformFate, chances, question_chances, renewal_chances};
 use super::grants::Rejected;
@@ -187,6 +189,8 @@ impl Platform for Adapter {
     async fn refresh(&self, old: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
         let (call, fate) =
             self.call(format!("renew {}", self.spec.name), &renewal_chances(&self.network.world.weather));
+        call.die(When::Before).await;
+        let _renewing = Renewing::enter(&self.network, old);
         call.go().await;
         let unreachable = |reason: &str| Err(RefreshRefusal::Unreachable(reason.to_owned()));
         let answer = match fate {
@@ -202,7 +206,13 @@ impl Platform for Adapter {
                 let renewed = inner.grants.renew(old, self.spec, lasts, self.now());
                 drop(inner);
                 if renewed.as_ref().is_err_and(|it| *it == Rejected::Reused) {
-                    self.network.world.note(format!("a refresh token of {} was used twice", self.spec.name));
+                    let mistake = format!("a refresh token of {} was used twice", self.spec.name);
+                    self.network.world.note(&mistake);
+                    // A worker that dies with new tokens in its hands leaves the
+                    // old ones behind. Without any fault nobody does.
+                    if self.network.world.faults() == 0 {
+                        self.network.lock().mistakes.push(mistake);
+                    }
                 }
                 match renewed {
                     Ok(_) if fate == PlatformFate::AnswerLost => unreachable("its answer was cut off"),
@@ -341,5 +351,29 @@ impl<'a> UnderWay<'a> {
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         self.network.lock().timeline.leave(self.reference);
+    }
+}
+
+/// A renewal that is under way until it is dropped. Two of them with the same
+/// token would cost the grant.
+struct Renewing<'a> {
+    network: &'a Network,
+    token: String,
+}
+
+impl<'a> Renewing<'a> {
+    fn enter(network: &'a Network, old: &Credentials) -> Self {
+        let token = old.refresh_token.as_ref().unwrap_or(&old.access_token).expose_secret().to_owned();
+        let mut inner = network.lock();
+        if !inner.renewing.insert(token.clone()) {
+            inner.mistakes.push("two renewals at the same time with the same token".to_owned());
+        }
+        Self { network, token }
+    }
+}
+
+impl Drop for Renewing<'_> {
+    fn drop(&mut self) {
+        self.network.lock().renewing.remove(&self.token);
     }
 }

@@ -34,8 +34,8 @@ pub(crate) struct Spec {
 pub(crate) const SPECS: [Spec; 6] = [
     spec("keyed", Certainty::Keyed, Renewal::Rotating, true, 0),
     spec("listed", Certainty::Listed, Renewal::Extending, true, 0),
-    spec("blind", Certainty::Blind, Renewal::Never, false, 0),
-    spec("keyed-in-steps", Certainty::Keyed, Renewal::Never, true, 2),
+    spec("blind", Certainty::Blind, Renewal::Never, true, 0),
+    spec("keyed-in-steps", Certainty::Keyed, Renewal::Never, false, 2),
     spec("listed-in-steps", Certainty::Listed, Renewal::Rotating, true, 3),
     spec("blind-in-steps", Certainty::Blind, Renewal::Extending, true, 1),
 ];

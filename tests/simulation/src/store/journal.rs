@@ -143,6 +143,19 @@ impl Journal {
         })
     }
 
+    /// Connections as they were when they began to want a reconnection.
+    pub(crate) fn lost_grants(&self) -> impl Iterator<Item = &Connection> {
+        let wants = |it: &Option<Arc<Image>>| {
+            it.as_deref().is_some_and(|it| matches!(&it.kept, Kept::Connection(it) if it.needs_reconnection))
+        };
+        self.changes.iter().filter(move |it| !wants(&it.before) && wants(&it.after)).filter_map(|it| {
+            match &it.after.as_deref()?.kept {
+                Kept::Connection(connection) => Some(connection.as_ref()),
+                _ => None,
+            }
+        })
+    }
+
     /// When credentials want renewal.
     pub(crate) fn renewals(&self) -> impl Iterator<Item = DateTime<Utc>> {
         let connections = self.now.values().filter(|it| matches!(it.kept, Kept::Connection(_)));

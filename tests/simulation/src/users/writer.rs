@@ -4,11 +4,13 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::Connection;
 use domain::id::PostId;
 use domain::idempotency::IdempotencyKey;
 use domain::post::{NewTarget, PostStatus};
 use publishing::{ChangePost, Changed, CreatePost, Created, PublishingError};
 use storage::IdempotencyUse;
+use tokio::task::JoinSet;
 
 use super::{Answer, People, Said};
 use crate::deployment::REQUEST_LIMIT;
@@ -21,7 +23,8 @@ const REPEATS: usize = 3;
 /// How long after the noise writers still look after their posts.
 const CARED_FOR: TimeDelta = TimeDelta::minutes(3);
 
-/// The writer of a post.
+/// The writer of a post, on one device or several.
+#[derive(Clone)]
 pub(super) struct Writer {
     people: Arc<People>,
     label: usize,
@@ -37,18 +40,26 @@ impl Writer {
         Self { people, label, plot, post: None, texts: 0 }
     }
 
+    /// Does what the plot has, each thing at its time, whether the one before
+    /// it was answered or not.
     pub(super) async fn live(mut self) {
         let world = Arc::clone(&self.people.deployment.world);
+        let mut asked = JoinSet::new();
         for (after, act) in self.plot.acts.clone() {
             world.sleep_until(world.start + after).await;
             match (act, self.post) {
                 (PostAct::Create(due), _) => self.create(act, due).await,
                 (_, Some(post)) => {
-                    self.change(post, act).await;
+                    let request = self.request(act);
+                    let writer = self.clone();
+                    asked.spawn(async move { writer.change(post, act, request).await });
                 }
                 // Nobody heard of it.
                 _ => return,
             }
+        }
+        while let Some(ended) = asked.join_next().await {
+            ended.expect("nobody panics");
         }
         self.try_again().await;
     }
@@ -62,20 +73,22 @@ impl Writer {
         domain::testing::text(&format!("post {} version {}", self.label, self.texts))
     }
 
+    /// Accounts as targets, those that are connected.
+    fn targets(&self, places: impl IntoIterator<Item = usize>) -> Vec<NewTarget> {
+        let people = &self.people;
+        let connections = places.into_iter().filter_map(|it| people.connection(people.accounts.get(it)?));
+        let target =
+            |(index, it): (usize, Connection)| NewTarget { index, connection_id: it.connection_id, text: None };
+        connections.enumerate().map(target).collect()
+    }
+
     async fn create(&mut self, act: PostAct, due: Option<TimeDelta>) {
         let people = Arc::clone(&self.people);
         let deployment = &people.deployment;
         let world = &deployment.world;
-        let connections = self.plot.targets.iter().filter_map(|it| people.connection(&people.accounts[*it]));
-        let target = |(index, it): (usize, domain::connection::Connection)| NewTarget {
-            index,
-            connection_id: it.connection_id,
-            text: None,
-        };
-        let targets = connections.enumerate().map(target).collect();
         let request = CreatePost {
             text: Some(self.text()),
-            targets,
+            targets: self.targets(self.plot.targets.iter().copied()),
             scheduled_at: due.map(|it| self.at(it).max(world.now())),
             key: Some(IdempotencyUse {
                 user: people.user.user_id,
@@ -85,16 +98,14 @@ impl Writer {
             }),
             ..CreatePost::default()
         };
-        let mut seen = Vec::new();
         for _ in 0..REPEATS {
             let publishing = deployment.started();
             let create = publishing.create_post(people.user.user_id, request.clone());
             let ended = world.process("posts", REQUEST_LIMIT, create).await;
             match &ended {
                 Some(Ok(Created::New(post) | Created::Replayed(post))) => {
-                    seen.push(post.post_id);
                     self.post = Some(post.post_id);
-                    self.answer(post.post_id, act, Said::Done(post.clone()));
+                    self.answer(post.post_id, act, None, Said::Done(post.clone()));
                 }
                 Some(Ok(refused)) => world.note(format!("post {} is refused: {refused:?}", self.label)),
                 Some(Err(error)) => failed(error),
@@ -120,20 +131,31 @@ impl Writer {
         }
     }
 
-    /// Sends a change; whether it was answered at all.
-    async fn change(&mut self, post: PostId, act: PostAct) -> bool {
-        let people = Arc::clone(&self.people);
-        let world = &people.deployment.world;
-        let request = match act {
-            PostAct::Rewrite => ChangePost { text: Some(self.text()), ..ChangePost::default() },
-            PostAct::Reschedule(after) => {
-                ChangePost { scheduled_at: Some(Some(self.at(after).max(world.now()))), ..ChangePost::default() }
+    /// What is asked for.
+    fn request(&mut self, act: PostAct) -> ChangePost {
+        let now = self.people.deployment.world.now();
+        let unchanged = ChangePost::default();
+        match act {
+            PostAct::Rewrite => ChangePost { text: Some(self.text()), ..unchanged },
+            PostAct::Reschedule(after) => ChangePost { scheduled_at: Some(Some(self.at(after).max(now))), ..unchanged },
+            PostAct::Retarget(places) => {
+                let places = (0..8).filter(|it| places & (1 << it) != 0);
+                ChangePost { targets: Some(self.targets(places)), ..unchanged }
             }
-            _ => ChangePost { scheduled_at: Some(None), ..ChangePost::default() },
-        };
+            PostAct::Create(_) | PostAct::Unschedule | PostAct::Delete => {
+                ChangePost { scheduled_at: Some(None), ..unchanged }
+            }
+        }
+    }
+
+    /// Sends a change.
+    async fn change(&self, post: PostId, act: PostAct, request: ChangePost) {
+        let people = &self.people;
+        let world = &people.deployment.world;
         world.note(format!("the writer of {post}: {act:?}"));
         let publishing = people.deployment.started();
         let user = people.user.user_id;
+        let text = request.text.as_ref().map(|it| it.as_str().to_owned());
         let work = async {
             // As the posts function does it.
             let Some(read) = publishing.store.post(user, post).await? else { return Ok(Changed::NotThere) };
@@ -153,19 +175,17 @@ impl Writer {
             }
             None => Said::Nothing,
         };
-        let answered = !matches!(said, Said::Nothing);
-        self.answer(post, act, said);
-        answered
+        self.answer(post, act, text, said);
     }
 
-    fn answer(&self, post: PostId, act: PostAct, said: Said) {
+    fn answer(&self, post: PostId, act: PostAct, text: Option<String>, said: Said) {
         let world = &self.people.deployment.world;
         let words = match &said {
             Said::Done(post) => format!("{} r{}", post.status.as_str(), post.revision),
             other => format!("{other:?}"),
         };
         world.note(format!("the writer of {post} is answered: {words}"));
-        lock(&self.people.answers).push(Answer { at: world.now(), post, act, said });
+        lock(&self.people.answers).push(Answer { at: world.now(), post, act, text, said });
     }
 
     /// Gives what failed another time, now and then.
@@ -182,7 +202,9 @@ impl Writer {
                     retries -= 1;
                     let wait = TimeDelta::milliseconds(world.dice().i64(0..60_000));
                     let due = world.now() + wait - world.start;
-                    self.change(post, PostAct::Reschedule(due)).await;
+                    let act = PostAct::Reschedule(due);
+                    let request = self.request(act);
+                    self.change(post, act, request).await;
                 }
                 None | Some(PostStatus::Draft | PostStatus::Published) => return,
                 Some(PostStatus::Scheduled | PostStatus::Publishing) => {}

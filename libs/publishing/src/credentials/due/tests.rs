@@ -122,12 +122,33 @@ async fn what_never_ends_leaves_the_index() {
 #[tokio::test]
 async fn eight_are_renewed_at_the_same_time() {
     // None of them ends before eight are there.
-    let rig = rig(Network { meeting: Some(Barrier::new(AT_ONCE)), ..Network::default() }).await;
-    accounts(&rig, "sandbox", AT_ONCE * 2, &ending()).await;
+    let rig = rig(Network { meeting: Some(Barrier::new(8)), ..Network::default() }).await;
+    accounts(&rig, "sandbox", 16, &ending()).await;
 
-    assert_eq!(round(&rig).await, AT_ONCE * 2);
+    assert_eq!(round(&rig).await, 16);
+}
 
-    assert_eq!(rig.network.renewing.lock().unwrap().1, AT_ONCE);
+#[tokio::test]
+async fn a_ninth_waits_until_one_has_ended() {
+    // None of them ends before nine are there.
+    let rig = rig(Network { meeting: Some(Barrier::new(9)), ..Network::default() }).await;
+    accounts(&rig, "sandbox", 9, &ending()).await;
+
+    let others_are_slow = async {
+        while rig.network.renewing.lock().unwrap().1 < 8 {
+            waiting(&rig, noon()).await;
+        }
+        // Time enough for one more.
+        for _ in 0..50 {
+            waiting(&rig, noon()).await;
+        }
+    };
+    let ended = tokio::select! {
+        renewed = round(&rig) => Some(renewed),
+        () = others_are_slow => None,
+    };
+
+    assert_eq!((ended, rig.network.renewing.lock().unwrap().1), (None, 8));
 }
 
 /// A platform under another name whose renewals take so long.

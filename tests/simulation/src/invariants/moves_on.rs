@@ -1,0 +1,64 @@
+//! A post only moves on: what has ended stays as it ended, until its writer
+//! wants otherwise.
+
+use std::collections::BTreeMap;
+
+use domain::id::PostId;
+use domain::post::{Post, PostStatus, Target, TargetStatus};
+
+use super::{Broken, History, Kind};
+use crate::users::Said;
+
+/// Within a revision a post never goes back, and what is public stays public.
+pub(super) fn what_has_ended_stays_ended(history: &History<'_>) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    let mut last: BTreeMap<PostId, &Post> = BTreeMap::new();
+    for version in history.journal.all_versions() {
+        let post = version.post;
+        let Some(before) = last.insert(post.post_id, post) else { continue };
+        let mut report = |what: String| broken.push(Broken::new(Kind::Other, post.post_id, what));
+        if post.revision < before.revision || post.stamp <= before.stamp {
+            report(format!("post {} went back from r{} to r{}", post.post_id, before.revision, post.revision));
+        }
+        if post.revision == before.revision && rank(post.status) < rank(before.status) {
+            let (one, two) = (before.status.as_str(), post.status.as_str());
+            report(format!("post {} went back from {one} to {two} at {}", post.post_id, version.at));
+        }
+        for target in &before.targets {
+            let now = post.target(target.target_id);
+            let stays = target.status == TargetStatus::Published
+                || target.status == TargetStatus::Failed && post.revision == before.revision;
+            if stays && now.is_none_or(|now| !is_same_end(target, now)) {
+                report(format!("target {} of post {} was {target:?} and is {now:?}", target.target_id, post.post_id));
+            }
+        }
+    }
+    broken
+}
+
+fn is_same_end(one: &Target, two: &Target) -> bool {
+    (one.status, &one.platform_post_id, one.published_at, one.failure)
+        == (two.status, &two.platform_post_id, two.published_at, two.failure)
+}
+
+const fn rank(status: PostStatus) -> u8 {
+    match status {
+        PostStatus::Draft => 0,
+        PostStatus::Scheduled => 1,
+        PostStatus::Publishing => 2,
+        PostStatus::Published | PostStatus::Failed => 3,
+    }
+}
+
+/// What was refused did not happen: its words are nowhere.
+pub(super) fn what_was_refused_did_not_happen(history: &History<'_>) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    for answer in history.answers.iter().filter(|it| matches!(it.said, Said::Refused)) {
+        let Some(text) = &answer.text else { continue };
+        if history.journal.versions(answer.post).any(|it| it.post.text.as_str() == text) {
+            let what = format!("post {} has the words {text:?}, which were refused at {}", answer.post, answer.at);
+            broken.push(Broken::new(Kind::Other, answer.post, what));
+        }
+    }
+    broken
+}
