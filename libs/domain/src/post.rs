@@ -436,7 +436,10 @@ impl Post {
 
 impl Target {
     fn tell(&mut self, delivery: &Delivery) {
+        let has_ended = matches!(self.status, TargetStatus::Published | TargetStatus::Failed);
         match &delivery.state {
+            // Read before it ended, by somebody who writes after that was told.
+            State::Waiting if has_ended => {}
             State::Waiting => {
                 self.status = if delivery.is_begun() { TargetStatus::Publishing } else { TargetStatus::Pending };
                 self.error_message.clone_from(&delivery.note);

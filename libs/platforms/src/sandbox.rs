@@ -178,7 +178,7 @@ impl Platform for Sandbox {
             Ok(found) => found.into_iter().next().map_or(Resolution::NotThere, |it| {
                 Resolution::Public(Published { platform_post_id: it.id, at: it.posted_at })
             }),
-            Err(reason) => Resolution::Unclear { reason },
+            Err(why) => why,
         }
     }
 

@@ -66,6 +66,11 @@ impl Publishing {
             let writes = writes(&before, &after, &deliveries);
             let write = PostWrite { before: Some(&before), after: Some(&after), deliveries: writes, kept: None };
 
+            // Left with public targets alone, it has succeeded by the change. Told
+            // before the write, so that it is repeated rather than lost.
+            if let Some(ended) = Event::ended(&after).filter(|_| before.status != after.status) {
+                self.events.put(&[ended]).await?;
+            }
             match self.store.write_post(&write, now).await? {
                 PostWritten::Done => {
                     self.hint(&deliveries, now).await;

@@ -221,7 +221,15 @@ impl Publishing {
         job: &Job<'_>,
     ) -> Result<After, PublishingError> {
         let Some(since) = held.delivery.intent.as_ref().map(|it| it.at) else { return Ok(After::Done) };
-        let answer = worded_answer(platform.resolve(job, since).await, &record.connection);
+        let answer = match platform.resolve(job, since).await {
+            Resolution::Disconnected { reason } => match self.rejected(platform, record, reason).await? {
+                Setback::Refused { reason }
+                | Setback::Busy { reason, .. }
+                | Setback::Disconnected { reason }
+                | Setback::Unknown { reason, .. } => Resolution::Unclear { reason },
+            },
+            answer => worded_answer(answer, &record.connection),
+        };
         let now = self.clock.now();
         let after = held.delivery.clone().resolved(answer, platform.settles(), now, random_u32());
         self.keep(&held, after, now).await

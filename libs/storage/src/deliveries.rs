@@ -10,7 +10,7 @@ use domain::post::Post;
 
 use crate::Store;
 use crate::connections::ConnectionRecord;
-use crate::error::StorageError;
+use crate::error::{CONFLICT_WAITS, StorageError};
 use crate::item::{Item, at, attributes, from_item, n, s, to_item};
 use crate::posts::post_key;
 use crate::schema::Table;
@@ -119,7 +119,7 @@ impl Store {
     /// The SDK sends a write again when it hears no answer. Its own first
     /// attempt then stands in the way of the second, and is known by its stamp.
     pub async fn swap_delivery(&self, before: &Delivery, after: &Delivery) -> Result<Swap, StorageError> {
-        let written = self
+        let put = self
             .client
             .put_item()
             .table_name(self.table(Table::Deliveries))
@@ -127,12 +127,17 @@ impl Store {
             .condition_expression(AS_READ)
             .expression_attribute_values(":stamp", n(before.stamp))
             .expression_attribute_values(":revision", n(before.revision))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .send()
-            .await;
-        match written {
-            Err(error) if is_our_own(&error, after) => Ok(Swap::Ours),
-            other => won(other.map(drop)),
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let mut waits = CONFLICT_WAITS.into_iter();
+        loop {
+            return match (put.clone().send().await, waits.next()) {
+                (Err(error), _) if is_our_own(&error, after) => Ok(Swap::Ours),
+                (Err(error), Some(wait)) if meets_a_transaction(&error) => {
+                    tokio::time::sleep(wait).await;
+                    continue;
+                }
+                (written, _) => won(written.map(drop)),
+            };
         }
     }
 
@@ -282,6 +287,10 @@ fn is_our_own<R>(error: &SdkError<PutItemError, R>, after: &Delivery) -> bool {
     let Some(PutItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else { return false };
     let there = |name: &str| failed.item().and_then(|it| it.get(name));
     there("stamp") == Some(&n(after.stamp)) && there("revision") == Some(&n(after.revision))
+}
+
+fn meets_a_transaction<R>(error: &SdkError<PutItemError, R>) -> bool {
+    error.as_service_error().is_some_and(PutItemError::is_transaction_conflict_exception)
 }
 
 /// A condition that did not hold is a lost race, not an error.

@@ -6,6 +6,7 @@ mod early;
 mod ended;
 mod leaked;
 mod moves_on;
+mod patient;
 mod stuck;
 mod told;
 mod twice;
@@ -88,6 +89,7 @@ pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     broken.extend(told::every_lost_grant_is_told(history));
     broken.extend(moves_on::what_has_ended_stays_ended(history));
     broken.extend(moves_on::what_was_refused_did_not_happen(history));
+    broken.extend(patient::no_platform_is_hammered(history));
     broken.extend(leaked::no_credentials_are_logged(history));
     broken.extend(leaked::one_request_makes_one_post(history));
     broken

@@ -13,6 +13,10 @@ use simulation::mutations::{self, Verdict};
 use simulation::scale::{self, Profile, Scale};
 use simulation::{CrashMatrix, Faults, Report, Scenario, crash_matrix, lateness, run, side_by_side};
 
+/// A run allocates all the time; with this one it takes a seventh less of it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Publishes in simulation, with everything going wrong that can.
 ///
 /// Without options: seeds by chance, a death at every port call, lateness, and

@@ -64,9 +64,12 @@ pub fn run(sources: &Path, mut told: impl FnMut(&Mutation, Verdict)) -> Result<u
     // Cargo is run in the copy, where a relative path would be another one.
     let sources = &sources.canonicalize().map_err(|source| MutationError::Io { path: sources.to_owned(), source })?;
     let copy = sources.join("target/mutations");
+    let _ = std::fs::remove_dir_all(&copy);
     for entry in COPIED {
         copy_all(&sources.join(entry), &copy.join(entry))?;
     }
+    let built = sources.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())).join("release");
+    copy_built(&built, &copy.join("target/release"))?;
     let mut caught = 0;
     for mutation in ALL {
         let verdict = try_one(mutation, sources, &copy)?;
@@ -84,7 +87,7 @@ pub fn check(sources: &Path) -> Result<(), MutationError> {
 fn try_one(mutation: &Mutation, sources: &Path, copy: &Path) -> Result<Verdict, MutationError> {
     let file = copy.join(mutation.file);
     write(&file, &mutated(mutation, sources)?)?;
-    let verdict = simulate(mutation, sources, copy);
+    let verdict = simulate(mutation, copy);
     write(&file, &read(&sources.join(mutation.file))?)?;
     verdict
 }
@@ -101,10 +104,20 @@ fn mutated(mutation: &Mutation, sources: &Path) -> Result<String, MutationError>
 const BUILT_AGAIN: [&str; 9] =
     ["domain", "storage", "platforms", "cloud", "publishing", "delivery", "publisher", "upkeep", "simulation"];
 
-/// In the target directory of the sources, so that nothing else is built again.
-fn simulate(mutation: &Mutation, sources: &Path, copy: &Path) -> Result<Verdict, MutationError> {
+/// What cargo keeps of everything that is not our own, so that it is not built
+/// again. The target directory itself cannot be shared: cargo takes a crate of
+/// the copy for the same crate of the sources.
+fn copy_built(built: &Path, copy: &Path) -> Result<(), MutationError> {
     let io = |source| MutationError::Io { path: copy.to_owned(), source };
-    let target = sources.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
+    std::fs::create_dir_all(copy).map_err(io)?;
+    let parts = ["deps", "build", ".fingerprint"].map(|it| built.join(it));
+    let copied = Command::new("cp").arg("--archive").args(parts).arg(copy).status().map_err(io)?;
+    if copied.success() { Ok(()) } else { Err(io(std::io::Error::other("could not be copied"))) }
+}
+
+fn simulate(mutation: &Mutation, copy: &Path) -> Result<Verdict, MutationError> {
+    let io = |source| MutationError::Io { path: copy.to_owned(), source };
+    let target = copy.join("target");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--release", "--offline", "--package", "simulation"]);
     for package in BUILT_AGAIN {

@@ -77,6 +77,11 @@ pub enum Resolution {
         /// For the user.
         reason: String,
     },
+    /// It cannot be said now: the grant is gone.
+    Disconnected {
+        /// For the user.
+        reason: String,
+    },
     /// It can never be said.
     Unknowable {
         /// Where the user can look.

@@ -113,11 +113,15 @@ impl Delivery {
                 look_again.min(certain_at).max(now + FIRST_LOOK),
                 Some("Waiting to be sure that the last attempt did not arrive.".to_owned()),
             ),
-            Resolution::Unclear { reason } if self.publish_at + GIVE_UP_AFTER <= now => {
+            Resolution::Unclear { reason } | Resolution::Disconnected { reason }
+                if self.publish_at + GIVE_UP_AFTER <= now =>
+            {
                 let reason = format!("The post may be public. {reason}");
                 self.failed(reason, FailureClass::MayBePublic)
             }
-            Resolution::Unclear { reason } => self.wait_until(look_again, Some(reason)),
+            Resolution::Unclear { reason } | Resolution::Disconnected { reason } => {
+                self.wait_until(look_again, Some(reason))
+            }
             Resolution::Unknowable { advice } => {
                 let reason = format!("The post may be public: {advice}");
                 self.failed(reason, FailureClass::MayBePublic)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use domain::delivery::Setback;
+use domain::delivery::{Resolution, Setback};
 use domain::media::Attachment;
 use reqwest::{RequestBuilder, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
@@ -193,18 +193,25 @@ impl Api {
 
     /// The account's posts with this reference, oldest first; or why that
     /// cannot be said.
-    pub(super) async fn posts_with(&self, token: &SecretString, reference: &str) -> Result<Vec<PublicPost>, String> {
+    pub(super) async fn posts_with(
+        &self,
+        token: &SecretString,
+        reference: &str,
+    ) -> Result<Vec<PublicPost>, Resolution> {
+        let unclear = |reason: &str| Resolution::Unclear { reason: reason.to_owned() };
         let request = self
             .http
             .get(self.url("api/posts"))
             .query(&[("reference", reference)])
             .bearer_auth(token.expose_secret())
             .timeout(SHORT);
-        let response = request.send().await.map_err(|_| "the sandbox did not answer".to_owned())?;
+        let response = request.send().await.map_err(|_| unclear("the sandbox did not answer"))?;
         match response.status() {
-            StatusCode::OK => answer::json(response).await.map_err(|it| it.to_string()),
-            StatusCode::UNAUTHORIZED => Err("the grant was revoked, so the sandbox cannot be asked".to_owned()),
-            _ => Err(answer::words(response).await),
+            StatusCode::OK => answer::json(response).await.map_err(|it| unclear(&it.to_string())),
+            StatusCode::UNAUTHORIZED => {
+                Err(Resolution::Disconnected { reason: "the sandbox does not accept the token any more".to_owned() })
+            }
+            _ => Err(unclear(&answer::words(response).await)),
         }
     }
 

@@ -339,7 +339,11 @@ async fn a_lost_answer_is_settled_by_the_reference() {
     network.finds(200, json!([]));
     assert_eq!(adapter.resolve(&target.job(), noon()).await, Resolution::NotThere);
 
-    for status in [401, 403, 429, 500] {
+    network.finds(401, json!({"error": "any"}));
+    let gone = adapter.resolve(&target.job(), noon()).await;
+    assert!(matches!(gone, Resolution::Disconnected { .. }), "{gone:?}");
+
+    for status in [403, 429, 500] {
         network.finds(status, json!({"error": "any"}));
         let unclear = adapter.resolve(&target.job(), noon()).await;
         assert!(matches!(unclear, Resolution::Unclear { .. }), "{status}: {unclear:?}");

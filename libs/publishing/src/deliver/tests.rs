@@ -349,6 +349,23 @@ async fn a_grant_that_stays_gone_fails_the_post_a_day_later() {
 }
 
 #[tokio::test]
+async fn a_grant_that_is_found_gone_in_doubt_asks_for_reconnection_and_the_doubt_is_settled_after_it() {
+    let rig = Rig::with(1, Network::default().fated([Fate::LostAnswer])).await;
+    let gone = Resolution::Disconnected { reason: "revoked".to_owned() };
+    rig.network.resolutions.lock().unwrap().push_back(gone);
+    let post = rig.schedule("Hello", noon()).await;
+
+    rig.live(later(60)).await;
+    assert!(rig.connection(0).await.connection.needs_reconnection);
+    assert!(rig.delivery(&post).await.intent.is_some());
+    rig.reconnect(0, Rig::credentials(None), None).await;
+    rig.live(later(7200)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    assert_eq!(rig.network.calls(), 1);
+}
+
+#[tokio::test]
 async fn an_open_intent_outlives_a_grant_that_is_gone() {
     let rig = Rig::with(1, Network::default().fated([Fate::LostAnswer])).await;
     rig.network.resolutions.lock().unwrap().extend([Resolution::Unclear { reason: "revoked".to_owned() }]);

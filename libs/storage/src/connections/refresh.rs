@@ -1,7 +1,8 @@
 //! Renewal of credentials: by one worker at a time, and never over newer ones.
 
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemOutput};
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -11,7 +12,7 @@ use domain::token::random_u64;
 use super::change::Change;
 use super::{ConnectionRecord, read};
 use crate::Store;
-use crate::error::StorageError;
+use crate::error::{CONFLICT_WAITS, StorageError};
 use crate::item::{Item, at, n, s};
 use crate::schema::Table;
 
@@ -219,13 +220,29 @@ fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
     item.get(name)?.as_n().ok()?.parse().ok()
 }
 
-/// Whether an update's condition held.
+/// Whether an update's condition held. A post that is being scheduled counts
+/// itself at its connections in a transaction, which is over in milliseconds;
+/// the client does not try again by itself.
 async fn won(update: UpdateItemFluentBuilder) -> Result<bool, StorageError> {
-    match update.send().await {
-        Ok(_) => Ok(true),
-        Err(error) if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) => {
-            Ok(false)
+    for wait in CONFLICT_WAITS {
+        match update.clone().send().await {
+            Err(error) if meets(&error, UpdateItemError::is_transaction_conflict_exception) => {
+                tokio::time::sleep(wait).await;
+            }
+            written => return held(written),
         }
+    }
+    held(update.send().await)
+}
+
+fn held(written: Result<UpdateItemOutput, SdkError<UpdateItemError>>) -> Result<bool, StorageError> {
+    match written {
+        Ok(_) => Ok(true),
+        Err(error) if meets(&error, UpdateItemError::is_conditional_check_failed_exception) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+fn meets(error: &SdkError<UpdateItemError>, what: fn(&UpdateItemError) -> bool) -> bool {
+    error.as_service_error().is_some_and(what)
 }

@@ -310,6 +310,7 @@ impl Platform for Adapter {
                 Ok(published) => Resolution::Public(published),
                 // Known not to be public, and never will be.
                 Err(Setback::Refused { .. }) => Resolution::NotThere,
+                Err(Setback::Disconnected { reason }) => Resolution::Disconnected { reason },
                 Err(setback) => unclear(format!("{setback:?}")),
             },
             Certainty::Listed => {
@@ -323,6 +324,7 @@ impl Platform for Adapter {
                     (PlatformFate::Fine, Ok(_)) => found.map_or(Resolution::NotThere, |it| {
                         Resolution::Public(Published { platform_post_id: it.id, at: it.at })
                     }),
+                    (PlatformFate::Fine, Err(Setback::Disconnected { reason })) => Resolution::Disconnected { reason },
                     (PlatformFate::Fine, Err(setback)) => unclear(format!("{setback:?}")),
                     _ => unclear("it did not answer".to_owned()),
                 }
