@@ -198,7 +198,7 @@ impl Log {
     }
 }
 
-const LONG: Duration = Duration::from_mins(25);
+const LONG: Duration = Duration::from_mins(20);
 
 fn format(log: &Log) -> Result {
     log.command("cargo", &["fmt", "--all", "--check"], LONG)
@@ -217,7 +217,9 @@ fn unit(log: &Log) -> Result {
 }
 
 fn simulation(log: &Log) -> Result {
-    let ended = log.command("tests/simulate", &["--mutations", "--json", "target/tests/simulation.json"], LONG);
+    // A release build first, and one of our own crates for each mutation.
+    let limit = Duration::from_mins(40);
+    let ended = log.command("tests/simulate", &["--mutations", "--json", "target/tests/simulation.json"], limit);
     // Its table is what everything else here is for.
     let text = log.text();
     let table = text.lines().skip_while(|it| !it.starts_with("seeds "));
