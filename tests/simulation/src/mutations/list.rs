@@ -47,12 +47,6 @@ pub const ALL: &[Mutation] = &[
         to: "Resolution::NotThere if certain_at <= now.max(certain_at) =>",
     },
     Mutation {
-        name: "a public call begins however late",
-        file: "libs/domain/src/delivery.rs",
-        from: "pub const CALL_WITHIN: TimeDelta = TimeDelta::seconds(5);",
-        to: "pub const CALL_WITHIN: TimeDelta = TimeDelta::seconds(500);",
-    },
-    Mutation {
         name: "posts go out a second early",
         file: "libs/domain/src/delivery.rs",
         from: "        if now < self.look_at {\n            return Next::Wait(self.look_at);",
