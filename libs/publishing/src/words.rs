@@ -35,7 +35,12 @@ pub(crate) fn worded(setback: Setback, doing: Doing, account: &Connection) -> Se
             retry_at,
             reason: format!("{platform} did not take the post yet: {}. Trying again.", bare(&reason)),
         },
-        (Setback::Unknown { may_still_run, reason }, _) => Setback::Unknown {
+        // Nothing that comes before the public call can make a post public.
+        (Setback::Unknown { may_still_run, reason }, Doing::Preparing) => Setback::Unknown {
+            may_still_run,
+            reason: format!("{platform} did not take what comes before the post: {}. Trying again.", bare(&reason)),
+        },
+        (Setback::Unknown { may_still_run, reason }, Doing::Publishing) => Setback::Unknown {
             may_still_run,
             reason: format!(
                 "{platform} did not say whether the post is public: {}. Looking it up before anything is sent again.",
@@ -102,6 +107,18 @@ mod tests {
             "Sandbox refused what comes before the post: file 2 of 3 (image/png): too dark. \
              Change the post and give it a new time."
         );
+    }
+
+    #[test]
+    fn a_file_whose_upload_is_in_doubt_does_not_sound_like_a_post_that_may_be_public() {
+        let lost = Setback::Unknown { may_still_run: true, reason: "no answer".to_owned() };
+        let words = |doing| match worded(lost.clone(), doing, &a_connection(&a_user())) {
+            Setback::Unknown { reason, .. } => reason,
+            other => panic!("{other:?}"),
+        };
+
+        assert!(!words(Doing::Preparing).contains("public"), "{}", words(Doing::Preparing));
+        assert!(words(Doing::Publishing).contains("whether the post is public"));
     }
 
     #[test]
