@@ -47,12 +47,6 @@ pub const ALL: &[Mutation] = &[
         to: "Resolution::NotThere if certain_at <= now.max(certain_at) =>",
     },
     Mutation {
-        name: "posts go out a second early",
-        file: "libs/domain/src/delivery.rs",
-        from: "        if now < self.look_at {\n            return Next::Wait(self.look_at);",
-        to: "        if now + TimeDelta::seconds(1) < self.look_at {\n            return Next::Wait(self.look_at);",
-    },
-    Mutation {
         name: "a post is changed while it is being sent",
         file: "libs/storage/src/post_write.rs",
         from: "(attribute_not_exists(intent) AND #state.#is <> :published)",
