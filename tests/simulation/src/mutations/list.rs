@@ -70,10 +70,4 @@ pub const ALL: &[Mutation] = &[
         from: "(attribute_not_exists(refresh_lease) OR refresh_lease <= :now",
         to: "(attribute_not_exists(nothing) OR refresh_lease <= :now",
     },
-    Mutation {
-        name: "the old refresh token is dropped when none comes back",
-        file: "libs/publishing/src/credentials/renew.rs",
-        from: "new.refresh_token.or_else(|| old.refresh_token.clone())",
-        to: "new.refresh_token",
-    },
 ];
