@@ -186,12 +186,13 @@ impl Publishing {
     ) -> Result<After, PublishingError> {
         let delivery = &intended.delivery;
         let in_time = delivery.intent.as_ref().is_some_and(|it| job.now - it.at <= CALL_WITHIN);
-        let attempt = if in_time {
-            self.shown_when_slow(&intended, platform.publish(job)).await
-        } else {
+        if !in_time {
             // Whoever comes after us must not find it lost while it is made.
-            Err(Setback::Busy { retry_at: None, reason: "our own store was slow".to_owned() })
-        };
+            let slow = Setback::Busy { retry_at: None, reason: "Our own store was slow. Trying again.".to_owned() };
+            let after = delivery.clone().settled(Err(slow), job.now, random_u32());
+            return self.keep(&intended, after, job.now).await;
+        }
+        let attempt = self.shown_when_slow(&intended, platform.publish(job)).await;
         let now = self.clock.now();
         let attempt = match attempt {
             Err(setback) => {
@@ -252,7 +253,10 @@ impl Publishing {
     async fn keep(&self, before: &Task<'_>, after: Delivery, now: DateTime<Utc>) -> Result<After, PublishingError> {
         let Task { delivery: before, roll_up_at, .. } = before;
         let after = after.restamped(random_u64());
-        let after = roll_up_at.map_or(after.clone(), |it| after.told_at(it));
+        let after = match roll_up_at {
+            Some(at) => after.told_at(*at),
+            None => after,
+        };
         if self.store.swap_delivery(before, &after).await? == Swap::Overtaken {
             return Ok(After::Done);
         }
