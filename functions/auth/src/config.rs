@@ -8,8 +8,9 @@ use crate::{OidcSettings, SignUp};
 /// This function's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// `OIDC_ISSUER`, `OIDC_CLIENT_ID`, and `OIDC_CLIENT_SECRET` unless the
-    /// client is a public one.
+    /// `OIDC_ISSUER`, `OIDC_DISCOVERY` when its description is elsewhere,
+    /// `OIDC_CLIENT_ID`, and `OIDC_CLIENT_SECRET` unless the client is a public
+    /// one.
     pub oidc: OidcSettings,
     /// `SIGN_UP_ALLOWED`: addresses and domains, separated by commas. Empty is
     /// everyone.
@@ -22,6 +23,7 @@ impl Config {
         Ok(Self {
             oidc: OidcSettings {
                 issuer: required("OIDC_ISSUER")?,
+                discovery: optional("OIDC_DISCOVERY"),
                 client_id: required("OIDC_CLIENT_ID")?,
                 client_secret: optional("OIDC_CLIENT_SECRET").map(Into::into),
             },

@@ -25,9 +25,6 @@ use api::Api;
 use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::{get, post};
-use utoipa::openapi::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 pub use oidc::{Oidc, OidcSettings};
 pub use sign_up::SignUp;
@@ -49,16 +46,11 @@ impl FromRef<App> for Api {
     }
 }
 
-fn documented_router() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(create_device_code::create_device_code))
-        .routes(routes!(exchange_device_code::exchange_device_code))
-        .routes(routes!(show_user::show_user))
-}
+api::routes!(App: create_device_code, exchange_device_code, show_user);
 
 /// The routes, to be completed by [`api::finish`].
 pub fn router(app: App) -> Router {
-    Router::from(documented_router())
+    routes()
         .route("/api/v1/openapi.json", get(docs::openapi))
         .route("/", get(start_page::start_page))
         .route("/docs", get(docs::docs))
@@ -69,9 +61,4 @@ pub fn router(app: App) -> Router {
         .route("/account", get(account::account))
         .route("/account/revoke", post(account::revoke))
         .with_state(app)
-}
-
-/// What the routes are, for the API's description.
-pub fn documented() -> OpenApi {
-    documented_router().into_openapi()
 }

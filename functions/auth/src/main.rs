@@ -3,17 +3,19 @@
 use api::Api;
 use auth::config::Config;
 use auth::{App, Oidc, router};
+use storage::Table;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
     cloud::aws::init_logs();
 
     // Once per process; every request shares it.
     let config = Config::from_env()?;
-    let aws = cloud::aws::config().await;
+    let aws = cloud::aws::config()?;
     let api = Api::from_env(&aws)?;
-    let oidc = Oidc::new(config.oidc, &api.origin, Oidc::http_client()?);
+    let oidc = Oidc::new(config.oidc, &api.origin);
     let app = App { api: api.clone(), oidc, sign_up: config.sign_up };
+    cloud::aws::warm_up(api.store.warm_up(Table::Grants)).await;
 
     lambda_http::run(api::lambda::with_client_ip(api::finish(router(app), api))).await
 }

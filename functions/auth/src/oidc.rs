@@ -9,7 +9,8 @@
 mod attempt;
 mod claims;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::{Client, RequestBuilder, Url};
@@ -26,6 +27,9 @@ pub(crate) use claims::{Claims, Person};
 pub struct OidcSettings {
     /// Its URL, exactly as it names itself.
     pub issuer: String,
+    /// Where it describes itself, when that is not under its own URL: an
+    /// emulator has the name of what it emulates.
+    pub discovery: Option<String>,
     /// Our id there.
     pub client_id: String,
     /// Our secret there; `None` for a public client.
@@ -37,7 +41,9 @@ pub struct OidcSettings {
 pub struct Oidc {
     settings: OidcSettings,
     redirect_uri: String,
-    http: Client,
+    /// Made for the first sign-in: it reads all of the machine's root
+    /// certificates, which nobody else need wait for.
+    http: Arc<OnceLock<Client>>,
     discovered: Arc<RwLock<Option<Discovered>>>,
 }
 
@@ -66,6 +72,9 @@ struct Tokens {
 /// How long the issuer's description is used before it is fetched again.
 const KEPT: TimeDelta = TimeDelta::hours(1);
 
+/// How long the issuer may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// The path of our page that the issuer leads back to.
 pub(crate) const CALLBACK: &str = "/sign-in/callback";
 
@@ -87,19 +96,19 @@ pub enum OidcError {
 }
 
 impl Oidc {
-    /// For the service at this origin. The client must not follow redirects
-    /// and should have a time limit: see [`Oidc::http_client`].
-    pub fn new(settings: OidcSettings, origin: &str, http: Client) -> Self {
+    /// For the service at this origin.
+    pub fn new(settings: OidcSettings, origin: &str) -> Self {
         let redirect_uri = format!("{origin}{CALLBACK}");
-        Self { settings, redirect_uri, http, discovered: Arc::default() }
+        Self { settings, redirect_uri, http: Arc::default(), discovered: Arc::default() }
     }
 
-    /// A client that suits: ten seconds, no redirects.
-    pub fn http_client() -> Result<Client, reqwest::Error> {
-        Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .timeout(std::time::Duration::from_secs(10))
-            .build()
+    fn http(&self) -> Result<&Client, reqwest::Error> {
+        if let Some(client) = self.http.get() {
+            return Ok(client);
+        }
+        let client = Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(PATIENCE).build()?;
+        // Whoever was faster made the same.
+        Ok(self.http.get_or_init(|| client))
     }
 
     /// The issuer whose subjects people are.
@@ -133,7 +142,7 @@ impl Oidc {
             ("redirect_uri", self.redirect_uri.as_str()),
             ("code_verifier", verifier.expose_secret()),
         ];
-        let mut request = self.http.post(provider.token_endpoint.clone());
+        let mut request = self.http()?.post(provider.token_endpoint.clone());
         match &self.settings.client_secret {
             Some(secret) if provider.takes_basic() => request = basic(request, &self.settings.client_id, secret),
             Some(secret) => {
@@ -158,8 +167,9 @@ impl Oidc {
         {
             return Ok(kept.provider.clone());
         }
-        let url = format!("{}/.well-known/openid-configuration", self.settings.issuer.trim_end_matches('/'));
-        let provider: Provider = self.http.get(url).send().await?.error_for_status()?.json().await?;
+        let base = self.settings.discovery.as_ref().unwrap_or(&self.settings.issuer);
+        let url = format!("{}/.well-known/openid-configuration", base.trim_end_matches('/'));
+        let provider: Provider = self.http()?.get(url).send().await?.error_for_status()?.json().await?;
         provider.check(&self.settings.issuer)?;
         *self.discovered.write().await = Some(Discovered { provider: provider.clone(), at: now });
         Ok(provider)

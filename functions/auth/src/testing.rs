@@ -83,11 +83,12 @@ pub(crate) async fn service_for(sign_up: SignUp) -> Service {
         allowed_origins: Vec::new(),
     };
     let settings = OidcSettings {
-        issuer: issuer(clock.clone()).await,
+        issuer: ISSUER.to_owned(),
+        discovery: Some(issuer(clock.clone()).await),
         client_id: "client".to_owned(),
         client_secret: Some("secret".into()),
     };
-    let oidc = Oidc::new(settings, &api.origin, Oidc::http_client().unwrap());
+    let oidc = Oidc::new(settings, &api.origin);
     let router = api::finish(crate::router(App { api: api.clone(), oidc, sign_up }), api.clone());
     Service { store: api.store.clone(), origin: api.origin.clone(), api, clock, router }
 }
@@ -156,7 +157,7 @@ impl Service {
             bucket: Bucket::random(),
             plan: None,
         };
-        let identity = Identity { issuer: "https://issuer.example".to_owned(), subject: email.to_owned() };
+        let identity = Identity { issuer: ISSUER.to_owned(), subject: email.to_owned() };
         self.store.join(&identity, &user).await.unwrap();
         user
     }
@@ -183,7 +184,10 @@ impl Service {
     }
 }
 
-/// An issuer on a loopback port: its URL.
+/// How the issuer of these tests calls itself.
+const ISSUER: &str = "https://issuer.example";
+
+/// That issuer on a loopback port: where it describes itself.
 async fn issuer(clock: Clock) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -197,7 +201,7 @@ async fn issuer(clock: Clock) -> String {
 
 async fn describe(State((url, _)): State<(String, Clock)>) -> Json<Value> {
     Json(json!({
-        "issuer": url,
+        "issuer": ISSUER,
         "authorization_endpoint": format!("{url}/authorize"),
         "token_endpoint": format!("{url}/token"),
     }))
@@ -205,7 +209,7 @@ async fn describe(State((url, _)): State<(String, Clock)>) -> Json<Value> {
 
 /// Answers an ID token, when the verifier is the one whose challenge was sent.
 async fn exchange(
-    State((url, clock)): State<(String, Clock)>,
+    State((_, clock)): State<(String, Clock)>,
     headers: HeaderMap,
     Form(form): Form<HashMap<String, String>>,
 ) -> Result<Json<Value>, http::StatusCode> {
@@ -217,7 +221,7 @@ async fn exchange(
         return Err(http::StatusCode::BAD_REQUEST);
     }
     let claims = json!({
-        "iss": url,
+        "iss": ISSUER,
         "sub": token::hash(code["email"].as_str().unwrap()),
         "aud": "client",
         "exp": clock.now().timestamp() + 300,

@@ -33,9 +33,6 @@ use cloud::seal::Sealer;
 use domain::event::Event;
 use domain::plan::Plans;
 use platforms::Registry;
-use utoipa::openapi::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// What this function stands on.
 #[derive(Clone)]
@@ -69,25 +66,13 @@ impl App {
 
 /// The routes, to be completed by `api::finish`.
 pub fn router(app: App) -> Router {
-    let (router, _) = described().split_for_parts();
-    router
+    routes()
         .route("/connect/{state_token}", get(show_hand_off::show_hand_off).post(answer_hand_off::answer_hand_off))
         .route("/connect/callback/{platform}", get(take_callback::take_callback))
         .with_state(app)
 }
 
-/// The description of the routes that clients call.
-pub fn documented() -> OpenApi {
-    described().into_openapi()
-}
-
-fn described() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(begin_hand_off::begin_hand_off))
-        .routes(routes!(poll_hand_off::poll_hand_off))
-        .routes(routes!(list_connections::list_connections))
-        .routes(routes!(show_connection::show_connection, delete_connection::delete_connection))
-}
+api::routes!(App: begin_hand_off, poll_hand_off, list_connections, show_connection, delete_connection);
 
 #[cfg(test)]
 mod tests {

@@ -8,19 +8,24 @@ use cloud::events::EventBridge;
 use cloud::seal::{Envelope, KmsKeys};
 use connections::App;
 use connections::config::Config;
+use storage::Table;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
     aws::init_logs();
-    let aws = aws::config().await;
+
+    // Once per process; every request shares it.
     let config = Config::from_env()?;
+    let aws = aws::config()?;
     let api = Api::from_env(&aws)?;
     let app = App {
-        platforms: publishing::registry()?,
+        platforms: publishing::registry(&aws)?,
         sealer: Envelope::new(KmsKeys::new(aws_sdk_kms::Client::new(&aws), config.kms_key_id), api.clock.clone()),
         events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(&aws), config.event_bus)),
         plans: config.plans,
         api: api.clone(),
     };
+    aws::warm_up(api.store.warm_up(Table::Grants)).await;
+
     lambda_http::run(api::lambda::with_client_ip(api::finish(connections::router(app), api))).await
 }

@@ -3,12 +3,14 @@
 use aws_lambda_events::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use publishing::Publishing;
+use storage::Table;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
-    let aws = cloud::aws::config().await;
-    let publishing = Publishing::from_env(&aws)?;
+    let aws = cloud::aws::config()?;
+    let publishing = Publishing::from_env(&aws, publishing::registry(&aws)?)?;
+    cloud::aws::warm_up(publishing.store.warm_up(Table::Connections)).await;
 
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
         Ok::<_, Error>(delivery::deliver(&publishing, event.payload).await)

@@ -16,8 +16,6 @@ use cloud::bucket::Bucket;
 use cloud::fetch::Fetcher;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// What the handlers need, the same for every request.
 #[derive(Clone)]
@@ -40,16 +38,9 @@ impl FromRef<App> for Api {
     }
 }
 
-fn documented_router() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(create_medium::create_medium))
-}
+api::routes!(App: create_medium);
 
 /// The routes, to be completed by [`api::finish`].
 pub fn router(app: App) -> Router {
-    documented_router().split_for_parts().0.with_state(app)
-}
-
-/// What the routes are, for the API's description.
-pub fn documented() -> utoipa::openapi::OpenApi {
-    documented_router().split_for_parts().1
+    routes().with_state(app)
 }

@@ -5,22 +5,24 @@ use cloud::bucket::Bucket;
 use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
 use media::config::Config;
 use media::{App, router};
+use storage::Table;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
     cloud::aws::init_logs();
 
     // Once per process; every request shares it.
-    let aws = cloud::aws::config().await;
+    let aws = cloud::aws::config()?;
     let config = Config::from_env()?;
     let api = Api::from_env(&aws)?;
     let app = App {
         api: api.clone(),
         bucket: Bucket::new(&aws, &config.bucket),
-        fetcher: Fetcher::new(AddressPolicy::PublicOnly, FETCH_TIMEOUT)?,
+        fetcher: Fetcher::new(AddressPolicy::PublicOnly, FETCH_TIMEOUT),
         limits: config.limits,
         plans: config.plans,
     };
+    cloud::aws::warm_up(api.store.warm_up(Table::Grants)).await;
 
     lambda_http::run(api::lambda::with_client_ip(api::finish(router(app), api))).await
 }

@@ -68,7 +68,7 @@ impl Service {
         let app = App {
             api: api.clone(),
             bucket: s3.bucket.clone(),
-            fetcher: Fetcher::new(AddressPolicy::Also(vec![address]), FETCH_TIMEOUT).unwrap(),
+            fetcher: Fetcher::new(AddressPolicy::Also(vec![address]), FETCH_TIMEOUT),
             limits: MediaLimits { image: MAX_BYTES, ..MediaLimits::default() },
             plans: serde_json::from_str::<Plans>(plans).unwrap(),
         };

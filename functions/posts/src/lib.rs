@@ -12,8 +12,6 @@ use api::{Api, ApiError};
 use axum::Router;
 use axum::extract::FromRef;
 use publishing::{Publishing, PublishingError};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 /// What the handlers share.
 #[derive(Clone)]
@@ -30,22 +28,11 @@ impl FromRef<App> for Api {
     }
 }
 
-fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list_posts::list_posts, create_post::create_post)).routes(routes!(
-        show_post::show_post,
-        change_post::change_post,
-        delete_post::delete_post
-    ))
-}
+api::routes!(App: list_posts, create_post, show_post, change_post, delete_post);
 
 /// The routes; to be completed by [`api::finish`].
 pub fn router(app: App) -> Router {
-    Router::from(routes()).with_state(app)
-}
-
-/// The routes' part of the API's document.
-pub fn documented() -> utoipa::openapi::OpenApi {
-    routes().into_openapi()
+    routes().with_state(app)
 }
 
 /// What a client is told when publishing could not go on.

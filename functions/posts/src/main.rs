@@ -3,15 +3,18 @@
 use api::Api;
 use posts::{App, router};
 use publishing::Publishing;
+use storage::Table;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
     cloud::aws::init_logs();
 
     // Once per process; every request shares it.
-    let aws = cloud::aws::config().await;
+    let aws = cloud::aws::config()?;
     let api = Api::from_env(&aws)?;
-    let app = App { api: api.clone(), publishing: Publishing::from_env(&aws)? };
+    let publishing = Publishing::from_env(&aws, publishing::registry_for_planning()?)?;
+    let app = App { api: api.clone(), publishing };
+    cloud::aws::warm_up(api.store.warm_up(Table::Grants)).await;
 
     lambda_http::run(api::lambda::with_client_ip(api::finish(router(app), api))).await
 }

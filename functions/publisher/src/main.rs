@@ -4,11 +4,11 @@ use lambda_runtime::{Error, LambdaEvent, service_fn};
 use publishing::Publishing;
 use serde_json::Value;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
-    let aws = cloud::aws::config().await;
-    let publishing = Publishing::from_env(&aws)?;
+    let aws = cloud::aws::config()?;
+    let publishing = Publishing::from_env(&aws, publishing::registry_for_planning()?)?;
 
     lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
         publisher::tick(&publishing).await?;

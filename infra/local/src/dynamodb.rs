@@ -1,13 +1,16 @@
 //! DynamoDB in this process.
 
+use std::net::SocketAddr;
 use std::path::Path;
 
+use aws_config::SdkConfig;
 use aws_sdk_dynamodb::{Client, config};
 use domain::clock::Clock;
 use dynoxide::Database;
 use storage::{DEFAULT_DUE_SHARDS, Store, Table};
 use tokio::net::TcpListener;
 
+use crate::call_log::CallLog;
 use crate::clients;
 use crate::deliveries::History;
 use crate::error::LocalError;
@@ -16,14 +19,15 @@ use crate::meter::Meter;
 /// The prefix of the tables' names.
 const PREFIX: &str = "local";
 
-/// Opens the database in this folder, or in memory, and creates what tables
-/// are missing. What is written of deliveries is told to `history`, too.
+/// Opens the database in this folder, or in memory, at this address, and
+/// creates what tables are missing. What is written of deliveries is told to `history`, too.
 pub(crate) async fn open(
+    address: SocketAddr,
     folder: Option<&Path>,
     meter: Option<&Meter>,
     history: &History,
     clock: Clock,
-) -> Result<Store, LocalError> {
+) -> Result<Stores, LocalError> {
     let database = match folder {
         None => Database::memory(),
         Some(folder) => {
@@ -37,16 +41,43 @@ pub(crate) async fn open(
     };
     let database = database.map_err(|error| LocalError::Database(error.to_string()))?;
 
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    let bound = TcpListener::bind(address).await;
+    let refused = |source| LocalError::Port { port: address.port(), option: "--dynamodb-port", source };
+    let listener = bound.map_err(refused)?;
     let mut endpoint = format!("http://{}", listener.local_addr()?);
     tokio::spawn(dynoxide::server::serve_with_shutdown(listener, database, std::future::pending()));
     if let Some(meter) = meter {
         endpoint = meter.before(endpoint).await?;
     }
 
-    let watch = history.watch(Table::Deliveries.name(PREFIX), clock);
-    let client = Client::from_conf(config::Builder::from(&clients::config(&endpoint)).interceptor(watch).build());
+    let stores = Stores { endpoint, history: history.clone(), clock };
+    let client = stores.client(&clients::config(&stores.endpoint));
     let tables = Table::ALL;
     futures::future::try_join_all(tables.iter().map(|it| it.create(&client, PREFIX))).await?;
-    Ok(Store::new(client, PREFIX, DEFAULT_DUE_SHARDS))
+    Ok(stores)
+}
+
+/// The database as its clients see it.
+pub(crate) struct Stores {
+    endpoint: String,
+    history: History,
+    clock: Clock,
+}
+
+impl Stores {
+    /// For everything.
+    pub(crate) fn shared(&self) -> Store {
+        Store::new(self.client(&clients::config(&self.endpoint)), PREFIX, DEFAULT_DUE_SHARDS)
+    }
+
+    /// For one function, whose calls go to the log, if there is one.
+    pub(crate) fn of(&self, function: &'static str, log: Option<&CallLog>) -> Store {
+        let config = clients::config_of(function, log, &self.endpoint);
+        Store::new(self.client(&config), PREFIX, DEFAULT_DUE_SHARDS)
+    }
+
+    fn client(&self, config: &SdkConfig) -> Client {
+        let watch = self.history.watch(Table::Deliveries.name(PREFIX), self.clock.clone());
+        Client::from_conf(config::Builder::from(config).interceptor(watch).build())
+    }
 }

@@ -11,10 +11,12 @@ pub enum LocalError {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// The port is taken.
-    #[error("port {port} cannot be listened on ({source}); stop what uses it, or give another with --port")]
+    #[error("port {port} cannot be listened on ({source}); stop what uses it, or give another with {option}")]
     Port {
         /// Which.
         port: u16,
+        /// What chooses another.
+        option: &'static str,
         /// What the system said.
         source: std::io::Error,
     },

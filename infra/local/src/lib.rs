@@ -3,6 +3,7 @@
 //! a small social network of our own. The same routers and the same store code
 //! run in the cloud.
 
+mod call_log;
 mod clients;
 mod deliveries;
 mod demo;

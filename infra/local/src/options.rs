@@ -1,5 +1,6 @@
 //! What `cargo dev` can be told.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use clap::Parser;
@@ -11,6 +12,14 @@ pub struct Options {
     /// The port to listen on; 0 takes a free one.
     #[arg(long, default_value_t = 3000)]
     pub port: u16,
+    /// The address to listen on: 0.0.0.0 lets containers in, and everybody else
+    /// on the network.
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    pub listen: IpAddr,
+    /// The port of the database, for functions in other processes; 0 takes a
+    /// free one.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub dynamodb_port: u16,
     /// Where data are kept.
     #[arg(long, default_value = ".local")]
     pub data: PathBuf,
@@ -30,6 +39,9 @@ pub struct Options {
     /// public; may be given several times.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub allow_fetch_from: Vec<std::net::SocketAddr>,
+    /// Write here what the media function asks of its stores.
+    #[arg(long, value_name = "FILE")]
+    pub log_calls: Option<PathBuf>,
     /// Record each call of the store for `GET /dev/store-calls`.
     #[arg(long)]
     pub meter: bool,

@@ -9,7 +9,7 @@ use s3s::auth::SimpleAuth;
 use s3s::service::S3ServiceBuilder;
 use s3s_fs::FileSystem;
 
-use crate::clients::{ACCESS_KEY, SECRET_KEY};
+use crate::clients::{ACCESS_KEYS, SECRET_KEY};
 use crate::error::LocalError;
 
 /// The bucket's name, and its place in the origin's paths.
@@ -20,7 +20,11 @@ pub(crate) fn router(folder: &Path) -> Result<Router, LocalError> {
     std::fs::create_dir_all(folder.join(BUCKET))?;
     let files = FileSystem::new(folder).map_err(|error| LocalError::Files(format!("{error:?}")))?;
     let mut builder = S3ServiceBuilder::new(files);
-    builder.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
+    let mut keys = SimpleAuth::new();
+    for access_key in ACCESS_KEYS {
+        keys.register(access_key.to_owned(), SECRET_KEY.into());
+    }
+    builder.set_auth(keys);
     let service = HandleError::new(builder.build(), async |error: s3s::HttpError| {
         tracing::error!(?error, "the media store failed");
         StatusCode::INTERNAL_SERVER_ERROR

@@ -20,11 +20,12 @@ use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
 use domain::user::User;
-use platforms::{Registry, SandboxSettings};
+use platforms::{AppCredentials, Registry, SandboxSettings};
 use publishing::{Publishing, RollUps};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
+use crate::call_log::CallLog;
 use crate::deliveries::{self, Deliveries, History};
 use crate::error::LocalError;
 use crate::events::LocalEvents;
@@ -57,8 +58,8 @@ pub struct Running {
 
 /// Starts everything. It runs in tasks of this runtime until the process ends.
 pub async fn start(options: &Options) -> Result<Running, LocalError> {
-    let bound = TcpListener::bind(("127.0.0.1", options.port)).await;
-    let listener = bound.map_err(|source| LocalError::Port { port: options.port, source })?;
+    let bound = TcpListener::bind((options.listen, options.port)).await;
+    let listener = bound.map_err(|source| LocalError::Port { port: options.port, option: "--port", source })?;
     let origin = format!("http://localhost:{}", listener.local_addr()?.port());
 
     let ephemeral = if options.ephemeral { Some(TempDir::new()?) } else { None };
@@ -89,7 +90,10 @@ impl Stack {
         let ids = Ids::new(clock.clone());
         let meter = if options.meter { Some(Meter::new()?) } else { None };
         let history = data.map(|it| History::open(&it.join("deliveries.jsonl"))).transpose()?.unwrap_or_default();
-        let store = dynamodb::open(data, meter.as_ref(), &history, clock.clone()).await?;
+        let log = options.log_calls.as_deref().map(CallLog::create).transpose()?;
+        let database = SocketAddr::new(options.listen, options.dynamodb_port);
+        let stores = dynamodb::open(database, data, meter.as_ref(), &history, clock.clone()).await?;
+        let store = stores.shared();
         let sealer = Envelope::new(LocalKeys::new(sealing_key::sealing_key(data)?), clock.clone());
         let bus = LocalEvents::default();
         let (queue, messages) = LocalQueue::new(clock.clone());
@@ -98,10 +102,12 @@ impl Stack {
         let bucket = Bucket::new(&clients::config(origin), &settings);
         let sandbox = SandboxSettings {
             base_url: format!("{origin}/sandbox"),
-            client_id: sandbox::CLIENT_ID.to_owned(),
-            client_secret: sandbox::CLIENT_SECRET.into(),
+            app: Arc::new(AppCredentials {
+                client_id: sandbox::CLIENT_ID.to_owned(),
+                client_secret: sandbox::CLIENT_SECRET.into(),
+            }),
         };
-        let platforms = Registry::new(&platforms::http_client()?, Some(sandbox));
+        let platforms = Registry::new(Some(sandbox));
         let api = Api {
             store: store.clone(),
             clock: clock.clone(),
@@ -117,7 +123,7 @@ impl Stack {
         let publishing = Publishing {
             store,
             platforms: platforms.clone(),
-            bucket: bucket.clone(),
+            bucket,
             sealer: sealer.clone(),
             queue,
             events: Arc::new(bus.clone()),
@@ -129,6 +135,7 @@ impl Stack {
         };
         let oidc = OidcSettings {
             issuer: issuer::url(origin),
+            discovery: None,
             client_id: issuer::CLIENT_ID.to_owned(),
             client_secret: Some(issuer::CLIENT_SECRET.into()),
         };
@@ -137,7 +144,7 @@ impl Stack {
         let deployed = Router::new()
             .merge(auth::router(auth::App {
                 api: api.clone(),
-                oidc: Oidc::new(oidc, origin, Oidc::http_client()?),
+                oidc: Oidc::new(oidc, origin),
                 sign_up: SignUp::parse(""),
             }))
             .merge(connections::router(connections::App {
@@ -148,14 +155,15 @@ impl Stack {
                 plans: Plans::default(),
             }))
             .merge(media::router(media::App {
-                api: api.clone(),
-                bucket,
-                fetcher: Fetcher::new(policy, FETCH_TIMEOUT)?,
+                api: Api { store: stores.of("media", log.as_ref()), ..api.clone() },
+                bucket: Bucket::new(&clients::config_of("media", log.as_ref(), origin), &settings),
+                fetcher: Fetcher::new(policy, FETCH_TIMEOUT),
                 limits: MediaLimits::default(),
                 plans: Plans::default(),
             }))
             .merge(posts::router(posts::App { api: api.clone(), publishing: publishing.clone() }));
         let network = Sandbox::open(data.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;
+        let files = s3::router(&folder.join("media"))?;
         let router = api::finish(deployed, api.clone())
             .merge(deliveries::router(Deliveries {
                 history,
@@ -166,7 +174,10 @@ impl Stack {
             .merge(sandbox::router(network))
             .merge(issuer::router(origin.to_owned(), clock))
             .merge(events::router(bus))
-            .merge(s3::router(&folder.join("media"))?)
+            .merge(match log {
+                Some(log) => log.watch_links(files),
+                None => files,
+            })
             .merge(meter.map(Meter::router).unwrap_or_default())
             .layer(map_request(with_client_ip));
         Ok(Self { api, publishing, messages, router })

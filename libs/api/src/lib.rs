@@ -19,6 +19,7 @@ pub mod openapi;
 pub mod page;
 mod params;
 mod path;
+mod routes;
 pub mod session;
 
 use chrono::TimeDelta;
@@ -34,6 +35,8 @@ pub use incoming::Incoming;
 pub use limit::{ClientIp, RateLimits};
 pub use params::Params;
 pub use path::{Id, PathId, Segments, path_id};
+#[doc(hidden)]
+pub use routes::described;
 pub use session::SignedIn;
 
 /// What every function that speaks HTTP has; its `App` gives it by `FromRef`.

@@ -13,6 +13,7 @@ mod resolver;
 mod tests;
 
 use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::header::LOCATION;
@@ -37,8 +38,15 @@ const USER_AGENT: &str = concat!("social-publishing/", env!("CARGO_PKG_VERSION")
 pub struct Fetcher {
     policy: AddressPolicy,
     timeout: Duration,
+    /// Made for the first fetch: they read all of the machine's root
+    /// certificates, which nobody else need wait for.
+    clients: Arc<OnceLock<Clients>>,
+}
+
+#[derive(Debug)]
+struct Clients {
     /// For URLs whose port has no exception.
-    client: Client,
+    any: Client,
     /// One for each port with an exception: a resolver is not told the port.
     by_port: HashMap<u16, Client>,
 }
@@ -46,17 +54,8 @@ pub struct Fetcher {
 impl Fetcher {
     /// A fetcher that connects to these addresses only. `timeout` is for a
     /// whole fetch, see [`FETCH_TIMEOUT`].
-    ///
-    /// Fails when the machine has no root certificates.
-    pub fn new(policy: AddressPolicy, timeout: Duration) -> Result<Self, reqwest::Error> {
-        // Another client of this process may have installed it already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let by_port = policy
-            .excepted_ports()
-            .map(|port| Ok((port, client(CheckedResolver::new(policy.clone(), Some(port)))?)))
-            .collect::<Result<_, _>>()?;
-        let client = client(CheckedResolver::new(policy.clone(), None))?;
-        Ok(Self { policy, timeout, client, by_port })
+    pub fn new(policy: AddressPolicy, timeout: Duration) -> Self {
+        Self { policy, timeout, clients: Arc::default() }
     }
 
     /// Follows a URL to a file of at most `max_bytes` and opens it; what is
@@ -82,8 +81,20 @@ impl Fetcher {
 
     async fn get(&self, url: Url) -> Result<Response, FetchError> {
         let port = self.check(&url)?;
-        let client = self.by_port.get(&port).unwrap_or(&self.client);
+        let client = self.clients()?.of(port);
         client.get(url).send().await.map_err(FetchError::from_client)
+    }
+
+    fn clients(&self) -> Result<&Clients, FetchError> {
+        if let Some(clients) = self.clients.get() {
+            return Ok(clients);
+        }
+        let clients = Clients::new(&self.policy).map_err(|error| {
+            tracing::error!(error = &error as &dyn std::error::Error, "the HTTP clients could not be made");
+            FetchError::Unreachable
+        })?;
+        // Whoever was faster made the same.
+        Ok(self.clients.get_or_init(|| clients))
     }
 
     /// What can be told without asking anybody; returns the port. A literal
@@ -105,6 +116,23 @@ impl Fetcher {
             Some(address) if !self.policy.permits(address, Some(port)) => Err(FetchError::NotPublic),
             _ => Ok(port),
         }
+    }
+}
+
+impl Clients {
+    /// Fails when the machine has no root certificates.
+    fn new(policy: &AddressPolicy) -> Result<Self, reqwest::Error> {
+        // Another client of this process may have installed it already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let by_port = policy
+            .excepted_ports()
+            .map(|port| Ok((port, client(CheckedResolver::new(policy.clone(), Some(port)))?)))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { any: client(CheckedResolver::new(policy.clone(), None))?, by_port })
+    }
+
+    fn of(&self, port: u16) -> &Client {
+        self.by_port.get(&port).unwrap_or(&self.any)
     }
 }
 

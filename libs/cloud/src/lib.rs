@@ -1,6 +1,6 @@
 //! The cloud that the service stands on: SDK clients, settings, the media
-//! bucket, the queue, the event bus, measures, sealing of secrets, and fetching
-//! from users' URLs.
+//! bucket, the queue, the event bus, measures, sealing of credentials, secrets
+//! of operators, and fetching from users' URLs.
 
 pub mod aws;
 pub mod bucket;
@@ -8,7 +8,10 @@ pub mod events;
 pub mod fetch;
 pub mod metrics;
 pub mod queue;
+mod sdk_http;
 pub mod seal;
+pub mod secrets;
 pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod trust;

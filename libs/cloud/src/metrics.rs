@@ -21,9 +21,11 @@ const NAMESPACE: &str = "SocialPublishing";
 
 /// What is measured, and in which unit. A measure is sent only when there is
 /// something to say, so that an idle deployment pays for none.
-const METRICS: [(&str, &str); 5] = [
+const METRICS: [(&str, &str); 6] = [
     // From a post's second to the beginning of its first public call.
     ("lateness_ms", "Milliseconds"),
+    // Targets that are public now, as the call or a later question told.
+    ("published", "Count"),
     // Public calls after the first.
     ("retries", "Count"),
     // Public calls of which nobody knew whether they took effect.

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 
 use crate::bucket::{Bucket, BucketSettings};
+use crate::sdk_http;
 
 /// A bucket and the folder that it is kept in.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ impl TestBucket {
             .behavior_version(BehaviorVersion::latest())
             .region(Region::new("us-east-1"))
             .credentials_provider(SharedCredentialsProvider::new(Credentials::new("test", "test", None, None, "test")))
-            .http_client(aws_smithy_http_client::Builder::new().build_http())
+            .http_client(sdk_http::http_client())
             .build();
         let settings =
             BucketSettings { name: NAME.to_owned(), endpoint: Some(endpoint.clone()), public_endpoint: None };

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use crate::http_client::HttpClient;
 use crate::platform::Platform;
 use crate::sandbox::{Sandbox, SandboxSettings};
 
-/// The platforms of this deployment: those it has credentials for.
+/// The platforms of this deployment: those that are set up.
 #[derive(Clone)]
 pub struct Registry(Arc<[Box<dyn Platform>]>);
 
 impl Registry {
     /// Every platform whose settings are there.
-    pub fn new(http: &reqwest::Client, sandbox: Option<SandboxSettings>) -> Self {
+    pub fn new(sandbox: Option<SandboxSettings>) -> Self {
+        let http = HttpClient::default();
         // Alphabetic. A new platform is one file and one line here.
         let all: [Option<Box<dyn Platform>>; 1] =
             [sandbox.map(|it| Box::new(Sandbox::new(http.clone(), it)) as Box<dyn Platform>)];

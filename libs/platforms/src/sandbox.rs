@@ -17,6 +17,8 @@ mod api;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
@@ -26,7 +28,9 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
 use crate::account::{Account, Credentials};
+use crate::app::AppSource;
 use crate::handoff::{Answers, Authorization, AuthorizationRequest, Callback, HandOffRefusal, RefreshRefusal};
+use crate::http_client::HttpClient;
 use crate::job::Job;
 use crate::platform::{Platform, Step};
 use crate::renewal::Renewal;
@@ -40,14 +44,12 @@ const UPLOAD_LEAD: TimeDelta = TimeDelta::seconds(60);
 const SETTLES: TimeDelta = TimeDelta::seconds(80);
 
 /// Where the sandbox network is, and as whom the service calls it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SandboxSettings {
     /// `{origin}/sandbox`, without a slash at the end.
     pub base_url: String,
-    /// Ours over there.
-    pub client_id: String,
-    /// Ours over there.
-    pub client_secret: SecretString,
+    /// Our id and secret over there.
+    pub app: Arc<dyn AppSource>,
 }
 
 /// The sandbox network.
@@ -64,7 +66,7 @@ struct Progress {
 }
 
 impl Sandbox {
-    pub(crate) fn new(http: reqwest::Client, settings: SandboxSettings) -> Self {
+    pub(crate) fn new(http: HttpClient, settings: SandboxSettings) -> Self {
         Self { api: Api::new(http, settings) }
     }
 }
@@ -96,7 +98,7 @@ impl Platform for Sandbox {
         _answers: &Answers,
         request: &AuthorizationRequest,
     ) -> Result<Authorization, HandOffRefusal> {
-        let url = self.api.authorization_url(request).ok_or(HandOffRefusal::Unreachable)?;
+        let url = self.api.authorization_url(request).await?;
         // The verifier is kept for us, so there is nothing else to remember.
         Ok(Authorization { url, memory: None })
     }

@@ -208,7 +208,7 @@ impl Publishing {
             target: metrics::TARGET, lateness_ms = is_first.then_some(late_ms), retries = (!is_first).then_some(1),
             unknown_outcomes = is_unknown.then_some(1), platform = delivery.provider, user_id = %delivery.user_id,
             post_id = %delivery.post_id, target_id = %delivery.target_id, attempt = delivery.attempts,
-            published = attempt.is_ok(), "a public call ended"
+            published = attempt.is_ok().then_some(1), "a public call ended"
         );
         let after = delivery.clone().settled(attempt, now, random_u32());
         self.keep(&intended, after, now).await
@@ -233,6 +233,12 @@ impl Publishing {
         };
         let now = self.clock.now();
         let after = held.delivery.clone().resolved(answer, platform.settles(), now, random_u32());
+        if let State::Published(_) = after.state {
+            tracing::info!(
+                target: metrics::TARGET, published = 1, platform = after.provider, user_id = %after.user_id,
+                post_id = %after.post_id, target_id = %after.target_id, "a call in doubt had taken effect"
+            );
+        }
         self.keep(&held, after, now).await
     }
 

@@ -5,6 +5,7 @@
 //! Timers and messages are hints; the store decides. A delivery changes only
 //! by the transitions of [`domain::delivery`], each written over what was read.
 
+mod app_secret;
 mod attachments;
 mod change_post;
 mod create_post;
@@ -40,7 +41,7 @@ use tokio::sync::Semaphore;
 pub use attachments::NamedMedium;
 pub use change_post::{ChangePost, Changed};
 pub use create_post::{CreatePost, Created};
-pub use environment::registry;
+pub use environment::{registry, registry_for_planning};
 pub use error::PublishingError;
 pub use plan::Planned;
 pub use unused_uploads::remove_unused_uploads;

@@ -73,6 +73,17 @@ impl Store {
         self.due_shards
     }
 
+    /// Reads an item that nobody has, for the sake of the connection that this
+    /// opens. The caller may get items of the table.
+    pub async fn warm_up(&self, table: Table) -> Result<(), StorageError> {
+        let schema = Table::ALL.into_iter().find(|it| it.table == table);
+        let keys = schema.into_iter().flat_map(|it| [Some(it.hash), it.range]).flatten();
+        let nobody = |key: Key| if key.kind == "N" { item::n(0) } else { item::s("nobody") };
+        let key = keys.map(|it| (it.name.to_owned(), nobody(it))).collect();
+        self.client.get_item().table_name(self.table(table)).set_key(Some(key)).send().await?;
+        Ok(())
+    }
+
     fn table(&self, table: Table) -> String {
         table.name(&self.prefix)
     }

@@ -159,7 +159,8 @@ mod tests {
     impl Rig {
         async fn new() -> Self {
             let (history, clock) = (History::default(), Clock::manual(noon()));
-            let store = dynamodb::open(None, None, &history, clock.clone()).await.unwrap();
+            let store =
+                dynamodb::open(([127, 0, 0, 1], 0).into(), None, None, &history, clock.clone()).await.unwrap().shared();
             let user = a_user();
             let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
             let delivery = Delivery::new(&post, &post.targets[0], None, 1, noon());

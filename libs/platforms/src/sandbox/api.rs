@@ -13,7 +13,9 @@ use url::Url;
 use super::SandboxSettings;
 use crate::answer;
 use crate::handoff::{AuthorizationRequest, HandOffRefusal, RefreshRefusal};
+use crate::http_client::HttpClient;
 use crate::job::MediaBytes;
+use crate::not_now::NotNow;
 
 /// What we ask to be allowed.
 const SCOPE: &str = "profile publish";
@@ -30,7 +32,7 @@ const UPLOAD: Duration = Duration::from_mins(1);
 
 /// The sandbox network's HTTP API.
 pub(super) struct Api {
-    http: reqwest::Client,
+    http: HttpClient,
     settings: SandboxSettings,
 }
 
@@ -80,7 +82,7 @@ struct TokenRefusal {
 }
 
 impl Api {
-    pub(super) fn new(http: reqwest::Client, settings: SandboxSettings) -> Self {
+    pub(super) fn new(http: HttpClient, settings: SandboxSettings) -> Self {
         Self { http, settings }
     }
 
@@ -88,18 +90,19 @@ impl Api {
         format!("{}/{path}", self.settings.base_url)
     }
 
-    /// `None` when the base URL of the settings is not one.
-    pub(super) fn authorization_url(&self, request: &AuthorizationRequest) -> Option<String> {
-        let mut url = Url::parse(&self.url("oauth/authorize")).ok()?;
+    /// The consent page.
+    pub(super) async fn authorization_url(&self, request: &AuthorizationRequest) -> Result<String, HandOffRefusal> {
+        let app = self.settings.app.credentials().await?;
+        let mut url = Url::parse(&self.url("oauth/authorize")).map_err(|_| HandOffRefusal::Unreachable)?;
         url.query_pairs_mut()
             .append_pair("response_type", "code")
-            .append_pair("client_id", &self.settings.client_id)
+            .append_pair("client_id", &app.client_id)
             .append_pair("redirect_uri", &request.redirect_uri)
             .append_pair("state", request.state.expose_secret())
             .append_pair("code_challenge", &request.challenge)
             .append_pair("code_challenge_method", "S256")
             .append_pair("scope", SCOPE);
-        Some(url.into())
+        Ok(url.into())
     }
 
     /// Tokens for a code.
@@ -109,32 +112,33 @@ impl Api {
         verifier: &SecretString,
         redirect_uri: &str,
     ) -> Result<Tokens, HandOffRefusal> {
-        let request = self.token_request(&[
+        let form = [
             ("grant_type", "authorization_code"),
             ("code", code),
             ("code_verifier", verifier.expose_secret()),
             ("redirect_uri", redirect_uri),
-        ]);
-        hand_off_answer(request).await
+        ];
+        hand_off_answer(self.send_as_app("oauth/token", &form).await?).await
     }
 
     /// The account behind a token.
     pub(super) async fn me(&self, token: &SecretString) -> Result<Me, HandOffRefusal> {
-        let request = self.http.get(self.url("api/me")).bearer_auth(token.expose_secret()).timeout(SHORT);
-        hand_off_answer(request).await
+        let request = self.http.client()?.get(self.url("api/me")).bearer_auth(token.expose_secret()).timeout(SHORT);
+        hand_off_answer(request.send().await).await
     }
 
     /// New tokens for a refresh token, which is spent by it.
     pub(super) async fn refresh(&self, token: &SecretString) -> Result<Tokens, RefreshRefusal> {
         let unreachable = |words: &str| RefreshRefusal::Unreachable(words.to_owned());
         let form = [("grant_type", "refresh_token"), ("refresh_token", token.expose_secret())];
-        let response = self.token_request(&form).send().await.map_err(|_| unreachable("the sandbox did not answer"))?;
+        let sent = self.send_as_app("oauth/token", &form).await?;
+        let response = sent.map_err(|_| unreachable("the sandbox did not answer"))?;
         let status = response.status();
         if status.is_success() {
             return answer::json(response).await.map_err(|it| unreachable(&it.to_string()));
         }
-        // Only this one code speaks of the grant. Everything else, our own
-        // wrong secret too, would be the same with a good grant.
+        // Only this one code speaks of the grant. Everything else would be the
+        // same with a good grant.
         match answer::json::<TokenRefusal>(response).await {
             Ok(refusal) if refusal.error == "invalid_grant" => {
                 Err(RefreshRefusal::Gone(refusal.error_description.unwrap_or(refusal.error)))
@@ -145,12 +149,25 @@ impl Api {
 
     /// Ends the grant of a token.
     pub(super) async fn revoke(&self, token: &SecretString) -> Result<(), Setback> {
-        let form = self.with_client(&[("token", token.expose_secret())]);
-        let request = self.http.post(self.url("oauth/revoke")).form(&form).timeout(SHORT);
+        let sent = self.send_as_app("oauth/revoke", &[("token", token.expose_secret())]).await?;
         // A revocation that is repeated changes nothing: the time of the call
         // and what may still run are of no interest.
-        let response = request.send().await.map_err(|error| not_answered(&error))?;
+        let response = sent.map_err(|error| not_answered(&error))?;
         if response.status().is_success() { Ok(()) } else { Err(setback(response, DateTime::UNIX_EPOCH).await) }
+    }
+
+    /// Sends a form with our own id and secret.
+    async fn send_as_app(&self, path: &str, form: &[(&str, &str)]) -> Result<Result<Response, reqwest::Error>, NotNow> {
+        let app = self.settings.app.credentials().await?;
+        let ours = [("client_id", app.client_id.as_str()), ("client_secret", app.client_secret.expose_secret())];
+        let form: Vec<_> = form.iter().chain(&ours).collect();
+        let sent = self.http.client()?.post(self.url(path)).form(&form).timeout(SHORT).send().await;
+        // Here this is said of our id and secret alone (`invalid_client`).
+        if sent.as_ref().is_ok_and(|it| it.status() == StatusCode::UNAUTHORIZED) {
+            self.settings.app.refused(&app);
+            return Err(NotNow);
+        }
+        Ok(sent)
     }
 
     /// Uploads a file; its id over there.
@@ -163,6 +180,7 @@ impl Api {
     ) -> Result<String, Setback> {
         let request = self
             .http
+            .client()?
             .post(self.url("api/media"))
             .bearer_auth(token.expose_secret())
             .header(http::header::CONTENT_TYPE, file.mime_type.as_str())
@@ -184,6 +202,7 @@ impl Api {
     ) -> Result<String, Setback> {
         let request = self
             .http
+            .client()?
             .post(self.url("api/posts"))
             .bearer_auth(token.expose_secret())
             .json(&NewPost { text, media_ids, reference })
@@ -199,8 +218,8 @@ impl Api {
         reference: &str,
     ) -> Result<Vec<PublicPost>, Resolution> {
         let unclear = |reason: &str| Resolution::Unclear { reason: reason.to_owned() };
-        let request = self
-            .http
+        let http = self.http.client().map_err(|it| unclear(&it.to_string()))?;
+        let request = http
             .get(self.url("api/posts"))
             .query(&[("reference", reference)])
             .bearer_auth(token.expose_secret())
@@ -214,23 +233,14 @@ impl Api {
             _ => Err(unclear(&answer::words(response).await)),
         }
     }
-
-    fn token_request(&self, form: &[(&str, &str)]) -> RequestBuilder {
-        self.http.post(self.url("oauth/token")).form(&self.with_client(form)).timeout(SHORT)
-    }
-
-    fn with_client<'a>(&'a self, form: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-        let mut all = form.to_vec();
-        all.push(("client_id", &self.settings.client_id));
-        all.push(("client_secret", self.settings.client_secret.expose_secret()));
-        all
-    }
 }
 
 /// An answer of the hand-off. What is refused for a reason is said to the
 /// person; whatever may pass is "try again".
-async fn hand_off_answer<T: serde::de::DeserializeOwned>(request: RequestBuilder) -> Result<T, HandOffRefusal> {
-    let response = request.send().await.map_err(|_| HandOffRefusal::Unreachable)?;
+async fn hand_off_answer<T: serde::de::DeserializeOwned>(
+    sent: Result<Response, reqwest::Error>,
+) -> Result<T, HandOffRefusal> {
+    let response = sent.map_err(|_| HandOffRefusal::Unreachable)?;
     match response.status() {
         it if it.is_success() => answer::json(response).await.map_err(|_| HandOffRefusal::Unreachable),
         it if it.is_client_error() && it != StatusCode::TOO_MANY_REQUESTS => {

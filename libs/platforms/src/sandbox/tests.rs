@@ -1,6 +1,7 @@
 //! The adapter against a small server that answers as the network does.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -14,7 +15,9 @@ use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::app::{AppCredentials, Withheld};
 use crate::job::{MediaBytes, MediaReader, MediaUnreadable};
+use crate::not_now::NotNow;
 
 /// What the server is to answer, and what it saw.
 #[derive(Clone, Default)]
@@ -52,6 +55,11 @@ impl Network {
 
     /// Runs it; the adapter that calls it.
     async fn adapter(&self) -> Sandbox {
+        adapter_at(&self.run().await)
+    }
+
+    /// Runs it; where it is.
+    async fn run(&self) -> String {
         let routes = Router::new()
             .route("/sandbox/oauth/token", post(form))
             .route("/sandbox/oauth/revoke", post(form))
@@ -62,18 +70,17 @@ impl Network {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener, routes).await });
-        adapter_at(&format!("http://{address}/sandbox"))
+        format!("http://{address}/sandbox")
     }
 }
 
 fn adapter_at(base_url: &str) -> Sandbox {
+    adapter_of(base_url, Arc::new(AppCredentials { client_id: "us".to_owned(), client_secret: "our-secret".into() }))
+}
+
+fn adapter_of(base_url: &str, app: Arc<dyn AppSource>) -> Sandbox {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let settings = SandboxSettings {
-        base_url: base_url.to_owned(),
-        client_id: "us".to_owned(),
-        client_secret: "our-secret".into(),
-    };
-    Sandbox::new(crate::http_client().unwrap(), settings)
+    Sandbox::new(HttpClient::default(), SandboxSettings { base_url: base_url.to_owned(), app })
 }
 
 async fn form(State(network): State<Network>, Form(form): Form<BTreeMap<String, String>>) -> Response {
@@ -152,6 +159,30 @@ impl Target {
     }
 }
 
+/// Credentials that are changed from outside: a new pair after each refusal.
+#[derive(Default)]
+struct Changing(AtomicU32);
+
+#[async_trait::async_trait]
+impl AppSource for Changing {
+    async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow> {
+        let client_secret = format!("secret-{}", self.0.load(Ordering::SeqCst)).into();
+        Ok(Arc::new(AppCredentials { client_id: "us".to_owned(), client_secret }))
+    }
+
+    fn refused(&self, _: &Arc<AppCredentials>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn request() -> AuthorizationRequest {
+    AuthorizationRequest {
+        state: "state+1".into(),
+        redirect_uri: "http://us/connect/callback/sandbox".to_owned(),
+        challenge: "challenge".to_owned(),
+    }
+}
+
 fn callback(query: &[(&str, &str)]) -> Callback {
     Callback {
         query: query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
@@ -163,13 +194,7 @@ fn callback(query: &[(&str, &str)]) -> Callback {
 
 #[tokio::test]
 async fn the_person_is_sent_to_the_consent_page_with_a_challenge() {
-    let request = AuthorizationRequest {
-        state: "state+1".into(),
-        redirect_uri: "http://us/connect/callback/sandbox".to_owned(),
-        challenge: "challenge".to_owned(),
-    };
-
-    let authorization = adapter_at("http://x/sandbox").authorize(&Answers::new(), &request).await.unwrap();
+    let authorization = adapter_at("http://x/sandbox").authorize(&Answers::new(), &request()).await.unwrap();
 
     assert_eq!(
         authorization.url,
@@ -361,4 +386,43 @@ async fn a_revocation_names_the_token_that_lives_longest() {
 
     assert_eq!(network.saw()[0]["token"], "refresh");
     assert_eq!(network.saw()[0]["client_id"], "us");
+}
+
+#[tokio::test]
+async fn a_refused_id_or_secret_is_our_fault_and_looked_up_anew() {
+    let network = Network::default();
+    let adapter = adapter_of(&network.run().await, Arc::new(Changing::default()));
+    let credentials = Target::new().credentials;
+    network.answers(401, json!({"error": "invalid_client", "error_description": "wrong secret"}));
+
+    let handed_off = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
+    assert!(matches!(handed_off, Err(HandOffRefusal::Unreachable)), "{handed_off:?}");
+    let refreshed = adapter.refresh(&credentials, noon()).await;
+    assert!(matches!(refreshed, Err(RefreshRefusal::Unreachable(_))), "{refreshed:?}");
+    let revoked = adapter.revoke(&credentials).await;
+    assert!(matches!(revoked, Err(Setback::Busy { .. })), "{revoked:?}");
+
+    let sent: Vec<_> = network.saw().iter().map(|it| it["client_secret"].clone()).collect();
+    assert_eq!(sent, ["secret-0", "secret-1", "secret-2"]);
+}
+
+#[tokio::test]
+async fn without_our_id_and_secret_it_is_not_now_and_the_network_is_not_asked() {
+    let network = Network::default();
+    let adapter = adapter_of(&network.run().await, Arc::new(Withheld));
+    let target = Target::new();
+
+    let begun = adapter.authorize(&Answers::new(), &request()).await;
+    assert!(matches!(begun, Err(HandOffRefusal::Unreachable)), "{begun:?}");
+    let handed_off = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
+    assert!(matches!(handed_off, Err(HandOffRefusal::Unreachable)), "{handed_off:?}");
+    let refreshed = adapter.refresh(&target.credentials, noon()).await;
+    assert_eq!(refreshed.unwrap_err(), RefreshRefusal::Unreachable("it could not be asked just now".to_owned()));
+    let revoked = adapter.revoke(&target.credentials).await;
+    assert!(matches!(revoked, Err(Setback::Busy { retry_at: None, .. })), "{revoked:?}");
+    assert!(network.saw().is_empty(), "{:?}", network.saw());
+
+    // What an account's own token does needs neither.
+    network.answers(201, json!({"id": "p1", "url": "http://x/p1"}));
+    adapter.publish(&target.job()).await.unwrap();
 }

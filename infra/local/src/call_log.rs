@@ -1,0 +1,104 @@
+//! Writes down what a function asks of its stores, as its SDK sends it. The
+//! test of the roles reads it: files are fetched from here alone, where a
+//! server of the tests may be asked.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use serde_json::{Value, json};
+
+use crate::clients;
+
+/// A file with a line of JSON for each call.
+#[derive(Clone, Debug)]
+pub(crate) struct CallLog(Arc<Mutex<File>>);
+
+impl CallLog {
+    /// A new file, in place of one that is there.
+    pub(crate) fn create(path: &Path) -> std::io::Result<Self> {
+        Ok(Self(Arc::new(Mutex::new(File::create(path)?))))
+    }
+
+    /// The client with which this function calls its stores.
+    pub(crate) fn client(&self, function: &'static str, inner: SharedHttpClient) -> SharedHttpClient {
+        SharedHttpClient::new(Logged { inner, function, log: self.clone() })
+    }
+
+    /// Writes down what users do by links that a function signed.
+    pub(crate) fn watch_links(self, router: Router) -> Router {
+        router.layer(from_fn_with_state(self, linked))
+    }
+
+    fn write(&self, call: &Value) {
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = writeln!(file, "{call}") {
+            tracing::error!(%error, "a call could not be written down");
+        }
+    }
+}
+
+async fn linked(State(log): State<CallLog>, request: Request, next: Next) -> Response {
+    let signed = request.uri().query().and_then(|it| it.split_once("X-Amz-Credential="));
+    let function = signed.and_then(|(_, it)| it.split(['%', '/']).next()).and_then(clients::function_of);
+    let call = function
+        .map(|it| json!({ "function": it, "method": request.method().as_str(), "uri": request.uri().to_string() }));
+    let response = next.run(request).await;
+    if let Some(mut call) = call {
+        call["status"] = response.status().as_u16().into();
+        log.write(&call);
+    }
+    response
+}
+
+#[derive(Debug)]
+struct Logged {
+    inner: SharedHttpClient,
+    function: &'static str,
+    log: CallLog,
+}
+
+impl HttpClient for Logged {
+    fn http_connector(&self, settings: &HttpConnectorSettings, components: &RuntimeComponents) -> SharedHttpConnector {
+        let inner = self.inner.http_connector(settings, components);
+        SharedHttpConnector::new(LoggedConnector { inner, function: self.function, log: self.log.clone() })
+    }
+}
+
+#[derive(Debug)]
+struct LoggedConnector {
+    inner: SharedHttpConnector,
+    function: &'static str,
+    log: CallLog,
+}
+
+impl HttpConnector for LoggedConnector {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        // Files are streams; what is done to them is in the address.
+        let body: Value = request.body().bytes().and_then(|it| serde_json::from_slice(it).ok()).unwrap_or_default();
+        let mut call = json!({
+            "function": self.function,
+            "method": request.method(),
+            "uri": request.uri(),
+            "target": request.headers().get("x-amz-target"),
+            "body": body,
+        });
+        let (log, answered) = (self.log.clone(), self.inner.call(request));
+        HttpConnectorFuture::new(async move {
+            let answered = answered.await;
+            call["status"] = answered.as_ref().map(|it| it.status().as_u16()).unwrap_or_default().into();
+            log.write(&call);
+            answered
+        })
+    }
+}

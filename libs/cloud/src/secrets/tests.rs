@@ -1,0 +1,206 @@
+//! Against a small server that answers as Secrets Manager does.
+
+use std::sync::Mutex as StdMutex;
+
+use aws_config::{BehaviorVersion, Region};
+use aws_sdk_secretsmanager::config::retry::RetryConfig;
+use aws_sdk_secretsmanager::config::{Credentials, SharedCredentialsProvider};
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use domain::testing::noon;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::*;
+
+const ID: &str = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:sandbox-x1Y2z3";
+
+/// What a test keeps secret.
+#[derive(Debug, Deserialize, PartialEq, Eq)]
+struct Pin {
+    pin: String,
+}
+
+/// What the server is to answer, and what it saw.
+#[derive(Clone)]
+struct Manager {
+    answer: Arc<StdMutex<(u16, String)>>,
+    seen: Arc<StdMutex<Vec<Value>>>,
+    clock: Clock,
+}
+
+impl Manager {
+    fn keeping(value: &str) -> Self {
+        let manager = Self { answer: Arc::default(), seen: Arc::default(), clock: Clock::manual(noon()) };
+        manager.keeps(value);
+        manager
+    }
+
+    fn keeps(&self, value: &str) {
+        self.answers(200, &json!({"ARN": ID, "Name": "sandbox", "SecretString": value}).to_string());
+    }
+
+    fn fails(&self, status: u16, code: &str) {
+        self.answers(status, &json!({"__type": code, "Message": "so it is"}).to_string());
+    }
+
+    fn answers(&self, status: u16, body: &str) {
+        *self.answer.lock().unwrap() = (status, body.to_owned());
+    }
+
+    fn asked(&self) -> usize {
+        self.seen.lock().unwrap().len()
+    }
+
+    /// Runs it; the secret in it, of which nothing was read yet.
+    async fn secret(&self) -> Secret<Pin> {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let routes = Router::new().route("/", post(get_secret_value)).with_state(self.clone());
+        tokio::spawn(async move { axum::serve(listener, routes).await });
+        self.secret_at(&endpoint)
+    }
+
+    fn secret_at(&self, endpoint: &str) -> Secret<Pin> {
+        let aws = SdkConfig::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new("eu-central-1"))
+            .credentials_provider(SharedCredentialsProvider::new(Credentials::new("test", "test", None, None, "test")))
+            .http_client(crate::sdk_http::http_client())
+            .retry_config(RetryConfig::disabled())
+            .endpoint_url(endpoint)
+            .build();
+        Secret::new(&aws, ID.to_owned(), r#"{"pin": "…"}"#, self.clock.clone())
+    }
+}
+
+async fn get_secret_value(State(manager): State<Manager>, headers: HeaderMap, body: String) -> Response {
+    assert_eq!(headers["x-amz-target"], "secretsmanager.GetSecretValue");
+    manager.seen.lock().unwrap().push(serde_json::from_str(&body).unwrap());
+    let (status, body) = manager.answer.lock().unwrap().clone();
+    let headers = [("content-type", "application/x-amz-json-1.1")];
+    (StatusCode::from_u16(status).unwrap(), headers, body).into_response()
+}
+
+#[tokio::test]
+async fn a_secret_is_read_when_it_is_asked_for_and_kept_for_ten_minutes() {
+    let manager = Manager::keeping(r#"{"pin": "1234"}"#);
+    let secret = manager.secret().await;
+    assert_eq!(manager.asked(), 0, "nobody has asked");
+
+    assert_eq!(secret.get().await.unwrap().pin, "1234");
+    assert_eq!(*manager.seen.lock().unwrap(), [json!({ "SecretId": ID })]);
+
+    manager.keeps(r#"{"pin": "5678"}"#);
+    manager.clock.advance(LASTS - TimeDelta::seconds(1));
+    assert_eq!(secret.get().await.unwrap().pin, "1234");
+    manager.clock.advance(TimeDelta::seconds(1));
+    assert_eq!(secret.get().await.unwrap().pin, "5678");
+    assert_eq!(manager.asked(), 2);
+}
+
+#[tokio::test]
+async fn many_who_ask_at_once_take_one_answer() {
+    let manager = Manager::keeping(r#"{"pin": "1234"}"#);
+    let secret = manager.secret().await;
+
+    let all = futures::future::join_all((0..50).map(|_| secret.get())).await;
+    assert!(all.iter().all(|it| it.as_ref().is_ok_and(|it| it.pin == "1234")), "{all:?}");
+    assert_eq!(manager.asked(), 1);
+
+    manager.fails(500, "InternalServiceError");
+    let fresh = manager.secret().await;
+    let all = futures::future::join_all((0..50).map(|_| fresh.get())).await;
+    assert!(all.iter().all(Result::is_err), "{all:?}");
+    assert_eq!(manager.asked(), 2, "nor does each try a failure again");
+}
+
+#[tokio::test]
+async fn a_refused_value_is_read_anew_and_one_that_was_replaced_is_not() {
+    let manager = Manager::keeping(r#"{"pin": "1234"}"#);
+    let secret = manager.secret().await;
+    let wrong = secret.get().await.unwrap();
+    manager.keeps(r#"{"pin": "5678"}"#);
+
+    secret.refused(&wrong);
+    assert_eq!(secret.get().await.unwrap().pin, "5678");
+    secret.refused(&wrong);
+    assert_eq!(secret.get().await.unwrap().pin, "5678");
+
+    assert_eq!(manager.asked(), 2);
+}
+
+#[tokio::test]
+async fn a_failure_names_the_secret_and_what_to_do() {
+    let cases = [
+        (400, "ResourceNotFoundException", "does not exist; create it"),
+        (400, "AccessDeniedException", "allow the function's role secretsmanager:GetSecretValue on it"),
+        (400, "DecryptionFailure", "DecryptionFailure: so it is"),
+        (500, "InternalServiceError", "InternalServiceError: so it is"),
+    ];
+    for (status, code, words) in cases {
+        let manager = Manager::keeping("");
+        manager.fails(status, code);
+
+        let error = manager.secret().await.get().await.unwrap_err().to_string();
+
+        assert!(error.contains(ID) && error.contains(words), "{code}: {error}");
+    }
+
+    let nobody = Manager::keeping("").secret_at("http://127.0.0.1:1").get().await.unwrap_err();
+    assert!(matches!(nobody, SecretError::Unavailable { .. }), "{nobody}");
+    assert!(nobody.to_string().contains("dispatch failure: "), "{nobody}");
+}
+
+#[tokio::test]
+async fn a_failure_is_tried_again_after_half_a_minute() {
+    let manager = Manager::keeping("");
+    let secret = manager.secret().await;
+    manager.fails(400, "ResourceNotFoundException");
+    assert_eq!(secret.get().await, Err(SecretError::NotThere { id: ID.to_owned() }));
+    manager.keeps(r#"{"pin": "1234"}"#);
+
+    assert!(secret.get().await.is_err());
+    manager.clock.advance(AGAIN_AFTER);
+    assert_eq!(secret.get().await.unwrap().pin, "1234");
+}
+
+#[tokio::test]
+async fn the_last_value_does_while_the_manager_is_away_and_not_when_it_says_no() {
+    let manager = Manager::keeping(r#"{"pin": "1234"}"#);
+    let secret = manager.secret().await;
+    secret.get().await.unwrap();
+
+    manager.fails(500, "InternalServiceError");
+    manager.clock.advance(LASTS);
+    assert_eq!(secret.get().await.unwrap().pin, "1234");
+
+    manager.fails(400, "AccessDeniedException");
+    assert_eq!(secret.get().await.unwrap().pin, "1234", "it is not asked again at once");
+    manager.clock.advance(AGAIN_AFTER);
+    assert_eq!(secret.get().await, Err(SecretError::NotAllowed { id: ID.to_owned() }));
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_not_shown() {
+    let long = format!(r#"{{"pin": "very-secret", "more": "{}"}}"#, "x".repeat(MAX_BYTES));
+    for value in ["very-secret", r#""very-secret""#, r#"{"pin": ["very-secret"]}"#, &long] {
+        let error = Manager::keeping(value).secret().await.get().await.unwrap_err();
+
+        assert_eq!(error, SecretError::Unreadable { id: ID.to_owned(), form: r#"{"pin": "…"}"# });
+        assert!(!format!("{error} {error:?}").contains("very-secret"), "{error}");
+    }
+
+    let manager = Manager::keeping("");
+    manager.answers(200, &json!({"ARN": ID, "SecretBinary": "dmVyeS1zZWNyZXQ="}).to_string());
+    assert!(matches!(manager.secret().await.get().await, Err(SecretError::Unreadable { .. })));
+
+    // The answer itself is broken: the SDK's error has it in it.
+    manager.answers(200, r#"{"SecretString": "very-secret""#);
+    let broken = manager.secret().await.get().await.unwrap_err();
+    assert!(matches!(broken, SecretError::Unavailable { .. }), "{broken:?}");
+    assert!(!format!("{broken} {broken:?}").contains("very-secret"), "{broken:?}");
+}

@@ -1,0 +1,124 @@
+//! This service as platforms know it: an app with an id and a secret.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+
+use crate::not_now::NotNow;
+
+/// What a platform gave this service when it was registered there. Printing
+/// it shows nothing of the secret.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "Written")]
+pub struct AppCredentials {
+    /// Names the app; everybody may see it.
+    pub client_id: String,
+    /// Proves that it is us: a password, or the private key where a platform
+    /// wants something signed.
+    pub client_secret: SecretString,
+}
+
+impl AppCredentials {
+    /// How an operator writes them down.
+    pub const FORM: &str = r#"{"client_id": "…", "client_secret": "…"}"#;
+}
+
+#[derive(Deserialize)]
+struct Written {
+    client_id: String,
+    client_secret: SecretString,
+}
+
+/// A part of them is empty.
+#[derive(Debug, thiserror::Error)]
+#[error("client_id or client_secret is empty")]
+struct Incomplete;
+
+impl TryFrom<Written> for AppCredentials {
+    type Error = Incomplete;
+
+    fn try_from(written: Written) -> Result<Self, Incomplete> {
+        let Written { client_id, client_secret } = written;
+        if client_id.trim().is_empty() || client_secret.expose_secret().trim().is_empty() {
+            return Err(Incomplete);
+        }
+        Ok(Self { client_id, client_secret })
+    }
+}
+
+/// Where the credentials of this service at one platform are kept.
+///
+/// Each platform has its own. An adapter asks directly before a call that
+/// wants them, and remembers nothing: they may change while it runs.
+#[async_trait]
+pub trait AppSource: Send + Sync {
+    /// The credentials, within 20 seconds.
+    async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow>;
+
+    /// The platform did not accept these. Who is asked next looks for others.
+    fn refused(&self, credentials: &Arc<AppCredentials>);
+}
+
+/// The same for as long as the process runs: those of the local stack and of tests.
+#[async_trait]
+impl AppSource for AppCredentials {
+    async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow> {
+        Ok(Arc::new(self.clone()))
+    }
+
+    fn refused(&self, _: &Arc<AppCredentials>) {
+        tracing::error!(client_id = self.client_id, "a platform does not accept this service's id or secret");
+    }
+}
+
+/// For a function that only plans, and is not to know the secrets.
+#[derive(Clone, Copy, Debug)]
+pub struct Withheld;
+
+#[async_trait]
+impl AppSource for Withheld {
+    async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow> {
+        tracing::error!("this function has no credentials for platforms: it starts with a registry for planning");
+        Err(NotNow)
+    }
+
+    fn refused(&self, _: &Arc<AppCredentials>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(written: &str) -> Result<AppCredentials, serde_json::Error> {
+        serde_json::from_str(written)
+    }
+
+    #[test]
+    fn what_an_operator_wrote_is_read_and_never_prints() {
+        let app = read(r#"{"client_id": "us", "client_secret": "very-secret", "note": "ours since spring"}"#).unwrap();
+
+        assert_eq!(app.client_id, "us");
+        assert_eq!(app.client_secret.expose_secret(), "very-secret");
+        assert!(!format!("{app:?}").contains("very-secret"), "{app:?}");
+        assert!(read(AppCredentials::FORM).is_ok());
+    }
+
+    #[test]
+    fn half_of_them_is_as_good_as_none() {
+        for written in [
+            r#"{"client_id": "", "client_secret": "s"}"#,
+            r#"{"client_id": "us", "client_secret": " "}"#,
+            r#"{"client_id": "us"}"#,
+            "very-secret",
+        ] {
+            assert!(read(written).is_err(), "{written}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_function_that_plans_is_told_no_secret() {
+        assert_eq!(Withheld.credentials().await.unwrap_err(), NotNow);
+    }
+}
