@@ -3,15 +3,19 @@
 
 pub mod browser;
 pub mod client;
+pub mod deployed;
 pub mod fault;
 pub mod file_server;
 pub mod harness;
 pub mod html;
+pub mod lambda;
 pub mod moment;
 pub mod picture;
 pub mod report;
 pub mod runner;
 pub mod shapes;
 pub mod suite;
+pub mod template;
+pub mod tools;
 pub mod user;
 pub mod world;

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     browser::{Browser, Page},
     client::{Api, http_client, integer, list, text},
+    deployed::{PASSWORD, UserPool},
     ensure,
     fault::{Fault, Result},
     harness::Ready,
@@ -28,7 +29,10 @@ pub struct World {
     ready: Ready,
     on_this_machine: bool,
     signs_anyone_in: bool,
+    is_behind_a_gateway: bool,
     http: Client,
+    sandbox: String,
+    user_pool: Option<UserPool>,
     files: Option<SocketAddr>,
 }
 
@@ -50,8 +54,30 @@ impl World {
         let on_this_machine = host == "localhost" || host.starts_with("127.");
         let http = http_client(on_this_machine)?;
         let page = Browser::new(http.clone()).open(&format!("{}/device", ready.origin)).await?;
-        let signs_anyone_in = page.form_with_button("Sign in").is_some();
-        Ok(Self { ready, on_this_machine, signs_anyone_in, http, files: None })
+        let signs_anyone_in = page.form_with_button("Sign in").is_some() && page.form_with_field("password").is_none();
+        let sandbox = ready.origin.clone();
+        let answer = http.get(format!("{}/user", ready.base_url)).send().await?;
+        let is_behind_a_gateway = answer.headers().contains_key("apigw-requestid");
+        let (user_pool, files) = (None, None);
+        Ok(Self { ready, on_this_machine, signs_anyone_in, is_behind_a_gateway, http, sandbox, user_pool, files })
+    }
+
+    /// Says at which origin the sandbox platform is, when it is not the
+    /// service's own.
+    #[must_use]
+    pub fn with_sandbox(self, origin: String) -> Self {
+        Self { sandbox: origin, ..self }
+    }
+
+    /// Says where people can be made known, so that anyone can sign in.
+    #[must_use]
+    pub fn with_user_pool(self, user_pool: UserPool) -> Self {
+        Self { user_pool: Some(user_pool), signs_anyone_in: true, ..self }
+    }
+
+    /// At which origin the sandbox platform is.
+    pub fn sandbox(&self) -> &str {
+        &self.sandbox
     }
 
     /// Says where files can be fetched from.
@@ -73,6 +99,17 @@ impl World {
     /// Where the API is.
     pub fn base(&self) -> &str {
         &self.ready.base_url
+    }
+
+    /// Whether the sandbox platform shows what became of each delivery: only
+    /// that of the local stack sees them.
+    pub fn sandbox_knows_deliveries(&self) -> bool {
+        self.sandbox == self.ready.origin
+    }
+
+    /// Whether requests reach functions by way of a gateway, as on AWS.
+    pub fn is_behind_a_gateway(&self) -> bool {
+        self.is_behind_a_gateway
     }
 
     /// A plain client for what is not the API.
@@ -143,7 +180,14 @@ impl World {
             if page.form_with_button("Sign in").is_none() {
                 return Ok(page);
             }
-            page = browser.press(&page, "Sign in", &[("email", email)]).await?;
+            let fields: &[_] = match &self.user_pool {
+                Some(pool) => {
+                    pool.join(email).await?;
+                    &[("username", email), ("password", PASSWORD)]
+                }
+                None => &[("email", email)],
+            };
+            page = browser.press(&page, "Sign in", fields).await?;
         }
         Err(page.fault("signing in never ends"))
     }
@@ -156,7 +200,7 @@ impl World {
 
     /// Everything the sandbox platform made public.
     pub async fn whole_timeline(&self) -> Result<Vec<Value>> {
-        let response = self.http.get(format!("{}/sandbox/posts.json", self.origin())).send().await?;
+        let response = self.http.get(format!("{}/sandbox/posts.json", self.sandbox)).send().await?;
         let all: Value = serde_json::from_str(&response.text().await?)?;
         Ok(list(&json!({ "posts": all }), "posts")?.to_vec())
     }
@@ -175,7 +219,7 @@ impl World {
     pub async fn arm(&self, fault: &Value) -> Result {
         let response = self
             .http
-            .post(format!("{}/sandbox/faults", self.origin()))
+            .post(format!("{}/sandbox/faults", self.sandbox))
             .header("content-type", "application/json")
             .body(fault.to_string())
             .send()
@@ -187,7 +231,7 @@ impl World {
 
     /// Takes back the faults that are armed for this account.
     pub async fn disarm(&self, account: &str) -> Result {
-        let url = format!("{}/sandbox/faults?account={account}", self.origin());
+        let url = format!("{}/sandbox/faults?account={account}", self.sandbox);
         let response = self.http.delete(url).send().await?;
         ensure!(response.status().is_success(), "DELETE /sandbox/faults: {}", response.status());
         Ok(())

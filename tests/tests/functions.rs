@@ -3,57 +3,19 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
-mod runtime;
-#[allow(dead_code, reason = "each test of the template uses its part")]
-mod template;
+mod tables;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::{Value, json};
-
-use runtime::{Function, Outcome};
-use template::{FUNCTIONS, ROOT, Template};
-
-/// What a variable of the template is set to here; the stores are those of
-/// `runtime::Function`.
-fn value(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "TABLE_PREFIX" => runtime::PREFIX,
-        "DUE_SHARDS" => "2",
-        "LOG_LEVEL" => "info",
-        "ORIGIN" => "https://social.example",
-        "OIDC_ISSUER" => "https://issuer.example",
-        "OIDC_CLIENT_ID" => "client",
-        "MEDIA_BUCKET" => "media",
-        "QUEUE_URL" => "https://queue.example/deliveries",
-        "EVENT_BUS" => "bus",
-        "KMS_KEY_ID" => "key",
-        "REQUESTS_PER_MINUTE" => "60",
-        "MEDIA_PER_MINUTE" => "30",
-        "TOKEN_DAYS" => "180",
-        // The template leaves them empty unless a parameter says otherwise.
-        "ALLOWED_ORIGINS"
-        | "SIGN_UP_ALLOWED"
-        | "OIDC_CLIENT_SECRET"
-        | "MEDIA_ENDPOINT"
-        | "MEDIA_PUBLIC_ENDPOINT"
-        | "MEDIA_LIMITS"
-        | "PLANS"
-        | "SANDBOX_URL"
-        | "SANDBOX_CLIENT_ID"
-        | "SANDBOX_CLIENT_SECRET" => "",
-        _ => return None,
-    })
-}
+use tests::lambda::{self, Function, Outcome, value};
+use tests::template::{FUNCTIONS, ROOT};
 
 /// The environment that the template gives a function.
 fn environment(name: &str) -> BTreeMap<String, String> {
-    let variables = Template::read().variables(name).into_iter();
-    let valued = variables.map(|it| {
-        let value = value(&it).unwrap_or_else(|| panic!("what is {it} to be in this test?"));
-        (it, value.to_owned())
-    });
-    valued.collect()
+    lambda::environment(name).unwrap_or_else(|fault| panic!("{fault}"))
 }
 
 /// The sample event of a function.
@@ -61,9 +23,28 @@ fn event(name: &str) -> Value {
     serde_json::from_slice(&std::fs::read(format!("{ROOT}/infra/events/{name}.json")).unwrap()).unwrap()
 }
 
+/// The binary of a function, which cargo puts beside this test's folder.
+fn binary(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let binary = test.parent().and_then(std::path::Path::parent).unwrap().join(name);
+    assert!(binary.exists(), "{} is not there: run `cargo build --workspace` first", binary.display());
+    binary
+}
+
+/// What becomes of its sample event in a function with this environment and
+/// empty tables.
+async fn outcome(name: &str, mut environment: BTreeMap<String, String>) -> Outcome {
+    environment.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), tables::start(lambda::PREFIX).await);
+    // Nothing else of AWS is there: a call of it fails here.
+    environment.insert("AWS_ENDPOINT_URL".to_owned(), "http://127.0.0.1:9".to_owned());
+    let function = Function::start(Command::new(binary(name)), &environment).await;
+    let mut function = function.unwrap_or_else(|fault| panic!("{fault}"));
+    function.invoke(&event(name)).await.unwrap_or_else(|fault| panic!("{name}: {fault}"))
+}
+
 /// What a function answers to its sample event.
 async fn answer(name: &str) -> Value {
-    match Function::start(name, environment(name)).await.invoke(&event(name)).await {
+    match outcome(name, environment(name)).await {
         Outcome::Answered(answer) => answer,
         other => panic!("{name}: {other:?}"),
     }
@@ -121,11 +102,30 @@ async fn delivery_brings_again_what_it_cannot_read_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn functions_answer_with_what_sam_local_gives_them() {
+    let file = std::fs::read(format!("{ROOT}/infra/sam-local.json")).unwrap();
+    let file: Value = serde_json::from_slice(&file).unwrap();
+    for name in FUNCTIONS {
+        let mut environment = environment(name);
+        for (variable, value) in &mut environment {
+            let given = file["Parameters"][variable].as_str();
+            given.unwrap_or_else(|| panic!("{variable}")).clone_into(value);
+        }
+        // The tables are those of this test.
+        environment.insert("TABLE_PREFIX".to_owned(), lambda::PREFIX.to_owned());
+
+        let outcome = outcome(name, environment).await;
+
+        assert!(matches!(outcome, Outcome::Answered(_)), "{name}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_function_without_its_tables_fails_and_says_so() {
     let mut environment = environment("publisher");
     environment.insert("TABLE_PREFIX".to_owned(), "nobody".to_owned());
 
-    let outcome = Function::start("publisher", environment).await.invoke(&event("publisher")).await;
+    let outcome = outcome("publisher", environment).await;
 
     let Outcome::Failed(failure) = outcome else { panic!("{outcome:?}") };
     assert!(!failure["errorMessage"].as_str().unwrap().is_empty(), "{failure}");
@@ -135,14 +135,14 @@ async fn a_function_without_its_tables_fails_and_says_so() {
 async fn a_function_that_lacks_a_variable_names_it_and_does_not_start() {
     let needed = |it: &&String| value(it).is_some_and(|it| !it.is_empty());
     // Those that have a default, as the README says.
-    let optional = ["DUE_SHARDS", "LOG_LEVEL", "REQUESTS_PER_MINUTE", "MEDIA_PER_MINUTE", "TOKEN_DAYS"];
+    let optional = ["DUE_SHARDS", "LOG_LEVEL", "REQUESTS_PER_MINUTE", "MEDIA_PER_MINUTE", "TOKEN_DAYS", "SANDBOX_URL"];
     for name in FUNCTIONS {
         let full = environment(name);
         for missing in full.keys().filter(needed).filter(|it| !optional.contains(&it.as_str())) {
             let mut environment = full.clone();
             environment.remove(missing);
 
-            let outcome = Function::start(name, environment).await.invoke(&event(name)).await;
+            let outcome = outcome(name, environment).await;
 
             let Outcome::Ended(log) = outcome else { panic!("{name} without {missing}: {outcome:?}") };
             assert!(log.contains(missing), "{name} does not say that {missing} is missing: {log}");

@@ -47,13 +47,14 @@ pub enum MutationError {
 }
 
 /// What a copy needs to be built.
-const COPIED: [&str; 9] = [
+const COPIED: [&str; 10] = [
     "Cargo.toml",
     "Cargo.lock",
     ".cargo",
     "functions",
     "infra",
     "libs",
+    "tests/hello",
     "tests/simulation",
     "tests/src",
     "tests/Cargo.toml",
@@ -68,8 +69,8 @@ pub fn run(sources: &Path, mut told: impl FnMut(&Mutation, Verdict)) -> Result<u
     for entry in COPIED {
         copy_all(&sources.join(entry), &copy.join(entry))?;
     }
-    let built = sources.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())).join("release");
-    copy_built(&built, &copy.join("target/release"))?;
+    let built = sources.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())).join("quick");
+    copy_built(&built, &copy.join("target/quick"))?;
     let mut caught = 0;
     for mutation in ALL {
         let verdict = try_one(mutation, sources, &copy)?;
@@ -119,16 +120,16 @@ fn simulate(mutation: &Mutation, copy: &Path) -> Result<Verdict, MutationError> 
     let io = |source| MutationError::Io { path: copy.to_owned(), source };
     let target = copy.join("target");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--release", "--offline", "--package", "simulation"]);
+    cargo.args(["build", "--quiet", "--profile", "quick", "--offline", "--package", "simulation"]);
     for package in BUILT_AGAIN {
-        cargo.args(["--config", &format!("profile.release.package.{package}.opt-level=1")]);
+        cargo.args(["--config", &format!("profile.quick.package.{package}.opt-level=1")]);
     }
     let built = cargo.current_dir(copy).env("CARGO_INCREMENTAL", "1").env("CARGO_TARGET_DIR", &target).output();
     if !built.map_err(io)?.status.success() {
         return Err(MutationError::Broken(mutation.name));
     }
     let binary = copy.join("simulate");
-    std::fs::copy(target.join("release/simulate"), &binary).map_err(io)?;
+    std::fs::copy(target.join("quick/simulate"), &binary).map_err(io)?;
     let ended = Command::new(&binary).args(["--until-broken", "--seeds", "2000"]).output().map_err(io)?;
     Ok(if ended.status.success() { Verdict::Missed } else { Verdict::Caught })
 }

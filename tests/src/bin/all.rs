@@ -13,15 +13,15 @@ use tests::{
     fault::{Fault, Result},
     harness::{Harness, LIFTED, binary},
     report::say,
+    tools::{AWS_CLI, MINISTACK, SAM, SCHEMATHESIS},
 };
 
-const SCHEMATHESIS: &str = "4.32.5";
-const SAM: &str = "1.170.0";
-const FAST_LEAVES_OUT: [&str; 6] = ["simulation", "blackbox", "tools", "template", "schemathesis", "browser"];
+const FAST_LEAVES_OUT: [&str; 7] =
+    ["simulation", "blackbox", "tools", "template", "deployed", "schemathesis", "browser"];
 
 /// Every test of the project: formatting, lints, unit and property tests, black
-/// box, crashes, the functions, the API document, the template, a browser, and
-/// publishing in simulation.
+/// box, crashes, the functions, the API document, the template and what it
+/// deploys, a browser, and publishing in simulation.
 #[derive(Parser)]
 #[command(name = "all")]
 struct Options {
@@ -29,7 +29,7 @@ struct Options {
     #[arg(long)]
     json: Option<PathBuf>,
     /// Leave out what takes minutes or needs tools from elsewhere: simulation,
-    /// black box, schemathesis, template and browser.
+    /// black box, schemathesis, template, deployment and browser.
     #[arg(long)]
     fast: bool,
 }
@@ -41,7 +41,7 @@ struct Step {
     run: fn(&Log) -> Result,
 }
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step { name: "format", about: "the code is formatted", run: format },
     Step { name: "clippy", about: "no lint has anything to say", run: clippy },
     Step { name: "build", about: "all binaries", run: build },
@@ -56,8 +56,13 @@ const STEPS: [Step; 10] = [
         about: "every operation through HTTP, faults, limits, and kill -9 in a loop",
         run: blackbox,
     },
-    Step { name: "tools", about: "schemathesis, sam and the browser driver, into .tools", run: tools },
+    Step { name: "tools", about: "schemathesis, sam, an emulator of AWS and the browser driver", run: tools },
     Step { name: "template", about: "sam validate --lint", run: template },
+    Step {
+        name: "deployed",
+        about: "the template deployed, driven, killed, updated, and its roles held against what was done",
+        run: deployed,
+    },
     Step { name: "schemathesis", about: "the served API document against the service", run: schemathesis },
     Step { name: "browser", about: "the whole journey in Chromium, with screenshots", run: browser },
 ];
@@ -232,28 +237,20 @@ fn blackbox(log: &Log) -> Result {
 }
 
 fn tools(log: &Log) -> Result {
-    python_tool(log, "schemathesis", "schemathesis", SCHEMATHESIS)?;
-    python_tool(log, "sam", "aws-sam-cli", SAM)?;
-    log.command_in(Path::new("tests/browser"), "npm", &["ci", "--no-audit", "--no-fund"], LONG)
-}
-
-/// Installs a Python program into a folder of its own, unless it is there.
-fn python_tool(log: &Log, program: &str, package: &str, version: &str) -> Result {
-    let folder = format!(".tools/{program}");
-    let installed = Path::new(&folder).join(format!("version-{version}"));
-    if installed.exists() {
-        return Ok(());
+    for tool in [SCHEMATHESIS, SAM, MINISTACK, AWS_CLI] {
+        tool.program()?;
     }
-    say(&format!("       installing {package} {version} into {folder}"));
-    log.command("python3", &["-m", "venv", "--clear", &folder], LONG)?;
-    let wanted = format!("{package}=={version}");
-    log.command(format!("{folder}/bin/pip"), &["install", "--quiet", &wanted], LONG)?;
-    Ok(fs::write(installed, "")?)
+    log.command_in(Path::new("tests/browser"), "npm", &["ci", "--no-audit", "--no-fund"], LONG)
 }
 
 fn template(log: &Log) -> Result {
     let arguments = ["validate", "--lint", "--template", "template.yaml", "--region", "eu-central-1"];
-    log.command(".tools/sam/bin/sam", &arguments, LONG)
+    log.command(SAM.program()?, &arguments, LONG)
+}
+
+fn deployed(log: &Log) -> Result {
+    // A release build of all functions first.
+    log.command(binary("deployed")?, &["--json", "target/tests/deployed.json"], Duration::from_mins(30))
 }
 
 fn schemathesis(log: &Log) -> Result {
@@ -277,7 +274,7 @@ fn schemathesis(log: &Log) -> Result {
         &authorization,
         &document,
     ];
-    log.command(".tools/schemathesis/bin/schemathesis", &arguments, Duration::from_mins(6))
+    log.command(SCHEMATHESIS.program()?, &arguments, Duration::from_mins(6))
 }
 
 fn browser(log: &Log) -> Result {

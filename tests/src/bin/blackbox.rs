@@ -4,6 +4,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::Parser;
 use tests::{
+    deployed::LOG_OF_CALLS,
     fault::{Fault, Result},
     file_server,
     harness::{Harness, LIFTED, Ready},
@@ -33,6 +34,9 @@ struct Options {
     /// Where its pages are, when not where the API is.
     #[arg(long)]
     origin: Option<String>,
+    /// The origin of the sandbox platform, when it is not the service's own.
+    #[arg(long)]
+    sandbox: Option<String>,
     /// Only checks whose area or name contains this.
     #[arg(long)]
     only: Option<String>,
@@ -83,11 +87,16 @@ fn given(options: &Options) -> Result<Option<Ready>> {
 }
 
 async fn drive(ready: Ready, options: &Options, report: &mut Report) -> Result {
-    let world = Arc::new(World::new(ready).await?);
+    let world = World::new(ready).await?;
+    let world = match &options.sandbox {
+        Some(origin) => world.with_sandbox(origin.trim_end_matches('/').to_owned()),
+        None => world,
+    };
+    let world = Arc::new(world);
     let limit = world.requests_per_minute().await?;
     say(&format!("Testing {} ({limit} requests a minute)", world.base()));
     runner::run(Arc::clone(&world), chosen(suite::checks(), options), options.jobs, report).await;
-    say("What the service fetches from elsewhere is only tested on the local stack started here.");
+    say("Fetching from URLs and the pages of deliveries are only tested on the local stack started here.");
     if limit == 60 {
         runner::run(world, chosen(suite::limit_checks(), options), options.jobs, report).await;
     } else {
@@ -99,14 +108,16 @@ async fn drive(ready: Ready, options: &Options, report: &mut Report) -> Result {
 async fn drive_local(options: &Options, report: &mut Report) -> Result {
     let files = file_server::start().await?;
     let allowed = files.to_string();
-    let mut arguments = vec!["--allow-fetch-from", &allowed];
+    std::fs::create_dir_all("target/tests")?;
+    // For the test of the roles, tests/deployed.
+    let mut arguments = vec!["--allow-fetch-from", &allowed, "--log-calls", LOG_OF_CALLS];
     arguments.extend(LIFTED);
     let lifted = Harness::start(&arguments).await?;
     let limited = Harness::start(&[]).await?;
     say(&format!("Started the local stack twice, ready after {:?} and {:?}", lifted.took(), limited.took()));
     let (free, strict) = (World::new(lifted.ready().clone()).await?, World::new(limited.ready().clone()).await?);
 
-    let checks = suite::checks().into_iter().chain(suite::fetch_checks()).collect();
+    let checks = suite::checks().into_iter().chain(suite::local_checks()).collect();
     let (mut limits, mut crashes) = (Report::default(), Report::default());
     let killing = async {
         if 0 < options.kills && options.only.as_deref().is_none_or(|it| "crash".contains(it)) {

@@ -37,7 +37,7 @@ pub(super) fn checks() -> Vec<Check> {
 
 async fn an_unknown_platform_is_unsupported(world: &World) -> Result {
     let user = world.user().await?;
-    for platform in ["nosuch", "SANDBOX", "sandbox%20", "%C3%A4", "x'; drop"] {
+    for platform in ["nosuch", "SANDBOX", "sand%20box", "%C3%A4", "x'; drop"] {
         let path = format!("/connections/connect/{platform}");
         let said = user.api.call(Method::POST, &path).send().await?.error(422, "unsupported_platform")?;
         ensure!(said.contains("sandbox"), "error_description does not list the platforms: {said}");

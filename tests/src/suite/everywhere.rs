@@ -117,7 +117,10 @@ async fn a_body_has_a_size_and_a_type_and_is_json(world: &World) -> Result {
         for body in ["{", "}", "{\"a\":}", "{'a':1}", "{\"content\":\"a\"} x", "\u{0}", "{\"a\":1,}", "nul"] {
             send(path, "application/json", body.as_bytes().to_vec()).await?.refused(400)?;
         }
-        send(path, "application/json", b"{\"content\":\"\xff\xfe\"}".to_vec()).await?.refused(400)?;
+        if !world.is_behind_a_gateway() {
+            // A gateway makes some text of it before a function sees it.
+            send(path, "application/json", b"{\"content\":\"\xff\xfe\"}".to_vec()).await?.refused(400)?;
+        }
     }
     for kind in ["application/json", "application/json; charset=utf-8", "Application/JSON"] {
         send("/posts", kind, b"{\"content\":\"a\"}".to_vec()).await?.is(201)?;

@@ -1,5 +1,6 @@
 //! Files that the service fetches itself, from a server that it is allowed to ask.
 
+use reqwest::Method;
 use serde_json::json;
 
 use crate::{
@@ -10,7 +11,7 @@ use crate::{
     file_server,
     runner::Check,
     user::User,
-    world::World,
+    world::{World, fresh},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -21,6 +22,7 @@ pub(super) fn checks() -> Vec<Check> {
             up_to_five_redirects_are_followed,
             every_hop_is_checked,
             what_is_not_the_declared_type_is_refused,
+            a_file_that_is_refused_leaves_its_key_free,
             what_is_too_large_is_refused,
             what_takes_too_long_is_refused,
         ]
@@ -78,6 +80,21 @@ async fn what_is_not_the_declared_type_is_refused(world: &World) -> Result {
     let files = world.files().ok_or_else(|| Fault::new("there is no server with files"))?;
     let body = json!({ "mime_type": "image/jpeg", "source_url": format!("http://{files}/good.png") });
     user.api.post("/media", &body).await?.invalid(&["source_url"])?;
+    Ok(())
+}
+
+async fn a_file_that_is_refused_leaves_its_key_free(world: &World) -> Result {
+    let user = world.user().await?;
+    let files = world.files().ok_or_else(|| Fault::new("there is no server with files"))?;
+    let key = fresh("a key of a file");
+    let send = |path: &str| {
+        let body = json!({ "mime_type": "image/png", "source_url": format!("http://{files}{path}") });
+        user.api.call(Method::POST, "/media").header("idempotency-key", &key).json(&body).send()
+    };
+
+    send("/nothing-here").await?.invalid(&["source_url"])?;
+
+    send("/good.png").await?.is(201)?;
     Ok(())
 }
 

@@ -43,9 +43,10 @@ pub fn checks() -> Vec<Check> {
     .collect()
 }
 
-/// What needs a server with files that the deployment is allowed to ask.
-pub fn fetch_checks() -> Vec<Check> {
-    fetching::checks()
+/// What only the local stack can do: fetch from a server of the tests, and show
+/// what became of each delivery.
+pub fn local_checks() -> Vec<Check> {
+    [fetching::checks(), faults::sandbox_checks(), pages::sandbox_checks()].into_iter().flatten().collect()
 }
 
 /// What needs the limits of the specification.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    browser::Page,
+    browser::{Browser, Page},
     checks,
     client::text,
     ensure,
@@ -27,6 +27,11 @@ pub(super) fn checks() -> Vec<Check> {
             an_unknown_page_is_a_page,
         ]
     )
+}
+
+/// Of the sandbox platform that knows the service's deliveries.
+pub(super) fn sandbox_checks() -> Vec<Check> {
+    checks!("pages", [the_sandboxs_pages_can_be_read_by_everyone, what_a_person_types_at_the_sandbox_is_not_html])
 }
 
 fn check_page(page: &Page, own: bool) -> Result {
@@ -113,11 +118,16 @@ async fn every_page_can_be_read_by_everyone(world: &World) -> Result {
         check_page(&consent, false)?;
         check_page(&user.consent(&request, 0, press).await?, true)?;
     }
-    check_page(&browser.open(&format!("{origin}/sandbox")).await?, false)?;
+    Ok(())
+}
+
+async fn the_sandboxs_pages_can_be_read_by_everyone(world: &World) -> Result {
+    let (mut user, mut browser) = (world.new_user().await?, world.browser()?);
+    check_page(&browser.open(&format!("{}/sandbox", world.sandbox())).await?, false)?;
     let connection = user.connect(0).await?;
     let id = user.schedule(&fresh("on its own page"), &[&connection], 7200).await?;
     for path in ["switches", "deliveries"] {
-        check_page(&browser.open(&format!("{origin}/sandbox/{path}")).await?, true)?;
+        check_page(&browser.open(&format!("{}/sandbox/{path}", world.sandbox())).await?, true)?;
     }
     check_page(&delivery(&mut browser, world, id).await?, true)
 }
@@ -191,19 +201,30 @@ async fn signing_in_leads_nowhere_else(world: &World) -> Result {
 
 async fn what_a_person_types_is_not_html(world: &World) -> Result {
     let mut browser = world.browser()?;
-    let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>";
     world.sign_in(&mut browser, &format!("{}/account", world.origin()), &fresh_email()).await?;
-    for path in ["/device?user_code=", "/account?x=", "/sign-in?error=", "/sandbox?x=", "/sandbox/deliveries?post="] {
-        let mut address = url::Url::parse(&format!("{}{path}", world.origin()))?;
-        let name = address.query().unwrap_or_default().trim_end_matches('=').to_owned();
-        address.query_pairs_mut().clear().append_pair(&name, evil);
-        let page = browser.open(address.as_str()).await?;
-        ensure!(
-            !page.html.contains("<script>alert") && !page.html.contains("<img src=x"),
-            "{}",
-            page.fault("injected")
-        );
+    for path in ["/device?user_code=", "/account?x=", "/sign-in?error="] {
+        types_evil(&mut browser, &format!("{}{path}", world.origin())).await?;
     }
+    Ok(())
+}
+
+async fn what_a_person_types_at_the_sandbox_is_not_html(world: &World) -> Result {
+    let mut browser = world.browser()?;
+    for path in ["/sandbox?x=", "/sandbox/deliveries?post="] {
+        types_evil(&mut browser, &format!("{}{path}", world.sandbox())).await?;
+    }
+    Ok(())
+}
+
+/// Opens a page whose address ends with a field that means harm.
+async fn types_evil(browser: &mut Browser, address: &str) -> Result {
+    let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>";
+    let mut address = url::Url::parse(address)?;
+    let name = address.query().unwrap_or_default().trim_end_matches('=').to_owned();
+    address.query_pairs_mut().clear().append_pair(&name, evil);
+    let page = browser.open(address.as_str()).await?;
+    let holds = page.html.contains("<script>alert") || page.html.contains("<img src=x");
+    ensure!(!holds, "{}", page.fault("injected"));
     Ok(())
 }
 

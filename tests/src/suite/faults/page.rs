@@ -27,7 +27,7 @@ pub(super) fn checks() -> Vec<Check> {
 async fn a_person_switches_a_fault_on_and_off_and_reads_the_attempts(world: &World) -> Result {
     let faulty = Faulty::new(world, WINDMILL).await?;
     let mut browser = world.browser()?;
-    let switches = browser.open(&format!("{}/sandbox/switches", world.origin())).await?;
+    let switches = browser.open(&format!("{}/sandbox/switches", world.sandbox())).await?;
     let order = [("kind", "busy"), ("account", faulty.account.as_str()), ("count", "")];
 
     let armed = browser.press(&switches, "Arm", &order).await?;
@@ -66,7 +66,7 @@ async fn the_attempts_of_a_lost_answer_can_be_read(world: &World) -> Result {
 
 async fn a_form_of_another_site_arms_nothing(world: &World) -> Result {
     let mut browser = world.browser()?;
-    let page = browser.open(&format!("{}/sandbox/switches", world.origin())).await?;
+    let page = browser.open(&format!("{}/sandbox/switches", world.sandbox())).await?;
     let (form, button) = page.form_with_button("Arm").ok_or_else(|| page.fault("no button Arm"))?;
 
     let refused = browser.submit(&page, &form, Some(&button), &[("csrf", "AAAA"), ("account", "windmill")]).await?;
@@ -77,12 +77,12 @@ async fn a_form_of_another_site_arms_nothing(world: &World) -> Result {
 
 /// The page of a post's only delivery, by way of the list.
 pub(in crate::suite) async fn delivery(browser: &mut Browser, world: &World, id: i64) -> Result<Page> {
-    let list = browser.open(&format!("{}/sandbox/deliveries?post={id}", world.origin())).await?;
+    let list = browser.open(&format!("{}/sandbox/deliveries?post={id}", world.sandbox())).await?;
     let start = format!("/sandbox/deliveries/{id}-");
     let tags = html::tags(&list.html);
     let link = tags.iter().find_map(|it| it.get("href").filter(|it| it.starts_with(&start)));
     let link = link.ok_or_else(|| Fault::new(format!("post {id} is not on the list of deliveries")))?;
-    browser.open(&format!("{}{link}", world.origin())).await
+    browser.open(&format!("{}{link}", world.sandbox())).await
 }
 
 /// The words of a page, without its tags.

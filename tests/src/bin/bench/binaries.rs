@@ -1,0 +1,203 @@
+//! The functions as they are deployed: size, start, latency; beside a function
+//! that does nothing, which shows what of it is not ours.
+
+mod dynamodb;
+mod latency;
+mod size;
+mod start;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use clap::Args;
+use serde_json::{Value, json};
+use tests::{
+    ensure,
+    fault::Result,
+    lambda::{environment, programs},
+    report::say,
+    template::FUNCTIONS,
+};
+
+use crate::percentile::percentile;
+use start::Start;
+
+/// The function that does nothing.
+const HELLO: &str = "hello";
+
+/// The most bytes of a function's binary, which Lambda loads at each cold start.
+const BOOTSTRAP_BYTES: u64 = 6_500_000;
+
+/// The most bytes of its zip file, which Lambda fetches.
+const ZIP_BYTES: u64 = 2_800_000;
+
+/// The most instructions until it asks for its first event.
+const INSTRUCTIONS: u64 = 2_500_000;
+
+/// The functions that need nothing but DynamoDB, for which [`INSTRUCTIONS`] is
+/// meant: each further client of AWS adds about 0.4 million.
+const DYNAMODB_ONLY: [&str; 1] = ["auth"];
+
+/// The most memory by then.
+const PEAK_BYTES: u64 = 15_000_000;
+
+/// Figures of the functions.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Starts of each, of which the median counts.
+    #[arg(long, default_value_t = 25)]
+    starts: usize,
+    /// Requests to each of the two whose latency is measured.
+    #[arg(long, default_value_t = 2000)]
+    requests: usize,
+    /// Write the figures here.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+/// What is known of one binary.
+struct Figures {
+    name: &'static str,
+    binary: PathBuf,
+    environment: BTreeMap<String, String>,
+    bootstrap_bytes: u64,
+    zip_bytes: u64,
+    /// Counted several times: what hashes and addresses are random makes a
+    /// difference of a few thousand.
+    instructions: Vec<u64>,
+    starts: Vec<Start>,
+}
+
+/// Builds and measures them all; a fault when one is above a limit.
+pub(crate) async fn run(options: &Options) -> Result {
+    let names: Vec<_> = [HELLO].into_iter().chain(FUNCTIONS).collect();
+    let built = programs::build(&names)?;
+    let store = dynamodb::start().await?;
+    let mut all = names.into_iter().map(|name| Figures::of(name, &built, &store)).collect::<Result<Vec<_>>>()?;
+
+    for figures in &mut all {
+        for _ in 0..2 {
+            figures.instructions.push(start::instructions(&figures.binary, &figures.environment).await?);
+        }
+    }
+    // In turns, so that a busy moment of the machine meets them all.
+    for _ in 0..options.starts {
+        for figures in &mut all {
+            figures.starts.push(start::start(&figures.binary, &figures.environment).await?);
+        }
+    }
+    say("binary          bootstrap        zip   instructions to ready       peak   cold start");
+    for it in &all {
+        say(&it.line());
+    }
+
+    let latency = latency::compare(&all, options.requests).await?;
+    let hello = all.iter().find(|it| it.name == HELLO).map(Figures::cold_start_ms).unwrap_or_default();
+    let ratios: BTreeMap<_, _> = all.iter().map(|it| (it.name, it.cold_start_ms() / hello)).collect();
+    say(&format!("cold start of auth: {:.2} times that of hello", ratios["auth"]));
+
+    let exceeded: Vec<_> = all.iter().filter(|it| it.name != HELLO).flat_map(Figures::exceeded).collect();
+    let figures = json!({
+        "binaries": all.iter().map(Figures::json).collect::<Vec<_>>(),
+        "cold_start_by_hello": ratios,
+        "latency": latency,
+        "limits": {
+            "bootstrap_bytes": BOOTSTRAP_BYTES,
+            "zip_bytes": ZIP_BYTES,
+            "instructions": INSTRUCTIONS,
+            "peak_bytes": PEAK_BYTES,
+        },
+        "exceeded": exceeded,
+    });
+    if let Some(file) = &options.json {
+        fs::write(file, format!("{figures:#}\n"))?;
+    }
+    ensure!(exceeded.is_empty(), "\nabove the limit: {}", exceeded.join("; "));
+    Ok(())
+}
+
+impl Figures {
+    fn of(name: &'static str, built: &Path, store: &str) -> Result<Self> {
+        let mut environment = if name == HELLO { BTreeMap::new() } else { environment(name)? };
+        environment.insert("AWS_ENDPOINT_URL".to_owned(), store.to_owned());
+        let binary = built.join(name);
+        let bytes = fs::read(&binary)?;
+        Ok(Self {
+            name,
+            binary,
+            environment,
+            bootstrap_bytes: bytes.len() as u64,
+            zip_bytes: size::zipped(&bytes)?,
+            instructions: Vec::new(),
+            starts: Vec::new(),
+        })
+    }
+
+    fn most_instructions(&self) -> u64 {
+        self.instructions.iter().copied().max().unwrap_or_default()
+    }
+
+    fn spread(&self) -> u64 {
+        self.most_instructions() - self.instructions.iter().copied().min().unwrap_or_default()
+    }
+
+    fn peak_bytes(&self) -> u64 {
+        self.starts.iter().map(|it| it.peak_bytes).max().unwrap_or_default()
+    }
+
+    fn cold_start_ms(&self) -> f64 {
+        let mut times: Vec<_> = self.starts.iter().map(|it| it.took).collect();
+        times.sort_unstable();
+        millis(percentile(&times, 50))
+    }
+
+    fn line(&self) -> String {
+        format!(
+            "{:12} {:9.2} MB {:7.2} MB {:9.3} M (± {:5.3} M) {:7.1} MB {:9.2} ms",
+            self.name,
+            millions(self.bootstrap_bytes),
+            millions(self.zip_bytes),
+            millions(self.most_instructions()),
+            millions(self.spread()),
+            millions(self.peak_bytes()),
+            self.cold_start_ms(),
+        )
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "bootstrap_bytes": self.bootstrap_bytes,
+            "zip_bytes": self.zip_bytes,
+            "instructions": self.instructions,
+            "peak_bytes": self.peak_bytes(),
+            "cold_start_ms": self.cold_start_ms(),
+        })
+    }
+
+    /// Which limits it is above, in words.
+    fn exceeded(&self) -> Vec<String> {
+        let instructions = if DYNAMODB_ONLY.contains(&self.name) { INSTRUCTIONS } else { u64::MAX };
+        let limits = [
+            ("bytes", self.bootstrap_bytes, BOOTSTRAP_BYTES),
+            ("bytes zipped", self.zip_bytes, ZIP_BYTES),
+            ("instructions to ready", self.most_instructions(), instructions),
+            ("bytes of memory", self.peak_bytes(), PEAK_BYTES),
+        ];
+        let above = limits.into_iter().filter(|(_, found, limit)| limit < found);
+        above.map(|(what, found, limit)| format!("{} has {found} {what} of {limit}", self.name)).collect()
+    }
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures to read")]
+fn millions(number: u64) -> f64 {
+    number as f64 / 1e6
+}

@@ -1,0 +1,24 @@
+//! What stands in for DynamoDB: it answers at once and always the same, so
+//! that only the function is measured.
+
+use axum::{Json, Router, http::HeaderMap};
+use serde_json::{Value, json};
+use tests::fault::Result;
+use tokio::net::TcpListener;
+
+/// Starts it on a free port, until the runtime ends; its URL.
+pub(super) async fn start() -> Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("http://{}", listener.local_addr()?);
+    tokio::spawn(async { axum::serve(listener, Router::new().fallback(answer)).await });
+    Ok(url)
+}
+
+/// No item is there, and every request is the first of its minute.
+async fn answer(headers: HeaderMap) -> Json<Value> {
+    let operation = headers.get("x-amz-target").and_then(|it| it.to_str().ok()).unwrap_or_default();
+    if operation.ends_with(".UpdateItem") {
+        return Json(json!({ "Attributes": { "requests": { "N": "1" }, "media": { "N": "0" } } }));
+    }
+    Json(json!({}))
+}

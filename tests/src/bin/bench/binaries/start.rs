@@ -1,0 +1,54 @@
+//! From a binary's start to its asking for an event.
+
+use std::{collections::BTreeMap, fs, path::Path, process::Command, time::Duration};
+
+use tempfile::TempDir;
+use tests::{
+    fault::{Fault, Result},
+    lambda::Function,
+};
+
+/// One start.
+pub(super) struct Start {
+    /// How long it took.
+    pub(super) took: Duration,
+    /// The most memory that the process had by then.
+    pub(super) peak_bytes: u64,
+}
+
+/// After it has asked, a function only waits; this long is enough to get there.
+const SETTLES: Duration = Duration::from_millis(500);
+
+/// Starts it once.
+pub(super) async fn start(binary: &Path, environment: &BTreeMap<String, String>) -> Result<Start> {
+    let mut function = Function::start(Command::new(binary), environment).await?;
+    let took = function.ready().await?;
+    Ok(Start { took, peak_bytes: peak_bytes(function.id())? })
+}
+
+fn peak_bytes(process: u32) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find(|it| it.starts_with("VmHWM:")).unwrap_or_default();
+    let kilobytes: u64 = line.split_whitespace().nth(1).unwrap_or_default().parse()?;
+    Ok(kilobytes * 1024)
+}
+
+/// How many instructions a start takes, counted one by one.
+pub(super) async fn instructions(binary: &Path, environment: &BTreeMap<String, String>) -> Result<u64> {
+    let folder = TempDir::new()?;
+    let counted = folder.path().join("counted");
+    let mut valgrind = Command::new("valgrind");
+    valgrind
+        .args(["--tool=cachegrind", "--cache-sim=no"])
+        .arg(format!("--cachegrind-out-file={}", counted.display()))
+        .arg(binary);
+    let started = Function::start(valgrind, environment).await;
+    let mut function = started.map_err(|it| Fault::new(format!("{it} (apt-get install valgrind)")))?;
+    function.ready().await?;
+    tokio::time::sleep(SETTLES).await;
+    function.terminate()?;
+
+    let counted = fs::read_to_string(counted)?;
+    let summary = counted.lines().find_map(|it| it.strip_prefix("summary:"));
+    Ok(summary.ok_or_else(|| Fault::new("valgrind counted nothing"))?.trim().parse()?)
+}

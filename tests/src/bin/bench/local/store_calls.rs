@@ -1,0 +1,154 @@
+//! What requests ask of the store.
+
+use std::time::{Duration, Instant};
+
+use futures::{StreamExt, stream};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tests::{
+    client::{Answer, Call, integer, list},
+    ensure,
+    fault::{Fault, Result},
+    moment,
+    report::say,
+    user::{User, targets},
+    world::{World, fresh},
+};
+
+/// What each operation asks of the store.
+pub(super) async fn store_calls(world: &World) -> Result<Value> {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let post = user.schedule("a", &[&connection], 3600).await?;
+    let (connected, posted) = (format!("/connections/{}", integer(&connection, "id")?), format!("/posts/{post}"));
+    let scheduled =
+        json!({ "content": "a", "platforms": targets(&[&connection])?, "scheduled_at": moment::in_seconds(3600) });
+    let draft = json!({ "content": "a" });
+    let later = json!({ "scheduled_at": moment::in_seconds(7200) });
+
+    let key = fresh("key");
+    let rows = [
+        ("GET /user", Method::GET, "/user", None, None),
+        ("GET /connections", Method::GET, "/connections", None, None),
+        ("GET /connections/{connection}", Method::GET, &connected, None, None),
+        ("GET /posts", Method::GET, "/posts", None, None),
+        ("GET /posts/{post}", Method::GET, &posted, None, None),
+        ("POST /posts, draft", Method::POST, "/posts", Some(&draft), None),
+        ("POST /posts, scheduled", Method::POST, "/posts", Some(&scheduled), None),
+        ("POST /posts, with a key", Method::POST, "/posts", Some(&draft), Some(&key)),
+        ("POST /posts, replayed", Method::POST, "/posts", Some(&draft), Some(&key)),
+        ("PATCH /posts/{post}", Method::PATCH, &posted, Some(&later), None),
+        ("DELETE /posts/{post}", Method::DELETE, &posted, None, None),
+    ];
+    let mut figures = Vec::new();
+    say("store calls                      calls  in sequence   units  what");
+    for (name, method, path, body, key) in rows {
+        let mut call = user.api.call(method, path);
+        if let Some(body) = body {
+            call = call.json(body);
+        }
+        if let Some(key) = key {
+            call = call.header("idempotency-key", key);
+        }
+        figures.push(cost(world, name, call).await?.1);
+    }
+    say("");
+    Ok(Value::Array(figures))
+}
+
+/// Sends a request by itself and says what it asked of the store.
+async fn cost(world: &World, name: &str, call: Call<'_>) -> Result<(Answer, Value)> {
+    let address = format!("{}/dev/store-calls", world.origin());
+    after_a_sweep(world, &address).await?;
+    world.http().delete(&address).send().await?;
+    let answer = call.send().await?;
+    ensure!(answer.status < 300, "{}", answer.fault("a request of the bench was refused"));
+    let calls = recorded(world, &address).await?;
+
+    let (mut steps, mut end) = (0, 0);
+    for call in &calls {
+        // What begins before an earlier call has ended runs beside it.
+        if end <= integer(call, "began_us")? {
+            steps += 1;
+        }
+        end = end.max(integer(call, "ended_us")?);
+    }
+    let units: f64 = calls.iter().filter_map(|it| it["units"].as_f64()).sum();
+    let what: Vec<_> = calls.iter().map(in_words).collect();
+    say(&format!("{name:31} {:6} {steps:12} {units:7.1}  {}", calls.len(), what.join(", ")));
+    let figures = json!({
+        "operation": name,
+        "calls": calls.len(),
+        "in_sequence": steps,
+        "units": units,
+        "what": what,
+    });
+    Ok((answer, figures))
+}
+
+fn in_words(call: &Value) -> String {
+    let tables: Vec<_> = call["tables"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    format!("{} {}", call["operation"].as_str().unwrap_or("?"), tables.join("+"))
+}
+
+async fn recorded(world: &World, address: &str) -> Result<Vec<Value>> {
+    let response = world.http().get(address).send().await?;
+    let body: Value = serde_json::from_str(&response.text().await?)?;
+    let mut calls = list(&body, "calls")?.to_vec();
+    calls.sort_by_key(|it| it["began_us"].as_i64());
+    Ok(calls)
+}
+
+/// Waits for the end of a sweep, which comes every few seconds, so that its
+/// calls are not taken for those of the request.
+async fn after_a_sweep(world: &World, address: &str) -> Result {
+    let limit = Duration::from_secs(20);
+    world.http().delete(address).send().await?;
+    moment::eventually(limit, "a sweep of the due deliveries", || async {
+        let seen = recorded(world, address).await?;
+        Ok((!seen.is_empty()).then_some(()))
+    })
+    .await?;
+    let mut before = 0;
+    loop {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let seen = recorded(world, address).await?.len();
+        if seen == before {
+            return Ok(());
+        }
+        before = seen;
+    }
+}
+
+/// Whether a list costs more when the account is large.
+pub(super) async fn large_account(world: &World, count: u64) -> Result<Value> {
+    let user = world.new_user().await?;
+    let mut figures = Vec::new();
+    let mut there = 0;
+    say("");
+    for size in [100.min(count), count] {
+        let started = Instant::now();
+        write_drafts(&user, size - there).await?;
+        say(&format!("wrote {} posts in {:.0} s", size - there, started.elapsed().as_secs_f64()));
+        there = size;
+        let last = size.div_ceil(15).min(100);
+        for page in [1, last] {
+            let path = format!("/posts?page={page}");
+            let name = format!("{path} of {size} posts");
+            let (answer, figure) = cost(world, &name, user.api.call(Method::GET, &path)).await?;
+            let total = answer.json()?["meta"]["total"].clone();
+            ensure!(total == json!(size), "{}", answer.fault("total is wrong"));
+            figures.push(figure);
+        }
+    }
+    Ok(Value::Array(figures))
+}
+
+async fn write_drafts(user: &User<'_>, count: u64) -> Result {
+    let draft = json!({ "content": "one of many" });
+    let mut written = stream::iter(0..count).map(|_| user.api.post("/posts", &draft)).buffer_unordered(32);
+    while let Some(answer) = written.next().await {
+        answer?.is(201).map_err(|it| Fault::new(format!("writing posts: {it}")))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! Figures: of the local stack, and of the functions as they are deployed.
+
+mod binaries;
+mod local;
+mod percentile;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tests::report::say;
+
+/// Figures of the local stack, which is started for it; or of the functions.
+///
+/// Client and service share this machine, so the requests per second are to be
+/// read beside those of the bare server in the same run.
+#[derive(Parser)]
+#[command(name = "bench", args_conflicts_with_subcommands = true)]
+struct Options {
+    #[command(subcommand)]
+    what: Option<What>,
+    #[command(flatten)]
+    local: local::Options,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Size, start and latency of the functions as they are deployed, beside
+    /// a function that does nothing. Fails when one is above its limit.
+    Binaries(binaries::Options),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let options = Options::parse();
+    let done = match &options.what {
+        Some(What::Binaries(options)) => binaries::run(options).await,
+        None => local::run(&options.local).await,
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            say(&format!("{fault}"));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Percentiles.
+
+/// The value that so many percent are not above; the default of nothing.
+pub(crate) fn percentile<T: Copy + Default>(sorted: &[T], percent: usize) -> T {
+    let at = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
+    sorted.get(at).copied().unwrap_or_default()
+}

@@ -1,0 +1,104 @@
+//! Deploys the template on this machine and drives it through everything its
+//! contract says, through deaths and an update.
+
+use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
+
+use clap::Parser;
+use tests::{
+    deployed::{LOG_OF_CALLS, Stack, scenes},
+    fault::{Fault, Result},
+    report::{Line, Report, say},
+    runner::{self, Check},
+    suite,
+    world::World,
+};
+
+/// Black-box tests of the deployed stack.
+///
+/// Builds the functions, deploys `template.yaml` to an emulator of AWS that
+/// enforces their roles, and runs the checks of `tests/blackbox` against it;
+/// kills functions at work, deploys again, and runs them once more. In the end
+/// it holds what the roles allow against what was done, here and in
+/// `tests/blackbox`, which has to run before.
+#[derive(Parser)]
+#[command(name = "deployed")]
+struct Options {
+    /// The folder with the functions' programs; they are built unless it is
+    /// given.
+    #[arg(long)]
+    programs: Option<PathBuf>,
+    /// Only checks whose area or name contains this, once, and nothing else.
+    #[arg(long)]
+    only: Option<String>,
+    /// How many checks run at the same time.
+    #[arg(long, default_value_t = 6)]
+    jobs: usize,
+    /// Write the results here.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    match run(&Options::parse()).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(fault) => {
+            say(&format!("{fault}\n\n0 passed, 1 failed"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: &Options) -> Result<bool> {
+    let mut report = Report::default();
+    let started = Instant::now();
+    let mut stack = Stack::deploy(options.programs.clone()).await?;
+    say(&format!("Deployed after {:.0} s", started.elapsed().as_secs_f64()));
+    if let Some(only) = &options.only {
+        checks(&stack, |it| it.area.contains(only) || it.name.contains(only), options.jobs, &mut report).await?;
+        return report.finish(options.json.as_deref());
+    }
+
+    // What the platform does wrong is left for the second time: it takes long.
+    checks(&stack, |it| it.area != "faults", options.jobs, &mut report).await?;
+    let world = stack.world().await?;
+    scene("functions die at work", scenes::functions_die(&stack, &world), &mut report).await;
+    scene("an update comes while posts are due", scenes::an_update_comes(&mut stack, &world), &mut report).await;
+    checks(&stack, |_| true, options.jobs, &mut report).await?;
+    scene("upkeep has work", scenes::upkeep_has_work(&stack, &world), &mut report).await;
+    scene("a day passes", scenes::a_day_passes(&stack, &world), &mut report).await;
+    scene("a file is lost", scenes::a_file_is_lost(&stack, &world), &mut report).await;
+    scene("a delivery is orphaned", scenes::a_delivery_is_orphaned(&stack, &world), &mut report).await;
+    scene("letters are replayed", scenes::letters_are_replayed(&stack, &world), &mut report).await;
+    scene("roles allow what is done and nothing else", async { roles(&stack) }, &mut report).await;
+    report.finish(options.json.as_deref())
+}
+
+/// Runs those checks of every deployment that are wanted.
+async fn checks(stack: &Stack, wanted: impl Fn(&Check) -> bool, jobs: usize, report: &mut Report) -> Result {
+    let world: Arc<World> = Arc::new(stack.world().await?);
+    let checks = suite::checks().into_iter().filter(wanted).collect();
+    runner::run(world, checks, jobs, report).await;
+    Ok(())
+}
+
+async fn scene(name: &str, played: impl Future<Output = Result>, report: &mut Report) {
+    let started = Instant::now();
+    let fault = played.await.err();
+    report.add(Line { name: format!("deployed: {name}"), took: started.elapsed(), fault });
+}
+
+/// Granted and not used: none. Used and not granted: none.
+fn roles(stack: &Stack) -> Result {
+    let log = std::fs::read_to_string(LOG_OF_CALLS)
+        .map_err(|error| Fault::new(format!("{LOG_OF_CALLS}: {error}; tests/blackbox writes it")))?;
+    let differences = stack.privileges(&log)?;
+    say(&format!("       permissions granted: {}", differences.granted));
+    let refused = stack.refused();
+    if differences.unused.is_empty() && differences.missing.is_empty() && refused.is_empty() {
+        return Ok(());
+    }
+    Err(Fault::new(format!("{differences}\n      refused by AWS: {}", refused.join("\n      "))))
+}

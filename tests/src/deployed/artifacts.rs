@@ -1,0 +1,56 @@
+//! What `sam build` leaves behind, made of one build of all functions: a
+//! template whose functions are folders with a program in them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use serde_json::json;
+
+use crate::{
+    fault::{Fault, Result},
+    report::say,
+    template::{FUNCTIONS, ROOT, Template, function_name},
+    tools::run,
+};
+
+/// The functions as they are deployed, built for this machine.
+pub(super) fn build() -> Result<PathBuf> {
+    let started = std::time::Instant::now();
+    let mut command = Command::new("cargo");
+    command.args(["build", "--quiet", "--release"]).current_dir(ROOT);
+    for function in FUNCTIONS {
+        command.args(["--package", function, "--bin", function]);
+    }
+    run(&mut command)?;
+    if Duration::from_secs(5) < started.elapsed() {
+        say(&format!("Built the functions in {:.0} s", started.elapsed().as_secs_f64()));
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new(ROOT).join("target"), PathBuf::from);
+    Ok(target.join("release"))
+}
+
+/// Writes the template and the functions' folders; gives the template's path.
+///
+/// Builds with another number are other code, as far as anybody can tell who
+/// only compares.
+pub(super) fn lay_out(template: &Template, programs: &Path, folder: &Path, number: u32) -> Result<PathBuf> {
+    let mut built = template.clone();
+    for function in FUNCTIONS {
+        let code = folder.join(function);
+        fs::create_dir_all(&code)?;
+        fs::copy(programs.join(function), code.join("bootstrap"))?;
+        fs::write(code.join("build"), number.to_string())?;
+
+        let resource = &mut built.json_mut()["Resources"][function_name(function)];
+        let found = resource.as_object_mut().ok_or_else(|| Fault::new(format!("{function} is not in the template")))?;
+        found.remove("Metadata");
+        found["Properties"]["CodeUri"] = json!(code);
+    }
+    let file = folder.join("template.json");
+    fs::write(&file, built.json().to_string())?;
+    Ok(file)
+}

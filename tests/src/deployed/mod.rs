@@ -1,0 +1,19 @@
+//! The template deployed on this machine: the real binaries behind an emulator
+//! of AWS that enforces their roles, and what stands around it.
+
+mod artifacts;
+mod emulator;
+mod passage;
+pub mod privileges;
+mod processes;
+mod recorder;
+pub mod scenes;
+mod stack;
+mod user_pool;
+
+pub use stack::Stack;
+pub use user_pool::{PASSWORD, UserPool};
+
+/// Where `tests/blackbox` leaves what the local stack's functions asked of
+/// their stores.
+pub const LOG_OF_CALLS: &str = "target/tests/calls.jsonl";

@@ -1,0 +1,107 @@
+//! A reverse proxy on loopback: the address of the API, and the way functions
+//! call AWS.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, OnceLock},
+};
+
+use axum::{
+    Router,
+    body::Body,
+    body::Bytes,
+    extract::{ConnectInfo, DefaultBodyLimit, State},
+    http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, header},
+};
+use reqwest::Client;
+use tokio::net::TcpListener;
+
+use super::recorder::{Recorder, Request};
+use crate::fault::Result;
+
+/// Where it leads, and what it does on the way.
+#[derive(Clone)]
+pub(super) struct Passage {
+    http: Client,
+    to: String,
+    /// The host to ask for there, once it is known; otherwise the one that was
+    /// asked for here.
+    host: Option<Arc<OnceLock<String>>>,
+    recorder: Option<Recorder>,
+}
+
+impl Passage {
+    /// To this URL.
+    pub(super) fn to(url: String) -> Result<Self> {
+        let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build()?;
+        Ok(Self { http, to: url, host: None, recorder: None })
+    }
+
+    /// Asking for this host there.
+    pub(super) fn asking_for(self, host: Arc<OnceLock<String>>) -> Self {
+        Self { host: Some(host), ..self }
+    }
+
+    /// Writing down what is asked.
+    pub(super) fn recorded(self, recorder: Recorder) -> Self {
+        Self { recorder: Some(recorder), ..self }
+    }
+
+    /// Opens it on this port, until the process ends.
+    pub(super) async fn open(self, port: u16) -> Result {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+        let router = Router::new().fallback(pass).layer(DefaultBodyLimit::disable()).with_state(self);
+        let router = router.into_make_service_with_connect_info::<SocketAddr>();
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Ok(())
+    }
+}
+
+async fn pass(
+    State(passage): State<Passage>,
+    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    method: Method,
+    uri: Uri,
+    mut headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let asked = passage.recorder.as_ref().map(|_| Request::new(&method, &uri, &headers, &body));
+    if let Some(host) = passage.host.as_ref().and_then(|it| it.get())
+        && let Ok(host) = host.parse()
+    {
+        headers.insert(header::HOST, host);
+    }
+    if let Ok(address) = from.ip().to_string().parse() {
+        // Which the emulator tells as an HTTP API tells the caller's address.
+        headers.insert("x-source-ip", address);
+    }
+    // What it stands for is only ever reached over TLS, and policies ask.
+    headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
+    headers.remove(header::TRANSFER_ENCODING);
+    headers.remove(header::CONNECTION);
+    let path = uri.path_and_query().map_or("/", |it| it.as_str());
+    let request = passage.http.request(method, format!("{}{path}", passage.to)).headers(headers).body(body);
+    let answered = async {
+        let response = request.send().await?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        Ok::<_, reqwest::Error>((status, headers, response.bytes().await?))
+    };
+    match answered.await {
+        Ok((status, mut headers, body)) => {
+            if let (Some(recorder), Some(asked)) = (&passage.recorder, asked) {
+                recorder.note(asked, status, &body);
+            }
+            headers.remove(header::TRANSFER_ENCODING);
+            headers.remove(header::CONNECTION);
+            let mut response = Response::new(Body::from(body));
+            *response.status_mut() = status;
+            *response.headers_mut() = headers;
+            response
+        }
+        Err(error) => {
+            let mut response = Response::new(Body::from(format!("behind this proxy: {error}")));
+            *response.status_mut() = StatusCode::BAD_GATEWAY;
+            response
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What the roles of the template allow, held against what was done.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use serde_json::Value;
+
+use super::recorder::Call;
+use crate::{
+    ensure,
+    fault::{Fault, Result},
+    template::{FUNCTIONS, Template, function_name},
+};
+
+/// A permission in the template's names: the function, the action, the
+/// resource.
+pub type Permission = (String, String, String);
+
+/// Where roles and calls differ. Empty is what is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Differences {
+    /// Granted, and nobody used it.
+    pub unused: BTreeSet<Permission>,
+    /// Used, and not granted.
+    pub missing: BTreeSet<Permission>,
+    /// How many are granted.
+    pub granted: usize,
+}
+
+impl fmt::Display for Differences {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines = Vec::new();
+        for (function, action, resource) in &self.unused {
+            lines.push(format!("granted and not used: {function} {action} {resource}"));
+        }
+        for (function, action, resource) in &self.missing {
+            lines.push(format!("used and not granted: {function} {action} {resource}"));
+        }
+        f.write_str(&lines.join("\n      "))
+    }
+}
+
+/// What AWS itself does as a function: it writes the log, and takes the
+/// messages that wake it.
+fn done_by_aws(function: &str, action: &str) -> bool {
+    let writes_log = ["logs:CreateLogStream", "logs:PutLogEvents"].contains(&action);
+    let polls = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"].contains(&action);
+    writes_log || function == "delivery" && polls
+}
+
+/// Holds what the roles allow against what was used.
+pub(super) fn compare(template: &Template, used: &BTreeSet<Permission>) -> Result<Differences> {
+    let granted = granted(template)?;
+    let of_functions: BTreeSet<_> =
+        granted.iter().filter(|(function, action, _)| !done_by_aws(function, action)).cloned().collect();
+    Ok(Differences { unused: &of_functions - used, missing: used - &of_functions, granted: granted.len() })
+}
+
+/// What the functions of a stack did, whose resources have these names.
+pub(super) fn used(
+    template: &Template,
+    names: &BTreeMap<String, String>,
+    seen: &BTreeSet<Call>,
+) -> BTreeSet<Permission> {
+    seen.iter().filter_map(|it| permission(template, names, it)).collect()
+}
+
+/// What functions did in the local stack.
+pub(super) fn used_locally(template: &Template, log: &str) -> Result<BTreeSet<Permission>> {
+    let mut names: BTreeMap<_, _> = FUNCTIONS.into_iter().map(|it| (function_name(it), it.to_owned())).collect();
+    for (name, table) in template.resources("AWS::DynamoDB::Table") {
+        let table = table["TableName"]["Fn::Sub"].as_str().unwrap_or_default();
+        names.insert(name.to_owned(), table.replace("${AWS::StackName}", "local"));
+    }
+    names.insert("MediaBucket".to_owned(), "social-publishing-media".to_owned());
+    Ok(used(template, &names, &Call::logged(log)?))
+}
+
+/// What the role of each function allows.
+pub fn granted(template: &Template) -> Result<BTreeSet<Permission>> {
+    let roles = template.resources("AWS::IAM::Role");
+    let mut granted = BTreeSet::new();
+    for function in FUNCTIONS {
+        let role = template.function(function)["Properties"]["Role"]["Fn::GetAtt"][0].as_str().unwrap_or_default();
+        let role = roles.get(role).ok_or_else(|| Fault::new(format!("{function} has no role of its own")))?;
+        let policies = role["Policies"].as_array().into_iter().flatten();
+        let statements = policies.filter_map(|it| it["PolicyDocument"]["Statement"].as_array()).flatten();
+        for statement in statements {
+            let statement = taken(statement);
+            ensure!(statement["Effect"] == "Allow", "{function}: {statement}");
+            for action in listed(&statement["Action"]) {
+                for resource in listed(&statement["Resource"]) {
+                    let action = action.as_str().unwrap_or_default().to_owned();
+                    granted.insert((function.to_owned(), action, symbol(resource)?));
+                }
+            }
+        }
+    }
+    Ok(granted)
+}
+
+/// What stands in a condition, as if it held.
+fn taken(value: &Value) -> &Value {
+    value["Fn::If"].as_array().and_then(|it| it.get(1)).unwrap_or(value)
+}
+
+fn listed(value: &Value) -> Vec<&Value> {
+    value.as_array().map_or_else(|| vec![value], |it| it.iter().collect())
+}
+
+/// A resource in the template's names, such as `GrantsTable/index/by_user`.
+fn symbol(resource: &Value) -> Result<String> {
+    let resource = taken(resource);
+    if let Some(name) = resource["Ref"].as_str().or_else(|| resource["Fn::GetAtt"][0].as_str()) {
+        return Ok(name.to_owned());
+    }
+    let text = resource["Fn::Sub"].as_str().ok_or_else(|| Fault::new(format!("not a resource: {resource}")))?;
+    Ok(text.replace("${", "").replace(".Arn}", "").replace('}', ""))
+}
+
+/// A call in the template's names; none for functions of other stacks.
+fn permission(template: &Template, names: &BTreeMap<String, String>, call: &Call) -> Option<Permission> {
+    let function = FUNCTIONS.into_iter().find(|it| names.get(&function_name(it)) == Some(&call.function))?;
+    let resource = if call.resource == "the key" {
+        "SealingKey".to_owned()
+    } else {
+        let mut candidates = template.resources(kind(call.action)).into_keys();
+        let found = candidates.find_map(|it| below(it, names.get(it)?, &call.resource));
+        found.unwrap_or_else(|| call.resource.clone())
+    };
+    Some((function.to_owned(), call.action.to_owned(), resource))
+}
+
+/// What kind of resource an action is done to.
+fn kind(action: &str) -> &'static str {
+    match action.split(':').next() {
+        Some("dynamodb") => "AWS::DynamoDB::Table",
+        Some("events") => "AWS::Events::EventBus",
+        Some("s3") => "AWS::S3::Bucket",
+        Some("secretsmanager") => "AWS::SecretsManager::Secret",
+        Some("sqs") => "AWS::SQS::Queue",
+        _ => "unknown",
+    }
+}
+
+/// The name of what was asked for, when it is this resource or part of it.
+fn below(name: &str, physical: &str, asked: &str) -> Option<String> {
+    // A secret's ARN holds its name and some letters.
+    if asked == physical || asked.contains(&format!(":secret:{physical}-")) {
+        return Some(name.to_owned());
+    }
+    let rest = asked.strip_prefix(physical)?.strip_prefix('/')?;
+    if rest.starts_with("media/") { Some(format!("{name}/media/*")) } else { Some(format!("{name}/{rest}")) }
+}

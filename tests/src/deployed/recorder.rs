@@ -1,0 +1,215 @@
+//! What functions asked AWS for, read off the requests of their SDK.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use serde_json::Value;
+
+use super::processes;
+use crate::fault::Result;
+
+/// One thing that somebody did to something.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Call {
+    /// The function's name.
+    pub(super) function: String,
+    /// As policies name it, such as `dynamodb:GetItem`.
+    pub(super) action: &'static str,
+    /// What it was done to, as AWS calls it: a table with its index, a queue's
+    /// URL, a bucket with a key.
+    pub(super) resource: String,
+}
+
+impl Call {
+    /// The calls that the local stack logged of its functions, by their
+    /// folders.
+    pub(super) fn logged(log: &str) -> Result<BTreeSet<Self>> {
+        let mut calls = BTreeSet::new();
+        for line in log.lines() {
+            let line: Value = serde_json::from_str(line)?;
+            let text = |name: &str| line[name].as_str().unwrap_or_default();
+            let mut headers = HeaderMap::new();
+            if let Some(target) = line["target"].as_str() {
+                headers.insert("x-amz-target", target.parse()?);
+            }
+            let method = text("method").parse()?;
+            let request = Request::new(&method, &text("uri").parse()?, &headers, line["body"].to_string().as_bytes());
+            let status = u16::try_from(line["status"].as_u64().unwrap_or_default())?;
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+            calls.extend(request.calls(text("function"), status));
+        }
+        Ok(calls)
+    }
+}
+
+/// All calls so far.
+#[derive(Clone, Default)]
+pub(super) struct Recorder {
+    calls: Arc<Mutex<Calls>>,
+}
+
+#[derive(Default)]
+struct Calls {
+    seen: BTreeSet<Call>,
+    refused: BTreeSet<String>,
+    /// Functions by the access keys they sign with.
+    callers: BTreeMap<String, String>,
+    /// Where the programs of functions are.
+    programs: PathBuf,
+}
+
+/// What a request asks for.
+pub(super) struct Request {
+    access_key: String,
+    asks: Vec<(&'static str, String)>,
+}
+
+impl Request {
+    pub(super) fn new(method: &Method, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Self {
+        let text = |name: &str| headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
+        let access_key = text("authorization")
+            .split_once("Credential=")
+            .or_else(|| uri.query()?.split_once("X-Amz-Credential="))
+            .and_then(|(_, it)| it.split(['/', '%']).next())
+            .unwrap_or_default()
+            .to_owned();
+        let asks = match text("x-amz-target").split_once('.') {
+            Some((service, operation)) => asked(service, operation, &serde_json::from_slice(body).unwrap_or_default()),
+            None => vec![of_bucket(method, uri)],
+        };
+        Self { access_key, asks }
+    }
+}
+
+impl Request {
+    /// What this function did with it.
+    fn calls(self, function: &str, status: StatusCode) -> Vec<Call> {
+        let call = |action, resource| Call { function: function.to_owned(), action, resource };
+        let mut calls = Vec::new();
+        for (action, resource) in self.asks {
+            if status == StatusCode::NOT_FOUND && action == "s3:GetObject" {
+                // S3 looks at this permission before it says that there is none.
+                let bucket = resource.split('/').next().unwrap_or_default().to_owned();
+                calls.push(call("s3:ListBucket", bucket));
+            }
+            calls.push(call(action, resource));
+        }
+        calls
+    }
+}
+
+impl Recorder {
+    /// Tells where the programs of functions are.
+    pub(super) fn look_below(&self, folder: PathBuf) {
+        self.lock().programs = folder;
+    }
+
+    /// Writes down what was asked, and how it was answered.
+    pub(super) fn note(&self, request: Request, status: StatusCode, answer: &[u8]) {
+        let mut calls = self.lock();
+        let Some(function) = calls.caller(&request.access_key) else {
+            return;
+        };
+        let why = String::from_utf8_lossy(answer);
+        if why.contains("not authorized to perform") {
+            let why: String = why.chars().take(400).collect();
+            calls.refused.insert(format!("{function}: {:?}: {why}", request.asks));
+        }
+        calls.seen.extend(request.calls(&function, status));
+    }
+
+    /// Everything that was done.
+    pub(super) fn seen(&self) -> BTreeSet<Call> {
+        self.lock().seen.clone()
+    }
+
+    /// What was answered with 403.
+    pub(super) fn refused(&self) -> BTreeSet<String> {
+        self.lock().refused.clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Calls {
+    fn caller(&mut self, access_key: &str) -> Option<String> {
+        if !self.callers.contains_key(access_key) {
+            let running = processes::below(&self.programs);
+            self.callers.extend(running.into_iter().map(|it| (it.access_key, it.name)));
+        }
+        self.callers.get(access_key).cloned()
+    }
+}
+
+/// What a call of a service that speaks JSON does. What is not known gets a
+/// name that no policy has, so that it is noticed.
+fn asked(service: &str, operation: &str, body: &Value) -> Vec<(&'static str, String)> {
+    let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
+    let named = |action| vec![(action, text("TableName"))];
+    match (service, operation) {
+        ("DynamoDB_20120810", "GetItem") => named("dynamodb:GetItem"),
+        ("DynamoDB_20120810", "PutItem") => named("dynamodb:PutItem"),
+        ("DynamoDB_20120810", "UpdateItem") => named("dynamodb:UpdateItem"),
+        ("DynamoDB_20120810", "DeleteItem") => named("dynamodb:DeleteItem"),
+        ("DynamoDB_20120810", "Query") => {
+            let index = body["IndexName"].as_str().map(|it| format!("/index/{it}")).unwrap_or_default();
+            vec![("dynamodb:Query", format!("{}{index}", text("TableName")))]
+        }
+        ("DynamoDB_20120810", "BatchGetItem") => {
+            let tables = body["RequestItems"].as_object().into_iter().flatten();
+            tables.map(|(table, _)| ("dynamodb:BatchGetItem", table.clone())).collect()
+        }
+        ("DynamoDB_20120810", "TransactWriteItems") => {
+            let items = body["TransactItems"].as_array().into_iter().flatten();
+            items.filter_map(Value::as_object).flatten().map(|(kind, it)| (in_transaction(kind), table(it))).collect()
+        }
+        ("TrentService", "GenerateDataKey") => vec![("kms:GenerateDataKey", key(body))],
+        ("TrentService", "Decrypt") => vec![("kms:Decrypt", key(body))],
+        ("AmazonSQS", "SendMessage" | "SendMessageBatch") => vec![("sqs:SendMessage", text("QueueUrl"))],
+        ("AWSEvents", "PutEvents") => {
+            let entries = body["Entries"].as_array().into_iter().flatten();
+            entries.map(|it| ("events:PutEvents", it["EventBusName"].as_str().unwrap_or_default().to_owned())).collect()
+        }
+        ("secretsmanager", "GetSecretValue") => vec![("secretsmanager:GetSecretValue", text("SecretId"))],
+        _ => vec![("unknown", format!("{service}.{operation}"))],
+    }
+}
+
+fn in_transaction(kind: &str) -> &'static str {
+    match kind {
+        "Put" => "dynamodb:PutItem",
+        "Update" => "dynamodb:UpdateItem",
+        "Delete" => "dynamodb:DeleteItem",
+        "ConditionCheck" => "dynamodb:ConditionCheckItem",
+        _ => "unknown",
+    }
+}
+
+fn table(item: &Value) -> String {
+    item["TableName"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The one key there is, when it is used for what the roles allow it for.
+fn key(body: &Value) -> String {
+    let sealed_for = body["EncryptionContext"]["service"].as_str();
+    if sealed_for == Some("social-publishing") { "the key".to_owned() } else { format!("the key for {sealed_for:?}") }
+}
+
+fn of_bucket(method: &Method, uri: &Uri) -> (&'static str, String) {
+    let path = uri.path().trim_start_matches('/').to_owned();
+    let has = |name: &str| uri.query().is_some_and(|it| it.split('&').any(|it| it.split('=').next() == Some(name)));
+    let action = match *method {
+        Method::PUT | Method::POST => "s3:PutObject",
+        Method::DELETE if has("uploadId") => "s3:AbortMultipartUpload",
+        Method::DELETE => "s3:DeleteObject",
+        Method::GET | Method::HEAD if path.contains('/') => "s3:GetObject",
+        _ => "unknown",
+    };
+    (action, path)
+}

@@ -1,0 +1,290 @@
+//! What happens to a deployed stack beside requests: functions die, a new
+//! version comes, time passes, letters are replayed.
+
+use std::time::Duration;
+
+use futures::{StreamExt, TryStreamExt, stream};
+use serde_json::{Value, json};
+
+use super::Stack;
+use crate::{
+    client::{integer, list, text},
+    ensure,
+    fault::{Fault, Result, same},
+    moment,
+    user::{User, targets},
+    world::{World, fresh},
+};
+
+/// How long the last post may take after a function that held it died: its
+/// lease, the next tick, and the way there.
+const RECOVERED: u64 = 300;
+
+/// Posts of one user, by their ids and words.
+struct Posts(Vec<(i64, String)>);
+
+impl Posts {
+    /// Some, due one after the other from `first` seconds on.
+    async fn scheduled(user: &User<'_>, connection: &Value, count: i64, first: i64) -> Result<Self> {
+        let posts = stream::iter(0..count).map(async |number| {
+            let words = fresh("on its way");
+            let id = user.schedule(&words, &[connection], first + number).await?;
+            Ok::<_, Fault>((id, words))
+        });
+        Ok(Self(posts.buffer_unordered(4).try_collect().await?))
+    }
+
+    /// Each is out, and once.
+    async fn went_out_once(&self, user: &User<'_>) -> Result {
+        for (id, _) in &self.0 {
+            user.reaches(*id, "published", RECOVERED).await?;
+        }
+        let timeline = user.world.whole_timeline().await?;
+        for (id, words) in &self.0 {
+            let found = timeline.iter().filter(|it| it["text"] == words.as_str()).count();
+            same(found, 1, &format!("entries on the timeline for post {id}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Functions die again and again while posts go out: each goes out once.
+pub async fn functions_die(stack: &Stack, world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let posts = Posts::scheduled(&user, &connection, 24, 12).await?;
+    let mut killed = 0;
+    for round in 0..40 {
+        tokio::time::sleep(Duration::from_millis(900)).await;
+        killed += stack.kill(["delivery", "publisher", "delivery", "posts"][round % 4])?;
+    }
+    ensure!(5 <= killed, "only {killed} functions were running when they were to die");
+    posts.went_out_once(&user).await
+}
+
+/// A deployment while posts are due: each goes out once, and everything is
+/// still there, under its old id.
+pub async fn an_update_comes(stack: &mut Stack, world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let names = stack.names().clone();
+    let before = user.api.get("/connections").await?.ok(200)?;
+    let posts = Posts::scheduled(&user, &connection, 45, 10).await?;
+
+    stack.update().await?;
+
+    let kept = |name: &String| !name.ends_with("Permission");
+    for (name, physical) in names.iter().filter(|(name, _)| kept(name)) {
+        same(stack.name(name)?, physical, &format!("what {name} is called after the update"))?;
+    }
+    same(user.api.get("/connections").await?.ok(200)?, before, "connections after the update")?;
+    posts.went_out_once(&user).await?;
+    let shown = user.api.get("/posts?per_page=50").await?.ok(200)?;
+    same(list(&shown, "data")?.len(), posts.0.len(), "posts after the update")
+}
+
+/// What upkeep does when its time has come, which is brought about in the
+/// tables: credentials are renewed, and an upload that nothing uses is removed.
+pub async fn upkeep_has_work(stack: &Stack, world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = integer(&user.connect(0).await?, "id")?;
+    let path = user.picture().await?;
+    let medium: i64 = path.rsplit(['/', '.']).nth(1).unwrap_or_default().parse()?;
+    let number = |it: i64| json!({ "N": it.to_string() });
+    let connection_key = json!({ "user_id": number(user.id), "connection_id": number(connection) });
+    let medium_key = json!({ "user_id": number(user.id), "media_id": number(medium) });
+    let (connections, media) = (stack.name("ConnectionsTable")?, stack.name("MediaTable")?);
+    set_time(stack, connections, &connection_key, "refresh_at", moment::now().timestamp_millis()).await?;
+    let long_ago = (moment::now() - chrono::TimeDelta::days(30)).timestamp_millis();
+    set_time(stack, media, &medium_key, "unused_since", long_ago).await?;
+
+    // A grant that the platform takes back instead, so that its user is told.
+    let mut other = world.new_user().await?;
+    let lost = other.connect(1).await?;
+    let lost_key = json!({ "user_id": number(other.id), "connection_id": number(integer(&lost, "id")?) });
+    set_time(stack, connections, &lost_key, "refresh_at", moment::now().timestamp_millis()).await?;
+    let account = text(&lost, "username")?;
+    world.arm(&json!({ "account": account, "kind": "refuse_refresh" })).await?;
+
+    stack.root().invoke(stack.name("UpkeepFunction")?, &json!({})).await?;
+
+    world.disarm(account).await?;
+    let shown = other.api.get(&format!("/connections/{}", integer(&lost, "id")?)).await?.ok(200)?;
+    same(&shown["needs_reconnection"], &json!(true), "needs_reconnection after the grant was taken back")?;
+    let renewed = item(stack, connections, &connection_key).await?;
+    let next: i64 = renewed["refresh_at"]["N"].as_str().unwrap_or_default().parse()?;
+    ensure!(moment::now().timestamp_millis() < next, "the credentials were not renewed: {next}");
+    same(item(stack, media, &medium_key).await?, Value::Null, "the upload that nothing uses")?;
+    let words = fresh("with new credentials");
+    let connection = user.api.get(&format!("/connections/{connection}")).await?.ok(200)?;
+    let id = user.schedule(&words, &[&connection], 1).await?;
+    user.reaches(id, "published", 60).await?;
+    Ok(())
+}
+
+/// Dead letters are put back by the operator's command, and done with.
+pub async fn letters_are_replayed(stack: &Stack, world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let post = user.create(&json!({ "content": fresh("a letter"), "platforms": targets(&[&connection])? })).await?;
+    let letter = letter(&user, &post, &connection)?;
+    let (dead, queue) = (stack.name("DeadLetterQueue")?, stack.name("DeliveryQueue")?);
+    for _ in 0..3 {
+        let message = json!({ "QueueUrl": dead, "MessageBody": letter.to_string() });
+        stack.root().call("AmazonSQS.SendMessage", &message).await?;
+    }
+
+    let said = stack.operator("replay-dead-letters").await?;
+
+    ensure!(said.contains('3'), "the command does not say how many: {said}");
+    for url in [dead, queue] {
+        let empty = || async { Ok((messages(stack, url).await? == 0).then_some(())) };
+        moment::eventually(Duration::from_mins(1), &format!("nothing in {url}"), empty).await?;
+    }
+    Ok(())
+}
+
+/// What functions do a day later: tokens are told that they are in use, and a
+/// person is called as the issuer now calls them.
+pub async fn a_day_passes(stack: &Stack, world: &World) -> Result {
+    let user = world.new_user().await?;
+    let table = stack.name("GrantsTable")?;
+    for path in ["/connections", "/posts", "/user", "/media"] {
+        let wanted = json!({
+            "TableName": table,
+            "IndexName": "by_user",
+            "KeyConditionExpression": "#owner = :user",
+            "ExpressionAttributeNames": { "#owner": "owner" },
+            "ExpressionAttributeValues": { ":user": { "N": user.id.to_string() } },
+        });
+        let grants = stack.root().call("DynamoDB_20120810.Query", &wanted).await?;
+        let tokens = list(&grants, "Items")?.iter().filter(|it| it["last_used_at"].is_object());
+        let before = (moment::now() - chrono::TimeDelta::days(2)).timestamp_millis();
+        let mut found = Vec::new();
+        for token in tokens {
+            let key = json!({ "grant": token["grant"] });
+            set_time(stack, table, &key, "last_used_at", before).await?;
+            found.push(key);
+        }
+        ensure!(!found.is_empty(), "the user has no token: {grants}");
+
+        if path == "/media" {
+            user.picture().await?;
+        } else {
+            user.api.get(path).await?.ok(200)?;
+        }
+
+        for key in found {
+            let now = item(stack, table, &key).await?;
+            let last: i64 = now["last_used_at"]["N"].as_str().unwrap_or_default().parse()?;
+            ensure!(before < last, "GET {path} did not tell the token that it is in use");
+        }
+    }
+
+    let renamed = format!("{} the second", user.email.split('@').next().unwrap_or_default());
+    stack.user_pool()?.rename(&user.email, &renamed).await?;
+    let mut browser = world.browser()?;
+    world.sign_in(&mut browser, &format!("{}/account", world.origin()), &user.email).await?;
+    same(text(&user.api.get("/user").await?.ok(200)?, "name")?, renamed.as_str(), "name after signing in again")
+}
+
+/// A file is gone when its post is due: the user is told.
+pub async fn a_file_is_lost(stack: &Stack, world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let path = user.picture().await?;
+    let post = user
+        .create(&json!({
+            "content": fresh("without its picture"),
+            "platforms": targets(&[&connection])?,
+            "media": [path],
+            "scheduled_at": moment::in_seconds(8),
+        }))
+        .await?;
+    stack.root().remove_object(stack.name("MediaBucket")?, &path).await?;
+
+    let id = integer(&post, "id")?;
+    let told = || async {
+        let said = user.show(id).await?["platforms"][0]["error_message"].as_str().unwrap_or_default().to_owned();
+        Ok(said.contains("it is not in the bucket").then_some(()))
+    };
+    moment::eventually(Duration::from_mins(1), "word of the lost file", told).await?;
+    user.api.delete(&format!("/posts/{id}")).await?.is(204)?;
+    Ok(())
+}
+
+/// A delivery whose post was removed under it is taken out when it is looked at.
+pub async fn a_delivery_is_orphaned(stack: &Stack, world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let post = user
+        .create(&json!({
+            "content": fresh("soon an orphan"),
+            "platforms": targets(&[&connection])?,
+            "scheduled_at": moment::in_seconds(7200),
+        }))
+        .await?;
+    let letter = letter(&user, &post, &connection)?;
+    let table = stack.name("DeliveriesTable")?;
+    let of_user = json!({
+        "TableName": table,
+        "KeyConditionExpression": "user_id = :user",
+        "ExpressionAttributeValues": { ":user": { "N": user.id.to_string() } },
+    });
+    let deliveries = || async {
+        let found = stack.root().call("DynamoDB_20120810.Query", &of_user).await?;
+        Ok::<_, Fault>(list(&found, "Items")?.len())
+    };
+    same(deliveries().await?, 1, "deliveries of the post")?;
+    let key = json!({ "user_id": { "N": user.id.to_string() }, "post_id": { "N": letter["post_id"].to_string() } });
+    let removal = json!({ "TableName": stack.name("PostsTable")?, "Key": key });
+    stack.root().call("DynamoDB_20120810.DeleteItem", &removal).await?;
+
+    let message = json!({ "QueueUrl": stack.name("DeliveryQueue")?, "MessageBody": letter.to_string() });
+    stack.root().call("AmazonSQS.SendMessage", &message).await?;
+
+    let gone = || async { Ok((deliveries().await? == 0).then_some(())) };
+    moment::eventually(Duration::from_mins(1), "no delivery without a post", gone).await
+}
+
+/// The message that has a post's only delivery looked at.
+fn letter(user: &User<'_>, post: &Value, connection: &Value) -> Result<Value> {
+    Ok(json!({
+        "user_id": user.id,
+        "post_id": integer(post, "id")?,
+        "target_id": integer(&post["platforms"][0], "id")?,
+        "connection_id": integer(connection, "id")?,
+        "revision": 1,
+    }))
+}
+
+async fn set_time(stack: &Stack, table: &str, key: &Value, name: &str, at: i64) -> Result {
+    let change = json!({
+        "TableName": table,
+        "Key": key,
+        "UpdateExpression": "SET #it = :at",
+        "ConditionExpression": "attribute_exists(#it)",
+        "ExpressionAttributeNames": { "#it": name },
+        "ExpressionAttributeValues": { ":at": { "N": at.to_string() } },
+    });
+    stack.root().call("DynamoDB_20120810.UpdateItem", &change).await?;
+    Ok(())
+}
+
+/// An item of a table; null when there is none.
+async fn item(stack: &Stack, table: &str, key: &Value) -> Result<Value> {
+    let wanted = json!({ "TableName": table, "Key": key, "ConsistentRead": true });
+    Ok(stack.root().call("DynamoDB_20120810.GetItem", &wanted).await?["Item"].clone())
+}
+
+/// How many messages are in a queue, taken or not.
+async fn messages(stack: &Stack, url: &str) -> Result<u64> {
+    let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
+    let wanted = json!({ "QueueUrl": url, "AttributeNames": names });
+    let answer = stack.root().call("AmazonSQS.GetQueueAttributes", &wanted).await?;
+    let mut sum = 0;
+    for name in names {
+        sum += text(&answer["Attributes"], name)?.parse::<u64>()?;
+    }
+    Ok(sum)
+}

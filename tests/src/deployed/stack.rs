@@ -1,0 +1,201 @@
+//! The deployed stack and what stands around it: the emulator, the address of
+//! the API, the way to AWS, and a sandbox platform.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    process::Command,
+    sync::{Arc, OnceLock},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{
+    artifacts,
+    emulator::{Emulator, Root, free_port},
+    passage::Passage,
+    privileges::{self, Differences},
+    recorder::Recorder,
+    user_pool::UserPool,
+};
+use crate::{
+    fault::{Fault, Result},
+    harness::{Harness, Ready},
+    template::{ROOT, Template, function_name},
+    tools::{AWS_CLI, SAM, run},
+    world::World,
+};
+
+const NAME: &str = "social-publishing-test";
+
+/// How the sandbox platform knows the service (`infra/local/src/sandbox`).
+const SANDBOX_CLIENT: (&str, &str) = ("social-publishing", "sandbox-secret");
+
+/// A deployed stack; everything ends when this is dropped.
+pub struct Stack {
+    template: Template,
+    programs: PathBuf,
+    folder: TempDir,
+    sandbox: Harness,
+    emulator: Emulator,
+    recorder: Recorder,
+    api: Arc<OnceLock<String>>,
+    origin: String,
+    names: BTreeMap<String, String>,
+    deployments: u32,
+}
+
+impl Stack {
+    /// Starts everything and deploys the functions in this folder, or as they
+    /// are built now.
+    pub async fn deploy(programs: Option<PathBuf>) -> Result<Self> {
+        let programs = programs.map_or_else(artifacts::build, Ok)?;
+        let sandbox = Harness::start(&[]).await?;
+        let (api_port, aws_port, emulator_port) = (free_port()?, free_port()?, free_port()?);
+        let emulator = Emulator::start(emulator_port, &format!("http://127.0.0.1:{aws_port}")).await?;
+        let recorder = Recorder::default();
+        recorder.look_below(emulator.folder().to_owned());
+        Passage::to(emulator.url())?.recorded(recorder.clone()).open(aws_port).await?;
+        let api = Arc::new(OnceLock::new());
+        Passage::to(emulator.url())?.asking_for(Arc::clone(&api)).open(api_port).await?;
+        let mut stack = Self {
+            template: Template::read()?,
+            programs,
+            folder: TempDir::new()?,
+            sandbox,
+            emulator,
+            recorder,
+            api,
+            origin: format!("http://localhost:{api_port}"),
+            names: BTreeMap::new(),
+            deployments: 0,
+        };
+        stack.update().await?;
+        let host = format!("{}.execute-api.localhost:{emulator_port}", stack.name("Api")?);
+        // Nothing else sets it.
+        let _ = stack.api.set(host);
+        Ok(stack)
+    }
+
+    /// Deploys again: other code, another parameter.
+    pub async fn update(&mut self) -> Result {
+        self.deployments += 1;
+        let template = artifacts::lay_out(&self.template, &self.programs, self.folder.path(), self.deployments)?;
+        let mut command = self.emulator.command(SAM.program()?);
+        command.current_dir(self.folder.path()).arg("deploy").arg("--template-file").arg(template);
+        command.args(["--stack-name", NAME, "--resolve-s3", "--capabilities", "CAPABILITY_IAM"]);
+        command.args(["--no-confirm-changeset", "--no-progressbar", "--parameter-overrides"]);
+        command.args(self.parameters());
+        in_background(command).await?;
+        self.names = self.resources().await?;
+        Ok(())
+    }
+
+    fn parameters(&self) -> Vec<String> {
+        let architecture = if cfg!(target_arch = "aarch64") { "arm64" } else { "x86_64" };
+        let log_level = if self.deployments.is_multiple_of(2) { "debug" } else { "info" };
+        [
+            ("Origin", self.origin.as_str()),
+            ("Architecture", architecture),
+            ("LogLevel", log_level),
+            ("DeletionProtection", "false"),
+            ("RequestsPerMinute", "100000000"),
+            ("MediaPerMinute", "100000000"),
+            // Has the functions look at a user's plan; in the quoting of sam.
+            ("Plans", r#""{\"text\":{\"media\":false}}""#),
+            ("CognitoEndpoint", &self.emulator.url()),
+            ("SandboxUrl", &self.sandbox_url()),
+            ("SandboxClientId", SANDBOX_CLIENT.0),
+            ("SandboxClientSecret", SANDBOX_CLIENT.1),
+        ]
+        .map(|(name, value)| format!("{name}={value}"))
+        .into()
+    }
+
+    fn sandbox_url(&self) -> String {
+        format!("{}/sandbox", self.sandbox.ready().origin)
+    }
+
+    /// The stack's resources: what the template calls them, and AWS.
+    async fn resources(&self) -> Result<BTreeMap<String, String>> {
+        let mut command = self.emulator.command(AWS_CLI.program()?);
+        command.args(["cloudformation", "describe-stack-resources", "--stack-name", NAME, "--output", "json"]);
+        let described: Value = serde_json::from_str(&in_background(command).await?)?;
+        let text = |it: &Value, name: &str| it[name].as_str().unwrap_or_default().to_owned();
+        let resources = described["StackResources"].as_array().into_iter().flatten();
+        Ok(resources.map(|it| (text(it, "LogicalResourceId"), text(it, "PhysicalResourceId"))).collect())
+    }
+
+    /// What AWS calls this resource of the template.
+    pub fn name(&self, resource: &str) -> Result<&str> {
+        let name = self.names.get(resource).map(String::as_str);
+        name.ok_or_else(|| Fault::new(format!("{resource} is not in the stack")))
+    }
+
+    /// All resources: what the template calls them, and AWS.
+    pub fn names(&self) -> &BTreeMap<String, String> {
+        &self.names
+    }
+
+    /// The stack as the suite sees it.
+    pub async fn world(&self) -> Result<World> {
+        let ready =
+            Ready { origin: self.origin.clone(), base_url: format!("{}/api/v1", self.origin), token: String::new() };
+        let pool = self.user_pool()?;
+        let sandbox = self.sandbox.ready().origin.clone();
+        Ok(World::new(ready).await?.with_sandbox(sandbox).with_user_pool(pool))
+    }
+
+    /// The people of the deployment.
+    pub fn user_pool(&self) -> Result<UserPool> {
+        Ok(UserPool::new(self.emulator.root(), self.name("UserPool")?.to_owned()))
+    }
+
+    /// How to call AWS as the root of the account.
+    pub fn root(&self) -> Root {
+        self.emulator.root()
+    }
+
+    /// Ends at once every process of the function in this folder; gives how
+    /// many there were.
+    pub fn kill(&self, function: &str) -> Result<usize> {
+        let name = self.name(&function_name(function))?;
+        let running: Vec<_> = self.emulator.functions().into_iter().filter(|it| it.name == name).collect();
+        running.iter().for_each(super::processes::Function::kill);
+        Ok(running.len())
+    }
+
+    /// What the roles allow that nobody did, here or in the local stack with
+    /// this log of calls, and what was done that they do not allow.
+    pub fn privileges(&self, log_of_local: &str) -> Result<Differences> {
+        let mut used = privileges::used(&self.template, &self.names, &self.recorder.seen());
+        used.extend(privileges::used_locally(&self.template, log_of_local)?);
+        privileges::compare(&self.template, &used)
+    }
+
+    /// What AWS refused to functions.
+    pub fn refused(&self) -> Vec<String> {
+        self.recorder.refused().into_iter().collect()
+    }
+
+    /// Runs a command of an operator: a script of `infra/`.
+    pub async fn operator(&self, script: &str) -> Result<String> {
+        let program = AWS_CLI.program()?;
+        let beside = program.parent().ok_or_else(|| Fault::new("the AWS CLI is nowhere"))?;
+        let path = format!("{}:{}", beside.display(), std::env::var("PATH")?);
+        let mut command = self.emulator.command(PathBuf::from(ROOT).join("infra").join(script));
+        command.env("PATH", path).arg(NAME);
+        in_background(command).await
+    }
+
+    /// The last lines that functions and the emulator wrote.
+    pub fn log(&self) -> String {
+        self.emulator.log()
+    }
+}
+
+/// Runs a command to its end without holding up the proxies.
+async fn in_background(mut command: Command) -> Result<String> {
+    tokio::task::spawn_blocking(move || run(&mut command)).await?
+}

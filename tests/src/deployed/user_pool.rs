@@ -1,0 +1,52 @@
+//! The people of a deployment's Cognito user pool.
+
+use serde_json::{Value, json};
+
+use super::emulator::Root;
+use crate::fault::Result;
+
+/// Everybody's password: the pool wants twelve characters of several kinds.
+pub const PASSWORD: &str = "Harbour-lights-7";
+
+/// A user pool in which people can be created.
+#[derive(Clone, Debug)]
+pub struct UserPool {
+    root: Root,
+    id: String,
+}
+
+impl UserPool {
+    pub(super) fn new(root: Root, id: String) -> Self {
+        Self { root, id }
+    }
+
+    /// Makes this person known, unless they are.
+    pub async fn join(&self, email: &str) -> Result {
+        let name = email.split('@').next().unwrap_or(email);
+        let attributes: Vec<Value> = [("email", email), ("email_verified", "true"), ("name", name)]
+            .map(|(name, value)| json!({ "Name": name, "Value": value }))
+            .into();
+        let person = json!({
+            "UserPoolId": self.id,
+            "Username": email,
+            "UserAttributes": attributes,
+            "MessageAction": "SUPPRESS",
+        });
+        match self.root.call("AWSCognitoIdentityProviderService.AdminCreateUser", &person).await {
+            Ok(_) => {}
+            Err(fault) if fault.to_string().contains("UsernameExistsException") => return Ok(()),
+            Err(fault) => return Err(fault),
+        }
+        let password = json!({ "UserPoolId": self.id, "Username": email, "Password": PASSWORD, "Permanent": true });
+        self.root.call("AWSCognitoIdentityProviderService.AdminSetUserPassword", &password).await?;
+        Ok(())
+    }
+
+    /// Calls this person otherwise.
+    pub async fn rename(&self, email: &str, name: &str) -> Result {
+        let attributes = json!([{ "Name": "name", "Value": name }]);
+        let change = json!({ "UserPoolId": self.id, "Username": email, "UserAttributes": attributes });
+        self.root.call("AWSCognitoIdentityProviderService.AdminUpdateUserAttributes", &change).await?;
+        Ok(())
+    }
+}

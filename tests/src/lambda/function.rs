@@ -1,0 +1,108 @@
+//! A function as a child process.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::runtime_api::{Outcome, RuntimeApi};
+use crate::{
+    fail,
+    fault::{Fault, Result},
+};
+
+/// How long a function may take to start and answer, on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A running function. It ends with this.
+pub struct Function {
+    child: Child,
+    folder: TempDir,
+    runtime: RuntimeApi,
+    started: Instant,
+}
+
+impl Function {
+    /// Starts a function's binary, or what runs one, with these variables and
+    /// beside them those that Lambda sets.
+    pub async fn start(mut program: Command, environment: &BTreeMap<String, String>) -> Result<Self> {
+        let runtime = RuntimeApi::start().await?;
+        let folder = TempDir::new()?;
+        let log = fs::File::create(folder.path().join("log"))?;
+        program
+            .env_clear()
+            .env("AWS_LAMBDA_RUNTIME_API", &runtime.address)
+            .env("AWS_LAMBDA_FUNCTION_NAME", "social-publishing")
+            .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512")
+            .env("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST")
+            .env("AWS_REGION", "eu-central-1")
+            .env("AWS_ACCESS_KEY_ID", "test")
+            .env("AWS_SECRET_ACCESS_KEY", "test")
+            .env("AWS_SESSION_TOKEN", "test")
+            .envs(environment)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        let started = Instant::now();
+        let child = program.spawn().map_err(|error| Fault::new(format!("{program:?}: {error}")))?;
+        Ok(Self { child, folder, runtime, started })
+    }
+
+    /// Waits until it asks for its first event, which it does when it is ready;
+    /// how long after its start it did.
+    pub async fn ready(&mut self) -> Result<Duration> {
+        let asked = tokio::time::timeout(PATIENCE, self.runtime.asked.recv()).await;
+        let Ok(Some(asked)) = asked else { fail!("did not become ready within {PATIENCE:?}: {}", self.log()) };
+        Ok(asked - self.started)
+    }
+
+    /// Hands it an event.
+    pub async fn invoke(&mut self, event: &Value) -> Result<Outcome> {
+        self.runtime.events.send(event.clone())?;
+        let mut looks = tokio::time::interval(Duration::from_millis(20));
+        let outcome = async {
+            loop {
+                tokio::select! {
+                    Some(outcome) = self.runtime.outcomes.recv() => return Ok(Some(outcome)),
+                    _ = looks.tick() => if self.child.try_wait()?.is_some() { return Ok::<_, Fault>(None) },
+                }
+            }
+        };
+        match tokio::time::timeout(PATIENCE, outcome).await {
+            Ok(outcome) => Ok(outcome?.unwrap_or_else(|| Outcome::Ended(self.log()))),
+            Err(_) => fail!("no answer within {PATIENCE:?}: {}", self.log()),
+        }
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks the process to end, and waits until it has.
+    pub fn terminate(mut self) -> Result {
+        let asked = Command::new("kill").arg(self.child.id().to_string()).status()?;
+        if !asked.success() {
+            fail!("process {} could not be asked to end: {asked}", self.child.id());
+        }
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// What it has written so far.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Function {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,11 @@
+//! Functions as Lambda runs them: the environment that the template gives them,
+//! and a stand-in of the Runtime API that hands them events.
+
+mod environment;
+mod function;
+pub mod programs;
+mod runtime_api;
+
+pub use environment::{PREFIX, environment, value};
+pub use function::Function;
+pub use runtime_api::Outcome;

@@ -1,0 +1,126 @@
+//! A small stand-in of the Lambda Runtime API: it hands out events and takes
+//! what becomes of them.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use axum::{
+    Json, Router,
+    body::Bytes,
+    extract::{Path, State},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use serde_json::Value;
+use tokio::{
+    net::TcpListener,
+    sync::{
+        Mutex,
+        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    },
+};
+
+use crate::fault::Result;
+
+const REQUEST_ID: &str = "8476a536-e9f4-11e8-9739-2dfe598c3fcd";
+
+/// How long a function has for an event, as it is told.
+const TIMEOUT: Duration = Duration::from_mins(1);
+
+/// What became of an event.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The function answered.
+    Answered(Value),
+    /// The function said that it failed.
+    Failed(Value),
+    /// The process ended before it asked for an event; what it wrote.
+    Ended(String),
+}
+
+/// The side of it that is not the function's.
+pub(super) struct RuntimeApi {
+    /// Host and port.
+    pub(super) address: String,
+    /// What to hand out.
+    pub(super) events: UnboundedSender<Value>,
+    /// When the function asked for an event.
+    pub(super) asked: UnboundedReceiver<Instant>,
+    /// What became of them.
+    pub(super) outcomes: UnboundedReceiver<Outcome>,
+}
+
+#[derive(Clone)]
+struct Served {
+    events: Arc<Mutex<UnboundedReceiver<Value>>>,
+    asked: UnboundedSender<Instant>,
+    outcomes: UnboundedSender<Outcome>,
+}
+
+impl RuntimeApi {
+    /// Starts one on a free port; it ends with the runtime.
+    pub(super) async fn start() -> Result<Self> {
+        let (events, waiting) = unbounded_channel();
+        let (asks, asked) = unbounded_channel();
+        let (ends, outcomes) = unbounded_channel();
+        let router = Router::new()
+            .route("/2018-06-01/runtime/invocation/next", get(next))
+            .route("/2018-06-01/runtime/invocation/{id}/response", post(answered))
+            .route("/2018-06-01/runtime/invocation/{id}/error", post(failed))
+            .route("/2018-06-01/runtime/init/error", post(not_started))
+            .with_state(Served { events: Arc::new(Mutex::new(waiting)), asked: asks, outcomes: ends });
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?.to_string();
+        tokio::spawn(async { axum::serve(listener, router).await });
+        Ok(Self { address, events, asked, outcomes })
+    }
+}
+
+async fn next(State(served): State<Served>) -> Response {
+    let _ = served.asked.send(Instant::now());
+    // Each event is handed out once; then the function waits for the next.
+    let Some(event) = served.events.lock().await.recv().await else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let ends = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + TIMEOUT;
+    let headers = [
+        ("lambda-runtime-aws-request-id", REQUEST_ID.to_owned()),
+        ("lambda-runtime-deadline-ms", ends.as_millis().to_string()),
+        (
+            "lambda-runtime-invoked-function-arn",
+            "arn:aws:lambda:eu-central-1:123456789012:function:social-publishing".to_owned(),
+        ),
+        (
+            "lambda-runtime-trace-id",
+            "Root=1-67ae1f2b-1d4f0a5c3b2e4f6a7b8c9d0e;Parent=53995c3f42cd8ad8;Sampled=0".to_owned(),
+        ),
+    ];
+    (headers, Json(event)).into_response()
+}
+
+async fn answered(State(served): State<Served>, Path(id): Path<String>, answer: Bytes) -> StatusCode {
+    if id == REQUEST_ID { served.take(Outcome::Answered(read(&answer))) } else { StatusCode::NOT_FOUND }
+}
+
+async fn failed(State(served): State<Served>, Path(id): Path<String>, failure: Bytes) -> StatusCode {
+    if id == REQUEST_ID { served.take(Outcome::Failed(read(&failure))) } else { StatusCode::NOT_FOUND }
+}
+
+async fn not_started(State(served): State<Served>, failure: Bytes) -> StatusCode {
+    served.take(Outcome::Failed(read(&failure)))
+}
+
+fn read(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(body).into_owned()))
+}
+
+impl Served {
+    fn take(&self, outcome: Outcome) -> StatusCode {
+        // Whoever asked may have ended.
+        let _ = self.outcomes.send(outcome);
+        StatusCode::ACCEPTED
+    }
+}

@@ -1,0 +1,94 @@
+//! `template.yaml` as JSON, with its short forms (`!Ref X`) written out.
+
+use std::{collections::BTreeMap, fs};
+
+use saphyr::{LoadableYamlNode, Scalar, Yaml};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    ensure, fail,
+    fault::{Fault, Result},
+};
+
+/// The folder of the whole project.
+pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// The functions, and the folders they are in.
+pub const FUNCTIONS: [&str; 7] = ["auth", "connections", "delivery", "media", "posts", "publisher", "upkeep"];
+
+/// The template.
+#[derive(Clone, Debug)]
+pub struct Template(Value);
+
+impl Template {
+    /// Reads it.
+    pub fn read() -> Result<Self> {
+        let text = fs::read_to_string(format!("{ROOT}/template.yaml"))?;
+        let mut documents = Yaml::load_from_str(&text)?;
+        ensure!(documents.len() == 1, "template.yaml holds {} documents", documents.len());
+        Ok(Self(json(&documents.remove(0))?))
+    }
+
+    /// All of it.
+    pub fn json(&self) -> &Value {
+        &self.0
+    }
+
+    /// All of it, to be changed.
+    pub fn json_mut(&mut self) -> &mut Value {
+        &mut self.0
+    }
+
+    /// The resources of a type by their names: what they are.
+    pub fn resources(&self, kind: &str) -> BTreeMap<&str, &Value> {
+        let all = self.0["Resources"].as_object().into_iter().flatten();
+        all.filter(|(_, it)| it["Type"] == kind).map(|(name, it)| (name.as_str(), &it["Properties"])).collect()
+    }
+
+    /// The resource of the function in this folder; null when there is none.
+    pub fn function(&self, folder: &str) -> &Value {
+        &self.0["Resources"][function_name(folder)]
+    }
+
+    /// The names of a function's environment variables.
+    pub fn variables(&self, folder: &str) -> Vec<String> {
+        let everywhere = &self.0["Globals"]["Function"]["Environment"]["Variables"];
+        let own = &self.function(folder)["Properties"]["Environment"]["Variables"];
+        let all = [everywhere, own].into_iter().filter_map(Value::as_object).flatten();
+        all.map(|(name, _)| name.clone()).collect()
+    }
+}
+
+/// What the function of this folder is called in the template.
+pub fn function_name(folder: &str) -> String {
+    let (first, rest) = folder.split_at(1);
+    format!("{}{rest}Function", first.to_uppercase())
+}
+
+fn json(node: &Yaml<'_>) -> Result<Value> {
+    Ok(match node {
+        Yaml::Value(Scalar::Null) => Value::Null,
+        Yaml::Value(Scalar::Boolean(it)) => json!(it),
+        Yaml::Value(Scalar::Integer(it)) => json!(it),
+        Yaml::Value(Scalar::FloatingPoint(it)) => json!(it.into_inner()),
+        Yaml::Value(Scalar::String(it)) => json!(it),
+        Yaml::Sequence(items) => items.iter().map(json).collect::<Result<_>>()?,
+        Yaml::Mapping(entries) => {
+            let entries = entries.iter().map(|(key, value)| {
+                let key = key.as_str().ok_or_else(|| Fault::new(format!("a key is no text: {key:?}")))?;
+                Ok((key.to_owned(), json(value)?))
+            });
+            Value::Object(entries.collect::<Result<Map<_, _>>>()?)
+        }
+        Yaml::Tagged(tag, value) => match (tag.suffix.as_str(), json(value)?) {
+            (name @ ("Ref" | "Condition"), value) => json!({ name: value }),
+            // Only the short form takes both parts in one text.
+            ("GetAtt", Value::String(both)) => {
+                let (name, attribute) = both.split_once('.').unwrap_or((&both, ""));
+                json!({ "Fn::GetAtt": [name, attribute] })
+            }
+            (name, value) => json!({ format!("Fn::{name}"): value }),
+        },
+        other => fail!("not expected in a template: {other:?}"),
+    })
+}

@@ -1,0 +1,129 @@
+//! Programs from elsewhere, each in a folder of its own under `.tools/`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use crate::{
+    ensure, fail,
+    fault::{Fault, Result},
+    report::say,
+    template::ROOT,
+};
+
+/// A Python program and exactly what it consists of.
+#[derive(Clone, Copy, Debug)]
+pub struct PythonTool {
+    program: &'static str,
+    packages: &'static [&'static str],
+    mended: &'static [Mend],
+}
+
+/// A place in a package that does other than it should for us.
+#[derive(Clone, Copy, Debug)]
+struct Mend {
+    /// Below the installed packages.
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+}
+
+/// Tests the served API document.
+pub const SCHEMATHESIS: PythonTool =
+    PythonTool { program: "schemathesis", packages: &["schemathesis==4.32.5"], mended: &[] };
+
+/// Builds, checks and deploys the template.
+pub const SAM: PythonTool = PythonTool { program: "sam", packages: &["aws-sam-cli==1.170.0"], mended: &[] };
+
+/// Stands in for AWS on one port. The other two make it understand SAM's
+/// templates and sign tokens.
+pub const MINISTACK: PythonTool = PythonTool {
+    program: "ministack",
+    packages: &["ministack==1.5.33", "aws-sam-translator==1.115.0", "cryptography==50.0.2"],
+    mended: &[
+        // An HTTP API tells functions who called. All callers of the emulator
+        // are this machine, so a header that only the tests' proxy sets says it.
+        Mend {
+            file: "ministack/services/apigateway.py",
+            from: "                \"sourceIp\": \"127.0.0.1\",\n                \"userAgent\": headers.get",
+            to: "                \"sourceIp\": headers.get(\"x-source-ip\", \"127.0.0.1\"),\n                \"userAgent\": headers.get",
+        },
+        // An HTTP API answers OPTIONS itself only when CORS is configured:
+        // "Configure CORS for HTTP APIs" in the API Gateway guide.
+        Mend {
+            file: "ministack/services/apigateway.py",
+            from: "    if method == \"OPTIONS\":\n        return _cors_preflight_response",
+            to: "    if method == \"OPTIONS\" and cors_cfg:\n        return _cors_preflight_response",
+        },
+        // Condition keys of KMS and EventBridge: the Service Authorization
+        // Reference has both.
+        Mend {
+            file: "ministack/app.py",
+            from: "                if service == \"s3\"\n                else None\n            )\n            if service == \"logs\":",
+            to: "                if service == \"s3\"\n                else {f\"kms:EncryptionContext:{name}\": value for name, value in (json.loads(body or b\"{}\").get(\"EncryptionContext\") or {}).items()} if service == \"kms\"\n                else {\"events:source\": [it.get(\"Source\", \"\") for it in json.loads(body or b\"{}\").get(\"Entries\", [])]} if service == \"events\"\n                else None\n            )\n            if service == \"logs\":",
+        },
+        // SQS asks for sqs:SendMessage where a batch is sent: "Amazon SQS API
+        // permissions" in its guide.
+        Mend {
+            file: "ministack/core/iam_actions.py",
+            from: "    if \".\" in target:\n        return target.rsplit(\".\", 1)[-1]",
+            to: "    if target == \"AmazonSQS.SendMessageBatch\":\n        return \"SendMessage\"\n    if \".\" in target:\n        return target.rsplit(\".\", 1)[-1]",
+        },
+        // CloudFormation makes numbers of parameters where a property is one.
+        Mend {
+            file: "ministack/services/lambda_svc.py",
+            from: "limit = (esm.get(\"ScalingConfig\") or {}).get(\"MaximumConcurrency\") or _ESM_SQS_DEFAULT_CONCURRENCY",
+            to: "limit = int((esm.get(\"ScalingConfig\") or {}).get(\"MaximumConcurrency\") or _ESM_SQS_DEFAULT_CONCURRENCY)",
+        },
+    ],
+};
+
+/// What an operator of a deployment has.
+pub const AWS_CLI: PythonTool = PythonTool { program: "aws", packages: &["awscli==1.46.3"], mended: &[] };
+
+impl PythonTool {
+    /// Its program; it is installed unless it is there.
+    pub fn program(&self) -> Result<PathBuf> {
+        let folder = Path::new(ROOT).join(".tools").join(self.program);
+        let program = folder.join("bin").join(self.program);
+        let installed = folder.join("installed");
+        // What is installed is what is said here.
+        let wanted = format!("{self:?}");
+        if fs::read_to_string(&installed).is_ok_and(|it| it == wanted) {
+            return Ok(program);
+        }
+        say(&format!("       installing {} into .tools/{}", self.packages.join(" "), self.program));
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+        run(Command::new(folder.join("bin/pip")).args(["install", "--quiet"]).args(self.packages))?;
+        for mend in self.mended {
+            mend.apply(&folder)?;
+        }
+        fs::write(installed, wanted)?;
+        Ok(program)
+    }
+}
+
+impl Mend {
+    fn apply(&self, folder: &Path) -> Result {
+        // Named after Python's version.
+        let versions = fs::read_dir(folder.join("lib"))?.collect::<std::io::Result<Vec<_>>>()?;
+        let [version] = versions.as_slice() else {
+            fail!("{} is not one Python's", folder.join("lib").display());
+        };
+        let file = version.path().join("site-packages").join(self.file);
+        let text = fs::read_to_string(&file)?;
+        ensure!(text.matches(self.from).count() == 1, "{} does not say once: {}", self.file, self.from);
+        Ok(fs::write(file, text.replace(self.from, self.to))?)
+    }
+}
+
+/// Runs a command to its end; what it says is shown only when it fails.
+pub fn run(command: &mut Command) -> Result<String> {
+    let shown = command.get_program().display().to_string();
+    let output = command.stdin(Stdio::null()).output().map_err(|error| Fault::new(format!("{shown}: {error}")))?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    ensure!(output.status.success(), "{shown}: {}\n{said}{}", output.status, String::from_utf8_lossy(&output.stderr));
+    Ok(said)
+}

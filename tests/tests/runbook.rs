@@ -1,0 +1,240 @@
+//! What the alarms, the dashboard, the runbook and the code say of each other.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use domain::delivery::{FailureClass, State};
+use serde_json::{Value, json};
+
+use tests::template::{FUNCTIONS, ROOT, Template, function_name};
+
+type Names = BTreeSet<String>;
+
+/// What the services measure that the functions stand on, with the dimensions
+/// that we look at.
+///
+/// Sources: the user guides of Lambda ("Types of metrics for Lambda
+/// functions"), SQS ("Available `CloudWatch` metrics"), DynamoDB ("Metrics and
+/// dimensions") and API Gateway ("Monitor `CloudWatch` metrics for HTTP APIs").
+const MEASURED: [(&str, &[&str], &[&str]); 5] = [
+    ("AWS/Lambda", &["Invocations", "Errors", "Throttles", "Duration", "ConcurrentExecutions"], &["FunctionName"]),
+    (
+        "AWS/SQS",
+        &[
+            "ApproximateNumberOfMessagesVisible",
+            "ApproximateNumberOfMessagesNotVisible",
+            "ApproximateNumberOfMessagesDelayed",
+            "ApproximateAgeOfOldestMessage",
+        ],
+        &["QueueName"],
+    ),
+    ("AWS/ApiGateway", &["Count", "4xx", "5xx", "Latency"], &["ApiId"]),
+    ("AWS/DynamoDB", &["ReadThrottleEvents", "WriteThrottleEvents"], &["TableName"]),
+    ("AWS/DynamoDB", &["ReadThrottleEvents", "WriteThrottleEvents"], &["TableName", "GlobalSecondaryIndexName"]),
+];
+
+/// What every account has free of charge. Source: the price list of
+/// `CloudWatch`.
+const FREE_ALARMS: usize = 10;
+const FREE_METRICS_ON_A_DASHBOARD: usize = 50;
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = Path::new(ROOT).join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn runbook() -> String {
+    read("infra/runbook.md")
+}
+
+/// The sections of the runbook, as links name them.
+fn sections(runbook: &str) -> Names {
+    let headings = runbook.lines().filter(|it| it.starts_with("##"));
+    headings.map(|it| it.trim_start_matches('#').trim().to_lowercase().replace(' ', "-")).collect()
+}
+
+/// What stands between two marks, everywhere in a text.
+fn between<'a>(text: &'a str, start: &str, end: &str) -> Vec<&'a str> {
+    let found = text.split(start).skip(1).filter_map(|it| it.split_once(end));
+    found.map(|(it, _)| it).collect()
+}
+
+/// The dashboard's widgets, with `${…}` as it is written.
+fn widgets(template: &Template) -> Vec<Value> {
+    let dashboards = template.resources("AWS::CloudWatch::Dashboard");
+    let body = dashboards["Dashboard"]["DashboardBody"]["Fn::Sub"].as_str().unwrap();
+    let body: Value = serde_json::from_str(body).expect("the dashboard is JSON");
+    body["widgets"].as_array().unwrap().clone()
+}
+
+/// The metrics on the dashboard: namespace, name and dimensions.
+fn shown(template: &Template) -> Vec<(String, String, Vec<String>)> {
+    let widgets = widgets(template);
+    let metrics = widgets.iter().filter_map(|it| it["properties"]["metrics"].as_array()).flatten();
+    let metric = |it: &Value| {
+        let texts: Vec<_> = it.as_array().unwrap().iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        (texts[0].clone(), texts[1].clone(), texts[2..].iter().step_by(2).cloned().collect())
+    };
+    metrics.map(metric).collect()
+}
+
+/// The metrics that alarms watch: namespace, name and dimensions.
+fn watched(template: &Template) -> Vec<(String, String, Vec<String>)> {
+    let alarms = template.resources("AWS::CloudWatch::Alarm");
+    let text = |it: &Value| it.as_str().unwrap().to_owned();
+    let metric = |it: &Value| {
+        let dimensions = it["Dimensions"].as_array().unwrap().iter().map(|it| text(&it["Name"]));
+        (text(&it["Namespace"]), text(&it["MetricName"]), dimensions.collect())
+    };
+    alarms.into_values().map(metric).collect()
+}
+
+#[test]
+fn every_alarm_names_a_section_of_the_runbook_that_is_there() {
+    let sections = sections(&runbook());
+
+    for (name, alarm) in Template::read().unwrap().resources("AWS::CloudWatch::Alarm") {
+        let description = alarm["AlarmDescription"].as_str().unwrap();
+        let (_, section) = description.split_once("infra/runbook.md#").unwrap_or_else(|| panic!("{name} names none"));
+        assert!(sections.contains(section), "{name}: {section}");
+    }
+}
+
+#[test]
+fn the_runbook_names_sections_widgets_and_messages_that_are_there() {
+    let runbook = runbook();
+    let sections = sections(&runbook);
+    for link in between(&runbook, "](#", ")") {
+        assert!(sections.contains(link), "there is no section {link}");
+    }
+
+    let template = Template::read().unwrap();
+    let titles: Names =
+        widgets(&template).iter().map(|it| it["properties"]["title"].as_str().unwrap().to_owned()).collect();
+    let text = runbook.replace("**", "").split_whitespace().collect::<Vec<_>>().join(" ");
+    for look in between(&text, "- Look: ", "- Do: ") {
+        let prose: String = look.split("```").step_by(2).collect();
+        for title in prose.split('*').skip(1).step_by(2) {
+            assert!(titles.contains(title), "there is no widget {title}");
+        }
+    }
+
+    let sources: String = ["functions", "libs"].into_iter().flat_map(rust_files).collect();
+    let asked: Names = between(&runbook, "message = \"", "\"").into_iter().map(str::to_owned).collect();
+    assert!(!asked.is_empty(), "queries ask for messages");
+    for message in asked {
+        assert!(sources.contains(&format!("\"{message}\"")), "nobody logs {message:?}");
+    }
+}
+
+/// What is in the files of a folder.
+fn rust_files(folder: &str) -> Vec<String> {
+    let mut texts = Vec::new();
+    let mut folders = vec![Path::new(ROOT).join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                texts.push(read(path));
+            }
+        }
+    }
+    texts
+}
+
+#[test]
+fn alarms_and_dashboard_look_at_what_is_measured() {
+    let template = Template::read().unwrap();
+    let metrics = read("libs/cloud/src/metrics.rs");
+    let (_, described) = metrics.split_once("const METRICS").unwrap();
+    let (described, _) = described.split_once("];").unwrap();
+    let own: Names = between(described, "    (\"", "\"").into_iter().map(str::to_owned).collect();
+
+    for (namespace, name, dimensions) in shown(&template).into_iter().chain(watched(&template)) {
+        let is_measured = if namespace == "SocialPublishing" {
+            own.contains(&name) && dimensions == ["stack"]
+        } else {
+            MEASURED.iter().any(|(space, names, of)| {
+                *space == namespace && names.contains(&name.as_str()) && dimensions.iter().eq(of.iter())
+            })
+        };
+        assert!(is_measured, "{namespace} {name} by {dimensions:?}");
+    }
+    let seen: Names = shown(&template).into_iter().filter(|it| it.0 == "SocialPublishing").map(|it| it.1).collect();
+    assert_eq!(seen, own, "the dashboard shows all that we measure");
+}
+
+#[test]
+fn alarms_and_dashboard_cost_nothing_and_the_dashboard_shows_every_alarm() {
+    let template = Template::read().unwrap();
+    let alarms = template.resources("AWS::CloudWatch::Alarm");
+    assert!(alarms.len() <= FREE_ALARMS, "{} alarms", alarms.len());
+    let metrics = shown(&template).len();
+    assert!(metrics <= FREE_METRICS_ON_A_DASHBOARD, "{metrics} metrics on the dashboard");
+
+    let widgets = widgets(&template);
+    let listed = widgets.iter().filter_map(|it| it["properties"]["alarms"].as_array()).flatten();
+    let listed: Names = listed.map(|it| it.as_str().unwrap().to_owned()).collect();
+    assert_eq!(listed, alarms.keys().map(|it| format!("${{{it}.Arn}}")).collect());
+}
+
+#[test]
+fn silence_rings_only_where_something_has_to_be_heard() {
+    for (name, alarm) in Template::read().unwrap().resources("AWS::CloudWatch::Alarm") {
+        let expected = if alarm["ComparisonOperator"] == "LessThanThreshold" { "breaching" } else { "notBreaching" };
+        assert_eq!(alarm["TreatMissingData"], expected, "{name}");
+        let told = json!({ "Fn::If": ["HasAlarmEmail", [{ "Ref": "AlarmTopic" }], { "Ref": "AWS::NoValue" }] });
+        assert_eq!((&alarm["AlarmActions"], &alarm["OKActions"]), (&told, &told), "{name}");
+    }
+}
+
+#[test]
+fn every_function_is_watched() {
+    let template = Template::read().unwrap();
+    let alarms = template.resources("AWS::CloudWatch::Alarm");
+    let watches = |metric: &str, of: &Value| {
+        alarms.values().any(|it| it["MetricName"] == metric && it["Dimensions"][0]["Value"] == *of)
+    };
+    assert!(watches("5xx", &json!({ "Ref": "Api" })), "what goes wrong in functions that answer requests is a 5xx");
+
+    let integrations = template.resources("AWS::ApiGatewayV2::Integration");
+    for folder in FUNCTIONS {
+        let function = function_name(folder);
+        let answers = integrations.contains_key(function.replace("Function", "Integration").as_str());
+        assert!(answers || watches("Errors", &json!({ "Ref": function })), "nobody hears when {folder} fails");
+    }
+}
+
+#[test]
+fn every_function_logs_where_the_runbook_looks_for_so_many_days() {
+    let template = Template::read().unwrap();
+    let groups = template.resources("AWS::Logs::LogGroup");
+    for folder in FUNCTIONS {
+        let group = template.function(folder)["Properties"]["LoggingConfig"]["LogGroup"]["Ref"].as_str().unwrap();
+        assert_eq!(
+            *groups[group],
+            json!({
+                "LogGroupName": { "Fn::Sub": format!("/aws/lambda/${{AWS::StackName}}-{folder}") },
+                "RetentionInDays": { "Ref": "LogDays" },
+            }),
+            "{folder}"
+        );
+    }
+}
+
+#[test]
+fn a_held_delivery_is_one_that_failed() {
+    let script = read("infra/hold-deliveries");
+    let state = between(&script, "state='", "'").concat();
+    let state: Value = serde_json::from_str(&state).expect("an attribute of DynamoDB");
+    let plain = |name: &str| state[name]["S"].as_str().unwrap();
+
+    let held = State::Failed { reason: plain("reason").to_owned(), class: FailureClass::MayBePublic };
+    let plain = json!({ "is": plain("is"), "class": plain("class"), "reason": plain("reason") });
+    assert_eq!(serde_json::to_value(held).unwrap(), plain);
+}
