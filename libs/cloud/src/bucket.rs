@@ -15,12 +15,13 @@ use aws_config::SdkConfig;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::timeout::TimeoutConfig;
 use aws_sdk_s3::config::{Builder, RequestChecksumCalculation, ResponseChecksumValidation};
-use aws_sdk_s3::error::DisplayErrorContext;
 use aws_sdk_s3::operation::get_object::GetObjectError;
 use aws_sdk_s3::presigning::PresigningConfig;
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::BoxStream;
+
+use crate::error_chain::chain;
 
 pub use self::parts::PutError;
 
@@ -45,7 +46,7 @@ pub struct BucketError(String);
 
 impl BucketError {
     fn new(error: impl std::error::Error) -> Self {
-        Self(DisplayErrorContext(&error).to_string())
+        Self(chain(&error))
     }
 }
 

@@ -4,6 +4,8 @@ use async_trait::async_trait;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use domain::event::{Event, SOURCE};
 
+use crate::error_chain::chain;
+
 /// The most events that EventBridge takes in one call.
 const BATCH: usize = 10;
 
@@ -50,7 +52,7 @@ impl EventBus for EventBridge {
                 .set_entries(Some(entries.collect()))
                 .send()
                 .await
-                .map_err(|it| EventError(aws_sdk_eventbridge::error::DisplayErrorContext(&it).to_string()))?;
+                .map_err(|it| EventError(chain(&it)))?;
             let failed = sent.entries().iter().find_map(|it| it.error_code());
             if let Some(code) = failed {
                 return Err(EventError(code.to_owned()));

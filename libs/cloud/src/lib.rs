@@ -4,6 +4,7 @@
 
 pub mod aws;
 pub mod bucket;
+mod error_chain;
 pub mod events;
 pub mod fetch;
 pub mod metrics;

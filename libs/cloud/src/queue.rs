@@ -9,6 +9,8 @@ use domain::id::{ConnectionId, PostId, TargetId, UserId};
 use futures::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 
+use crate::error_chain::chain;
+
 /// A hint that a delivery wants to be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryMessage {
@@ -97,8 +99,7 @@ impl SqsQueue {
                 .delay_seconds(outgoing.delay_s(now).into());
             request = request.entries(entry.build().map_err(|it| QueueError(it.to_string()))?);
         }
-        let sent =
-            request.send().await.map_err(|it| QueueError(aws_sdk_sqs::error::DisplayErrorContext(&it).to_string()))?;
+        let sent = request.send().await.map_err(|it| QueueError(chain(&it)))?;
         match sent.failed().first() {
             Some(failed) => Err(QueueError(failed.code().to_owned())),
             None => Ok(()),

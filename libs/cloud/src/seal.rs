@@ -16,6 +16,8 @@ use domain::clock::Clock;
 use domain::token::random_bytes;
 use tokio::sync::Mutex;
 
+use crate::error_chain::chain;
+
 /// The form described above.
 const VERSION: u8 = 1;
 
@@ -176,7 +178,7 @@ impl DataKeys for KmsKeys {
             .encryption_context(KMS_CONTEXT.0, KMS_CONTEXT.1)
             .send()
             .await
-            .map_err(|it| SealError::Keys(aws_sdk_kms::error::DisplayErrorContext(&it).to_string()))?;
+            .map_err(|it| SealError::Keys(chain(&it)))?;
         let wrapped = made.ciphertext_blob.ok_or(SealError::Broken)?.into_inner();
         Ok((data_key(made.plaintext)?, wrapped))
     }
@@ -190,7 +192,7 @@ impl DataKeys for KmsKeys {
             .encryption_context(KMS_CONTEXT.0, KMS_CONTEXT.1)
             .send()
             .await
-            .map_err(|it| SealError::Keys(aws_sdk_kms::error::DisplayErrorContext(&it).to_string()))?;
+            .map_err(|it| SealError::Keys(chain(&it)))?;
         data_key(opened.plaintext)
     }
 }

@@ -4,7 +4,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::error::Error;
 use std::sync::Arc;
 
 use aws_config::SdkConfig;
@@ -15,6 +14,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
+
+use crate::error_chain::chain;
 
 /// How long a value is used before it is read anew.
 const LASTS: TimeDelta = TimeDelta::minutes(10);
@@ -147,14 +148,5 @@ impl<T: DeserializeOwned> Secret<T> {
             Some("AccessDeniedException") => SecretError::NotAllowed { id },
             _ => SecretError::Unavailable { id, reason: chain(error) },
         }
-    }
-}
-
-/// An error and what caused it. The SDK's own way of showing that has the
-/// answer in it, and so might have the secret.
-fn chain(error: &dyn Error) -> String {
-    match error.source() {
-        Some(cause) => format!("{error}: {}", chain(cause)),
-        None => error.to_string(),
     }
 }

@@ -45,8 +45,14 @@ where
             SdkError::ResponseError(_) => "answered nonsense",
             _ => "refused",
         };
-        let code = error.code().unwrap_or(kind);
-        let message = error.message().unwrap_or_default();
-        Self::Unavailable(format!("{code} {message}"))
+        match (error.code(), &error) {
+            (Some(code), _) => Self::Unavailable(format!("{code} {}", error.message().unwrap_or_default())),
+            // Without it nobody could tell a wrong address from a wrong certificate.
+            (None, SdkError::DispatchFailure(failure)) => {
+                let cause = failure.as_connector_error().map(ToString::to_string).unwrap_or_default();
+                Self::Unavailable(format!("{kind}: {cause}"))
+            }
+            (None, _) => Self::Unavailable(kind.to_owned()),
+        }
     }
 }

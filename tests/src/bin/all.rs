@@ -16,8 +16,8 @@ use tests::{
     tools::{AWS_CLI, MINISTACK, SAM, SCHEMATHESIS},
 };
 
-const FAST_LEAVES_OUT: [&str; 7] =
-    ["simulation", "blackbox", "tools", "template", "deployed", "schemathesis", "browser"];
+const FAST_LEAVES_OUT: [&str; 8] =
+    ["simulation", "blackbox", "tools", "template", "binaries", "deployed", "schemathesis", "browser"];
 
 /// Every test of the project: formatting, lints, unit and property tests, black
 /// box, crashes, the functions, the API document, the template and what it
@@ -41,7 +41,7 @@ struct Step {
     run: fn(&Log) -> Result,
 }
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step { name: "format", about: "the code is formatted", run: format },
     Step { name: "clippy", about: "no lint has anything to say", run: clippy },
     Step { name: "build", about: "all binaries", run: build },
@@ -58,6 +58,7 @@ const STEPS: [Step; 11] = [
     },
     Step { name: "tools", about: "schemathesis, sam, an emulator of AWS and the browser driver", run: tools },
     Step { name: "template", about: "sam validate --lint", run: template },
+    Step { name: "binaries", about: "size, start and memory of the functions within their limits", run: binaries },
     Step {
         name: "deployed",
         about: "the template deployed, driven, killed, updated, and its roles held against what was done",
@@ -248,8 +249,14 @@ fn template(log: &Log) -> Result {
     log.command(SAM.program()?, &arguments, LONG)
 }
 
-fn deployed(log: &Log) -> Result {
+fn binaries(log: &Log) -> Result {
     // A release build of all functions first.
+    let ended = log.command(binary("bench")?, &["binaries", "--json", "target/tests/binaries.json"], LONG);
+    log.text().lines().for_each(say);
+    ended
+}
+
+fn deployed(log: &Log) -> Result {
     log.command(binary("deployed")?, &["--json", "target/tests/deployed.json"], Duration::from_mins(30))
 }
 

@@ -15,7 +15,7 @@ use tests::report::say;
 /// read beside those of the bare server in the same run.
 #[derive(Parser)]
 #[command(name = "bench", args_conflicts_with_subcommands = true)]
-struct Options {
+struct Bench {
     #[command(subcommand)]
     what: Option<What>,
     #[command(flatten)]
@@ -32,10 +32,10 @@ enum What {
 #[tokio::main]
 async fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let options = Options::parse();
-    let done = match &options.what {
+    let bench = Bench::parse();
+    let done = match &bench.what {
         Some(What::Binaries(options)) => binaries::run(options).await,
-        None => local::run(&options.local).await,
+        None => local::run(&bench.local).await,
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
