@@ -39,6 +39,8 @@ pub(super) fn sandbox_checks() -> Vec<Check> {
 /// The lane of each account, and where the consent page has it.
 const MEADOW: (Option<&str>, usize) = (Some("faults of @meadow"), 2);
 const WINDMILL: (Option<&str>, usize) = (Some("faults of @windmill"), 3);
+const ORCHARD: (Option<&str>, usize) = (Some("faults of @orchard"), 4);
+const FERRY: (Option<&str>, usize) = (Some("faults of @ferry"), 5);
 
 /// A user connected to an account that faults are armed for.
 struct Faulty<'a> {

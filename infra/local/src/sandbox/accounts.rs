@@ -1,4 +1,4 @@
-//! The accounts of the network. There are always the same four, and whoever
+//! The accounts of the network. There are always the same six, and whoever
 //! sits at the screen may be any of them.
 
 use axum::extract::Path;
@@ -24,7 +24,7 @@ struct Profile {
     drawing: &'static str,
 }
 
-static PROFILES: [Profile; 4] = [
+static PROFILES: [Profile; 6] = [
     Profile {
         id: "101",
         handle: "harbour",
@@ -56,6 +56,22 @@ static PROFILES: [Profile; 4] = [
         about: "Turning since the wind was invented.",
         colour: "#6a4c93",
         drawing: r##"<path d="M27 30h10l4 24H23z" fill="#fff"/><g stroke="#e3d4f7" stroke-width="4" stroke-linecap="round"><path d="M32 28L18 14M32 28l14-14M32 28L18 42M32 28l14 14"/></g><circle cx="32" cy="28" r="4" fill="#ffd24a"/>"##,
+    },
+    Profile {
+        id: "105",
+        handle: "orchard",
+        name: "Orchard",
+        about: "Blossom first, then patience, then apples.",
+        colour: "#8a5a2b",
+        drawing: r##"<path d="M29 36h6v18h-6z" fill="#e8d3b5"/><circle cx="32" cy="24" r="15" fill="#9cc97a"/><g fill="#e2574c"><circle cx="25" cy="21" r="3"/><circle cx="37" cy="18" r="3"/><circle cx="34" cy="30" r="3"/></g>"##,
+    },
+    Profile {
+        id: "106",
+        handle: "ferry",
+        name: "The Ferry",
+        about: "Across and back, in any weather.",
+        colour: "#2f6b6b",
+        drawing: r##"<path d="M10 38h44l-6 12H16z" fill="#fff"/><path d="M18 26h26v10H18z" fill="#d4ecec"/><path d="M36 14h5v10h-5z" fill="#ffd24a"/>"##,
     },
 ];
 

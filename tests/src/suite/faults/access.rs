@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Faulty, WINDMILL};
+use super::{FERRY, Faulty};
 use crate::{
     checks,
     client::integer,
@@ -18,7 +18,7 @@ use crate::{
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "faults",
-        WINDMILL.0,
+        FERRY.0,
         [
             an_access_token_that_ended_is_renewed_and_nobody_notices,
             a_revoked_grant_waits_for_reconnection,
@@ -30,7 +30,7 @@ pub(super) fn checks() -> Vec<Check> {
 }
 
 async fn an_access_token_that_ended_is_renewed_and_nobody_notices(world: &World) -> Result {
-    let faulty = Faulty::new(world, WINDMILL).await?;
+    let faulty = Faulty::new(world, FERRY).await?;
 
     faulty.goes_out_once(json!({ "kind": "expire" }), &[], 60).await?;
 
@@ -40,7 +40,7 @@ async fn an_access_token_that_ended_is_renewed_and_nobody_notices(world: &World)
 }
 
 async fn a_revoked_grant_waits_for_reconnection(world: &World) -> Result {
-    let faulty = Faulty::new(world, WINDMILL).await?;
+    let faulty = Faulty::new(world, FERRY).await?;
     let words = fresh("revoked");
     faulty.arm(json!({ "kind": "revoke" })).await?;
     let id = faulty.schedule(&words).await?;
@@ -65,7 +65,7 @@ async fn a_renewed_token_that_was_lost_waits_for_reconnection(world: &World) -> 
 }
 
 async fn lost_by(world: &World, kind: &str, seconds: u64) -> Result {
-    let faulty = Faulty::new(world, WINDMILL).await?;
+    let faulty = Faulty::new(world, FERRY).await?;
     let words = fresh(kind);
     faulty.arm(json!({ "kind": kind })).await?;
     let id = faulty.schedule(&words).await?;
@@ -84,7 +84,7 @@ async fn waits_and_goes_out_once_reconnected(mut faulty: Faulty<'_>, id: i64, wo
 }
 
 async fn a_renewal_that_is_not_possible_now_is_tried_again(world: &World) -> Result {
-    let faulty = Faulty::new(world, WINDMILL).await?;
+    let faulty = Faulty::new(world, FERRY).await?;
     let words = fresh("refresh unreachable");
     faulty.arm(json!({ "kind": "refresh_unreachable", "count": null })).await?;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Faulty, MEADOW};
+use super::{Faulty, ORCHARD};
 use crate::{
     checks,
     client::{integer, text},
@@ -18,7 +18,7 @@ use crate::{
 pub(super) fn checks() -> Vec<Check> {
     checks!(
         "faults",
-        MEADOW.0,
+        ORCHARD.0,
         [
             a_refused_post_has_failed_and_says_why,
             a_busy_platform_is_tried_again,
@@ -33,7 +33,7 @@ pub(super) fn checks() -> Vec<Check> {
 }
 
 async fn a_refused_post_has_failed_and_says_why(world: &World) -> Result {
-    let faulty = Faulty::new(world, MEADOW).await?;
+    let faulty = Faulty::new(world, ORCHARD).await?;
     let words = fresh("refused");
     faulty.arm(json!({ "kind": "refuse" })).await?;
 
@@ -53,7 +53,7 @@ async fn a_refused_post_has_failed_and_says_why(world: &World) -> Result {
 }
 
 async fn a_busy_platform_is_tried_again(world: &World) -> Result {
-    let faulty = Faulty::new(world, MEADOW).await?;
+    let faulty = Faulty::new(world, ORCHARD).await?;
     let words = fresh("busy");
     faulty.arm(json!({ "kind": "busy", "count": null })).await?;
 
@@ -67,7 +67,7 @@ async fn a_busy_platform_is_tried_again(world: &World) -> Result {
 }
 
 async fn a_busy_platform_is_not_tried_before_the_time_it_gives(world: &World) -> Result {
-    let faulty = Faulty::new(world, MEADOW).await?;
+    let faulty = Faulty::new(world, ORCHARD).await?;
 
     let out =
         faulty.goes_out_once(json!({ "kind": "busy_until", "delay_ms": 12_000 }), &["the sandbox is busy"], 60).await?;
@@ -79,22 +79,22 @@ async fn a_busy_platform_is_not_tried_before_the_time_it_gives(world: &World) ->
 }
 
 async fn a_rate_limited_post_goes_out_afterwards(world: &World) -> Result {
-    let faulty = Faulty::new(world, MEADOW).await?;
+    let faulty = Faulty::new(world, ORCHARD).await?;
     faulty.goes_out_once(json!({ "kind": "rate_limit", "count": 2 }), &["too many posts"], 150).await.map(|_| ())
 }
 
 async fn a_post_that_met_an_error_goes_out_once(world: &World) -> Result {
-    let faulty = Faulty::new(world, MEADOW).await?;
+    let faulty = Faulty::new(world, ORCHARD).await?;
     faulty.goes_out_once(json!({ "kind": "error_before" }), &["something failed here"], 150).await.map(|_| ())
 }
 
 async fn a_post_that_is_public_despite_an_error_is_found(world: &World) -> Result {
-    let faulty = Faulty::new(world, MEADOW).await?;
+    let faulty = Faulty::new(world, ORCHARD).await?;
     faulty.goes_out_once(json!({ "kind": "error_after" }), &["something failed here"], 150).await.map(|_| ())
 }
 
 async fn a_failed_post_retries_only_what_is_not_published(world: &World) -> Result {
-    let mut faulty = Faulty::new(world, MEADOW).await?;
+    let mut faulty = Faulty::new(world, ORCHARD).await?;
     let good = faulty.user.connect(1).await?;
     let (words, new) = (fresh("half"), fresh("half, second try"));
     faulty.arm(json!({ "kind": "refuse" })).await?;
@@ -125,7 +125,7 @@ async fn a_failed_post_retries_only_what_is_not_published(world: &World) -> Resu
 }
 
 async fn a_failed_post_can_become_a_draft_where_nothing_went_out(world: &World) -> Result {
-    let faulty = Faulty::new(world, MEADOW).await?;
+    let faulty = Faulty::new(world, ORCHARD).await?;
     let words = fresh("failed to draft");
     faulty.arm(json!({ "kind": "refuse", "count": 2 })).await?;
     let user = &faulty.user;

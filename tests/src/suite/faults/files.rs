@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Faulty, MEADOW, WINDMILL};
+use super::{FERRY, Faulty, ORCHARD};
 use crate::{
     checks,
     client::{list, text},
@@ -13,31 +13,28 @@ use crate::{
 };
 
 pub(super) fn checks() -> Vec<Check> {
-    let mut all = checks!(
-        "faults",
-        WINDMILL.0,
-        [a_post_waits_for_a_file_that_is_slow, a_post_waits_for_a_file_that_is_processed]
-    );
+    let mut all =
+        checks!("faults", FERRY.0, [a_post_waits_for_a_file_that_is_slow, a_post_waits_for_a_file_that_is_processed]);
     all.extend(checks!(
         "faults",
-        MEADOW.0,
+        ORCHARD.0,
         [a_file_that_met_an_error_is_sent_again, a_refused_file_fails_the_post_and_says_why]
     ));
     all
 }
 
 async fn a_post_waits_for_a_file_that_is_slow(world: &World) -> Result {
-    let faulty = Faulty::new(world, WINDMILL).await?;
+    let faulty = Faulty::new(world, FERRY).await?;
     goes_out_with(&faulty, json!({ "kind": "media_slow", "delay_ms": 4000 }), &[], 1).await
 }
 
 async fn a_post_waits_for_a_file_that_is_processed(world: &World) -> Result {
-    let faulty = Faulty::new(world, WINDMILL).await?;
+    let faulty = Faulty::new(world, FERRY).await?;
     goes_out_with(&faulty, json!({ "kind": "media_processing", "delay_ms": 6000 }), &[], 1).await
 }
 
 async fn a_file_that_met_an_error_is_sent_again(world: &World) -> Result {
-    let faulty = Faulty::new(world, MEADOW).await?;
+    let faulty = Faulty::new(world, ORCHARD).await?;
     goes_out_with(&faulty, json!({ "kind": "media_error", "file": 2 }), &["something failed here"], 3).await
 }
 
@@ -53,7 +50,7 @@ async fn goes_out_with(faulty: &Faulty<'_>, fault: Value, told: &[&str], picture
 }
 
 async fn a_refused_file_fails_the_post_and_says_why(world: &World) -> Result {
-    let faulty = Faulty::new(world, MEADOW).await?;
+    let faulty = Faulty::new(world, ORCHARD).await?;
     let words = fresh("refused file");
     faulty.arm(json!({ "kind": "media_refuse", "file": 2 })).await?;
 
