@@ -360,6 +360,8 @@ fn every_function_has_its_folder_its_resource_and_its_event() {
     for name in FUNCTIONS {
         let metadata = &template.function(name)["Metadata"];
         assert_eq!(metadata, &json!({ "BuildMethod": "rust-cargolambda", "BuildProperties": { "Binary": name } }));
+        // From the top, cargo would build it with what the tests turn on.
+        assert_eq!(template.function(name)["Properties"]["CodeUri"], format!("functions/{name}"));
     }
 }
 

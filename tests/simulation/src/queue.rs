@@ -15,7 +15,7 @@ use crate::world::{Fate, Port, World, lock};
 
 /// How long a message is hidden that somebody took: `VisibilityTimeout` in
 /// `template.yaml`.
-const HIDDEN: TimeDelta = TimeDelta::seconds(360);
+const HIDDEN: TimeDelta = TimeDelta::seconds(361);
 
 /// How often a message is brought before it is put aside: `maxReceiveCount` in
 /// `template.yaml`.

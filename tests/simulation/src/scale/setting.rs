@@ -93,7 +93,7 @@ pub(super) mod copied {
     /// `Timeout` of `PublisherFunction` in `template.yaml`, in milliseconds.
     pub(crate) const TICK_LIMIT_MS: Ms = 55_000;
     /// `VisibilityTimeout` of `DeliveryQueue` in `template.yaml`, in milliseconds.
-    pub(crate) const VISIBILITY_MS: Ms = 360_000;
+    pub(crate) const VISIBILITY_MS: Ms = 361_000;
     /// `maxReceiveCount` of `DeliveryQueue` in `template.yaml`.
     pub(crate) const RECEIVES: u8 = 5;
     /// The most that `DeliveryBatch` may be in `template.yaml`.
