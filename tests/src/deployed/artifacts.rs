@@ -4,34 +4,14 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
-    time::Duration,
 };
 
 use serde_json::json;
 
 use crate::{
     fault::{Fault, Result},
-    report::say,
-    template::{FUNCTIONS, ROOT, Template, function_name},
-    tools::run,
+    template::{FUNCTIONS, Template, function_name},
 };
-
-/// The functions as they are deployed, built for this machine.
-pub(super) fn build() -> Result<PathBuf> {
-    let started = std::time::Instant::now();
-    let mut command = Command::new("cargo");
-    command.args(["build", "--quiet", "--release"]).current_dir(ROOT);
-    for function in FUNCTIONS {
-        command.args(["--package", function, "--bin", function]);
-    }
-    run(&mut command)?;
-    if Duration::from_secs(5) < started.elapsed() {
-        say(&format!("Built the functions in {:.0} s", started.elapsed().as_secs_f64()));
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new(ROOT).join("target"), PathBuf::from);
-    Ok(target.join("release"))
-}
 
 /// Writes the template and the functions' folders; gives the template's path.
 ///

@@ -22,7 +22,8 @@ use super::{
 use crate::{
     fault::{Fault, Result},
     harness::{Harness, Ready},
-    template::{ROOT, Template, function_name},
+    lambda::programs,
+    template::{FUNCTIONS, ROOT, Template, function_name},
     tools::{AWS_CLI, SAM, run},
     world::World,
 };
@@ -50,7 +51,7 @@ impl Stack {
     /// Starts everything and deploys the functions in this folder, or as they
     /// are built now.
     pub async fn deploy(programs: Option<PathBuf>) -> Result<Self> {
-        let programs = programs.map_or_else(artifacts::build, Ok)?;
+        let programs = programs.map_or_else(|| programs::build(&FUNCTIONS), Ok)?;
         let sandbox = Harness::start(&[]).await?;
         let (api_port, aws_port, emulator_port) = (free_port()?, free_port()?, free_port()?);
         let emulator = Emulator::start(emulator_port, &format!("http://127.0.0.1:{aws_port}")).await?;
