@@ -4,6 +4,7 @@
 use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
 
 use clap::Parser;
+use futures::FutureExt;
 use tests::{
     deployed::{LOG_OF_CALLS, Stack, scenes},
     fault::{Fault, Result},
@@ -27,7 +28,7 @@ struct Options {
     /// given.
     #[arg(long)]
     programs: Option<PathBuf>,
-    /// Only checks whose area or name contains this, once, and nothing else.
+    /// Only checks and late scenes whose area or name contains this, once.
     #[arg(long)]
     only: Option<String>,
     /// How many checks run at the same time.
@@ -58,6 +59,7 @@ async fn run(options: &Options) -> Result<bool> {
     say(&format!("Deployed after {:.0} s", started.elapsed().as_secs_f64()));
     if let Some(only) = &options.only {
         checks(&stack, |it| it.area.contains(only) || it.name.contains(only), options.jobs, &mut report).await?;
+        last_scenes(&stack, |it| it.contains(only), &mut report).await?;
         return report.finish(options.json.as_deref());
     }
 
@@ -67,11 +69,7 @@ async fn run(options: &Options) -> Result<bool> {
     scene("functions die at work", scenes::functions_die(&stack, &world), &mut report).await;
     scene("an update comes while posts are due", scenes::an_update_comes(&mut stack, &world), &mut report).await;
     checks(&stack, |_| true, options.jobs, &mut report).await?;
-    scene("upkeep has work", scenes::upkeep_has_work(&stack, &world), &mut report).await;
-    scene("a day passes", scenes::a_day_passes(&stack, &world), &mut report).await;
-    scene("a file is lost", scenes::a_file_is_lost(&stack, &world), &mut report).await;
-    scene("a delivery is orphaned", scenes::a_delivery_is_orphaned(&stack, &world), &mut report).await;
-    scene("letters are replayed", scenes::letters_are_replayed(&stack, &world), &mut report).await;
+    last_scenes(&stack, |_| true, &mut report).await?;
     scene("roles allow what is done and nothing else", async { roles(&stack) }, &mut report).await;
     report.finish(options.json.as_deref())
 }
@@ -81,6 +79,23 @@ async fn checks(stack: &Stack, wanted: impl Fn(&Check) -> bool, jobs: usize, rep
     let world: Arc<World> = Arc::new(stack.world().await?);
     let checks = suite::checks().into_iter().filter(wanted).collect();
     runner::run(world, checks, jobs, report).await;
+    Ok(())
+}
+
+/// Plays those scenes that leave the stack as it is.
+async fn last_scenes(stack: &Stack, wanted: impl Fn(&str) -> bool, report: &mut Report) -> Result {
+    let world = &stack.world().await?;
+    let scenes = [
+        ("upkeep has work", scenes::upkeep_has_work(stack, world).boxed_local()),
+        ("a day passes", scenes::a_day_passes(stack, world).boxed_local()),
+        ("a file is lost", scenes::a_file_is_lost(stack, world).boxed_local()),
+        ("a delivery is orphaned", scenes::a_delivery_is_orphaned(stack, world).boxed_local()),
+        ("a change meets its delivery", scenes::a_change_meets_its_delivery(stack, world).boxed_local()),
+        ("letters are replayed", scenes::letters_are_replayed(stack, world).boxed_local()),
+    ];
+    for (name, played) in scenes.into_iter().filter(|(name, _)| wanted(name)) {
+        scene(name, played, report).await;
+    }
     Ok(())
 }
 

@@ -247,6 +247,37 @@ pub async fn a_delivery_is_orphaned(stack: &Stack, world: &World) -> Result {
     moment::eventually(Duration::from_mins(1), "no delivery without a post", gone).await
 }
 
+/// A change comes when its delivery has ended and the post does not know: the
+/// post is told first, and then refuses.
+pub async fn a_change_meets_its_delivery(stack: &Stack, world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let id = user.schedule(&fresh("changed too late"), &[&connection], 7200).await?;
+    let table = stack.name("DeliveriesTable")?;
+    let of_user = json!({
+        "TableName": table,
+        "KeyConditionExpression": "user_id = :user",
+        "ExpressionAttributeValues": { ":user": { "N": user.id.to_string() } },
+    });
+    let found = stack.root().call("DynamoDB_20120810.Query", &of_user).await?;
+    let delivery = list(&found, "Items")?.first().cloned().unwrap_or_default();
+    // As libs/domain/src/delivery.rs writes it.
+    let at = json!({ "N": moment::now().timestamp_millis().to_string() });
+    let state = json!({ "M": { "is": { "S": "published" }, "platform_post_id": { "S": "1" }, "at": at } });
+    let ended = json!({
+        "TableName": table,
+        "Key": { "user_id": delivery["user_id"], "delivery": delivery["delivery"] },
+        "UpdateExpression": "SET #state = :state",
+        "ExpressionAttributeNames": { "#state": "state" },
+        "ExpressionAttributeValues": { ":state": state },
+    });
+    stack.root().call("DynamoDB_20120810.UpdateItem", &ended).await?;
+
+    user.api.delete(&format!("/posts/{id}")).await?.is(422)?;
+
+    same(text(&user.show(id).await?, "status")?, "published", "status of the post that was told")
+}
+
 /// The message that has a post's only delivery looked at.
 fn letter(user: &User<'_>, post: &Value, connection: &Value) -> Result<Value> {
     Ok(json!({

@@ -189,11 +189,6 @@ impl Stack {
         command.env("PATH", path).arg(NAME);
         in_background(command).await
     }
-
-    /// The last lines that functions and the emulator wrote.
-    pub fn log(&self) -> String {
-        self.emulator.log()
-    }
 }
 
 /// Runs a command to its end without holding up the proxies.
