@@ -1,6 +1,10 @@
 //! `template.yaml` as JSON, with its short forms (`!Ref X`) written out.
 
-use std::{collections::BTreeMap, fs};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
@@ -57,6 +61,23 @@ impl Template {
         let all = [everywhere, own].into_iter().filter_map(Value::as_object).flatten();
         all.map(|(name, _)| name.clone()).collect()
     }
+}
+
+/// The Rust sources below a folder of the project.
+pub fn rust_files(folder: &str) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut folders = vec![Path::new(ROOT).join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    Ok(files)
 }
 
 /// What the function of this folder is called in the template.

@@ -13,7 +13,7 @@ use storage::{Key, Projection, Table, TableSchema};
 use utoipa::openapi::OpenApi;
 
 use tests::deployed::privileges::granted;
-use tests::template::{FUNCTIONS, ROOT, Template};
+use tests::template::{self, FUNCTIONS, ROOT, Template};
 
 type Names = BTreeSet<String>;
 
@@ -330,19 +330,7 @@ fn sam_local_sets_every_variable() {
 }
 
 fn rust_files(folder: &str) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders = vec![Path::new(ROOT).join(folder)];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|it| it == "rs") {
-                files.push(path);
-            }
-        }
-    }
-    files
+    template::rust_files(folder).unwrap()
 }
 
 #[test]

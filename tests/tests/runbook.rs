@@ -9,7 +9,7 @@ use std::path::Path;
 use domain::delivery::{FailureClass, State};
 use serde_json::{Value, json};
 
-use tests::template::{FUNCTIONS, ROOT, Template, function_name};
+use tests::template::{self, FUNCTIONS, ROOT, Template, function_name};
 
 type Names = BTreeSet<String>;
 
@@ -132,19 +132,7 @@ fn the_runbook_names_sections_widgets_and_messages_that_are_there() {
 
 /// What is in the files of a folder.
 fn rust_files(folder: &str) -> Vec<String> {
-    let mut texts = Vec::new();
-    let mut folders = vec![Path::new(ROOT).join(folder)];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|it| it == "rs") {
-                texts.push(read(path));
-            }
-        }
-    }
-    texts
+    template::rust_files(folder).unwrap().into_iter().map(read).collect()
 }
 
 #[test]
