@@ -1,6 +1,7 @@
 //! Black-box tests of the running service: a client that looks at everything it
 //! gets, the local stack as a child process, and one file of checks per area.
 
+pub mod bluesky_server;
 pub mod browser;
 pub mod client;
 pub mod deployed;
@@ -9,8 +10,10 @@ pub mod file_server;
 pub mod harness;
 pub mod html;
 pub mod lambda;
+pub mod lossy_proxy;
 pub mod moment;
 pub mod picture;
+pub mod platforms;
 pub mod report;
 pub mod runner;
 pub mod shapes;

@@ -11,7 +11,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use tests::lambda::{self, Function, Outcome, value};
-use tests::template::{FUNCTIONS, ROOT};
+use tests::template::{FUNCTIONS, ROOT, Template};
 
 /// The environment that the template gives a function.
 fn environment(name: &str) -> BTreeMap<String, String> {
@@ -121,6 +121,24 @@ async fn functions_answer_with_what_sam_local_gives_them() {
 }
 
 #[tokio::test]
+async fn functions_start_with_the_platforms_that_the_template_switches_on() {
+    let template = Template::read().unwrap();
+    let default = &template.json()["Parameters"]["Platforms"]["Default"];
+    let mut started = 0;
+    for name in FUNCTIONS {
+        let mut environment = environment(name);
+        let Some(platforms) = environment.get_mut("PLATFORMS") else { continue };
+        default.as_str().unwrap().clone_into(platforms);
+
+        let outcome = outcome(name, environment).await;
+
+        assert!(matches!(outcome, Outcome::Answered(_)), "{name}: {outcome:?}");
+        started += 1;
+    }
+    assert_eq!(started, 3);
+}
+
+#[tokio::test]
 async fn a_function_without_its_tables_fails_and_says_so() {
     let mut environment = environment("publisher");
     environment.insert("TABLE_PREFIX".to_owned(), "nobody".to_owned());
@@ -135,7 +153,7 @@ async fn a_function_without_its_tables_fails_and_says_so() {
 async fn a_function_that_lacks_a_variable_names_it_and_does_not_start() {
     let needed = |it: &&String| value(it).is_some_and(|it| !it.is_empty());
     // Those that have a default, as the README says.
-    let optional = ["DUE_SHARDS", "LOG_LEVEL", "REQUESTS_PER_MINUTE", "MEDIA_PER_MINUTE", "TOKEN_DAYS", "SANDBOX_URL"];
+    let optional = ["DUE_SHARDS", "LOG_LEVEL", "REQUESTS_PER_MINUTE", "MEDIA_PER_MINUTE", "TOKEN_DAYS", "PLATFORMS"];
     for name in FUNCTIONS {
         let full = environment(name);
         for missing in full.keys().filter(needed).filter(|it| !optional.contains(&it.as_str())) {

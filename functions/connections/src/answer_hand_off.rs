@@ -10,17 +10,19 @@ use axum::extract::rejection::FormRejection;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use platforms::{Answers, HandOffRefusal, Platform};
-use secrecy::ExposeSecret;
 use storage::Stage;
 
 use crate::App;
-use crate::hand_off::Visit;
-use crate::show_hand_off::{Typed, ask_page, unknown};
+use crate::hand_off::{SentOff, Visit};
+use crate::show_hand_off::{Typed, action, ask_page, unknown};
 
 /// The longest answer: any token or address fits.
 const MAX_ANSWER: usize = 2048;
 
 type Sent = BTreeMap<String, String>;
+
+/// Where a hand-off is that may go to the platform.
+const FROM: [Stage; 2] = [Stage::Asking, Stage::Waiting];
 
 /// Goes on to the platform with what was typed, or ends with the account that
 /// was chosen. Anything that comes too late or twice is shown how it stands.
@@ -33,7 +35,7 @@ pub(crate) async fn answer_hand_off(
     let visit = app.visit(state_token, now).await?.ok_or_else(unknown)?;
     let platform = app.platforms.get(&visit.hand_off.provider).ok_or_else(unknown)?;
     let Form(mut sent) = sent.map_err(|_| unreadable())?;
-    let here = Redirect::to(&format!("/connect/{}", visit.state_token.expose_secret())).into_response();
+    let here = Redirect::to(&action(&visit)).into_response();
     if !visit.hand_off.is_open(now) {
         return Ok(here);
     }
@@ -60,7 +62,7 @@ async fn send_off(app: &App, platform: &dyn Platform, visit: &Visit, mut sent: S
     let mut answers = Answers::new();
     for field in platform.fields() {
         let answer = sent.get(field.name).map(|it| it.trim()).unwrap_or_default();
-        if answer.is_empty() || MAX_ANSWER < answer.len() {
+        if MAX_ANSWER < answer.len() || answer.is_empty() && field.optional.is_none() {
             let message = format!("Type it in, like this: {}", field.example);
             faults.insert(field.name, message);
         }
@@ -71,11 +73,17 @@ async fn send_off(app: &App, platform: &dyn Platform, visit: &Visit, mut sent: S
     }
 
     let refusal = match app.send_off(platform, &visit.state_token, &answers).await? {
-        Ok((url, sealed)) => {
+        Ok(SentOff::Page { url, sealed }) => {
             let now = app.api.clock.now();
-            let from = [Stage::Asking, Stage::Waiting];
-            app.api.store.advance_hand_off(&visit.hash, &from, Stage::Waiting, Some(sealed), now).await?;
+            app.api.store.advance_hand_off(&visit.hash, &FROM, Stage::Waiting, Some(sealed), now).await?;
             return Ok(Redirect::to(&url).into_response());
+        }
+        Ok(SentOff::Arrived(accounts)) => {
+            let now = app.api.clock.now();
+            if app.api.store.advance_hand_off(&visit.hash, &FROM, Stage::Answering, None, now).await? {
+                app.settle(visit, platform, accounts).await?;
+            }
+            return Ok(Redirect::to(&action(visit)).into_response());
         }
         Err(refusal) => refusal,
     };
@@ -124,6 +132,24 @@ mod tests {
         world.visit(&format!("/connect/callback/asking?state={}&code=7", begun.token)).await;
         assert_eq!(world.poll(&begun).await.body["connection"]["provider"], "asking");
         assert_eq!(world.platform.memories(), ["good.example"]);
+    }
+
+    #[tokio::test]
+    async fn what_was_typed_may_be_enough_and_is_never_sent_back() {
+        let world = World::new().await;
+        let begun = world.begin("asking").await;
+        let wrong = world.send(&begun, "server=&password=7").await;
+        assert_eq!(wrong.status, 422);
+        assert!(!wrong.html.contains("value=\"7\""), "{}", wrong.html);
+
+        assert_eq!(world.send(&begun, "server=good.example&password=7").await.status, 303);
+        assert_eq!(world.poll(&begun).await.body["connection"]["username"], "user7");
+
+        let begun = world.begin("asking").await;
+        assert_eq!(world.send(&begun, "server=good.example&password=8,9").await.status, 303);
+        assert!(world.page(&begun).await.html.contains("value=\"9\""));
+        assert_eq!(world.send(&begun, "account=9").await.status, 303);
+        assert_eq!(world.poll(&begun).await.body["connection"]["username"], "user9");
     }
 
     #[tokio::test]

@@ -16,6 +16,7 @@ use utoipa::ToSchema;
 
 use crate::App;
 use crate::failure::Failure;
+use crate::hand_off::SentOff;
 
 /// How long a person has from the start to the platform's answer.
 const LIFETIME: TimeDelta = TimeDelta::seconds(600);
@@ -114,7 +115,10 @@ async fn first_page(
 ) -> Result<(String, Stage, Option<Vec<u8>>), Failure> {
     if platform.fields().is_empty() {
         match app.send_off(platform, state_token, &Answers::new()).await? {
-            Ok((url, sealed)) => return Ok((url, Stage::Waiting, Some(sealed))),
+            Ok(SentOff::Page { url, sealed }) => return Ok((url, Stage::Waiting, Some(sealed))),
+            Ok(SentOff::Arrived(_)) => {
+                tracing::error!(platform = platform.name(), "a platform gave an account that nobody asked for");
+            }
             Err(refusal) => tracing::warn!(%refusal, platform = platform.name(), "a hand-off could not begin"),
         }
     }

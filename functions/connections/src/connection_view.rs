@@ -1,11 +1,14 @@
 //! A connection as clients see it.
 
 use domain::connection::Connection;
-use domain::rules::{Counting, Rules};
+use domain::rules::{Rule, Unit};
 use domain::schedule::show;
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
+
+/// The value of what is so or not; what is not so has no entry.
+const YES: &str = "yes";
 
 /// An account on a platform that the user connected.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -39,7 +42,11 @@ pub(crate) struct ConnectionView {
 pub(crate) struct ConnectionDetails {
     #[serde(flatten)]
     pub(crate) connection: ConnectionView,
-    /// The grant, and the platform's limits that matter to a writer.
+    /// The grant, and what the platform asks of a post: `max_text` in `text_unit` (`graphemes`, `characters` for code
+    /// points, `utf16_units`), with `url_length` where every link counts as so many, and `short_mentions` where
+    /// `@user@host` counts as `@user`; `max_text_bytes`; `max_media` for images and videos together; `max_images`,
+    /// GIFs included; `max_videos`; `not_mixed`; `media_required`; `mime_types`; `max_image_bytes`; `max_video_bytes`.
+    /// What a platform does not ask has no entry.
     pub(crate) meta: Vec<MetaEntry>,
 }
 
@@ -49,7 +56,7 @@ pub(crate) struct MetaEntry {
     /// What.
     #[schema(example = "max_text")]
     pub(crate) name: &'static str,
-    /// A string, a number, a list of strings, or null.
+    /// A string, a number, a list of strings, or null; `yes` where it only matters that there is an entry.
     #[schema(value_type = Value, example = json!(500))]
     pub(crate) value: Value,
 }
@@ -76,30 +83,49 @@ impl From<&Connection> for ConnectionDetails {
 }
 
 fn meta(connection: &Connection) -> Vec<MetaEntry> {
-    let Rules { max_text, max_images, max_videos, max_image_bytes, max_video_bytes, .. } = connection.rules;
-    let text_unit = match connection.rules.counting {
-        Counting::CodePoints => "characters",
-        Counting::Utf16 => "utf16_units",
-        Counting::Bytes => "bytes",
-    };
-    let mime_types: Vec<_> = connection.rules.mime_types.iter().map(|it| it.as_str()).collect();
-    let entry = |name, value| MetaEntry { name, value };
-    vec![
+    let mut entries = vec![
         entry("profile_url", json!(connection.profile.profile_url)),
         entry("scopes", json!(connection.scopes)),
         entry("token_expires_at", json!(connection.token_expires_at.map(show))),
-        entry("max_text", json!(max_text)),
-        entry("text_unit", json!(text_unit)),
-        entry("max_images", json!(max_images)),
-        entry("max_videos", json!(max_videos)),
-        entry("mime_types", json!(mime_types)),
-        entry("max_image_bytes", json!(max_image_bytes)),
-        entry("max_video_bytes", json!(max_video_bytes)),
-    ]
+    ];
+    entries.extend(connection.rules.rules.iter().flat_map(entries_of));
+    entries
+}
+
+/// A rule by its id, followed by what its figure depends on.
+fn entries_of(rule: &Rule) -> Vec<MetaEntry> {
+    let value = match rule {
+        Rule::MaxText { max, .. }
+        | Rule::MaxTextBytes { max }
+        | Rule::MaxMedia { max }
+        | Rule::MaxImages { max }
+        | Rule::MaxVideos { max } => json!(max),
+        Rule::MaxImageBytes { max } | Rule::MaxVideoBytes { max } => json!(max),
+        Rule::MimeTypes { types } => types.iter().map(|it| it.as_str()).collect(),
+        Rule::NotMixed | Rule::MediaRequired => json!(YES),
+    };
+    let mut entries = vec![entry(rule.id(), value)];
+    if let Rule::MaxText { counting, .. } = rule {
+        let unit = match counting.unit {
+            Unit::Graphemes => "graphemes",
+            Unit::CodePoints => "characters",
+            Unit::Utf16 => "utf16_units",
+        };
+        entries.push(entry("text_unit", json!(unit)));
+        entries.extend(counting.url_length.map(|it| entry("url_length", json!(it))));
+        entries.extend(counting.short_mentions.then(|| entry("short_mentions", json!(YES))));
+    }
+    entries
+}
+
+fn entry(name: &'static str, value: Value) -> MetaEntry {
+    MetaEntry { name, value }
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::media::MimeType;
+    use domain::rules::Counting;
     use domain::testing::{a_connection, a_user};
 
     use super::*;
@@ -128,5 +154,36 @@ mod tests {
         let value = |name: &str| &meta.iter().find(|it| it["name"] == name).unwrap()["value"];
         assert_eq!(value("max_text"), 500);
         assert_eq!(value("token_expires_at"), &Value::Null);
+    }
+
+    #[test]
+    fn the_rules_of_an_account_stand_in_meta_by_their_ids() {
+        let mut connection = a_connection(&a_user());
+        let counting = Counting::graphemes().url(23).short_mentions();
+        connection.rules.rules = vec![
+            Rule::max_text(500, counting),
+            Rule::max_text_bytes(3000),
+            Rule::max_media(4),
+            Rule::NotMixed,
+            Rule::mime_types([MimeType::Jpeg, MimeType::Mp4]),
+            Rule::max_video_bytes(60 << 20),
+        ];
+
+        let shown: Vec<_> = meta(&connection).into_iter().skip(3).map(|it| (it.name, it.value)).collect();
+
+        assert_eq!(
+            shown,
+            [
+                ("max_text", json!(500)),
+                ("text_unit", json!("graphemes")),
+                ("url_length", json!(23)),
+                ("short_mentions", json!("yes")),
+                ("max_text_bytes", json!(3000)),
+                ("max_media", json!(4)),
+                ("not_mixed", json!("yes")),
+                ("mime_types", json!(["image/jpeg", "video/mp4"])),
+                ("max_video_bytes", json!(62_914_560)),
+            ]
+        );
     }
 }

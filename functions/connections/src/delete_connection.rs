@@ -90,7 +90,7 @@ async fn revoke(app: &App, record: &ConnectionRecord) {
         tracing::error!(connection_id = %id, "credentials could not be opened to revoke them");
         return;
     };
-    match tokio::time::timeout(REVOCATION, platform.revoke(&credentials)).await {
+    match tokio::time::timeout(REVOCATION, platform.revoke(&credentials, app.api.clock.now())).await {
         Ok(Ok(())) => {}
         Ok(Err(setback)) => tracing::warn!(connection_id = %id, ?setback, "a grant was not revoked"),
         Err(_) => tracing::warn!(connection_id = %id, "a grant was not revoked in time"),

@@ -7,7 +7,9 @@ use domain::event::Event;
 use domain::id::{ConnectionId, UserId};
 use domain::rules::Rules;
 use domain::token::{self, Pkce};
-use platforms::{Account, Answers, AuthorizationRequest, Callback, Credentials, HandOffRefusal, Platform};
+use platforms::{
+    Account, Answers, AuthorizationRequest, Callback, Credentials, Departure, HandOffRefusal, OurAddresses, Platform,
+};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -21,7 +23,7 @@ const TRIES: usize = 5;
 
 /// What is remembered while the person is on the platform's page.
 #[derive(Serialize, Deserialize)]
-struct Departure {
+struct Away {
     verifier: String,
     memory: Option<String>,
 }
@@ -33,6 +35,14 @@ pub(crate) struct Offer {
     scopes: Vec<String>,
     rules: Rules,
     credentials: String,
+}
+
+/// Where a hand-off stands that has begun at the platform.
+pub(crate) enum SentOff {
+    /// The person goes to its page; `sealed` is what to remember until then.
+    Page { url: String, sealed: Vec<u8> },
+    /// It has given these already.
+    Arrived(Vec<Account>),
 }
 
 /// A hand-off that somebody came back to with its state token.
@@ -55,34 +65,35 @@ impl App {
         format!("{}/connect/{}", self.api.origin, state_token.expose_secret())
     }
 
-    /// Where the platform sends the person back to.
-    fn redirect_uri(&self, platform: &dyn Platform) -> String {
-        format!("{}/connect/callback/{}", self.api.origin, platform.name())
+    /// Where the platform finds us.
+    pub(crate) fn addresses(&self, platform: &dyn Platform) -> OurAddresses {
+        OurAddresses::of(&self.api.origin, platform.name())
     }
 
-    /// The platform's page, and what to remember until it answers.
+    /// Begins at the platform: its page, or what it gave for the answers alone.
     pub(crate) async fn send_off(
         &self,
         platform: &dyn Platform,
         state_token: &SecretString,
         answers: &Answers,
-    ) -> Result<Result<(String, Vec<u8>), HandOffRefusal>, Failure> {
+    ) -> Result<Result<SentOff, HandOffRefusal>, Failure> {
         let pkce = Pkce::random();
         let request = AuthorizationRequest {
             state: state_token.clone(),
-            redirect_uri: self.redirect_uri(platform),
+            here: self.addresses(platform),
             challenge: pkce.challenge,
         };
-        let authorization = match platform.authorize(answers, &request).await {
-            Ok(authorization) => authorization,
+        let (url, memory) = match platform.authorize(answers, &request, self.api.clock.now()).await {
+            Ok(Departure::Page { url, memory }) => (url, memory),
+            Ok(Departure::Arrived(accounts)) => return Ok(Ok(SentOff::Arrived(accounts))),
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let departure = Departure {
+        let away = Away {
             verifier: pkce.verifier.expose_secret().to_owned(),
-            memory: authorization.memory.map(|it| it.expose_secret().to_owned()),
+            memory: memory.map(|it| it.expose_secret().to_owned()),
         };
-        let sealed = self.seal(&token::hash(state_token.expose_secret()), &departure).await?;
-        Ok(Ok((authorization.url, sealed)))
+        let sealed = self.seal(&token::hash(state_token.expose_secret()), &away).await?;
+        Ok(Ok(SentOff::Page { url, sealed }))
     }
 
     /// What the platform's answer is read with.
@@ -92,19 +103,34 @@ impl App {
         visit: &Visit,
         query: std::collections::BTreeMap<String, String>,
     ) -> Result<Callback, Failure> {
-        let departure: Departure = self.open(visit).await?;
+        let away: Away = self.open(visit).await?;
         Ok(Callback {
             query,
-            verifier: departure.verifier.into(),
-            redirect_uri: self.redirect_uri(platform),
-            memory: departure.memory.map(Into::into),
+            verifier: away.verifier.into(),
+            here: self.addresses(platform),
+            memory: away.memory.map(Into::into),
         })
     }
 
-    /// Remembers the accounts while the person chooses one.
-    pub(crate) async fn seal_offers(&self, hash: &str, accounts: Vec<Account>) -> Result<Vec<u8>, Failure> {
-        let offers: Vec<Offer> = accounts.into_iter().map(Offer::from).collect();
-        self.seal(hash, &offers).await
+    /// Goes on with the accounts that a platform gave: the only one is kept,
+    /// and of several the person chooses. The hand-off is at `Answering`.
+    pub(crate) async fn settle(
+        &self,
+        visit: &Visit,
+        platform: &dyn Platform,
+        mut accounts: Vec<Account>,
+    ) -> Result<(), Failure> {
+        if 1 < accounts.len() {
+            let offers: Vec<Offer> = accounts.into_iter().map(Offer::from).collect();
+            let sealed = self.seal(&visit.hash, &offers).await?;
+            let (store, now) = (&self.api.store, self.api.clock.now());
+            store.advance_hand_off(&visit.hash, &[Stage::Answering], Stage::Choosing, Some(sealed), now).await?;
+            return Ok(());
+        }
+        match accounts.pop() {
+            Some(account) => self.keep_account(visit, platform, &account).await,
+            None => self.end_without_account(visit, "the platform showed no account that can be connected").await,
+        }
     }
 
     /// The accounts to choose from.

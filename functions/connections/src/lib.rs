@@ -16,8 +16,10 @@ mod failure;
 mod hand_off;
 mod list_connections;
 mod poll_hand_off;
+mod show_client_document;
 mod show_connection;
 mod show_hand_off;
+mod stored_vault;
 mod take_callback;
 #[cfg(test)]
 mod testing;
@@ -33,6 +35,8 @@ use cloud::seal::Sealer;
 use domain::event::Event;
 use domain::plan::Plans;
 use platforms::Registry;
+
+pub use stored_vault::StoredVault;
 
 /// What this function stands on.
 #[derive(Clone)]
@@ -69,6 +73,7 @@ pub fn router(app: App) -> Router {
     routes()
         .route("/connect/{state_token}", get(show_hand_off::show_hand_off).post(answer_hand_off::answer_hand_off))
         .route("/connect/callback/{platform}", get(take_callback::take_callback))
+        .route("/connect/client/{platform}", get(show_client_document::show_client_document))
         .with_state(app)
 }
 

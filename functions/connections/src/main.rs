@@ -6,8 +6,8 @@ use api::Api;
 use cloud::aws;
 use cloud::events::EventBridge;
 use cloud::seal::{Envelope, KmsKeys};
-use connections::App;
 use connections::config::Config;
+use connections::{App, StoredVault};
 use storage::Table;
 
 #[tokio::main(flavor = "current_thread")]
@@ -18,9 +18,12 @@ async fn main() -> Result<(), lambda_http::Error> {
     let config = Config::from_env()?;
     let aws = aws::config()?;
     let api = Api::from_env(&aws)?;
+    let keys = KmsKeys::new(aws_sdk_kms::Client::new(&aws), config.kms_key_id);
+    let sealer = Envelope::new(keys, api.clock.clone());
+    let vault = StoredVault::new(api.store.clone(), sealer.clone());
     let app = App {
-        platforms: publishing::registry(&aws)?,
-        sealer: Envelope::new(KmsKeys::new(aws_sdk_kms::Client::new(&aws), config.kms_key_id), api.clock.clone()),
+        platforms: publishing::registry(&aws, Arc::new(vault))?,
+        sealer,
         events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(&aws), config.event_bus)),
         plans: config.plans,
         api: api.clone(),

@@ -34,6 +34,7 @@ struct Input {
     label: &'static str,
     example: &'static str,
     kind: &'static str,
+    hint: Option<&'static str>,
     value: String,
     fault: Option<String>,
 }
@@ -111,6 +112,7 @@ pub(crate) fn ask_page(platform: &dyn Platform, visit: &Visit, mut typed: Typed<
         label: field.label,
         example: field.example,
         kind: if field.secret { "password" } else { "text" },
+        hint: field.optional,
         // A secret is typed again rather than sent back.
         value: typed.values.remove(field.name).filter(|_| !field.secret).unwrap_or_default(),
         fault: typed.faults.remove(field.name),
@@ -162,7 +164,7 @@ fn sentence(reason: &str) -> String {
     format!("{first}{}.", letters.as_str())
 }
 
-fn action(visit: &Visit) -> String {
+pub(crate) fn action(visit: &Visit) -> String {
     format!("/connect/{}", visit.state_token.expose_secret())
 }
 

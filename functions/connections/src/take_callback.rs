@@ -52,20 +52,9 @@ async fn answer(
     query: BTreeMap<String, String>,
 ) -> Result<(), Failure> {
     let callback = app.callback(platform, visit, query).await?;
-    let mut accounts = match platform.complete(&callback, app.api.clock.now()).await {
-        Ok(accounts) => accounts,
-        Err(refusal) => return app.end_without_account(visit, &refusal.to_string()).await,
-    };
-    if 1 < accounts.len() {
-        let sealed = app.seal_offers(&visit.hash, accounts).await?;
-        let now = app.api.clock.now();
-        let store = &app.api.store;
-        store.advance_hand_off(&visit.hash, &[Stage::Answering], Stage::Choosing, Some(sealed), now).await?;
-        return Ok(());
-    }
-    match accounts.pop() {
-        Some(account) => app.keep_account(visit, platform, &account).await,
-        None => app.end_without_account(visit, "the platform showed no account that can be connected").await,
+    match platform.complete(&callback, app.api.clock.now()).await {
+        Ok(accounts) => app.settle(visit, platform, accounts).await,
+        Err(refusal) => app.end_without_account(visit, &refusal.to_string()).await,
     }
 }
 

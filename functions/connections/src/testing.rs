@@ -24,8 +24,8 @@ use domain::token::AccessToken;
 use domain::user::User;
 use http_body_util::BodyExt;
 use platforms::{
-    Account, Answers, Authorization, AuthorizationRequest, Callback, Credentials, Field, HandOffRefusal, Job, Platform,
-    RefreshRefusal, Registry,
+    Account, Answers, AuthorizationRequest, Callback, Credentials, Departure, Field, HandOffRefusal, Job, NotNow,
+    OurAddresses, Platform, RefreshRefusal, Registry,
 };
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -111,6 +111,14 @@ impl World {
 
     pub(crate) async fn delete(&self, path: &str) -> Answer {
         self.call("DELETE", path, Some(&self.token), "").await
+    }
+
+    pub(crate) fn store(&self) -> storage::Store {
+        self.api.store.clone()
+    }
+
+    pub(crate) fn sealer(&self) -> Arc<dyn cloud::seal::Sealer> {
+        Envelope::new(LocalKeys::new(DataKey::new([7; 32])), self.clock.clone())
     }
 
     /// Opens a page.
@@ -243,7 +251,13 @@ struct TestPlatform {
     network: Arc<Network>,
 }
 
-const SERVER: Field = Field { name: "server", label: "Your server", example: "good.example", secret: false };
+const SERVER: Field = Field::new("server", "Your server", "good.example");
+
+const PASSWORD: Field = Field {
+    secret: true,
+    optional: Some("Leave it empty to be asked by the platform."),
+    ..Field::new("password", "Password", "abcd")
+};
 
 #[async_trait]
 impl Platform for TestPlatform {
@@ -256,22 +270,30 @@ impl Platform for TestPlatform {
     }
 
     fn fields(&self) -> &'static [Field] {
-        if self.name == "asking" { &[SERVER] } else { &[] }
+        if self.name == "asking" { &[SERVER, PASSWORD] } else { &[] }
     }
 
     async fn authorize(
         &self,
         answers: &Answers,
         request: &AuthorizationRequest,
-    ) -> Result<Authorization, HandOffRefusal> {
-        assert_eq!(request.redirect_uri, format!("https://social.example/connect/callback/{}", self.name));
+        now: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        assert_eq!(request.here, OurAddresses::of("https://social.example", self.name));
+        if let Some(accounts) = answers.get("password").map(|it| it.expose_secret()).filter(|it| !it.is_empty()) {
+            return Ok(Departure::Arrived(accounts.split(',').map(|id| account(id, now)).collect()));
+        }
         let server = answers.get("server").map(|it| it.expose_secret().to_owned());
         if server.as_ref().is_some_and(|it| it != "good.example") {
             return Err(HandOffRefusal::Field { name: "server", message: "there is no such server".to_owned() });
         }
         let host = server.clone().unwrap_or_else(|| "plain.example".to_owned());
         let url = format!("https://{host}/authorize?state={}", request.state.expose_secret());
-        Ok(Authorization { url, memory: server.map(Into::into) })
+        Ok(Departure::Page { url, memory: server.map(Into::into) })
+    }
+
+    async fn client_document(&self, here: &OurAddresses) -> Result<Option<serde_json::Value>, NotNow> {
+        Ok((self.name == "asking").then(|| serde_json::json!({"client_id": here.client_document})))
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
@@ -291,7 +313,7 @@ impl Platform for TestPlatform {
         Err(RefreshRefusal::Gone("it cannot be renewed".to_owned()))
     }
 
-    async fn revoke(&self, credentials: &Credentials) -> Result<(), Setback> {
+    async fn revoke(&self, credentials: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
         if self.network.is_broken() {
             return Err(Setback::Busy { retry_at: None, reason: "broken".to_owned() });
         }

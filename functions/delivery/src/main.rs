@@ -1,7 +1,10 @@
 //! The delivery function, woken by the queue.
 
+use std::sync::Arc;
+
 use aws_lambda_events::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
+use platforms::Withheld;
 use publishing::Publishing;
 use storage::Table;
 
@@ -9,7 +12,7 @@ use storage::Table;
 async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
-    let publishing = Publishing::from_env(&aws, publishing::registry(&aws)?)?;
+    let publishing = Publishing::from_env(&aws, publishing::registry(&aws, Arc::new(Withheld))?)?;
     cloud::aws::warm_up(publishing.store.warm_up(Table::Connections)).await;
 
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {

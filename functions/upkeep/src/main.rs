@@ -1,6 +1,9 @@
 //! The upkeep function, woken by a schedule.
 
+use std::sync::Arc;
+
 use lambda_runtime::{Error, LambdaEvent, service_fn};
+use platforms::Withheld;
 use publishing::Publishing;
 use serde_json::Value;
 
@@ -8,7 +11,7 @@ use serde_json::Value;
 async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
-    let publishing = Publishing::from_env(&aws, publishing::registry(&aws)?)?;
+    let publishing = Publishing::from_env(&aws, publishing::registry(&aws, Arc::new(Withheld))?)?;
 
     lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
         upkeep::round(&publishing).await?;

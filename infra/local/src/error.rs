@@ -38,6 +38,12 @@ pub enum LocalError {
     /// An HTTP client.
     #[error("an HTTP client cannot be set up: {0}")]
     Http(#[from] reqwest::Error),
+    /// `--platforms` is not a JSON object of objects.
+    #[error("--platforms cannot be read: {0}")]
+    Platforms(#[source] serde_json::Error),
+    /// `--platforms` says something that the platforms do not take.
+    #[error("--platforms: {0}")]
+    Setup(#[from] platforms::SetupError),
     /// The demo user could not be made.
     #[error("the demo user is being made by another process; use another --data folder")]
     Demo,

@@ -4,6 +4,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use clap::Parser;
+use platforms::PlatformSettings;
+use serde_json::json;
+
+use crate::error::LocalError;
 
 /// Runs the whole service in this process: API, pages, sandbox platform.
 #[derive(Clone, Debug, Parser)]
@@ -35,8 +39,12 @@ pub struct Options {
     /// How many uploads a user may ask for in a minute.
     #[arg(long, default_value_t = 30)]
     pub media_per_minute: u32,
-    /// An address and port that files may be fetched from although it is not
-    /// public; may be given several times.
+    /// Other platforms, or others of their settings, than Bluesky, Mastodon and
+    /// the sandbox as they are: `{"bluesky": {"plc": "http://localhost:2582"}}`.
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub platforms: String,
+    /// An address and port that may be called although it is not public, for
+    /// files and platforms that users name; may be given several times.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub allow_fetch_from: Vec<std::net::SocketAddr>,
     /// Write here what the media function asks of its stores.
@@ -45,4 +53,15 @@ pub struct Options {
     /// Record each call of the store for `GET /dev/store-calls`.
     #[arg(long)]
     pub meter: bool,
+}
+
+impl Options {
+    /// The platforms of the local stack with what was said of them.
+    pub(crate) fn platform_settings(&self, origin: &str) -> Result<PlatformSettings, LocalError> {
+        let sandbox = json!({ "url": format!("{origin}/sandbox") });
+        let mut settings = PlatformSettings::from([("sandbox".to_owned(), sandbox)]);
+        let said: PlatformSettings = serde_json::from_str(&self.platforms).map_err(LocalError::Platforms)?;
+        settings.extend(said);
+        Ok(settings)
+    }
 }

@@ -15,12 +15,13 @@ use chrono::TimeDelta;
 use cloud::bucket::{Bucket, BucketSettings};
 use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
 use cloud::seal::{Envelope, LocalKeys};
+use connections::StoredVault;
 use domain::clock::Clock;
 use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
 use domain::user::User;
-use platforms::{AppCredentials, Registry, SandboxSettings};
+use platforms::{AppCredentials, AppSource, Registry, Setup};
 use publishing::{Publishing, RollUps};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -100,14 +101,16 @@ impl Stack {
         let settings =
             BucketSettings { name: s3::BUCKET.to_owned(), endpoint: Some(origin.to_owned()), public_endpoint: None };
         let bucket = Bucket::new(&clients::config(origin), &settings);
-        let sandbox = SandboxSettings {
-            base_url: format!("{origin}/sandbox"),
-            app: Arc::new(AppCredentials {
+        let policy = AddressPolicy::Also(options.allow_fetch_from.clone());
+        let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone()));
+        // The sandbox is the only platform here that wants an id and a secret.
+        let app = |_: &str| -> Arc<dyn AppSource> {
+            Arc::new(AppCredentials {
                 client_id: sandbox::CLIENT_ID.to_owned(),
                 client_secret: sandbox::CLIENT_SECRET.into(),
-            }),
+            })
         };
-        let platforms = Registry::new(Some(sandbox));
+        let platforms = Registry::new(&Setup::new(options.platform_settings(origin)?, app, vault, policy.clone()))?;
         let api = Api {
             store: store.clone(),
             clock: clock.clone(),
@@ -139,7 +142,6 @@ impl Stack {
             client_id: issuer::CLIENT_ID.to_owned(),
             client_secret: Some(issuer::CLIENT_SECRET.into()),
         };
-        let policy = AddressPolicy::Also(options.allow_fetch_from.clone());
 
         let deployed = Router::new()
             .merge(auth::router(auth::App {

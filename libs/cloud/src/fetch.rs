@@ -1,30 +1,25 @@
 //! Fetching a file from a URL that a user gave us.
 //!
-//! The user must not reach what only we can reach: the Runtime API on loopback,
-//! metadata services, private networks. So every hop's URL and address are
-//! checked, and no connection is made but to an address that was.
+//! The user must not reach what only we can reach, so every hop's URL and
+//! address are checked by [`outbound`].
 
-mod address;
 mod body;
 mod deadline;
 mod error;
-mod resolver;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::header::LOCATION;
-use reqwest::{Client, Response, redirect};
-use url::{Host, Url};
+pub use outbound::AddressPolicy;
+use outbound::{Outbound, Schemes};
+use reqwest::{Client, ClientBuilder, Response};
+use url::Url;
 
-pub use self::address::{AddressPolicy, is_public};
 pub use self::body::FetchedBody;
 use self::deadline::Deadline;
 pub use self::error::FetchError;
-use self::resolver::CheckedResolver;
 
 /// How long a fetch may take from the first look-up to the last byte.
 pub const FETCH_TIMEOUT: Duration = Duration::from_secs(25);
@@ -36,26 +31,15 @@ const USER_AGENT: &str = concat!("social-publishing/", env!("CARGO_PKG_VERSION")
 /// Fetches files from URLs that users gave us.
 #[derive(Clone, Debug)]
 pub struct Fetcher {
-    policy: AddressPolicy,
+    outbound: Outbound,
     timeout: Duration,
-    /// Made for the first fetch: they read all of the machine's root
-    /// certificates, which nobody else need wait for.
-    clients: Arc<OnceLock<Clients>>,
-}
-
-#[derive(Debug)]
-struct Clients {
-    /// For URLs whose port has no exception.
-    any: Client,
-    /// One for each port with an exception: a resolver is not told the port.
-    by_port: HashMap<u16, Client>,
 }
 
 impl Fetcher {
     /// A fetcher that connects to these addresses only. `timeout` is for a
     /// whole fetch, see [`FETCH_TIMEOUT`].
     pub fn new(policy: AddressPolicy, timeout: Duration) -> Self {
-        Self { policy, timeout, clients: Arc::default() }
+        Self { outbound: Outbound::new(policy, build), timeout }
     }
 
     /// Follows a URL to a file of at most `max_bytes` and opens it; what is
@@ -80,76 +64,17 @@ impl Fetcher {
     }
 
     async fn get(&self, url: Url) -> Result<Response, FetchError> {
-        let port = self.check(&url)?;
-        let client = self.clients()?.of(port);
+        let client = self.outbound.client(&url, Schemes::Any)?;
         client.get(url).send().await.map_err(FetchError::from_client)
     }
-
-    fn clients(&self) -> Result<&Clients, FetchError> {
-        if let Some(clients) = self.clients.get() {
-            return Ok(clients);
-        }
-        let clients = Clients::new(&self.policy).map_err(|error| {
-            tracing::error!(error = &error as &dyn std::error::Error, "the HTTP clients could not be made");
-            FetchError::Unreachable
-        })?;
-        // Whoever was faster made the same.
-        Ok(self.clients.get_or_init(|| clients))
-    }
-
-    /// What can be told without asking anybody; returns the port. A literal
-    /// address is judged here, because it never reaches a resolver.
-    fn check(&self, url: &Url) -> Result<u16, FetchError> {
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(FetchError::Scheme);
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(FetchError::Credentials);
-        }
-        let port = url.port_or_known_default().filter(|it| *it != 0).ok_or(FetchError::Port)?;
-        let literal = match url.host().ok_or(FetchError::NotAUrl)? {
-            Host::Ipv4(address) => Some(address.into()),
-            Host::Ipv6(address) => Some(address.into()),
-            Host::Domain(_) => None,
-        };
-        match literal {
-            Some(address) if !self.policy.permits(address, Some(port)) => Err(FetchError::NotPublic),
-            _ => Ok(port),
-        }
-    }
 }
 
-impl Clients {
-    /// Fails when the machine has no root certificates.
-    fn new(policy: &AddressPolicy) -> Result<Self, reqwest::Error> {
-        // Another client of this process may have installed it already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let by_port = policy
-            .excepted_ports()
-            .map(|port| Ok((port, client(CheckedResolver::new(policy.clone(), Some(port)))?)))
-            .collect::<Result<_, _>>()?;
-        Ok(Self { any: client(CheckedResolver::new(policy.clone(), None))?, by_port })
-    }
-
-    fn of(&self, port: u16) -> &Client {
-        self.by_port.get(&port).unwrap_or(&self.any)
-    }
-}
-
-fn client(resolver: CheckedResolver) -> Result<Client, reqwest::Error> {
+fn build() -> ClientBuilder {
     Client::builder()
-        .dns_resolver(resolver)
-        // Followed by hand, so that every hop is checked.
-        .redirect(redirect::Policy::none())
-        // A proxy would connect for us, to an address nobody checked.
-        .no_proxy()
-        .referer(false)
-        .retry(reqwest::retry::never())
         // A function is frozen between requests; its idle connections are dead.
         .pool_max_idle_per_host(0)
         .connect_timeout(CONNECT_TIMEOUT)
         .user_agent(USER_AGENT)
-        .build()
 }
 
 /// Where an answer sends us; `None` when it is no redirect, or one to nowhere.

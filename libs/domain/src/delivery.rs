@@ -93,6 +93,10 @@ pub struct Delivery {
     /// What the platform's preparation has reached, in its own form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
+    /// How often the platform no longer knew what had been prepared, so that
+    /// it was prepared anew.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub restarts: u32,
     /// The public call that was begun and whose end is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Intent>,
@@ -177,6 +181,7 @@ impl Delivery {
             attempts: 0,
             prepared: lead.is_none(),
             progress: None,
+            restarts: 0,
             intent: None,
             note: None,
             stamp,
@@ -194,7 +199,7 @@ impl Delivery {
 
     /// Whether a public call was ever begun.
     pub fn is_begun(&self) -> bool {
-        self.intent.is_some() || (self.prepared && 0 < self.attempts)
+        self.intent.is_some() || (self.prepared && 0 < self.attempts) || 0 < self.restarts
     }
 
     /// What comes next.
@@ -226,6 +231,11 @@ impl Delivery {
         }
         Next::Publish
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls it with")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 #[cfg(test)]

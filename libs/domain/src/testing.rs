@@ -11,7 +11,7 @@ use crate::delivery::{Delivery, State};
 use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId};
 use crate::media::{Attachment, MimeType};
 use crate::post::{Accounts, NewPost, NewTarget, Post};
-use crate::rules::{Counting, Rules};
+use crate::rules::{Counting, Rule, Rules};
 use crate::text::PostText;
 use crate::token::Bucket;
 use crate::user::User;
@@ -68,18 +68,18 @@ pub fn a_user() -> User {
 
 /// Rules like the sandbox's.
 pub fn rules() -> Rules {
-    Rules {
-        title: "Sandbox".to_owned(),
-        counting: Counting::CodePoints,
-        max_text: 500,
-        max_images: 4,
-        max_videos: 1,
-        mixed: false,
-        media_required: false,
-        mime_types: vec![MimeType::Jpeg, MimeType::Png, MimeType::Mp4],
-        max_image_bytes: 20 << 20,
-        max_video_bytes: 60 << 20,
-    }
+    Rules::of(
+        "Sandbox",
+        [
+            Rule::max_text(500, Counting::code_points()),
+            Rule::max_images(4),
+            Rule::max_videos(1),
+            Rule::NotMixed,
+            Rule::mime_types([MimeType::Jpeg, MimeType::Png, MimeType::Mp4]),
+            Rule::max_image_bytes(20 << 20),
+            Rule::max_video_bytes(60 << 20),
+        ],
+    )
 }
 
 /// A connected account.
@@ -156,6 +156,7 @@ pub fn a_delivery() -> Delivery {
         attempts: 0,
         prepared: true,
         progress: None,
+        restarts: 0,
         intent: None,
         note: None,
         stamp: 1,

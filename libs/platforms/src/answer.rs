@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::StreamExt;
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 
 /// More than any answer an adapter reads.
@@ -24,11 +24,15 @@ pub(crate) enum Unreadable {
 
 /// The body, up to a bound.
 pub(crate) async fn body(response: reqwest::Response) -> Result<Vec<u8>, Unreadable> {
+    body_up_to(response, MAX_ANSWER_BYTES).await
+}
+
+async fn body_up_to(response: reqwest::Response, max_bytes: usize) -> Result<Vec<u8>, Unreadable> {
     let mut stream = response.bytes_stream();
     let mut bytes = Vec::new();
     while let Some(piece) = stream.next().await {
         let piece = piece.map_err(|_| Unreadable::CutOff)?;
-        if MAX_ANSWER_BYTES < bytes.len() + piece.len() {
+        if max_bytes < bytes.len() + piece.len() {
             return Err(Unreadable::TooLong);
         }
         bytes.extend_from_slice(&piece);
@@ -41,11 +45,24 @@ pub(crate) async fn json<T: DeserializeOwned>(response: reqwest::Response) -> Re
     serde_json::from_slice(&body(response).await?).map_err(|_| Unreadable::Form)
 }
 
+/// The body as JSON, where an answer may be longer than others.
+pub(crate) async fn json_up_to<T: DeserializeOwned>(
+    response: reqwest::Response,
+    max_bytes: usize,
+) -> Result<T, Unreadable> {
+    serde_json::from_slice(&body_up_to(response, max_bytes).await?).map_err(|_| Unreadable::Form)
+}
+
 /// The platform's own words in an error answer, trimmed: the field `message`,
 /// `error_description` or `error`, else the status.
 pub(crate) async fn words(response: reqwest::Response) -> String {
     let status = response.status();
-    let found = json::<serde_json::Value>(response).await.ok().and_then(|it| {
+    words_of(status, &body(response).await.unwrap_or_default())
+}
+
+/// The same of an answer that was read.
+pub(crate) fn words_of(status: StatusCode, body: &[u8]) -> String {
+    let found = serde_json::from_slice::<serde_json::Value>(body).ok().and_then(|it| {
         ["message", "error_description", "error"].iter().find_map(|name| it.get(name)?.as_str().map(str::to_owned))
     });
     let words = found.unwrap_or_else(|| format!("it answered {status}"));

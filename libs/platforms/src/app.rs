@@ -7,6 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
 use crate::not_now::NotNow;
+use crate::vault::{Kept, Vault};
 
 /// What a platform gave this service when it was registered there. Printing
 /// it shows nothing of the secret.
@@ -73,18 +74,31 @@ impl AppSource for AppCredentials {
     }
 }
 
-/// For a function that only plans, and is not to know the secrets.
+/// What a function is not to know: our ids and secrets where none is used, and
+/// the vault where nothing is connected.
 #[derive(Clone, Copy, Debug)]
 pub struct Withheld;
 
 #[async_trait]
 impl AppSource for Withheld {
     async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow> {
-        tracing::error!("this function has no credentials for platforms: it starts with a registry for planning");
+        tracing::error!("this function is not told our credentials at platforms");
         Err(NotNow)
     }
 
     fn refused(&self, _: &Arc<AppCredentials>) {}
+}
+
+#[async_trait]
+impl Vault for Withheld {
+    async fn find(&self, name: &str) -> Result<Option<Kept>, NotNow> {
+        tracing::error!(name, "this function does not open the vault: only where accounts are connected it is open");
+        Err(NotNow)
+    }
+
+    async fn keep(&self, name: &str, _: SecretString, _: Option<&Kept>) -> Result<Kept, NotNow> {
+        self.find(name).await?.ok_or(NotNow)
+    }
 }
 
 #[cfg(test)]
@@ -118,7 +132,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_function_that_plans_is_told_no_secret() {
+    async fn what_is_withheld_is_not_told() {
         assert_eq!(Withheld.credentials().await.unwrap_err(), NotNow);
+        assert_eq!(Withheld.find("key").await.unwrap_err(), NotNow);
     }
 }

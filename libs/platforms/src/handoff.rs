@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use domain::delivery::Setback;
 use secrecy::SecretString;
 
+use crate::account::Account;
+
 /// Something a platform has to know before its own authorization page can be
 /// shown: a server, a handle, a bot token.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +19,15 @@ pub struct Field {
     pub example: &'static str,
     /// Whether what is typed is hidden.
     pub secret: bool,
+    /// Whether it may stay empty, and what that means.
+    pub optional: Option<&'static str>,
+}
+
+impl Field {
+    /// A field that everybody may see and everybody has to fill in.
+    pub const fn new(name: &'static str, label: &'static str, example: &'static str) -> Self {
+        Self { name, label, example, secret: false, optional: None }
+    }
 }
 
 /// What the person typed, by field name.
@@ -27,19 +38,46 @@ pub type Answers = BTreeMap<String, SecretString>;
 pub struct AuthorizationRequest {
     /// Comes back with the platform's answer.
     pub state: SecretString,
-    /// Where the platform sends the person afterwards.
-    pub redirect_uri: String,
+    /// Where the platform finds us.
+    pub here: OurAddresses,
     /// The S256 challenge of the verifier that [`Callback`] brings.
     pub challenge: String,
 }
 
-/// Where the person goes next.
+/// Where a platform finds this service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OurAddresses {
+    /// Such as `https://social.example`.
+    pub origin: String,
+    /// Where the platform sends the person afterwards.
+    pub redirect_uri: String,
+    /// Where [`crate::Platform::client_document`] is served.
+    pub client_document: String,
+}
+
+impl OurAddresses {
+    /// Those of a service at this origin, for one platform.
+    pub fn of(origin: &str, platform: &str) -> Self {
+        Self {
+            origin: origin.to_owned(),
+            redirect_uri: format!("{origin}/connect/callback/{platform}"),
+            client_document: format!("{origin}/connect/client/{platform}"),
+        }
+    }
+}
+
+/// How a hand-off goes on once it has begun.
 #[derive(Clone, Debug)]
-pub struct Authorization {
-    /// The platform's own page.
-    pub url: String,
-    /// What the adapter wants to see again in [`Callback::memory`]; kept sealed.
-    pub memory: Option<SecretString>,
+pub enum Departure {
+    /// The person goes to the platform's own page.
+    Page {
+        /// Its address.
+        url: String,
+        /// What the adapter wants to see again in [`Callback::memory`]; kept sealed.
+        memory: Option<SecretString>,
+    },
+    /// What the person typed was enough: the accounts, at least one.
+    Arrived(Vec<Account>),
 }
 
 /// The platform's answer.
@@ -50,8 +88,8 @@ pub struct Callback {
     /// The PKCE verifier of the request.
     pub verifier: SecretString,
     /// The same as in the request.
-    pub redirect_uri: String,
-    /// What [`Authorization::memory`] was.
+    pub here: OurAddresses,
+    /// What [`Departure::Page`] asked to remember.
     pub memory: Option<SecretString>,
 }
 

@@ -23,6 +23,9 @@ pub struct Job<'a> {
     pub reference: &'a str,
     /// What [`crate::Platform::prepare`] has reached, in the adapter's own form.
     pub progress: Option<&'a str>,
+    /// The second it is due: what a platform is to show as its time. The same
+    /// for every attempt.
+    pub publish_at: DateTime<Utc>,
     /// Reads the files.
     pub files: &'a dyn MediaReader,
     /// The time of the call.

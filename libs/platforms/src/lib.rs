@@ -5,21 +5,33 @@
 mod account;
 mod answer;
 mod app;
+mod bluesky;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod handoff;
 mod http_client;
 mod job;
+mod lead;
+mod mastodon;
 mod not_now;
+mod picture;
 mod platform;
 mod registry;
 mod renewal;
 mod sandbox;
+mod setup;
+mod vault;
 
 pub use account::{Account, Credentials, UnreadableCredentials};
 pub use app::{AppCredentials, AppSource, Withheld};
-pub use handoff::{Answers, Authorization, AuthorizationRequest, Callback, Field, HandOffRefusal, RefreshRefusal};
+pub use handoff::{
+    Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
+};
 pub use job::{Job, MediaBytes, MediaReader, MediaUnreadable};
+pub use lead::Lead;
 pub use not_now::NotNow;
 pub use platform::{Platform, Step};
 pub use registry::Registry;
 pub use renewal::Renewal;
-pub use sandbox::SandboxSettings;
+pub use setup::{PlatformSettings, Setup, SetupError};
+pub use vault::{Kept, MemoryVault, Vault};

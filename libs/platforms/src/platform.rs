@@ -5,8 +5,12 @@ use domain::delivery::{Published, Resolution, Setback};
 use domain::rules::Rules;
 
 use crate::account::{Account, Credentials};
-use crate::handoff::{Answers, Authorization, AuthorizationRequest, Callback, Field, HandOffRefusal, RefreshRefusal};
+use crate::handoff::{
+    Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
+};
 use crate::job::Job;
+use crate::lead::Lead;
+use crate::not_now::NotNow;
 use crate::renewal::Renewal;
 
 /// How far preparation got.
@@ -32,7 +36,8 @@ pub trait Platform: Send + Sync {
     /// Its name in paths and in `provider`.
     fn name(&self) -> &'static str;
 
-    /// What it accepts from an account of which nothing more is known.
+    /// What it accepts from an account of which nothing more is known. What is
+    /// checked is what [`Account::rules`] said when the account was connected.
     fn rules(&self) -> Rules;
 
     /// What it has to know before its authorization page can be shown.
@@ -40,12 +45,22 @@ pub trait Platform: Send + Sync {
         &[]
     }
 
-    /// Begins a hand-off, with an answer for each of [`Platform::fields`].
+    /// What it wants to read about this service, which is served under
+    /// [`OurAddresses::client_document`] as JSON. `None` where there is no such
+    /// document.
+    async fn client_document(&self, here: &OurAddresses) -> Result<Option<serde_json::Value>, NotNow> {
+        let _ = here;
+        Ok(None)
+    }
+
+    /// Begins a hand-off, with an answer for each of [`Platform::fields`];
+    /// those that may stay empty may be empty.
     async fn authorize(
         &self,
         answers: &Answers,
         request: &AuthorizationRequest,
-    ) -> Result<Authorization, HandOffRefusal>;
+        now: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal>;
 
     /// Ends a hand-off: the accounts that the grant covers, at least one.
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal>;
@@ -67,13 +82,11 @@ pub trait Platform: Send + Sync {
     async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal>;
 
     /// Gives the grant back. A failure does not stop a disconnection.
-    async fn revoke(&self, credentials: &Credentials) -> Result<(), Setback>;
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback>;
 
-    /// How long before the due second preparation begins; `None` when these
-    /// files need none.
-    fn lead(&self, media: &[domain::media::Attachment]) -> Option<TimeDelta> {
-        let _ = media;
-        None
+    /// How long before the due second preparation begins.
+    fn lead(&self) -> Lead {
+        Lead::NONE
     }
 
     /// The next step before the public call. Nothing here may make the post public.

@@ -17,39 +17,46 @@ mod api;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
-use domain::media::{Attachment, MimeType};
-use domain::rules::{Counting, Rules};
+use domain::media::MimeType;
+use domain::rules::{Counting, Rule, Rules};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
 use crate::account::{Account, Credentials};
-use crate::app::AppSource;
-use crate::handoff::{Answers, Authorization, AuthorizationRequest, Callback, HandOffRefusal, RefreshRefusal};
-use crate::http_client::HttpClient;
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
+use crate::lead::Lead;
 use crate::platform::{Platform, Step};
 use crate::renewal::Renewal;
+use crate::setup::{Setup, SetupError};
 use api::{Api, Tokens};
 
-/// How long before the due second uploads begin.
-const UPLOAD_LEAD: TimeDelta = TimeDelta::seconds(60);
+/// Its name in paths, and of its settings.
+pub(crate) const NAME: &str = "sandbox";
+
+/// Uploads begin a minute before the due second.
+pub(crate) const LEAD: Lead =
+    Lead { always: None, images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(60)) };
 
 /// How long a public call that was cut off may still take effect. The network
 /// can be told to be slow by up to a minute.
 const SETTLES: TimeDelta = TimeDelta::seconds(80);
 
-/// Where the sandbox network is, and as whom the service calls it.
-#[derive(Clone)]
-pub struct SandboxSettings {
-    /// `{origin}/sandbox`, without a slash at the end.
-    pub base_url: String,
-    /// Our id and secret over there.
-    pub app: Arc<dyn AppSource>,
+/// What a deployment says of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// Where it is, such as `https://social.example/sandbox`.
+    url: String,
+}
+
+/// The adapter, when it is switched on.
+pub(crate) fn set_up(setup: &Setup) -> Result<Option<Box<dyn Platform>>, SetupError> {
+    let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
+    Ok(Some(Box::new(Sandbox { api: Api::new(setup.http.clone(), &url, setup.app(NAME)) })))
 }
 
 /// The sandbox network.
@@ -65,42 +72,37 @@ struct Progress {
     media: Vec<String>,
 }
 
-impl Sandbox {
-    pub(crate) fn new(http: HttpClient, settings: SandboxSettings) -> Self {
-        Self { api: Api::new(http, settings) }
-    }
-}
-
 #[async_trait::async_trait]
 impl Platform for Sandbox {
     fn name(&self) -> &'static str {
-        "sandbox"
+        NAME
     }
 
     fn rules(&self) -> Rules {
         use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
-        Rules {
-            title: "Sandbox".to_owned(),
-            counting: Counting::CodePoints,
-            max_text: 500,
-            max_images: 4,
-            max_videos: 1,
-            mixed: false,
-            media_required: false,
-            mime_types: vec![Jpeg, Png, Gif, Webp, Mp4],
-            max_image_bytes: 20 << 20,
-            max_video_bytes: 60 << 20,
-        }
+        Rules::of(
+            "Sandbox",
+            [
+                Rule::max_text(500, Counting::code_points()),
+                Rule::max_images(4),
+                Rule::max_videos(1),
+                Rule::NotMixed,
+                Rule::mime_types([Jpeg, Png, Gif, Webp, Mp4]),
+                Rule::max_image_bytes(20 << 20),
+                Rule::max_video_bytes(60 << 20),
+            ],
+        )
     }
 
     async fn authorize(
         &self,
         _answers: &Answers,
         request: &AuthorizationRequest,
-    ) -> Result<Authorization, HandOffRefusal> {
+        _now: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
         let url = self.api.authorization_url(request).await?;
         // The verifier is kept for us, so there is nothing else to remember.
-        Ok(Authorization { url, memory: None })
+        Ok(Departure::Page { url, memory: None })
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
@@ -115,7 +117,7 @@ impl Platform for Sandbox {
         let Some(code) = callback.query.get("code") else {
             return Err(HandOffRefusal::Refused("it sent no code".to_owned()));
         };
-        let tokens = self.api.exchange(code, &callback.verifier, &callback.redirect_uri).await?;
+        let tokens = self.api.exchange(code, &callback.verifier, &callback.here.redirect_uri).await?;
         let me = self.api.me(&tokens.access_token).await?;
         Ok(vec![Account {
             profile: Profile {
@@ -143,13 +145,13 @@ impl Platform for Sandbox {
         Ok(credentials(tokens, Some(refresh_token), now))
     }
 
-    async fn revoke(&self, credentials: &Credentials) -> Result<(), Setback> {
+    async fn revoke(&self, credentials: &Credentials, _now: DateTime<Utc>) -> Result<(), Setback> {
         // Either token ends the whole grant; the refresh token lives longer.
         self.api.revoke(credentials.refresh_token.as_ref().unwrap_or(&credentials.access_token)).await
     }
 
-    fn lead(&self, media: &[Attachment]) -> Option<TimeDelta> {
-        (!media.is_empty()).then_some(UPLOAD_LEAD)
+    fn lead(&self) -> Lead {
+        LEAD
     }
 
     /// One file per step. An uploaded file is not public until a post shows it.

@@ -144,6 +144,7 @@ impl Publishing {
             media: &post.media,
             reference: &reference(delivery),
             progress: delivery.progress.as_deref(),
+            publish_at: delivery.publish_at,
             files: &files,
             now: self.clock.now(),
         };
@@ -202,7 +203,7 @@ impl Publishing {
             Ok(published) => Ok(published),
         };
         let late_ms = (job.now - delivery.publish_at).num_milliseconds();
-        let is_first = delivery.attempts == 1;
+        let is_first = delivery.attempts == 1 && delivery.restarts == 0;
         let is_unknown = matches!(attempt, Err(Setback::Unknown { .. }));
         tracing::info!(
             target: metrics::TARGET, lateness_ms = is_first.then_some(late_ms), retries = (!is_first).then_some(1),
@@ -227,6 +228,7 @@ impl Publishing {
                 Setback::Refused { reason }
                 | Setback::Busy { reason, .. }
                 | Setback::Disconnected { reason }
+                | Setback::Stale { reason }
                 | Setback::Unknown { reason, .. } => Resolution::Unclear { reason },
             },
             answer => worded_answer(answer, &record.connection),
@@ -326,6 +328,7 @@ fn not_callable(delivery: &Delivery, setback: Setback, now: DateTime<Utc>) -> De
             Setback::Refused { reason }
             | Setback::Busy { reason, .. }
             | Setback::Disconnected { reason }
+            | Setback::Stale { reason }
             | Setback::Unknown { reason, .. },
             Some(_),
         ) => delivery.resolved(Resolution::Unclear { reason }, TimeDelta::zero(), now, random_u32()),

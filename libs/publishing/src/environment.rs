@@ -8,7 +8,8 @@ use cloud::seal::{Envelope, KmsKeys};
 use cloud::settings::{SettingsError, json, optional, parsed, required};
 use domain::clock::Clock;
 use domain::id::Ids;
-use platforms::{AppSource, Registry, SandboxSettings, Withheld};
+use outbound::AddressPolicy;
+use platforms::{AppSource, Registry, Setup, Vault};
 use std::sync::Arc;
 use storage::{DEFAULT_DUE_SHARDS, Store};
 
@@ -18,8 +19,8 @@ use crate::{Publishing, RollUps};
 impl Publishing {
     /// From `TABLE_PREFIX`, `DUE_SHARDS`, `MEDIA_BUCKET`, `MEDIA_ENDPOINT`,
     /// `MEDIA_LIMITS` (JSON), `KMS_KEY_ID`, `QUEUE_URL`, `EVENT_BUS`, `PLANS`
-    /// (JSON). The platforms are those of [`registry`], or of
-    /// [`registry_for_planning`] in a function that calls none.
+    /// (JSON). The platforms are those of [`registry`], or
+    /// [`Registry::for_planning`] in a function that calls none.
     pub fn from_env(aws: &SdkConfig, platforms: Registry) -> Result<Self, SettingsError> {
         let clock = Clock::System;
         let bucket = BucketSettings {
@@ -48,28 +49,12 @@ impl Publishing {
     }
 }
 
-/// The platforms of this deployment: the sandbox when `SANDBOX_URL` is set,
-/// with our id and secret from the secret that `SANDBOX_SECRET` names.
-pub fn registry(aws: &SdkConfig) -> Result<Registry, SettingsError> {
-    platforms(|variable| Ok(Arc::new(AppSecret::new(aws, required(variable)?))))
-}
-
-/// The same platforms for a function that asks them how long they prepare, and
-/// nothing else: it is told none of our secrets there.
-pub fn registry_for_planning() -> Result<Registry, SettingsError> {
-    platforms(|_| Ok(Arc::new(Withheld)))
-}
-
-/// `app` makes a source of credentials from the name of the variable that
-/// names their secret.
-fn platforms(
-    app: impl Fn(&'static str) -> Result<Arc<dyn AppSource>, SettingsError>,
-) -> Result<Registry, SettingsError> {
-    let sandbox = match optional("SANDBOX_URL") {
-        None => None,
-        Some(base_url) => {
-            Some(SandboxSettings { base_url: base_url.trim_end_matches('/').to_owned(), app: app("SANDBOX_SECRET")? })
-        }
-    };
-    Ok(Registry::new(sandbox))
+/// The platforms that `PLATFORMS` (JSON) switches on. Our id and secret at one,
+/// where an operator has to get them, are in the secret whose name is
+/// `PLATFORM_SECRETS`, a slash and the platform's name.
+pub fn registry(aws: &SdkConfig, vault: Arc<dyn Vault>) -> Result<Registry, SettingsError> {
+    let (aws, secrets) = (aws.clone(), required("PLATFORM_SECRETS")?);
+    let app = move |name: &str| -> Arc<dyn AppSource> { Arc::new(AppSecret::new(&aws, format!("{secrets}/{name}"))) };
+    let setup = Setup::new(json("PLATFORMS")?, app, vault, AddressPolicy::PublicOnly);
+    Registry::new(&setup).map_err(|error| SettingsError::Invalid { name: "PLATFORMS", reason: error.to_string() })
 }

@@ -41,7 +41,7 @@ use tokio::sync::Semaphore;
 pub use attachments::NamedMedium;
 pub use change_post::{ChangePost, Changed};
 pub use create_post::{CreatePost, Created};
-pub use environment::{registry, registry_for_planning};
+pub use environment::registry;
 pub use error::PublishingError;
 pub use plan::Planned;
 pub use unused_uploads::remove_unused_uploads;

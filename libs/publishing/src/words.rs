@@ -47,6 +47,12 @@ pub(crate) fn worded(setback: Setback, doing: Doing, account: &Connection) -> Se
                 bare(&reason)
             ),
         },
+        (Setback::Stale { reason }, _) => Setback::Stale {
+            reason: format!(
+                "{platform} no longer knows what came before the post: {}. Doing that again first.",
+                bare(&reason)
+            ),
+        },
         (lost @ Setback::Disconnected { .. }, _) => lost,
     }
 }

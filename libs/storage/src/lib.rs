@@ -12,8 +12,9 @@
 //! | posts | `user_id`, `post_id`; `post_id` 0 counts the others | four listing indexes of keys |
 //! | deliveries | `user_id`, `post_id#target_id` | `due`: the unfinished by when somebody must look |
 //! | idempotency | `user_id`, key hash | TTL |
+//! | vault | name | secrets of the deployment itself |
 //!
-//! Keys start with the owner. TTL only cleans up: every expiry is checked on
+//! Keys start with the owner; the vault's is the deployment. TTL only cleans up: every expiry is checked on
 //! read. Items hold instants as milliseconds, TTL attributes as seconds.
 
 mod batch;
@@ -32,6 +33,7 @@ mod schema;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod users;
+mod vault;
 
 use aws_sdk_dynamodb::Client;
 
@@ -47,6 +49,7 @@ pub use post_write::*;
 pub use posts::*;
 pub use schema::{Index, Key, Projection, Table, TableSchema};
 pub use users::*;
+pub use vault::*;
 
 /// Partitions of the due index unless a deployment configures another number:
 /// enough for 8,000 planned deliveries a second at DynamoDB's 1,000 writes a

@@ -23,6 +23,7 @@ pub enum Table {
     Posts,
     Deliveries,
     Idempotency,
+    Vault,
 }
 
 /// A key attribute and its type: `S` or `N`.
@@ -89,7 +90,7 @@ const TTL: Option<&str> = Some("ttl");
 
 impl Table {
     /// Every table.
-    pub const ALL: [TableSchema; 9] = [
+    pub const ALL: [TableSchema; 10] = [
         TableSchema { table: Self::Users, hash: n("user_id"), range: None, indexes: &[], ttl: None },
         TableSchema {
             table: Self::Grants,
@@ -139,6 +140,7 @@ impl Table {
             ttl: None,
         },
         TableSchema { table: Self::Idempotency, hash: n("user_id"), range: Some(s("key")), indexes: &[], ttl: TTL },
+        TableSchema { table: Self::Vault, hash: s("entry"), range: None, indexes: &[], ttl: None },
     ];
 
     /// Its name without the deployment's prefix.
@@ -153,6 +155,7 @@ impl Table {
             Self::Posts => "posts",
             Self::Deliveries => "deliveries",
             Self::Idempotency => "idempotency",
+            Self::Vault => "vault",
         }
     }
 

@@ -59,7 +59,7 @@ async fn run(options: &Options) -> Result<bool> {
     say(&format!("Deployed after {:.0} s", started.elapsed().as_secs_f64()));
     if let Some(only) = &options.only {
         checks(&stack, |it| it.area.contains(only) || it.name.contains(only), options.jobs, &mut report).await?;
-        last_scenes(&stack, |it| it.contains(only), &mut report).await?;
+        last_scenes(&mut stack, |it| it.contains(only), &mut report).await?;
         return report.finish(options.json.as_deref());
     }
 
@@ -69,7 +69,7 @@ async fn run(options: &Options) -> Result<bool> {
     scene("functions die at work", scenes::functions_die(&stack, &world), &mut report).await;
     scene("an update comes while posts are due", scenes::an_update_comes(&mut stack, &world), &mut report).await;
     checks(&stack, |_| true, options.jobs, &mut report).await?;
-    last_scenes(&stack, |_| true, &mut report).await?;
+    last_scenes(&mut stack, |_| true, &mut report).await?;
     scene("roles allow what is done and nothing else", async { roles(&stack) }, &mut report).await;
     report.finish(options.json.as_deref())
 }
@@ -82,9 +82,10 @@ async fn checks(stack: &Stack, wanted: impl Fn(&Check) -> bool, jobs: usize, rep
     Ok(())
 }
 
-/// Plays those scenes that leave the stack as it is.
-async fn last_scenes(stack: &Stack, wanted: impl Fn(&str) -> bool, report: &mut Report) -> Result {
-    let world = &stack.world().await?;
+/// Plays those scenes that need nothing of what comes before or after them.
+async fn last_scenes(deployed: &mut Stack, wanted: impl Fn(&str) -> bool, report: &mut Report) -> Result {
+    let world = &deployed.world().await?;
+    let stack = &*deployed;
     let scenes = [
         ("upkeep has work", scenes::upkeep_has_work(stack, world).boxed_local()),
         ("a day passes", scenes::a_day_passes(stack, world).boxed_local()),
@@ -95,6 +96,11 @@ async fn last_scenes(stack: &Stack, wanted: impl Fn(&str) -> bool, report: &mut 
     ];
     for (name, played) in scenes.into_iter().filter(|(name, _)| wanted(name)) {
         scene(name, played, report).await;
+    }
+    let name = "a platform reads who asks";
+    if wanted(name) {
+        // It leaves the stack at another address.
+        scene(name, scenes::a_platform_reads_who_asks(deployed, world), report).await;
     }
     Ok(())
 }

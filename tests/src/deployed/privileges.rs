@@ -42,6 +42,17 @@ impl fmt::Display for Differences {
     }
 }
 
+/// What the local stack's tables start with.
+const LOCAL: &str = "local";
+
+/// The secrets that hold our ids and secrets at platforms. An operator brings
+/// them: no template knows which there are.
+pub const SECRETS: &str = "Secrets/*";
+
+/// The same, as roles name it.
+const SECRETS_ARN: &str =
+    "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${AWS::StackName}/*";
+
 /// What AWS itself does as a function: it writes the log, and takes the
 /// messages that wake it.
 fn done_by_aws(function: &str, action: &str) -> bool {
@@ -58,13 +69,14 @@ pub(super) fn compare(template: &Template, used: &BTreeSet<Permission>) -> Resul
     Ok(Differences { unused: &of_functions - used, missing: used - &of_functions, granted: granted.len() })
 }
 
-/// What the functions of a stack did, whose resources have these names.
+/// What the functions of this stack did, whose resources have these names.
 pub(super) fn used(
     template: &Template,
+    stack: &str,
     names: &BTreeMap<String, String>,
     seen: &BTreeSet<Call>,
 ) -> BTreeSet<Permission> {
-    seen.iter().filter_map(|it| permission(template, names, it)).collect()
+    seen.iter().filter_map(|it| permission(template, stack, names, it)).collect()
 }
 
 /// What functions did in the local stack.
@@ -72,10 +84,10 @@ pub(super) fn used_locally(template: &Template, log: &str) -> Result<BTreeSet<Pe
     let mut names: BTreeMap<_, _> = FUNCTIONS.into_iter().map(|it| (function_name(it), it.to_owned())).collect();
     for (name, table) in template.resources("AWS::DynamoDB::Table") {
         let table = table["TableName"]["Fn::Sub"].as_str().unwrap_or_default();
-        names.insert(name.to_owned(), table.replace("${AWS::StackName}", "local"));
+        names.insert(name.to_owned(), table.replace("${AWS::StackName}", LOCAL));
     }
     names.insert("MediaBucket".to_owned(), "social-publishing-media".to_owned());
-    Ok(used(template, &names, &Call::logged(log)?))
+    Ok(used(template, LOCAL, &names, &Call::logged(log)?))
 }
 
 /// What the role of each function allows.
@@ -88,7 +100,6 @@ pub fn granted(template: &Template) -> Result<BTreeSet<Permission>> {
         let policies = role["Policies"].as_array().into_iter().flatten();
         let statements = policies.filter_map(|it| it["PolicyDocument"]["Statement"].as_array()).flatten();
         for statement in statements {
-            let statement = taken(statement);
             ensure!(statement["Effect"] == "Allow", "{function}: {statement}");
             for action in listed(&statement["Action"]) {
                 for resource in listed(&statement["Resource"]) {
@@ -101,30 +112,29 @@ pub fn granted(template: &Template) -> Result<BTreeSet<Permission>> {
     Ok(granted)
 }
 
-/// What stands in a condition, as if it held.
-fn taken(value: &Value) -> &Value {
-    value["Fn::If"].as_array().and_then(|it| it.get(1)).unwrap_or(value)
-}
-
 fn listed(value: &Value) -> Vec<&Value> {
     value.as_array().map_or_else(|| vec![value], |it| it.iter().collect())
 }
 
 /// A resource in the template's names, such as `GrantsTable/index/by_user`.
 fn symbol(resource: &Value) -> Result<String> {
-    let resource = taken(resource);
     if let Some(name) = resource["Ref"].as_str().or_else(|| resource["Fn::GetAtt"][0].as_str()) {
         return Ok(name.to_owned());
     }
     let text = resource["Fn::Sub"].as_str().ok_or_else(|| Fault::new(format!("not a resource: {resource}")))?;
+    if text == SECRETS_ARN {
+        return Ok(SECRETS.to_owned());
+    }
     Ok(text.replace("${", "").replace(".Arn}", "").replace('}', ""))
 }
 
 /// A call in the template's names; none for functions of other stacks.
-fn permission(template: &Template, names: &BTreeMap<String, String>, call: &Call) -> Option<Permission> {
+fn permission(template: &Template, stack: &str, names: &BTreeMap<String, String>, call: &Call) -> Option<Permission> {
     let function = FUNCTIONS.into_iter().find(|it| names.get(&function_name(it)) == Some(&call.function))?;
     let resource = if call.resource == "the key" {
         "SealingKey".to_owned()
+    } else if call.action.starts_with("secretsmanager:") && call.resource.starts_with(&format!("{stack}/")) {
+        SECRETS.to_owned()
     } else {
         let mut candidates = template.resources(kind(call.action)).into_keys();
         let found = candidates.find_map(|it| below(it, names.get(it)?, &call.resource));
@@ -139,7 +149,6 @@ fn kind(action: &str) -> &'static str {
         Some("dynamodb") => "AWS::DynamoDB::Table",
         Some("events") => "AWS::Events::EventBus",
         Some("s3") => "AWS::S3::Bucket",
-        Some("secretsmanager") => "AWS::SecretsManager::Secret",
         Some("sqs") => "AWS::SQS::Queue",
         _ => "unknown",
     }
@@ -147,8 +156,7 @@ fn kind(action: &str) -> &'static str {
 
 /// The name of what was asked for, when it is this resource or part of it.
 fn below(name: &str, physical: &str, asked: &str) -> Option<String> {
-    // A secret's ARN holds its name and some letters.
-    if asked == physical || asked.contains(&format!(":secret:{physical}-")) {
+    if asked == physical {
         return Some(name.to_owned());
     }
     let rest = asked.strip_prefix(physical)?.strip_prefix('/')?;

@@ -278,6 +278,28 @@ pub async fn a_change_meets_its_delivery(stack: &Stack, world: &World) -> Result
     same(text(&user.show(id).await?, "status")?, "published", "status of the post that was told")
 }
 
+/// The service is given its public address, and a platform reads there who it
+/// is: the same from every process, since the key it has itself known by is
+/// made once and kept.
+pub async fn a_platform_reads_who_asks(stack: &mut Stack, world: &World) -> Result {
+    let public = "https://social.example";
+    stack.move_to(public).await?;
+    let address = "/connect/client/bluesky";
+    let read = || async {
+        let answer = world.http().get(format!("{}{address}", world.origin())).send().await?;
+        same(answer.status().as_u16(), 200, &format!("status of GET {address}"))?;
+        Ok::<Value, Fault>(answer.json().await?)
+    };
+
+    let document = read().await?;
+
+    same(text(&document, "client_id")?, format!("{public}{address}").as_str(), "what it is called")?;
+    let keys = list(&document["jwks"], "keys")?;
+    ensure!(!keys.is_empty() && keys.iter().all(|it| it["d"].is_null()), "not its public keys: {document}");
+    ensure!(1 <= stack.kill("connections")?, "no process of connections was running");
+    same(read().await?, document, "what another process says")
+}
+
 /// The message that has a post's only delivery looked at.
 fn letter(user: &User<'_>, post: &Value, connection: &Value) -> Result<Value> {
     Ok(json!({

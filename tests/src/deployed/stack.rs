@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{
@@ -42,6 +42,9 @@ pub struct Stack {
     emulator: Emulator,
     recorder: Recorder,
     api: Arc<OnceLock<String>>,
+    /// Where requests reach it.
+    reached_at: String,
+    /// Where it is told that it is.
     origin: String,
     names: BTreeMap<String, String>,
     deployments: u32,
@@ -60,6 +63,7 @@ impl Stack {
         Passage::to(emulator.url())?.recorded(recorder.clone()).open(aws_port).await?;
         let api = Arc::new(OnceLock::new());
         Passage::to(emulator.url())?.asking_for(Arc::clone(&api)).open(api_port).await?;
+        let reached_at = format!("http://localhost:{api_port}");
         let mut stack = Self {
             template: Template::read()?,
             programs,
@@ -68,15 +72,36 @@ impl Stack {
             emulator,
             recorder,
             api,
-            origin: format!("http://localhost:{api_port}"),
+            origin: reached_at.clone(),
+            reached_at,
             names: BTreeMap::new(),
             deployments: 0,
         };
+        stack.bring_credentials().await?;
         stack.update().await?;
         let host = format!("{}.execute-api.localhost:{emulator_port}", stack.name("Api")?);
         // Nothing else sets it.
         let _ = stack.api.set(host);
         Ok(stack)
+    }
+
+    /// Brings what the sandbox platform knows the service by, as an operator
+    /// does.
+    async fn bring_credentials(&self) -> Result {
+        let (id, secret) = SANDBOX_CLIENT;
+        let credentials = json!({ "client_id": id, "client_secret": secret }).to_string();
+        let mut command = self.emulator.command(AWS_CLI.program()?);
+        command.args(["secretsmanager", "create-secret", "--name", &format!("{NAME}/sandbox")]);
+        command.args(["--secret-string", &credentials]);
+        in_background(command).await?;
+        Ok(())
+    }
+
+    /// Deploys again, to be told that it is at this origin. Requests reach it
+    /// where they did.
+    pub async fn move_to(&mut self, origin: &str) -> Result {
+        origin.clone_into(&mut self.origin);
+        self.update().await
     }
 
     /// Deploys again: other code, another parameter.
@@ -103,19 +128,19 @@ impl Stack {
             ("DeletionProtection", "false"),
             ("RequestsPerMinute", "100000000"),
             ("MediaPerMinute", "100000000"),
-            // Has the functions look at a user's plan; in the quoting of sam.
-            ("Plans", r#""{\"text\":{\"media\":false}}""#),
+            // Has the functions look at a user's plan.
+            ("Plans", &quoted(&json!({ "text": { "media": false } }))),
+            ("Platforms", &quoted(&self.platforms())),
             ("CognitoEndpoint", &self.emulator.url()),
-            ("SandboxUrl", &self.sandbox_url()),
-            ("SandboxClientId", SANDBOX_CLIENT.0),
-            ("SandboxClientSecret", SANDBOX_CLIENT.1),
         ]
         .map(|(name, value)| format!("{name}={value}"))
         .into()
     }
 
-    fn sandbox_url(&self) -> String {
-        format!("{}/sandbox", self.sandbox.ready().origin)
+    /// The platforms that are switched on.
+    fn platforms(&self) -> Value {
+        let sandbox = format!("{}/sandbox", self.sandbox.ready().origin);
+        json!({ "bluesky": {}, "mastodon": {}, "sandbox": { "url": sandbox } })
     }
 
     /// The stack's resources: what the template calls them, and AWS.
@@ -141,8 +166,8 @@ impl Stack {
 
     /// The stack as the suite sees it.
     pub async fn world(&self) -> Result<World> {
-        let ready =
-            Ready { origin: self.origin.clone(), base_url: format!("{}/api/v1", self.origin), token: String::new() };
+        let (origin, base_url) = (self.reached_at.clone(), format!("{}/api/v1", self.reached_at));
+        let ready = Ready { origin, base_url, token: String::new() };
         let pool = self.user_pool()?;
         let sandbox = self.sandbox.ready().origin.clone();
         Ok(World::new(ready).await?.with_sandbox(sandbox).with_user_pool(pool))
@@ -170,7 +195,7 @@ impl Stack {
     /// What the roles allow that nobody did, here or in the local stack with
     /// this log of calls, and what was done that they do not allow.
     pub fn privileges(&self, log_of_local: &str) -> Result<Differences> {
-        let mut used = privileges::used(&self.template, &self.names, &self.recorder.seen());
+        let mut used = privileges::used(&self.template, NAME, &self.names, &self.recorder.seen());
         used.extend(privileges::used_locally(&self.template, log_of_local)?);
         privileges::compare(&self.template, &used)
     }
@@ -189,6 +214,11 @@ impl Stack {
         command.env("PATH", path).arg(NAME);
         in_background(command).await
     }
+}
+
+/// JSON as the value of a parameter, in the quoting of sam.
+fn quoted(json: &Value) -> String {
+    format!("\"{}\"", json.to_string().replace('"', "\\\""))
 }
 
 /// Runs a command to its end without holding up the proxies.

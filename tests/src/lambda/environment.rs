@@ -7,7 +7,7 @@ use crate::{
     template::Template,
 };
 
-/// What the tables' names start with.
+/// What the names of tables and secrets start with.
 pub const PREFIX: &str = "deployed";
 
 /// The environment that the template gives the function of this folder.
@@ -24,7 +24,7 @@ pub fn environment(folder: &str) -> Result<BTreeMap<String, String>> {
 /// it. There is nothing at the addresses.
 pub fn value(name: &str) -> Option<&'static str> {
     Some(match name {
-        "TABLE_PREFIX" => PREFIX,
+        "TABLE_PREFIX" | "PLATFORM_SECRETS" => PREFIX,
         "DUE_SHARDS" => "2",
         "LOG_LEVEL" => "info",
         "ORIGIN" => "https://social.example",
@@ -34,9 +34,8 @@ pub fn value(name: &str) -> Option<&'static str> {
         "QUEUE_URL" => "https://queue.example/deliveries",
         "EVENT_BUS" => "bus",
         "KMS_KEY_ID" => "key",
-        // A platform is set up; nobody asks for the secret before it is used.
-        "SANDBOX_URL" => "https://sandbox.example",
-        "SANDBOX_SECRET" => "social-publishing/sandbox",
+        // They are set up; nobody asks for a secret before it is used.
+        "PLATFORMS" => r#"{"bluesky": {}, "mastodon": {}, "sandbox": {"url": "https://sandbox.example"}}"#,
         "REQUESTS_PER_MINUTE" => "60",
         "MEDIA_PER_MINUTE" => "30",
         "TOKEN_DAYS" => "180",

@@ -1,5 +1,7 @@
 //! Accounts on platforms: hand-off, list, renewal, disconnecting.
 
+use std::collections::BTreeSet;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -155,6 +157,8 @@ async fn one_connection_is_shown_with_its_meta(world: &World) -> Result {
     for name in ["profile_url", "scopes", "token_expires_at", "max_text", "max_images"] {
         ensure!(list(&shown, "meta")?.iter().any(|it| it["name"] == name), "meta has no {name}: {shown}");
     }
+    let names: BTreeSet<_> = list(&shown, "meta")?.iter().map(|it| it["name"].as_str()).collect();
+    same(names.len(), list(&shown, "meta")?.len(), "different names in meta")?;
     for entry in list(&shown, "meta")? {
         let words = entry["value"].as_array().is_none_or(|it| it.iter().all(Value::is_string));
         ensure!(!entry["value"].is_object() && !entry["value"].is_boolean() && words, "meta has {entry}");

@@ -9,6 +9,8 @@ mod accounts;
 mod authorize;
 mod caller;
 pub(crate) mod calls;
+#[cfg(test)]
+mod conformance;
 mod create_post;
 mod exchange_token;
 mod fact;

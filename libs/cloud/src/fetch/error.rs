@@ -2,6 +2,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use domain::media::human_size;
+use outbound::{Outbound, Refusal};
 
 /// Why a file was not fetched, in words for the user who gave the URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,15 +55,11 @@ impl FetchError {
     /// What a failure of the HTTP client means: what our resolver said, if it
     /// was asked and refused.
     pub(super) fn from_client(error: reqwest::Error) -> Self {
+        if let Some(refusal) = Outbound::refusal(&error) {
+            return refusal.into();
+        }
         // Users' URLs may carry signatures.
         let error = error.without_url();
-        let mut cause = error.source();
-        while let Some(inner) = cause {
-            if let Some(refusal) = inner.downcast_ref::<Self>() {
-                return refusal.clone();
-            }
-            cause = inner.source();
-        }
         tracing::info!(error = &error as &dyn Error, "a file could not be fetched");
         if error.is_builder() {
             Self::NotAUrl
@@ -70,6 +67,20 @@ impl FetchError {
             Self::Unreachable
         } else {
             Self::Interrupted
+        }
+    }
+}
+
+impl From<Refusal> for FetchError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NotAUrl => Self::NotAUrl,
+            Refusal::Scheme => Self::Scheme,
+            Refusal::Credentials => Self::Credentials,
+            Refusal::Port => Self::Port,
+            Refusal::NotPublic => Self::NotPublic,
+            Refusal::UnknownHost => Self::UnknownHost,
+            Refusal::Broken => Self::Unreachable,
         }
     }
 }

@@ -56,6 +56,12 @@ pub enum Setback {
         /// For the user.
         reason: String,
     },
+    /// It did nothing, because it no longer knows what was prepared: that is
+    /// to be prepared anew.
+    Stale {
+        /// For the user.
+        reason: String,
+    },
     /// Nobody knows whether it did something.
     Unknown {
         /// Whether it may still be at it.

@@ -150,6 +150,21 @@ fn a_failed_preparation_is_never_unknown() {
     assert_eq!(delivery.state, State::Waiting);
 }
 
+#[test]
+fn what_has_gone_stale_is_prepared_anew_ever_more_rarely() {
+    let stale = || Setback::Stale { reason: "a file has expired".to_owned() };
+    let ready = Delivery { progress: Some("uploaded".to_owned()), ..a_delivery() };
+    let once = ready.intended(noon()).settled(Err(stale()), noon(), 0);
+
+    assert_eq!((once.prepared, &once.progress, &once.intent), (false, &None, &None));
+    assert!(once.is_begun(), "a public call was begun");
+    let at = noon() + FIRST_WAIT;
+    assert_eq!((once.next(noon()), once.next(at)), (Next::Wait(at), Next::Prepare));
+    let twice = once.prepared(Some("again".to_owned()), None).intended(at).settled(Err(stale()), at, 0);
+    assert_eq!(twice.look_at, at + FIRST_WAIT * 2);
+    assert_eq!(twice.next(noon() + GIVE_UP_AFTER), Next::GiveUp);
+}
+
 #[derive(Clone, Debug)]
 enum Fact {
     Wait(i64),
@@ -160,7 +175,7 @@ enum Fact {
 fn facts() -> impl Strategy<Value = Vec<Fact>> {
     let fact = prop_oneof![
         (0..100_000_i64).prop_map(Fact::Wait),
-        (0..5_u8).prop_map(Fact::Settle),
+        (0..6_u8).prop_map(Fact::Settle),
         (0..4_u8).prop_map(Fact::Resolve),
     ];
     prop::collection::vec(fact, 0..60)
@@ -186,6 +201,7 @@ proptest! {
                         1 => Err(busy()),
                         2 => Err(Setback::Disconnected { reason: "gone".to_owned() }),
                         3 => Err(Setback::Refused { reason: "no".to_owned() }),
+                        4 => Err(Setback::Stale { reason: "expired".to_owned() }),
                         _ => Err(unknown(true)),
                     };
                     may_be_public = matches!(attempt, Err(Setback::Unknown { .. }));
@@ -200,6 +216,10 @@ proptest! {
                     };
                     delivery = delivery.resolved(answer, seconds(60), now, jitter);
                     may_be_public &= delivery.intent.is_some();
+                }
+                Fact::Settle(_) if delivery.next(now) == Next::Prepare => {
+                    prop_assert!(!may_be_public);
+                    delivery = delivery.prepared(None, None);
                 }
                 Fact::Settle(_) | Fact::Resolve(_) => {}
             }

@@ -80,6 +80,14 @@ impl Delivery {
                 let wait = (waited / 10).clamp(RECONNECTION_LOOK, LONGEST_RECONNECTION_LOOK);
                 self.try_again(now + wait, reason, now)
             }
+            Err(Setback::Stale { reason }) => {
+                self.intent = None;
+                self.prepared = false;
+                self.progress = None;
+                self.attempts = 0;
+                self.restarts += 1;
+                self.try_again(now + wait, reason, now)
+            }
             Err(Setback::Unknown { may_still_run, reason }) => {
                 if let Some(intent) = &mut self.intent {
                     intent.may_still_run = may_still_run;
@@ -184,7 +192,7 @@ impl Delivery {
     }
 
     fn back_off(&self, jitter: u32) -> TimeDelta {
-        let doublings = self.attempts.saturating_sub(1).min(10);
+        let doublings = self.attempts.saturating_add(self.restarts).saturating_sub(1).min(10);
         jittered((FIRST_WAIT * (1 << doublings)).min(LONGEST_WAIT), jitter)
     }
 }

@@ -1,5 +1,6 @@
 //! The sandbox network's addresses and answers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -10,8 +11,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::SandboxSettings;
 use crate::answer;
+use crate::app::AppSource;
 use crate::handoff::{AuthorizationRequest, HandOffRefusal, RefreshRefusal};
 use crate::http_client::HttpClient;
 use crate::job::MediaBytes;
@@ -33,7 +34,9 @@ const UPLOAD: Duration = Duration::from_mins(1);
 /// The sandbox network's HTTP API.
 pub(super) struct Api {
     http: HttpClient,
-    settings: SandboxSettings,
+    base_url: String,
+    /// Our id and secret over there.
+    app: Arc<dyn AppSource>,
 }
 
 /// The answer of the token endpoint.
@@ -82,22 +85,22 @@ struct TokenRefusal {
 }
 
 impl Api {
-    pub(super) fn new(http: HttpClient, settings: SandboxSettings) -> Self {
-        Self { http, settings }
+    pub(super) fn new(http: HttpClient, base_url: &str, app: Arc<dyn AppSource>) -> Self {
+        Self { http, base_url: base_url.trim_end_matches('/').to_owned(), app }
     }
 
     fn url(&self, path: &str) -> String {
-        format!("{}/{path}", self.settings.base_url)
+        format!("{}/{path}", self.base_url)
     }
 
     /// The consent page.
     pub(super) async fn authorization_url(&self, request: &AuthorizationRequest) -> Result<String, HandOffRefusal> {
-        let app = self.settings.app.credentials().await?;
+        let app = self.app.credentials().await?;
         let mut url = Url::parse(&self.url("oauth/authorize")).map_err(|_| HandOffRefusal::Unreachable)?;
         url.query_pairs_mut()
             .append_pair("response_type", "code")
             .append_pair("client_id", &app.client_id)
-            .append_pair("redirect_uri", &request.redirect_uri)
+            .append_pair("redirect_uri", &request.here.redirect_uri)
             .append_pair("state", request.state.expose_secret())
             .append_pair("code_challenge", &request.challenge)
             .append_pair("code_challenge_method", "S256")
@@ -158,13 +161,13 @@ impl Api {
 
     /// Sends a form with our own id and secret.
     async fn send_as_app(&self, path: &str, form: &[(&str, &str)]) -> Result<Result<Response, reqwest::Error>, NotNow> {
-        let app = self.settings.app.credentials().await?;
+        let app = self.app.credentials().await?;
         let ours = [("client_id", app.client_id.as_str()), ("client_secret", app.client_secret.expose_secret())];
         let form: Vec<_> = form.iter().chain(&ours).collect();
         let sent = self.http.client()?.post(self.url(path)).form(&form).timeout(SHORT).send().await;
         // Here this is said of our id and secret alone (`invalid_client`).
         if sent.as_ref().is_ok_and(|it| it.status() == StatusCode::UNAUTHORIZED) {
-            self.settings.app.refused(&app);
+            self.app.refused(&app);
             return Err(NotNow);
         }
         Ok(sent)

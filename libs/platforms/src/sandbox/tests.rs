@@ -10,12 +10,17 @@ use axum::extract::{Form, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use domain::media::Attachment;
 use domain::testing::{a_connection, a_user, an_attachment, noon};
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
+use outbound::AddressPolicy;
+
 use super::*;
-use crate::app::{AppCredentials, Withheld};
+use crate::app::{AppCredentials, AppSource, Withheld};
+use crate::handoff::OurAddresses;
+use crate::http_client::HttpClient;
 use crate::job::{MediaBytes, MediaReader, MediaUnreadable};
 use crate::not_now::NotNow;
 
@@ -80,7 +85,7 @@ fn adapter_at(base_url: &str) -> Sandbox {
 
 fn adapter_of(base_url: &str, app: Arc<dyn AppSource>) -> Sandbox {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Sandbox::new(HttpClient::default(), SandboxSettings { base_url: base_url.to_owned(), app })
+    Sandbox { api: Api::new(HttpClient::new(AddressPolicy::PublicOnly), base_url, app) }
 }
 
 async fn form(State(network): State<Network>, Form(form): Form<BTreeMap<String, String>>) -> Response {
@@ -153,6 +158,7 @@ impl Target {
             media: &self.media,
             reference: "post-1",
             progress: self.progress.as_deref(),
+            publish_at: noon(),
             files: &Files,
             now: noon(),
         }
@@ -178,7 +184,7 @@ impl AppSource for Changing {
 fn request() -> AuthorizationRequest {
     AuthorizationRequest {
         state: "state+1".into(),
-        redirect_uri: "http://us/connect/callback/sandbox".to_owned(),
+        here: OurAddresses::of("http://us", NAME),
         challenge: "challenge".to_owned(),
     }
 }
@@ -187,17 +193,18 @@ fn callback(query: &[(&str, &str)]) -> Callback {
     Callback {
         query: query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         verifier: "verifier".into(),
-        redirect_uri: "http://us/connect/callback/sandbox".to_owned(),
+        here: OurAddresses::of("http://us", NAME),
         memory: None,
     }
 }
 
 #[tokio::test]
 async fn the_person_is_sent_to_the_consent_page_with_a_challenge() {
-    let authorization = adapter_at("http://x/sandbox").authorize(&Answers::new(), &request()).await.unwrap();
+    let departure = adapter_at("http://x/sandbox").authorize(&Answers::new(), &request(), noon()).await.unwrap();
+    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
 
     assert_eq!(
-        authorization.url,
+        url,
         "http://x/sandbox/oauth/authorize?response_type=code&client_id=us\
          &redirect_uri=http%3A%2F%2Fus%2Fconnect%2Fcallback%2Fsandbox&state=state%2B1\
          &code_challenge=challenge&code_challenge_method=S256&scope=profile+publish"
@@ -273,7 +280,7 @@ async fn files_are_uploaded_one_per_step_and_shown_in_order() {
     let adapter = network.adapter().await;
     let mut target = Target::new();
     target.media = vec![an_attachment(3), an_attachment(5)];
-    assert_eq!(adapter.lead(&target.media), Some(TimeDelta::seconds(60)));
+    assert_eq!(adapter.lead().before(&target.media), Some(TimeDelta::seconds(60)));
 
     network.answers(201, json!({"id": "m1", "url": "http://x/m1"}));
     let Step::Again { progress, at } = adapter.prepare(&target.job()).await.unwrap() else { panic!("one is left") };
@@ -304,7 +311,7 @@ async fn files_are_uploaded_one_per_step_and_shown_in_order() {
 async fn a_post_without_files_needs_no_preparation() {
     let adapter = adapter_at("http://127.0.0.1:1/sandbox");
     let target = Target::new();
-    assert_eq!(adapter.lead(&target.media), None);
+    assert_eq!(adapter.lead().before(&target.media), None);
     assert_eq!(adapter.prepare(&target.job()).await.unwrap(), Step::Ready { progress: None });
 }
 
@@ -382,7 +389,7 @@ async fn a_revocation_names_the_token_that_lives_longest() {
     let network = Network::default();
     network.answers(200, json!({}));
 
-    network.adapter().await.revoke(&Target::new().credentials).await.unwrap();
+    network.adapter().await.revoke(&Target::new().credentials, noon()).await.unwrap();
 
     assert_eq!(network.saw()[0]["token"], "refresh");
     assert_eq!(network.saw()[0]["client_id"], "us");
@@ -399,7 +406,7 @@ async fn a_refused_id_or_secret_is_our_fault_and_looked_up_anew() {
     assert!(matches!(handed_off, Err(HandOffRefusal::Unreachable)), "{handed_off:?}");
     let refreshed = adapter.refresh(&credentials, noon()).await;
     assert!(matches!(refreshed, Err(RefreshRefusal::Unreachable(_))), "{refreshed:?}");
-    let revoked = adapter.revoke(&credentials).await;
+    let revoked = adapter.revoke(&credentials, noon()).await;
     assert!(matches!(revoked, Err(Setback::Busy { .. })), "{revoked:?}");
 
     let sent: Vec<_> = network.saw().iter().map(|it| it["client_secret"].clone()).collect();
@@ -412,13 +419,13 @@ async fn without_our_id_and_secret_it_is_not_now_and_the_network_is_not_asked() 
     let adapter = adapter_of(&network.run().await, Arc::new(Withheld));
     let target = Target::new();
 
-    let begun = adapter.authorize(&Answers::new(), &request()).await;
+    let begun = adapter.authorize(&Answers::new(), &request(), noon()).await;
     assert!(matches!(begun, Err(HandOffRefusal::Unreachable)), "{begun:?}");
     let handed_off = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
     assert!(matches!(handed_off, Err(HandOffRefusal::Unreachable)), "{handed_off:?}");
     let refreshed = adapter.refresh(&target.credentials, noon()).await;
     assert_eq!(refreshed.unwrap_err(), RefreshRefusal::Unreachable("it could not be asked just now".to_owned()));
-    let revoked = adapter.revoke(&target.credentials).await;
+    let revoked = adapter.revoke(&target.credentials, noon()).await;
     assert!(matches!(revoked, Err(Setback::Busy { retry_at: None, .. })), "{revoked:?}");
     assert!(network.saw().is_empty(), "{:?}", network.saw());
 

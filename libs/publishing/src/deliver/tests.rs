@@ -433,6 +433,27 @@ async fn preparation_goes_on_where_a_crash_left_it() {
 }
 
 #[tokio::test]
+async fn what_the_platform_no_longer_knows_is_prepared_anew_and_the_post_goes_out() {
+    let network = Network { lead: Some(TimeDelta::minutes(10)), ..Network::default() };
+    let rig = Rig::with(1, network.fated([Fate::Stale])).await;
+    let ready = |progress: &str| Ok(Step::Ready { progress: Some(progress.to_owned()) });
+    rig.network.steps.lock().unwrap().extend([ready("old"), ready("new")]);
+    let post = rig.schedule("Hello", later(1200)).await;
+
+    rig.live(later(1201)).await;
+    let waiting = rig.post(&post).await;
+    assert_eq!((waiting.status, waiting.targets[0].status), (PostStatus::Publishing, TargetStatus::Publishing));
+    let words = "Sandbox no longer knows what came before the post: a file has expired. Doing that again first.";
+    assert_eq!(waiting.targets[0].error_message.as_deref(), Some(words));
+    rig.live(later(1300)).await;
+
+    assert_eq!(*rig.network.prepared.lock().unwrap(), [None, None]);
+    assert_eq!(rig.network.public.lock().unwrap()[0].progress.as_deref(), Some("new"));
+    assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (2, 0));
+    assert_published_once(&rig, &post, "Hello").await;
+}
+
+#[tokio::test]
 async fn a_preparation_that_meets_a_passing_failure_is_tried_again_and_the_post_can_still_be_changed() {
     let rig = Rig::with(1, Network { lead: Some(TimeDelta::minutes(10)), ..Network::default() }).await;
     let lost = Setback::Unknown { may_still_run: true, reason: "no answer".to_owned() };

@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
-use domain::media::Attachment;
 use domain::rules::Rules;
 use platforms::{
-    Account, Answers, Authorization, AuthorizationRequest, Callback, Credentials, HandOffRefusal, Job, Platform,
+    Account, Answers, AuthorizationRequest, Callback, Credentials, Departure, HandOffRefusal, Job, Lead, Platform,
     RefreshRefusal, Step,
 };
 use secrecy::ExposeSecret;
@@ -26,6 +25,8 @@ pub(crate) enum Fate {
     Busy(Option<DateTime<Utc>>),
     /// The grant is gone.
     Gone,
+    /// What was prepared is not known any more.
+    Stale,
     /// Public, and nobody hears of it.
     LostAnswer,
     /// Nothing happened, and nobody hears of it.
@@ -186,7 +187,12 @@ impl Platform for Registered {
         domain::testing::rules()
     }
 
-    async fn authorize(&self, _: &Answers, _: &AuthorizationRequest) -> Result<Authorization, HandOffRefusal> {
+    async fn authorize(
+        &self,
+        _: &Answers,
+        _: &AuthorizationRequest,
+        _: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
         Err(HandOffRefusal::Unreachable)
     }
 
@@ -223,12 +229,12 @@ impl Platform for Registered {
         })
     }
 
-    async fn revoke(&self, _: &Credentials) -> Result<(), Setback> {
+    async fn revoke(&self, _: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
         Ok(())
     }
 
-    fn lead(&self, _: &[Attachment]) -> Option<TimeDelta> {
-        self.lead
+    fn lead(&self) -> Lead {
+        Lead { always: self.lead, ..Lead::NONE }
     }
 
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
@@ -250,6 +256,7 @@ impl Platform for Registered {
             Fate::Refused => Err(Setback::Refused { reason: "not polite enough".to_owned() }),
             Fate::Busy(retry_at) => Err(Setback::Busy { retry_at, reason: "too many posts".to_owned() }),
             Fate::Gone => Err(Setback::Disconnected { reason: "revoked".to_owned() }),
+            Fate::Stale => Err(Setback::Stale { reason: "a file has expired".to_owned() }),
             Fate::LostAnswer => {
                 self.make_public(job);
                 unknown(true)

@@ -5,10 +5,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
-use domain::media::Attachment;
 use domain::rules::Rules;
 use platforms::{
-    Account, Answers, Authorization, AuthorizationRequest, Callback, Credentials, HandOffRefusal, Job, Platform,
+    Account, Answers, AuthorizationRequest, Callback, Credentials, Departure, HandOffRefusal, Job, Lead, Platform,
     RefreshRefusal, Renewal, Step,
 };
 
@@ -174,7 +173,12 @@ impl Platform for Adapter {
         domain::testing::rules()
     }
 
-    async fn authorize(&self, _: &Answers, _: &AuthorizationRequest) -> Result<Authorization, HandOffRefusal> {
+    async fn authorize(
+        &self,
+        _: &Answers,
+        _: &AuthorizationRequest,
+        _: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
         Err(HandOffRefusal::Unreachable)
     }
 
@@ -225,7 +229,7 @@ impl Platform for Adapter {
         answer
     }
 
-    async fn revoke(&self, credentials: &Credentials) -> Result<(), Setback> {
+    async fn revoke(&self, credentials: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
         let (call, fate) =
             self.call(format!("revoke {}", self.spec.name), &question_chances(&self.network.world.weather));
         call.go().await;
@@ -239,8 +243,8 @@ impl Platform for Adapter {
         }
     }
 
-    fn lead(&self, _: &[Attachment]) -> Option<TimeDelta> {
-        (0 < self.spec.steps).then_some(LEAD)
+    fn lead(&self) -> Lead {
+        Lead { always: (0 < self.spec.steps).then_some(LEAD), ..Lead::NONE }
     }
 
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {

@@ -166,7 +166,7 @@ impl Owner {
         let opened = publishing.sealer.open(&record.credentials, &context).await?;
         let credentials = Credentials::from_bytes(&opened)?;
         if let Some(platform) = publishing.platforms.get(&connection.provider) {
-            match tokio::time::timeout(REVOCATION, platform.revoke(&credentials)).await {
+            match tokio::time::timeout(REVOCATION, platform.revoke(&credentials, publishing.clock.now())).await {
                 Ok(Ok(())) => {}
                 Ok(Err(setback)) => tracing::warn!(?setback, "a grant was not revoked"),
                 Err(_) => tracing::warn!("a grant was not revoked in time"),

@@ -1,8 +1,10 @@
-//! Figures: of the local stack, and of the functions as they are deployed.
+//! Figures: of the local stack, of the functions as they are deployed, and of
+//! what a large file costs.
 
 mod binaries;
 mod local;
 mod percentile;
+mod streaming;
 
 use std::process::ExitCode;
 
@@ -27,6 +29,9 @@ enum What {
     /// Size, start and latency of the functions as they are deployed, beside
     /// a function that does nothing. Fails when one is above its limit.
     Binaries(binaries::Options),
+    /// The memory that a large video takes from our store to a platform. Fails
+    /// above its limit.
+    Streaming(streaming::Options),
 }
 
 #[tokio::main]
@@ -35,6 +40,7 @@ async fn main() -> ExitCode {
     let bench = Bench::parse();
     let done = match &bench.what {
         Some(What::Binaries(options)) => binaries::run(options).await,
+        Some(What::Streaming(options)) => streaming::run(options).await,
         None => local::run(&bench.local).await,
     };
     match done {

@@ -2,27 +2,31 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Which addresses a fetch may connect to.
+/// Which addresses may be connected to, of those behind hosts that users name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AddressPolicy {
     /// Those of the public Internet.
     #[default]
     PublicOnly,
     /// Those of the public Internet and exactly these, for tests and the local
-    /// stack. A name is only fetched from when all of its addresses are
-    /// permitted, so `localhost` may need two entries.
+    /// stack. A name is only called when all of its addresses are permitted,
+    /// so `localhost` may need two entries.
     Also(Vec<SocketAddr>),
 }
 
 impl AddressPolicy {
     /// Whether this address may be connected to. Exceptions need a port.
-    pub(super) fn permits(&self, address: IpAddr, port: Option<u16>) -> bool {
-        let excepted = |port| self.exceptions().contains(&SocketAddr::new(address, port));
-        is_public(address) || port.is_some_and(excepted)
+    pub(crate) fn permits(&self, address: IpAddr, port: Option<u16>) -> bool {
+        is_public(address) || port.is_some_and(|it| self.excepts(address, it))
+    }
+
+    /// Whether this address with this port is one of the exceptions.
+    pub(crate) fn excepts(&self, address: IpAddr, port: u16) -> bool {
+        self.exceptions().contains(&SocketAddr::new(address, port))
     }
 
     /// The ports of the exceptions.
-    pub(super) fn excepted_ports(&self) -> impl Iterator<Item = u16> {
+    pub(crate) fn excepted_ports(&self) -> impl Iterator<Item = u16> {
         self.exceptions().iter().map(SocketAddr::port)
     }
 

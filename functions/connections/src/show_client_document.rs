@@ -1,0 +1,40 @@
+//! `GET /connect/client/{platform}`: what a platform reads about this service.
+
+use api::{ApiError, ApiResult, Segments};
+use axum::Json;
+use axum::extract::State;
+use serde_json::Value;
+
+use crate::App;
+
+/// The document that platforms which know no registration read instead of one.
+pub(crate) async fn show_client_document(
+    Segments(name): Segments<String>,
+    State(app): State<App>,
+) -> ApiResult<Json<Value>> {
+    let platform = app.platforms.get(&name).ok_or(ApiError::NotFound)?;
+    match platform.client_document(&app.addresses(platform)).await {
+        Ok(Some(document)) => Ok(Json(document)),
+        Ok(None) => Err(ApiError::NotFound),
+        Err(not_now) => {
+            tracing::error!(%not_now, platform = name, "the document about this service could not be made");
+            Err(ApiError::Unavailable)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::testing::World;
+
+    #[tokio::test]
+    async fn a_platform_finds_its_document_about_us_without_a_token() {
+        let world = World::new().await;
+        let found = world.get("/connect/client/asking").await;
+        assert_eq!(found.body, json!({"client_id": "https://social.example/connect/client/asking"}));
+        assert_eq!(world.get("/connect/client/plain").await.status, 404);
+        assert_eq!(world.get("/connect/client/nowhere").await.status, 404);
+    }
+}

@@ -1,0 +1,157 @@
+//! The sandbox as the suite of all platforms wants it.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use async_trait::async_trait;
+use domain::clock::Clock;
+use domain::media::MimeType;
+use platforms::conformance::network::{self, Decision, PublicMedium, PublicPost, Trouble};
+use platforms::{Answers, AppCredentials};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use url::Url;
+
+use super::calls::What;
+use super::fact::Fact;
+use super::faults::Order;
+use super::kind::Kind;
+use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
+
+/// The account that the person has.
+const ACCOUNT: &str = "harbour";
+
+/// The sandbox, listening.
+struct Listening {
+    sandbox: Sandbox,
+    address: SocketAddr,
+}
+
+#[async_trait]
+impl network::Network for Listening {
+    const NAME: &'static str = "sandbox";
+
+    async fn start(clock: Clock) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let sandbox = Sandbox::open(None, format!("http://{address}"), clock).unwrap();
+        let router = super::router(sandbox.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { sandbox, address }
+    }
+
+    fn addresses(&self) -> Vec<SocketAddr> {
+        vec![self.address]
+    }
+
+    fn settings(&self) -> Value {
+        json!({ "url": format!("http://{}/sandbox", self.address) })
+    }
+
+    fn app(&self) -> Option<AppCredentials> {
+        Some(AppCredentials { client_id: CLIENT_ID.to_owned(), client_secret: CLIENT_SECRET.into() })
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new()
+    }
+
+    async fn decide(&self, url: &str, decision: Decision) -> BTreeMap<String, String> {
+        let request = Url::parse(url).unwrap().query().unwrap().to_owned();
+        let answer = if decision == Decision::Allow { "allow" } else { "deny" };
+        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        assert_eq!(client.get(url).send().await.unwrap().status(), 200);
+        let form = [("request", request.as_str()), ("account", ACCOUNT), ("answer", answer)];
+        let to = format!("http://{}/sandbox/oauth/authorize", self.address);
+        let back = client.post(to).form(&form).send().await.unwrap();
+        let back = Url::parse(back.headers()["location"].to_str().unwrap()).unwrap();
+        back.query_pairs().into_owned().collect()
+    }
+
+    fn trouble(&self, call: network::Call, trouble: Trouble, count: usize) {
+        let mut faults = self.sandbox.faults();
+        let before: Vec<_> = faults.armed().iter().filter(|it| it.kind.strikes(what(call))).map(|it| it.id).collect();
+        before.into_iter().for_each(|it| faults.switch_off(it));
+        let Some(kind) = kind(call, trouble).filter(|_| 0 < count) else { return };
+        let delay_ms = match trouble {
+            Trouble::Limited { retry_after } => u64::try_from(retry_after.num_milliseconds()).unwrap(),
+            _ => 0,
+        };
+        let count = Some(u32::try_from(count).unwrap());
+        faults.arm(Order { id: 0, account: None, kind, count, delay_ms, file: 1 }).unwrap();
+    }
+
+    fn can(&self, call: network::Call, trouble: Trouble) -> bool {
+        kind(call, trouble).is_some()
+    }
+
+    fn revoke(&self) {
+        let mut ledger = self.sandbox.ledger();
+        for grant in ledger.world().grants_of(None) {
+            ledger.record(Fact::Revoked { grant }).unwrap();
+        }
+    }
+
+    fn end_access_tokens(&self) {
+        let mut ledger = self.sandbox.ledger();
+        let grants = ledger.world().grants_of(None);
+        ledger.record(Fact::Expired { grants }).unwrap();
+    }
+
+    fn public(&self) -> Vec<PublicPost> {
+        let ledger = self.sandbox.ledger();
+        let posts = ledger.world().posts().iter().zip(1..);
+        let shown = |id: &String| PublicMedium {
+            mime_type: MimeType::parse(&ledger.world().medium(id).unwrap().mime_type).unwrap(),
+            bytes: std::fs::read(self.sandbox.media_dir().join(id)).unwrap(),
+        };
+        posts
+            .map(|(post, id): (_, usize)| PublicPost {
+                id: id.to_string(),
+                text: post.text.clone(),
+                media: post.media.iter().map(shown).collect(),
+            })
+            .collect()
+    }
+
+    fn grants(&self) -> usize {
+        self.sandbox.ledger().world().grants_of(None).len()
+    }
+
+    fn calls(&self, call: network::Call) -> usize {
+        self.sandbox.calls_where(|it| it.what == what(call)).len()
+    }
+}
+
+fn what(call: network::Call) -> What {
+    match call {
+        network::Call::Exchange => What::Exchange,
+        network::Call::Refresh => What::Refresh,
+        network::Call::Revoke => What::Revoke,
+        network::Call::Upload => What::Upload,
+        network::Call::Process => What::LookAtFile,
+        network::Call::Publish => What::Publish,
+        network::Call::LookUp => What::Look,
+    }
+}
+
+/// The fault that is this trouble, where there is one.
+fn kind(call: network::Call, trouble: Trouble) -> Option<Kind> {
+    use network::Call::{LookUp, Publish, Refresh, Upload};
+
+    Some(match (call, trouble) {
+        (Publish, Trouble::CutBefore) => Kind::LoseCall,
+        (Publish, Trouble::LoseAnswer) => Kind::LoseAnswer,
+        (Publish, Trouble::Broken) => Kind::ErrorBefore,
+        (Publish, Trouble::BrokenAfter) => Kind::ErrorAfter,
+        (Publish, Trouble::Limited { .. }) => Kind::RateLimit,
+        (Publish, Trouble::Unwanted) => Kind::Refuse,
+        (LookUp, Trouble::Broken) => Kind::LookError,
+        (Upload, Trouble::Broken) => Kind::MediaError,
+        (Upload, Trouble::Unwanted) => Kind::MediaRefuse,
+        (Refresh, Trouble::Unavailable) => Kind::RefreshUnreachable,
+        _ => return None,
+    })
+}
+
+platforms::conformance!(Listening);

@@ -1,0 +1,223 @@
+//! How a platform counts the length of a text.
+
+use serde::{Deserialize, Serialize};
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{links, mentions};
+
+/// How a platform counts the length of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counting {
+    /// What it counts.
+    pub unit: Unit,
+    /// As how many units every link counts that names its scheme, `http` or
+    /// `https`; `None` where links count as they are written.
+    #[serde(default)]
+    pub url_length: Option<u32>,
+    /// Whether `@user@host` counts as `@user`.
+    #[serde(default)]
+    pub short_mentions: bool,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Extended grapheme clusters (Unicode annex 29): what people take for one
+    /// character, however many code points it is made of.
+    Graphemes,
+    /// Unicode code points.
+    CodePoints,
+    /// UTF-16 code units.
+    Utf16,
+}
+
+impl Unit {
+    /// How many a text has.
+    fn count(self, text: &str) -> u64 {
+        let count = match self {
+            Self::Graphemes => text.graphemes(true).count(),
+            Self::CodePoints => text.chars().count(),
+            Self::Utf16 => text.encode_utf16().count(),
+        };
+        count as u64
+    }
+
+    /// As people read it, after a number.
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Graphemes | Self::CodePoints => "characters",
+            Self::Utf16 => "UTF-16 units",
+        }
+    }
+}
+
+impl Counting {
+    /// Extended grapheme clusters.
+    pub const fn graphemes() -> Self {
+        Self::of(Unit::Graphemes)
+    }
+
+    /// Unicode code points.
+    pub const fn code_points() -> Self {
+        Self::of(Unit::CodePoints)
+    }
+
+    /// UTF-16 code units.
+    pub const fn utf16() -> Self {
+        Self::of(Unit::Utf16)
+    }
+
+    const fn of(unit: Unit) -> Self {
+        Self { unit, url_length: None, short_mentions: false }
+    }
+
+    /// Every link counts as so many.
+    #[must_use]
+    pub const fn url(self, length: u32) -> Self {
+        Self { url_length: Some(length), ..self }
+    }
+
+    /// `@user@host` counts as `@user`.
+    #[must_use]
+    pub const fn short_mentions(self) -> Self {
+        Self { short_mentions: true, ..self }
+    }
+
+    /// The length of a text.
+    pub fn length(self, text: &str) -> u64 {
+        if self.url_length.is_none() && !self.short_mentions {
+            return self.unit.count(text);
+        }
+        let links = links::find(text);
+        let mut counted = String::with_capacity(text.len());
+        let mut end = 0;
+        for link in &links {
+            self.push(&mut counted, &text[end..link.start]);
+            // What a link weighs is added below, so that nobody's figure
+            // decides how much memory this takes.
+            counted.push_str(if self.url_length.is_some() { "x" } else { &text[link.clone()] });
+            end = link.end;
+        }
+        self.push(&mut counted, &text[end..]);
+        let length = self.unit.count(&counted);
+        let Some(each) = self.url_length else { return length };
+        let links = links.len() as u64;
+        length.saturating_sub(links).saturating_add(links.saturating_mul(each.into()))
+    }
+
+    fn push(self, counted: &mut String, words: &str) {
+        if self.short_mentions {
+            counted.push_str(&mentions::shortened(words));
+        } else {
+            counted.push_str(words);
+        }
+    }
+
+    /// What somebody has to know who counts this text by hand; empty or with a
+    /// space before it.
+    pub(super) fn remark(self, text: &str) -> String {
+        match self.url_length {
+            Some(each) if !links::find(text).is_empty() => format!(" (each link counts as {each})"),
+            _ => String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MASTODON: Counting = Counting::graphemes().url(23).short_mentions();
+
+    #[test]
+    fn each_unit_counts_its_own() {
+        for (text, graphemes, code_points, utf16) in [
+            ("plain", 5, 5, 5),
+            ("é", 1, 1, 1),
+            ("e\u{301}", 1, 2, 2),
+            ("Z\u{351}\u{36b}\u{343}algo", 5, 8, 8),
+            ("\r\n", 1, 2, 2),
+            ("🎉", 1, 1, 2),
+            ("🇮🇹🇯🇵", 2, 4, 8),
+            ("👍🏽", 1, 2, 4),
+            ("👨‍👩‍👧‍👦", 1, 7, 11),
+            ("🏳️‍⚧️", 1, 5, 6),
+            ("1️⃣", 1, 3, 3),
+            ("🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}", 1, 7, 14),
+            ("Ελληνικά", 8, 8, 8),
+            ("Кириллица", 9, 9, 9),
+            ("עִבְרִית", 5, 8, 8),
+            ("العربية", 7, 7, 7),
+            ("नमस्ते", 3, 6, 6),
+            ("தமிழ்", 3, 5, 5),
+            ("สวัสดี", 4, 6, 6),
+            ("한국어", 3, 3, 3),
+            ("\u{1112}\u{1161}\u{11ab}", 1, 3, 3),
+            ("日本語", 3, 3, 3),
+            ("が", 1, 1, 1),
+            ("か\u{3099}", 1, 2, 2),
+            ("𠮷野家", 3, 3, 4),
+            ("አማርኛ", 4, 4, 4),
+        ] {
+            let lengths = [Counting::graphemes(), Counting::code_points(), Counting::utf16()].map(|it| it.length(text));
+            assert_eq!(lengths, [graphemes, code_points, utf16], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_link_counts_as_much_as_its_platform_says() {
+        let long = format!("https://example.com/{}", "a".repeat(200));
+        for (text, length) in [
+            (long.clone(), 23),
+            ("http://a.example".to_owned(), 23),
+            (format!("{long}."), 24),
+            (format!("({long})"), 25),
+            (format!("[{long}], "), 27),
+            (format!("see {long}!?"), 29),
+            (format!("{long} {long}"), 47),
+            (format!("{long}\u{3000}日本語"), 27),
+            ("https://example.com。次".to_owned(), 25),
+            ("👨‍👩‍👧‍👦https://example.com/👨‍👩‍👧‍👦".to_owned(), 24),
+            ("example.com/without/a/scheme/counts/in/full".to_owned(), 43),
+        ] {
+            assert_eq!(MASTODON.length(&text), length, "{text}");
+        }
+        assert_eq!(Counting::graphemes().length(&long), 220);
+        assert_eq!(Counting::graphemes().url(0).length(&long), 0);
+        assert_eq!(Counting::utf16().url(u32::MAX).length(&format!("{long} {long}")), 2 * u64::from(u32::MAX) + 1);
+    }
+
+    #[test]
+    fn a_mention_counts_without_its_host() {
+        for (text, length) in [
+            ("@alice@example.com", 6),
+            ("hi @alice@example.com, @bob", 15),
+            ("me@example.com", 14),
+            ("https://good.example/@alice@example.com/1 @b@c.example", 26),
+        ] {
+            assert_eq!(MASTODON.length(text), length, "{text}");
+        }
+        assert_eq!(Counting::graphemes().url(23).length("@alice@example.com"), 18);
+        let links_in_full = Counting::graphemes().short_mentions();
+        assert_eq!(links_in_full.length("https://a.example/@b@c.example @b@c.example"), 33);
+    }
+
+    proptest! {
+        #[test]
+        fn graphemes_code_points_units_and_bytes_only_ever_grow(text in any::<String>()) {
+            let [graphemes, code_points, utf16] =
+                [Counting::graphemes(), Counting::code_points(), Counting::utf16()].map(|it| it.length(&text));
+            prop_assert!(graphemes <= code_points);
+            prop_assert!(code_points <= utf16);
+            prop_assert!(utf16 <= text.len() as u64);
+        }
+
+        #[test]
+        fn without_links_and_mentions_weights_change_nothing(text in "[^@:]*") {
+            prop_assert_eq!(MASTODON.length(&text), Counting::graphemes().length(&text));
+        }
+    }
+}

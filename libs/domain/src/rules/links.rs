@@ -1,0 +1,199 @@
+//! Where the links of a text are.
+
+use std::ops::Range;
+
+use linkify::{LinkFinder, LinkKind};
+
+/// The longest link in bytes; anything longer is text to the networks that
+/// weigh links. Source: `MAX_URL_LENGTH` of twitter-text, with which Mastodon
+/// finds the links of a post.
+const LONGEST: usize = 4096;
+
+/// What ends a host's name in texts that put no space behind it.
+const SENTENCE_MARKS: &str = "。、，．！？：；）」』】〉》…—–”’»";
+
+/// What makes no link of the scheme behind it, beside letters and digits.
+const GLUE: &str = "@＠#＃$";
+
+/// The links of a text, first to last: `http` or `https` with its scheme, and
+/// a host whose name has a dot. Byte ranges that do not overlap, without the
+/// punctuation of the sentence around them.
+pub(super) fn find(text: &str) -> Vec<Range<usize>> {
+    let mut finder = LinkFinder::new();
+    finder.kinds(&[LinkKind::Url]);
+    let mut found = Vec::new();
+    let mut from = 0;
+    for (colon, mark) in text.match_indices("://") {
+        let Some(scheme) = text.get(from..colon).and_then(scheme) else { continue };
+        let (start, host) = (colon - scheme.len(), colon + mark.len());
+        let Some(host_length) = host_length(&text[host..]) else { continue };
+        let tail = host + host_length;
+        if text[tail..].starts_with('@') {
+            continue; // It was a user's name, and there is no telling what follows.
+        }
+        let end = tail + tail_length(&finder, &text[tail..]);
+        from = end;
+        if end - start <= LONGEST {
+            found.push(start..end);
+        }
+    }
+    found
+}
+
+/// The scheme with which this ends.
+fn scheme(before: &str) -> Option<&str> {
+    ["https", "http"].into_iter().find_map(|name| {
+        let at = before.len().checked_sub(name.len())?;
+        let scheme = before.get(at..).filter(|it| it.eq_ignore_ascii_case(name))?;
+        let glued = |it: char| it.is_ascii_alphanumeric() || GLUE.contains(it);
+        (!before[..at].ends_with(glued)).then_some(scheme)
+    })
+}
+
+/// The bytes of the host's name at the start; `None` when it is no name with a
+/// dot, such as a bare address.
+fn host_length(rest: &str) -> Option<usize> {
+    let ends = |it: char| match it {
+        '-' | '.' | '_' => false,
+        _ if it.is_ascii() => !it.is_ascii_alphanumeric(),
+        _ => it.is_whitespace() || SENTENCE_MARKS.contains(it),
+    };
+    let host = rest.split(ends).next()?.trim_end_matches(['-', '.']);
+    let (below, top) = host.rsplit_once('.')?;
+    if below.split('.').any(str::is_empty) {
+        return None;
+    }
+    let first_beyond_ascii = top.find(|it: char| !it.is_ascii()).unwrap_or(top.len());
+    match first_beyond_ascii {
+        0 => Some(host.len()),
+        // A version such as v1.1, an address such as 10.0.0.10.
+        1 => None,
+        _ if top.starts_with(|it: char| it.is_ascii_digit()) => None,
+        // No top level mixes ASCII with another script: there, in texts
+        // without spaces, the sentence goes on.
+        length => Some(below.len() + 1 + length),
+    }
+}
+
+/// The bytes of a port, path and query at the start.
+fn tail_length(finder: &LinkFinder, rest: &str) -> usize {
+    let port = |it: &str| it.starts_with(|it: char| it.is_ascii_digit());
+    if !rest.starts_with(['/', '?']) && !rest.strip_prefix(':').is_some_and(port) {
+        return 0;
+    }
+    // One character more shows that a link is too long. The finder takes the
+    // spaces of other scripts for a part of a link.
+    let rest = &rest[..rest.floor_char_boundary(LONGEST + 4)];
+    let rest = rest.split(char::is_whitespace).next().unwrap_or_default();
+    // It knows no top level in another script either, so it sees this host.
+    let host = "http://host.example";
+    let link = finder.links(&format!("{host}{rest}")).next().map(|it| it.end());
+    link.map_or(0, |it| it.saturating_sub(host.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn links(text: &str) -> Vec<&str> {
+        find(text).into_iter().map(|it| &text[it]).collect()
+    }
+
+    #[test]
+    fn a_link_has_its_scheme_and_a_host_with_a_dot() {
+        for link in [
+            "https://example.com",
+            "http://example.com/",
+            "HTTPS://EXAMPLE.COM/A",
+            "https://example.com:8080/a?b=c#d",
+            "https://example.com?q=1",
+            "https://www.münchen.example/größe",
+            "https://пример.рф/путь",
+            "https://हिन्दी.भारत/पथ",
+            "https://xn--e1afmkfd.xn--p1ai/x",
+            "https://例え.jp/日本語/漢字",
+            "https://good.example/@user@other.example/1",
+        ] {
+            assert_eq!(links(link), [link]);
+            assert_eq!(links(&format!("see {link} and {link}")), [link, link]);
+        }
+        for text in [
+            "example.com/a",
+            "www.example.com",
+            "ftp://example.com/a",
+            "xhttp://example.com",
+            "1http://example.com",
+            "#http://example.com",
+            "http://localhost:3000/path",
+            "https://127.0.0.1/path",
+            "https://10.0.0.10/path",
+            "https://v1.1/path",
+            "https://a.b/path",
+            "https://.example/path",
+            "https://a..example/path",
+            "https://-",
+            "https://user:password@example.com/path",
+            "https://user.name@example.com/path",
+            "https://",
+            "://example.com",
+            "mailto:me@example.com",
+        ] {
+            assert_eq!(links(text), Vec::<&str>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_sentence_around_a_link_is_not_a_part_of_it() {
+        for link in ["https://example.com", "https://example.com/a", "https://example.com/a?b=c"] {
+            for after in [".", ",", "!", "?", ":", ";", "...", ".)", ") and", "]", "\"", "'", ">", "\u{3000}次", "\n"]
+            {
+                assert_eq!(links(&format!("{link}{after}")), [link], "{after:?}");
+            }
+            for (open, close) in [("(", ")"), ("[", "]"), ("<", ">"), ("\"", "\""), ("'", "'"), ("(see ", ")")] {
+                assert_eq!(links(&format!("{open}{link}{close}")), [link], "{open}{close}");
+            }
+        }
+        let with_brackets = "https://example.com/Link_(game)";
+        assert_eq!(links(&format!("({with_brackets})")), [with_brackets]);
+        assert_eq!(links("end.https://example.com/a"), ["https://example.com/a"]);
+        assert_eq!(links("見てhttps://example.com/a"), ["https://example.com/a"]);
+    }
+
+    #[test]
+    fn a_host_ends_where_a_text_without_spaces_goes_on() {
+        for after in ["。次の文", "。バージョン1.0の", "です。", "を見て", "…", "—", "🎉", "」と"]
+        {
+            let text = format!("https://example.com{after}https://other.example/a");
+            assert_eq!(links(&text), ["https://example.com", "https://other.example/a"], "{after}");
+        }
+    }
+
+    #[test]
+    fn a_host_in_another_script_ends_at_a_sentence_mark() {
+        assert_eq!(links("https://пример.рф。次"), ["https://пример.рф"]);
+    }
+
+    #[test]
+    fn what_is_too_long_is_no_link() {
+        let link = |length: usize| format!("https://example.com/{}", "a".repeat(length - 20));
+        assert_eq!(links(&link(4096)).len(), 1);
+        assert_eq!(links(&link(4097)).len(), 0);
+        assert_eq!(links(&link(65_000)).len(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn links_of_any_text_stand_in_order(text in "(\\PC|http://|https://|\\.|/|a\\.example|\u{3000}| ){0,40}") {
+            let mut end = 0;
+            for link in find(&text) {
+                prop_assert!(end <= link.start && link.start < link.end);
+                end = link.end;
+                let lower = text[link].to_lowercase();
+                prop_assert!(lower.starts_with("http://") || lower.starts_with("https://"));
+                prop_assert!(!lower.contains(char::is_whitespace));
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! One thing that a platform asks of a post.
+
+use serde::{Deserialize, Serialize};
+
+use super::Counting;
+use crate::media::{Attachment, FileType, MimeType, human_size};
+
+/// One thing that a platform asks of a post. GIFs count as images.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "id", rename_all = "snake_case")]
+pub enum Rule {
+    /// The most text.
+    MaxText {
+        /// In the unit of `counting`.
+        max: u32,
+        /// How it is counted.
+        counting: Counting,
+    },
+    /// The most text in bytes of UTF-8, whatever its links and mentions count
+    /// as for [`Rule::MaxText`].
+    MaxTextBytes {
+        /// In bytes.
+        max: u32,
+    },
+    /// The most images and videos together.
+    MaxMedia {
+        /// Of both.
+        max: u32,
+    },
+    /// The most images.
+    MaxImages {
+        /// Of them.
+        max: u32,
+    },
+    /// The most videos.
+    MaxVideos {
+        /// Of them.
+        max: u32,
+    },
+    /// Images and videos do not stand in one post.
+    NotMixed,
+    /// A post has at least one image or video.
+    MediaRequired,
+    /// The types of files that it takes.
+    MimeTypes {
+        /// All of them.
+        types: Vec<MimeType>,
+    },
+    /// The largest image.
+    MaxImageBytes {
+        /// In bytes.
+        max: u64,
+    },
+    /// The largest video.
+    MaxVideoBytes {
+        /// In bytes.
+        max: u64,
+    },
+}
+
+impl Rule {
+    /// The most text, counted like this.
+    pub const fn max_text(max: u32, counting: Counting) -> Self {
+        Self::MaxText { max, counting }
+    }
+
+    /// The most text in bytes of UTF-8.
+    pub const fn max_text_bytes(max: u32) -> Self {
+        Self::MaxTextBytes { max }
+    }
+
+    /// The most images and videos together.
+    pub const fn max_media(max: u32) -> Self {
+        Self::MaxMedia { max }
+    }
+
+    /// The most images.
+    pub const fn max_images(max: u32) -> Self {
+        Self::MaxImages { max }
+    }
+
+    /// The most videos.
+    pub const fn max_videos(max: u32) -> Self {
+        Self::MaxVideos { max }
+    }
+
+    /// The types of files that it takes.
+    pub fn mime_types(types: impl Into<Vec<MimeType>>) -> Self {
+        Self::MimeTypes { types: types.into() }
+    }
+
+    /// The largest image in bytes.
+    pub const fn max_image_bytes(max: u64) -> Self {
+        Self::MaxImageBytes { max }
+    }
+
+    /// The largest video in bytes.
+    pub const fn max_video_bytes(max: u64) -> Self {
+        Self::MaxVideoBytes { max }
+    }
+
+    /// Its name for programs: stored, and shown to clients. Never changes.
+    pub const fn id(&self) -> &'static str {
+        match self {
+            Self::MaxText { .. } => "max_text",
+            Self::MaxTextBytes { .. } => "max_text_bytes",
+            Self::MaxMedia { .. } => "max_media",
+            Self::MaxImages { .. } => "max_images",
+            Self::MaxVideos { .. } => "max_videos",
+            Self::NotMixed => "not_mixed",
+            Self::MediaRequired => "media_required",
+            Self::MimeTypes { .. } => "mime_types",
+            Self::MaxImageBytes { .. } => "max_image_bytes",
+            Self::MaxVideoBytes { .. } => "max_video_bytes",
+        }
+    }
+
+    /// The field of a target that is at fault where this is broken.
+    pub(super) const fn field(&self) -> &'static str {
+        match self {
+            Self::MaxText { .. } | Self::MaxTextBytes { .. } => "content",
+            _ => "media",
+        }
+    }
+
+    /// What to say of these words and files after the platform's name: once
+    /// for a post, or once for each file at fault. Names limit and figure.
+    pub(super) fn faults(&self, text: &str, media: &[Attachment]) -> Vec<String> {
+        let images = || of_type(media, FileType::Image).count() as u64;
+        let videos = || of_type(media, FileType::Video).count() as u64;
+        let fault = match self {
+            Self::MaxText { max, counting } => {
+                let limit = || format!("{max} {}{}", counting.unit.words(), counting.remark(text));
+                over(*max, counting.length(text), limit)
+            }
+            Self::MaxTextBytes { max } => over(*max, text.len() as u64, || number((*max).into(), "byte")),
+            Self::MaxMedia { max } => over(*max, media.len() as u64, || format!("{max} images and videos together")),
+            Self::MaxImages { max } => over(*max, images(), || number((*max).into(), "image")),
+            Self::MaxVideos { max } => over(*max, videos(), || number((*max).into(), "video")),
+            Self::NotMixed => (0 < images() && 0 < videos()).then(|| {
+                let (images, videos) = (number(images(), "image"), number(videos(), "video"));
+                format!("takes images or videos in one post, not both, this has {images} and {videos}")
+            }),
+            Self::MediaRequired => media.is_empty().then(|| "needs at least 1 image or video, this has 0".to_owned()),
+            Self::MimeTypes { types } => return not_among(types, media),
+            Self::MaxImageBytes { max } => return too_large(*max, "images", of_type(media, FileType::Image)),
+            Self::MaxVideoBytes { max } => return too_large(*max, "videos", of_type(media, FileType::Video)),
+        };
+        fault.into_iter().collect()
+    }
+}
+
+fn of_type(media: &[Attachment], file_type: FileType) -> impl Iterator<Item = &Attachment> {
+    media.iter().filter(move |it| it.mime_type.file_type() == file_type)
+}
+
+fn over(max: u32, actual: u64, limit: impl FnOnce() -> String) -> Option<String> {
+    (u64::from(max) < actual).then(|| format!("takes at most {}, this has {actual}", limit()))
+}
+
+fn number(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+fn not_among(types: &[MimeType], media: &[Attachment]) -> Vec<String> {
+    let taken = || types.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
+    let strange = media.iter().map(|it| it.mime_type).filter(|it| !types.contains(it));
+    strange.map(|it| format!("takes {}, not {}", taken(), it.as_str())).collect()
+}
+
+fn too_large<'m>(max: u64, what: &str, media: impl Iterator<Item = &'m Attachment>) -> Vec<String> {
+    let large = media.map(|it| it.size_bytes).filter(|it| max < *it);
+    large.map(|it| format!("takes {what} of at most {}, this has {}", human_size(max), human_size(it))).collect()
+}

@@ -1,0 +1,134 @@
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::media::MimeType;
+use crate::testing::{an_attachment, rules, text};
+
+/// One of each.
+fn every_rule() -> Rules {
+    Rules::of(
+        "Example",
+        [
+            Rule::max_text(300, Counting::graphemes().url(23).short_mentions()),
+            Rule::max_text_bytes(3000),
+            Rule::max_media(4),
+            Rule::max_images(2),
+            Rule::max_videos(1),
+            Rule::NotMixed,
+            Rule::MediaRequired,
+            Rule::mime_types([MimeType::Jpeg, MimeType::Mp4]),
+            Rule::max_image_bytes(20 << 20),
+            Rule::max_video_bytes(60 << 20),
+        ],
+    )
+}
+
+fn messages(rules: &Rules, raw: &str, media: &[Attachment]) -> Vec<String> {
+    rules.breaches(&text(raw), media).into_iter().map(|it| it.message).collect()
+}
+
+#[test]
+fn a_breach_names_platform_limit_and_figure() {
+    let breaches = rules().breaches(&text(&"x".repeat(501)), &[]);
+
+    let message = "Sandbox takes at most 500 characters, this has 501".to_owned();
+    assert_eq!(breaches, [Breach { rule: "max_text", field: "content", message }]);
+}
+
+#[test]
+fn what_fits_breaks_nothing() {
+    assert_eq!(messages(&rules(), &"x".repeat(500), &[]), Vec::<String>::new());
+    let large = vec![an_attachment(20 << 20); 2];
+    assert_eq!(messages(&every_rule(), &"🎉".repeat(300), &large), Vec::<String>::new());
+}
+
+#[test]
+fn every_breach_is_named_at_once() {
+    let large = |mime_type, size_bytes| Attachment { mime_type, size_bytes, ..an_attachment(1) };
+    let mut media = vec![large(MimeType::Gif, 21 << 20); 3];
+    media.extend([large(MimeType::Mp4, 61 << 20), large(MimeType::Quicktime, 1)]);
+
+    let breaches = every_rule().breaches(&text(&"👨‍👩‍👧‍👦".repeat(301)), &media);
+
+    let named: Vec<_> = breaches.iter().map(|it| (it.rule, it.field, it.message.as_str())).collect();
+    let gif = ("mime_types", "media", "Example takes image/jpeg, video/mp4, not image/gif");
+    let large_gif = ("max_image_bytes", "media", "Example takes images of at most 20 MiB, this has 21 MiB");
+    assert_eq!(
+        named,
+        [
+            ("max_text", "content", "Example takes at most 300 characters, this has 301"),
+            ("max_text_bytes", "content", "Example takes at most 3000 bytes, this has 7525"),
+            ("max_media", "media", "Example takes at most 4 images and videos together, this has 5"),
+            ("max_images", "media", "Example takes at most 2 images, this has 3"),
+            ("max_videos", "media", "Example takes at most 1 video, this has 2"),
+            (
+                "not_mixed",
+                "media",
+                "Example takes images or videos in one post, not both, this has 3 images and 2 videos"
+            ),
+            gif,
+            gif,
+            gif,
+            ("mime_types", "media", "Example takes image/jpeg, video/mp4, not video/quicktime"),
+            large_gif,
+            large_gif,
+            large_gif,
+            ("max_video_bytes", "media", "Example takes videos of at most 60 MiB, this has 61 MiB"),
+        ]
+    );
+}
+
+#[test]
+fn a_post_without_media_can_be_too_little() {
+    assert_eq!(messages(&every_rule(), "words", &[]), ["Example needs at least 1 image or video, this has 0"]);
+    assert_eq!(messages(&rules(), "words", &[]), Vec::<String>::new());
+}
+
+#[test]
+fn a_breach_says_what_links_count_as_when_there_are_any() {
+    let rules = Rules::of("Example", [Rule::max_text(30, Counting::graphemes().url(23))]);
+
+    let with_link = messages(&rules, "what a read: https://example.com/", &[]);
+    let without = messages(&rules, &"x".repeat(31), &[]);
+
+    assert_eq!(with_link, ["Example takes at most 30 characters (each link counts as 23), this has 36"]);
+    assert_eq!(without, ["Example takes at most 30 characters, this has 31"]);
+}
+
+#[test]
+fn units_are_named_as_people_know_them() {
+    let said = |rule| messages(&Rules::of("Example", [rule]), "ab🎉", &[]).remove(0);
+    for (rule, message) in [
+        (Rule::max_text(1, Counting::graphemes()), "Example takes at most 1 characters, this has 3"),
+        (Rule::max_text(2, Counting::code_points()), "Example takes at most 2 characters, this has 3"),
+        (Rule::max_text(2, Counting::utf16()), "Example takes at most 2 UTF-16 units, this has 4"),
+        (Rule::max_text_bytes(2), "Example takes at most 2 bytes, this has 6"),
+    ] {
+        assert_eq!(said(rule), message);
+    }
+}
+
+#[test]
+fn an_id_is_unique_and_what_is_stored() {
+    let every = every_rule().rules;
+    let ids: BTreeSet<_> = every.iter().map(Rule::id).collect();
+    assert_eq!(ids.len(), every.len());
+    for rule in &every {
+        assert_eq!(serde_json::to_value(rule).unwrap()["id"], rule.id());
+    }
+}
+
+#[test]
+fn stored_rules_read_back() {
+    let stored = serde_json::to_string(&every_rule()).unwrap();
+    assert_eq!(serde_json::from_str::<Rules>(&stored).unwrap(), every_rule());
+}
+
+#[test]
+fn rules_of_another_version_leave_their_connection_readable() {
+    let later = r#"{"title":"Example","rules":[{"id":"max_polls","max":1},{"id":"max_images","max":4,"more":true}]}"#;
+    let earlier = r#"{"title":"Example","counting":"code_points","max_text":500,"mixed":false}"#;
+
+    assert_eq!(serde_json::from_str::<Rules>(later).unwrap(), Rules::of("Example", [Rule::max_images(4)]));
+    assert_eq!(serde_json::from_str::<Rules>(earlier).unwrap(), Rules::of("Example", []));
+}

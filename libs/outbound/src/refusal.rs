@@ -1,0 +1,26 @@
+/// Why a URL may not be called, in words for the user who gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It has no host.
+    #[error("this is not a URL of a server")]
+    NotAUrl,
+    /// Another scheme than is permitted; where credentials are sent, also http
+    /// to anything but an exception.
+    #[error("the scheme of this URL is not permitted")]
+    Scheme,
+    /// `user:password@` before the host.
+    #[error("a URL with a user name or password is not permitted")]
+    Credentials,
+    /// Port 0.
+    #[error("a URL with port 0 is not permitted")]
+    Port,
+    /// An address that not everybody can reach.
+    #[error("the address of this URL is not public")]
+    NotPublic,
+    /// The name has no address.
+    #[error("the host of this URL was not found")]
+    UnknownHost,
+    /// Our fault: the client could not be made. It is in the log.
+    #[error("the server of this URL could not be called")]
+    Broken,
+}

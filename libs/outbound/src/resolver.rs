@@ -1,0 +1,120 @@
+use std::net::{IpAddr, SocketAddr};
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use crate::{AddressPolicy, Refusal};
+
+/// Resolves names to addresses that may be connected to, or refuses.
+///
+/// It is the connector's own resolver: the addresses that it lets pass are the
+/// ones connected to, and no second look-up can answer differently.
+#[derive(Clone, Debug)]
+pub(crate) struct CheckedResolver {
+    policy: AddressPolicy,
+    reach: Reach,
+}
+
+/// Which addresses are let pass, of those that the policy permits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reach {
+    /// Public ones.
+    Public,
+    /// Public ones, and the exceptions with this port.
+    AlsoExceptions { port: u16 },
+    /// Only the exceptions with this port: what is sent there is not encrypted.
+    OnlyExceptions { port: u16 },
+}
+
+impl CheckedResolver {
+    pub(crate) fn new(policy: AddressPolicy, reach: Reach) -> Self {
+        Self { policy, reach }
+    }
+
+    async fn addresses(&self, name: &str) -> Result<Vec<SocketAddr>, Refusal> {
+        // Port 0 stands for the URL's own.
+        let found = tokio::net::lookup_host((name, 0)).await;
+        self.pass(found.map_err(|_| Refusal::UnknownHost)?.collect())
+    }
+
+    /// All of these or none: a name that also has an address of ours is no
+    /// honest public name.
+    fn pass(&self, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Refusal> {
+        let refused = found.iter().find_map(|it| self.refuse(it.ip()));
+        match refused {
+            _ if found.is_empty() => Err(Refusal::UnknownHost),
+            Some(refusal) => Err(refusal),
+            None => Ok(found),
+        }
+    }
+
+    fn refuse(&self, address: IpAddr) -> Option<Refusal> {
+        let (permitted, refusal) = match self.reach {
+            Reach::Public => (self.policy.permits(address, None), Refusal::NotPublic),
+            Reach::AlsoExceptions { port } => (self.policy.permits(address, Some(port)), Refusal::NotPublic),
+            Reach::OnlyExceptions { port } => (self.policy.excepts(address, port), Refusal::Scheme),
+        };
+        (!permitted).then_some(refusal)
+    }
+}
+
+impl Resolve for CheckedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let resolver = self.clone();
+        Box::pin(async move {
+            let addresses = resolver.addresses(name.as_str()).await?;
+            Ok(Box::new(addresses.into_iter()) as Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(addresses: &[&str]) -> Vec<SocketAddr> {
+        addresses.iter().map(|it| SocketAddr::new(it.parse().unwrap(), 0)).collect()
+    }
+
+    #[test]
+    fn a_name_with_public_addresses_passes() {
+        let addresses = found(&["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"]);
+        let resolver = CheckedResolver::new(AddressPolicy::PublicOnly, Reach::Public);
+        assert_eq!(resolver.pass(addresses.clone()), Ok(addresses));
+    }
+
+    #[test]
+    fn one_address_that_is_not_public_refuses_the_name() {
+        let resolver = CheckedResolver::new(AddressPolicy::PublicOnly, Reach::Public);
+        for other in ["127.0.0.1", "169.254.169.254", "::1", "::ffff:10.0.0.1"] {
+            for order in [["93.184.215.14", other], [other, "93.184.215.14"]] {
+                assert_eq!(resolver.pass(found(&order)), Err(Refusal::NotPublic), "{order:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_without_addresses_is_not_found() {
+        let resolver = CheckedResolver::new(AddressPolicy::PublicOnly, Reach::Public);
+        assert_eq!(resolver.pass(Vec::new()), Err(Refusal::UnknownHost));
+    }
+
+    #[test]
+    fn an_exception_holds_for_its_port_only() {
+        let policy = AddressPolicy::Also(vec!["127.0.0.1:3000".parse().unwrap()]);
+        let pass = |reach| CheckedResolver::new(policy.clone(), reach).pass(found(&["127.0.0.1"]));
+        assert!(pass(Reach::AlsoExceptions { port: 3000 }).is_ok());
+        assert_eq!(pass(Reach::AlsoExceptions { port: 3001 }), Err(Refusal::NotPublic));
+        assert_eq!(pass(Reach::Public), Err(Refusal::NotPublic));
+    }
+
+    #[test]
+    fn where_only_exceptions_pass_a_public_address_does_not() {
+        let policy = AddressPolicy::Also(vec!["127.0.0.1:3000".parse().unwrap(), "[::1]:3000".parse().unwrap()]);
+        let resolver = CheckedResolver::new(policy, Reach::OnlyExceptions { port: 3000 });
+        assert!(resolver.pass(found(&["127.0.0.1", "::1"])).is_ok());
+        for other in ["93.184.215.14", "127.0.0.2", "10.0.0.1"] {
+            assert_eq!(resolver.pass(found(&["127.0.0.1", other])), Err(Refusal::Scheme), "{other}");
+        }
+        assert_eq!(resolver.pass(Vec::new()), Err(Refusal::UnknownHost));
+    }
+}

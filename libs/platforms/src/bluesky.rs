@@ -1,0 +1,321 @@
+//! Bluesky, and every other server of the AT Protocol.
+//!
+//! What it relies on; each file below says what it is about:
+//!
+//! - An account is its DID, kept by a server of its own, the PDS; its handle
+//!   leads to the DID and may change.
+//! - OAuth with pushed requests, proofs of possession and refresh tokens that
+//!   work once; or app passwords.
+//! - A post is a record under a key that we choose. It is made while it is
+//!   prepared, its key, time, facets and files with it, and stored before the
+//!   first attempt. Putting the same record again changes nothing, for ever:
+//!   whatever became of a call, it may be repeated.
+//! - Each change of a record is answered when it is public.
+//!
+//! Identities and their resolution are those of `atrium`, called with our own
+//! client, which checks the address of every host that a name leads to. Not its
+//! OAuth (`atrium-oauth`): it draws its own `state` where ours names the
+//! hand-off, and refreshes by itself where a refresh token must be used under a
+//! lease; nor its agent, which holds whole files in memory. `jacquard` has all
+//! of it as well, under the MPL.
+
+mod account;
+mod app_password;
+mod client;
+mod client_key;
+mod dpop;
+mod facets;
+mod faults;
+mod hand_off;
+mod identity;
+mod link_card;
+mod oauth;
+mod pds;
+mod preparation;
+mod record;
+mod record_key;
+mod session;
+mod signing_key;
+mod typed;
+mod upload;
+mod video;
+mod wire;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Published, Resolution, Setback};
+use domain::rules::Rules;
+use serde::Deserialize;
+use serde::de::Error as _;
+use url::Url;
+
+use self::hand_off::HandOffs;
+use self::identity::Directory;
+use self::oauth::Authorization;
+use self::pds::Pds;
+use self::preparation::{Preparation, Progress};
+use self::record::{LookUp, Stored};
+use self::record_key::record_key;
+use self::session::{Kind, Session};
+use self::wire::Wire;
+use crate::account::{Account, Credentials};
+use crate::handoff::{
+    Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
+};
+use crate::http_client::HttpClient;
+use crate::job::Job;
+use crate::lead::Lead;
+use crate::not_now::NotNow;
+use crate::platform::{Platform, Step};
+use crate::renewal::Renewal;
+use crate::setup::{Setup, SetupError};
+use crate::vault::Vault;
+
+/// Its name in paths, and of its settings.
+pub(crate) const NAME: &str = "bluesky";
+
+/// Every record is made before its time: people who are mentioned are looked
+/// up, and pages that are linked. Files are uploaded not long before, because
+/// they are not kept for ever without a record.
+pub(crate) const LEAD: Lead = Lead {
+    always: Some(TimeDelta::seconds(60)),
+    images: Some(TimeDelta::minutes(2)),
+    videos: Some(TimeDelta::minutes(10)),
+};
+
+/// What a deployment says of it. Nothing is needed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// The directory of DIDs.
+    #[serde(default = "plc")]
+    plc: String,
+    /// Where handles are looked up.
+    #[serde(default = "public_api")]
+    resolver: String,
+    /// Where profiles are looked up.
+    #[serde(default = "public_api")]
+    appview: String,
+    /// The video service for accounts on any server. Without it, Bluesky's own
+    /// is used for accounts on Bluesky's servers; the others are given videos
+    /// as they are.
+    video: Option<String>,
+    /// What people read on the page on which they allow it.
+    #[serde(default = "client_name")]
+    client_name: String,
+}
+
+fn plc() -> String {
+    "https://plc.directory".to_owned()
+}
+
+fn public_api() -> String {
+    "https://public.api.bsky.app".to_owned()
+}
+
+fn client_name() -> String {
+    "Social Publishing".to_owned()
+}
+
+const VIDEO_SERVICE: &str = "https://video.bsky.app";
+
+/// The adapter, when it is switched on.
+pub(crate) fn set_up(setup: &Setup) -> Result<Option<Box<dyn Platform>>, SetupError> {
+    let Some(settings) = setup.settings::<Settings>(NAME)? else { return Ok(None) };
+    let wire = Arc::new(Wire::new(setup.http.clone()));
+    Ok(Some(Box::new(Bluesky {
+        directory: Directory::new(&wire, &url(&settings.plc)?, &url(&settings.resolver)?),
+        appview: url(&settings.appview)?,
+        any_video: settings.video.is_some(),
+        video_service: url(settings.video.as_deref().unwrap_or(VIDEO_SERVICE))?,
+        client_name: settings.client_name,
+        vault: setup.vault.clone(),
+        http: setup.http.clone(),
+        wire,
+    })))
+}
+
+fn url(setting: &str) -> Result<Url, SetupError> {
+    let wrong = |error| SetupError::Settings { name: NAME, source: serde_json::Error::custom(error) };
+    let url = Url::parse(setting).map_err(|error| wrong(format!("{setting}: {error}")))?;
+    match url.scheme() {
+        "http" | "https" => Ok(url),
+        _ => Err(wrong(format!("{setting}: not an address of a server"))),
+    }
+}
+
+/// Every server of the AT Protocol.
+struct Bluesky {
+    wire: Arc<Wire>,
+    http: HttpClient,
+    vault: Arc<dyn Vault>,
+    directory: Directory,
+    appview: Url,
+    video_service: Url,
+    /// Whether the video service is for accounts on any server.
+    any_video: bool,
+    client_name: String,
+}
+
+const FIELDS: &[Field] = &[
+    Field::new(hand_off::HANDLE, "Your handle", "alice.bsky.social"),
+    Field {
+        name: app_password::FIELD,
+        label: "App password",
+        example: "abcd-efgh-ijkl-mnop",
+        secret: true,
+        optional: Some("Leave it empty to sign in on Bluesky's own page, which is safer."),
+    },
+];
+
+impl Bluesky {
+    fn hand_offs(&self) -> HandOffs<'_> {
+        let Self { wire, directory, vault, appview, any_video, .. } = self;
+        HandOffs { wire, directory, vault, appview, any_video: *any_video }
+    }
+
+    fn pds<'a>(&'a self, session: &'a Session, job: &'a Job<'_>) -> Pds<'a> {
+        Pds { wire: &self.wire, session, token: &job.credentials.access_token, now: job.now }
+    }
+
+    async fn look_up(&self, job: &Job<'_>, session: &Session) -> LookUp {
+        let rkey = record_key(job.publish_at, job.reference);
+        let account = (&session.pds, session.did.as_str());
+        record::look_up(&self.wire, account, &rkey, job.text, job.publish_at).await
+    }
+}
+
+#[async_trait::async_trait]
+impl Platform for Bluesky {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn rules(&self) -> Rules {
+        account::rules(u64::MAX)
+    }
+
+    fn fields(&self) -> &'static [Field] {
+        FIELDS
+    }
+
+    async fn client_document(&self, here: &OurAddresses) -> Result<Option<serde_json::Value>, NotNow> {
+        if client::is_at_loopback(here) {
+            return Ok(None);
+        }
+        let keys = client_key::all(self.vault.as_ref()).await?;
+        Ok(Some(client::document(here, &self.client_name, &keys)))
+    }
+
+    async fn authorize(
+        &self,
+        answers: &Answers,
+        request: &AuthorizationRequest,
+        now: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        self.hand_offs().begin(answers, request, now).await
+    }
+
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        Ok(vec![self.hand_offs().end(callback, now).await?])
+    }
+
+    fn renewal(&self) -> Renewal {
+        Renewal::Rotating
+    }
+
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        let session = Session::of(old)?;
+        let Some(token) = &old.refresh_token else {
+            return Err(RefreshRefusal::Gone("there is no refresh token".to_owned()));
+        };
+        match &session.kind {
+            Kind::Oauth(grant) => {
+                let tokens = Authorization { wire: &self.wire, grant, now }.refresh(token).await?;
+                Ok(Credentials {
+                    expires_at: tokens.expires_at(now),
+                    access_token: tokens.access_token,
+                    refresh_token: tokens.refresh_token.or_else(|| Some(token.clone())),
+                    extra: old.extra.clone(),
+                })
+            }
+            Kind::AppPassword => {
+                let tokens = app_password::refresh(&self.wire, &session.pds, token).await?;
+                Ok(tokens.into_credentials(old.extra.clone(), now))
+            }
+        }
+    }
+
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+        let session = Session::of(credentials)?;
+        // Either token ends the whole session; the refresh token lives longer.
+        let token = credentials.refresh_token.as_ref().unwrap_or(&credentials.access_token);
+        let ended = match &session.kind {
+            Kind::Oauth(grant) => Authorization { wire: &self.wire, grant, now }.revoke(token).await?,
+            Kind::AppPassword => Some(app_password::end(&self.wire, &session.pds, token).await?),
+        };
+        match ended {
+            Some(reply) if !reply.status.is_success() => Err(faults::setback(&reply, now)),
+            _ => Ok(()),
+        }
+    }
+
+    fn lead(&self) -> Lead {
+        LEAD
+    }
+
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let session = Session::of(job.credentials)?;
+        let uses_service = self.any_video || is_of_bluesky(&session.pds);
+        let preparation = Preparation {
+            http: &self.http,
+            directory: &self.directory,
+            pds: self.pds(&session, job),
+            video_service: uses_service.then_some(&self.video_service),
+        };
+        preparation.step(job).await
+    }
+
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        let session = Session::of(job.credentials)?;
+        let Some(post) = Progress::of(job).post else {
+            return Err(Setback::Stale { reason: "what was prepared is gone".to_owned() });
+        };
+        let published = |uri| Ok(Published { platform_post_id: uri, at: job.now });
+        match record::put(&self.pds(&session, job), &post).await? {
+            Stored::At(uri) => published(uri),
+            // A repeat in other words: it was prepared anew after an attempt
+            // that did arrive, and its link's page had changed.
+            Stored::Taken(reply) => match self.look_up(job, &session).await {
+                LookUp::Ours(uri) => published(uri),
+                LookUp::Another => Err(Setback::Refused { reason: reply.words() }),
+                LookUp::Nothing | LookUp::Unclear(_) => {
+                    Err(Setback::Unknown { may_still_run: false, reason: reply.words() })
+                }
+            },
+        }
+    }
+
+    async fn resolve(&self, job: &Job<'_>, _since: DateTime<Utc>) -> Resolution {
+        let session = match Session::of(job.credentials) {
+            Ok(session) => session,
+            Err(unreadable) => return Resolution::Unclear { reason: unreadable.to_string() },
+        };
+        match self.look_up(job, &session).await {
+            LookUp::Ours(uri) => Resolution::Public(Published { platform_post_id: uri, at: job.now }),
+            LookUp::Another | LookUp::Nothing => Resolution::NotThere,
+            LookUp::Unclear(reason) => Resolution::Unclear { reason },
+        }
+    }
+}
+
+/// Whether a server is one of those that the company Bluesky runs.
+fn is_of_bluesky(server: &Url) -> bool {
+    let host = host_of(server);
+    host == "bsky.social" || host.ends_with(".host.bsky.network")
+}
+
+fn host_of(server: &Url) -> &str {
+    server.host_str().unwrap_or_default()
+}

@@ -1,0 +1,104 @@
+//! An account as people see it, and what it may post.
+//!
+//! Facts: the `AppView` knows profiles and asks for no token; where there is
+//! none, the profile is a record of the account's own server. The limits are
+//! those of the lexicon of posts.
+
+use domain::connection::Profile;
+use domain::media::MimeType;
+use domain::rules::{Counting, Rule, Rules};
+use http::Method;
+use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
+
+use super::identity::Identity;
+use super::pds::address;
+use super::wire::Wire;
+
+/// The largest video of the lexicon.
+const MAX_VIDEO_BYTES: u64 = 300_000_000;
+
+/// The largest picture that we make smaller ones of.
+pub(super) const MAX_IMAGE_BYTES: u64 = 20 << 20;
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    display_name: Option<String>,
+    avatar: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Record {
+    value: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Server {
+    blob_upload_limit: Option<u64>,
+}
+
+/// What an account may post, whose videos may have at most so many bytes.
+///
+/// Posts of 5 to 10 pictures (`app.bsky.embed.gallery`) are left out: they are
+/// new, older servers take them unchecked and older apps show nothing of them.
+pub(super) fn rules(max_video_bytes: u64) -> Rules {
+    use MimeType::{Jpeg, Mp4, Png, Webp};
+    Rules::of(
+        "Bluesky",
+        [
+            Rule::max_text(300, Counting::graphemes()),
+            Rule::max_text_bytes(3000),
+            Rule::max_images(4),
+            Rule::max_videos(1),
+            Rule::NotMixed,
+            Rule::mime_types([Jpeg, Png, Webp, Mp4]),
+            Rule::max_image_bytes(MAX_IMAGE_BYTES),
+            Rule::max_video_bytes(max_video_bytes.min(MAX_VIDEO_BYTES)),
+        ],
+    )
+}
+
+/// Somebody's profile. Without a name and a picture it is one all the same.
+pub(super) async fn profile(wire: &Wire, appview: &Url, who: &Identity) -> Profile {
+    let shown = match from_appview(wire, appview, who).await {
+        Some(shown) => shown,
+        None => from_record(wire, who).await.unwrap_or_default(),
+    };
+    Profile {
+        account_id: who.did.as_str().to_owned(),
+        username: who.handle.as_ref().map(|it| it.as_str().to_owned()),
+        display_name: shown.display_name.filter(|it| !it.is_empty()),
+        avatar: shown.avatar,
+        profile_url: Some(format!("https://bsky.app/profile/{}", who.did.as_str())),
+    }
+}
+
+async fn from_appview(wire: &Wire, appview: &Url, who: &Identity) -> Option<Shown> {
+    let request = wire.to_known(Method::GET, address(appview, "app.bsky.actor.getProfile")).ok()?;
+    let reply = wire.send(request.query(&[("actor", who.did.as_str())])).await.ok()?;
+    reply.status.is_success().then(|| reply.json())?
+}
+
+async fn from_record(wire: &Wire, who: &Identity) -> Option<Shown> {
+    let did = who.did.as_str();
+    let request = wire.to_named(Method::GET, address(&who.pds, "com.atproto.repo.getRecord")).ok()?;
+    let asked = [("repo", did), ("collection", "app.bsky.actor.profile"), ("rkey", "self")];
+    let reply = wire.send(request.query(&asked)).await.ok()?;
+    let Record { value } = reply.status.is_success().then(|| reply.json())??;
+    let avatar = value["avatar"]["ref"]["$link"].as_str().map(|cid| {
+        let mut url = address(&who.pds, "com.atproto.sync.getBlob");
+        url.query_pairs_mut().append_pair("did", did).append_pair("cid", cid);
+        url.into()
+    });
+    Some(Shown { display_name: value["displayName"].as_str().map(str::to_owned), avatar })
+}
+
+/// What its server says of the largest file, where it says so.
+pub(super) async fn blob_limit(wire: &Wire, pds: &Url) -> Option<u64> {
+    let request = wire.to_named(Method::GET, address(pds, "com.atproto.server.describeServer")).ok()?;
+    let reply = wire.send(request).await.ok()?;
+    reply.status.is_success().then(|| reply.json::<Server>())??.blob_upload_limit
+}

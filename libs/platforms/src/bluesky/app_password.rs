@@ -1,0 +1,136 @@
+//! App passwords: the way in for programs before there was OAuth.
+//!
+//! Facts: a session is made with a handle or DID and the password; its access
+//! token lasts two hours, its refresh token 90 days, and the old one keeps
+//! working for a while after a refresh. A password that was taken away is
+//! `ExpiredToken` at the next refresh.
+
+use atrium_api::types::string::Did;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, TimeDelta, Utc};
+use http::{Method, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::json;
+use url::Url;
+
+use super::pds::address;
+use super::wire::{Reply, Silence, Wire};
+use crate::account::Credentials;
+use crate::handoff::{HandOffRefusal, RefreshRefusal};
+
+/// How long an access token lasts where it does not say.
+const LIFETIME: TimeDelta = TimeDelta::hours(2);
+
+/// The scope of a session that was made with the account's own password.
+const MAIN_PASSWORD: &str = "com.atproto.access";
+
+/// The name of the field in which it is typed.
+pub(super) const FIELD: &str = "app_password";
+
+/// A session as the server gives it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Tokens {
+    access_jwt: SecretString,
+    refresh_jwt: SecretString,
+    did: String,
+    active: Option<bool>,
+    status: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Claims {
+    exp: Option<i64>,
+    scope: Option<String>,
+}
+
+impl Tokens {
+    /// To act for the account.
+    pub(super) fn into_credentials(self, extra: Option<SecretString>, now: DateTime<Utc>) -> Credentials {
+        let expires_at = Some(self.expires_at(now));
+        Credentials { access_token: self.access_jwt, refresh_token: Some(self.refresh_jwt), expires_at, extra }
+    }
+
+    fn expires_at(&self, now: DateTime<Utc>) -> DateTime<Utc> {
+        self.claims().exp.and_then(|it| DateTime::from_timestamp(it, 0)).unwrap_or(now + LIFETIME)
+    }
+
+    /// What the access token says, where it can be read: it is not for us.
+    fn claims(&self) -> Claims {
+        let read = || {
+            let claims = URL_SAFE_NO_PAD.decode(self.access_jwt.expose_secret().split('.').nth(1)?).ok()?;
+            serde_json::from_slice(&claims).ok()
+        };
+        read().unwrap_or_default()
+    }
+}
+
+/// Makes a session.
+pub(super) async fn sign_in(
+    wire: &Wire,
+    pds: &Url,
+    did: &Did,
+    password: &SecretString,
+) -> Result<Tokens, HandOffRefusal> {
+    let url = address(pds, "com.atproto.server.createSession");
+    let body = json!({"identifier": did, "password": password.expose_secret().trim()});
+    let reply = wire.send(wire.to_named(Method::POST, url)?.json(&body)).await?;
+    let wrong = |message: &str| HandOffRefusal::Field { name: FIELD, message: message.to_owned() };
+    match (reply.status, reply.error().as_deref()) {
+        (it, _) if it.is_success() => {}
+        (_, Some("AuthFactorTokenRequired")) => return Err(wrong(OWN_PASSWORD)),
+        (_, Some("AccountTakedown")) => return Err(HandOffRefusal::Refused(reply.words())),
+        (StatusCode::UNAUTHORIZED, _) => {
+            return Err(wrong("This password is wrong. Make a new app password under Settings, App passwords."));
+        }
+        (it, _) if it.is_client_error() && it != StatusCode::TOO_MANY_REQUESTS => {
+            return Err(HandOffRefusal::Refused(reply.words()));
+        }
+        _ => return Err(HandOffRefusal::Unreachable),
+    }
+    let tokens: Tokens = reply.json().ok_or(HandOffRefusal::Unreachable)?;
+    if tokens.did != did.as_str() {
+        return Err(HandOffRefusal::Refused("its server opened another account".to_owned()));
+    }
+    let is_own_password = tokens.claims().scope.as_deref() == Some(MAIN_PASSWORD);
+    if is_own_password || tokens.active == Some(false) {
+        // Nobody will use it. What becomes of this call is of no matter.
+        end(wire, pds, &tokens.refresh_jwt).await.ok();
+    }
+    match &tokens.status {
+        _ if is_own_password => Err(wrong(OWN_PASSWORD)),
+        Some(status) if tokens.active == Some(false) => {
+            Err(HandOffRefusal::Refused(format!("this account is not active ({status})")))
+        }
+        _ => Ok(tokens),
+    }
+}
+
+const OWN_PASSWORD: &str = "This is the password of the account itself, which nobody else should have. Make an app password under Settings, \
+     App passwords, and type that one.";
+
+/// New tokens for a refresh token.
+pub(super) async fn refresh(wire: &Wire, pds: &Url, token: &SecretString) -> Result<Tokens, RefreshRefusal> {
+    let reply = as_bearer(wire, pds, "com.atproto.server.refreshSession", token).await?;
+    if reply.status.is_success() {
+        let unreadable = || RefreshRefusal::Unreachable("it answered in another form".to_owned());
+        return reply.json().ok_or_else(unreadable);
+    }
+    match reply.error().as_deref() {
+        Some("ExpiredToken" | "InvalidToken" | "AuthMissing" | "AuthenticationRequired" | "AccountTakedown") => {
+            Err(RefreshRefusal::Gone(reply.words()))
+        }
+        _ => Err(RefreshRefusal::Unreachable(reply.words())),
+    }
+}
+
+/// Ends a session.
+pub(super) async fn end(wire: &Wire, pds: &Url, token: &SecretString) -> Result<Reply, Silence> {
+    as_bearer(wire, pds, "com.atproto.server.deleteSession", token).await
+}
+
+async fn as_bearer(wire: &Wire, pds: &Url, method: &str, token: &SecretString) -> Result<Reply, Silence> {
+    wire.send(wire.to_named(Method::POST, address(pds, method))?.bearer_auth(token.expose_secret())).await
+}

@@ -1,0 +1,98 @@
+//! The keys by which authorization servers know this deployment.
+//!
+//! Facts: a session ends when the key that it began with leaves our document,
+//! so none is ever removed; the newest one signs.
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::signing_key::SigningKey;
+use crate::not_now::NotNow;
+use crate::vault::{Kept, Vault};
+
+/// Where they are kept.
+const NAME: &str = "bluesky client key";
+
+/// A key with the name that our document gives it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct NamedKey {
+    pub(super) kid: String,
+    pub(super) key: SigningKey,
+}
+
+/// Oldest first, at least one.
+#[derive(Serialize, Deserialize)]
+struct Keys {
+    keys: Vec<NamedKey>,
+}
+
+impl NamedKey {
+    fn generate() -> Result<Self, NotNow> {
+        let kid = format!("{:016x}", domain::token::random_u64());
+        Ok(Self { kid, key: SigningKey::generate()? })
+    }
+
+    /// As our document shows it.
+    pub(super) fn public(&self) -> Value {
+        let mut shown = json!(self.key.public());
+        shown["kid"] = self.kid.as_str().into();
+        shown["alg"] = "ES256".into();
+        shown["use"] = "sig".into();
+        shown
+    }
+}
+
+/// All keys of this deployment, oldest first; the first one is made when it is
+/// first asked for.
+pub(super) async fn all(vault: &dyn Vault) -> Result<Vec<NamedKey>, NotNow> {
+    if let Some(kept) = vault.find(NAME).await? {
+        return read(&kept);
+    }
+    let made = serde_json::to_string(&Keys { keys: vec![NamedKey::generate()?] }).map_err(|_| NotNow)?;
+    // Of two processes that make one, one wins, and both go on with that.
+    read(&vault.keep(NAME, SecretString::from(made), None).await?)
+}
+
+/// The key that signs.
+pub(super) async fn newest(vault: &dyn Vault) -> Result<NamedKey, NotNow> {
+    all(vault).await?.pop().ok_or(NotNow)
+}
+
+fn read(kept: &Kept) -> Result<Vec<NamedKey>, NotNow> {
+    let keys: Keys = serde_json::from_str(kept.value.expose_secret()).map_err(|_| {
+        tracing::error!(name = NAME, "what the vault keeps under this name cannot be read");
+        NotNow
+    })?;
+    Ok(keys.keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vault::MemoryVault;
+
+    #[tokio::test]
+    async fn a_key_is_made_once_and_signs_until_there_is_a_newer_one() {
+        let vault = MemoryVault::default();
+        let first = newest(&vault).await.unwrap();
+        assert_eq!(newest(&vault).await.unwrap().kid, first.kid);
+
+        let kept = vault.find(NAME).await.unwrap().unwrap();
+        let second = NamedKey::generate().unwrap();
+        let kid = second.kid.clone();
+        let both = serde_json::to_string(&Keys { keys: vec![first, second] }).unwrap();
+        vault.keep(NAME, both.into(), Some(&kept)).await.unwrap();
+
+        assert_eq!(newest(&vault).await.unwrap().kid, kid);
+        assert_eq!(all(&vault).await.unwrap().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_is_not_replaced() {
+        let vault = MemoryVault::default();
+        vault.keep(NAME, "rubbish".into(), None).await.unwrap();
+        assert_eq!(newest(&vault).await.unwrap_err(), NotNow);
+        assert_eq!(vault.find(NAME).await.unwrap().unwrap().revision, 1);
+    }
+}

@@ -1,0 +1,141 @@
+//! Proofs that a request comes from whoever holds a grant's key (RFC 9449).
+//!
+//! Facts: a proof is an ES256 token for one request, with the method and the
+//! address without its query; calls with an access token add its SHA-256; each
+//! server wants the nonce that it gave last, and says `use_dpop_nonce` when it
+//! is another one, having done nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use chrono::{DateTime, Utc};
+use domain::token;
+use http::{HeaderMap, Method};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+use url::Url;
+
+use super::signing_key::SigningKey;
+use crate::not_now::NotNow;
+
+/// Servers whose nonces are remembered at most. Whoever connects accounts can
+/// name as many servers as they like.
+const MAX_SERVERS: usize = 256;
+
+/// The longest nonce that is remembered.
+const MAX_NONCE_BYTES: usize = 512;
+
+/// Whoever proves something: a grant's key, and the access token where there
+/// is one already.
+#[derive(Clone, Copy)]
+pub(super) struct Prover<'a> {
+    pub(super) key: &'a SigningKey,
+    pub(super) token: Option<&'a SecretString>,
+    pub(super) now: DateTime<Utc>,
+}
+
+impl Prover<'_> {
+    /// The proof for one request.
+    pub(super) fn proof(&self, method: &Method, url: &Url, nonce: Option<&str>) -> Result<String, NotNow> {
+        let header = json!({"typ": "dpop+jwt", "alg": "ES256", "jwk": self.key.public()});
+        let mut address = url.clone();
+        address.set_query(None);
+        address.set_fragment(None);
+        let mut claims = json!({
+            "jti": token::random_token().expose_secret(),
+            "htm": method.as_str(),
+            "htu": address.as_str(),
+            "iat": self.now.timestamp(),
+        });
+        if let Some(nonce) = nonce {
+            claims["nonce"] = nonce.into();
+        }
+        if let Some(token) = self.token {
+            claims["ath"] = token::hash(token.expose_secret()).into();
+        }
+        self.key.sign(&header, &claims)
+    }
+}
+
+/// The last nonce of each server, to spare the call that would only ask for
+/// it. Forgetting one costs that call and nothing else.
+#[derive(Debug, Default)]
+pub(super) struct Nonces(Mutex<BTreeMap<String, String>>);
+
+impl Nonces {
+    pub(super) fn of(&self, url: &Url) -> Option<String> {
+        self.0.lock().ok()?.get(&server(url)).cloned()
+    }
+
+    /// Remembers what an answer brought; the nonce, if it brought one.
+    pub(super) fn learn(&self, url: &Url, headers: &HeaderMap) -> Option<String> {
+        let nonce = headers.get("dpop-nonce")?.to_str().ok()?;
+        let mut known = self.0.lock().ok()?;
+        if MAX_SERVERS <= known.len() {
+            known.clear();
+        }
+        if nonce.len() <= MAX_NONCE_BYTES {
+            known.insert(server(url), nonce.to_owned());
+        }
+        Some(nonce.to_owned())
+    }
+}
+
+fn server(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    use domain::testing::noon;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn part(token: &str, index: usize) -> Value {
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(token.split('.').nth(index).unwrap()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_proof_is_for_one_request_with_one_token() {
+        let key = SigningKey::generate().unwrap();
+        let token = SecretString::from("access");
+        let prover = Prover { key: &key, token: Some(&token), now: noon() };
+        let url = Url::parse("https://pds.example/xrpc/get?a=b").unwrap();
+
+        let one = prover.proof(&Method::GET, &url, Some("n1")).unwrap();
+        let other = prover.proof(&Method::GET, &url, None).unwrap();
+
+        assert_eq!(part(&one, 0)["typ"], "dpop+jwt");
+        assert!(part(&one, 0)["jwk"].get("d").is_none());
+        let claims = part(&one, 1);
+        assert_eq!(claims["htu"], "https://pds.example/xrpc/get");
+        assert_eq!(
+            (&claims["htm"], &claims["nonce"], &claims["iat"]),
+            (&json!("GET"), &json!("n1"), &json!(noon().timestamp()))
+        );
+        assert_eq!(claims["ath"], token::hash("access"));
+        assert_ne!(claims["jti"], part(&other, 1)["jti"]);
+        assert!(part(&other, 1).get("nonce").is_none());
+    }
+
+    #[test]
+    fn each_server_has_its_own_nonce_and_not_too_many_are_kept() {
+        let nonces = Nonces::default();
+        let url = |host: usize| Url::parse(&format!("https://s{host}.example/x")).unwrap();
+        let headers =
+            |nonce: &str| HeaderMap::from_iter([(http::HeaderName::from_static("dpop-nonce"), nonce.parse().unwrap())]);
+
+        nonces.learn(&url(1), &headers("one"));
+        nonces.learn(&url(2), &headers("two"));
+        assert_eq!((nonces.of(&url(1)).as_deref(), nonces.of(&url(2)).as_deref()), (Some("one"), Some("two")));
+        assert_eq!(nonces.of(&url(3)), None);
+
+        for host in 0..2 * MAX_SERVERS {
+            nonces.learn(&url(host), &headers("many"));
+        }
+        assert!(nonces.0.lock().unwrap().len() <= MAX_SERVERS);
+    }
+}

@@ -1,0 +1,36 @@
+//! Mentions.
+
+use atrium_api::types::string::Handle;
+
+use super::{Facet, LeadsTo, begins_behind};
+
+pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
+    text.match_indices('@').filter(|(at, _)| begins_behind(&text[..*at], &['('])).filter_map(|(at, mark)| {
+        let rest = &text[at + mark.len()..];
+        let end = rest.find(|it: char| !matches!(it, 'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '.'));
+        // A full stop behind a handle is the sentence's.
+        let written = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '-']);
+        let handle: Handle = written.to_ascii_lowercase().parse().ok()?;
+        let range = at..at + mark.len() + written.len();
+        Some(Facet { range, leads_to: LeadsTo::Mention(handle) })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mentions(text: &str) -> Vec<&str> {
+        find(text).map(|it| &text[it.range]).collect()
+    }
+
+    #[test]
+    fn a_mention_is_a_whole_handle() {
+        assert_eq!(mentions("@alice.bsky.social"), ["@alice.bsky.social"]);
+        assert_eq!(mentions("(@Alice.test), @bob.test."), ["@Alice.test", "@bob.test"]);
+        assert_eq!(mentions("@bob.test's and @bob.test!"), ["@bob.test", "@bob.test"]);
+        for text in ["@alice", "me@example.com", "@@bob.test", "@-bob.test", "@bob..test", "@ bob.test", "a@bob.test"] {
+            assert_eq!(mentions(text), Vec::<&str>::new(), "{text}");
+        }
+    }
+}

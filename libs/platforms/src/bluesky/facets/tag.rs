@@ -1,0 +1,67 @@
+//! Tags.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::punctuation::is_punctuation;
+use super::{Facet, LeadsTo, begins_behind};
+
+/// The longest tag.
+const MAX_GRAPHEMES: usize = 64;
+const MAX_BYTES: usize = 640;
+
+/// Makes an emoji of the mark before it: `#️⃣` is a key, no tag.
+const EMOJI: char = '\u{fe0f}';
+
+pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
+    text.match_indices(['#', '＃']).filter(|(at, _)| begins_behind(&text[..*at], &[])).filter_map(|(at, mark)| {
+        let rest = &text[at + mark.len()..];
+        if rest.starts_with(EMOJI) {
+            return None;
+        }
+        let word = &rest[..rest.find(ends_a_tag).unwrap_or(rest.len())];
+        let tag = word.trim_end_matches(is_punctuation);
+        let says_something = tag.chars().any(|it| !it.is_numeric() && !is_punctuation(it));
+        let fits = tag.len() <= MAX_BYTES && tag.graphemes(true).count() <= MAX_GRAPHEMES;
+        let range = at..at + mark.len() + tag.len();
+        (says_something && fits).then(|| Facet { range, leads_to: LeadsTo::Tag(tag.to_owned()) })
+    })
+}
+
+/// A space, seen or not.
+fn ends_a_tag(letter: char) -> bool {
+    letter.is_whitespace()
+        || letter.is_control()
+        || matches!(letter, '#' | '＃' | '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{20e2}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tags(text: &str) -> Vec<String> {
+        let tag = |it: Facet| match it.leads_to {
+            LeadsTo::Tag(tag) => tag,
+            other => panic!("{other:?}"),
+        };
+        find(text).map(tag).collect()
+    }
+
+    #[test]
+    fn a_tag_is_a_word_behind_its_mark() {
+        assert_eq!(tags("#one #two_three, #four!"), ["one", "two_three", "four"]);
+        assert_eq!(tags("＃日本語。 #тег… #وسم؟"), ["日本語", "тег", "وسم"]);
+        assert_eq!(tags("#C++ #2026goals #🎉"), ["C++", "2026goals", "🎉"]);
+        assert_eq!(tags("line\n#next"), ["next"]);
+        for text in ["#", "# word", "#2026", "#!!", "a#b", "#\u{fe0f}\u{20e3} one", "##"] {
+            assert_eq!(tags(text), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_no_tag() {
+        assert_eq!(tags(&format!("#{}", "a".repeat(64))).len(), 1);
+        assert_eq!(tags(&format!("#{}", "a".repeat(65))).len(), 0);
+        // One grapheme of many bytes.
+        assert_eq!(tags(&format!("#a{}", "\u{301}".repeat(400))).len(), 0);
+    }
+}

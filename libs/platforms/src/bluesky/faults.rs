@@ -1,0 +1,130 @@
+//! What it means when a server does not do what it was asked.
+//!
+//! Facts: errors are named in `error`; a name means the same whatever the call
+//! and its status. Putting a record may fail with 500 although it was stored.
+
+use chrono::{DateTime, Utc};
+use domain::delivery::Setback;
+use http::StatusCode;
+
+use super::wire::Reply;
+
+/// An answer of the account's server that is no success.
+pub(super) fn setback(reply: &Reply, now: DateTime<Utc>) -> Setback {
+    let reason = reply.words();
+    match reply.error().as_deref() {
+        // Asked for twice in a row: its clock of nonces is about to be right.
+        Some("use_dpop_nonce") => return Setback::Busy { retry_at: None, reason },
+        Some(
+            "invalid_token"
+            | "ExpiredToken"
+            | "InvalidToken"
+            | "AuthMissing"
+            | "AuthenticationRequired"
+            | "ScopeMissingError"
+            | "AccountTakedown"
+            | "AccountDeactivated"
+            | "AccountNotFound",
+        ) => return Setback::Disconnected { reason },
+        // Files that no record shows are thrown away after an hour or more.
+        Some("BlobNotFound") => return Setback::Stale { reason },
+        Some("UpstreamFailure") => return Setback::Unknown { may_still_run: false, reason },
+        Some("UpstreamTimeout") => return Setback::Unknown { may_still_run: true, reason },
+        _ => {}
+    }
+    match reply.status {
+        StatusCode::UNAUTHORIZED => Setback::Disconnected { reason },
+        StatusCode::TOO_MANY_REQUESTS => Setback::Busy { retry_at: reply.retry_at(now), reason },
+        StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => Setback::Unknown { may_still_run: true, reason },
+        it if it.is_client_error() => Setback::Refused { reason },
+        // It has answered, so it is no longer at it; what it did before the
+        // error nobody knows.
+        _ => Setback::Unknown { may_still_run: false, reason },
+    }
+}
+
+/// An answer of the video service that is no success. What it thinks of the
+/// token that was made for it says nothing of the grant.
+pub(super) fn of_video(reply: &Reply, now: DateTime<Utc>) -> Setback {
+    let reason = reply.words();
+    match reply.status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS => {
+            Setback::Busy { retry_at: reply.retry_at(now), reason }
+        }
+        it if it.is_client_error() => Setback::Refused { reason },
+        _ => Setback::Busy { retry_at: None, reason },
+    }
+}
+
+/// An answer that says it was done, in a form that says nothing more.
+pub(super) fn unreadable() -> Setback {
+    Setback::Unknown { may_still_run: false, reason: "it answered in another form".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::testing::noon;
+    use http::{HeaderMap, HeaderName};
+    use serde_json::json;
+
+    use super::*;
+
+    fn reply(status: u16, error: &str) -> Reply {
+        let body = json!({"error": error, "message": "words"}).to_string().into_bytes();
+        Reply { status: StatusCode::from_u16(status).unwrap(), headers: HeaderMap::new(), body }
+    }
+
+    #[test]
+    fn each_answer_has_one_meaning() {
+        let reason = || "words".to_owned();
+        let lost = || Setback::Disconnected { reason: reason() };
+        let unknown = |may_still_run| Setback::Unknown { may_still_run, reason: reason() };
+        let cases = [
+            (401, "invalid_token", lost()),
+            (400, "ExpiredToken", lost()),
+            (400, "InvalidToken", lost()),
+            (403, "ScopeMissingError", lost()),
+            (401, "AccountDeactivated", lost()),
+            (403, "AccountNotFound", lost()),
+            (401, "use_dpop_nonce", Setback::Busy { retry_at: None, reason: reason() }),
+            (400, "BlobNotFound", Setback::Stale { reason: reason() }),
+            (400, "InvalidRequest", Setback::Refused { reason: reason() }),
+            (413, "PayloadTooLarge", Setback::Refused { reason: reason() }),
+            (429, "RateLimitExceeded", Setback::Busy { retry_at: None, reason: reason() }),
+            (500, "InternalServerError", unknown(false)),
+            (503, "NotEnoughResources", unknown(false)),
+            (502, "UpstreamFailure", unknown(false)),
+            (504, "UpstreamTimeout", unknown(true)),
+        ];
+        for (status, error, expected) in cases {
+            assert_eq!(setback(&reply(status, error), noon()), expected, "{status} {error}");
+        }
+    }
+
+    #[test]
+    fn a_limit_is_waited_out_until_it_starts_over() {
+        let retry_at = |name: &'static str, value: String| {
+            let mut limited = reply(429, "RateLimitExceeded");
+            limited.headers.insert(HeaderName::from_static(name), value.parse().unwrap());
+            match setback(&limited, noon()) {
+                Setback::Busy { retry_at, .. } => retry_at,
+                other => panic!("{other:?}"),
+            }
+        };
+        let later = noon() + TimeDelta::seconds(90);
+
+        assert_eq!(retry_at("ratelimit-reset", later.timestamp().to_string()), Some(later));
+        assert_eq!(retry_at("retry-after", "90".to_owned()), Some(later));
+        assert_eq!(retry_at("ratelimit-reset", (noon() + TimeDelta::days(9)).timestamp().to_string()), None);
+        assert_eq!(retry_at("ratelimit-reset", "soon".to_owned()), None);
+    }
+
+    #[test]
+    fn the_video_service_never_ends_a_connection() {
+        for status in [401, 403, 429, 500, 503] {
+            assert!(matches!(of_video(&reply(status, "Any"), noon()), Setback::Busy { .. }), "{status}");
+        }
+        assert!(matches!(of_video(&reply(400, "Any"), noon()), Setback::Refused { .. }));
+    }
+}

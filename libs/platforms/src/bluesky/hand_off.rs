@@ -1,0 +1,201 @@
+//! Connecting an account: on its server's own page, or with an app password.
+
+use std::sync::Arc;
+
+use atrium_api::types::string::Did;
+use chrono::{DateTime, Utc};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::client::{self, Client};
+use super::identity::{Directory, Identity, Unknown};
+use super::oauth::{Authorization, AuthorizationServer};
+use super::session::{Grant, Kind, Session};
+use super::signing_key::SigningKey;
+use super::typed::{Name, Typed};
+use super::wire::{Silence, Wire};
+use super::{account, app_password, client_key, is_of_bluesky};
+use crate::account::{Account, Credentials};
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal};
+use crate::vault::Vault;
+
+/// The field in which the handle is typed.
+pub(super) const HANDLE: &str = "handle";
+
+/// What is remembered while the person is on the server's page.
+#[derive(Serialize, Deserialize)]
+struct Flow {
+    /// `None` when only a server was typed.
+    who: Option<Identity>,
+    grant: Box<Grant>,
+}
+
+/// Connects accounts.
+pub(super) struct HandOffs<'a> {
+    pub(super) wire: &'a Wire,
+    pub(super) directory: &'a Directory,
+    pub(super) vault: &'a Arc<dyn Vault>,
+    pub(super) appview: &'a Url,
+    /// Whether videos of all accounts go through a video service.
+    pub(super) any_video: bool,
+}
+
+impl HandOffs<'_> {
+    pub(super) async fn begin(
+        &self,
+        answers: &Answers,
+        request: &AuthorizationRequest,
+        now: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        let answer = |name| answers.get(name).filter(|it| !it.expose_secret().trim().is_empty());
+        let typed = answer(HANDLE).and_then(|it| Typed::parse(it.expose_secret()));
+        let typed = typed.ok_or_else(|| handle("Type all of your handle, such as alice.bsky.social."))?;
+        match (typed, answer(app_password::FIELD)) {
+            (Typed::Name(name), Some(password)) => self.sign_in(&name, password, now).await,
+            (Typed::Server(_), Some(_)) => {
+                Err(handle("With an app password, type your handle, such as alice.bsky.social."))
+            }
+            (Typed::Name(name), None) => {
+                let who = self.directory.find(&name).await?;
+                let server = AuthorizationServer::of_pds(self.wire, &who.pds).await?;
+                self.depart(server, Some(who), Some(name.as_str()), request, now).await
+            }
+            (Typed::Server(url), None) => {
+                // Either keeps accounts, or only gives out tokens for those that do.
+                let server = match AuthorizationServer::of_pds(self.wire, &url).await {
+                    Ok(server) => server,
+                    Err(refusal @ HandOffRefusal::Field { .. }) => return Err(refusal),
+                    Err(_) => AuthorizationServer::at(self.wire, &url).await?,
+                };
+                self.depart(server, None, None, request, now).await
+            }
+        }
+    }
+
+    /// To the server's own page.
+    async fn depart(
+        &self,
+        server: AuthorizationServer,
+        who: Option<Identity>,
+        login_hint: Option<&str>,
+        request: &AuthorizationRequest,
+        now: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        let here = &request.here;
+        let client = match client::is_at_loopback(here) {
+            true => Client::at_loopback(&client::redirect_uri(here)),
+            false => Client::of(here, client_key::newest(self.vault.as_ref()).await?),
+        };
+        let grant = Grant { server, client, key: SigningKey::generate()? };
+        let url = Authorization { wire: self.wire, grant: &grant, now }.push(request, login_hint).await?;
+        let flow = Flow { who, grant: Box::new(grant) };
+        let memory = serde_json::to_string(&flow).map_err(|_| HandOffRefusal::Unreachable)?;
+        Ok(Departure::Page { url: url.into(), memory: Some(memory.into()) })
+    }
+
+    /// The person is back from the server's page.
+    pub(super) async fn end(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Account, HandOffRefusal> {
+        let memory = callback.memory.as_ref().ok_or(HandOffRefusal::Unreachable)?;
+        let Flow { who, grant } =
+            serde_json::from_str(memory.expose_secret()).map_err(|_| HandOffRefusal::Unreachable)?;
+        let said = |name| callback.query.get(name).map(String::as_str);
+        let refused = |words: &str| HandOffRefusal::Refused(words.to_owned());
+        // An answer of another server, brought here to be sent to this one.
+        if said("iss") != Some(grant.server.issuer.as_str()) {
+            return Err(refused("the answer came from another server"));
+        }
+        match said("error") {
+            None => {}
+            Some("access_denied") => return Err(HandOffRefusal::Denied),
+            Some(error) => {
+                let words = said("error_description").unwrap_or(error);
+                return Err(HandOffRefusal::Refused(words.chars().filter(|it| !it.is_control()).take(300).collect()));
+            }
+        }
+        let code = said("code").ok_or_else(|| refused("it sent no code"))?;
+        let authorization = Authorization { wire: self.wire, grant: &grant, now };
+        let redirect_uri = client::redirect_uri(&callback.here);
+        let tokens = authorization.exchange(code, &callback.verifier, &redirect_uri).await?;
+        if !tokens.are_ours() {
+            return Err(refused("it gave out another kind of token"));
+        }
+        let did: Did = tokens.sub.parse().map_err(|_| refused("it named no account"))?;
+        let who = match who {
+            Some(who) if who.did == did => who,
+            Some(who) => {
+                let name = who.handle.as_ref().map_or(who.did.as_str(), |it| it.as_str());
+                return Err(HandOffRefusal::Refused(format!("you signed in with another account than {name}")));
+            }
+            None => self.vouched(did, &grant.server).await?,
+        };
+        let credentials = Credentials {
+            expires_at: tokens.expires_at(now),
+            extra: None,
+            access_token: tokens.access_token.clone(),
+            refresh_token: tokens.refresh_token.clone(),
+        };
+        let scopes = tokens.scopes().map(str::to_owned).collect();
+        Ok(self.account(&who, Kind::Oauth(grant), credentials, scopes).await)
+    }
+
+    /// An account that only the server named: its own directory has to lead
+    /// back to that server, or any server could speak for anybody.
+    async fn vouched(&self, did: Did, server: &AuthorizationServer) -> Result<Identity, HandOffRefusal> {
+        let who = self.directory.find(&Name::Did(did)).await?;
+        let theirs = AuthorizationServer::of_pds(self.wire, &who.pds).await?;
+        match theirs.issuer == server.issuer {
+            true => Ok(who),
+            false => Err(HandOffRefusal::Refused("this server does not speak for that account".to_owned())),
+        }
+    }
+
+    /// With an app password.
+    async fn sign_in(
+        &self,
+        name: &Name,
+        password: &SecretString,
+        now: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        let who = self.directory.find(name).await?;
+        let tokens = app_password::sign_in(self.wire, &who.pds, &who.did, password).await?;
+        let credentials = tokens.into_credentials(None, now);
+        Ok(Departure::Arrived(vec![self.account(&who, Kind::AppPassword, credentials, Vec::new()).await]))
+    }
+
+    async fn account(&self, who: &Identity, kind: Kind, credentials: Credentials, scopes: Vec<String>) -> Account {
+        // The video service takes what the account's server would not.
+        let direct = !self.any_video && !is_of_bluesky(&who.pds);
+        let max_video_bytes = if direct { account::blob_limit(self.wire, &who.pds).await } else { None };
+        let session = Session { did: who.did.clone(), pds: who.pds.clone(), kind };
+        Account {
+            profile: account::profile(self.wire, self.appview, who).await,
+            scopes,
+            rules: account::rules(max_video_bytes.unwrap_or(u64::MAX)),
+            credentials: Credentials { extra: Some(session.store()), ..credentials },
+        }
+    }
+}
+
+fn handle(message: &str) -> HandOffRefusal {
+    HandOffRefusal::Field { name: HANDLE, message: message.to_owned() }
+}
+
+impl From<Silence> for HandOffRefusal {
+    fn from(silence: Silence) -> Self {
+        match silence {
+            // Every server here is one that what was typed leads to.
+            Silence::Refused(refusal) => handle(&format!("The server that this leads to is not called: {refusal}.")),
+            _ => Self::Unreachable,
+        }
+    }
+}
+
+impl From<Unknown> for HandOffRefusal {
+    fn from(unknown: Unknown) -> Self {
+        match unknown {
+            Unknown::Nobody | Unknown::NotTheirs | Unknown::NoServer => handle(&unknown.to_string()),
+            Unknown::Unreachable => Self::Unreachable,
+        }
+    }
+}

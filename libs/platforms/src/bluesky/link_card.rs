@@ -1,0 +1,104 @@
+//! The card of a link: the title, the words and the picture by which its page
+//! wants to be shown. No server makes one; whoever posts brings it along.
+//!
+//! The page is anybody's, so it is read with tight bounds, and whatever is
+//! wrong with it means that there is no card, or none with a picture.
+
+mod page_head;
+
+use std::time::Duration;
+
+use domain::media::MimeType;
+use futures::StreamExt;
+use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use serde_json::{Value, json};
+use url::Url;
+
+use self::page_head::PageHead;
+use super::pds::Pds;
+use super::upload;
+use crate::http_client::HttpClient;
+use crate::picture::{self, PictureLimits};
+
+/// The most of a page that is read: its head comes first.
+const MAX_PAGE_BYTES: usize = 256 * 1024;
+
+/// The largest picture that is fetched.
+const MAX_PICTURE_BYTES: usize = 4 << 20;
+
+/// For the page, and again for its picture.
+const FETCH: Duration = Duration::from_secs(5);
+
+/// How often a page may send us on.
+const MAX_HOPS: usize = 3;
+
+/// The size of a card's picture: what every version of the lexicon takes.
+const THUMB: PictureLimits = PictureLimits { max_bytes: 1_000_000, max_side: 1200 };
+
+/// The embed for a link, if its page has a card.
+pub(super) async fn of(http: &HttpClient, pds: &Pds<'_>, link: &str) -> Option<Value> {
+    let page = Url::parse(link).ok()?;
+    let (page, head) = tokio::time::timeout(FETCH, read_head(http, page)).await.ok()??;
+    let PageHead { title, description, picture } = head;
+    let mut card = json!({"uri": link, "title": title?, "description": description.unwrap_or_default()});
+    if let Some(picture) = picture.and_then(|it| page.join(&it).ok())
+        && let Some(thumb) = thumb(http, pds, picture).await
+    {
+        card["thumb"] = thumb;
+    }
+    Some(json!({"$type": "app.bsky.embed.external", "external": card}))
+}
+
+async fn read_head(http: &HttpClient, page: Url) -> Option<(Url, PageHead)> {
+    let (page, response) = get(http, page, "text/html").await?;
+    let kind = response.headers().get(CONTENT_TYPE)?.to_str().ok()?.to_ascii_lowercase();
+    if !kind.starts_with("text/html") && !kind.starts_with("application/xhtml+xml") {
+        return None;
+    }
+    let (start, _) = start_of(response, MAX_PAGE_BYTES).await;
+    // In another encoding than UTF-8 it becomes unreadable, and is left out there.
+    Some((page, page_head::read(&String::from_utf8_lossy(&start))))
+}
+
+async fn thumb(http: &HttpClient, pds: &Pds<'_>, picture: Url) -> Option<Value> {
+    let fetched = async {
+        let (_, response) = get(http, picture, "image/jpeg, image/png, image/webp").await?;
+        let (bytes, is_whole) = start_of(response, MAX_PICTURE_BYTES).await;
+        is_whole.then_some(bytes)
+    };
+    let bytes = tokio::time::timeout(FETCH, fetched).await.ok()??;
+    let mime = MimeType::sniff(&bytes)?;
+    let picture = picture::prepared(bytes, mime, THUMB).await.ok()?;
+    upload::bytes(pds, picture.mime_type, &picture.bytes).await.ok()
+}
+
+/// Fetches something. Redirects are followed by hand: each is an address to be
+/// checked like the first.
+async fn get(http: &HttpClient, url: Url, accept: &str) -> Option<(Url, reqwest::Response)> {
+    let mut url = url;
+    for _ in 0..=MAX_HOPS {
+        let request = http.client_for(&url).ok()?.get(url.clone()).header(ACCEPT, accept).timeout(FETCH);
+        let response = request.send().await.ok()?;
+        if response.status().is_success() {
+            return Some((url, response));
+        }
+        let location = response.headers().get(LOCATION).filter(|_| response.status().is_redirection())?;
+        url = url.join(location.to_str().ok()?).ok()?;
+    }
+    None
+}
+
+/// The body up to a bound, and whether that is all of it.
+async fn start_of(response: reqwest::Response, max_bytes: usize) -> (Vec<u8>, bool) {
+    let mut bytes = Vec::new();
+    let mut pieces = response.bytes_stream();
+    while let Some(piece) = pieces.next().await {
+        let Ok(piece) = piece else { return (bytes, false) };
+        let room = max_bytes - bytes.len();
+        bytes.extend_from_slice(&piece[..piece.len().min(room)]);
+        if room < piece.len() {
+            return (bytes, false);
+        }
+    }
+    (bytes, true)
+}

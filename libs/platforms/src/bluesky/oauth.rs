@@ -1,0 +1,196 @@
+//! OAuth as servers of this network have it: authorization requests are pushed
+//! first (RFC 9126), codes are bound to a verifier, tokens to a key.
+//!
+//! Facts: a PDS names its authorization server, which may be another origin;
+//! that server's metadata must name itself as the issuer; it says `iss` when
+//! the person comes back; `sub` of a token is the account. Each refresh token
+//! is good for one exchange, and using it twice ends the whole session.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use http::{Method, StatusCode};
+use reqwest::RequestBuilder;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::client::{self, SCOPE};
+use super::dpop::Prover;
+use super::session::Grant;
+use super::wire::{Reply, Silence, Wire};
+use crate::handoff::{AuthorizationRequest, HandOffRefusal, RefreshRefusal};
+
+/// What we need of a server's metadata (RFC 8414).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct AuthorizationServer {
+    pub(super) issuer: String,
+    authorization_endpoint: Url,
+    pushed_authorization_request_endpoint: Url,
+    token_endpoint: Url,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    revocation_endpoint: Option<Url>,
+}
+
+/// What a PDS says of itself (RFC 9728).
+#[derive(Deserialize)]
+struct ProtectedResource {
+    resource: Url,
+    authorization_servers: Vec<Url>,
+}
+
+#[derive(Deserialize)]
+struct Pushed {
+    request_uri: String,
+}
+
+/// The answer of the token endpoint.
+#[derive(Deserialize)]
+pub(super) struct Tokens {
+    pub(super) access_token: SecretString,
+    pub(super) refresh_token: Option<SecretString>,
+    token_type: String,
+    expires_in: Option<u32>,
+    scope: String,
+    /// The account's DID.
+    pub(super) sub: String,
+}
+
+impl AuthorizationServer {
+    /// The one that gives out tokens for this PDS.
+    pub(super) async fn of_pds(wire: &Wire, pds: &Url) -> Result<Self, HandOffRefusal> {
+        let resource: ProtectedResource = document(wire, pds, "/.well-known/oauth-protected-resource").await?;
+        match resource.authorization_servers.as_slice() {
+            [server] if resource.resource.origin() == pds.origin() => Self::at(wire, server).await,
+            _ => Err(HandOffRefusal::Unreachable),
+        }
+    }
+
+    /// The one at this address.
+    pub(super) async fn at(wire: &Wire, server: &Url) -> Result<Self, HandOffRefusal> {
+        let found: Self = document(wire, server, "/.well-known/oauth-authorization-server").await?;
+        // Whoever names another issuer wants an answer that is meant for that one.
+        match found.issuer == server.origin().ascii_serialization() {
+            true => Ok(found),
+            false => Err(HandOffRefusal::Refused("its server names another one as the issuer".to_owned())),
+        }
+    }
+}
+
+impl Tokens {
+    /// Whether these are such tokens as we can use.
+    pub(super) fn are_ours(&self) -> bool {
+        self.token_type.eq_ignore_ascii_case("dpop") && self.scopes().any(|it| it == "atproto")
+    }
+
+    pub(super) fn scopes(&self) -> impl Iterator<Item = &str> {
+        self.scope.split_whitespace()
+    }
+
+    pub(super) fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        self.expires_in.map(|it| now + TimeDelta::seconds(it.into()))
+    }
+}
+
+/// Calls of a grant's authorization server.
+pub(super) struct Authorization<'a> {
+    pub(super) wire: &'a Wire,
+    pub(super) grant: &'a Grant,
+    pub(super) now: DateTime<Utc>,
+}
+
+impl Authorization<'_> {
+    /// Pushes the request; the page on which the person decides.
+    pub(super) async fn push(
+        &self,
+        request: &AuthorizationRequest,
+        login_hint: Option<&str>,
+    ) -> Result<Url, HandOffRefusal> {
+        let Grant { server, client, .. } = self.grant;
+        let redirect_uri = client::redirect_uri(&request.here);
+        let mut form = vec![
+            ("response_type", "code"),
+            ("redirect_uri", &redirect_uri),
+            ("scope", SCOPE),
+            ("state", request.state.expose_secret()),
+            ("code_challenge", &request.challenge),
+            ("code_challenge_method", "S256"),
+        ];
+        form.extend(login_hint.map(|it| ("login_hint", it)));
+        let reply = self.send(&server.pushed_authorization_request_endpoint, &form).await?;
+        let pushed: Pushed = hand_off_answer(&reply)?;
+        let mut page = server.authorization_endpoint.clone();
+        page.query_pairs_mut().append_pair("client_id", &client.id).append_pair("request_uri", &pushed.request_uri);
+        Ok(page)
+    }
+
+    /// Tokens for a code.
+    pub(super) async fn exchange(
+        &self,
+        code: &str,
+        verifier: &SecretString,
+        redirect_uri: &str,
+    ) -> Result<Tokens, HandOffRefusal> {
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", redirect_uri),
+            ("code_verifier", verifier.expose_secret()),
+        ];
+        hand_off_answer(&self.send(&self.grant.server.token_endpoint, &form).await?)
+    }
+
+    /// New tokens for a refresh token, which is spent by it.
+    pub(super) async fn refresh(&self, token: &SecretString) -> Result<Tokens, RefreshRefusal> {
+        let form = [("grant_type", "refresh_token"), ("refresh_token", token.expose_secret())];
+        let reply = self.send(&self.grant.server.token_endpoint, &form).await?;
+        if reply.status.is_success() {
+            let unreadable = || RefreshRefusal::Unreachable("it answered in another form".to_owned());
+            return reply.json().ok_or_else(unreadable);
+        }
+        // Only this one code speaks of the grant. `invalid_client` is said of
+        // our document and its keys, which may be unreachable for a moment.
+        match reply.error().as_deref() {
+            Some("invalid_grant") => Err(RefreshRefusal::Gone(reply.words())),
+            _ => Err(RefreshRefusal::Unreachable(reply.words())),
+        }
+    }
+
+    /// Ends the session of a token; `None` where the server has no way to.
+    pub(super) async fn revoke(&self, token: &SecretString) -> Result<Option<Reply>, Silence> {
+        let Some(endpoint) = &self.grant.server.revocation_endpoint else { return Ok(None) };
+        self.send(endpoint, &[("token", token.expose_secret())]).await.map(Some)
+    }
+
+    /// Sends a form with who we are, and with a proof.
+    async fn send(&self, url: &Url, form: &[(&'static str, &str)]) -> Result<Reply, Silence> {
+        let Grant { server, client, key } = self.grant;
+        let prover = Prover { key, token: None, now: self.now };
+        let shape = |request: RequestBuilder| {
+            // Each time signed anew: the same signature twice is not taken.
+            let ours = client.said_to(&server.issuer, self.now).ok()?;
+            let ours = ours.iter().map(|(name, value)| (*name, value.as_str()));
+            Some(request.form(&form.iter().copied().chain(ours).collect::<Vec<_>>()))
+        };
+        self.wire.send_proven(prover, Method::POST, url.clone(), shape).await
+    }
+}
+
+async fn document<T: serde::de::DeserializeOwned>(wire: &Wire, server: &Url, path: &str) -> Result<T, HandOffRefusal> {
+    let url = server.join(path).map_err(|_| HandOffRefusal::Unreachable)?;
+    let reply = wire.send(wire.to_named(Method::GET, url)?).await?;
+    match reply.status {
+        StatusCode::OK => reply.json().ok_or(HandOffRefusal::Unreachable),
+        _ => Err(HandOffRefusal::Unreachable),
+    }
+}
+
+/// An answer of the hand-off. What is refused for a reason is said to the
+/// person; whatever may pass is "try again".
+fn hand_off_answer<T: serde::de::DeserializeOwned>(reply: &Reply) -> Result<T, HandOffRefusal> {
+    match reply.status {
+        it if it.is_success() => reply.json().ok_or(HandOffRefusal::Unreachable),
+        it if it.is_client_error() && it != StatusCode::TOO_MANY_REQUESTS => {
+            Err(HandOffRefusal::Refused(reply.words()))
+        }
+        _ => Err(HandOffRefusal::Unreachable),
+    }
+}

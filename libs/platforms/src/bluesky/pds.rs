@@ -1,0 +1,69 @@
+//! Calls to the account's own server, on behalf of the account.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use http::Method;
+use reqwest::RequestBuilder;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+use url::Url;
+
+use super::dpop::Prover;
+use super::session::{Kind, Session};
+use super::wire::{Reply, Silence, Wire};
+use crate::not_now::NotNow;
+
+/// Calls to the account's server, on behalf of the account.
+pub(super) struct Pds<'a> {
+    pub(super) wire: &'a Wire,
+    pub(super) session: &'a Session,
+    pub(super) token: &'a SecretString,
+    pub(super) now: DateTime<Utc>,
+}
+
+impl Pds<'_> {
+    /// Asks something.
+    pub(super) async fn query(&self, method: &str, parameters: &[(&str, &str)]) -> Result<Reply, Silence> {
+        self.send(Method::GET, method, |request| Some(request.query(parameters))).await
+    }
+
+    /// Does something.
+    pub(super) async fn procedure(
+        &self,
+        method: &str,
+        body: &(impl Serialize + Sync),
+        timeout: Duration,
+    ) -> Result<Reply, Silence> {
+        self.send(Method::POST, method, |request| Some(request.json(body).timeout(timeout))).await
+    }
+
+    /// Sends a request that `shape` gives its body, as in [`Wire::send_proven`].
+    pub(super) async fn send(
+        &self,
+        http_method: Method,
+        method: &str,
+        mut shape: impl FnMut(RequestBuilder) -> Option<RequestBuilder> + Send,
+    ) -> Result<Reply, Silence> {
+        let url = address(&self.session.pds, method);
+        match &self.session.kind {
+            Kind::Oauth(grant) => {
+                let prover = Prover { key: &grant.key, token: Some(self.token), now: self.now };
+                self.wire.send_proven(prover, http_method, url, shape).await
+            }
+            Kind::AppPassword => {
+                let request = self.wire.to_named(http_method, url)?.bearer_auth(self.token.expose_secret());
+                self.wire.send(shape(request).ok_or(NotNow)?).await
+            }
+        }
+    }
+}
+
+/// Where a server answers to a method.
+pub(super) fn address(server: &Url, method: &str) -> Url {
+    let mut url = server.clone();
+    url.set_path(&format!("/xrpc/{method}"));
+    url.set_query(None);
+    url.set_fragment(None);
+    url
+}

@@ -1,0 +1,217 @@
+//! What comes before the public call: files uploaded one by one, and then the
+//! record, made once and stored, so that every attempt puts the same.
+
+use std::collections::{HashMap, HashSet};
+
+use atrium_api::types::string::{Did, Handle};
+use domain::delivery::Setback;
+use domain::media::{Attachment, FileType};
+use futures::{StreamExt, stream};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::account::MAX_IMAGE_BYTES;
+use super::facets::{self, Facet, LeadsTo};
+use super::identity::{Directory, Unknown};
+use super::pds::Pds;
+use super::record::{self, Post};
+use super::record_key::record_key;
+use super::video::{self, VideoJob, VideoService};
+use super::{is_of_bluesky, link_card, upload};
+use crate::http_client::HttpClient;
+use crate::job::Job;
+use crate::picture::{self, PictureError, PictureLimits};
+use crate::platform::Step;
+
+/// The longest side of a picture, as the official app sends it.
+const MAX_SIDE: u32 = 4000;
+
+/// People who are looked up at a time.
+const LOOK_UPS: usize = 8;
+
+/// What has been reached, stored between the steps.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// Those uploaded so far, in the order of the post.
+    #[serde(default)]
+    files: Vec<File>,
+    /// The video that is being worked on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    video: Option<VideoJob>,
+    /// What is to be put, when all is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) post: Option<Post>,
+}
+
+/// An uploaded file, as records show it.
+#[derive(Serialize, Deserialize)]
+struct File {
+    blob: Value,
+    /// Of a picture, in pixels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    size: Option<(u32, u32)>,
+}
+
+impl Progress {
+    pub(super) fn of(job: &Job<'_>) -> Self {
+        job.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
+    }
+
+    fn store(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// Prepares posts.
+pub(super) struct Preparation<'a> {
+    pub(super) http: &'a HttpClient,
+    pub(super) directory: &'a Directory,
+    pub(super) pds: Pds<'a>,
+    /// Where videos go, if not to the account's server.
+    pub(super) video_service: Option<&'a Url>,
+}
+
+impl Preparation<'_> {
+    /// One step.
+    pub(super) async fn step(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let mut progress = Progress::of(job);
+        let mut at = job.now;
+        if let Some(next) = job.media.get(progress.files.len()) {
+            match next.mime_type.file_type() {
+                FileType::Image => progress.files.push(self.image(job, next).await?),
+                FileType::Video => at = self.video(job, next, &mut progress).await?,
+            }
+            return Ok(Step::Again { progress: progress.store(), at });
+        }
+        if progress.post.is_none() {
+            progress.post = Some(self.post(job, &progress.files).await?);
+        }
+        Ok(Step::Ready { progress: Some(progress.store()) })
+    }
+
+    /// Uploads a picture that was made to fit.
+    async fn image(&self, job: &Job<'_>, file: &Attachment) -> Result<File, Setback> {
+        let bytes = read(job, file).await?;
+        // Servers of last spring and before refuse pictures over one megabyte,
+        // and that only in the public call. Bluesky's own are never that old.
+        let max_bytes = if is_of_bluesky(&self.pds.session.pds) { 2_000_000 } else { 1_000_000 };
+        let limits = PictureLimits { max_bytes, max_side: MAX_SIDE };
+        let picture = picture::prepared(bytes, file.mime_type, limits).await.map_err(|error| match error {
+            PictureError::Interrupted => Setback::Busy { retry_at: None, reason: error.to_string() },
+            _ => Setback::Refused { reason: format!("{}: {error}", place(job, file)) },
+        })?;
+        let blob = upload::bytes(&self.pds, picture.mime_type, &picture.bytes).await?;
+        Ok(File { blob, size: Some((picture.width, picture.height)) })
+    }
+
+    /// Brings a video on; when to go on.
+    async fn video(
+        &self,
+        job: &Job<'_>,
+        file: &Attachment,
+        progress: &mut Progress,
+    ) -> Result<chrono::DateTime<chrono::Utc>, Setback> {
+        let Some(base) = self.video_service else {
+            progress.files.push(File { blob: upload::streamed(&self.pds, job, file).await?, size: None });
+            return Ok(job.now);
+        };
+        let service = VideoService { base, pds: &self.pds };
+        let Some(begun) = &progress.video else {
+            progress.video = Some(service.begin(job, file).await?);
+            return Ok(job.now);
+        };
+        match service.look(begun, job.now).await? {
+            video::Progress::Working(again_at) => Ok(again_at),
+            video::Progress::Done(blob) => {
+                progress.video = None;
+                progress.files.push(File { blob, size: None });
+                Ok(job.now)
+            }
+        }
+    }
+
+    /// The post as it is to be put.
+    async fn post(&self, job: &Job<'_>, files: &[File]) -> Result<Post, Setback> {
+        let found = facets::find(job.text);
+        let people = self.people(job, &found).await?;
+        let first_link = found.iter().find_map(|it| match &it.leads_to {
+            LeadsTo::Link(uri) => Some(uri.as_str()),
+            _ => None,
+        });
+        let embed = match (files, first_link) {
+            ([], Some(link)) => link_card::of(self.http, &self.pds, link).await,
+            ([], None) => None,
+            (files, _) => Some(embedded(job.media, files)),
+        };
+        let record = record::written(job.text, job.publish_at, facets::written(&found, &people), embed);
+        Ok(Post { rkey: record_key(job.publish_at, job.reference), record })
+    }
+
+    /// Who is mentioned. Somebody who cannot be looked up is tried again while
+    /// there is time, and then is not linked.
+    async fn people(&self, job: &Job<'_>, found: &[Facet]) -> Result<HashMap<Handle, Did>, Setback> {
+        let handles: HashSet<Handle> = found
+            .iter()
+            .filter_map(|it| match &it.leads_to {
+                LeadsTo::Mention(handle) => Some(handle.clone()),
+                _ => None,
+            })
+            .collect();
+        let look_up = async |handle: Handle| {
+            let did = self.directory.did(&handle).await;
+            (handle, did)
+        };
+        let looked_up: Vec<_> = stream::iter(handles).map(look_up).buffer_unordered(LOOK_UPS).collect().await;
+        let mut people = HashMap::new();
+        for (handle, did) in looked_up {
+            match did {
+                Ok(did) => {
+                    people.insert(handle, did);
+                }
+                Err(Unknown::Unreachable) if job.now < job.publish_at => {
+                    let reason = format!("@{} could not be looked up", handle.as_str());
+                    return Err(Setback::Busy { retry_at: None, reason });
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(people)
+    }
+}
+
+/// What shows the files. There are pictures or a video, not both.
+fn embedded(media: &[Attachment], files: &[File]) -> Value {
+    if let ([video], [File { blob, .. }]) = (media, files)
+        && video.mime_type.file_type() == FileType::Video
+    {
+        return json!({"$type": "app.bsky.embed.video", "video": blob});
+    }
+    let image = |file: &File| {
+        let mut image = json!({"alt": "", "image": file.blob});
+        if let Some((width, height)) = file.size {
+            image["aspectRatio"] = json!({"width": width, "height": height});
+        }
+        image
+    };
+    json!({"$type": "app.bsky.embed.images", "images": files.iter().map(image).collect::<Vec<_>>()})
+}
+
+async fn read(job: &Job<'_>, file: &Attachment) -> Result<Vec<u8>, Setback> {
+    let mut pieces = upload::open(job, file).await?;
+    let mut bytes = Vec::new();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
+        if MAX_IMAGE_BYTES < (bytes.len() + piece.len()) as u64 {
+            return Err(Setback::Refused { reason: format!("{}: it is too large", place(job, file)) });
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
+}
+
+/// Which file of the post this is, for the user.
+fn place(job: &Job<'_>, file: &Attachment) -> String {
+    let index = job.media.iter().position(|it| it.media_id == file.media_id).unwrap_or_default();
+    format!("file {} of {} ({})", index + 1, job.media.len(), file.mime_type.as_str())
+}

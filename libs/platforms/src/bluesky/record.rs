@@ -1,0 +1,135 @@
+//! Records of posts: written, put, and looked up.
+//!
+//! Facts: putting the same record under the same key again answers 200 and
+//! changes nothing; `swapRecord: null` refuses (`InvalidSwap`) to put another
+//! one over it. Reading a record needs no token.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use domain::delivery::Setback;
+use http::{Method, StatusCode};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::time::Duration;
+use url::Url;
+
+use super::faults;
+use super::pds::{Pds, address};
+use super::wire::{Reply, Silence, Wire};
+
+/// Where posts are kept.
+pub(super) const COLLECTION: &str = "app.bsky.feed.post";
+
+/// For the public call, which may be two, of which only the second does
+/// something. Shorter than `delivery::LEASE`, so that whoever holds the
+/// delivery also learns the end.
+const PUT: Duration = Duration::from_secs(15);
+
+/// A post as it is put, made once: what is put again is the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Post {
+    pub(super) rkey: String,
+    pub(super) record: Value,
+}
+
+/// A post that is there.
+#[derive(Deserialize)]
+struct Found {
+    uri: String,
+    value: Said,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    text: String,
+    created_at: String,
+}
+
+#[derive(Deserialize)]
+struct Put {
+    uri: String,
+}
+
+/// How putting a post ended, where it did not fail.
+pub(super) enum Stored {
+    /// It is public; its address.
+    At(String),
+    /// Another record has its key.
+    Taken(Reply),
+}
+
+/// What is under a key.
+pub(super) enum LookUp {
+    /// This post; its address.
+    Ours(String),
+    /// Something else.
+    Another,
+    Nothing,
+    /// It cannot be said.
+    Unclear(String),
+}
+
+/// A record of a post.
+pub(super) fn written(text: &str, publish_at: DateTime<Utc>, facets: Vec<Value>, embed: Option<Value>) -> Value {
+    let mut record = json!({"$type": COLLECTION, "text": text, "createdAt": time(publish_at)});
+    if !facets.is_empty() {
+        record["facets"] = facets.into();
+    }
+    if let Some(embed) = embed {
+        record["embed"] = embed;
+    }
+    record
+}
+
+fn time(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// Makes a post public.
+pub(super) async fn put(pds: &Pds<'_>, post: &Post) -> Result<Stored, Setback> {
+    let body = json!({
+        "repo": pds.session.did,
+        "collection": COLLECTION,
+        "rkey": post.rkey,
+        "record": post.record,
+        "swapRecord": null,
+    });
+    let reply = pds.procedure("com.atproto.repo.putRecord", &body, PUT).await?;
+    if reply.status.is_success() {
+        let put: Put = reply.json().ok_or_else(faults::unreadable)?;
+        return Ok(Stored::At(put.uri));
+    }
+    match reply.error().as_deref() {
+        Some("InvalidSwap") => Ok(Stored::Taken(reply)),
+        _ => Err(faults::setback(&reply, pds.now)),
+    }
+}
+
+/// Whether the post with this key, text and time is there.
+pub(super) async fn look_up(
+    wire: &Wire,
+    (pds, did): (&Url, &str),
+    rkey: &str,
+    text: &str,
+    publish_at: DateTime<Utc>,
+) -> LookUp {
+    let asked = async {
+        let request = wire.to_named(Method::GET, address(pds, "com.atproto.repo.getRecord"))?;
+        wire.send(request.query(&[("repo", did), ("collection", COLLECTION), ("rkey", rkey)])).await
+    };
+    let reply: Reply = match asked.await {
+        Ok(reply) => reply,
+        Err(silence) => return LookUp::Unclear(Silence::to_string(&silence)),
+    };
+    match (reply.status, reply.json::<Found>(), reply.error().as_deref()) {
+        (StatusCode::OK, Some(Found { uri, value }), _) => {
+            match value.text == text && value.created_at == time(publish_at) {
+                true => LookUp::Ours(uri),
+                false => LookUp::Another,
+            }
+        }
+        (_, _, Some("RecordNotFound")) => LookUp::Nothing,
+        (StatusCode::OK, None, _) => LookUp::Unclear("it answered in another form".to_owned()),
+        _ => LookUp::Unclear(reply.words()),
+    }
+}

@@ -1,0 +1,70 @@
+//! What is kept of a grant beside its tokens.
+
+use atrium_api::types::string::Did;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::client::Client;
+use super::oauth::AuthorizationServer;
+use super::signing_key::SigningKey;
+use crate::account::Credentials;
+use crate::handoff::RefreshRefusal;
+use domain::delivery::Setback;
+
+/// A grant: whose, where, and how calls prove it. It holds all that delivery
+/// and renewal need, so that they open no vault.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Session {
+    pub(super) did: Did,
+    /// The account's server.
+    pub(super) pds: Url,
+    pub(super) kind: Kind,
+}
+
+/// How it was given.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub(super) enum Kind {
+    /// On the server's own page.
+    Oauth(Box<Grant>),
+    /// With an app password.
+    AppPassword,
+}
+
+/// A grant with OAuth. All three parts stay what they were when it was given.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Grant {
+    pub(super) server: AuthorizationServer,
+    pub(super) client: Client,
+    pub(super) key: SigningKey,
+}
+
+/// The stored form cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("what was stored of this connection cannot be read; connect the account again")]
+pub(super) struct Unreadable;
+
+impl Session {
+    pub(super) fn of(credentials: &Credentials) -> Result<Self, Unreadable> {
+        let extra = credentials.extra.as_ref().ok_or(Unreadable)?;
+        serde_json::from_str(extra.expose_secret()).map_err(|_| Unreadable)
+    }
+
+    /// For [`Credentials::extra`].
+    pub(super) fn store(&self) -> SecretString {
+        serde_json::to_string(self).unwrap_or_default().into()
+    }
+}
+
+impl From<Unreadable> for Setback {
+    fn from(unreadable: Unreadable) -> Self {
+        Self::Disconnected { reason: unreadable.to_string() }
+    }
+}
+
+impl From<Unreadable> for RefreshRefusal {
+    fn from(unreadable: Unreadable) -> Self {
+        Self::Gone(unreadable.to_string())
+    }
+}

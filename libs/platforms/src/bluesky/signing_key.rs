@@ -1,0 +1,118 @@
+//! A key of ours on the curve P-256, and tokens signed with it (ES256).
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use crate::not_now::NotNow;
+
+/// A private key. It prints nothing of itself; its serialized form is the
+/// secret, and belongs where secrets are sealed.
+pub(super) struct SigningKey {
+    pkcs8: Vec<u8>,
+    pair: EcdsaKeyPair,
+}
+
+/// The public half, as a JSON Web Key (RFC 7517).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct PublicKey {
+    kty: &'static str,
+    crv: &'static str,
+    x: String,
+    y: String,
+}
+
+/// These bytes are no key.
+#[derive(Debug, thiserror::Error)]
+#[error("this is no P-256 key")]
+struct NoKey;
+
+impl SigningKey {
+    /// A new one.
+    pub(super) fn generate() -> Result<Self, NotNow> {
+        let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
+        let made = made.map_err(|_| NotNow)?;
+        Self::from_pkcs8(made.as_ref().to_vec()).map_err(|_| NotNow)
+    }
+
+    fn from_pkcs8(pkcs8: Vec<u8>) -> Result<Self, NoKey> {
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &pkcs8, &SystemRandom::new());
+        Ok(Self { pair: pair.map_err(|_| NoKey)?, pkcs8 })
+    }
+
+    pub(super) fn public(&self) -> PublicKey {
+        // An uncompressed point: a byte that says so, x, y.
+        let (x, y) = self.pair.public_key().as_ref().get(1..).unwrap_or_default().split_at(32);
+        PublicKey { kty: "EC", crv: "P-256", x: URL_SAFE_NO_PAD.encode(x), y: URL_SAFE_NO_PAD.encode(y) }
+    }
+
+    /// A signed token (RFC 7519).
+    pub(super) fn sign(&self, header: &Value, claims: &Value) -> Result<String, NotNow> {
+        let part = |it: &Value| URL_SAFE_NO_PAD.encode(it.to_string());
+        let signed = format!("{}.{}", part(header), part(claims));
+        let signature = self.pair.sign(&SystemRandom::new(), signed.as_bytes()).map_err(|_| NotNow)?;
+        Ok(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SigningKey")
+    }
+}
+
+impl Serialize for SigningKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&URL_SAFE_NO_PAD.encode(&self.pkcs8))
+    }
+}
+
+impl<'de> Deserialize<'de> for SigningKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        // What failed is not repeated: it is nearly a secret.
+        let pkcs8 = URL_SAFE_NO_PAD.decode(text).map_err(|_| D::Error::custom(NoKey))?;
+        Self::from_pkcs8(pkcs8).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_signed_is_verified_with_the_public_half() {
+        let key = SigningKey::generate().unwrap();
+
+        let token = key.sign(&json!({"alg": "ES256"}), &json!({"jti": "1"})).unwrap();
+
+        let (signed, signature) = token.rsplit_once('.').unwrap();
+        let public = key.public();
+        let mut point = vec![4];
+        point.extend(URL_SAFE_NO_PAD.decode(&public.x).unwrap());
+        point.extend(URL_SAFE_NO_PAD.decode(&public.y).unwrap());
+        let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
+        UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(signed.as_bytes(), &signature).unwrap();
+    }
+
+    #[test]
+    fn a_key_reads_back_and_prints_nothing() {
+        let key = SigningKey::generate().unwrap();
+
+        let stored = serde_json::to_string(&key).unwrap();
+        let read: SigningKey = serde_json::from_str(&stored).unwrap();
+
+        assert_eq!(read.public(), key.public());
+        assert_eq!(format!("{key:?}"), "SigningKey");
+        assert!(serde_json::from_str::<SigningKey>("\"AAAA\"").is_err());
+    }
+}

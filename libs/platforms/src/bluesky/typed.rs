@@ -1,0 +1,94 @@
+//! What people type when they are asked for their handle.
+
+use atrium_api::types::string::{Did, Handle};
+use url::Url;
+
+/// A name that leads to one account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    Did(Did),
+    Handle(Handle),
+}
+
+/// What somebody typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Typed {
+    Name(Name),
+    /// Only their server; which account it is they say over there.
+    Server(Url),
+}
+
+impl Name {
+    pub(super) fn as_str(&self) -> &str {
+        match self {
+            Self::Did(did) => did.as_str(),
+            Self::Handle(handle) => handle.as_str(),
+        }
+    }
+}
+
+impl Typed {
+    /// Reads it; `None` when it is nothing of the kind.
+    pub(super) fn parse(raw: &str) -> Option<Self> {
+        // Handles that are copied from a page bring marks of direction along.
+        let raw: String = raw.chars().filter(|it| !is_mark_of_direction(*it)).collect();
+        let raw = raw.trim();
+        if let Ok(url) = Url::parse(raw)
+            && matches!(url.scheme(), "http" | "https")
+        {
+            // A link to a profile is what people copy, too.
+            let profile = url.path_segments().and_then(|mut it| (it.next() == Some("profile")).then(|| it.next())?);
+            return match profile {
+                Some(name) => parse_name(name).map(Self::Name),
+                None if url.path() == "/" && url.host_str().is_some() => Some(Self::Server(url)),
+                None => None,
+            };
+        }
+        parse_name(raw.strip_prefix("at://").unwrap_or(raw)).map(Self::Name)
+    }
+}
+
+fn parse_name(raw: &str) -> Option<Name> {
+    if raw.starts_with("did:") {
+        return raw.parse().ok().map(Name::Did);
+    }
+    raw.strip_prefix('@').unwrap_or(raw).to_ascii_lowercase().parse().ok().map(Name::Handle)
+}
+
+fn is_mark_of_direction(letter: char) -> bool {
+    matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_is_read_as_people_write_it() {
+        for raw in [
+            "alice.bsky.social",
+            " @Alice.bsky.social ",
+            "at://alice.bsky.social",
+            "\u{202a}@alice.bsky.social\u{202c}",
+            "https://bsky.app/profile/alice.bsky.social",
+        ] {
+            let Some(Typed::Name(name)) = Typed::parse(raw) else { panic!("{raw:?}") };
+            assert_eq!(name, Name::Handle("alice.bsky.social".parse().unwrap()), "{raw:?}");
+        }
+    }
+
+    #[test]
+    fn a_did_and_a_server_do_too() {
+        let did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
+        assert_eq!(Typed::parse(did), Some(Typed::Name(Name::Did(did.parse().unwrap()))));
+        assert_eq!(Typed::parse("https://bsky.social"), Some(Typed::Server("https://bsky.social/".parse().unwrap())));
+    }
+
+    #[test]
+    fn anything_else_is_not_a_name() {
+        for raw in ["", "alice", "@", "alice@example.com", "alice.bsky.social/x", "https://example.com/a/b", "did:plc:"]
+        {
+            assert_eq!(Typed::parse(raw), None, "{raw:?}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Files for the account's own server.
+//!
+//! Facts: a file is known by the hash of its bytes, so uploading it again is
+//! harmless; its type and size are checked when a record shows it; until then
+//! it is kept for an hour at least.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::delivery::Setback;
+use domain::media::{Attachment, MimeType};
+use http::Method;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::faults;
+use super::pds::Pds;
+use super::wire::Reply;
+use crate::job::Job;
+
+/// For one file; shorter than the delivery function may run.
+pub(super) const UPLOAD: Duration = Duration::from_secs(45);
+
+#[derive(Deserialize)]
+struct Uploaded {
+    blob: Value,
+}
+
+/// Uploads what is in memory; the blob, as records show it.
+pub(super) async fn bytes(pds: &Pds<'_>, mime: MimeType, bytes: &Bytes) -> Result<Value, Setback> {
+    let shape = |request: reqwest::RequestBuilder| {
+        Some(request.header(CONTENT_TYPE, mime.as_str()).body(bytes.clone()).timeout(UPLOAD))
+    };
+    uploaded(pds, &pds.send(Method::POST, METHOD, shape).await?)
+}
+
+/// Uploads a file of ours piece by piece; the blob, as records show it.
+pub(super) async fn streamed(pds: &Pds<'_>, job: &Job<'_>, file: &Attachment) -> Result<Value, Setback> {
+    // A stream is sent once. A call before it brings the nonce that is good now,
+    // so that it is not turned away halfway.
+    pds.query("com.atproto.server.getSession", &[]).await?;
+    let mut body = Some(reqwest::Body::wrap_stream(open(job, file).await?));
+    let shape = move |request: reqwest::RequestBuilder| Some(with_file(request, file).body(body.take()?));
+    uploaded(pds, &pds.send(Method::POST, METHOD, shape).await?)
+}
+
+const METHOD: &str = "com.atproto.repo.uploadBlob";
+
+fn uploaded(pds: &Pds<'_>, reply: &Reply) -> Result<Value, Setback> {
+    match reply.status.is_success() {
+        true => reply.json::<Uploaded>().map(|it| it.blob).ok_or_else(faults::unreadable),
+        false => Err(faults::setback(reply, pds.now)),
+    }
+}
+
+/// A file of ours.
+pub(super) async fn open(job: &Job<'_>, file: &Attachment) -> Result<crate::job::MediaBytes, Setback> {
+    job.files.open(file).await.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })
+}
+
+/// The headers of a file that is streamed.
+pub(super) fn with_file(request: reqwest::RequestBuilder, file: &Attachment) -> reqwest::RequestBuilder {
+    request
+        .header(CONTENT_TYPE, file.mime_type.as_str())
+        // With a length, a stream that ends early is not taken for the file.
+        .header(CONTENT_LENGTH, file.size_bytes)
+        .timeout(UPLOAD)
+}

@@ -1,0 +1,169 @@
+//! The video service, which makes of a file what can be played, and stores
+//! that on the account's server.
+//!
+//! Facts: each call of it needs a token that the account's server makes for one
+//! method; uploading gives a job; a job is finished when it has a blob, even
+//! beside an error (`already_exists`, whose answer names the job of the same
+//! file). It answers with the status bare, or within `jobStatus`.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::Setback;
+use domain::media::Attachment;
+use http::{Method, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use url::Url;
+
+use super::pds::{Pds, address};
+use super::upload::{open, with_file};
+use super::wire::Reply;
+use super::{faults, host_of};
+use crate::job::Job;
+
+/// The service's name for itself.
+const SERVICE: &str = "did:web:video.bsky.app";
+
+/// How long the token for an upload is good; the service uses it when it has
+/// finished.
+const TOKEN_LIVES: TimeDelta = TimeDelta::minutes(30);
+
+/// A job over there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct VideoJob {
+    id: String,
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    since: DateTime<Utc>,
+}
+
+/// How far it is.
+pub(super) enum Progress {
+    /// To be asked again, not before this.
+    Working(DateTime<Utc>),
+    Done(Value),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    job_id: String,
+    state: Option<String>,
+    blob: Option<Value>,
+    error: Option<String>,
+    message: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, rename_all = "camelCase")]
+enum Answer {
+    #[serde(rename_all = "camelCase")]
+    ByLexicon {
+        job_status: Status,
+    },
+    Bare(Status),
+}
+
+#[derive(Deserialize)]
+struct Token {
+    token: SecretString,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Limits {
+    can_upload: bool,
+    message: Option<String>,
+}
+
+/// The service at an address, for an account.
+pub(super) struct VideoService<'a> {
+    pub(super) base: &'a Url,
+    pub(super) pds: &'a Pds<'a>,
+}
+
+impl VideoService<'_> {
+    /// Hands a file over.
+    pub(super) async fn begin(&self, job: &Job<'_>, file: &Attachment) -> Result<VideoJob, Setback> {
+        self.check_limits().await?;
+        let Pds { session, wire, .. } = self.pds;
+        let keeper = format!("did:web:{}", host_of(&session.pds));
+        let token = self.token(&keeper, "com.atproto.repo.uploadBlob", TOKEN_LIVES).await?;
+        let name = format!("{}.mp4", job.reference);
+        let request = wire
+            .to_known(Method::POST, address(self.base, "app.bsky.video.uploadVideo"))?
+            .query(&[("did", session.did.as_str()), ("name", &name)])
+            .bearer_auth(token.expose_secret());
+        let body = reqwest::Body::wrap_stream(open(job, file).await?);
+        let reply = wire.send(with_file(request, file).body(body)).await?;
+        match status(&reply) {
+            Some(status) if reply.status.is_success() || reply.status == StatusCode::CONFLICT => {
+                Ok(VideoJob { id: status.job_id, since: job.now })
+            }
+            _ => Err(faults::of_video(&reply, job.now)),
+        }
+    }
+
+    /// Asks how far a job is.
+    pub(super) async fn look(&self, job: &VideoJob, now: DateTime<Utc>) -> Result<Progress, Setback> {
+        let wire = self.pds.wire;
+        let request = wire.to_known(Method::GET, address(self.base, "app.bsky.video.getJobStatus"))?;
+        let reply = wire.send(request.query(&[("jobId", &job.id)])).await?;
+        let status = match status(&reply) {
+            Some(status) if reply.status.is_success() => status,
+            // It does not know the job any more: the file is handed over anew.
+            _ if reply.status.is_client_error() && reply.status != StatusCode::TOO_MANY_REQUESTS => {
+                return Err(Setback::Stale { reason: reply.words() });
+            }
+            _ => return Err(faults::of_video(&reply, now)),
+        };
+        match status {
+            Status { blob: Some(blob), .. } => Ok(Progress::Done(blob)),
+            Status { state: Some(state), error, message, .. } if state == "JOB_STATE_FAILED" => {
+                let words = message.or(error).unwrap_or_else(|| "the video could not be processed".to_owned());
+                Err(Setback::Refused { reason: words.chars().filter(|it| !it.is_control()).take(300).collect() })
+            }
+            // Short ones take seconds, long ones minutes.
+            _ => Ok(Progress::Working(now + ((now - job.since) / 4).clamp(FIRST_LOOK, LONGEST_LOOK))),
+        }
+    }
+
+    /// Whether the account may upload videos now; where it may not, the service
+    /// says why, and that may pass.
+    async fn check_limits(&self) -> Result<(), Setback> {
+        let method = "app.bsky.video.getUploadLimits";
+        let Pds { wire, now, .. } = self.pds;
+        let token = self.token(SERVICE, method, TimeDelta::minutes(1)).await?;
+        let request = wire.to_known(Method::GET, address(self.base, method))?.bearer_auth(token.expose_secret());
+        let reply = wire.send(request).await?;
+        match reply.json::<Limits>() {
+            Some(Limits { can_upload: true, .. }) if reply.status.is_success() => Ok(()),
+            Some(Limits { message, .. }) if reply.status.is_success() => {
+                let words = message.unwrap_or_else(|| "it takes no videos from this account now".to_owned());
+                Err(Setback::Busy { retry_at: None, reason: words.chars().take(300).collect() })
+            }
+            _ => Err(faults::of_video(&reply, *now)),
+        }
+    }
+
+    /// A token with which one method of one service may be called.
+    async fn token(&self, audience: &str, method: &str, lives: TimeDelta) -> Result<SecretString, Setback> {
+        let ends = (self.pds.now + lives).timestamp().to_string();
+        let parameters = [("aud", audience), ("lxm", method), ("exp", &ends)];
+        let reply = self.pds.query("com.atproto.server.getServiceAuth", &parameters).await?;
+        match reply.json::<Token>() {
+            Some(Token { token }) if reply.status.is_success() => Ok(token),
+            _ if reply.status.is_success() => Err(faults::unreadable()),
+            _ => Err(faults::setback(&reply, self.pds.now)),
+        }
+    }
+}
+
+const FIRST_LOOK: TimeDelta = TimeDelta::seconds(2);
+const LONGEST_LOOK: TimeDelta = TimeDelta::seconds(30);
+
+fn status(reply: &Reply) -> Option<Status> {
+    reply.json().map(|it| match it {
+        Answer::ByLexicon { job_status } => job_status,
+        Answer::Bare(status) => status,
+    })
+}

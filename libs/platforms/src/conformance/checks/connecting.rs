@@ -1,0 +1,129 @@
+//! Hand-offs.
+
+use chrono::TimeDelta;
+use secrecy::ExposeSecret;
+
+use crate::conformance::network::{Call, Decision, Network, Trouble};
+use crate::conformance::stage::Stage;
+use crate::handoff::{Departure, HandOffRefusal};
+
+/// The account is there with all that a user and a post need.
+pub async fn a_person_connects_an_account<N: Network>() {
+    let stage = Stage::<N>::new().await;
+
+    let account = stage.connect().await;
+
+    assert!(!account.profile.account_id.is_empty());
+    assert!(account.profile.username.as_deref().is_some_and(|it| !it.is_empty() && !it.starts_with('@')));
+    assert!(!account.scopes.is_empty(), "what was granted is shown to the user");
+    assert!(!account.rules.rules.is_empty());
+    assert_eq!(stage.network.grants(), 1);
+    let printed = format!("{account:?}");
+    assert!(!printed.contains(account.credentials.access_token.expose_secret()), "secrets do not print");
+}
+
+/// No is no, and the person reads so.
+pub async fn a_person_who_refuses_connects_nothing<N: Network>() {
+    let stage = Stage::<N>::new().await;
+
+    let callback = stage.decided(Decision::Deny).await;
+
+    let refusal = stage.complete(&callback).await.unwrap_err();
+    assert!(matches!(refusal, HandOffRefusal::Denied), "{refusal:?}");
+    assert_eq!(stage.network.grants(), 0);
+}
+
+/// A code that is spent, or somebody else's, gives nothing.
+pub async fn an_answer_is_taken_once<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let callback = stage.decided(Decision::Allow).await;
+    stage.complete(&callback).await.unwrap();
+
+    let refusal = stage.complete(&callback).await.unwrap_err();
+    assert!(matches!(refusal, HandOffRefusal::Refused(_) | HandOffRefusal::Unreachable), "{refusal:?}");
+
+    let mut forged = stage.decided(Decision::Allow).await;
+    forged.query.insert("code".to_owned(), "forged".to_owned());
+    assert!(stage.complete(&forged).await.is_err());
+    let mut empty = stage.decided(Decision::Allow).await;
+    empty.query.clear();
+    assert!(stage.complete(&empty).await.is_err());
+}
+
+/// The platform has forgotten the code by then.
+pub async fn an_answer_that_comes_too_late_connects_nothing<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let callback = stage.decided(Decision::Allow).await;
+    stage.clock.advance(TimeDelta::hours(1));
+
+    assert!(stage.complete(&callback).await.is_err());
+    assert_eq!(stage.network.grants(), 0);
+}
+
+/// Whatever is typed is answered with words, and never reaches an address that
+/// only we can reach.
+pub async fn what_is_typed_may_be_nonsense<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let nonsense = [
+        " ",
+        "@",
+        "no such thing at all",
+        "http://",
+        "https://user:password@localhost/",
+        "http://127.0.0.1:1/",
+        "http://169.254.169.254/latest/meta-data",
+        "https://[::1]/",
+        "localhost",
+        "\u{0}",
+        "did:web:127.0.0.1",
+        "did:plc:../../etc/passwd",
+        "xn--nonsense-.invalid",
+    ];
+    let long = "a".repeat(2000);
+    for field in stage.platform().fields().iter().filter(|it| it.optional.is_none()) {
+        for typed in nonsense.into_iter().chain([long.as_str()]) {
+            let mut answers = stage.network.answers();
+            answers.insert(field.name.to_owned(), typed.into());
+            let refusal = stage.depart(&answers).await.map(|(departure, _)| departure).unwrap_err();
+            let said = matches!(&refusal, HandOffRefusal::Field { name, message } if *name == field.name && !message.is_empty());
+            assert!(said || matches!(refusal, HandOffRefusal::Unreachable), "{typed:?}: {refusal:?}");
+        }
+    }
+}
+
+/// Silence and nonsense are "try again", and a second try works.
+pub async fn a_network_in_trouble_connects_nothing_and_says_so<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let limited = Trouble::Limited { retry_after: TimeDelta::seconds(30) };
+    for trouble in [Trouble::CutBefore, Trouble::Broken, Trouble::Unavailable, Trouble::Gibberish, limited] {
+        if !stage.network.can(Call::Exchange, trouble) {
+            continue;
+        }
+        let callback = stage.decided(Decision::Allow).await;
+        stage.network.trouble(Call::Exchange, trouble, 1);
+        let refusal = stage.complete(&callback).await.unwrap_err();
+        assert!(matches!(refusal, HandOffRefusal::Unreachable), "{trouble:?}: {refusal:?}");
+    }
+    stage.connect().await;
+}
+
+/// Where there is such a way, it connects the same account.
+pub async fn what_was_typed_may_be_enough<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let Some(answers) = stage.network.direct_answers() else { return };
+    let by_page = stage.connect().await;
+
+    let (departure, _) = stage.depart(&answers).await.unwrap();
+    let Departure::Arrived(accounts) = departure else { panic!("{departure:?}") };
+    assert_eq!(accounts[0].profile, by_page.profile);
+    stage.keep(&accounts[0].credentials);
+    let mut post = stage.post(&accounts[0], "typed", Vec::new());
+    stage.deliver(&mut post).await.unwrap();
+
+    let secret = stage.platform().fields().iter().find(|it| it.secret).unwrap().name;
+    let wrong = answers
+        .into_iter()
+        .map(|(name, it)| if name == secret { (name, "wrong-pass-word-here".into()) } else { (name, it) });
+    let refusal = stage.depart(&wrong.collect()).await.unwrap_err();
+    assert!(matches!(refusal, HandOffRefusal::Field { name, .. } if name == secret), "{refusal:?}");
+}

@@ -1,0 +1,84 @@
+//! Renewal and the end of grants.
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use domain::media::MimeType;
+use secrecy::ExposeSecret;
+
+use crate::conformance::network::{Call, Network, Trouble};
+use crate::conformance::samples::sample;
+use crate::conformance::stage::Stage;
+use crate::handoff::RefreshRefusal;
+
+/// New ones work, again and again, and the old access token is not needed.
+pub async fn ended_credentials_are_renewed<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    if !stage.can_renew() {
+        return;
+    }
+    for round in 0..3 {
+        let mut post = stage.post(&account, "ended", vec![sample(MimeType::Png, 1)]);
+        stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+        stage.network.end_access_tokens();
+        let ended = stage.publish(&post).await.unwrap_err();
+        assert!(matches!(ended, Setback::Disconnected { .. }), "{ended:?}");
+
+        let old = stage.credentials().await.unwrap();
+        let new = stage.renew().await.unwrap();
+        assert_ne!(new.access_token.expose_secret(), old.access_token.expose_secret());
+        let mut post = stage.post(&account, &format!("round {round}"), vec![sample(MimeType::Png, 1)]);
+        stage.deliver(&mut post).await.unwrap();
+        stage.clock.advance(TimeDelta::minutes(45));
+    }
+    assert_eq!(stage.network.public().len(), 3);
+}
+
+/// Only the platform's own word ends a grant.
+pub async fn a_passing_failure_does_not_end_a_grant<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    stage.connect().await;
+    if !stage.can_renew() {
+        return;
+    }
+    let limited = Trouble::Limited { retry_after: TimeDelta::seconds(30) };
+    for trouble in [Trouble::CutBefore, Trouble::Broken, Trouble::Unavailable, Trouble::Gibberish, limited] {
+        if !stage.network.can(Call::Refresh, trouble) {
+            continue;
+        }
+        stage.network.trouble(Call::Refresh, trouble, 1);
+        let refusal = stage.renew().await.unwrap_err();
+        assert!(matches!(refusal, RefreshRefusal::Unreachable(_)), "{trouble:?}: {refusal:?}");
+    }
+    stage.renew().await.unwrap();
+}
+
+/// Whoever took it away is asked to connect again.
+pub async fn a_grant_that_was_taken_away_is_known_as_gone<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    stage.connect().await;
+    stage.network.revoke();
+
+    if stage.can_renew() {
+        let refusal = stage.renew().await.unwrap_err();
+        assert!(matches!(refusal, RefreshRefusal::Gone(_)), "{refusal:?}");
+    }
+    assert_eq!(stage.network.grants(), 0);
+}
+
+/// Disconnecting leaves nothing behind over there, and may be repeated.
+pub async fn a_grant_is_given_back<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let mut post = stage.post(&account, "gone", vec![sample(MimeType::Png, 1)]);
+    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    let now = stage.clock.now();
+
+    stage.platform().revoke(&account.credentials, now).await.unwrap();
+    assert_eq!(stage.network.grants(), 0);
+    let _ = stage.platform().revoke(&account.credentials, now).await;
+
+    let refused = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(refused, Setback::Disconnected { .. }), "{refused:?}");
+    assert!(stage.network.public().is_empty());
+}

@@ -1,0 +1,6 @@
+//! What is checked, by what it is about.
+
+pub mod connecting;
+pub mod credentials;
+pub mod publishing;
+pub mod troubles;

@@ -1,0 +1,190 @@
+//! What goes out, and how it arrives.
+
+use domain::media::{FileType, MimeType};
+use domain::rules::Rule;
+use domain::text::PostText;
+
+use crate::account::Account;
+use crate::conformance::network::{Network, PublicPost};
+use crate::conformance::samples::{Sample, sample};
+use crate::conformance::stage::Stage;
+use crate::platform::Step;
+
+/// Once, with our words, under the id that we are told.
+pub async fn a_text_goes_out_once<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    if needs_media(&account) {
+        return;
+    }
+    let mut post = stage.post(&account, "Hello, world", Vec::new());
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    assert!(passage.setbacks.is_empty(), "{:?}", passage.setbacks);
+    let public = PublicPost { id: passage.published.platform_post_id, text: post.text.clone(), media: Vec::new() };
+    assert_eq!(stage.network.public(), [public]);
+}
+
+/// Each type by itself: as it was, or as another picture where the platform
+/// needs a smaller one.
+pub async fn every_kind_of_file_it_claims_goes_out<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    for (sent, mime_type) in (1..).zip(claimed(&account)) {
+        let file = sample(mime_type, 1);
+        let mut post = stage.post(&account, mime_type.as_str(), vec![file.clone()]);
+
+        let passage = stage.deliver(&mut post).await.unwrap();
+
+        assert!(passage.setbacks.is_empty(), "{mime_type:?}: {:?}", passage.setbacks);
+        let public = stage.network.public();
+        assert_eq!(public.len(), sent, "{mime_type:?}");
+        let [shown] = public[sent - 1].media.as_slice() else { panic!("{mime_type:?} is not shown") };
+        arrived(&file, shown.mime_type, &shown.bytes);
+    }
+}
+
+/// In the order of the post.
+pub async fn as_many_files_as_it_claims_go_out_in_order<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let most = |wanted: fn(&Rule) -> Option<u32>| account.rules.rules.iter().filter_map(wanted).min();
+    let images = most(|it| match it {
+        Rule::MaxImages { max } | Rule::MaxMedia { max } => Some(*max),
+        _ => None,
+    });
+    let count = u8::try_from(images.unwrap_or(1).min(20)).unwrap();
+    let files: Vec<_> = (1..=count).map(|number| sample(MimeType::Png, number)).collect();
+    let mut post = stage.post(&account, "all of them", files.clone());
+
+    stage.deliver(&mut post).await.unwrap();
+
+    let public = stage.network.public();
+    assert_eq!(public[0].media.len(), files.len());
+    for (file, shown) in files.iter().zip(&public[0].media) {
+        arrived(file, shown.mime_type, &shown.bytes);
+    }
+}
+
+/// What passes the rules is taken, and what does not is refused over there,
+/// too: a rule that is too strict or too lax is found here.
+pub async fn the_rules_are_those_of_the_platform<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
+    let attachments: Vec<_> = filler.iter().map(|it| it.attachment.clone()).collect();
+    let fits =
+        |text: &str| PostText::parse(text).is_ok_and(|text| account.rules.breaches(&text, &attachments).is_empty());
+
+    for unit in ["x", "é", "e\u{301}", "漢", "👩‍👩‍👧‍👦", "🇩🇪"] {
+        // The longest text of this unit that the rules take.
+        let (mut low, mut high) = (1_usize, 20_000_usize);
+        while low < high {
+            let middle = (low + high).div_ceil(2);
+            if fits(&unit.repeat(middle)) { low = middle } else { high = middle - 1 }
+        }
+        let longest = unit.repeat(low);
+        let mut post = stage.post(&account, &longest, filler.clone());
+        stage.deliver(&mut post).await.unwrap();
+        assert_eq!(stage.network.public().last().unwrap().text, longest);
+
+        let before = stage.network.public().len();
+        let mut post = stage.post(&account, &unit.repeat(low + 1), filler.clone());
+        let refusal = stage.deliver(&mut post).await.unwrap_err();
+        let words = format!("{refusal:?}");
+        assert!(words.starts_with("Refused"), "{low} of {unit:?}, and one more: {words}");
+        assert_eq!(stage.network.public().len(), before);
+    }
+}
+
+/// Nothing is lost, trimmed or normalized.
+pub async fn text_in_all_scripts_arrives_as_it_was_written<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
+    let texts = [
+        "Привет, мир! #мир https://example.com/путь?q=1&r=2",
+        "日本語のテキスト。#タグ と https://example.com/日本",
+        "مرحبا بالعالم #سلام",
+        "👩‍👩‍👧‍👦 a family, 🇩🇪 a flag, e\u{301} an accent <b>& \"quotes\" &amp; 'more'</b>",
+        "two\nlines\n\nand a paragraph",
+        "(see https://example.com/a_(b)), then @nobody.invalid and a#b #1 #one2.",
+    ];
+    for text in texts {
+        let mut post = stage.post(&account, text, filler.clone());
+        stage.deliver(&mut post).await.unwrap();
+        assert_eq!(stage.network.public().last().unwrap().text, text);
+    }
+    assert_eq!(stage.network.public().len(), texts.len());
+}
+
+/// A worker may die after any step, before what it did is written down.
+pub async fn steps_that_are_taken_again_change_nothing<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let files = vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2)];
+    let mut post = stage.post(&account, "again and again", files.clone());
+    if let Some(lead) = stage.platform().lead().before(&[files[0].attachment.clone()]) {
+        stage.clock.skip_to(post.publish_at - lead);
+        loop {
+            stage.prepare(&post).await.unwrap();
+            match stage.prepare(&post).await.unwrap() {
+                Step::Again { progress, at } => {
+                    post.progress = Some(progress);
+                    stage.clock.skip_to(at);
+                }
+                Step::Ready { progress } => {
+                    post.progress = progress;
+                    break;
+                }
+            }
+        }
+        assert!(stage.network.public().is_empty(), "preparation makes nothing public");
+    }
+    stage.clock.skip_to(post.publish_at);
+    let since = stage.clock.now();
+    let published = stage.publish(&post).await.unwrap();
+    stage.clock.advance(stage.platform().settles());
+
+    // The worker died; the next one finds an open intent.
+    let found = stage.resolve(&post, since).await;
+    assert!(
+        matches!(&found, domain::delivery::Resolution::Public(it) if it.platform_post_id == published.platform_post_id),
+        "{found:?}"
+    );
+    let public = stage.network.public();
+    assert_eq!(public.len(), 1);
+    assert_eq!(public[0].media.len(), 2);
+}
+
+/// A picture may arrive as another one; everything else is the same bytes.
+fn arrived(file: &Sample, mime_type: MimeType, bytes: &[u8]) {
+    if mime_type == file.attachment.mime_type && bytes == file.bytes {
+        return;
+    }
+    assert_eq!(file.attachment.mime_type.file_type(), FileType::Image, "{mime_type:?} was changed");
+    let (sent, shown) = (decoded(&file.bytes), decoded(bytes));
+    assert_eq!((sent.width(), sent.height()), (shown.width(), shown.height()));
+    let differing = sent
+        .pixels()
+        .zip(shown.pixels())
+        .filter(|(one, other)| one.0.iter().zip(other.0).any(|(one, other)| 24 < one.abs_diff(other)));
+    assert!(differing.count() < 64 * 48 / 20, "another picture arrived");
+}
+
+fn decoded(bytes: &[u8]) -> image::RgbImage {
+    image::load_from_memory(bytes).unwrap().to_rgb8()
+}
+
+fn claimed(account: &Account) -> Vec<MimeType> {
+    let types = account.rules.rules.iter().find_map(|it| match it {
+        Rule::MimeTypes { types } => Some(types.clone()),
+        _ => None,
+    });
+    types.unwrap_or_default()
+}
+
+fn needs_media(account: &Account) -> bool {
+    account.rules.rules.iter().any(|it| matches!(it, Rule::MediaRequired))
+}

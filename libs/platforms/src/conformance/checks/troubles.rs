@@ -1,0 +1,184 @@
+//! What goes wrong on the way, and that a post goes out once all the same.
+
+use chrono::TimeDelta;
+use domain::delivery::{Resolution, Setback};
+use domain::media::MimeType;
+
+use crate::conformance::network::{Call, Network, Trouble};
+use crate::conformance::samples::sample;
+use crate::conformance::stage::Stage;
+
+const LIMITED: Trouble = Trouble::Limited { retry_after: TimeDelta::seconds(45) };
+
+/// All that passes.
+const PASSING: [Trouble; 7] = [
+    Trouble::CutBefore,
+    Trouble::LoseAnswer,
+    Trouble::Broken,
+    Trouble::BrokenAfter,
+    Trouble::Unavailable,
+    Trouble::Gibberish,
+    LIMITED,
+];
+
+/// Each trouble once, and twice in a row.
+pub async fn whatever_meets_the_public_call_it_goes_out_once<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let mut sent = 0;
+    for trouble in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+        for count in [1, 2] {
+            stage.network.trouble(Call::Publish, trouble, count);
+            let mut post = stage.post(&account, &format!("{trouble:?} {count}"), vec![sample(MimeType::Png, 1)]);
+
+            let passage = stage.deliver(&mut post).await.unwrap();
+
+            sent += 1;
+            assert!(!passage.setbacks.is_empty(), "{trouble:?} was not met");
+            let public = stage.network.public();
+            assert_eq!(public.len(), sent, "{trouble:?}, {count} times");
+            assert_eq!(public[sent - 1].text, post.text);
+            assert_eq!(public[sent - 1].id, passage.published.platform_post_id, "{trouble:?}");
+        }
+        stage.clock.advance(TimeDelta::minutes(1));
+    }
+}
+
+/// It is not tried again, and the user reads the platform's words.
+pub async fn a_refusal_is_final_and_says_why<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    stage.network.trouble(Call::Publish, Trouble::Unwanted, 1);
+    let mut post = stage.post(&account, "unwanted", vec![sample(MimeType::Png, 1)]);
+
+    let refusal = stage.deliver(&mut post).await.unwrap_err();
+
+    let Setback::Refused { reason } = &refusal else { panic!("{refusal:?}") };
+    assert!(!reason.is_empty() && !reason.contains('<'), "{reason}");
+    assert!(stage.network.public().is_empty());
+}
+
+/// Not before the platform says, and known not to be public.
+pub async fn a_limit_is_kept<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    if !stage.network.can(Call::Publish, LIMITED) {
+        return;
+    }
+    let account = stage.connect().await;
+    let mut post = stage.post(&account, "limited", vec![sample(MimeType::Png, 1)]);
+    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    stage.network.trouble(Call::Publish, LIMITED, 1);
+
+    let limited = stage.publish(&post).await.unwrap_err();
+
+    let Setback::Busy { retry_at: Some(at), .. } = limited else { panic!("{limited:?}") };
+    let wait = at - stage.clock.now();
+    assert!(TimeDelta::seconds(44) <= wait && wait <= TimeDelta::seconds(60), "{wait}");
+}
+
+/// Each trouble with each file of a post, and with its processing.
+pub async fn whatever_meets_a_file_it_goes_out_once<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let mut sent = 0;
+    for (call, mime_type) in
+        [(Call::Upload, MimeType::Png), (Call::Process, MimeType::Mp4), (Call::Upload, MimeType::Mp4)]
+    {
+        for trouble in PASSING.into_iter().filter(|it| stage.network.can(call, *it)) {
+            stage.network.trouble(call, trouble, 1);
+            let before = stage.network.calls(call);
+            let mut post = stage.post(&account, &format!("{call:?} {trouble:?}"), vec![sample(mime_type, 1)]);
+
+            stage.deliver(&mut post).await.unwrap();
+
+            if stage.network.calls(call) == before {
+                // This platform has no such call, so the trouble waits for the
+                // next one of its kind.
+                return;
+            }
+            sent += 1;
+            let public = stage.network.public();
+            assert_eq!(public.len(), sent, "{call:?} {trouble:?}");
+            assert_eq!(public[sent - 1].media.len(), 1);
+        }
+    }
+}
+
+/// "Not there" is only said by somebody who looked.
+pub async fn nothing_is_guessed_while_nobody_answers<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let mut post = stage.post(&account, "in doubt", vec![sample(MimeType::Png, 1)]);
+    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    stage.clock.skip_to(post.publish_at);
+    let since = stage.clock.now();
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    let lost = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(lost, Setback::Unknown { may_still_run: true, .. }), "{lost:?}");
+
+    for wait in [TimeDelta::seconds(2), TimeDelta::minutes(5), TimeDelta::hours(3)] {
+        stage.clock.advance(wait);
+        for trouble in [Trouble::CutBefore, Trouble::Broken, Trouble::Unavailable, Trouble::Gibberish, LIMITED] {
+            if !stage.network.can(Call::LookUp, trouble) {
+                continue;
+            }
+            stage.network.trouble(Call::LookUp, trouble, 3);
+            // Where a repeat settles it, that meets trouble, too.
+            stage.network.trouble(Call::Publish, trouble, 3);
+            let answer = stage.resolve(&post, since).await;
+            assert!(
+                matches!(answer, Resolution::Unclear { .. } | Resolution::Disconnected { .. }),
+                "{trouble:?} after {wait}: {answer:?}"
+            );
+            stage.network.trouble(Call::LookUp, trouble, 0);
+            stage.network.trouble(Call::Publish, trouble, 0);
+        }
+    }
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+/// Hours later, when whatever recognises repeats has forgotten.
+pub async fn a_lost_answer_is_found_much_later<N: Network>() {
+    for (trouble, is_there) in [(Trouble::LoseAnswer, true), (Trouble::CutBefore, false)] {
+        let stage = Stage::<N>::new().await;
+        let account = stage.connect().await;
+        let mut post = stage.post(&account, "found later", vec![sample(MimeType::Png, 1)]);
+        stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+        stage.clock.skip_to(post.publish_at);
+        let since = stage.clock.now();
+        stage.network.trouble(Call::Publish, trouble, 1);
+        stage.publish(&post).await.unwrap_err();
+
+        stage.clock.advance(TimeDelta::hours(3));
+        let answer = stage.resolve(&post, since).await;
+
+        let public = stage.network.public();
+        match answer {
+            Resolution::Public(found) if is_there => assert_eq!(public[0].id, found.platform_post_id),
+            Resolution::NotThere if !is_there => {}
+            other => panic!("{trouble:?}: {other:?}"),
+        }
+        assert_eq!(public.len(), usize::from(is_there));
+    }
+}
+
+/// Everything that wants the person: nothing else is taken for it.
+pub async fn a_grant_that_is_gone_is_told_from_every_other_failure<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let mut post = stage.post(&account, "gone", vec![sample(MimeType::Png, 1)]);
+    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    for trouble in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+        stage.network.trouble(Call::Publish, trouble, 1);
+        let setback = stage.publish(&post).await.unwrap_err();
+        assert!(!matches!(setback, Setback::Disconnected { .. } | Setback::Refused { .. }), "{trouble:?}: {setback:?}");
+    }
+
+    let mut other = stage.post(&account, "never", vec![sample(MimeType::Png, 1)]);
+    stage.network.revoke();
+    stage.network.end_access_tokens();
+    let prepared = stage.prepare_all(&mut other, &mut Vec::new()).await;
+    assert!(matches!(prepared, Err(Setback::Disconnected { .. })), "{prepared:?}");
+    let setback = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+}

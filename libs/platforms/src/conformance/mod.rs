@@ -1,0 +1,45 @@
+//! The suite that every adapter runs through, against a stand-in for its
+//! platform that is as strict as the real one.
+//!
+//! An adapter gets it by naming its [`network::Network`] in a test file:
+//!
+//! ```ignore
+//! platforms::conformance!(networks::mastodon::Server);
+//! ```
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
+#![allow(clippy::missing_panics_doc, reason = "see above")]
+
+pub mod checks;
+pub mod network;
+pub mod samples;
+pub mod stage;
+
+/// Makes a test of each check, for one platform.
+#[macro_export]
+macro_rules! conformance {
+    ($network:ty) => {
+        $crate::conformance! { $network;
+            connecting: a_person_connects_an_account, a_person_who_refuses_connects_nothing,
+                an_answer_is_taken_once, an_answer_that_comes_too_late_connects_nothing,
+                what_is_typed_may_be_nonsense, a_network_in_trouble_connects_nothing_and_says_so,
+                what_was_typed_may_be_enough;
+            credentials: ended_credentials_are_renewed, a_passing_failure_does_not_end_a_grant,
+                a_grant_that_was_taken_away_is_known_as_gone, a_grant_is_given_back;
+            publishing: a_text_goes_out_once, every_kind_of_file_it_claims_goes_out,
+                as_many_files_as_it_claims_go_out_in_order, the_rules_are_those_of_the_platform,
+                text_in_all_scripts_arrives_as_it_was_written, steps_that_are_taken_again_change_nothing;
+            troubles: whatever_meets_the_public_call_it_goes_out_once, a_refusal_is_final_and_says_why,
+                a_limit_is_kept, whatever_meets_a_file_it_goes_out_once, nothing_is_guessed_while_nobody_answers,
+                a_lost_answer_is_found_much_later, a_grant_that_is_gone_is_told_from_every_other_failure;
+        }
+    };
+    ($network:ty; $($group:ident: $($check:ident),+;)+) => {
+        $($(
+            #[tokio::test]
+            async fn $check() {
+                $crate::conformance::checks::$group::$check::<$network>().await;
+            }
+        )+)+
+    };
+}

@@ -1,0 +1,149 @@
+//! What the suite wants of a stand-in for a platform: that it can be started,
+//! visited, troubled, and looked at.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use domain::clock::Clock;
+use domain::media::MimeType;
+use serde_json::Value;
+
+use crate::app::AppCredentials;
+use crate::handoff::Answers;
+
+/// A platform's own servers, imitated on loopback as strictly as its
+/// documentation allows: what the real one refuses, it refuses.
+///
+/// It has one person with one account, who is signed in.
+#[async_trait]
+pub trait Network: Sized + Send + Sync {
+    /// The platform's name in the registry.
+    const NAME: &'static str;
+
+    /// Starts it, empty, on free ports. It tells the time by `clock`.
+    async fn start(clock: Clock) -> Self;
+
+    /// Where it listens: loopback, which a deployment has to except.
+    fn addresses(&self) -> Vec<SocketAddr>;
+
+    /// The platform's entry in `PLATFORMS` that leads here.
+    fn settings(&self) -> Value;
+
+    /// Our id and secret over there, where an operator has to get them.
+    fn app(&self) -> Option<AppCredentials> {
+        None
+    }
+
+    /// What the person types on our page before the platform's own.
+    fn answers(&self) -> Answers;
+
+    /// What the person types to be connected without the platform's page;
+    /// `None` where there is no such way.
+    fn direct_answers(&self) -> Option<Answers> {
+        None
+    }
+
+    /// The person opens the address that the adapter sent them to, and decides.
+    /// Returns the query that the platform sends them back with; panics when
+    /// the platform would show an error instead.
+    async fn decide(&self, url: &str, decision: Decision) -> BTreeMap<String, String>;
+
+    /// The next calls of this kind meet this trouble, `count` of them, in place
+    /// of whatever was ordered for the kind before.
+    fn trouble(&self, call: Call, trouble: Trouble, count: usize);
+
+    /// Whether this stand-in can play this trouble with this call.
+    fn can(&self, call: Call, trouble: Trouble) -> bool {
+        let _ = (call, trouble);
+        true
+    }
+
+    /// The person takes the grant away on the platform's own pages.
+    fn revoke(&self);
+
+    /// All access tokens given out so far end now, their grants do not.
+    fn end_access_tokens(&self);
+
+    /// Everything the account has made public, oldest first.
+    fn public(&self) -> Vec<PublicPost>;
+
+    /// Grants that can still be used.
+    fn grants(&self) -> usize;
+
+    /// How many calls of this kind arrived, those in trouble included.
+    fn calls(&self, call: Call) -> usize;
+}
+
+/// What a person decides on a platform's page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Yes.
+    Allow,
+    /// No.
+    Deny,
+}
+
+/// Kinds of calls, as far as they can be in trouble apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Call {
+    /// A code, or a password, for a grant.
+    Exchange,
+    /// New credentials for old ones.
+    Refresh,
+    /// The end of a grant.
+    Revoke,
+    /// A file.
+    Upload,
+    /// Whether a file is ready.
+    Process,
+    /// The public call.
+    Publish,
+    /// Looking for what a public call did.
+    LookUp,
+}
+
+/// What can go wrong with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The connection is cut before anything is done.
+    CutBefore,
+    /// It is done, and the connection is cut before the answer.
+    LoseAnswer,
+    /// 500 after nothing was done.
+    Broken,
+    /// 500 although it was done.
+    BrokenAfter,
+    /// 503 after nothing was done.
+    Unavailable,
+    /// Too many requests; nothing is done.
+    Limited {
+        /// When the platform wants to be asked again, in its own header.
+        retry_after: TimeDelta,
+    },
+    /// 200 with a page of HTML, nothing is done.
+    Gibberish,
+    /// The content is not wanted, in the platform's own words.
+    Unwanted,
+}
+
+/// A post that everybody can see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicPost {
+    /// The platform's id, as [`domain::delivery::Published`] has it.
+    pub id: String,
+    /// What it says.
+    pub text: String,
+    /// What it shows, in order.
+    pub media: Vec<PublicMedium>,
+}
+
+/// A file of a public post.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicMedium {
+    /// As it was uploaded.
+    pub mime_type: MimeType,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}

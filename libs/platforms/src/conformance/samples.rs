@@ -1,0 +1,52 @@
+//! Files that a post may carry: small, and good enough for any decoder.
+
+use std::io::Cursor;
+
+use domain::id::MediaId;
+use domain::media::{Attachment, MimeType};
+use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
+
+/// A file and what we know of it.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// As a post carries it.
+    pub attachment: Attachment,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// The shortest GIF that every decoder reads: one pixel.
+const GIF: &[u8] =
+    b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
+
+/// A file of this type; each number gives another one.
+pub fn sample(mime_type: MimeType, number: u8) -> Sample {
+    let bytes = match mime_type {
+        MimeType::Jpeg => picture(number, ImageFormat::Jpeg),
+        MimeType::Png => picture(number, ImageFormat::Png),
+        MimeType::Webp => picture(number, ImageFormat::WebP),
+        MimeType::Gif => GIF.to_vec(),
+        MimeType::Mp4 => video(*b"isom", number),
+        MimeType::Quicktime => video(*b"qt  ", number),
+    };
+    let size_bytes = bytes.len() as u64;
+    let attachment = Attachment { media_id: MediaId::new(u64::from(number) + 1).unwrap(), mime_type, size_bytes };
+    Sample { attachment, bytes }
+}
+
+fn picture(number: u8, format: ImageFormat) -> Vec<u8> {
+    let pixel = |x: u32, y: u32| Rgb([number.wrapping_mul(40), (x * 4).to_le_bytes()[0], (y * 5).to_le_bytes()[0]]);
+    let mut bytes = Cursor::new(Vec::new());
+    DynamicImage::ImageRgb8(RgbImage::from_fn(64, 48, pixel)).write_to(&mut bytes, format).unwrap();
+    bytes.into_inner()
+}
+
+/// Boxes as of a video, without pictures in it.
+fn video(brand: [u8; 4], number: u8) -> Vec<u8> {
+    let boxed = |name: &[u8; 4], content: &[u8]| {
+        let length = u32::try_from(content.len() + 8).unwrap().to_be_bytes();
+        [&length[..], name, content].concat()
+    };
+    let first = [&brand[..], &[0, 0, 2, 0], &brand[..]].concat();
+    [boxed(b"ftyp", &first), boxed(b"moov", &[0; 32]), boxed(b"mdat", &vec![number; 2048])].concat()
+}

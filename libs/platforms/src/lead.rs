@@ -1,0 +1,51 @@
+//! How long before the due second preparation begins.
+
+use chrono::TimeDelta;
+use domain::media::{Attachment, FileType};
+
+/// How long before the due second preparation begins, by what a post carries.
+/// `None` where nothing is to be prepared for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lead {
+    /// For every post, also one that is only text.
+    pub always: Option<TimeDelta>,
+    /// With a picture.
+    pub images: Option<TimeDelta>,
+    /// With a video.
+    pub videos: Option<TimeDelta>,
+}
+
+impl Lead {
+    /// Nothing is ever prepared.
+    pub const NONE: Self = Self { always: None, images: None, videos: None };
+
+    /// For a post with these files; `None` when it needs no preparation.
+    pub fn before(self, media: &[Attachment]) -> Option<TimeDelta> {
+        let of = |attachment: &Attachment| match attachment.mime_type.file_type() {
+            FileType::Image => self.images,
+            FileType::Video => self.videos,
+        };
+        media.iter().map(of).chain([self.always]).max().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::media::MimeType;
+    use domain::testing::an_attachment;
+
+    use super::*;
+
+    #[test]
+    fn the_longest_lead_of_what_a_post_carries_counts() {
+        let (short, long) = (TimeDelta::seconds(60), TimeDelta::minutes(10));
+        let lead = Lead { always: None, images: Some(short), videos: Some(long) };
+        let image = an_attachment(1);
+        let video = Attachment { mime_type: MimeType::Mp4, ..an_attachment(2) };
+
+        assert_eq!(lead.before(&[]), None);
+        assert_eq!(lead.before(std::slice::from_ref(&image)), Some(short));
+        assert_eq!(lead.before(&[image, video]), Some(long));
+        assert_eq!(Lead { always: Some(short), ..Lead::NONE }.before(&[]), Some(short));
+    }
+}

@@ -1,0 +1,95 @@
+//! This service as servers know it: registered by itself, once per server.
+
+use std::sync::Arc;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::api::{Api, Discovered, NewApp};
+use super::grant::Grant;
+use super::server::Server;
+use crate::handoff::{HandOffRefusal, OurAddresses};
+use crate::vault::{Kept, Vault};
+
+/// What a server gave this service when it registered itself there.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct App {
+    pub(super) client_id: String,
+    #[serde(serialize_with = "exposed")]
+    pub(super) client_secret: SecretString,
+    /// What it may ask for; a server refuses anything else.
+    pub(super) scopes: String,
+}
+
+fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(secret.expose_secret())
+}
+
+/// The apps of all servers, in the vault.
+pub(super) struct Apps {
+    api: Api,
+    vault: Arc<dyn Vault>,
+    client_name: String,
+}
+
+impl Apps {
+    pub(super) fn new(api: Api, vault: Arc<dyn Vault>, client_name: String) -> Self {
+        Self { api, vault, client_name }
+    }
+
+    /// The app at a server: the one that is kept, or a new one.
+    pub(super) async fn at(&self, found: &Discovered, here: &OurAddresses) -> Result<App, HandOffRefusal> {
+        let kept = self.vault.find(&name(&found.server, here)).await?;
+        if let Some(app) = kept.as_ref().and_then(read)
+            && (found.keeps_apps || self.api.knows(found, &app, here).await)
+        {
+            return Ok(app);
+        }
+        self.register(found, here, kept.as_ref()).await
+    }
+
+    /// Registers this service anew at a server that no longer knows it, unless
+    /// somebody has done so since; what the person is told.
+    pub(super) async fn forgotten(&self, grant: &Grant, here: &OurAddresses) -> Result<HandOffRefusal, HandOffRefusal> {
+        let kept = self.vault.find(&name(&grant.server, here)).await?;
+        let is_the_same = kept.as_ref().and_then(read).is_none_or(|it| it.client_id == grant.app.client_id);
+        if is_the_same {
+            let found = self.api.discover(grant.server.clone()).await?;
+            self.register(&found, here, kept.as_ref()).await?;
+        }
+        let server = grant.server.name();
+        Ok(HandOffRefusal::Refused(format!(
+            "{server} had removed this service from its list of apps. It is registered there again: \
+             connect the account once more"
+        )))
+    }
+
+    async fn register(
+        &self,
+        found: &Discovered,
+        here: &OurAddresses,
+        over: Option<&Kept>,
+    ) -> Result<App, HandOffRefusal> {
+        let new = NewApp {
+            client_name: &self.client_name,
+            // One string: a list is only understood since 4.3.
+            redirect_uris: &here.redirect_uri,
+            scopes: found.software.scopes(found.scopes.as_deref()),
+            website: &here.origin,
+        };
+        let app = self.api.register(found, &new).await?;
+        let stored = serde_json::to_string(&app).unwrap_or_default();
+        let stands = self.vault.keep(&name(&found.server, here), stored.into(), over).await?;
+        // Of two that registered at once, both go on with what is kept.
+        Ok(read(&stands).unwrap_or(app))
+    }
+}
+
+/// A redirect URI belongs to the registration, and a service can change its address.
+fn name(server: &Server, here: &OurAddresses) -> String {
+    format!("mastodon {} {}", server.origin(), here.redirect_uri)
+}
+
+fn read(kept: &Kept) -> Option<App> {
+    serde_json::from_str(kept.value.expose_secret()).ok()
+}

@@ -1,0 +1,154 @@
+//! Whether the HTML of a status says what we wanted to say.
+
+/// A text reduced to what every server leaves of it: no spaces, no hosts of
+/// mentions, no difference of case. Servers set paragraphs and breaks, shorten
+/// mentions and write names as their owners do.
+pub(super) fn of_text(text: &str) -> String {
+    without_hosts(text).chars().filter(|it| !it.is_whitespace()).flat_map(char::to_lowercase).collect()
+}
+
+/// The same of the HTML that a server made of a text.
+pub(super) fn of_html(html: &str) -> String {
+    of_text(&plain(html))
+}
+
+/// HTML without its tags and entities. What begins a line or paragraph leaves
+/// a space, so that the words around it stay two.
+fn plain(html: &str) -> String {
+    let mut text = String::with_capacity(html.len());
+    let mut rest = html;
+    while let Some(at) = rest.find(['<', '&']) {
+        text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let taken = if rest.starts_with('<') { tag(rest, &mut text) } else { entity(rest, &mut text) };
+        rest = &rest[taken..];
+    }
+    text.push_str(rest);
+    text
+}
+
+/// Leaves out a tag; its length.
+fn tag(rest: &str, text: &mut String) -> usize {
+    let Some(end) = rest.find('>') else { return rest.len() };
+    let name = rest[1..end].trim_start_matches('/');
+    let name = name.split(|it: char| !it.is_ascii_alphanumeric()).next().unwrap_or_default();
+    if ["br", "p", "div", "li", "blockquote"].iter().any(|it| it.eq_ignore_ascii_case(name)) {
+        text.push('\n');
+    }
+    end + 1
+}
+
+/// Writes an entity as what it stands for; its length. What is none stays.
+fn entity(rest: &str, text: &mut String) -> usize {
+    /// `&#x10FFFF;` is the longest that has to be read.
+    const LONGEST: usize = 10;
+
+    let end = rest.char_indices().take(LONGEST).find(|(_, it)| *it == ';').map(|(at, _)| at);
+    let decoded = end.and_then(|end| decoded(&rest[1..end]));
+    match (end, decoded) {
+        (Some(end), Some(it)) => {
+            text.push(it);
+            end + 1
+        }
+        _ => {
+            text.push('&');
+            1
+        }
+    }
+}
+
+fn decoded(name: &str) -> Option<char> {
+    let number = name.strip_prefix('#');
+    if let Some(hex) = number.and_then(|it| it.strip_prefix(['x', 'X'])) {
+        return u32::from_str_radix(hex, 16).ok().and_then(char::from_u32);
+    }
+    if let Some(number) = number {
+        return number.parse().ok().and_then(char::from_u32);
+    }
+    Some(match name {
+        "amp" => '&',
+        "lt" => '<',
+        "gt" => '>',
+        "quot" => '"',
+        "apos" => '\'',
+        "nbsp" => ' ',
+        _ => return None,
+    })
+}
+
+/// `@user` in place of every `@user@host`. More may be taken for a mention
+/// than a server does: it is on both sides.
+fn without_hosts(text: &str) -> String {
+    let mut short = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('@') {
+        let user = at + 1 + name_length(&rest[at + 1..]);
+        short.push_str(&rest[..user]);
+        rest = &rest[user..];
+        if at + 1 < user && rest.starts_with('@') {
+            let host = name_length(&rest[1..]);
+            rest = if host == 0 { rest } else { &rest[1 + host..] };
+        }
+    }
+    short.push_str(rest);
+    short
+}
+
+/// The bytes of a name: letters and digits, with dots and hyphens between them.
+fn name_length(text: &str) -> usize {
+    let part = |it: char| it.is_alphanumeric() || matches!(it, '_' | '.' | '-');
+    let end = text.find(|it| !part(it)).unwrap_or(text.len());
+    text[..end].trim_end_matches(['.', '-']).len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_recognised_in_the_html_of_it() {
+        for (text, html) in [
+            ("Hello", "<p>Hello</p>"),
+            ("a <b> & \"c\"\nd\n\n\ne's ", "<p>a &lt;b&gt; &amp; &quot;c&quot;<br />d</p><p>e&#39;s</p>"),
+            ("a & b", "a &#38; &#x62;"),
+            ("fish&chips; &copy; &", "<p>fish&amp;chips; &amp;copy; &amp;</p>"),
+            (
+                "See https://www.example.com/a?b=1&c=2345678901234567890.",
+                "<p>See <a href=\"https://www.example.com/a?b=1&amp;c=2345678901234567890\" rel=\"nofollow\">\
+                 <span class=\"invisible\">https://www.</span><span class=\"ellipsis\">example.com/a?b=1&amp;c=2345678901\
+                 </span><span class=\"invisible\">234567890</span></a>.</p>",
+            ),
+            (
+                "@bob@example.social, @nobody@far.example. #Meer",
+                "<p><span class=\"h-card\"><a href=\"https://example.social/@bob\">@<span>Bob</span></a></span>, \
+                 @nobody@far.example. <a href=\"/tags/meer\">#<span>Meer</span></a></p>",
+            ),
+            ("@bob\n@example.social", "<p>@bob<br>@example.social</p>"),
+            ("me@example.com", "<p>me@example.com</p>"),
+            ("Ελληνικά 👨‍👩‍👧‍👦 日本語", "<p>Ελληνικά 👨‍👩‍👧‍👦 日本語</p>"),
+            ("", ""),
+        ] {
+            assert_eq!(of_html(html), of_text(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn another_text_is_another() {
+        for (text, html) in [
+            ("Hello", "<p>Hello!</p>"),
+            ("Hello", "<p>Hell</p>"),
+            ("a", "<p>&lt;a&gt;</p>"),
+            ("@bob@example.social", "<p>@rob</p>"),
+            ("https://example.com/1", "<p>https://example.com/2</p>"),
+        ] {
+            assert_ne!(of_html(html), of_text(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn html_that_is_cut_off_does_no_harm() {
+        for html in ["<p", "<", "&", "&#", "&#x110000;", "&é;", "a<b", "@", "@@", "@a@", "<>", "</>"] {
+            let _ = of_html(html);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! What a server says of itself: what it runs, and what it accepts.
+
+use domain::media::MimeType;
+use domain::rules::{Counting, Rule, Rules};
+use serde_json::Value;
+
+use super::software::Software;
+
+/// As Mastodon is installed.
+const CHARACTERS: u64 = 500;
+const URL_CHARACTERS: u64 = 23;
+const MEDIA: u64 = 4;
+const IMAGE_BYTES: u64 = 16 << 20;
+const VIDEO_BYTES: u64 = 99 << 20;
+
+/// What a server says of itself, in either version of the call.
+#[derive(Debug)]
+pub(super) struct Instance {
+    answer: Value,
+    pub(super) software: Software,
+}
+
+impl Instance {
+    /// `None` when this is no instance: it does not say what it runs.
+    pub(super) fn read(answer: Value) -> Option<Self> {
+        let version = answer.get("version")?.as_str()?;
+        let source_url = answer.get("source_url").and_then(Value::as_str).unwrap_or_default();
+        let software = Software::of(version, source_url);
+        Some(Self { answer, software })
+    }
+
+    /// What it accepts: what it says, and where it says nothing what its
+    /// software is known for.
+    pub(super) fn rules(&self) -> Rules {
+        let software = self.software;
+        let characters = self.statuses("max_characters").or_else(|| self.number("/max_toot_chars"));
+        let url = self.statuses("characters_reserved_per_url").unwrap_or(URL_CHARACTERS);
+        let upload = self.number("/upload_limit");
+        let bytes = |name| self.media(name).or(upload);
+        let limits = Limits {
+            characters: characters.unwrap_or(CHARACTERS),
+            counting: software.counting(u32::try_from(url).unwrap_or(u32::MAX)),
+            media: self.statuses("max_media_attachments").or(self.media_when_silent()),
+            mime_types: self.mime_types(),
+            image_bytes: bytes("image_size_limit").unwrap_or(IMAGE_BYTES),
+            video_bytes: bytes("video_size_limit").unwrap_or(VIDEO_BYTES),
+        };
+        limits.rules(software)
+    }
+
+    /// Pleroma says nothing when there is no limit.
+    fn media_when_silent(&self) -> Option<u64> {
+        let is_pleroma = matches!(self.software, Software::Pleroma | Software::Akkoma);
+        (!is_pleroma).then_some(MEDIA)
+    }
+
+    fn mime_types(&self) -> Vec<MimeType> {
+        let told = self.answer.pointer("/configuration/media_attachments/supported_mime_types");
+        match told.and_then(Value::as_array) {
+            Some(told) => MimeType::ALL.into_iter().filter(|it| told.iter().any(|told| told == it.as_str())).collect(),
+            None => MimeType::ALL.to_vec(),
+        }
+    }
+
+    fn statuses(&self, name: &str) -> Option<u64> {
+        self.number(&format!("/configuration/statuses/{name}"))
+    }
+
+    fn media(&self, name: &str) -> Option<u64> {
+        self.number(&format!("/configuration/media_attachments/{name}"))
+    }
+
+    fn number(&self, pointer: &str) -> Option<u64> {
+        self.answer.pointer(pointer)?.as_u64()
+    }
+}
+
+/// What Mastodon accepts as it is installed.
+pub(super) fn stock_rules() -> Rules {
+    let limits = Limits {
+        characters: CHARACTERS,
+        counting: Counting::graphemes().url(23).short_mentions(),
+        media: Some(MEDIA),
+        mime_types: MimeType::ALL.to_vec(),
+        image_bytes: IMAGE_BYTES,
+        video_bytes: VIDEO_BYTES,
+    };
+    limits.rules(Software::Mastodon)
+}
+
+struct Limits {
+    characters: u64,
+    counting: Counting,
+    media: Option<u64>,
+    mime_types: Vec<MimeType>,
+    image_bytes: u64,
+    video_bytes: u64,
+}
+
+impl Limits {
+    fn rules(self, software: Software) -> Rules {
+        let count = |it: u64| u32::try_from(it).unwrap_or(u32::MAX);
+        let mut rules = vec![Rule::max_text(count(self.characters), self.counting)];
+        rules.extend(self.media.map(|it| Rule::max_media(count(it))));
+        if !software.takes_videos() {
+            rules.push(Rule::max_videos(1));
+        }
+        if !software.mixes() {
+            rules.push(Rule::NotMixed);
+        }
+        if software.needs_media() {
+            rules.push(Rule::MediaRequired);
+        }
+        rules.push(Rule::mime_types(self.mime_types));
+        // A file has to be smaller than the limit (`less_than` in the model).
+        rules.push(Rule::max_image_bytes(self.image_bytes.saturating_sub(1)));
+        rules.push(Rule::max_video_bytes(self.video_bytes.saturating_sub(1)));
+        Rules::of(software.title(), rules)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rules(answer: Value) -> Rules {
+        Instance::read(answer).unwrap().rules()
+    }
+
+    #[test]
+    fn mastodon_as_it_is_installed_says_what_is_assumed_of_it() {
+        let told = rules(json!({
+            "domain": "mastodon.social", "version": "4.5.2",
+            "source_url": "https://github.com/mastodon/mastodon",
+            "configuration": {
+                "statuses": {"max_characters": 500, "max_media_attachments": 4, "characters_reserved_per_url": 23},
+                "media_attachments": {
+                    "supported_mime_types": [
+                        "image/jpeg", "image/png", "image/gif", "image/heic", "image/webp", "video/webm", "video/mp4",
+                        "video/quicktime", "audio/ogg",
+                    ],
+                    "image_size_limit": 16_777_216, "video_size_limit": 103_809_024,
+                },
+            },
+        }));
+
+        assert_eq!(told, stock_rules());
+        assert_eq!(rules(json!({"version": "3.3.0", "uri": "old.example"})), stock_rules());
+        assert_eq!(
+            told.rules,
+            [
+                Rule::max_text(500, Counting::graphemes().url(23).short_mentions()),
+                Rule::max_media(4),
+                Rule::max_videos(1),
+                Rule::NotMixed,
+                Rule::mime_types(MimeType::ALL),
+                Rule::max_image_bytes(16_777_215),
+                Rule::max_video_bytes(103_809_023),
+            ]
+        );
+    }
+
+    #[test]
+    fn gotosocial_counts_code_points_and_mixes() {
+        let told = rules(json!({
+            "version": "0.19.1+git-5b0b3b9",
+            "configuration": {
+                "statuses": {"max_characters": 5000, "max_media_attachments": 6, "characters_reserved_per_url": 25},
+                "media_attachments": {
+                    "supported_mime_types": ["image/jpeg", "image/png", "video/mp4"],
+                    "image_size_limit": 41_943_040, "video_size_limit": 41_943_040,
+                },
+            },
+        }));
+
+        assert_eq!(told.title, "GoToSocial");
+        assert_eq!(
+            told.rules,
+            [
+                Rule::max_text(5000, Counting::code_points()),
+                Rule::max_media(6),
+                Rule::mime_types([MimeType::Jpeg, MimeType::Png, MimeType::Mp4]),
+                Rule::max_image_bytes(41_943_039),
+                Rule::max_video_bytes(41_943_039),
+            ]
+        );
+    }
+
+    #[test]
+    fn pleroma_says_it_in_names_of_its_own() {
+        let told = rules(json!({
+            "version": "2.7.2 (compatible; Pleroma 2.5.5)", "max_toot_chars": 5000, "upload_limit": 16_000_000,
+        }));
+
+        assert_eq!(told.title, "Pleroma");
+        assert_eq!(
+            told.rules,
+            [
+                Rule::max_text(5000, Counting::graphemes()),
+                Rule::mime_types(MimeType::ALL),
+                Rule::max_image_bytes(15_999_999),
+                Rule::max_video_bytes(15_999_999),
+            ]
+        );
+    }
+
+    #[test]
+    fn pixelfed_needs_a_picture() {
+        let told = rules(json!({
+            "version": "3.5.3 (compatible; Pixelfed 0.12.3)",
+            "configuration": {
+                "statuses": {"max_characters": 500, "max_media_attachments": 10},
+                "media_attachments": {"supported_mime_types": ["image/jpeg", "image/png"], "image_size_limit": 15_360_000},
+            },
+        }));
+
+        assert_eq!(told.title, "Pixelfed");
+        assert!(told.rules.contains(&Rule::MediaRequired) && told.rules.contains(&Rule::NotMixed));
+        assert!(told.rules.contains(&Rule::max_media(10)) && !told.rules.contains(&Rule::max_videos(1)));
+        assert!(told.rules.contains(&Rule::mime_types([MimeType::Jpeg, MimeType::Png])));
+    }
+
+    #[test]
+    fn what_does_not_say_what_it_runs_is_no_instance() {
+        for answer in [json!({}), json!([]), json!("4.5.2"), json!({"version": 4})] {
+            assert!(Instance::read(answer).is_none());
+        }
+    }
+
+    #[test]
+    fn figures_that_are_none_are_as_if_they_were_not_there() {
+        let told = rules(json!({
+            "version": "4.5.2",
+            "configuration": {"statuses": {"max_characters": "many"}, "media_attachments": null},
+        }));
+        assert_eq!(told, stock_rules());
+        let huge = rules(json!({"version": "4.5.2", "configuration": {"statuses": {"max_characters": u64::MAX}}}));
+        assert!(matches!(huge.rules[0], Rule::MaxText { max: u32::MAX, .. }));
+    }
+}

@@ -1,0 +1,31 @@
+//! The form in which a file is uploaded.
+
+use bytes::Bytes;
+use domain::media::Attachment;
+use domain::token::random_u64;
+use futures::{StreamExt, stream};
+use reqwest::{Body, RequestBuilder};
+
+use crate::job::MediaBytes;
+
+/// Puts a file into a request as the only part of a form (RFC 7578). It is
+/// passed on piece by piece, and its length is said before, because servers
+/// refuse a body that does not say it.
+pub(super) fn with_file(request: RequestBuilder, file: &Attachment, bytes: MediaBytes) -> RequestBuilder {
+    let boundary = format!("{:016x}{:016x}", random_u64(), random_u64());
+    let head = format!(
+        "--{boundary}\r\n\
+         Content-Disposition: form-data; name=\"file\"; filename=\"media.{}\"\r\n\
+         Content-Type: {}\r\n\r\n",
+        file.mime_type.extension(),
+        file.mime_type.as_str(),
+    );
+    let tail = format!("\r\n--{boundary}--\r\n");
+    let length = head.len() as u64 + file.size_bytes + tail.len() as u64;
+    let piece = |text: String| stream::once(async move { Ok(Bytes::from(text)) });
+    request
+        .header(http::header::CONTENT_TYPE, format!("multipart/form-data; boundary={boundary}"))
+        // With a length, a stream that ends early is not taken for the file.
+        .header(http::header::CONTENT_LENGTH, length)
+        .body(Body::wrap_stream(piece(head).chain(bytes).chain(piece(tail))))
+}

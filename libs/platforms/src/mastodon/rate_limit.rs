@@ -1,0 +1,63 @@
+//! When a server wants to be asked again.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use http::HeaderMap;
+
+use crate::answer;
+
+/// Figures from here on are seconds since 1970 (this is in 2001), those below
+/// seconds from now.
+const EARLIEST_INSTANT: i64 = 1_000_000_000;
+
+/// When the limit ends: `X-RateLimit-Reset`, which is a timestamp of ISO 8601
+/// on Mastodon and seconds since 1970 on `GoToSocial`, else `Retry-After`.
+pub(super) fn ends_at(headers: &HeaderMap, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let reset = headers.get("x-ratelimit-reset").and_then(|it| it.to_str().ok()).map(str::trim);
+    reset.and_then(|it| instant(it, now)).or_else(|| answer::retry_at(headers, now))
+}
+
+fn instant(reset: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let Ok(seconds) = reset.parse::<i64>() else {
+        return DateTime::parse_from_rfc3339(reset).ok().map(|it| it.to_utc());
+    };
+    if seconds < EARLIEST_INSTANT {
+        now.checked_add_signed(TimeDelta::try_seconds(seconds)?)
+    } else {
+        DateTime::from_timestamp(seconds, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+
+    use super::*;
+
+    fn ends(headers: &[(&'static str, &str)]) -> Option<DateTime<Utc>> {
+        let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+        ends_at(&headers.collect(), noon())
+    }
+
+    #[test]
+    fn every_form_of_the_header_names_the_same_instant() {
+        let in_a_minute = noon() + TimeDelta::seconds(60);
+        for reset in [
+            in_a_minute.to_rfc3339_opts(chrono::SecondsFormat::Micros, true),
+            in_a_minute.to_rfc3339(),
+            in_a_minute.timestamp().to_string(),
+            "60".to_owned(),
+        ] {
+            assert_eq!(ends(&[("x-ratelimit-reset", &reset)]), Some(in_a_minute), "{reset}");
+        }
+        assert_eq!(ends(&[("retry-after", "60")]), Some(in_a_minute));
+        assert_eq!(ends(&[("x-ratelimit-reset", "soon"), ("retry-after", "60")]), Some(in_a_minute));
+    }
+
+    #[test]
+    fn what_is_no_instant_is_none() {
+        for reset in ["", "soon", "99999999999999999999", "9223372036854775807", "2026-13-01T00:00:00Z"] {
+            assert_eq!(ends(&[("x-ratelimit-reset", reset)]), None, "{reset}");
+        }
+        assert_eq!(ends(&[]), None);
+    }
+}

@@ -1,0 +1,299 @@
+//! What it means when a server does not do what it was asked.
+
+use chrono::{DateTime, Utc};
+use domain::delivery::Setback;
+use http::StatusCode;
+use outbound::{Outbound, Refusal};
+use reqwest::Response;
+use serde_json::Value;
+
+use super::rate_limit;
+use crate::answer;
+use crate::handoff::HandOffRefusal;
+
+/// The most of a server's words that a user sees.
+const MAX_WORDS: usize = 300;
+
+/// Why a call brought nothing.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// There is no answer.
+    NoAnswer(NoAnswer),
+    /// The answer is another one than was hoped for.
+    Refused(Refused),
+    /// It went well, and what came back cannot be read.
+    Unreadable,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum NoAnswer {
+    /// The address may not be called.
+    Forbidden(Refusal),
+    /// No connection was made, so nothing was done.
+    NotReached,
+    /// It took too long.
+    Late,
+    /// The connection was cut.
+    CutOff,
+}
+
+/// An answer that is not the one hoped for.
+#[derive(Debug)]
+pub(super) struct Refused {
+    status: StatusCode,
+    /// The `error` of the API; `None` where the body is a page for people.
+    error: Option<String>,
+    /// The most readable words of the API.
+    words: Option<String>,
+    retry_at: Option<DateTime<Utc>>,
+}
+
+impl From<Refusal> for NoAnswer {
+    fn from(refusal: Refusal) -> Self {
+        Self::Forbidden(refusal)
+    }
+}
+
+impl From<reqwest::Error> for NoAnswer {
+    fn from(error: reqwest::Error) -> Self {
+        match Outbound::refusal(&error) {
+            Some(refusal) => Self::Forbidden(refusal),
+            None if error.is_connect() => Self::NotReached,
+            None if error.is_timeout() => Self::Late,
+            None => Self::CutOff,
+        }
+    }
+}
+
+impl From<NoAnswer> for Failure {
+    fn from(no_answer: NoAnswer) -> Self {
+        Self::NoAnswer(no_answer)
+    }
+}
+
+impl NoAnswer {
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::Forbidden(refusal) => refusal.to_string(),
+            Self::NotReached => "the server could not be reached".to_owned(),
+            Self::Late => "the server did not answer in time".to_owned(),
+            Self::CutOff => "the server's answer was cut off".to_owned(),
+        }
+    }
+}
+
+impl Failure {
+    /// For the user.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::NoAnswer(no_answer) => no_answer.reason(),
+            Self::Refused(refused) => refused.reason(),
+            Self::Unreadable => "the server's answer was not in the expected form".to_owned(),
+        }
+    }
+
+    /// Of a call that would have changed something.
+    pub(super) fn setback(self) -> Setback {
+        let reason = self.reason();
+        match self {
+            Self::NoAnswer(NoAnswer::Forbidden(_) | NoAnswer::NotReached) => Setback::Busy { retry_at: None, reason },
+            Self::NoAnswer(NoAnswer::Late | NoAnswer::CutOff) | Self::Unreadable => {
+                Setback::Unknown { may_still_run: true, reason }
+            }
+            Self::Refused(refused) => refused.setback(),
+        }
+    }
+}
+
+/// Of a hand-off. What is refused for a reason is said to the person; whatever
+/// may pass is "try again".
+impl From<Failure> for HandOffRefusal {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(refused) if refused.is_about_the_request() => Self::Refused(refused.reason()),
+            _ => Self::Unreachable,
+        }
+    }
+}
+
+impl From<NoAnswer> for HandOffRefusal {
+    fn from(_: NoAnswer) -> Self {
+        Self::Unreachable
+    }
+}
+
+impl Refused {
+    /// Reads it.
+    pub(super) async fn read(response: Response, now: DateTime<Utc>) -> Self {
+        let status = response.status();
+        let retry_at = rate_limit::ends_at(response.headers(), now);
+        let body: Option<Value> = answer::json(response).await.ok();
+        let field = |name: &str| body.as_ref()?.get(name)?.as_str().map(trimmed).filter(|it| !it.is_empty());
+        let error = field("error").or_else(|| field("message"));
+        let words = field("error_description").or_else(|| error.clone());
+        Self { status, error, words, retry_at }
+    }
+
+    /// As if the server had said that there is no such call.
+    pub(super) fn not_there() -> Self {
+        Self { status: StatusCode::NOT_FOUND, error: None, words: None, retry_at: None }
+    }
+
+    /// For the user. Pages for people are not quoted.
+    pub(super) fn reason(&self) -> String {
+        self.words.clone().unwrap_or_else(|| format!("it answered {}", self.status))
+    }
+
+    /// Whether the server does not know our app, or its secret.
+    pub(super) fn is_of_our_app(&self) -> bool {
+        self.error.as_deref() == Some("invalid_client")
+    }
+
+    /// Whether a code or refresh token is of no use.
+    pub(super) fn is_of_the_grant(&self) -> bool {
+        self.error.as_deref() == Some("invalid_grant")
+    }
+
+    /// Whether the server has no such call.
+    pub(super) fn has_no_such_call(&self) -> bool {
+        matches!(self.status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED)
+    }
+
+    /// Whether something that was named is not there.
+    pub(super) fn is_not_found(&self) -> bool {
+        self.status == StatusCode::NOT_FOUND && self.error.is_some()
+    }
+
+    /// Whether a file of the status may be what is wrong with it.
+    pub(super) fn may_be_of_a_file(&self) -> bool {
+        self.is_not_found() || matches!(self.status, StatusCode::UNPROCESSABLE_ENTITY | StatusCode::BAD_REQUEST)
+    }
+
+    /// Whether the server failed to make something of a file ("Error processing
+    /// thumbnail for uploaded media"), which may go well the second time.
+    pub(super) fn failed_on_a_file(&self) -> bool {
+        let of_file = self.error.as_ref().is_some_and(|it| it.contains("processing thumbnail"));
+        self.status == StatusCode::INTERNAL_SERVER_ERROR && of_file
+    }
+
+    /// Whether the grant is gone, too narrow, or its owner may not sign in.
+    pub(super) fn is_lost_grant(&self) -> bool {
+        const SIGNS: [&str; 5] = ["scope", "permission", "login", "suspended", "disabled"];
+
+        let says = |sign: &&str| self.error.as_ref().is_some_and(|it| it.to_ascii_lowercase().contains(*sign));
+        self.status == StatusCode::UNAUTHORIZED
+            || (self.status == StatusCode::FORBIDDEN && SIGNS.iter().any(|it| says(&it)))
+    }
+
+    /// Whether the grant does not cover this call.
+    pub(super) fn is_forbidden(&self) -> bool {
+        self.status == StatusCode::FORBIDDEN && self.error.is_some()
+    }
+
+    /// Whether this was refused for what it is, by the server itself.
+    pub(super) fn is_final(&self) -> bool {
+        let by_front = matches!(self.status, StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) && self.error.is_none();
+        self.is_about_the_request() && !by_front && !self.is_lost_grant()
+    }
+
+    /// Whether it would be the same if it were asked again.
+    fn is_about_the_request(&self) -> bool {
+        const PASSING: [StatusCode; 4] = [
+            StatusCode::REQUEST_TIMEOUT,
+            StatusCode::MISDIRECTED_REQUEST,
+            StatusCode::TOO_EARLY,
+            StatusCode::TOO_MANY_REQUESTS,
+        ];
+        self.status.is_client_error() && !PASSING.contains(&self.status)
+    }
+
+    fn setback(self) -> Setback {
+        let reason = self.reason();
+        if self.is_lost_grant() {
+            return Setback::Disconnected { reason };
+        }
+        if self.is_final() {
+            return Setback::Refused { reason };
+        }
+        if self.status.is_server_error() || self.status == StatusCode::REQUEST_TIMEOUT {
+            // 500 and 503 are of the server itself, which is no longer at it;
+            // in the others a proxy lost its patience with it.
+            let by_itself = [StatusCode::INTERNAL_SERVER_ERROR, StatusCode::SERVICE_UNAVAILABLE];
+            return Setback::Unknown { may_still_run: !by_itself.contains(&self.status), reason };
+        }
+        // Too many requests, a redirect, a page of a firewall: nothing was done.
+        Setback::Busy { retry_at: self.retry_at, reason }
+    }
+}
+
+/// A server's words as a user may see them.
+pub(super) fn trimmed(words: &str) -> String {
+    words.chars().filter(|it| !it.is_control()).take(MAX_WORDS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(status: u16, error: &str) -> Refused {
+        let error = Some(error.to_owned()).filter(|it| !it.is_empty());
+        Refused { status: StatusCode::from_u16(status).unwrap(), words: error.clone(), error, retry_at: None }
+    }
+
+    fn kind(setback: &Setback) -> &'static str {
+        match setback {
+            Setback::Refused { .. } => "refused",
+            Setback::Busy { .. } => "busy",
+            Setback::Disconnected { .. } => "disconnected",
+            Setback::Stale { .. } => "stale",
+            Setback::Unknown { may_still_run: true, .. } => "unknown, may still run",
+            Setback::Unknown { may_still_run: false, .. } => "unknown",
+        }
+    }
+
+    #[test]
+    fn every_answer_has_its_consequence() {
+        for (status, error, consequence) in [
+            (401, "The access token was revoked", "disconnected"),
+            (401, "", "disconnected"),
+            (403, "This action is outside the authorized scopes", "disconnected"),
+            (403, "Your login is currently disabled", "disconnected"),
+            (403, "Insufficient permissions: write:statuses.", "disconnected"),
+            (403, "This action is not allowed", "refused"),
+            (403, "", "busy"),
+            (404, "Record not found", "refused"),
+            (404, "", "busy"),
+            (400, "Error occurred while parsing request parameters", "refused"),
+            (413, "", "refused"),
+            (422, "Validation failed: Text character limit of 500 exceeded", "refused"),
+            (422, "", "refused"),
+            (301, "", "busy"),
+            (408, "", "unknown, may still run"),
+            (429, "Too many requests", "busy"),
+            (500, "Internal Server Error", "unknown"),
+            (502, "", "unknown, may still run"),
+            (503, "There was a temporary problem serving your request, please try again", "unknown"),
+            (504, "", "unknown, may still run"),
+            (524, "", "unknown, may still run"),
+        ] {
+            assert_eq!(kind(&refused(status, error).setback()), consequence, "{status} {error}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_was_never_made_did_nothing() {
+        assert_eq!(kind(&Failure::from(NoAnswer::NotReached).setback()), "busy");
+        assert_eq!(kind(&Failure::from(NoAnswer::from(Refusal::NotPublic)).setback()), "busy");
+        assert_eq!(kind(&Failure::from(NoAnswer::Late).setback()), "unknown, may still run");
+        assert_eq!(kind(&Failure::from(NoAnswer::CutOff).setback()), "unknown, may still run");
+        assert_eq!(kind(&Failure::Unreadable.setback()), "unknown, may still run");
+    }
+
+    #[test]
+    fn a_page_for_people_is_not_quoted() {
+        assert_eq!(refused(502, "").reason(), "it answered 502 Bad Gateway");
+        assert_eq!(trimmed("two\nlines\u{7}"), "twolines");
+        assert_eq!(trimmed(&"x".repeat(1000)).len(), MAX_WORDS);
+    }
+}

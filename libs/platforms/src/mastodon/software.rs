@@ -1,0 +1,150 @@
+//! What a server runs, and where that does other than Mastodon.
+
+use domain::rules::Counting;
+use serde::{Deserialize, Serialize};
+
+/// What a server runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Software {
+    /// Mastodon, and forks that keep to its versions.
+    Mastodon,
+    /// `GoToSocial`.
+    GoToSocial,
+    /// Pleroma.
+    Pleroma,
+    /// Akkoma, a fork of Pleroma.
+    Akkoma,
+    /// Pixelfed.
+    Pixelfed,
+    /// Anything else that speaks the API.
+    Other,
+}
+
+impl Software {
+    /// By what an instance says of itself: its `version`, which all but
+    /// `GoToSocial` begin with that of the Mastodon whose API they follow, and
+    /// its `source_url`.
+    pub(super) fn of(version: &str, source_url: &str) -> Self {
+        let version = version.to_ascii_lowercase();
+        let says = |name: &str| version.contains(name) || source_url.to_ascii_lowercase().contains(name);
+        match version.split_once("(compatible;") {
+            Some((_, name)) if name.contains("akkoma") => Self::Akkoma,
+            Some((_, name)) if name.contains("pleroma") => Self::Pleroma,
+            Some((_, name)) if name.contains("pixelfed") => Self::Pixelfed,
+            Some(_) => Self::Other,
+            None if says("gotosocial") || version.starts_with("0.") => Self::GoToSocial,
+            None if version.starts_with(|it: char| it.is_ascii_digit()) => Self::Mastodon,
+            None => Self::Other,
+        }
+    }
+
+    /// As people know it.
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Self::Mastodon | Self::Other => "Mastodon",
+            Self::GoToSocial => "GoToSocial",
+            Self::Pleroma => "Pleroma",
+            Self::Akkoma => "Akkoma",
+            Self::Pixelfed => "Pixelfed",
+        }
+    }
+
+    /// Whether a repeat with the same `Idempotency-Key` is answered like the
+    /// first call, for an hour. Where it is not, no key is sent: Pixelfed
+    /// refuses a repeat even if the first call failed.
+    pub(super) const fn keeps_keys(self) -> bool {
+        matches!(self, Self::Mastodon | Self::Pleroma | Self::Akkoma)
+    }
+
+    /// Whether a status shows its files under the ids of their uploads.
+    /// Pleroma and its kin make some of them anew.
+    pub(super) const fn keeps_ids_of_files(self) -> bool {
+        matches!(self, Self::Mastodon | Self::GoToSocial | Self::Pixelfed)
+    }
+
+    /// Whether [`super::api::UPLOAD`] is worth a try. Older versions of
+    /// Pixelfed do not have it, and newer ones do all the work before they
+    /// answer the older call.
+    pub(super) const fn uploads_in_background(self) -> bool {
+        !matches!(self, Self::Pixelfed)
+    }
+
+    /// What a text is to be read as, where an account's own setting would
+    /// decide otherwise.
+    pub(super) const fn content_type(self) -> Option<&'static str> {
+        match self {
+            Self::GoToSocial | Self::Pleroma | Self::Akkoma => Some("text/plain"),
+            Self::Mastodon | Self::Pixelfed | Self::Other => None,
+        }
+    }
+
+    /// What we ask to be allowed; `supported` is what the server says it has.
+    pub(super) fn scopes(self, supported: Option<&[String]>) -> &'static str {
+        let has = |scope: &str| supported.is_some_and(|it| it.iter().any(|it| it == scope));
+        match self {
+            Self::Pleroma | Self::Akkoma | Self::Pixelfed => "read write",
+            _ if has("profile") => "profile read:statuses write:statuses write:media",
+            _ => "read:accounts read:statuses write:statuses write:media",
+        }
+    }
+
+    /// How it counts a text; `url` is what it says that a link counts.
+    pub(super) const fn counting(self, url: u32) -> Counting {
+        match self {
+            Self::Mastodon => Counting::graphemes().url(url).short_mentions(),
+            Self::Pleroma | Self::Akkoma => Counting::graphemes(),
+            // GoToSocial names a length of links and does not use it.
+            Self::GoToSocial | Self::Pixelfed | Self::Other => Counting::code_points(),
+        }
+    }
+
+    /// Whether pictures and videos may stand in one post. Pixelfed takes them,
+    /// but leaves such posts out of the listing in which we look for ours.
+    pub(super) const fn mixes(self) -> bool {
+        matches!(self, Self::GoToSocial | Self::Pleroma | Self::Akkoma)
+    }
+
+    /// Whether a post may have more than one video.
+    pub(super) const fn takes_videos(self) -> bool {
+        !matches!(self, Self::Mastodon | Self::Other)
+    }
+
+    /// Whether a post needs a picture or video.
+    pub(super) const fn needs_media(self) -> bool {
+        matches!(self, Self::Pixelfed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn software_is_known_by_its_version() {
+        for (version, source_url, software) in [
+            ("4.5.2", "https://github.com/mastodon/mastodon", Software::Mastodon),
+            ("4.5.0+glitch", "https://github.com/glitch-soc/mastodon", Software::Mastodon),
+            ("4.2.1+hometown-1.1.1", "", Software::Mastodon),
+            ("0.19.1+git-5b0b3b9", "https://codeberg.org/superseriousbusiness/gotosocial", Software::GoToSocial),
+            ("0.17.3 git-1ab2c3d", "", Software::GoToSocial),
+            ("2.7.2 (compatible; Pleroma 2.5.5)", "", Software::Pleroma),
+            ("2.7.2 (compatible; Akkoma 3.10.4-0-g)", "", Software::Akkoma),
+            ("3.5.3 (compatible; Pixelfed 0.12.3)", "", Software::Pixelfed),
+            ("4.2.1 (compatible; Iceshrimp.NET/2024.1)", "", Software::Other),
+            ("takahe/0.9", "", Software::Other),
+        ] {
+            assert_eq!(Software::of(version, source_url), software, "{version}");
+        }
+    }
+
+    #[test]
+    fn the_narrowest_scopes_that_a_server_has_are_asked_for() {
+        let supported = ["profile", "read", "write:media"].map(str::to_owned);
+
+        let modern = Software::Mastodon.scopes(Some(&supported));
+        assert_eq!(modern, "profile read:statuses write:statuses write:media");
+        assert!(Software::Mastodon.scopes(None).starts_with("read:accounts read:statuses"));
+        assert_eq!(Software::Pixelfed.scopes(None), "read write");
+    }
+}

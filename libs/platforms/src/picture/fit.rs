@@ -1,0 +1,141 @@
+//! From pixels to a file that is small enough.
+
+use std::io::{self, Write};
+
+use bytes::Bytes;
+use domain::media::MimeType;
+use image::codecs::jpeg::JpegEncoder;
+use image::codecs::png::{CompressionType, FilterType, PngEncoder};
+use image::{DynamicImage, ExtendedColorType, ImageEncoder, ImageError, ImageResult, Rgb, RgbImage};
+
+use super::{Picture, PictureError, shrink};
+
+/// The sizes of a JPEG that are tried one after the other, in per cent of the
+/// sides. Of the last, even noise fits in 1,000,000 bytes.
+const SIZES: [u32; 5] = [100, 75, 50, 35, 20];
+
+/// The qualities that each size is tried with.
+const QUALITIES: [u8; 3] = [90, 80, 70];
+
+/// What file is to be made.
+pub(super) struct Wanted {
+    /// Whether a PNG is better than a JPEG also without transparency: one was
+    /// given, and drawings and text suffer in a JPEG.
+    pub(super) png: bool,
+    pub(super) profile: Option<Vec<u8>>,
+    pub(super) max_bytes: usize,
+}
+
+impl Wanted {
+    /// The first attempt that fits.
+    pub(super) fn of(&self, pixels: DynamicImage) -> Result<Picture, PictureError> {
+        let pixels = if is_transparent(&pixels) { pixels } else { pixels.into_rgb8().into() };
+        let lossless = self.png || pixels.color().has_alpha();
+        if lossless && let Some(bytes) = self.png(&pixels)? {
+            let (width, height) = (pixels.width(), pixels.height());
+            return Ok(Picture { mime_type: MimeType::Png, bytes, width, height });
+        }
+        let opaque = on_white(pixels);
+        for percent in SIZES {
+            let side = opaque.width().max(opaque.height()) * percent / 100;
+            let smaller = (percent < 100).then(|| shrink::rgb_to_side(&opaque, side));
+            if let Some(picture) = self.jpeg(smaller.as_ref().unwrap_or(&opaque))? {
+                return Ok(picture);
+            }
+        }
+        Err(PictureError::DoesNotFit)
+    }
+
+    fn png(&self, pixels: &DynamicImage) -> Result<Option<Bytes>, PictureError> {
+        self.attempt(|file| {
+            // The compression that the crate has by default is for speed.
+            let encoder = PngEncoder::new_with_quality(file, CompressionType::Default, FilterType::Adaptive);
+            self.write(encoder, pixels.as_bytes(), (pixels.width(), pixels.height()), pixels.color().into())
+        })
+    }
+
+    fn jpeg(&self, pixels: &RgbImage) -> Result<Option<Picture>, PictureError> {
+        let (width, height) = pixels.dimensions();
+        for quality in QUALITIES {
+            let file = self.attempt(|file| {
+                let encoder = JpegEncoder::new_with_quality(file, quality);
+                self.write(encoder, pixels, (width, height), ExtendedColorType::Rgb8)
+            })?;
+            if let Some(bytes) = file {
+                return Ok(Some(Picture { mime_type: MimeType::Jpeg, bytes, width, height }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn write(
+        &self,
+        mut encoder: impl ImageEncoder,
+        pixels: &[u8],
+        (width, height): (u32, u32),
+        color: ExtendedColorType,
+    ) -> ImageResult<()> {
+        if let Some(profile) = &self.profile {
+            encoder.set_icc_profile(profile.clone()).map_err(ImageError::Unsupported)?;
+        }
+        encoder.write_image(pixels, width, height, color)
+    }
+
+    /// The file that is written, if it fits.
+    fn attempt(&self, write: impl FnOnce(&mut Bounded) -> ImageResult<()>) -> Result<Option<Bytes>, PictureError> {
+        let mut file = Bounded { bytes: Vec::new(), max_bytes: self.max_bytes, is_full: false };
+        match write(&mut file) {
+            _ if file.is_full => Ok(None),
+            Ok(()) => Ok(Some(file.bytes.into())),
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "a picture could not be encoded");
+                Err(PictureError::Interrupted)
+            }
+        }
+    }
+}
+
+/// A file that ends an attempt as soon as it is too large.
+struct Bounded {
+    bytes: Vec<u8>,
+    max_bytes: usize,
+    is_full: bool,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        if self.max_bytes < self.bytes.len() + more.len() {
+            self.is_full = true;
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn is_transparent(pixels: &DynamicImage) -> bool {
+    pixels.as_rgba8().is_some_and(|it| it.pixels().any(|it| it[3] < u8::MAX))
+}
+
+fn on_white(pixels: DynamicImage) -> RgbImage {
+    let DynamicImage::ImageRgba8(glass) = pixels else {
+        return pixels.into_rgb8();
+    };
+    let mut opaque = RgbImage::new(glass.width(), glass.height());
+    for (to, from) in opaque.pixels_mut().zip(glass.pixels()) {
+        let [colours @ .., opacity] = from.0;
+        *to = Rgb(colours.map(|it| blended(it, opacity)));
+    }
+    opaque
+}
+
+/// A colour of this opacity before white.
+fn blended(colour: u8, opacity: u8) -> u8 {
+    let (colour, opacity, white) = (u32::from(colour), u32::from(opacity), u32::from(u8::MAX));
+    let sum = colour * opacity + white * (white - opacity);
+    u8::try_from((sum + white / 2) / white).unwrap_or(u8::MAX)
+}

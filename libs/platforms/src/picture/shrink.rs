@@ -1,0 +1,209 @@
+//! Making a picture smaller: each pixel becomes the mean of the area that it
+//! covers.
+//!
+//! The resizing of the `image` crate holds 16 bytes for each pixel of its
+//! first step, which is more than all else together. This takes whole numbers
+//! only and two rows.
+
+use image::{DynamicImage, RgbImage, RgbaImage};
+
+/// The picture with no side longer than this, with 8 bits a channel.
+pub(super) fn to_side(picture: DynamicImage, max_side: u32) -> DynamicImage {
+    let (width, height) = within(picture.width(), picture.height(), max_side);
+    if (width, height) == (picture.width(), picture.height()) {
+        picture
+    } else if picture.color().has_alpha() {
+        let from = picture.into_rgba8();
+        let mut to = RgbaImage::new(width, height);
+        shrink::<4>(&from, from.width(), &mut to, width);
+        to.into()
+    } else {
+        rgb_to(&picture.into_rgb8(), width, height).into()
+    }
+}
+
+/// The same for a picture of which more is made.
+pub(super) fn rgb_to_side(picture: &RgbImage, max_side: u32) -> RgbImage {
+    let (width, height) = within(picture.width(), picture.height(), max_side);
+    rgb_to(picture, width, height)
+}
+
+fn rgb_to(from: &RgbImage, width: u32, height: u32) -> RgbImage {
+    let mut to = RgbImage::new(width, height);
+    shrink::<3>(from, from.width(), &mut to, width);
+    to
+}
+
+/// A size of nearly the same proportions; a side is never 0.
+fn within(width: u32, height: u32, max_side: u32) -> (u32, u32) {
+    let longest = width.max(height);
+    if longest <= max_side {
+        return (width, height);
+    }
+    let (longest, max) = (u64::from(longest), u64::from(max_side.max(1)));
+    let side = |it: u32| {
+        let rounded = (u64::from(it) * max + longest / 2) / longest;
+        u32::try_from(rounded.max(1)).unwrap_or(it)
+    };
+    (side(width), side(height))
+}
+
+/// Fills a picture with the means of a larger one. Both are rows of pixels of
+/// `N` channels, of which a fourth is how opaque the pixel is.
+fn shrink<const N: usize>(from: &[u8], from_width: u32, to: &mut [u8], to_width: u32) {
+    let (from_row, to_row) = (from_width as usize * N, to_width as usize * N);
+    let columns = Cover::all(from_width as usize, to_width as usize);
+    let rows = Cover::all(from.len() / from_row, to.len() / to_row);
+    let area = columns.len() as u64 * rows.len() as u64;
+
+    let mut targets = to.chunks_exact_mut(to_row);
+    // The last one is beyond the edge and stays 0.
+    let mut sums = vec![[0_u64; N]; to_width as usize + 1];
+    let mut squeezed = sums.clone();
+    for (row, cover) in from.chunks_exact(from_row).zip(rows) {
+        squeeze(row, &columns, &mut squeezed);
+        add(&mut sums, &squeezed, cover.here);
+        if cover.is_last_here {
+            let target = targets.next().unwrap_or_default();
+            for (pixel, sum) in target.as_chunks_mut::<N>().0.iter_mut().zip(&sums) {
+                *pixel = mean(sum, area);
+            }
+            sums.fill([0; N]);
+            add(&mut sums, &squeezed, cover.next);
+        }
+    }
+}
+
+/// How a row or column of the larger picture spreads over the smaller one.
+///
+/// In units of which each of the larger picture is as many long as the smaller
+/// one has, and the other way round, so that both ends meet.
+#[derive(Clone, Copy)]
+struct Cover {
+    /// Which one of the smaller picture it falls into first.
+    target: usize,
+    /// How much falls into that.
+    here: u64,
+    /// How much falls into the next one.
+    next: u64,
+    /// Whether nothing more falls into `target`.
+    is_last_here: bool,
+}
+
+impl Cover {
+    fn all(from: usize, to: usize) -> Vec<Self> {
+        let cover = |index: usize| {
+            let (start, end) = (index * to, (index + 1) * to);
+            let target = start / from;
+            let edge = (target + 1) * from;
+            Self {
+                target,
+                here: (end.min(edge) - start) as u64,
+                next: end.saturating_sub(edge) as u64,
+                is_last_here: edge <= end,
+            }
+        };
+        (0..from).map(cover).collect()
+    }
+}
+
+/// Makes a row as narrow as the smaller picture.
+fn squeeze<const N: usize>(row: &[u8], columns: &[Cover], squeezed: &mut [[u64; N]]) {
+    squeezed.fill([0; N]);
+    for (pixel, cover) in row.as_chunks::<N>().0.iter().zip(columns) {
+        let weighed = weighed(pixel);
+        if let [here, next, ..] = &mut squeezed[cover.target..] {
+            for ((here, next), channel) in here.iter_mut().zip(next).zip(weighed) {
+                *here += cover.here * channel;
+                *next += cover.next * channel;
+            }
+        }
+    }
+}
+
+fn add<const N: usize>(sums: &mut [[u64; N]], row: &[[u64; N]], weight: u64) {
+    for (sum, channel) in sums.as_flattened_mut().iter_mut().zip(row.as_flattened()) {
+        *sum += weight * channel;
+    }
+}
+
+/// A pixel with its colour as strong as it is opaque, so that what lies behind
+/// glass does not shine through at its edges.
+fn weighed<const N: usize>(pixel: &[u8; N]) -> [u64; N] {
+    let opaque = opacity(pixel).map_or(1, |it| u64::from(*it));
+    let mut weighed = pixel.map(|it| u64::from(it) * opaque);
+    if let Some(last) = weighed.get_mut(3) {
+        *last = opaque;
+    }
+    weighed
+}
+
+/// The pixel that a sum over an area is.
+fn mean<const N: usize>(sum: &[u64; N], area: u64) -> [u8; N] {
+    let by = |sum: u64, total: u64| u8::try_from((sum + total / 2) / total.max(1)).unwrap_or(u8::MAX);
+    let colours = opacity(sum).map_or(area, |it| *it);
+    let mut pixel = sum.map(|it| by(it, colours));
+    if let (Some(last), Some(opaque)) = (pixel.get_mut(3), opacity(sum)) {
+        *last = by(*opaque, area);
+    }
+    pixel
+}
+
+fn opacity<T>(channels: &[T]) -> Option<&T> {
+    channels.get(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use image::{Rgb, Rgba};
+
+    use super::*;
+
+    #[test]
+    fn proportions_are_kept_and_no_side_vanishes() {
+        let sizes = [
+            ((6000, 3000), (4000, 2000)),
+            ((3000, 6000), (2000, 4000)),
+            ((4001, 4000), (4000, 3999)),
+            ((4000, 4000), (4000, 4000)),
+            ((12_000, 1), (4000, 1)),
+            ((3, 2), (3, 2)),
+        ];
+        for ((width, height), expected) in sizes {
+            assert_eq!(within(width, height, 4000), expected);
+        }
+    }
+
+    #[test]
+    fn a_pixel_is_the_mean_of_what_it_covers() {
+        let picture = RgbImage::from_fn(4, 2, |x, y| Rgb([if x < 2 { 0 } else { 200 }, 100 * u8::from(y == 1), 7]));
+        let smaller = rgb_to(&picture, 2, 1);
+        assert_eq!(smaller.into_raw(), [0, 50, 7, 200, 50, 7]);
+    }
+
+    #[test]
+    fn what_lies_across_an_edge_counts_on_both_sides() {
+        let picture = RgbImage::from_raw(3, 1, vec![0, 0, 0, 90, 90, 90, 255, 255, 255]).unwrap();
+        // A whole pixel and half of the middle one.
+        assert_eq!(rgb_to(&picture, 2, 1).into_raw(), [30, 30, 30, 200, 200, 200]);
+    }
+
+    #[test]
+    fn a_plain_picture_stays_plain_at_every_size() {
+        let picture = RgbImage::from_pixel(37, 23, Rgb([255, 254, 1]));
+        for side in 1..37 {
+            let smaller = rgb_to_side(&picture, side);
+            assert!(smaller.pixels().all(|it| *it == Rgb([255, 254, 1])), "{side}");
+        }
+    }
+
+    #[test]
+    fn the_colour_of_what_is_not_seen_does_not_mix_in() {
+        let mut picture = RgbaImage::from_pixel(2, 1, Rgba([255, 0, 0, 255]));
+        picture.put_pixel(1, 0, Rgba([0, 255, 0, 0]));
+        let smaller = to_side(picture.into(), 1);
+        assert_eq!(smaller.into_rgba8().into_raw(), [255, 0, 0, 128]);
+        let unseen = RgbaImage::from_pixel(2, 1, Rgba([9, 9, 9, 0]));
+        assert_eq!(to_side(unseen.into(), 1).into_rgba8().into_raw(), [0, 0, 0, 0]);
+    }
+}

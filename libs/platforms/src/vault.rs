@@ -1,0 +1,68 @@
+//! What this service was given by itself, or made, to be known by at servers.
+
+use async_trait::async_trait;
+use secrecy::SecretString;
+
+use crate::not_now::NotNow;
+
+/// Keeps secrets that no operator brings: an app that was registered at a
+/// server a user named, a key of our own. One vault serves all processes of a
+/// deployment.
+#[async_trait]
+pub trait Vault: Send + Sync {
+    /// What is kept under a name.
+    async fn find(&self, name: &str) -> Result<Option<Kept>, NotNow>;
+
+    /// Keeps a value: under a name that is free, or in place of what was found
+    /// there. Of two processes one wins; both are told what stands now.
+    async fn keep(&self, name: &str, value: SecretString, over: Option<&Kept>) -> Result<Kept, NotNow>;
+}
+
+/// What is kept under a name. Printing it shows nothing of the secret.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// The secret, in its adapter's own form.
+    pub value: SecretString,
+    /// Grows with every change.
+    pub revision: u64,
+}
+
+/// A vault that forgets everything with the process, for tests and for what
+/// never opens it.
+#[derive(Debug, Default)]
+pub struct MemoryVault(std::sync::Mutex<std::collections::BTreeMap<String, Kept>>);
+
+#[async_trait]
+impl Vault for MemoryVault {
+    async fn find(&self, name: &str) -> Result<Option<Kept>, NotNow> {
+        Ok(self.0.lock().map_err(|_| NotNow)?.get(name).cloned())
+    }
+
+    async fn keep(&self, name: &str, value: SecretString, over: Option<&Kept>) -> Result<Kept, NotNow> {
+        let mut kept = self.0.lock().map_err(|_| NotNow)?;
+        let standing = kept.get(name).map(|it| it.revision);
+        if standing == over.map(|it| it.revision) {
+            kept.insert(name.to_owned(), Kept { value, revision: standing.unwrap_or(0) + 1 });
+        }
+        kept.get(name).cloned().ok_or(NotNow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn of_two_that_keep_the_first_wins_and_both_know() {
+        let vault = MemoryVault::default();
+        let one = vault.keep("key", "one".into(), None).await.unwrap();
+        let two = vault.keep("key", "two".into(), None).await.unwrap();
+        assert_eq!((one.value.expose_secret(), two.value.expose_secret()), ("one", "one"));
+
+        let three = vault.keep("key", "three".into(), Some(&one)).await.unwrap();
+        assert_eq!(three.value.expose_secret(), "three");
+        assert_eq!(vault.keep("key", "four".into(), Some(&one)).await.unwrap().value.expose_secret(), "three");
+    }
+}

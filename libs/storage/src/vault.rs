@@ -1,0 +1,91 @@
+//! Secrets of the deployment itself: what it was given by servers, or made, to
+//! be known by.
+
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::error::StorageError;
+use crate::item::{Item, attributes, from_item, n, s, to_item};
+use crate::schema::Table;
+
+/// A secret of the deployment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VaultEntry {
+    /// Grows with every change.
+    pub revision: u64,
+    /// The secret, sealed for [`vault_context`].
+    #[serde(skip)]
+    pub sealed: Vec<u8>,
+}
+
+/// What an entry of the vault is sealed for.
+pub fn vault_context(name: &str) -> String {
+    format!("vault:{name}")
+}
+
+impl Store {
+    /// The entry with this name.
+    pub async fn vault_entry(&self, name: &str) -> Result<Option<VaultEntry>, StorageError> {
+        let request = self.client.get_item().table_name(self.table(Table::Vault)).set_key(Some(key(name)));
+        let Some(mut item) = request.consistent_read(true).send().await?.item else { return Ok(None) };
+        let sealed = match item.remove("sealed") {
+            Some(AttributeValue::B(sealed)) => sealed.into_inner(),
+            _ => Vec::new(),
+        };
+        let entry: VaultEntry = from_item(item)?;
+        Ok(Some(VaultEntry { sealed, ..entry }))
+    }
+
+    /// Writes an entry over the revision before it, or as the first. False when
+    /// another one stands there.
+    pub async fn put_vault_entry(&self, name: &str, entry: &VaultEntry) -> Result<bool, StorageError> {
+        let mut item = to_item(entry)?;
+        item.extend(key(name));
+        item.insert("sealed".to_owned(), AttributeValue::B(Blob::new(entry.sealed.clone())));
+        let put = self.client.put_item().table_name(self.table(Table::Vault)).set_item(Some(item));
+        let put = match entry.revision {
+            0 | 1 => put.condition_expression("attribute_not_exists(entry)"),
+            later => put
+                .condition_expression("revision = :before")
+                .set_expression_attribute_values(Some(attributes([(":before", n(later - 1))]))),
+        };
+        match put.send().await {
+            Ok(_) => Ok(true),
+            Err(error) if error.as_service_error().is_some_and(PutItemError::is_conditional_check_failed_exception) => {
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn key(name: &str) -> Item {
+    attributes([("entry", s(name))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::store;
+
+    fn entry(revision: u64, sealed: &[u8]) -> VaultEntry {
+        VaultEntry { revision, sealed: sealed.to_vec() }
+    }
+
+    #[tokio::test]
+    async fn an_entry_is_replaced_only_by_whoever_read_it() {
+        let store = store().await;
+        assert_eq!(store.vault_entry("key").await.unwrap(), None);
+        assert!(store.put_vault_entry("key", &entry(1, b"one")).await.unwrap());
+        assert!(!store.put_vault_entry("key", &entry(1, b"other")).await.unwrap(), "somebody was faster");
+        assert_eq!(store.vault_entry("key").await.unwrap(), Some(entry(1, b"one")));
+
+        assert!(store.put_vault_entry("key", &entry(2, b"two")).await.unwrap());
+        assert!(!store.put_vault_entry("key", &entry(2, b"late")).await.unwrap());
+        assert_eq!(store.vault_entry("key").await.unwrap(), Some(entry(2, b"two")));
+        assert_eq!(store.vault_entry("another").await.unwrap(), None);
+    }
+}

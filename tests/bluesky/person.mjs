@@ -1,0 +1,77 @@
+// A person with Chromium in front of a Bluesky server: what sign-in.mjs and revoke.mjs have in common.
+import { mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+export const OPTIONS = {
+  url: { type: 'string' },
+  handle: { type: 'string' },
+  password: { type: 'string' },
+  screenshots: { type: 'string' },
+  chromium: { type: 'string', default: '/usr/bin/chromium' },
+};
+
+// Opens a browser, does what `walk` says, and prints as one line what comes of it. When it fails, says why,
+// where, what the browser complained of and what could be read there, and sets the exit code.
+export async function asPerson(options, walk) {
+  // Packages come from where this runs, not from beside this file.
+  const { chromium } = createRequire(join(process.cwd(), 'person.mjs'))('playwright-core');
+  const browser = await chromium.launch({ executablePath: options.chromium, args: ['--no-sandbox'] });
+  // The server's pages are in the language of the browser.
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-US' });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const person = new Person(page, options);
+  try {
+    console.log(JSON.stringify(await walk(person)));
+  } catch (error) {
+    await person.photograph('failed').catch(() => {});
+    const shown = await page.locator('body').innerText().catch(() => '');
+    console.error([error.message, `at ${page.url()}`, ...person.complaints, shown].join('\n'));
+    process.exitCode = 1;
+  } finally {
+    await browser.close();
+  }
+}
+
+class Person {
+  #options;
+  #pictures = 0;
+
+  constructor(page, options) {
+    this.#options = options;
+    this.page = page;
+    this.complaints = [];
+    if (options.screenshots) mkdirSync(options.screenshots, { recursive: true });
+    page.on('pageerror', (error) => this.complaints.push(`${page.url()}: ${error.message}`));
+    page.on('console', (message) => {
+      if (message.type() === 'error') this.complaints.push(`${page.url()}: ${message.text()}`);
+    });
+  }
+
+  button(name) {
+    return this.page.getByRole('button', { name, exact: true });
+  }
+
+  async photograph(name) {
+    this.#pictures += 1;
+    const { screenshots } = this.#options;
+    if (screenshots) await this.page.screenshot({ path: `${screenshots}/${this.#pictures}-${name}.png`, fullPage: true });
+  }
+
+  // A server that was told whom to expect asks for the password at once; otherwise it greets first.
+  async signIn() {
+    const password = this.page.getByRole('textbox', { name: 'Password', exact: true });
+    await this.button('Sign in').waitFor();
+    if (!(await password.isVisible())) {
+      await this.photograph('welcome');
+      await this.button('Sign in').click();
+      await password.waitFor();
+    }
+    const username = this.page.getByRole('textbox', { name: 'Username or Email' });
+    if (await username.isEditable()) await username.fill(this.#options.handle);
+    await password.fill(this.#options.password);
+    await this.photograph('sign-in');
+    await this.button('Sign in').click();
+  }
+}

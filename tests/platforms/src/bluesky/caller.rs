@@ -1,0 +1,123 @@
+//! Who calls the data server, and what they may.
+
+use axum::extract::FromRequestParts;
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+
+use super::account::Status;
+use super::dpop::{self, Realm};
+use super::refusal::Refusal;
+use super::scope::{Action, Scopes};
+use super::world::{Shared, World};
+
+/// Somebody who may act for the account.
+pub(super) struct Caller(Rights);
+
+enum Rights {
+    /// Signed in with a password.
+    All,
+    /// What the person allowed a client.
+    Scopes(Scopes),
+}
+
+impl Caller {
+    /// Whether a record of this collection may be written like that.
+    pub(super) fn repo(&self, action: Action, collection: &str) -> Result<(), Refusal> {
+        self.scopes().map_or(Ok(()), |it| it.repo(action, collection))
+    }
+
+    /// Whether a file of this type may be uploaded.
+    pub(super) fn blob(&self, mime_type: &str) -> Result<(), Refusal> {
+        self.scopes().map_or(Ok(()), |it| it.blob(mime_type))
+    }
+
+    /// Whether this method of this service may be called in the account's name.
+    pub(super) fn rpc(&self, method: &str, audience: &str) -> Result<(), Refusal> {
+        self.scopes().map_or(Ok(()), |it| it.rpc(method, audience))
+    }
+
+    /// Whether the account's e-mail address may be seen.
+    pub(super) fn sees_email(&self) -> bool {
+        self.scopes().is_none_or(|it| it.has("transition:email"))
+    }
+
+    fn scopes(&self) -> Option<&Scopes> {
+        match &self.0 {
+            Rights::All => None,
+            Rights::Scopes(scopes) => Some(scopes),
+        }
+    }
+}
+
+impl FromRequestParts<Shared> for Caller {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, world: &Shared) -> Result<Self, Refusal> {
+        let (scheme, token) = credentials(parts)?;
+        if scheme.eq_ignore_ascii_case("bearer") {
+            check_bearer(world, token)?;
+            Ok(Self(Rights::All))
+        } else if scheme.eq_ignore_ascii_case("dpop") {
+            check_dpop(world, parts, token).map(|scopes| Self(Rights::Scopes(scopes)))
+        } else {
+            Err(Refusal::bad("InvalidToken", format!("Unsupported authorization type: {scheme}")))
+        }
+    }
+}
+
+/// The two words of the `Authorization` header.
+pub(super) fn credentials(parts: &Parts) -> Result<(&str, &str), Refusal> {
+    let missing = || Refusal::unauthorized("AuthMissing", "Authentication Required");
+    let header = parts.headers.get(AUTHORIZATION).ok_or_else(missing)?;
+    let words = header.to_str().ok().and_then(|it| it.split_once(' ')).filter(|(_, token)| !token.contains(' '));
+    words.ok_or_else(|| Refusal::bad("InvalidToken", "Malformed authorization header"))
+}
+
+/// Access tokens of passwords are signed and remembered by nobody: they work
+/// until their end.
+fn check_bearer(world: &World, token: &str) -> Result<(), Refusal> {
+    let malformed = || Refusal::bad("InvalidToken", "Token could not be verified");
+    let token = world.key.verify("at+jwt", token).ok_or_else(malformed)?;
+    // Tokens of OAuth are bound to a key.
+    if !token.claims["cnf"].is_null() {
+        return Err(Refusal::bad("InvalidToken", "Malformed token"));
+    }
+    let ended = world.state().passwords.has_ended(token.text("jti").unwrap_or_default());
+    if ended || token.time("exp").is_none_or(|exp| exp <= world.seconds()) {
+        return Err(Refusal::bad("ExpiredToken", "Token has expired"));
+    }
+    Ok(())
+}
+
+fn check_dpop(world: &World, parts: &Parts, token: &str) -> Result<Scopes, Refusal> {
+    let path = parts.uri.path();
+    let jkt = dpop::check(world, Realm::Pds, &parts.method, path, &parts.headers, Some(token))?;
+    let invalid = |why: &str| Refusal::unauthorized("invalid_token", why).with_challenge("invalid_token");
+    let jkt = jkt.ok_or_else(|| invalid("DPoP proof required"))?;
+    let state = world.state();
+    let grant = state.grants.with_access(token).ok_or_else(|| invalid("Invalid token"))?;
+    if grant.jkt != jkt {
+        return Err(invalid("Invalid DPoP key binding"));
+    }
+    if grant.access_ends <= world.clock.now() {
+        return Err(invalid("Token expired"));
+    }
+    Ok(Scopes::read(&grant.scope))
+}
+
+/// Refuses while the account is taken down.
+pub(super) fn not_taken_down(world: &World) -> Result<(), Refusal> {
+    match world.state().account.status {
+        Status::TakenDown => Err(Refusal::unauthorized("AccountTakedown", "Account has been taken down")),
+        Status::Active | Status::Deactivated => Ok(()),
+    }
+}
+
+/// Refuses while the account is taken down or deactivated.
+pub(super) fn active(world: &World) -> Result<(), Refusal> {
+    not_taken_down(world)?;
+    match world.state().account.status {
+        Status::Deactivated => Err(Refusal::unauthorized("AccountDeactivated", "Account is deactivated")),
+        Status::Active | Status::TakenDown => Ok(()),
+    }
+}

@@ -1,0 +1,163 @@
+//! Proofs that a request comes from the holder of a key (RFC 9449).
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, Method};
+use url::Url;
+
+use super::jose::{self, Jwt, PublicKey};
+use super::refusal::Refusal;
+use super::world::{Shared, World};
+
+/// Which server a proof is for; each has nonces of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Realm {
+    AuthorizationServer,
+    Pds,
+}
+
+/// How long a nonce is the current one. With the one before and the one
+/// after, it is accepted for two to three minutes.
+const ROTATION_SECONDS: i64 = 60;
+
+/// How far the clock of a client may be off.
+const TOLERANCE_SECONDS: i64 = 180;
+
+/// How old a proof may be beyond that.
+const PROOF_MAX_AGE_SECONDS: i64 = 10;
+
+/// What is wrong with a proof.
+enum BadProof {
+    Nonce(&'static str),
+    Other(&'static str),
+}
+
+/// Checks the proof of a request.
+///
+/// Returns the thumbprint of its key, `None` without a proof.
+pub(super) fn check(
+    world: &World,
+    realm: Realm,
+    method: &Method,
+    path: &str,
+    headers: &HeaderMap,
+    access_token: Option<&str>,
+) -> Result<Option<String>, Refusal> {
+    let mut proofs = headers.get_all("dpop").iter();
+    let Some(proof) = proofs.next() else { return Ok(None) };
+    let checked = match proof.to_str() {
+        Ok(proof) if proofs.next().is_none() => verify(world, realm, method, path, proof, access_token),
+        _ => Err(BadProof::Other("DPoP header must contain a single proof")),
+    };
+    checked.map(Some).map_err(|bad| bad.refusal(realm))
+}
+
+fn verify(
+    world: &World,
+    realm: Realm,
+    method: &Method,
+    path: &str,
+    proof: &str,
+    access_token: Option<&str>,
+) -> Result<String, BadProof> {
+    let proof = Jwt::read(proof).ok_or(BadProof::Other("Failed to verify DPoP proof: not a JWT"))?;
+    let key = PublicKey::read(&proof.header["jwk"])
+        .ok_or(BadProof::Other("Failed to verify DPoP proof: jwk is not a public P-256 key"))?;
+    require(proof.header["typ"] == "dpop+jwt", "Failed to verify DPoP proof: unexpected typ")?;
+    require(proof.is_signed_by(&key), "Failed to verify DPoP proof: signature verification failed")?;
+
+    let age = world.seconds() - proof.time("iat").ok_or(BadProof::Other("DPoP \"iat\" missing"))?;
+    let fresh = (-TOLERANCE_SECONDS..=PROOF_MAX_AGE_SECONDS + TOLERANCE_SECONDS).contains(&age);
+    require(fresh, "Failed to verify DPoP proof: \"iat\" claim timestamp check failed")?;
+    let jti = proof.text("jti").filter(|it| !it.is_empty()).ok_or(BadProof::Other("DPoP \"jti\" missing"))?;
+    require(proof.text("htm") == Some(method.as_str()), "DPoP \"htm\" mismatch")?;
+    let origin = match realm {
+        Realm::AuthorizationServer => world.issuer(),
+        Realm::Pds => world.pds(),
+    };
+    require(proof.text("htu").is_some_and(|it| leads_to(it, origin, path)), "DPoP \"htu\" mismatch")?;
+
+    match proof.text("nonce") {
+        None => return Err(BadProof::Nonce("Authorization server requires nonce in DPoP proof")),
+        Some(nonce) if !accepts(world, realm, nonce) => return Err(BadProof::Nonce("DPoP \"nonce\" mismatch")),
+        Some(_) => {}
+    }
+    match access_token {
+        Some(token) => require(proof.text("ath") == Some(&jose::digest(token)), "DPoP \"ath\" mismatch")?,
+        None => require(proof.claims["ath"].is_null(), "DPoP \"ath\" claim not allowed")?,
+    }
+    require(world.state().first_time("proof", jti), "DPoP proof replayed")?;
+    Ok(key.thumbprint())
+}
+
+/// Whether `htu` is this path at this origin: no query, no fragment.
+fn leads_to(htu: &str, origin: &str, path: &str) -> bool {
+    let Ok(url) = Url::parse(htu) else { return false };
+    url.query().is_none()
+        && url.fragment().is_none()
+        && url.username().is_empty()
+        && url.origin().ascii_serialization() == origin
+        && url.path() == path
+}
+
+fn require(holds: bool, otherwise: &'static str) -> Result<(), BadProof> {
+    if holds { Ok(()) } else { Err(BadProof::Other(otherwise)) }
+}
+
+impl BadProof {
+    fn refusal(self, realm: Realm) -> Refusal {
+        let (error, description) = match self {
+            Self::Nonce(description) => ("use_dpop_nonce", description),
+            Self::Other(description) => ("invalid_dpop_proof", description),
+        };
+        match realm {
+            Realm::AuthorizationServer if error == "use_dpop_nonce" => Refusal::oauth(error, description),
+            Realm::AuthorizationServer => Refusal::oauth(error, description).with_challenge(error),
+            Realm::Pds => Refusal::unauthorized(error, description).with_challenge(error),
+        }
+    }
+}
+
+/// Whether a request will be turned away for its nonce alone: nothing is done
+/// then, and the client has to come again.
+pub(super) fn is_turned_away(world: &World, realm: Realm, headers: &HeaderMap) -> bool {
+    let Some(proof) = headers.get("dpop").and_then(|it| Jwt::read(it.to_str().ok()?)) else { return false };
+    !proof.text("nonce").is_some_and(|it| accepts(world, realm, it))
+}
+
+/// Brings the next nonce with the answers that real servers bring it with.
+pub(super) async fn bring_nonce(
+    State((world, realm)): State<(Shared, Realm)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let brings = match realm {
+        Realm::AuthorizationServer => *request.method() == Method::POST,
+        Realm::Pds => {
+            let authorization = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
+            authorization.and_then(|it| it.get(..5)).is_some_and(|it| it.eq_ignore_ascii_case("DPoP "))
+        }
+    };
+    let mut response = next.run(request).await;
+    if brings {
+        let nonce = nonce(&world, realm, now(&world) + 1);
+        response.headers_mut().insert("dpop-nonce", nonce.parse().expect("base64url fits into a header"));
+    }
+    response
+}
+
+fn accepts(world: &World, realm: Realm, said: &str) -> bool {
+    let now = now(world);
+    (now - 1..=now + 1).any(|it| nonce(world, realm, it) == said)
+}
+
+/// How many nonces there have been.
+fn now(world: &World) -> i64 {
+    world.seconds().div_euclid(ROTATION_SECONDS)
+}
+
+fn nonce(world: &World, realm: Realm, number: i64) -> String {
+    jose::digest(&format!("{} {realm:?} {number}", world.secret))
+}

@@ -1,0 +1,73 @@
+//! What parts of a text lead to.
+
+use serde_json::Value;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::record::{Checked, array, require, string};
+
+/// Checks the facets of a text: on whole characters of its UTF-8, and apart
+/// from each other. Real servers accept others too; readers then show nothing
+/// or nonsense.
+pub(super) fn check(facets: &Value, text: &str, path: &str) -> Checked<()> {
+    let mut ranges = Vec::new();
+    for (index, facet) in array(facets, usize::MAX, path)?.iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        ranges.push(range(&facet["index"], text, &format!("{path}.index"))?);
+        let features = format!("{path}.features");
+        let listed = array(&facet["features"], usize::MAX, &features)?;
+        require(!listed.is_empty(), &features, "a facet without a feature")?;
+        for it in listed {
+            feature(it, &features)?;
+        }
+    }
+    ranges.sort_unstable();
+    let apart = ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0);
+    require(apart, path, "facets overlap")
+}
+
+fn range(index: &Value, text: &str, path: &str) -> Checked<(usize, usize)> {
+    let offset = |name: &str| index[name].as_u64().and_then(|it| usize::try_from(it).ok());
+    let (Some(start), Some(end)) = (offset("byteStart"), offset("byteEnd")) else {
+        return super::record::fault(path, "expected byteStart and byteEnd");
+    };
+    require(start < end && end <= text.len(), path, "out of the text")?;
+    let whole = text.is_char_boundary(start) && text.is_char_boundary(end);
+    require(whole, path, "cuts a character")?;
+    Ok((start, end))
+}
+
+fn feature(feature: &Value, path: &str) -> Checked<()> {
+    match feature["$type"].as_str() {
+        Some("app.bsky.richtext.facet#link") => require(is_uri(string(&feature["uri"], path)?), path, "expected a uri"),
+        Some("app.bsky.richtext.facet#mention") => {
+            require(is_did(string(&feature["did"], path)?), path, "expected a did")
+        }
+        Some("app.bsky.richtext.facet#tag") => tag(string(&feature["tag"], path)?, path),
+        _ => super::record::fault(path, "expected a known feature"),
+    }
+}
+
+/// A tag is at most 64 graphemes and 640 bytes, and its `#` belongs to the text.
+pub(super) fn tag(tag: &str, path: &str) -> Checked<()> {
+    require(!tag.is_empty() && !tag.starts_with('#'), path, "a tag is a word without #")?;
+    require(tag.len() <= 640 && tag.graphemes(true).count() <= 64, path, "string too big (maximum 64 graphemes)")
+}
+
+/// A scheme, a colon, and something without spaces.
+pub(super) fn is_uri(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let is_scheme = scheme.starts_with(|it: char| it.is_ascii_alphabetic())
+        && scheme.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '+' | '.' | '-'));
+    let rest = rest.strip_prefix("//").unwrap_or(rest);
+    let is_rest = !rest.is_empty() && !rest.starts_with('/') && !rest.contains(char::is_whitespace);
+    is_scheme && is_rest && text.len() <= 8192
+}
+
+fn is_did(text: &str) -> bool {
+    let mut parts = text.splitn(3, ':');
+    parts.next() == Some("did")
+        && parts.next().is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_lowercase()))
+        && parts.next().is_some_and(|it| {
+            !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:%-".contains(&byte))
+        })
+}

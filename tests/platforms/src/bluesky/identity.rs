@@ -1,0 +1,92 @@
+//! Who is who: handles, DIDs, where an account lives, what it looks like.
+
+use axum::Json;
+use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::account;
+use super::refusal::Refusal;
+use super::world::Shared;
+
+pub(super) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/{did}", get(document))
+        .route("/.well-known/oauth-protected-resource", get(protected_resource))
+        .route("/xrpc/com.atproto.identity.resolveHandle", get(resolve_handle))
+        .route("/xrpc/app.bsky.actor.getProfile", get(profile))
+}
+
+/// The PLC directory.
+async fn document(State(world): State<Shared>, Path(did): Path<String>) -> Response {
+    let Some(handle) = account::handle_of(&did) else {
+        let message = json!({ "message": format!("DID not registered: {did}") });
+        return (StatusCode::NOT_FOUND, Json(message)).into_response();
+    };
+    let document = json!({
+        "@context": ["https://www.w3.org/ns/did/v1", "https://w3id.org/security/multikey/v1"],
+        "id": did,
+        "alsoKnownAs": [format!("at://{handle}")],
+        "verificationMethod": [],
+        "service": [{
+            "id": "#atproto_pds",
+            "type": "AtprotoPersonalDataServer",
+            "serviceEndpoint": world.pds(),
+        }],
+    });
+    ([(CONTENT_TYPE, "application/did+ld+json; charset=utf-8")], document.to_string()).into_response()
+}
+
+/// Which authorization server the data server listens to.
+async fn protected_resource(State(world): State<Shared>) -> Json<Value> {
+    Json(json!({
+        "resource": world.pds(),
+        "authorization_servers": [world.issuer()],
+        "scopes_supported": [],
+        "bearer_methods_supported": ["header"],
+        "resource_documentation": "https://atproto.com",
+    }))
+}
+
+#[derive(Deserialize)]
+struct Handle {
+    handle: String,
+}
+
+async fn resolve_handle(Query(Handle { handle }): Query<Handle>) -> Result<Json<Value>, Refusal> {
+    let did = account::did_of(&handle).ok_or_else(|| Refusal::invalid("Unable to resolve handle"))?;
+    Ok(Json(json!({ "did": did })))
+}
+
+#[derive(Deserialize)]
+struct Actor {
+    actor: String,
+}
+
+/// The `AppView`.
+async fn profile(State(world): State<Shared>, Query(Actor { actor }): Query<Actor>) -> Result<Json<Value>, Refusal> {
+    let state = world.state();
+    if !state.account.app_view {
+        let message = format!("No service configured for {}", "app.bsky.actor.getProfile");
+        return Err(Refusal::invalid(message));
+    }
+    if !account::is_it(&actor) {
+        return Err(Refusal::invalid("Profile not found"));
+    }
+    let mut profile = json!({ "did": account::DID, "handle": account::HANDLE });
+    if let Some(entry) = state.repo.get("app.bsky.actor.profile", "self") {
+        if let Some(name) = entry.value["displayName"].as_str() {
+            profile["displayName"] = name.into();
+        }
+        if let Some(cid) = entry.value["avatar"]["ref"]["$link"].as_str() {
+            let (pds, did) = (world.pds(), account::DID);
+            profile["avatar"] = format!("{pds}/xrpc/com.atproto.sync.getBlob?did={did}&cid={cid}").into();
+        }
+    }
+    Ok(Json(profile))
+}

@@ -1,0 +1,82 @@
+//! JSON as the data server reads it.
+
+use axum::body::Body;
+use axum::extract::{FromRequest, Request};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use serde_json::Value;
+
+use super::refusal::Refusal;
+
+/// The most that a call may say, in bytes.
+const LIMIT: usize = 1_000_000;
+
+/// A body that is a JSON object.
+pub(super) struct Input(pub(super) Value);
+
+impl Input {
+    /// A field that has to be a string.
+    pub(super) fn text(&self, name: &str) -> Result<&str, Refusal> {
+        text(&self.0, name)
+    }
+}
+
+/// A field of an object that has to be a string.
+pub(super) fn text<'a>(object: &'a Value, name: &str) -> Result<&'a str, Refusal> {
+    let missing = || Refusal::invalid(format!("Input must have the property \"{name}\""));
+    object[name].as_str().ok_or_else(missing)
+}
+
+impl<S: Send + Sync> FromRequest<S> for Input {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
+        let kind = request.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+        if kind.split(';').next() != Some("application/json") {
+            return Err(Refusal::invalid(format!("Wrong request encoding (Content-Type): {kind}")));
+        }
+        let body = read(request.into_body(), LIMIT).await.ok_or_else(Refusal::too_large)?;
+        match serde_json::from_slice(&body) {
+            Ok(value @ Value::Object(_)) => Ok(Self(value)),
+            _ => Err(Refusal::invalid("Input must be a JSON object")),
+        }
+    }
+}
+
+/// A body; `None` when it is longer than `limit` bytes. It is read to its end
+/// all the same, so that the answer does not meet a client that still writes.
+pub(super) async fn read(body: Body, limit: usize) -> Option<Vec<u8>> {
+    use futures::StreamExt;
+
+    let mut read = Some(Vec::new());
+    let mut chunks = body.into_data_stream();
+    while let Some(Ok(chunk)) = chunks.next().await {
+        read = read.filter(|it| it.len() + chunk.len() <= limit);
+        if let Some(read) = &mut read {
+            read.extend_from_slice(&chunk);
+        }
+    }
+    read
+}
+
+/// A file: its type, and its bytes.
+pub(super) struct File {
+    pub(super) mime_type: String,
+    pub(super) body: Body,
+    /// As announced.
+    pub(super) size_bytes: u64,
+}
+
+impl<S: Send + Sync> FromRequest<S> for File {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
+        let header = |name| request.headers().get(name).and_then(|it| it.to_str().ok());
+        let mime_type = header(CONTENT_TYPE).map(|it| it.split(';').next().unwrap_or(it).trim().to_owned());
+        let size_bytes = header(CONTENT_LENGTH).and_then(|it| it.parse().ok());
+        let body = request.into_body();
+        let missing = |what: &str| Refusal::invalid(format!("Request {what} is missing"));
+        let mime_type = mime_type.filter(|it| it.contains('/')).ok_or_else(|| missing("encoding (Content-Type)"))?;
+        let size_bytes = size_bytes.ok_or_else(|| missing("length (Content-Length)"))?;
+        Ok(Self { mime_type, body, size_bytes })
+    }
+}

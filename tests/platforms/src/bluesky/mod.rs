@@ -1,0 +1,271 @@
+//! Bluesky: a personal data server with one account, its authorization server,
+//! and around them a PLC directory, a handle resolver, an `AppView` and the
+//! video service.
+//!
+//! It refuses what `@atproto/pds` 0.5 refuses, and a little more where a real
+//! server would accept what no reader could use: see [`Bluesky`].
+
+mod account;
+mod blobs;
+mod browser;
+mod caller;
+mod cid;
+mod dpop;
+mod embed;
+mod facet;
+mod identity;
+mod input;
+mod jose;
+mod limits;
+mod oauth;
+mod record;
+mod refusal;
+mod repo;
+mod scope;
+mod service;
+mod session;
+mod tid;
+mod trouble;
+mod video;
+mod world;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Router;
+use chrono::TimeDelta;
+use domain::clock::Clock;
+use domain::media::MimeType;
+use platforms::Answers;
+use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
+use serde_json::{Value, json};
+
+use self::account::Status;
+use self::dpop::Realm;
+use self::world::{Shared, World};
+use crate::wire;
+
+/// All of Bluesky that one account meets.
+///
+/// Two origins: everything on one, the authorization server on the other.
+///
+/// Stricter than the real servers: facets have to lie on characters of the text
+/// and apart from each other, embeds have to be of a known type, records are
+/// checked even with `validate: false`, a pushed request needs a `DPoP` proof and
+/// a client assertion an `exp`, `htu` has no query, redirects of a web client
+/// are on its own origin, and a file that no record refers to is gone after an
+/// hour.
+#[derive(Clone)]
+pub struct Bluesky {
+    world: Shared,
+    addresses: [SocketAddr; 2],
+    browser: reqwest::Client,
+}
+
+impl Bluesky {
+    /// The account's handle.
+    pub const HANDLE: &str = account::HANDLE;
+    /// Somebody else's handle, to be mentioned.
+    pub const OTHER_HANDLE: &str = account::OTHER_HANDLE;
+
+    /// The account's DID.
+    pub fn did(&self) -> &'static str {
+        account::DID
+    }
+
+    /// The DID of [`Bluesky::OTHER_HANDLE`].
+    pub fn other_did(&self) -> &'static str {
+        account::OTHER_DID
+    }
+
+    /// The origin of the data server, the directory, the resolver, the
+    /// `AppView` and the video service.
+    pub fn pds(&self) -> &str {
+        self.world.pds()
+    }
+
+    /// The origin of the authorization server.
+    pub fn issuer(&self) -> &str {
+        self.world.issuer()
+    }
+
+    /// From now on `url` is answered with this document when the authorization
+    /// server looks there: a `client_id`, or its `jwks_uri`. It asks the
+    /// network for nothing. As on real servers, client ids below `example.com`
+    /// and redirects to `.example` or `.test` are refused.
+    pub fn know_client(&self, url: &str, document: Value) {
+        self.world.state().clients.insert(url.to_owned(), document);
+    }
+
+    /// The record at an `at://` address, as it was written.
+    pub fn record(&self, uri: &str) -> Option<Value> {
+        self.world.state().repo.at(uri).map(|it| it.value.clone())
+    }
+
+    /// How often the repository changed.
+    pub fn commits(&self) -> usize {
+        self.world.state().repo.commits()
+    }
+
+    /// The largest file that `uploadBlob` takes, in bytes; 50 MiB before this.
+    pub fn limit_blobs(&self, bytes: u64) {
+        self.world.state().blobs.limit = bytes;
+    }
+
+    /// Removes the files that no record refers to, as servers do after a while.
+    pub fn collect_blobs(&self) {
+        self.world.state().blobs.collect(|_| true);
+    }
+
+    /// The moderators take the account down: its grants end.
+    pub fn take_down(&self) {
+        let mut state = self.world.state();
+        state.account.status = Status::TakenDown;
+        state.grants.clear();
+        state.passwords.forget_refresh_tokens();
+    }
+
+    /// The person deactivates the account.
+    pub fn deactivate(&self) {
+        self.world.state().account.status = Status::Deactivated;
+    }
+
+    /// The account is as at first.
+    pub fn reactivate(&self) {
+        self.world.state().account.status = Status::Active;
+    }
+
+    /// The person switches the second factor on: the account's own password
+    /// does not suffice any more, app passwords do.
+    pub fn ask_for_second_factor(&self) {
+        self.world.state().account.second_factor = true;
+    }
+
+    /// The password that is not an app password.
+    pub fn main_password(&self) -> &'static str {
+        account::MAIN_PASSWORD
+    }
+
+    /// Whether there is an `AppView`; without one it answers as a data server
+    /// does that has none.
+    pub fn has_app_view(&self, has: bool) {
+        self.world.state().account.app_view = has;
+    }
+
+    /// How often a video job is asked for before it is done; twice before this.
+    pub fn video_takes(&self, polls: usize) {
+        self.world.state().videos.polls = polls;
+    }
+
+    /// How many videos the account may still upload today; 25 before this.
+    pub fn videos_left(&self, videos: u64) {
+        self.world.state().videos.left = videos;
+    }
+
+    /// Whether `uploadVideo` answers as the lexicon says, or barely as the
+    /// service does in practice.
+    pub fn video_by_lexicon(&self, by_lexicon: bool) {
+        self.world.state().videos.by_lexicon = by_lexicon;
+    }
+}
+
+#[async_trait]
+impl Network for Bluesky {
+    const NAME: &'static str = "bluesky";
+
+    async fn start(clock: Clock) -> Self {
+        let world: Shared = Arc::new(World::new(clock));
+        let pds = Router::new()
+            .merge(identity::routes())
+            .merge(session::routes())
+            .merge(service::routes())
+            .merge(repo::routes())
+            .merge(blobs::routes())
+            .merge(video::routes());
+        let pds = wire::serve(trouble::around(&world, Realm::Pds, pds)).await;
+        let issuer = wire::serve(trouble::around(&world, Realm::AuthorizationServer, oauth::routes())).await;
+        world.settle(&format!("http://{pds}"), &format!("http://{issuer}"));
+        Self { world, addresses: [pds, issuer], browser: wire::browser() }
+    }
+
+    fn addresses(&self) -> Vec<SocketAddr> {
+        self.addresses.to_vec()
+    }
+
+    fn settings(&self) -> Value {
+        let url = self.pds();
+        json!({ "plc": url, "resolver": url, "appview": url, "video": url })
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::from([("handle".to_owned(), account::HANDLE.into())])
+    }
+
+    fn direct_answers(&self) -> Option<Answers> {
+        let password = self.world.state().passwords.current().to_owned();
+        let mut answers = self.answers();
+        answers.insert("app_password".to_owned(), password.into());
+        Some(answers)
+    }
+
+    async fn decide(&self, url: &str, decision: Decision) -> BTreeMap<String, String> {
+        browser::decide(&self.browser, url, decision).await
+    }
+
+    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
+        self.world.state().troubles.expect(call, trouble, count);
+    }
+
+    fn can(&self, call: Call, trouble: Trouble) -> bool {
+        trouble != Trouble::Unwanted || matches!(call, Call::Upload | Call::Process | Call::Publish)
+    }
+
+    /// The app is removed from the account's connected apps, and the app
+    /// password from its list: there is a new one afterwards. As on real
+    /// servers, access tokens of app passwords live on until their end.
+    fn revoke(&self) {
+        let mut state = self.world.state();
+        state.grants.clear();
+        state.passwords.revoke();
+    }
+
+    fn end_access_tokens(&self) {
+        let now = self.world.clock.now();
+        let mut state = self.world.state();
+        state.grants.end_access(now);
+        state.passwords.end_access();
+    }
+
+    fn public(&self) -> Vec<PublicPost> {
+        let state = self.world.state();
+        let medium = |blob: &embed::BlobRef| {
+            let stored = state.blobs.get(&blob.cid).expect("a record's files are kept");
+            PublicMedium {
+                mime_type: MimeType::parse(&stored.mime_type).expect("a type that the service knows"),
+                bytes: stored.bytes.to_vec(),
+            }
+        };
+        let post = |entry: &repo::Entry| PublicPost {
+            id: entry.uri(),
+            text: entry.value["text"].as_str().unwrap_or_default().to_owned(),
+            media: embed::media(&entry.value["embed"]).iter().map(medium).collect(),
+        };
+        state.repo.entries(record::POST).map(post).collect()
+    }
+
+    fn grants(&self) -> usize {
+        let now = self.world.clock.now();
+        let state = self.world.state();
+        state.grants.usable(now) + state.passwords.usable(now)
+    }
+
+    fn calls(&self, call: Call) -> usize {
+        self.world.state().troubles.arrived(call)
+    }
+}
+
+/// How long a file that no record refers to is kept: the least that the
+/// specification of blobs wants.
+const UNREFERENCED_BLOBS_LIVE: TimeDelta = TimeDelta::hours(1);

@@ -1,0 +1,66 @@
+//! How a client proves at the authorization server that it is itself.
+
+use super::Form;
+use super::client::{Client, ClientKey};
+use crate::bluesky::jose::Jwt;
+use crate::bluesky::refusal::Refusal;
+use crate::bluesky::world::World;
+
+const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+/// How old an assertion may be.
+const MAX_AGE_SECONDS: i64 = 60;
+
+/// What a client proved: nothing, or that it holds this key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ClientAuth {
+    None,
+    PrivateKeyJwt(ClientKey),
+}
+
+impl Client {
+    /// Checks what the client says of itself. `jkt` is the key of its `DPoP`
+    /// proof, which has to be another one.
+    pub(super) fn authenticate(&self, form: &Form, world: &World, jkt: &str) -> Result<ClientAuth, Refusal> {
+        let Some(keys) = &self.keys else { return Ok(ClientAuth::None) };
+        let assertion = form.want("client_assertion", "invalid_request")?;
+        if form.get("client_assertion_type") != Some(ASSERTION_TYPE) {
+            return Err(invalid("Unsupported client_assertion_type"));
+        }
+        let jwt = Jwt::read(assertion).ok_or_else(|| invalid("Unable to verify \"client_assertion\" JWT"))?;
+        let kid = jwt.header["kid"].as_str().ok_or_else(|| invalid("\"kid\" required in client_assertion"))?;
+        let key = keys.iter().find(|it| it.kid == kid);
+        let key = key.ok_or_else(|| failed("no applicable key found in the JSON Web Key Set"))?;
+
+        require(jwt.is_signed_by(&key.key), "signature verification failed")?;
+        require(jwt.text("iss") == Some(&self.id), "unexpected \"iss\" claim value")?;
+        require(jwt.text("sub") == Some(&self.id), "unexpected \"sub\" claim value")?;
+        require(jwt.text("aud") == Some(world.issuer()), "unexpected \"aud\" claim value")?;
+        let now = world.seconds();
+        let age = now - jwt.time("iat").ok_or_else(|| failed("missing required \"iat\" claim"))?;
+        require((0..=MAX_AGE_SECONDS).contains(&age), "\"iat\" claim timestamp check failed")?;
+        require(jwt.time("exp").is_some_and(|exp| now < exp), "\"exp\" claim timestamp check failed")?;
+        let jti = jwt.text("jti").ok_or_else(|| failed("missing required \"jti\" claim"))?;
+
+        if key.key.thumbprint() == jkt {
+            let why = "The DPoP proof must be signed with a different key than the client assertion";
+            return Err(Refusal::oauth("invalid_request", why));
+        }
+        if !world.state().first_time("assertion", &format!("{} {jti}", self.id)) {
+            return Err(Refusal::oauth("invalid_grant", "private_key_jwt jti reused"));
+        }
+        Ok(ClientAuth::PrivateKeyJwt(key.clone()))
+    }
+}
+
+fn require(holds: bool, otherwise: &str) -> Result<(), Refusal> {
+    if holds { Ok(()) } else { Err(failed(otherwise)) }
+}
+
+fn failed(why: &str) -> Refusal {
+    invalid(&format!("Validation of \"client_assertion\" failed: {why}"))
+}
+
+fn invalid(why: &str) -> Refusal {
+    Refusal::oauth("invalid_client", why)
+}

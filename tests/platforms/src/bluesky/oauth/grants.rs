@@ -1,0 +1,154 @@
+//! Grants: what a person allowed a client, and the tokens it has for it.
+
+use std::collections::HashSet;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::assertion::ClientAuth;
+use super::client::Client;
+use super::requests::Asked;
+use crate::bluesky::jose;
+use crate::bluesky::refusal::Refusal;
+
+/// How long an access token works.
+pub(super) const ACCESS_LIVES: TimeDelta = TimeDelta::minutes(60);
+
+/// A grant.
+#[derive(Debug)]
+pub(in crate::bluesky) struct Grant {
+    client_id: String,
+    auth: ClientAuth,
+    /// The key that all its tokens are bound to.
+    pub(in crate::bluesky) jkt: String,
+    pub(in crate::bluesky) scope: String,
+    code: String,
+    pub(super) access: String,
+    pub(in crate::bluesky) access_ends: DateTime<Utc>,
+    pub(super) refresh: String,
+    /// Refresh tokens that were used.
+    used: HashSet<String>,
+    created: DateTime<Utc>,
+    refreshed: DateTime<Utc>,
+}
+
+/// The grants that have not ended by an act of somebody.
+#[derive(Default)]
+pub(in crate::bluesky) struct Grants(Vec<Grant>);
+
+impl Grants {
+    /// A new one. `access` is its first access token.
+    pub(super) fn add(
+        &mut self,
+        asked: Asked,
+        auth: ClientAuth,
+        code: &str,
+        access: String,
+        now: DateTime<Utc>,
+    ) -> &Grant {
+        self.0.push(Grant {
+            client_id: asked.client_id,
+            auth,
+            jkt: asked.jkt,
+            scope: asked.scope,
+            code: code.to_owned(),
+            access,
+            access_ends: now + ACCESS_LIVES,
+            refresh: jose::random("ref-"),
+            used: HashSet::new(),
+            created: now,
+            refreshed: now,
+        });
+        self.0.last().expect("one was just added")
+    }
+
+    /// The grant of an access token, ended or not.
+    pub(in crate::bluesky) fn with_access(&self, token: &str) -> Option<&Grant> {
+        self.0.iter().find(|it| it.access == token)
+    }
+
+    /// Takes a refresh token for the next pair of tokens. Anything wrong with
+    /// it ends the whole grant, as does a token that was used before.
+    pub(super) fn rotate(
+        &mut self,
+        refresh: &str,
+        by: (&Client, &ClientAuth, &str),
+        access: String,
+        now: DateTime<Utc>,
+    ) -> Result<&Grant, Refusal> {
+        let invalid = |why: &str| Refusal::oauth("invalid_grant", why);
+        let index = self.0.iter().position(|it| it.refresh == refresh || it.used.contains(refresh));
+        let index = index.ok_or_else(|| invalid("Invalid refresh token"))?;
+        let grant = &self.0[index];
+        let checked = if grant.refresh == refresh {
+            grant.is_of(by).and_then(|()| if grant.is_over(now) { Err("Session expired") } else { Ok(()) })
+        } else {
+            Err("Refresh token replayed")
+        };
+        if let Err(why) = checked {
+            self.0.remove(index);
+            return Err(invalid(why));
+        }
+        let grant = &mut self.0[index];
+        let used = std::mem::replace(&mut grant.refresh, jose::random("ref-"));
+        grant.used.insert(used);
+        grant.access = access;
+        grant.access_ends = now + ACCESS_LIVES;
+        grant.refreshed = now;
+        Ok(grant)
+    }
+
+    /// Ends the grant that a token belongs to, if this client may.
+    pub(super) fn revoke(&mut self, token: &str, by: (&Client, &ClientAuth, &str)) {
+        self.0.retain(|it| {
+            let named = it.access == token || it.refresh == token || it.used.contains(token);
+            !(named && it.is_of(by).is_ok())
+        });
+    }
+
+    /// Ends what came of a code: somebody tried it again.
+    pub(super) fn end_code(&mut self, code: &str) {
+        self.0.retain(|it| it.code != code);
+    }
+
+    /// Ends all of them.
+    pub(in crate::bluesky) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Access tokens end now.
+    pub(in crate::bluesky) fn end_access(&mut self, now: DateTime<Utc>) {
+        for grant in &mut self.0 {
+            grant.access_ends = now;
+        }
+    }
+
+    /// How many can still be refreshed.
+    pub(in crate::bluesky) fn usable(&self, now: DateTime<Utc>) -> usize {
+        self.0.iter().filter(|it| !it.is_over(now)).count()
+    }
+}
+
+impl Grant {
+    /// Whether these are the client, its key and the token's key of this grant.
+    fn is_of(&self, (client, auth, jkt): (&Client, &ClientAuth, &str)) -> Result<(), &'static str> {
+        if self.client_id != client.id {
+            Err("Token was not issued to this client")
+        } else if self.jkt != jkt {
+            Err("DPoP proof does not match the expected JKT")
+        } else if self.auth != *auth {
+            Err("The session was initiated with a different key than the client assertion currently used")
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Two weeks for public clients. For others two years, and three months
+    /// without a refresh.
+    fn is_over(&self, now: DateTime<Utc>) -> bool {
+        let (session, refresh) = match self.auth {
+            ClientAuth::None => (TimeDelta::weeks(2), TimeDelta::weeks(2)),
+            ClientAuth::PrivateKeyJwt(_) => (TimeDelta::days(730), TimeDelta::days(91)),
+        };
+        self.created + session < now || self.refreshed + refresh < now
+    }
+}

@@ -1,0 +1,77 @@
+//! The page on which the person decides.
+
+use axum::extract::{Path, Query, State};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+use url::Url;
+
+use super::requests::Asked;
+use crate::bluesky::account;
+use crate::bluesky::refusal::Refusal;
+use crate::bluesky::world::Shared;
+
+#[derive(Deserialize)]
+pub(super) struct Shown {
+    client_id: String,
+    request_uri: Option<String>,
+}
+
+/// `GET /oauth/authorize`: only for requests that were pushed.
+pub(super) async fn show(State(world): State<Shared>, Query(shown): Query<Shown>) -> Result<Html<String>, Refusal> {
+    let asked = open(&world, &shown)?;
+    let hint = asked.login_hint.unwrap_or_default();
+    Ok(Html(format!(
+        "<h1>Authorize</h1><p>{}</p><p>{hint}</p><p>{}</p>\
+         <form method=post action=/oauth/authorize/accept><button>Accept</button></form>\
+         <form method=post action=/oauth/authorize/reject><button>Deny access</button></form>",
+        escape(&shown.client_id),
+        escape(&asked.scope)
+    )))
+}
+
+/// The person's click; the query is that of the page.
+pub(super) async fn decide(
+    State(world): State<Shared>,
+    Path(decision): Path<String>,
+    Query(shown): Query<Shown>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    if headers.get("origin").is_none_or(|it| it != world.issuer()) {
+        return Err(Refusal::oauth("invalid_request", "Invalid origin").with_status(StatusCode::FORBIDDEN));
+    }
+    let asked = open(&world, &shown)?;
+    let uri = shown.request_uri.unwrap_or_default();
+    let hinted = asked.login_hint.as_deref().is_none_or(account::is_it);
+    let mut state = world.state();
+    let answer = match decision.as_str() {
+        // There is one account here, and the page is for the one that was named.
+        "accept" if !hinted => return Err(Refusal::oauth("invalid_request", "Unknown account")),
+        "accept" => {
+            let code = state.requests.accept(&uri, world.clock.now());
+            vec![("code", code.expect("the request was just opened"))]
+        }
+        _ => {
+            state.requests.reject(&uri);
+            let why = "The user rejected the request".to_owned();
+            vec![("error", "access_denied".to_owned()), ("error_description", why)]
+        }
+    };
+    Ok(Redirect::to(&back(&asked, world.issuer(), &answer)).into_response())
+}
+
+fn open(world: &Shared, shown: &Shown) -> Result<Asked, Refusal> {
+    let uri = shown.request_uri.as_deref();
+    let uri = uri.ok_or_else(|| Refusal::oauth("invalid_request", "the request has to be pushed first"))?;
+    world.state().requests.open(uri, &shown.client_id, world.clock.now())
+}
+
+fn back(asked: &Asked, issuer: &str, answer: &[(&str, String)]) -> String {
+    let mut url = Url::parse(&asked.redirect_uri).expect("a checked redirect is a URL");
+    url.query_pairs_mut().append_pair("iss", issuer).append_pair("state", &asked.state).extend_pairs(answer);
+    url.into()
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
+}

@@ -1,0 +1,82 @@
+//! `POST /oauth/par`: what a client asks for, before anybody is sent.
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::Posted;
+use super::requests::Asked;
+use crate::bluesky::refusal::Refusal;
+use crate::bluesky::scope::Scopes;
+use crate::bluesky::world::Shared;
+
+pub(super) async fn push(State(world): State<Shared>, posted: Posted) -> Result<(StatusCode, Json<Value>), Refusal> {
+    let known = posted.authenticate(&world, "invalid_client")?;
+    let (form, client) = (&posted.form, &known.client);
+    let invalid = |why: &str| Refusal::oauth("invalid_request", why);
+
+    for unsupported in ["claims", "id_token_hint", "nonce", "request", "request_uri"] {
+        if form.get(unsupported).is_some() {
+            return Err(invalid(&format!("Unsupported \"{unsupported}\" parameter")));
+        }
+    }
+    if form.want("response_type", "invalid_request")? != "code" {
+        return Err(Refusal::oauth("unsupported_response_type", "only \"code\" is supported"));
+    }
+    let redirect_uri = form.want("redirect_uri", "invalid_request")?;
+    if !client.redirects_to(redirect_uri) {
+        return Err(invalid(&format!("Invalid redirect_uri {redirect_uri}")));
+    }
+    let state = form.want("state", "invalid_request")?;
+    let challenge = form.get("code_challenge").ok_or_else(|| invalid("Use of PKCE is required"))?;
+    if form.get("code_challenge_method") != Some("S256") || challenge.len() != 43 {
+        return Err(invalid("atproto requires use of \"S256\" code_challenge_method"));
+    }
+    let login_hint = form.get("login_hint").map(str::to_ascii_lowercase);
+    if let Some(hint) = login_hint.as_deref().filter(|it| !is_did(it) && !is_handle(it)) {
+        return Err(invalid(&format!("Invalid login_hint \"{hint}\"")));
+    }
+
+    let asked = Asked {
+        scope: scope(form.want("scope", "invalid_scope")?, client)?,
+        client_id: client.id.clone(),
+        redirect_uri: redirect_uri.to_owned(),
+        state: state.to_owned(),
+        challenge: challenge.to_owned(),
+        auth: known.auth,
+        jkt: known.jkt,
+        login_hint,
+    };
+    let request_uri = world.state().requests.push(asked, world.clock.now());
+    // Five minutes, less the moment that passes until the answer is written.
+    Ok((StatusCode::CREATED, Json(json!({ "request_uri": request_uri, "expires_in": 299 }))))
+}
+
+/// The scope that is asked for. What the server does not understand is left
+/// out silently, as real servers do.
+fn scope(asked: &str, client: &super::Client) -> Result<String, Refusal> {
+    if let Some(foreign) = asked.split(' ').find(|it| !client.declares(it)) {
+        let why = format!("Scope \"{foreign}\" is not declared in the client metadata");
+        return Err(Refusal::oauth("invalid_scope", why));
+    }
+    let scopes = Scopes::read(asked);
+    if !scopes.has("atproto") {
+        return Err(Refusal::oauth("invalid_scope", "The \"atproto\" scope is required"));
+    }
+    Ok(scopes.to_string())
+}
+
+fn is_did(hint: &str) -> bool {
+    hint.starts_with("did:plc:") || hint.starts_with("did:web:")
+}
+
+fn is_handle(hint: &str) -> bool {
+    let label = |it: &str| {
+        (1..=63).contains(&it.len())
+            && !it.starts_with('-')
+            && !it.ends_with('-')
+            && it.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    hint.len() <= 253 && hint.contains('.') && hint.split('.').all(label)
+}

@@ -1,0 +1,86 @@
+//! Authorization requests, from the push to the code.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::assertion::ClientAuth;
+use crate::bluesky::jose;
+use crate::bluesky::refusal::Refusal;
+
+/// How long a request waits for the person, and a code for the client.
+const LIFETIME: TimeDelta = TimeDelta::minutes(5);
+
+/// What a client asked for.
+#[derive(Clone, Debug)]
+pub(in crate::bluesky) struct Asked {
+    pub(super) client_id: String,
+    pub(super) auth: ClientAuth,
+    pub(super) jkt: String,
+    pub(super) redirect_uri: String,
+    pub(super) scope: String,
+    pub(super) state: String,
+    pub(super) challenge: String,
+    /// Whom the client expects, if it says so.
+    pub(super) login_hint: Option<String>,
+}
+
+struct Waiting {
+    asked: Asked,
+    ends: DateTime<Utc>,
+}
+
+/// The requests that are open, and the codes that are not exchanged.
+#[derive(Default)]
+pub(in crate::bluesky) struct Requests {
+    by_uri: HashMap<String, Waiting>,
+    by_code: HashMap<String, Waiting>,
+}
+
+impl Requests {
+    /// Keeps a request; returns its `request_uri`.
+    pub(super) fn push(&mut self, asked: Asked, now: DateTime<Utc>) -> String {
+        let uri = jose::random("urn:ietf:params:oauth:request_uri:req-");
+        self.by_uri.insert(uri.clone(), Waiting { asked, ends: now + LIFETIME });
+        uri
+    }
+
+    /// The request that a person looks at. Looking gives more time; anything
+    /// wrong ends it.
+    pub(super) fn open(&mut self, uri: &str, client_id: &str, now: DateTime<Utc>) -> Result<Asked, Refusal> {
+        let unknown = || Refusal::oauth("invalid_request", "Unknown request_uri");
+        let waiting = self.by_uri.get_mut(uri).ok_or_else(unknown)?;
+        let why = if waiting.ends < now {
+            "This request has expired"
+        } else if waiting.asked.client_id != client_id {
+            "This request was initiated for another client"
+        } else {
+            waiting.ends = now + LIFETIME;
+            return Ok(waiting.asked.clone());
+        };
+        self.by_uri.remove(uri);
+        Err(Refusal::oauth("access_denied", why))
+    }
+
+    /// The person says yes: a code.
+    pub(super) fn accept(&mut self, uri: &str, now: DateTime<Utc>) -> Option<String> {
+        let waiting = self.by_uri.remove(uri)?;
+        let code = jose::random("cod-");
+        self.by_code.insert(code.clone(), Waiting { ends: now + LIFETIME, ..waiting });
+        Some(code)
+    }
+
+    /// The person says no.
+    pub(super) fn reject(&mut self, uri: &str) {
+        self.by_uri.remove(uri);
+    }
+
+    /// What a code stands for; it does so once.
+    pub(super) fn take_code(&mut self, code: &str, now: DateTime<Utc>) -> Result<Asked, Refusal> {
+        match self.by_code.remove(code) {
+            None => Err(Refusal::oauth("invalid_grant", "Invalid code")),
+            Some(waiting) if waiting.ends < now => Err(Refusal::oauth("invalid_grant", "This code has expired")),
+            Some(waiting) => Ok(waiting.asked),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Records: what the schema of posts allows.
+//!
+//! Source: `lexicons/app/bsky/feed/post.json` of August 2026.
+
+use chrono::DateTime;
+use serde_json::Value;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::embed::{self, BlobRef};
+use super::facet;
+
+/// The collection of posts.
+pub(super) const POST: &str = "app.bsky.feed.post";
+
+/// The words of the server about what is wrong, and where.
+pub(super) type Checked<T> = Result<T, String>;
+
+/// Checks a post; returns the files it refers to.
+pub(super) fn check(post: &Value) -> Checked<Vec<BlobRef>> {
+    let text = string(&post["text"], "$.record.text")?;
+    require(text.len() <= 3000, "$.record.text", "string too big (maximum 3000)")?;
+    let graphemes = text.graphemes(true).count();
+    require(graphemes <= 300, "$.record.text", "string too big (maximum 300 graphemes)")?;
+    let created_at = string(&post["createdAt"], "$.record.createdAt")?;
+    require(is_datetime(created_at), "$.record.createdAt", "expected a datetime")?;
+    if !post["langs"].is_null() {
+        for lang in array(&post["langs"], 3, "$.record.langs")? {
+            require(is_language(string(lang, "$.record.langs")?), "$.record.langs", "expected a language")?;
+        }
+    }
+    if !post["tags"].is_null() {
+        for tag in array(&post["tags"], 8, "$.record.tags")? {
+            facet::tag(string(tag, "$.record.tags")?, "$.record.tags")?;
+        }
+    }
+    if !post["facets"].is_null() {
+        facet::check(&post["facets"], text, "$.record.facets")?;
+    }
+    if post["embed"].is_null() { Ok(Vec::new()) } else { embed::check(&post["embed"], "$.record.embed") }
+}
+
+/// RFC 3339 in capitals, with an offset that is known.
+fn is_datetime(text: &str) -> bool {
+    DateTime::parse_from_rfc3339(text).is_ok()
+        && text.as_bytes().get(10) == Some(&b'T')
+        && !text.ends_with('z')
+        && !text.ends_with("-00:00")
+}
+
+/// As BCP 47 begins: a short word, then others.
+fn is_language(text: &str) -> bool {
+    let mut parts = text.split('-');
+    let first = parts.next().unwrap_or_default();
+    (2..=3).contains(&first.len())
+        && first.bytes().all(|it| it.is_ascii_lowercase())
+        && parts.all(|it| (1..=8).contains(&it.len()) && it.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
+pub(super) fn string<'a>(value: &'a Value, path: &str) -> Checked<&'a str> {
+    value.as_str().ok_or_else(|| words(path, "expected a string"))
+}
+
+pub(super) fn array<'a>(value: &'a Value, longest: usize, path: &str) -> Checked<&'a [Value]> {
+    match value.as_array() {
+        None => fault(path, "expected an array"),
+        Some(items) if longest < items.len() => fault(path, &format!("array too big (maximum {longest})")),
+        Some(items) => Ok(items),
+    }
+}
+
+pub(super) fn require(holds: bool, path: &str, otherwise: &str) -> Checked<()> {
+    if holds { Ok(()) } else { fault(path, otherwise) }
+}
+
+pub(super) fn fault<T>(path: &str, what: &str) -> Checked<T> {
+    Err(words(path, what))
+}
+
+fn words(path: &str, what: &str) -> String {
+    format!("{what} at {path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn with(change: &Value) -> Checked<Vec<BlobRef>> {
+        let mut post = json!({ "$type": POST, "text": "hello é", "createdAt": "2026-11-20T12:00:00.000Z" });
+        for (name, value) in change.as_object().unwrap() {
+            post[name] = value.clone();
+        }
+        check(&post)
+    }
+
+    fn link(start: u64, end: u64) -> Value {
+        let feature = json!({ "$type": "app.bsky.richtext.facet#link", "uri": "https://a.test" });
+        json!({ "index": { "byteStart": start, "byteEnd": end }, "features": [feature] })
+    }
+
+    #[test]
+    fn a_post_of_the_largest_size_is_accepted() {
+        let family = "👨‍👩‍👧";
+
+        assert!(with(&json!({ "text": "x".repeat(300) })).is_ok());
+        assert!(with(&json!({ "text": "x".repeat(301) })).is_err());
+        assert!(with(&json!({ "text": family.repeat(160) })).is_ok());
+        assert!(with(&json!({ "text": family.repeat(170) })).unwrap_err().contains("maximum 3000"));
+    }
+
+    #[test]
+    fn facets_lie_on_characters_and_apart() {
+        assert!(with(&json!({ "facets": [link(0, 5), link(6, 8)] })).is_ok());
+        assert!(with(&json!({ "facets": [link(0, 7)] })).unwrap_err().contains("cuts a character"));
+        assert!(with(&json!({ "facets": [link(0, 9)] })).unwrap_err().contains("out of the text"));
+        assert!(with(&json!({ "facets": [link(3, 6), link(0, 4)] })).unwrap_err().contains("overlap"));
+        assert!(with(&json!({ "facets": [{ "index": {"byteStart": 0, "byteEnd": 1}, "features": [{}] }] })).is_err());
+    }
+
+    #[test]
+    fn what_else_a_schema_can_be_against() {
+        for wrong in [
+            json!({ "text": null }),
+            json!({ "createdAt": "2026-11-20T12:00:00" }),
+            json!({ "createdAt": "20 November" }),
+            json!({ "langs": ["en", "de", "fr", "it"] }),
+            json!({ "langs": ["English please"] }),
+            json!({ "tags": ["x".repeat(65)] }),
+            json!({ "embed": { "$type": "app.bsky.embed.images", "images": [{ "image": {} }] } }),
+            json!({ "embed": { "$type": "app.bsky.embed.external", "external": { "uri": "https://a.test", "title": "" } } }),
+            json!({ "embed": {} }),
+        ] {
+            assert!(with(&wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! How the servers say no.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderName, StatusCode};
+use serde_json::{Value, json};
+
+/// A refusal, with the words of the real servers where they are known.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    body: Value,
+    headers: Vec<(HeaderName, String)>,
+}
+
+impl Refusal {
+    /// Of a data server, an `AppView`, the video service.
+    pub(super) fn xrpc(status: StatusCode, error: &str, message: impl Into<String>) -> Self {
+        Self { status, body: json!({ "error": error, "message": message.into() }), headers: Vec::new() }
+    }
+
+    /// 400 `InvalidRequest`.
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::xrpc(StatusCode::BAD_REQUEST, "InvalidRequest", message)
+    }
+
+    /// 400 with a name of its own.
+    pub(super) fn bad(error: &str, message: impl Into<String>) -> Self {
+        Self::xrpc(StatusCode::BAD_REQUEST, error, message)
+    }
+
+    /// 401.
+    pub(super) fn unauthorized(error: &str, message: impl Into<String>) -> Self {
+        Self::xrpc(StatusCode::UNAUTHORIZED, error, message)
+    }
+
+    /// 413.
+    pub(super) fn too_large() -> Self {
+        Self::xrpc(StatusCode::PAYLOAD_TOO_LARGE, "PayloadTooLarge", "request entity too large")
+    }
+
+    /// 400 of the authorization server.
+    pub(super) fn oauth(error: &str, description: impl Into<String>) -> Self {
+        let body = json!({ "error": error, "error_description": description.into() });
+        Self { status: StatusCode::BAD_REQUEST, body, headers: Vec::new() }
+    }
+
+    /// Whether the request has to be made again with another proof.
+    pub(super) fn is_about_proof(&self) -> bool {
+        matches!(self.body["error"].as_str(), Some("use_dpop_nonce" | "invalid_dpop_proof"))
+    }
+
+    pub(super) fn with_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
+    }
+
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((HeaderName::from_static(name), value.into()));
+        self
+    }
+
+    /// 401 with the challenge of RFC 9449.
+    pub(super) fn with_challenge(self, error: &str) -> Self {
+        let challenge = format!(r#"DPoP algs="ES256", error="{error}""#);
+        self.with_status(StatusCode::UNAUTHORIZED).with("www-authenticate", challenge)
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(self.body)).into_response();
+        for (name, value) in self.headers {
+            response.headers_mut().insert(name, value.parse().expect("a header of printable characters"));
+        }
+        response
+    }
+}

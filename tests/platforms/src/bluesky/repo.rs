@@ -1,0 +1,397 @@
+//! The account's repository: records by collection and key.
+
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use chrono::{DateTime, Utc};
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::caller::{self, Caller};
+use super::embed::BlobRef;
+use super::input::{self, Input};
+use super::limits::{Allowance, Route};
+use super::record::{self, POST};
+use super::refusal::Refusal;
+use super::scope::Action;
+use super::world::{Shared, State as Everything, World};
+use super::{account, cid, embed, tid};
+
+pub(super) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/xrpc/com.atproto.repo.putRecord", post(put))
+        .route("/xrpc/com.atproto.repo.createRecord", post(create))
+        .route("/xrpc/com.atproto.repo.deleteRecord", post(delete))
+        .route("/xrpc/com.atproto.repo.applyWrites", post(apply_writes))
+        .route("/xrpc/com.atproto.repo.getRecord", get(get_record))
+        .route("/xrpc/com.atproto.repo.listRecords", get(list))
+}
+
+/// A record.
+pub(super) struct Entry {
+    collection: String,
+    rkey: String,
+    pub(super) value: Value,
+    cid: String,
+    blobs: Vec<BlobRef>,
+}
+
+impl Entry {
+    pub(super) fn uri(&self) -> String {
+        format!("at://{}/{}/{}", account::DID, self.collection, self.rkey)
+    }
+
+    fn answer(&self) -> Value {
+        json!({ "uri": self.uri(), "cid": self.cid, "value": self.value })
+    }
+}
+
+/// All records, oldest first.
+pub(super) struct Repo {
+    entries: Vec<Entry>,
+    commits: usize,
+}
+
+impl Default for Repo {
+    /// With a profile that has a name.
+    fn default() -> Self {
+        let value = json!({ "$type": "app.bsky.actor.profile", "displayName": "Alice" });
+        let profile = Prepared::read("app.bsky.actor.profile", Some("self"), value, String::new);
+        let profile = profile.expect("a profile is a record");
+        Self { entries: vec![profile.entry], commits: 0 }
+    }
+}
+
+impl Repo {
+    pub(super) fn get(&self, collection: &str, rkey: &str) -> Option<&Entry> {
+        self.entries(collection).find(|it| it.rkey == rkey)
+    }
+
+    /// The record at an `at://` address.
+    pub(super) fn at(&self, uri: &str) -> Option<&Entry> {
+        self.entries.iter().find(|it| it.uri() == uri)
+    }
+
+    pub(super) fn entries(&self, collection: &str) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.entries.iter().filter(move |it| it.collection == collection)
+    }
+
+    /// How often something changed.
+    pub(super) fn commits(&self) -> usize {
+        self.commits
+    }
+
+    fn commit(&mut self, now: DateTime<Utc>) -> Value {
+        self.commits += 1;
+        let rev = tid::at(now, self.commits);
+        let cid = cid::of_record(&json!({ "rev": rev })).expect("a commit is a record");
+        json!({ "cid": cid, "rev": rev })
+    }
+}
+
+/// A record that may be written.
+struct Prepared {
+    entry: Entry,
+    status: &'static str,
+}
+
+impl Prepared {
+    /// Checks key and content. Unlike real servers it does so whatever
+    /// `validate` says: what only passes unchecked is of no use to a reader.
+    fn read(
+        collection: &str,
+        rkey: Option<&str>,
+        mut value: Value,
+        next: impl Fn() -> String,
+    ) -> Result<Self, Refusal> {
+        if !value.is_object() {
+            return Err(Refusal::invalid("Input/record must be an object"));
+        }
+        if value["$type"].is_null() {
+            value["$type"] = collection.into();
+        }
+        if value["$type"] != collection {
+            return Err(Refusal::invalid(format!("Invalid $type: expected {collection}, got {}", value["$type"])));
+        }
+        let rkey = rkey.map_or_else(next, str::to_owned);
+        let is_key = (1..=512).contains(&rkey.len())
+            && rkey.bytes().all(|it| it.is_ascii_alphanumeric() || b".-_:~".contains(&it))
+            && !matches!(rkey.as_str(), "." | "..");
+        if !is_key {
+            return Err(Refusal::invalid(format!("Invalid record key: {rkey}")));
+        }
+        let (blobs, status) = match collection {
+            POST if !tid::is_tid(&rkey) => {
+                return Err(Refusal::invalid(format!("Invalid record key for {POST}: expected a TID")));
+            }
+            POST => {
+                let words = |it| Refusal::invalid(format!("Invalid {POST} record: {it}"));
+                (record::check(&value).map_err(words)?, "valid")
+            }
+            _ => (embed::read(&value["avatar"]).into_iter().collect(), "unknown"),
+        };
+        let cid = cid::of_record(&value).ok_or_else(|| Refusal::invalid("records hold no fractions"))?;
+        let collection = collection.to_owned();
+        Ok(Self { entry: Entry { collection, rkey, value, cid, blobs }, status })
+    }
+}
+
+/// What may be there before a write.
+enum Swap<'a> {
+    Any,
+    Nothing,
+    This(&'a str),
+}
+
+impl<'a> Swap<'a> {
+    /// A field that is left out does not mind, and one that is `null` does.
+    fn read(input: &'a Value, name: &str) -> Self {
+        match input.get(name) {
+            Some(Value::String(cid)) => Self::This(cid),
+            Some(Value::Null) => Self::Nothing,
+            _ => Self::Any,
+        }
+    }
+
+    fn allows(&self, current: Option<&str>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Nothing => current.is_none(),
+            Self::This(cid) => current == Some(cid),
+        }
+    }
+}
+
+async fn put(State(world): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+    let (collection, rkey) = (input.text("collection")?, input.text("rkey")?);
+    let allowance = may_write(&world, &input, 2)?;
+    caller.repo(Action::Create, collection)?;
+    caller.repo(Action::Update, collection)?;
+    let prepared = Prepared::read(collection, Some(rkey), input.0["record"].clone(), String::new)?;
+
+    let now = world.clock.now();
+    let mut state = world.state();
+    let current = state.repo.get(collection, rkey).map(|it| it.cid.clone());
+    let status = prepared.status;
+    let mut answer = json!({
+        "uri": prepared.entry.uri(),
+        "cid": prepared.entry.cid,
+        "validationStatus": status,
+    });
+    // The same again changes nothing, whatever was expected to be there.
+    if current.as_ref() != Some(&prepared.entry.cid) {
+        if !Swap::read(&input.0, "swapRecord").allows(current.as_deref()) {
+            return Err(Refusal::bad("InvalidSwap", format!("Record was at {}", current.unwrap_or_default())));
+        }
+        write(&mut state, prepared.entry, now)?;
+        answer["commit"] = state.repo.commit(now);
+    }
+    Ok((allowance.headers(), Json(answer)).into_response())
+}
+
+async fn create(State(world): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+    let collection = input.text("collection")?;
+    let allowance = may_write(&world, &input, 3)?;
+    caller.repo(Action::Create, collection)?;
+    let rkey = input.0["rkey"].as_str();
+    let prepared = Prepared::read(collection, rkey, input.0["record"].clone(), || next_key(&world))?;
+
+    let now = world.clock.now();
+    let mut state = world.state();
+    absent(&state, &prepared.entry)?;
+    let mut answer = json!({
+        "uri": prepared.entry.uri(),
+        "cid": prepared.entry.cid,
+        "validationStatus": prepared.status,
+    });
+    write(&mut state, prepared.entry, now)?;
+    answer["commit"] = state.repo.commit(now);
+    Ok((allowance.headers(), Json(answer)).into_response())
+}
+
+async fn delete(State(world): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+    let (collection, rkey) = (input.text("collection")?, input.text("rkey")?);
+    let allowance = may_write(&world, &input, 1)?;
+    caller.repo(Action::Delete, collection)?;
+    let now = world.clock.now();
+    let mut state = world.state();
+    let mut answer = json!({});
+    if remove(&mut state, collection, rkey) {
+        answer["commit"] = state.repo.commit(now);
+    }
+    Ok((allowance.headers(), Json(answer)).into_response())
+}
+
+/// All of them or none.
+async fn apply_writes(State(world): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+    let writes = input.0["writes"].as_array();
+    let writes = writes.filter(|it| it.len() <= 200).ok_or_else(|| Refusal::invalid("Too many writes. Max: 200"))?;
+    let actions: Vec<Action> = writes.iter().map(action).collect::<Result<_, _>>()?;
+    let points = |it: &Action| match it {
+        Action::Create => 3,
+        Action::Update => 2,
+        Action::Delete => 1,
+    };
+    let allowance = may_write(&world, &input, actions.iter().map(points).sum())?;
+
+    let mut prepared = Vec::new();
+    for (write, &action) in writes.iter().zip(&actions) {
+        let collection = input::text(write, "collection")?;
+        caller.repo(action, collection)?;
+        let rkey = write["rkey"].as_str();
+        let value = if action == Action::Delete { json!({}) } else { write["value"].clone() };
+        let read = if action == Action::Delete {
+            None
+        } else {
+            Some(Prepared::read(collection, rkey, value, || next_key(&world))?)
+        };
+        prepared.push((action, collection, rkey.unwrap_or_default(), read));
+    }
+    let now = world.clock.now();
+    let mut state = world.state();
+    for (action, _, _, read) in &prepared {
+        let Some(read) = read else { continue };
+        if *action == Action::Create {
+            absent(&state, &read.entry)?;
+        }
+        state.blobs.check(&read.entry.blobs)?;
+    }
+    let mut results = Vec::new();
+    for (action, collection, rkey, read) in prepared {
+        let Some(Prepared { entry, status }) = read else {
+            remove(&mut state, collection, rkey);
+            results.push(json!({ "$type": "com.atproto.repo.applyWrites#deleteResult" }));
+            continue;
+        };
+        let name = format!(
+            "com.atproto.repo.applyWrites#{}Result",
+            if action == Action::Create { "create" } else { "update" }
+        );
+        results.push(json!({ "$type": name, "uri": entry.uri(), "cid": entry.cid, "validationStatus": status }));
+        write(&mut state, entry, now)?;
+    }
+    let commit = state.repo.commit(now);
+    Ok((allowance.headers(), Json(json!({ "commit": commit, "results": results }))).into_response())
+}
+
+fn action(write: &Value) -> Result<Action, Refusal> {
+    match write["$type"].as_str() {
+        Some("com.atproto.repo.applyWrites#create") => Ok(Action::Create),
+        Some("com.atproto.repo.applyWrites#update") => Ok(Action::Update),
+        Some("com.atproto.repo.applyWrites#delete") => Ok(Action::Delete),
+        _ => Err(Refusal::invalid(format!("Action not supported: {}", write["$type"]))),
+    }
+}
+
+/// Whether the account writes at all, into its own repository, and not too often.
+fn may_write(world: &World, input: &Input, points: u64) -> Result<Allowance, Refusal> {
+    let allowance = world.state().meters.take(Route::Write, points, world.clock.now())?;
+    if !account::is_it(input.text("repo")?) {
+        return Err(Refusal::unauthorized("AuthenticationRequired", "Authentication Required"));
+    }
+    caller::active(world)?;
+    Ok(allowance)
+}
+
+fn next_key(world: &World) -> String {
+    tid::at(world.clock.now(), world.state().repo.commits() + 1)
+}
+
+/// A key that is taken is no question of the client's, as it seems: 500.
+fn absent(state: &Everything, entry: &Entry) -> Result<(), Refusal> {
+    if state.repo.get(&entry.collection, &entry.rkey).is_none() {
+        return Ok(());
+    }
+    Err(Refusal::xrpc(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "Internal Server Error"))
+}
+
+/// Writes over what is there, which keeps its place.
+fn write(state: &mut Everything, entry: Entry, now: DateTime<Utc>) -> Result<(), Refusal> {
+    state.blobs.collect_old(now);
+    state.blobs.check(&entry.blobs)?;
+    state.blobs.keep(&entry.blobs);
+    let is_it = |it: &Entry| it.collection == entry.collection && it.rkey == entry.rkey;
+    match state.repo.entries.iter().position(is_it) {
+        Some(index) => {
+            let before = std::mem::replace(&mut state.repo.entries[index], entry);
+            let_go(state, &before);
+        }
+        None => state.repo.entries.push(entry),
+    }
+    Ok(())
+}
+
+fn remove(state: &mut Everything, collection: &str, rkey: &str) -> bool {
+    let index = state.repo.entries.iter().position(|it| it.collection == collection && it.rkey == rkey);
+    let Some(index) = index else { return false };
+    let before = state.repo.entries.remove(index);
+    let_go(state, &before);
+    true
+}
+
+/// Removes the files of a record that is no more, unless another has them.
+fn let_go(state: &mut Everything, before: &Entry) {
+    for blob in &before.blobs {
+        let elsewhere = state.repo.entries.iter().any(|it| it.blobs.iter().any(|other| other.cid == blob.cid));
+        if !elsewhere {
+            state.blobs.remove(&blob.cid);
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    repo: String,
+    collection: String,
+    rkey: String,
+    cid: Option<String>,
+}
+
+async fn get_record(State(world): State<Shared>, Query(wanted): Query<Wanted>) -> Result<Json<Value>, Refusal> {
+    let Wanted { repo, collection, rkey, cid } = wanted;
+    if !account::is_it(&repo) {
+        return Err(Refusal::invalid("Could not locate record"));
+    }
+    let state = world.state();
+    let found = state.repo.get(&collection, &rkey).filter(|it| cid.is_none_or(|cid| cid == it.cid));
+    let uri = format!("at://{}/{collection}/{rkey}", account::DID);
+    found
+        .map(|it| Json(it.answer()))
+        .ok_or_else(|| Refusal::bad("RecordNotFound", format!("Could not locate record: {uri}")))
+}
+
+#[derive(Deserialize)]
+struct Page {
+    repo: String,
+    collection: String,
+    limit: Option<usize>,
+    cursor: Option<String>,
+    reverse: Option<bool>,
+}
+
+/// By key, the greatest first.
+async fn list(State(world): State<Shared>, Query(page): Query<Page>) -> Result<Json<Value>, Refusal> {
+    if !account::is_it(&page.repo) {
+        return Err(Refusal::invalid(format!("Could not find repo: {}", page.repo)));
+    }
+    let limit = page.limit.unwrap_or(50);
+    if !(1..=100).contains(&limit) {
+        return Err(Refusal::invalid("limit has to be between 1 and 100"));
+    }
+    let state = world.state();
+    let mut entries: Vec<&Entry> = state.repo.entries(&page.collection).collect();
+    let upwards = page.reverse.unwrap_or(false);
+    entries.sort_by(|one, other| if upwards { one.rkey.cmp(&other.rkey) } else { other.rkey.cmp(&one.rkey) });
+    if let Some(cursor) = &page.cursor {
+        entries.retain(|it| if upwards { cursor < &it.rkey } else { &it.rkey < cursor });
+    }
+    entries.truncate(limit);
+    let records: Vec<Value> = entries.iter().map(|it| it.answer()).collect();
+    let mut answer = json!({ "records": records });
+    if let Some(last) = entries.last() {
+        answer["cursor"] = last.rkey.clone().into();
+    }
+    Ok(Json(answer))
+}

@@ -1,0 +1,86 @@
+//! The data server itself: what it is, and what it vouches for.
+
+use axum::extract::{Query, State};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::caller::Caller;
+use super::refusal::Refusal;
+use super::world::{Shared, World};
+use super::{account, jose};
+
+pub(super) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/xrpc/com.atproto.server.describeServer", get(describe))
+        .route("/xrpc/com.atproto.server.getServiceAuth", get(service_auth))
+}
+
+async fn describe(State(world): State<Shared>) -> Json<Value> {
+    Json(json!({
+        "did": world.pds_did(),
+        "availableUserDomains": [".test"],
+        "inviteCodeRequired": false,
+        "blobUploadLimit": world.state().blobs.limit,
+        "links": {},
+        "contact": {},
+    }))
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    aud: String,
+    lxm: Option<String>,
+    exp: Option<i64>,
+}
+
+/// A token with which the account calls one method of another service.
+async fn service_auth(
+    State(world): State<Shared>,
+    caller: Caller,
+    Query(wanted): Query<Wanted>,
+) -> Result<Json<Value>, Refusal> {
+    let Wanted { aud, lxm, exp } = wanted;
+    caller.rpc(lxm.as_deref().unwrap_or("*"), &aud)?;
+    if !aud.starts_with("did:") {
+        return Err(Refusal::invalid("aud must be a valid atproto DID or did#serviceId reference"));
+    }
+    let now = world.seconds();
+    let lives = exp.map_or(60, |exp| exp - now);
+    let longest = if lxm.is_some() { 3600 } else { 60 };
+    if lives < 0 {
+        return Err(Refusal::bad("BadExpiration", "expiration is in past"));
+    }
+    if longest < lives {
+        let message = "cannot request a token with an expiration that far in the future";
+        return Err(Refusal::bad("BadExpiration", message));
+    }
+    let claims = json!({
+        "iss": account::DID,
+        "aud": aud,
+        "lxm": lxm,
+        "iat": now,
+        "exp": now + lives,
+        "jti": jose::random(""),
+    });
+    Ok(Json(json!({ "token": world.key.sign("JWT", &claims) })))
+}
+
+/// Whether a token of [`service_auth`] is for this method at this service.
+pub(super) fn verify(world: &World, token: &str, audience: &str, method: &str) -> Result<(), Refusal> {
+    let refuse = |error: &str, message: &str| Err(Refusal::unauthorized(error, message));
+    let Some(token) = world.key.verify("JWT", token) else {
+        return refuse("BadJwtSignature", "jwt signature does not match jwt issuer");
+    };
+    if token.time("exp").is_none_or(|exp| exp <= world.seconds()) {
+        return refuse("JwtExpired", "jwt expired");
+    }
+    if token.text("aud") != Some(audience) {
+        return refuse("BadJwtAudience", "jwt audience does not match service did");
+    }
+    if token.text("lxm") != Some(method) {
+        return refuse("BadJwtLexiconMethod", &format!("bad jwt lexicon method: must match: {method}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! Signing in with a password: the account's own, or one made for an app.
+
+use std::collections::{HashMap, HashSet};
+
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
+
+use super::account::{self, Status};
+use super::caller::{self, Caller};
+use super::input::Input;
+use super::jose;
+use super::limits::Route;
+use super::refusal::Refusal;
+use super::world::{Shared, World};
+
+const ACCESS_LIVES: TimeDelta = TimeDelta::hours(2);
+const REFRESH_LIVES: TimeDelta = TimeDelta::days(90);
+/// How long a refresh token works after it was used.
+const USED_REFRESH_LIVES: TimeDelta = TimeDelta::hours(2);
+
+pub(super) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/xrpc/com.atproto.server.createSession", post(create))
+        .route("/xrpc/com.atproto.server.refreshSession", post(refresh))
+        .route("/xrpc/com.atproto.server.deleteSession", post(delete))
+        .route("/xrpc/com.atproto.server.getSession", get(get_session))
+}
+
+/// App passwords and the sessions that were begun with one.
+pub(super) struct Passwords {
+    current: String,
+    refresh: HashMap<String, Refresh>,
+    /// Ids of access tokens that were given out.
+    access: HashSet<String>,
+    /// Ids of access tokens that were ended by hand.
+    ended: HashSet<String>,
+}
+
+struct Refresh {
+    ends: DateTime<Utc>,
+    /// The one that it was exchanged for.
+    next: Option<String>,
+    /// Begun with an app password, not with the account's own.
+    of_app: bool,
+}
+
+impl Default for Passwords {
+    fn default() -> Self {
+        Self { current: app_password(), refresh: HashMap::new(), access: HashSet::new(), ended: HashSet::new() }
+    }
+}
+
+impl Passwords {
+    /// The app password of the moment.
+    pub(super) fn current(&self) -> &str {
+        &self.current
+    }
+
+    /// The app password is removed, and with it what was begun with it.
+    pub(super) fn revoke(&mut self) {
+        self.current = app_password();
+        self.refresh.retain(|_, it| !it.of_app);
+    }
+
+    /// All sessions end with their access tokens.
+    pub(super) fn forget_refresh_tokens(&mut self) {
+        self.refresh.clear();
+    }
+
+    /// Access tokens end now.
+    pub(super) fn end_access(&mut self) {
+        self.ended.extend(self.access.drain());
+    }
+
+    /// Whether an access token was ended by hand.
+    pub(super) fn has_ended(&self, access: &str) -> bool {
+        self.ended.contains(access)
+    }
+
+    /// How many sessions can still be refreshed.
+    pub(super) fn usable(&self, now: DateTime<Utc>) -> usize {
+        self.refresh.values().filter(|it| it.next.is_none() && now < it.ends).count()
+    }
+
+    fn add(&mut self, of_app: bool, now: DateTime<Utc>) -> String {
+        let id = jose::random("");
+        self.refresh.insert(id.clone(), Refresh { ends: now + REFRESH_LIVES, next: None, of_app });
+        id
+    }
+
+    /// The next refresh token for this one; the same again when it is asked
+    /// for again. `None` when there is no such session.
+    fn rotate(&mut self, id: &str, now: DateTime<Utc>) -> Option<String> {
+        let refresh = self.refresh.get(id).filter(|it| now < it.ends)?;
+        if let Some(next) = &refresh.next {
+            let next = next.clone();
+            return self.refresh.contains_key(&next).then_some(next);
+        }
+        let next = self.add(refresh.of_app, now);
+        let used = self.refresh.get_mut(id)?;
+        used.ends = used.ends.min(now + USED_REFRESH_LIVES);
+        used.next = Some(next.clone());
+        Some(next)
+    }
+}
+
+/// The person makes an app password: four times four letters.
+fn app_password() -> String {
+    let letters: String = jose::random("").to_lowercase().chars().filter(char::is_ascii_lowercase).collect();
+    let of = |index: usize| letters.get(4 * index..4 * index + 4).unwrap_or("abcd");
+    format!("{}-{}-{}-{}", of(0), of(1), of(2), of(3))
+}
+
+async fn create(State(world): State<Shared>, input: Input) -> Result<Response, Refusal> {
+    let (identifier, password) = (input.text("identifier")?, input.text("password")?);
+    let now = world.clock.now();
+    let allowance = world.state().meters.take(Route::CreateSession, 1, now)?;
+
+    let wrong = || Refusal::unauthorized("AuthenticationRequired", "Invalid identifier or password");
+    if !account::is_it(identifier) && !identifier.eq_ignore_ascii_case(account::EMAIL) {
+        return Err(wrong());
+    }
+    let mut state = world.state();
+    let of_app = password == state.passwords.current();
+    if !of_app && password != account::MAIN_PASSWORD {
+        return Err(wrong());
+    }
+    if !of_app && state.account.second_factor {
+        let message = "A sign in code has been sent to your email address";
+        return Err(Refusal::unauthorized("AuthFactorTokenRequired", message));
+    }
+    drop(state);
+    caller::not_taken_down(&world)?;
+    state = world.state();
+    let refresh = state.passwords.add(of_app, now);
+    drop(state);
+    Ok((allowance.headers(), answer(&world, &refresh)).into_response())
+}
+
+/// A refresh token that was signed here and is not over: its id.
+struct RefreshToken(String);
+
+impl FromRequestParts<Shared> for RefreshToken {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, world: &Shared) -> Result<Self, Refusal> {
+        let (scheme, token) = caller::credentials(parts)?;
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(Refusal::unauthorized("AuthMissing", "Authentication Required"));
+        }
+        let malformed = || Refusal::bad("InvalidToken", "Token could not be verified");
+        let token = world.key.verify("refresh+jwt", token).ok_or_else(malformed)?;
+        if token.time("exp").is_none_or(|exp| exp <= world.seconds()) {
+            return Err(Refusal::bad("ExpiredToken", "Token has expired"));
+        }
+        token.text("jti").map(|it| Self(it.to_owned())).ok_or_else(malformed)
+    }
+}
+
+async fn refresh(State(world): State<Shared>, RefreshToken(id): RefreshToken) -> Result<Json<Value>, Refusal> {
+    caller::not_taken_down(&world)?;
+    let next = world.state().passwords.rotate(&id, world.clock.now());
+    let next = next.ok_or_else(|| Refusal::bad("ExpiredToken", "Token has been revoked"))?;
+    Ok(answer(&world, &next))
+}
+
+async fn delete(State(world): State<Shared>, RefreshToken(id): RefreshToken) {
+    world.state().passwords.refresh.remove(&id);
+}
+
+async fn get_session(State(world): State<Shared>, caller: Caller) -> Json<Value> {
+    Json(session(&world, caller.sees_email()))
+}
+
+fn answer(world: &World, refresh: &str) -> Json<Value> {
+    let now = world.clock.now();
+    let access = jose::random("");
+    let mut state = world.state();
+    let refresh_ends = state.passwords.refresh.get(refresh).map_or(now, |it| it.ends);
+    state.passwords.access.insert(access.clone());
+    drop(state);
+
+    let mut answer = session(world, true);
+    answer["accessJwt"] = token(world, "at+jwt", "com.atproto.appPass", &access, now + ACCESS_LIVES);
+    answer["refreshJwt"] = token(world, "refresh+jwt", "com.atproto.refresh", refresh, refresh_ends);
+    Json(answer)
+}
+
+fn token(world: &World, typ: &str, scope: &str, id: &str, ends: DateTime<Utc>) -> Value {
+    let claims = json!({
+        "scope": scope,
+        "sub": account::DID,
+        "aud": world.pds_did(),
+        "jti": id,
+        "iat": world.seconds(),
+        "exp": ends.timestamp(),
+    });
+    world.key.sign(typ, &claims).into()
+}
+
+/// The account as sessions show it.
+fn session(world: &World, with_email: bool) -> Value {
+    let status = world.state().account.status;
+    let mut session = json!({
+        "did": account::DID,
+        "handle": account::HANDLE,
+        "active": status == Status::Active,
+    });
+    if with_email {
+        session["email"] = account::EMAIL.into();
+        session["emailConfirmed"] = true.into();
+    }
+    if let Some(word) = status.word() {
+        session["status"] = word.into();
+    }
+    session
+}

@@ -1,0 +1,202 @@
+//! The video service.
+
+use std::collections::BTreeMap;
+
+use axum::body::Bytes;
+use axum::extract::{FromRequestParts, Query, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use http::StatusCode;
+use http::request::Parts;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::caller;
+use super::embed::VIDEO;
+use super::input::{self, File};
+use super::refusal::Refusal;
+use super::world::Shared;
+use super::{account, cid, jose, service};
+
+/// The video service's name for itself.
+const DID: &str = "did:web:video.bsky.app";
+
+pub(super) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/xrpc/app.bsky.video.getUploadLimits", get(limits))
+        .route("/xrpc/app.bsky.video.uploadVideo", post(upload))
+        .route("/xrpc/app.bsky.video.getJobStatus", get(status))
+}
+
+/// Videos that are or were worked on.
+pub(super) struct Videos {
+    jobs: BTreeMap<String, Job>,
+    /// How often a job is asked for before it is done.
+    pub(super) polls: usize,
+    /// How many videos may be uploaded today.
+    pub(super) left: u64,
+    /// Whether `uploadVideo` answers as its lexicon says.
+    pub(super) by_lexicon: bool,
+}
+
+impl Default for Videos {
+    fn default() -> Self {
+        Self { jobs: BTreeMap::new(), polls: 2, left: 25, by_lexicon: false }
+    }
+}
+
+struct Job {
+    cid: String,
+    work: Work,
+}
+
+/// How far a job is.
+enum Work {
+    Encoding { bytes: Bytes, polls_left: usize },
+    Done { blob: Value },
+    Failed,
+}
+
+impl Videos {
+    /// A job turns out to be nothing that can be played.
+    pub(super) fn fail(&mut self, id: &str) {
+        if let Some(job) = self.jobs.get_mut(id) {
+            job.work = Work::Failed;
+        }
+    }
+}
+
+impl Job {
+    fn status(&self, id: &str) -> Value {
+        let mut status = json!({ "jobId": id, "did": account::DID });
+        match &self.work {
+            Work::Encoding { .. } => {
+                status["state"] = "JOB_STATE_ENCODING".into();
+                status["progress"] = 50.into();
+            }
+            Work::Done { blob } => {
+                status["state"] = "JOB_STATE_COMPLETED".into();
+                status["progress"] = 100.into();
+                status["blob"] = blob.clone();
+            }
+            Work::Failed => {
+                status["state"] = "JOB_STATE_FAILED".into();
+                status["error"] = "validation_failure".into();
+                status["failureCode"] = "validation_failure".into();
+                status["message"] = "The video could not be validated".into();
+            }
+        }
+        status
+    }
+}
+
+/// The token of a request to this service.
+struct Bearer(String);
+
+impl FromRequestParts<Shared> for Bearer {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
+        match caller::credentials(parts)? {
+            (scheme, token) if scheme.eq_ignore_ascii_case("bearer") => Ok(Self(token.to_owned())),
+            _ => Err(Refusal::unauthorized("MissingJwt", "missing jwt")),
+        }
+    }
+}
+
+async fn limits(State(world): State<Shared>, Bearer(token): Bearer) -> Result<Json<Value>, Refusal> {
+    service::verify(&world, &token, DID, "app.bsky.video.getUploadLimits")?;
+    let left = world.state().videos.left;
+    let mut limits = json!({
+        "canUpload": 0 < left,
+        "remainingDailyVideos": left,
+        "remainingDailyBytes": 10_000_000_000_u64,
+    });
+    if left == 0 {
+        limits["error"] = "rate_limit_exceeded".into();
+        limits["message"] = "You have reached your daily limit of videos".into();
+    }
+    Ok(Json(limits))
+}
+
+#[derive(Deserialize)]
+struct Named {
+    did: String,
+    name: String,
+}
+
+/// Takes a video with the token that will put it into the account's data server.
+async fn upload(
+    State(world): State<Shared>,
+    Bearer(token): Bearer,
+    Query(Named { did, name }): Query<Named>,
+    file: File,
+) -> Result<Response, Refusal> {
+    let checked = service::verify(&world, &token, &world.pds_did(), "com.atproto.repo.uploadBlob").and_then(|()| {
+        if did != account::DID {
+            Err(Refusal::unauthorized("AuthenticationRequired", "the token is of another account"))
+        } else if name.is_empty() || file.mime_type != "video/mp4" {
+            Err(Refusal::invalid("a video/mp4 with a name is expected"))
+        } else {
+            Ok(())
+        }
+    });
+    let most = if checked.is_ok() && file.size_bytes <= VIDEO { VIDEO } else { 0 };
+    let bytes = input::read(file.body, usize::try_from(most).unwrap_or(usize::MAX)).await;
+    checked?;
+    let bytes = bytes.ok_or_else(Refusal::too_large)?;
+
+    let cid = cid::of_bytes(&bytes);
+    let mut state = world.state();
+    let super::world::State { videos, blobs, .. } = &mut *state;
+    blobs.collect_old(world.clock.now());
+    let same = |it: &Job| match &it.work {
+        Work::Failed => false,
+        Work::Encoding { .. } => it.cid == cid,
+        Work::Done { .. } => it.cid == cid && blobs.get(&cid).is_some(),
+    };
+    if let Some((id, job)) = videos.jobs.iter().find(|(_, it)| same(it)) {
+        let mut status = job.status(id);
+        // The file itself is only told to who asks for the job.
+        if let Some(fields) = status.as_object_mut() {
+            fields.remove("blob");
+        }
+        status["error"] = "already_exists".into();
+        status["message"] = "Video already processed".into();
+        return Ok((StatusCode::CONFLICT, Json(status)).into_response());
+    }
+    if videos.left == 0 {
+        return Err(Refusal::bad("rate_limit_exceeded", "You have reached your daily limit of videos"));
+    }
+    videos.left -= 1;
+    let id = jose::random("");
+    let job = Job { cid, work: Work::Encoding { bytes: bytes.into(), polls_left: videos.polls } };
+    let mut status = job.status(&id);
+    status["state"] = "JOB_STATE_CREATED".into();
+    status["progress"] = 0.into();
+    videos.jobs.insert(id, job);
+    let answer = if videos.by_lexicon { json!({ "jobStatus": status }) } else { status };
+    Ok(Json(answer).into_response())
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(rename = "jobId")]
+    job_id: String,
+}
+
+/// Looking brings a job on. With its last step the file is in the data server.
+async fn status(State(world): State<Shared>, Query(Asked { job_id }): Query<Asked>) -> Result<Json<Value>, Refusal> {
+    let now = world.clock.now();
+    let mut state = world.state();
+    let state = &mut *state;
+    let job = state.videos.jobs.get_mut(&job_id).ok_or_else(|| Refusal::bad("job_not_found", "Job not found"))?;
+    if let Work::Encoding { bytes, polls_left } = &mut job.work {
+        match polls_left.checked_sub(1) {
+            Some(left) => *polls_left = left,
+            None => job.work = Work::Done { blob: state.blobs.add("video/mp4", bytes.clone(), now) },
+        }
+    }
+    Ok(Json(json!({ "jobStatus": job.status(&job_id) })))
+}

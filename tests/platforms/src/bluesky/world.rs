@@ -1,0 +1,103 @@
+//! What the servers know between two requests.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use domain::clock::Clock;
+use serde_json::Value;
+
+use super::account::Account;
+use super::blobs::Blobs;
+use super::jose::{self, Key};
+use super::limits::Meters;
+use super::oauth::grants::Grants;
+use super::oauth::requests::Requests;
+use super::repo::Repo;
+use super::session::Passwords;
+use super::trouble::Troubles;
+use super::video::Videos;
+
+pub(super) type Shared = Arc<World>;
+
+/// All servers together.
+pub(super) struct World {
+    pub(super) clock: Clock,
+    /// Signs what the servers issue, and what the account says to other services.
+    pub(super) key: Key,
+    /// What nonces are made of.
+    pub(super) secret: String,
+    origins: OnceLock<Origins>,
+    state: Mutex<State>,
+}
+
+/// Where the servers are, known when they listen.
+struct Origins {
+    pds: String,
+    issuer: String,
+}
+
+/// What requests change.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) account: Account,
+    /// Documents of clients, by address.
+    pub(super) clients: BTreeMap<String, Value>,
+    /// What was said once and must not be said again: `jti`s of proofs and
+    /// assertions, PKCE challenges.
+    pub(super) said: HashSet<String>,
+    pub(super) requests: Requests,
+    pub(super) grants: Grants,
+    pub(super) passwords: Passwords,
+    pub(super) repo: Repo,
+    pub(super) blobs: Blobs,
+    pub(super) videos: Videos,
+    pub(super) meters: Meters,
+    pub(super) troubles: Troubles,
+}
+
+impl State {
+    /// Whether nobody has said this before.
+    pub(super) fn first_time(&mut self, kind: &str, what: &str) -> bool {
+        self.said.insert(format!("{kind} {what}"))
+    }
+}
+
+impl World {
+    pub(super) fn new(clock: Clock) -> Self {
+        Self { clock, key: Key::new(), secret: jose::random(""), origins: OnceLock::new(), state: Mutex::default() }
+    }
+
+    /// Tells the servers where they are.
+    pub(super) fn settle(&self, pds: &str, issuer: &str) {
+        let origins = Origins { pds: pds.to_owned(), issuer: issuer.to_owned() };
+        assert!(self.origins.set(origins).is_ok(), "the servers start once");
+    }
+
+    pub(super) fn pds(&self) -> &str {
+        &self.origins().pds
+    }
+
+    pub(super) fn issuer(&self) -> &str {
+        &self.origins().issuer
+    }
+
+    /// The data server's DID: its host, without the port.
+    pub(super) fn pds_did(&self) -> String {
+        let url = url::Url::parse(self.pds()).expect("an origin is a URL");
+        format!("did:web:{}", url.host_str().expect("an origin has a host"))
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        // A request that panicked has failed its test; the others go on.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Seconds since 1970.
+    pub(super) fn seconds(&self) -> i64 {
+        self.clock.now().timestamp()
+    }
+
+    fn origins(&self) -> &Origins {
+        self.origins.get().expect("the servers have started")
+    }
+}

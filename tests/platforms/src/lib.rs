@@ -1,0 +1,9 @@
+//! Stand-ins for social platforms, as strict as the real ones, for tests.
+//!
+//! Each is made from the platform's documentation, knows nothing of the
+//! service, and is met over HTTP on loopback.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
+
+pub mod bluesky;
+pub mod mastodon;
+mod wire;

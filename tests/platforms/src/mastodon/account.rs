@@ -1,0 +1,71 @@
+//! The one account, and who may act for it.
+
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, Utc};
+use http::{HeaderMap, StatusCode, header};
+use serde_json::{Value, json};
+
+use super::instance::{Here, Instance, Memory};
+use super::oauth::Grant;
+use super::refusal::Refusal;
+
+/// Its id on this server.
+pub(crate) const ID: &str = "109348293842938471";
+/// Its name on this server.
+pub(crate) const USERNAME: &str = "keeper";
+/// The server's name in its own description. It is met elsewhere.
+pub(crate) const HOST: &str = "harbour.example";
+
+/// `GET /api/v1/accounts/verify_credentials`
+pub(crate) async fn verify_credentials(State(here): Here, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+    authorize(&here.memory(), &headers, &["profile", "read", "read:accounts"], here.clock.now())?;
+    let mut account = view(&here);
+    account["source"] = json!({"privacy": "public", "sensitive": false, "language": "en", "note": "", "fields": []});
+    Ok(Json(account))
+}
+
+/// As everybody sees it.
+pub(crate) fn view(here: &Instance) -> Value {
+    let base = here.base_url();
+    json!({
+        "id": ID,
+        "username": USERNAME,
+        "acct": USERNAME,
+        "display_name": "The Keeper",
+        "locked": false,
+        "bot": false,
+        "note": "",
+        "url": format!("{base}/@{USERNAME}"),
+        "uri": format!("{base}/users/{USERNAME}"),
+        "avatar": format!("{base}/avatars/original/missing.png"),
+        "avatar_static": format!("{base}/avatars/original/missing.png"),
+    })
+}
+
+/// Lets in whoever brings a token with any of these scopes.
+pub(crate) fn authorize(
+    memory: &Memory,
+    headers: &HeaderMap,
+    any_of: &[&str],
+    now: DateTime<Utc>,
+) -> Result<(), Refusal> {
+    let grant = grant(memory, headers);
+    let grant = grant.ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, "The access token is invalid"))?;
+    if grant.revoked {
+        return Err(Refusal::new(StatusCode::UNAUTHORIZED, "The access token was revoked"));
+    }
+    if grant.expires_at.is_some_and(|it| it <= now) {
+        return Err(Refusal::new(StatusCode::UNAUTHORIZED, "The access token expired"));
+    }
+    if !any_of.iter().any(|scope| grant.scopes.iter().any(|it| it == scope)) {
+        return Err(Refusal::new(StatusCode::FORBIDDEN, "This action is outside the authorized scopes"));
+    }
+    Ok(())
+}
+
+/// Whose token it is, if the server gave it out; it may be of no use any more.
+pub(crate) fn grant<'a>(memory: &'a Memory, headers: &HeaderMap) -> Option<&'a Grant> {
+    let token = headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
+    memory.grants.iter().find(|it| it.access_token == token)
+}

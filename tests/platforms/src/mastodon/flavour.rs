@@ -1,0 +1,286 @@
+//! How servers that speak Mastodon's API differ from each other.
+
+use chrono::TimeDelta;
+
+/// Which software, and how old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavour {
+    /// Mastodon 4.5 as it is installed.
+    Mastodon,
+    /// Mastodon 4.2: before the metadata, PKCE and the scope `profile`.
+    OldMastodon,
+    /// `GoToSocial`.
+    GoToSocial,
+    /// Pleroma, with coarse scopes and access that ends.
+    Pleroma,
+    /// Pixelfed: pictures first.
+    Pixelfed,
+    /// Mastodon 4.5 whose owner has room for videos of 2 GiB.
+    Roomy,
+}
+
+/// A flavour as a type, for whoever starts a server by its type alone.
+pub trait Known: Send + Sync + 'static {
+    /// Which one.
+    const FLAVOUR: Flavour;
+}
+
+macro_rules! known {
+    ($($name:ident: $flavour:ident),+) => {$(
+        #[doc = concat!("[`Flavour::", stringify!($flavour), "`]")]
+        pub struct $name;
+
+        impl Known for $name {
+            const FLAVOUR: Flavour = Flavour::$flavour;
+        }
+    )+};
+}
+
+known!(Stock: Mastodon, OldMastodon: OldMastodon, GoToSocial: GoToSocial, Pleroma: Pleroma, Pixelfed: Pixelfed);
+
+/// Everything that a flavour does in its own way.
+#[expect(clippy::struct_excessive_bools, reason = "each is a difference of its own")]
+pub(crate) struct Differences {
+    /// What the instance says it runs.
+    pub(crate) version: &'static str,
+    /// Where its source is, if the instance says so.
+    pub(crate) source_url: Option<&'static str>,
+    /// The number of Mastodon's API that it follows, if it says so.
+    pub(crate) api_version: Option<u32>,
+    /// How the instance describes itself.
+    pub(crate) instance: InstanceApi,
+    /// Whether there is `/.well-known/oauth-authorization-server`.
+    pub(crate) metadata: bool,
+    /// The scopes that a person can be asked for.
+    pub(crate) scopes: &'static [&'static str],
+    /// Whether an app with other scopes is refused at once, or only its requests.
+    pub(crate) checks_scopes_of_apps: bool,
+    /// Whether `redirect_uris` may be a list.
+    pub(crate) lists_of_redirect_uris: bool,
+    /// Whether a PKCE challenge is looked at.
+    pub(crate) pkce: bool,
+    /// Whether the same app gets the token again that it already has.
+    pub(crate) reuses_tokens: bool,
+    /// How long an access token works, where it comes with a refresh token.
+    pub(crate) token_lifetime: Option<TimeDelta>,
+    /// What counts as a character.
+    pub(crate) counting: Counting,
+    /// The most characters of a status.
+    pub(crate) max_characters: usize,
+    /// What the instance says that a URL counts, which is not always true.
+    pub(crate) told_url_characters: usize,
+    /// The most files of a status.
+    pub(crate) max_media: Option<usize>,
+    /// Whether a status without a file is refused.
+    pub(crate) needs_media: bool,
+    /// Whether a video may stand beside something else.
+    pub(crate) mixes_media: bool,
+    /// What `POST /api/v2/media` does.
+    pub(crate) second_upload: SecondUpload,
+    /// A picture has fewer bytes than this.
+    pub(crate) image_limit: usize,
+    /// A video has fewer bytes than this.
+    pub(crate) video_limit: usize,
+    /// Whether `Idempotency-Key` is looked at.
+    pub(crate) idempotency: bool,
+    /// How `X-RateLimit-Reset` is written.
+    pub(crate) reset: Reset,
+    /// Whether requests are limited by address alone, not by token and account.
+    pub(crate) limits_by_address: bool,
+    /// Whether a status has a `url` beside its `uri`.
+    pub(crate) status_url: bool,
+}
+
+/// How an instance describes itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InstanceApi {
+    /// `/api/v2/instance` and `/api/v1/instance`, both with `configuration`.
+    Both,
+    /// `/api/v1/instance` with `configuration`.
+    FirstWithConfiguration,
+    /// `/api/v1/instance` with `max_toot_chars` and `upload_limit`.
+    FirstWithLimits,
+}
+
+/// What counts as a character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counting {
+    /// Grapheme clusters; a URL is 23, a mention is without its host.
+    Mastodon,
+    /// Grapheme clusters, whatever they are part of.
+    Graphemes,
+    /// Unicode code points, whatever they are part of.
+    CodePoints,
+}
+
+/// What the second version of uploading does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SecondUpload {
+    /// It is not there.
+    Absent,
+    /// Pictures are done at once with 200, the rest later after 202.
+    LargeLater,
+    /// All is done at once with 200, and the URL is withheld.
+    WithoutUrl,
+    /// All is done at once, with 202 nevertheless.
+    AlwaysAccepted,
+}
+
+/// How the end of a limit is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reset {
+    /// A timestamp of ISO 8601.
+    Timestamp,
+    /// Seconds since 1970.
+    UnixSeconds,
+}
+
+const MIB: usize = 1 << 20;
+
+const MASTODON: Differences = Differences {
+    version: "4.5.2",
+    source_url: Some("https://github.com/mastodon/mastodon"),
+    api_version: Some(7),
+    instance: InstanceApi::Both,
+    metadata: true,
+    scopes: &[
+        "profile",
+        "read",
+        "read:accounts",
+        "read:statuses",
+        "write",
+        "write:accounts",
+        "write:media",
+        "write:statuses",
+        "follow",
+        "push",
+    ],
+    checks_scopes_of_apps: true,
+    lists_of_redirect_uris: true,
+    pkce: true,
+    reuses_tokens: true,
+    token_lifetime: None,
+    counting: Counting::Mastodon,
+    max_characters: 500,
+    told_url_characters: 23,
+    max_media: Some(4),
+    needs_media: false,
+    mixes_media: false,
+    second_upload: SecondUpload::LargeLater,
+    image_limit: 16 * MIB,
+    video_limit: 99 * MIB,
+    idempotency: true,
+    reset: Reset::Timestamp,
+    limits_by_address: false,
+    status_url: true,
+};
+
+const OLD_MASTODON: Differences = Differences {
+    version: "4.2.10",
+    api_version: None,
+    metadata: false,
+    scopes: FINE_SCOPES,
+    lists_of_redirect_uris: false,
+    pkce: false,
+    ..MASTODON
+};
+
+const GO_TO_SOCIAL: Differences = Differences {
+    version: "0.19.1+git-5b0b3b9",
+    source_url: Some("https://codeberg.org/superseriousbusiness/gotosocial"),
+    api_version: None,
+    metadata: false,
+    scopes: FINE_SCOPES,
+    lists_of_redirect_uris: false,
+    pkce: false,
+    reuses_tokens: false,
+    counting: Counting::CodePoints,
+    max_characters: 5000,
+    // Told to clients, and not applied.
+    told_url_characters: 25,
+    max_media: Some(6),
+    mixes_media: true,
+    second_upload: SecondUpload::WithoutUrl,
+    image_limit: 40 * MIB,
+    video_limit: 40 * MIB,
+    idempotency: false,
+    reset: Reset::UnixSeconds,
+    limits_by_address: true,
+    ..MASTODON
+};
+
+const PLEROMA: Differences = Differences {
+    version: "2.7.2 (compatible; Pleroma 2.5.5)",
+    source_url: None,
+    api_version: None,
+    instance: InstanceApi::FirstWithLimits,
+    metadata: false,
+    scopes: COARSE_SCOPES,
+    checks_scopes_of_apps: false,
+    lists_of_redirect_uris: false,
+    pkce: false,
+    reuses_tokens: false,
+    token_lifetime: Some(TimeDelta::hours(1)),
+    counting: Counting::Graphemes,
+    max_characters: 5000,
+    max_media: None,
+    mixes_media: true,
+    second_upload: SecondUpload::AlwaysAccepted,
+    image_limit: 16_000_000,
+    video_limit: 16_000_000,
+    // Null on some forks; which ones is written nowhere.
+    status_url: false,
+    ..MASTODON
+};
+
+const PIXELFED: Differences = Differences {
+    version: "3.5.3 (compatible; Pixelfed 0.12.3)",
+    source_url: None,
+    api_version: None,
+    instance: InstanceApi::FirstWithConfiguration,
+    metadata: false,
+    scopes: COARSE_SCOPES,
+    checks_scopes_of_apps: false,
+    lists_of_redirect_uris: false,
+    pkce: false,
+    reuses_tokens: false,
+    // Laravel counts code points, whatever they are part of.
+    counting: Counting::CodePoints,
+    needs_media: true,
+    mixes_media: true,
+    second_upload: SecondUpload::Absent,
+    image_limit: 15_000_000,
+    video_limit: 15_000_000,
+    idempotency: false,
+    ..MASTODON
+};
+
+const ROOMY: Differences = Differences { video_limit: 2048 * MIB, ..MASTODON };
+
+const FINE_SCOPES: &[&str] = &[
+    "read",
+    "read:accounts",
+    "read:statuses",
+    "write",
+    "write:accounts",
+    "write:media",
+    "write:statuses",
+    "follow",
+    "push",
+];
+
+const COARSE_SCOPES: &[&str] = &["read", "write", "follow", "push"];
+
+impl Flavour {
+    /// What it does in its own way.
+    pub(crate) fn differences(self) -> &'static Differences {
+        match self {
+            Self::Mastodon => &MASTODON,
+            Self::OldMastodon => &OLD_MASTODON,
+            Self::GoToSocial => &GO_TO_SOCIAL,
+            Self::Pleroma => &PLEROMA,
+            Self::Pixelfed => &PIXELFED,
+            Self::Roomy => &ROOMY,
+        }
+    }
+}

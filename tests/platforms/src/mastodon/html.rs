@@ -1,0 +1,117 @@
+//! A text as a server shows it.
+
+use super::account;
+use super::entities::{Entity, entities};
+
+/// A text as HTML: paragraphs, and links out of everything that is one.
+///
+/// Every account of another server is known here, and one of this.
+pub(crate) fn content(text: &str, base_url: &str) -> String {
+    let text = text.trim().replace("\r\n", "\n").replace('\r', "\n");
+    if text.is_empty() {
+        return String::new();
+    }
+    let mut html = String::new();
+    let mut last = 0;
+    for (range, entity) in entities(&text) {
+        html.push_str(&escaped(&text[last..range.start]));
+        html.push_str(&link(&text[range.clone()], &entity, base_url));
+        last = range.end;
+    }
+    html.push_str(&escaped(&text[last..]));
+    paragraphs(&html)
+}
+
+/// One line break is a break, several make a new paragraph.
+fn paragraphs(html: &str) -> String {
+    let paragraphs = html.split("\n\n").map(|it| it.trim_matches('\n')).filter(|it| !it.is_empty());
+    let paragraphs: Vec<String> = paragraphs.map(|it| format!("<p>{}</p>", it.replace('\n', "<br />"))).collect();
+    paragraphs.concat()
+}
+
+fn link(piece: &str, entity: &Entity, base_url: &str) -> String {
+    match entity {
+        Entity::Url => url(piece),
+        Entity::Hashtag => {
+            let name = &piece[1..];
+            let href = format!("{base_url}/tags/{}", name.to_lowercase());
+            format!(
+                r#"<a href="{}" class="mention hashtag" rel="tag">#<span>{}</span></a>"#,
+                escaped(&href),
+                escaped(name)
+            )
+        }
+        Entity::Mention { username, host } => {
+            let href = match host {
+                Some(host) => format!("https://{host}/@{username}"),
+                None if username.eq_ignore_ascii_case(account::USERNAME) => format!("{base_url}/@{username}"),
+                None => return escaped(piece),
+            };
+            format!(
+                r#"<span class="h-card" translate="no"><a href="{}" class="u-url mention">@<span>{}</span></a></span>"#,
+                escaped(&href),
+                escaped(username)
+            )
+        }
+    }
+}
+
+/// The scheme and everything after the first 30 characters are there, unseen.
+fn url(url: &str) -> String {
+    const SHOWN: usize = 30;
+
+    let scheme = url.find("://").map_or(0, |it| it + 3);
+    let www = if url[scheme..].to_ascii_lowercase().starts_with("www.") { 4 } else { 0 };
+    let (prefix, rest) = url.split_at(scheme + www);
+    let cut = rest.char_indices().nth(SHOWN).map_or(rest.len(), |(at, _)| at);
+    let (shown, suffix) = rest.split_at(cut);
+    let class = if suffix.is_empty() { "" } else { "ellipsis" };
+    format!(
+        r#"<a href="{}" target="_blank" rel="nofollow noopener noreferrer" translate="no"><span class="invisible">{}</span><span class="{class}">{}</span><span class="invisible">{}</span></a>"#,
+        escaped(url),
+        escaped(prefix),
+        escaped(shown),
+        escaped(suffix)
+    )
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: &str = "http://127.0.0.1:1";
+
+    #[test]
+    fn lines_and_paragraphs_are_kept_and_markup_is_not() {
+        assert_eq!(
+            content("a <b> & \"c\"\nd\n\n\ne's ", BASE),
+            "<p>a &lt;b&gt; &amp; &quot;c&quot;<br />d</p><p>e&#39;s</p>"
+        );
+        assert_eq!(content(" \n", BASE), "");
+    }
+
+    #[test]
+    fn a_long_url_is_cut_for_the_eye() {
+        assert_eq!(
+            content("https://www.example.com/a?b=1&c=2345678901234567890", BASE),
+            "<p><a href=\"https://www.example.com/a?b=1&amp;c=2345678901234567890\" target=\"_blank\" \
+             rel=\"nofollow noopener noreferrer\" translate=\"no\"><span class=\"invisible\">https://www.</span>\
+             <span class=\"ellipsis\">example.com/a?b=1&amp;c=2345678901</span>\
+             <span class=\"invisible\">234567890</span></a></p>"
+        );
+    }
+
+    #[test]
+    fn mentions_lose_their_host_and_strangers_stay_text() {
+        assert_eq!(
+            content("@bob@example.social @nobody #Meer", BASE),
+            "<p><span class=\"h-card\" translate=\"no\"><a href=\"https://example.social/@bob\" \
+             class=\"u-url mention\">@<span>bob</span></a></span> @nobody \
+             <a href=\"http://127.0.0.1:1/tags/meer\" class=\"mention hashtag\" rel=\"tag\">#<span>Meer</span></a></p>"
+        );
+    }
+}

@@ -1,0 +1,218 @@
+//! Files: uploading them, and waiting until they are ready.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{FromRequest, Multipart, Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::media::MimeType;
+use http::{StatusCode, header};
+use serde_json::{Value, json};
+
+use super::account::authorize;
+use super::flavour::SecondUpload;
+use super::instance::{Here, Instance, Memory};
+use super::params::essence;
+use super::refusal::Refusal;
+
+/// What servers accept. Sound is left out: nobody here has any.
+pub(crate) const TYPES: [&str; 11] = [
+    "image/jpeg",
+    "image/png",
+    "image/gif",
+    "image/heic",
+    "image/heif",
+    "image/webp",
+    "image/avif",
+    "video/webm",
+    "video/mp4",
+    "video/quicktime",
+    "video/ogg",
+];
+
+/// The most characters of a description.
+pub(crate) const DESCRIPTION_LIMIT: usize = 1500;
+
+/// How long a file waits for its status.
+const UNATTACHED_LIFETIME: TimeDelta = TimeDelta::days(1);
+
+/// A file.
+#[derive(Clone)]
+pub(crate) struct Medium {
+    pub(crate) id: u64,
+    pub(crate) mime_type: String,
+    pub(crate) bytes: Bytes,
+    description: Option<String>,
+    uploaded_at: DateTime<Utc>,
+    /// How often it is asked for before it is ready.
+    polls_left: usize,
+    pub(crate) failed: bool,
+    pub(crate) attached: bool,
+}
+
+impl Medium {
+    /// Whether it can still get its status.
+    pub(crate) fn is_free(&self, now: DateTime<Utc>) -> bool {
+        !self.attached && now < self.uploaded_at + UNATTACHED_LIFETIME
+    }
+
+    /// Whether a status can have it now.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.polls_left == 0 && !self.failed
+    }
+
+    /// Whether it stands alone; a moving picture need not.
+    pub(crate) fn is_video(&self) -> bool {
+        self.mime_type.starts_with("video/")
+    }
+
+    /// As the API shows it.
+    pub(crate) fn view(&self, base_url: &str) -> Value {
+        let kind = match self.mime_type.as_str() {
+            "image/gif" => "gifv",
+            _ if self.is_video() => "video",
+            _ => "image",
+        };
+        let url = self.is_ready().then(|| format!("{base_url}/media_attachments/{}/original", self.id));
+        json!({
+            "id": self.id.to_string(),
+            "type": kind,
+            "url": url,
+            "preview_url": format!("{base_url}/media_attachments/{}/small", self.id),
+            "remote_url": null,
+            "meta": {},
+            "description": self.description,
+            "blurhash": null,
+        })
+    }
+}
+
+/// `POST /api/v1/media`: what comes back is ready.
+pub(crate) async fn upload_at_once(State(here): Here, request: Request) -> Result<Json<Value>, Refusal> {
+    let medium = receive(&here, request).await?;
+    let view = medium.view(here.base_url());
+    here.memory().media.push(medium);
+    Ok(Json(view))
+}
+
+/// `POST /api/v2/media`: what is large is worked on afterwards.
+pub(crate) async fn upload(State(here): Here, request: Request) -> Result<Response, Refusal> {
+    if here.differences.second_upload == SecondUpload::Absent {
+        return Err(Refusal::not_found());
+    }
+    let mut medium = receive(&here, request).await?;
+    let mut memory = here.memory();
+    let large = medium.is_video() || medium.mime_type == "image/gif";
+    let mut status = StatusCode::OK;
+    let mut view = medium.view(here.base_url());
+    match here.differences.second_upload {
+        SecondUpload::LargeLater if large => {
+            medium.polls_left = memory.polls_until_ready;
+            status = StatusCode::ACCEPTED;
+            view["url"] = Value::Null;
+        }
+        SecondUpload::WithoutUrl => view["url"] = Value::Null,
+        SecondUpload::AlwaysAccepted => status = StatusCode::ACCEPTED,
+        SecondUpload::LargeLater | SecondUpload::Absent => {}
+    }
+    memory.media.push(medium);
+    Ok((status, Json(view)).into_response())
+}
+
+/// `GET /api/v1/media/{id}`: 206 until it is ready.
+pub(crate) async fn show(State(here): Here, Path(id): Path<String>, request: Request) -> Result<Response, Refusal> {
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    authorize(&memory, request.headers(), &["write", "write:media"], now)?;
+    let medium = find(&mut memory, &id, now).ok_or_else(Refusal::not_found)?;
+    if medium.failed {
+        return Err(Refusal::unprocessable("Error processing thumbnail for uploaded media"));
+    }
+    let status = if medium.is_ready() { StatusCode::OK } else { StatusCode::PARTIAL_CONTENT };
+    let view = medium.view(here.base_url());
+    medium.polls_left = medium.polls_left.saturating_sub(1);
+    Ok((status, Json(view)).into_response())
+}
+
+/// The file with this id, while it waits for its status.
+pub(crate) fn find<'a>(memory: &'a mut Memory, id: &str, now: DateTime<Utc>) -> Option<&'a mut Medium> {
+    memory.media.iter_mut().find(|it| it.id.to_string() == id && it.is_free(now))
+}
+
+/// Reads the form with the file, and refuses what is not as it has to be.
+async fn receive(here: &Arc<Instance>, request: Request) -> Result<Medium, Refusal> {
+    authorize(&here.memory(), request.headers(), &["write", "write:media"], here.clock.now())?;
+    if !request.headers().contains_key(header::CONTENT_LENGTH) {
+        return Err(Refusal::page(StatusCode::LENGTH_REQUIRED, "411 Length Required"));
+    }
+    let form = Form::read(request).await?;
+    let Some((mime_type, bytes)) = form.file else {
+        return Err(Refusal::invalid("File can't be blank"));
+    };
+    check(here, &mime_type, &bytes)?;
+    if form.description.as_ref().is_some_and(|it| DESCRIPTION_LIMIT < it.chars().count()) {
+        return Err(Refusal::invalid("Description is too long (maximum is 1500 characters)"));
+    }
+    let now = here.clock.now();
+    Ok(Medium {
+        id: here.memory().next_id(now),
+        mime_type,
+        bytes,
+        description: form.description,
+        uploaded_at: now,
+        polls_left: 0,
+        failed: false,
+        attached: false,
+    })
+}
+
+fn check(here: &Instance, mime_type: &str, bytes: &Bytes) -> Result<(), Refusal> {
+    if !TYPES.contains(&mime_type) {
+        return Err(Refusal::invalid("File content type is invalid, File is invalid"));
+    }
+    let is_what_it_says = MimeType::parse(mime_type).is_none_or(|it| it.matches(bytes));
+    if !is_what_it_says {
+        return Err(Refusal::invalid("File has contents that are not what they are reported to be, File is invalid"));
+    }
+    let is_video = mime_type.starts_with("video/");
+    let limit = if is_video { here.differences.video_limit } else { here.differences.image_limit };
+    if limit <= bytes.len() {
+        let limit = format!("{} MB", limit >> 20);
+        return Err(Refusal::invalid(format!(
+            "File file size must be less than {limit}, File must be less than {limit}"
+        )));
+    }
+    Ok(())
+}
+
+/// The form of an upload.
+#[derive(Default)]
+struct Form {
+    file: Option<(String, Bytes)>,
+    description: Option<String>,
+}
+
+impl Form {
+    /// A form of another type has no file in it, and a part without a filename is none.
+    async fn read(request: Request) -> Result<Self, Refusal> {
+        let mut form = Self::default();
+        if essence(request.headers()) != "multipart/form-data" {
+            return Ok(form);
+        }
+        let broken = || Refusal::new(StatusCode::BAD_REQUEST, "Error occurred while parsing request parameters");
+        let mut parts = Multipart::from_request(request, &()).await.map_err(|_| broken())?;
+        while let Some(part) = parts.next_field().await.map_err(|_| broken())? {
+            match part.name() {
+                Some("file") if part.file_name().is_some_and(|it| !it.is_empty()) => {
+                    let mime_type = part.content_type().unwrap_or_default().to_ascii_lowercase();
+                    form.file = Some((mime_type, part.bytes().await.map_err(|_| broken())?));
+                }
+                Some("description") => form.description = Some(part.text().await.map_err(|_| broken())?),
+                _ => {}
+            }
+        }
+        Ok(form)
+    }
+}

@@ -1,0 +1,105 @@
+//! Mastodon, and servers that speak its API.
+//!
+//! What the documentation leaves open is as in Mastodon's source.
+
+mod account;
+mod apps;
+mod authorize;
+mod entities;
+mod flavour;
+mod front;
+mod html;
+mod instance;
+mod length;
+mod media;
+mod network;
+mod oauth;
+mod params;
+mod refusal;
+mod statuses;
+#[cfg(test)]
+mod tests;
+
+use std::marker::PhantomData;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{get, post};
+use axum::{Router, middleware};
+use domain::clock::Clock;
+use http::StatusCode;
+
+pub use self::flavour::{Flavour, GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Stock};
+use self::instance::Instance;
+use self::refusal::Refusal;
+use crate::wire;
+
+/// A server with one account. Its person is signed in.
+///
+/// `F` is the flavour that the conformance suite starts.
+pub struct Server<F = Stock> {
+    here: Arc<Instance>,
+    address: SocketAddr,
+    flavour: PhantomData<F>,
+}
+
+impl Server {
+    /// Starts one, empty, on a free port. It tells the time by `clock`.
+    pub async fn start_as(flavour: Flavour, clock: Clock) -> Self {
+        Self::begin(flavour, clock).await
+    }
+}
+
+impl<F> Server<F> {
+    async fn begin(flavour: Flavour, clock: Clock) -> Self {
+        let here = Arc::new(Instance::new(flavour.differences(), clock));
+        let address = wire::serve(router(&here)).await;
+        here.is_at(format!("http://{address}"));
+        Self { here, address, flavour: PhantomData }
+    }
+
+    /// Where it is, without a slash at the end.
+    pub fn base_url(&self) -> &str {
+        self.here.base_url()
+    }
+
+    /// Removes all apps and what they were granted, as servers before
+    /// Mastodon 4.3 do with apps that they think nobody uses.
+    pub fn forget_apps(&self) {
+        let mut memory = self.here.memory();
+        memory.apps.clear();
+        memory.codes.clear();
+        memory.grants.clear();
+    }
+
+    /// How often a video that comes from now on is asked for in vain before it
+    /// is ready; 2 at first.
+    pub fn polls_until_ready(&self, polls: usize) {
+        self.here.memory().polls_until_ready = polls;
+    }
+}
+
+fn router(here: &Arc<Instance>) -> Router {
+    Router::new()
+        .route("/.well-known/oauth-authorization-server", get(oauth::metadata))
+        .route("/oauth/authorize", get(authorize::page).post(authorize::decide))
+        .route("/oauth/token", post(oauth::token))
+        .route("/oauth/revoke", post(oauth::revoke))
+        .route("/api/v1/apps", post(apps::register))
+        .route("/api/v1/instance", get(instance::first))
+        .route("/api/v2/instance", get(instance::second))
+        .route("/api/v1/accounts/verify_credentials", get(account::verify_credentials))
+        .route("/api/v1/accounts/{id}/statuses", get(statuses::of_account))
+        .route("/api/v1/media", post(media::upload_at_once))
+        .route("/api/v2/media", post(media::upload))
+        .route("/api/v1/media/{id}", get(media::show))
+        .route("/api/v1/statuses", post(statuses::publish))
+        .route("/api/v1/statuses/{id}", get(statuses::show))
+        .route("/api/v1/statuses/{id}/source", get(statuses::source))
+        .fallback(|| async { Refusal::new(StatusCode::NOT_FOUND, "Not Found") })
+        // What is too large is turned away by the front.
+        .layer(DefaultBodyLimit::disable())
+        .layer(middleware::from_fn_with_state(Arc::clone(here), front::pass))
+        .with_state(Arc::clone(here))
+}

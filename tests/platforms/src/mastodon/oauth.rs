@@ -1,0 +1,212 @@
+//! OAuth between servers: codes for tokens, and their end.
+
+use axum::Json;
+use axum::extract::State;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, TimeDelta, Utc};
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::apps::{App, authenticated};
+use super::instance::{Here, Instance, Memory};
+use super::params::Params;
+use super::refusal::Refusal;
+
+/// How long a code waits for its exchange.
+const CODE_LIFETIME: TimeDelta = TimeDelta::minutes(10);
+
+/// What the person's yes is told to the app by.
+pub(crate) struct Code {
+    pub(crate) value: String,
+    pub(crate) client_id: String,
+    pub(crate) redirect_uri: String,
+    pub(crate) scopes: Vec<String>,
+    pub(crate) challenge: Option<String>,
+    pub(crate) made_at: DateTime<Utc>,
+    pub(crate) used: bool,
+}
+
+/// What an app may do for the person.
+#[derive(Clone)]
+pub(crate) struct Grant {
+    pub(crate) client_id: String,
+    pub(crate) scopes: Vec<String>,
+    pub(crate) access_token: String,
+    pub(crate) refresh_token: Option<String>,
+    pub(crate) made_at: DateTime<Utc>,
+    pub(crate) expires_at: Option<DateTime<Utc>>,
+    pub(crate) revoked: bool,
+}
+
+/// `GET /.well-known/oauth-authorization-server`
+pub(crate) async fn metadata(State(here): Here) -> Result<Json<Value>, Refusal> {
+    if !here.differences.metadata {
+        return Err(Refusal::not_found());
+    }
+    let base = here.base_url();
+    Ok(Json(json!({
+        "issuer": format!("{base}/"),
+        "authorization_endpoint": format!("{base}/oauth/authorize"),
+        "token_endpoint": format!("{base}/oauth/token"),
+        "revocation_endpoint": format!("{base}/oauth/revoke"),
+        "app_registration_endpoint": format!("{base}/api/v1/apps"),
+        "scopes_supported": here.differences.scopes,
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query", "fragment", "form_post"],
+        "grant_types_supported": ["authorization_code", "client_credentials"],
+        "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
+        "code_challenge_methods_supported": ["S256"],
+        "service_documentation": "https://docs.joinmastodon.org/",
+    })))
+}
+
+/// `POST /oauth/token`
+pub(crate) async fn token(State(here): Here, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
+    let mut memory = here.memory();
+    let grant_type = required(&params, "grant_type")?;
+    let lifetime = here.differences.token_lifetime;
+    match (grant_type.as_str(), lifetime) {
+        ("authorization_code", _) => {
+            let code = required(&params, "code")?;
+            let redirect_uri = required(&params, "redirect_uri")?;
+            let app = client(&memory, &headers, &params)?;
+            let at = exchange(&here, &mut memory, &app, &code, &redirect_uri, &params)?;
+            Ok(view(&memory.grants[at], lifetime))
+        }
+        ("refresh_token", Some(_)) => {
+            let refresh_token = required(&params, "refresh_token")?;
+            let app = client(&memory, &headers, &params)?;
+            let at = refresh(&here, &mut memory, &app, &refresh_token)?;
+            Ok(view(&memory.grants[at], lifetime))
+        }
+        _ => Err(Refusal::oauth(
+            StatusCode::BAD_REQUEST,
+            "unsupported_grant_type",
+            "The authorization grant type is not supported by the authorization server.",
+        )),
+    }
+}
+
+/// `POST /oauth/revoke`
+pub(crate) async fn revoke(State(here): Here, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
+    let unauthorized =
+        || Refusal::oauth(StatusCode::FORBIDDEN, "unauthorized_client", "You are not authorized to revoke this token");
+    let mut memory = here.memory();
+    let app = authenticated(&memory, &headers, &params).ok_or_else(unauthorized)?;
+    let token = params.text("token").unwrap_or_default();
+    let grant =
+        memory.grants.iter_mut().find(|it| it.access_token == token || it.refresh_token.as_ref() == Some(&token));
+    match grant {
+        Some(grant) if grant.client_id != app.client_id => Err(unauthorized()),
+        Some(grant) => {
+            grant.revoked = true;
+            Ok(Json(json!({})))
+        }
+        // Whoever wants a token to be of no use has what he wants.
+        None => Ok(Json(json!({}))),
+    }
+}
+
+/// A grant for a code; where it is.
+fn exchange(
+    here: &Instance,
+    memory: &mut Memory,
+    app: &App,
+    code: &str,
+    redirect_uri: &str,
+    params: &Params,
+) -> Result<usize, Refusal> {
+    let now = here.clock.now();
+    let code = memory
+        .codes
+        .iter_mut()
+        .find(|it| it.value == code && it.client_id == app.client_id)
+        .filter(|it| !it.used && now < it.made_at + CODE_LIFETIME && it.redirect_uri == redirect_uri)
+        .ok_or_else(invalid_grant)?;
+    if here.differences.pkce && code.challenge != params.text("code_verifier").map(|it| challenge(&it)) {
+        return Err(invalid_grant());
+    }
+    code.used = true;
+    let scopes = code.scopes.clone();
+
+    let same = |it: &Grant| !it.revoked && it.client_id == app.client_id && it.scopes == scopes;
+    if here.differences.reuses_tokens
+        && let Some(at) = memory.grants.iter().position(same)
+    {
+        return Ok(at);
+    }
+    let grant = new_grant(here, memory, app.client_id.clone(), scopes);
+    memory.grants.push(grant);
+    Ok(memory.grants.len() - 1)
+}
+
+/// New tokens for an old one, which is of no use afterwards; where they are.
+fn refresh(here: &Instance, memory: &mut Memory, app: &App, refresh_token: &str) -> Result<usize, Refusal> {
+    let same = |it: &Grant| it.refresh_token.as_deref() == Some(refresh_token) && it.client_id == app.client_id;
+    let at = memory.grants.iter().position(|it| same(it) && !it.revoked).ok_or_else(invalid_grant)?;
+    let scopes = memory.grants[at].scopes.clone();
+    memory.grants[at] = new_grant(here, memory, app.client_id.clone(), scopes);
+    Ok(at)
+}
+
+fn new_grant(here: &Instance, memory: &mut Memory, client_id: String, scopes: Vec<String>) -> Grant {
+    let now = here.clock.now();
+    let lifetime = here.differences.token_lifetime;
+    Grant {
+        client_id,
+        scopes,
+        access_token: here.secret(memory),
+        refresh_token: lifetime.map(|_| here.secret(memory)),
+        made_at: now,
+        expires_at: lifetime.map(|it| now + it),
+        revoked: false,
+    }
+}
+
+fn view(grant: &Grant, lifetime: Option<TimeDelta>) -> Json<Value> {
+    let mut view = json!({
+        "access_token": grant.access_token,
+        "token_type": "Bearer",
+        "scope": grant.scopes.join(" "),
+        "created_at": grant.made_at.timestamp(),
+    });
+    if let Some(lifetime) = lifetime {
+        view["refresh_token"] = json!(grant.refresh_token);
+        view["expires_in"] = json!(lifetime.num_seconds());
+    }
+    Json(view)
+}
+
+fn client(memory: &Memory, headers: &HeaderMap, params: &Params) -> Result<App, Refusal> {
+    authenticated(memory, headers, params).ok_or_else(|| {
+        Refusal::oauth(
+            StatusCode::UNAUTHORIZED,
+            "invalid_client",
+            "Client authentication failed due to unknown client, no client authentication included, or unsupported \
+             authentication method.",
+        )
+    })
+}
+
+fn required(params: &Params, name: &str) -> Result<String, Refusal> {
+    params.text(name).ok_or_else(|| {
+        Refusal::oauth(StatusCode::BAD_REQUEST, "invalid_request", &format!("Missing required parameter: {name}."))
+    })
+}
+
+/// A code, or a refresh token, that is of no use.
+pub(crate) fn invalid_grant() -> Refusal {
+    Refusal::oauth(
+        StatusCode::BAD_REQUEST,
+        "invalid_grant",
+        "The provided authorization grant is invalid, expired, revoked, does not match the redirection URI used in the \
+         authorization request, or was issued to another client.",
+    )
+}
+
+/// The S256 challenge of a verifier.
+fn challenge(verifier: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
+}

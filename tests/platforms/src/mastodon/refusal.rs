@@ -1,0 +1,59 @@
+//! What the server says when it does not do what it was asked.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::{StatusCode, header};
+use serde_json::{Value, json};
+
+/// An answer that is not the one hoped for.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The API's JSON.
+    Json(StatusCode, Value),
+    /// A page for people.
+    Page(StatusCode, String),
+}
+
+impl Refusal {
+    /// The API's `{"error": …}`.
+    pub(crate) fn new(status: StatusCode, error: impl Into<String>) -> Self {
+        Self::Json(status, json!({"error": error.into()}))
+    }
+
+    /// What a model's rules refuse.
+    pub(crate) fn invalid(what: impl AsRef<str>) -> Self {
+        Self::unprocessable(format!("Validation failed: {}", what.as_ref()))
+    }
+
+    /// 422 in these words.
+    pub(crate) fn unprocessable(error: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, error)
+    }
+
+    /// Of OAuth: `{"error": …, "error_description": …}`.
+    pub(crate) fn oauth(status: StatusCode, error: &str, description: &str) -> Self {
+        Self::Json(status, json!({"error": error, "error_description": description}))
+    }
+
+    /// There is no such thing, or it is not yours to see.
+    pub(crate) fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "Record not found")
+    }
+
+    /// A page for people.
+    pub(crate) fn page(status: StatusCode, says: impl Into<String>) -> Self {
+        Self::Page(status, says.into())
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Json(status, body) => (status, Json(body)).into_response(),
+            Self::Page(status, says) => {
+                let html = format!("<!DOCTYPE html>\n<html><body><p>{says}</p></body></html>\n");
+                (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response()
+            }
+        }
+    }
+}

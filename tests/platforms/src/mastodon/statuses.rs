@@ -1,0 +1,248 @@
+//! Statuses: writing one, and reading what there is.
+
+use axum::Json;
+use axum::extract::{OriginalUri, Path, State};
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use http::{HeaderMap, header};
+use serde_json::{Value, json};
+
+use super::account::{self, authorize, grant};
+use super::html;
+use super::instance::{Here, Instance, Memory};
+use super::length::length;
+use super::media::Medium;
+use super::params::Params;
+use super::refusal::Refusal;
+
+/// How long an `Idempotency-Key` is known.
+const KEY_LIFETIME: TimeDelta = TimeDelta::hours(1);
+/// How many statuses are shown at once when nobody says how many.
+const PAGE: usize = 20;
+/// The most that are shown at once.
+const MAX_PAGE: usize = 40;
+
+const VISIBILITIES: [&str; 4] = ["public", "unlisted", "private", "direct"];
+
+/// A status.
+#[derive(Clone)]
+pub(crate) struct Status {
+    pub(crate) id: u64,
+    /// Exactly as it came.
+    pub(crate) text: String,
+    spoiler_text: String,
+    visibility: String,
+    sensitive: bool,
+    language: Option<String>,
+    created_at: DateTime<Utc>,
+    /// In the order in which they were named.
+    pub(crate) media: Vec<u64>,
+}
+
+impl Status {
+    /// Whether everybody can see it.
+    pub(crate) fn is_public(&self) -> bool {
+        ["public", "unlisted"].contains(&self.visibility.as_str())
+    }
+}
+
+/// `POST /api/v1/statuses`
+pub(crate) async fn publish(State(here): Here, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    authorize(&memory, &headers, &["write", "write:statuses"], now)?;
+
+    let key = headers.get("Idempotency-Key").and_then(|it| it.to_str().ok()).filter(|it| !it.is_empty());
+    let key = key.filter(|_| here.differences.idempotency);
+    let known = key.and_then(|it| memory.keys.get(it)).filter(|(_, since)| now < *since + KEY_LIFETIME);
+    if let Some((id, _)) = known
+        && let Some(status) = memory.statuses.iter().find(|it| it.id == *id)
+    {
+        return Ok(Json(view(&here, &memory, status)));
+    }
+
+    let media = media_of(&here, &memory, &params, now)?;
+    let status = Status { id: 0, media, ..read(&here, &params, now)? };
+    if status.text.trim().is_empty() && status.media.is_empty() {
+        return Err(Refusal::invalid("Text can't be blank"));
+    }
+
+    let status = Status { id: memory.next_id(now), ..status };
+    for medium in memory.media.iter_mut().filter(|it| status.media.contains(&it.id)) {
+        medium.attached = true;
+    }
+    if let Some(key) = key {
+        memory.keys.insert(key.to_owned(), (status.id, now));
+    }
+    let answer = view(&here, &memory, &status);
+    memory.statuses.push(status);
+    Ok(Json(answer))
+}
+
+/// The words of a new status.
+fn read(here: &Instance, params: &Params, now: DateTime<Utc>) -> Result<Status, Refusal> {
+    let text = params.text("status").unwrap_or_default();
+    let spoiler_text = params.text("spoiler_text").unwrap_or_default();
+    let visibility = params.text("visibility").unwrap_or_else(|| "public".to_owned());
+    if !VISIBILITIES.contains(&visibility.as_str()) {
+        return Err(Refusal::invalid("Visibility is not included in the list"));
+    }
+    let max = here.differences.max_characters;
+    // Around a text nothing is kept.
+    if max < length(here.differences.counting, text.trim(), spoiler_text.trim()) {
+        return Err(Refusal::invalid(format!("Text character limit of {max} exceeded")));
+    }
+    let sensitive = params.text("sensitive").as_deref() == Some("true");
+    let language = params.text("language");
+    Ok(Status { id: 0, text, spoiler_text, visibility, sensitive, language, created_at: now, media: Vec::new() })
+}
+
+/// The files that a new status names.
+fn media_of(here: &Instance, memory: &Memory, params: &Params, now: DateTime<Utc>) -> Result<Vec<u64>, Refusal> {
+    let ids = params.list("media_ids");
+    if let Some(max) = here.differences.max_media.filter(|max| *max < ids.len()) {
+        return Err(Refusal::unprocessable(format!("Cannot attach more than {max} files")));
+    }
+    let mut media: Vec<&Medium> = Vec::new();
+    let mut missing = Vec::new();
+    for id in ids {
+        match memory.media.iter().find(|it| it.id.to_string() == id && it.is_free(now)) {
+            Some(medium) if media.iter().any(|it| it.id == medium.id) => {}
+            Some(medium) => media.push(medium),
+            None => missing.push(id),
+        }
+    }
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        return Err(Refusal::unprocessable(format!("Media {missing} not found or already attached to another post")));
+    }
+    if !here.differences.mixes_media && 1 < media.len() && media.iter().any(|it| it.is_video()) {
+        return Err(Refusal::unprocessable("Cannot attach a video to a post that already contains images"));
+    }
+    if !media.iter().all(|it| it.is_ready()) {
+        return Err(Refusal::unprocessable(
+            "Cannot attach files that have not finished processing. Try again in a moment!",
+        ));
+    }
+    if here.differences.needs_media && media.is_empty() {
+        return Err(Refusal::invalid("Media can't be blank"));
+    }
+    Ok(media.iter().map(|it| it.id).collect())
+}
+
+/// `GET /api/v1/accounts/{id}/statuses`
+pub(crate) async fn of_account(
+    State(here): Here,
+    Path(id): Path<String>,
+    OriginalUri(uri): OriginalUri,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Response, Refusal> {
+    let memory = here.memory();
+    let is_own = reads(&here, &memory, &headers)?;
+    if id != account::ID {
+        return Err(Refusal::not_found());
+    }
+    let limit = params.text("limit").and_then(|it| it.parse().ok()).unwrap_or(PAGE).clamp(1, MAX_PAGE);
+    let number = |name: &str| params.text(name).and_then(|it| it.parse::<u64>().ok());
+    let (max_id, min_id) = (number("max_id"), number("min_id"));
+    let since_id = number("since_id").or(min_id);
+    // Nothing is pinned, and nothing is a reply or somebody else's.
+    let is_pinned = params.text("pinned").as_deref() == Some("true");
+    let asked = |it: &&Status| {
+        !is_pinned
+            && (is_own || it.is_public())
+            && max_id.is_none_or(|max| it.id < max)
+            && since_id.is_none_or(|since| since < it.id)
+    };
+
+    let mut page: Vec<&Status> = memory.statuses.iter().filter(asked).collect();
+    if min_id.is_some() {
+        page.truncate(limit);
+    }
+    page.reverse();
+    page.truncate(limit);
+
+    let statuses: Vec<Value> = page.iter().map(|it| view(&here, &memory, it)).collect();
+    let mut response = Json(statuses).into_response();
+    if let (Some(newest), Some(oldest)) = (page.first(), page.last()) {
+        let at = format!("{}{}?limit={limit}", here.base_url(), uri.path());
+        let link = format!("<{at}&max_id={}>; rel=\"next\", <{at}&min_id={}>; rel=\"prev\"", oldest.id, newest.id);
+        if let Ok(link) = link.parse() {
+            response.headers_mut().insert(header::LINK, link);
+        }
+    }
+    Ok(response)
+}
+
+/// `GET /api/v1/statuses/{id}`
+pub(crate) async fn show(
+    State(here): Here,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    let memory = here.memory();
+    let is_own = reads(&here, &memory, &headers)?;
+    let status = find(&memory, &id).filter(|it| is_own || it.is_public()).ok_or_else(Refusal::not_found)?;
+    Ok(Json(view(&here, &memory, status)))
+}
+
+/// `GET /api/v1/statuses/{id}/source`
+pub(crate) async fn source(
+    State(here): Here,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    let memory = here.memory();
+    authorize(&memory, &headers, READING, here.clock.now())?;
+    let status = find(&memory, &id).ok_or_else(Refusal::not_found)?;
+    Ok(Json(json!({"id": id, "text": status.text.trim(), "spoiler_text": status.spoiler_text.trim()})))
+}
+
+const READING: &[&str] = &["read", "read:statuses"];
+
+/// Whether the reader is the account itself. Nobody needs a token to read what
+/// is public, but one that the server knows has to be fit for it.
+fn reads(here: &Instance, memory: &Memory, headers: &HeaderMap) -> Result<bool, Refusal> {
+    let is_own = grant(memory, headers).is_some();
+    if is_own {
+        authorize(memory, headers, READING, here.clock.now())?;
+    }
+    Ok(is_own)
+}
+
+fn find<'a>(memory: &'a Memory, id: &str) -> Option<&'a Status> {
+    memory.statuses.iter().find(|it| it.id.to_string() == id)
+}
+
+fn view(here: &Instance, memory: &Memory, status: &Status) -> Value {
+    let base = here.base_url();
+    let id = status.id.to_string();
+    let attached = status.media.iter().filter_map(|id| memory.media.iter().find(|it| it.id == *id));
+    let url = here.differences.status_url.then(|| format!("{base}/@{}/{id}", account::USERNAME));
+    json!({
+        "id": id,
+        "created_at": status.created_at.to_rfc3339_opts(SecondsFormat::Millis, true),
+        "in_reply_to_id": null,
+        "in_reply_to_account_id": null,
+        "sensitive": status.sensitive,
+        "spoiler_text": status.spoiler_text.trim(),
+        "visibility": status.visibility,
+        "language": status.language,
+        "uri": format!("{base}/users/{}/statuses/{id}", account::USERNAME),
+        "url": url,
+        "replies_count": 0,
+        "reblogs_count": 0,
+        "favourites_count": 0,
+        "edited_at": null,
+        "content": html::content(&status.text, base),
+        "reblog": null,
+        "account": account::view(here),
+        "media_attachments": attached.map(|it| it.view(base)).collect::<Vec<_>>(),
+        "mentions": [],
+        "tags": [],
+        "emojis": [],
+        "card": null,
+        "poll": null,
+    })
+}

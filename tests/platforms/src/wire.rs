@@ -1,0 +1,99 @@
+//! Answers over HTTP/1.1, and connections that are cut instead.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tower::ServiceExt;
+
+/// In a response's extensions: not a byte of it is sent, the connection ends.
+///
+/// As a response of its own it is the same.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the connection is cut on purpose")]
+pub(crate) struct Cut;
+
+impl IntoResponse for Cut {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// A client that goes where it is told and nowhere else: redirects are its
+/// user's to follow.
+pub(crate) fn browser() -> reqwest::Client {
+    // Somebody else in the process may have been first, with the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        // Nothing here speaks TLS, and to read the machine's certificates takes its time.
+        .tls_certs_only([])
+        .build()
+        .expect("a client can be made")
+}
+
+/// Serves on a free port of loopback for as long as the runtime lives.
+pub(crate) async fn serve(router: Router) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
+    let address = listener.local_addr().expect("a bound socket has an address");
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(answer(stream, router.clone()));
+        }
+    });
+    address
+}
+
+/// Answers what comes over one connection, one request after the other.
+async fn answer(stream: TcpStream, router: Router) {
+    // A small answer would otherwise wait for the client's acknowledgement.
+    stream.set_nodelay(true).ok();
+    let service = service_fn(|request: Request<Incoming>| {
+        let router = router.clone();
+        async move {
+            let answered: Result<Response, Infallible> = router.oneshot(request).await;
+            match answered {
+                // With an error for an answer, hyper drops the connection before the status line.
+                Ok(response) if response.extensions().get::<Cut>().is_some() => Err(Cut),
+                Ok(response) => Ok(response),
+                Err(never) => match never {},
+            }
+        }
+    });
+    // That a client went away, or was cut off, is nobody's error.
+    http1::Builder::new().serve_connection(TokioIo::new(stream), service).await.ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_cut_connection_delivers_not_even_a_status() {
+        let cut = || async { (http::StatusCode::CREATED, axum::Extension(Cut), "never read") };
+        let address = serve(Router::new().route("/cut", get(cut)).route("/well", get(|| async { "well" }))).await;
+        let client = browser();
+
+        let well = client.get(format!("http://{address}/well")).send().await;
+        let lost = client.get(format!("http://{address}/cut")).send().await;
+        let again = client.get(format!("http://{address}/well")).send().await;
+
+        assert_eq!(well.unwrap().status(), 200);
+        let lost = lost.unwrap_err();
+        assert!(lost.is_request() && lost.status().is_none(), "{lost:?}");
+        assert_eq!(again.unwrap().status(), 200);
+    }
+}

@@ -1,0 +1,132 @@
+//! The ways in.
+
+use std::collections::BTreeMap;
+
+use domain::token::{Pkce, random_token};
+use networks::bluesky::Bluesky;
+use platforms::conformance::network::{Decision, Network};
+use platforms::conformance::stage::Stage;
+use platforms::{AuthorizationRequest, Callback, Departure, HandOffRefusal, OurAddresses};
+use serde_json::json;
+
+use crate::connected;
+
+/// Where a deployment is that everybody can reach.
+const PUBLIC: &str = "https://app.sps-loopback.dev";
+
+fn typed(stage: &Stage<Bluesky>, handle: &str) -> platforms::Answers {
+    let mut answers = stage.network.answers();
+    answers.insert("handle".to_owned(), handle.into());
+    answers
+}
+
+#[tokio::test]
+async fn an_account_is_its_did_and_shows_as_its_handle() {
+    let (stage, account) = connected().await;
+
+    let profile = &account.profile;
+    assert_eq!(profile.account_id, stage.network.did());
+    assert_eq!(profile.username.as_deref(), Some(Bluesky::HANDLE));
+    assert_eq!(profile.profile_url, Some(format!("https://bsky.app/profile/{}", stage.network.did())));
+    assert!(account.scopes.iter().any(|it| it == "repo:app.bsky.feed.post"), "{:?}", account.scopes);
+}
+
+#[tokio::test]
+async fn without_an_appview_the_account_is_the_same() {
+    let stage = Stage::<Bluesky>::new().await;
+    stage.network.has_app_view(false);
+    let account = stage.connect().await;
+    assert_eq!(account.profile.username.as_deref(), Some(Bluesky::HANDLE));
+}
+
+#[tokio::test]
+async fn a_did_an_at_sign_and_the_server_lead_to_the_same_account() {
+    let stage = Stage::<Bluesky>::new().await;
+    let (pds, issuer) = (stage.network.pds().to_owned(), stage.network.issuer().to_owned());
+    for name in [stage.network.did(), "@Alice.test", pds.as_str(), issuer.as_str()] {
+        let (departure, callback) = stage.depart(&typed(&stage, name)).await.unwrap();
+        let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+        let query = stage.network.decide(&url, Decision::Allow).await;
+
+        let accounts = stage.complete(&Callback { query, ..callback }).await.unwrap();
+
+        assert_eq!(accounts[0].profile.account_id, stage.network.did(), "{name}");
+        assert_eq!(accounts[0].profile.username.as_deref(), Some(Bluesky::HANDLE), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn who_is_nobody_is_told_what_to_type() {
+    let stage = Stage::<Bluesky>::new().await;
+    for name in ["nobody.test", "alice", "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa"] {
+        let refusal = stage.depart(&typed(&stage, name)).await.map(|(it, _)| it).unwrap_err();
+        assert!(matches!(refusal, HandOffRefusal::Field { name: "handle", .. }), "{name}: {refusal:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_of_another_server_is_not_taken() {
+    let stage = Stage::<Bluesky>::new().await;
+    let mut callback = stage.decided(Decision::Allow).await;
+    callback.query.insert("iss".to_owned(), "https://evil.example".to_owned());
+
+    let refusal = stage.complete(&callback).await.unwrap_err();
+
+    assert!(matches!(refusal, HandOffRefusal::Refused(_)), "{refusal:?}");
+    assert_eq!(stage.network.grants(), 0, "the code was not spent there");
+}
+
+#[tokio::test]
+async fn the_accounts_own_password_is_not_wanted() {
+    let stage = Stage::<Bluesky>::new().await;
+    let mut answers = stage.network.answers();
+    answers.insert("app_password".to_owned(), stage.network.main_password().into());
+    for second_factor in [false, true] {
+        if second_factor {
+            stage.network.ask_for_second_factor();
+        }
+        let refusal = stage.depart(&answers).await.map(|(it, _)| it).unwrap_err();
+        let HandOffRefusal::Field { name: "app_password", message } = refusal else { panic!("{refusal:?}") };
+        assert!(message.contains("App passwords"), "{message}");
+        assert_eq!(stage.network.grants(), 0);
+    }
+}
+
+#[tokio::test]
+async fn an_account_that_is_not_active_is_not_connected() {
+    let stage = Stage::<Bluesky>::new().await;
+    stage.network.deactivate();
+    let answers = stage.network.direct_answers().unwrap();
+    let refusal = stage.depart(&answers).await.map(|(it, _)| it).unwrap_err();
+    assert!(matches!(&refusal, HandOffRefusal::Refused(words) if words.contains("not active")), "{refusal:?}");
+}
+
+#[tokio::test]
+async fn a_deployment_that_everybody_can_reach_has_a_document_and_a_key() {
+    let stage = Stage::<Bluesky>::new().await;
+    let platform = stage.platform();
+    assert_eq!(platform.client_document(&stage.here()).await.unwrap(), None, "at loopback there is none");
+    let here = OurAddresses::of(PUBLIC, "bluesky");
+    let document = platform.client_document(&here).await.unwrap().unwrap();
+    assert_eq!(document["client_id"], here.client_document);
+    assert_eq!(platform.client_document(&here).await.unwrap().unwrap(), document, "the key stays the same");
+    assert_eq!(document["jwks"]["keys"][0]["d"], json!(null));
+    stage.network.know_client(&here.client_document, document);
+
+    let pkce = Pkce::random();
+    let request = AuthorizationRequest { state: random_token(), here: here.clone(), challenge: pkce.challenge.clone() };
+    let departure = platform.authorize(&stage.network.answers(), &request, stage.clock.now()).await.unwrap();
+    let Departure::Page { url, memory } = departure else { panic!("{departure:?}") };
+    let query: BTreeMap<String, String> = stage.network.decide(&url, Decision::Allow).await;
+    let callback = Callback { query, verifier: pkce.verifier, here, memory };
+    let account = stage.complete(&callback).await.unwrap().remove(0);
+
+    stage.keep(&account.credentials);
+    stage.renew().await.unwrap();
+    let mut post = stage.post(&account, "by a confidential client", Vec::new());
+    stage.deliver(&mut post).await.unwrap();
+    assert_eq!(stage.network.public().len(), 1);
+    let credentials = stage.credentials().await.unwrap();
+    platform.revoke(&credentials, stage.clock.now()).await.unwrap();
+    assert_eq!(stage.network.grants(), 0);
+}

@@ -1,0 +1,93 @@
+//! Grants: proofs, renewal, and their end.
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use networks::bluesky::Bluesky;
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::stage::Stage;
+use platforms::{Account, Departure, RefreshRefusal};
+use secrecy::ExposeSecret;
+
+use crate::{connected, due};
+
+async fn with_app_password() -> (Stage<Bluesky>, Account) {
+    let stage = Stage::<Bluesky>::new().await;
+    let answers = stage.network.direct_answers().unwrap();
+    let (departure, _) = stage.depart(&answers).await.unwrap();
+    let Departure::Arrived(mut accounts) = departure else { panic!("{departure:?}") };
+    let account = accounts.remove(0);
+    stage.keep(&account.credentials);
+    (stage, account)
+}
+
+#[tokio::test]
+async fn a_nonce_that_has_passed_costs_a_call_and_nothing_else() {
+    let (stage, account) = connected().await;
+    for text in ["one", "two", "three"] {
+        let post = due(&stage, &account, text, Vec::new()).await;
+        stage.clock.advance(TimeDelta::minutes(10));
+        stage.publish(&post).await.unwrap();
+    }
+    assert_eq!(stage.network.public().len(), 3);
+    assert_eq!(stage.network.calls(Call::Publish), 3, "a call that is turned away is none");
+}
+
+#[tokio::test]
+async fn a_refresh_token_that_is_used_twice_ends_the_grant_and_is_told_so() {
+    let (stage, account) = connected().await;
+    let renewed = stage.renew().await.unwrap();
+    assert_eq!(
+        renewed.extra.map(|it| it.expose_secret().to_owned()),
+        account.credentials.extra.as_ref().map(|it| it.expose_secret().to_owned())
+    );
+
+    let replayed = stage.platform().refresh(&account.credentials, stage.clock.now()).await.unwrap_err();
+
+    assert!(matches!(replayed, RefreshRefusal::Gone(_)), "{replayed:?}");
+    assert_eq!(stage.network.grants(), 0);
+}
+
+#[tokio::test]
+async fn a_lost_answer_to_a_refresh_says_nothing_of_the_grant() {
+    let (stage, _) = connected().await;
+    stage.network.trouble(Call::Refresh, Trouble::LoseAnswer, 1);
+    assert!(matches!(stage.renew().await.unwrap_err(), RefreshRefusal::Unreachable(_)));
+    assert!(matches!(stage.renew().await.unwrap_err(), RefreshRefusal::Gone(_)), "it was spent");
+}
+
+#[tokio::test]
+async fn a_session_with_an_app_password_is_renewed_and_ended() {
+    let (stage, account) = with_app_password().await;
+    let ends = account.credentials.expires_at.unwrap() - stage.clock.now();
+    assert_eq!(ends, TimeDelta::hours(2));
+    stage.clock.advance(TimeDelta::hours(3));
+    let mut post = stage.post(&account, "later", Vec::new());
+    stage.deliver(&mut post).await.unwrap();
+
+    let credentials = stage.credentials().await.unwrap();
+    stage.platform().revoke(&credentials, stage.clock.now()).await.unwrap();
+    assert!(matches!(stage.renew().await.unwrap_err(), RefreshRefusal::Gone(_)));
+}
+
+#[tokio::test]
+async fn an_app_password_that_was_taken_away_is_known_as_gone() {
+    let (stage, _) = with_app_password().await;
+    stage.network.revoke();
+    assert!(matches!(stage.renew().await.unwrap_err(), RefreshRefusal::Gone(_)));
+}
+
+#[tokio::test]
+async fn an_account_that_is_not_active_any_more_wants_its_person() {
+    let (stage, account) = connected().await;
+    let post = due(&stage, &account, "too late", Vec::new()).await;
+    stage.network.deactivate();
+    let setback = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+
+    stage.network.reactivate();
+    stage.publish(&post).await.unwrap();
+
+    stage.network.take_down();
+    let setback = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+}

@@ -1,0 +1,139 @@
+//! Pictures, and videos by way of the video service.
+
+use std::io::Cursor;
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use domain::id::MediaId;
+use domain::media::{Attachment, MimeType};
+use image::{DynamicImage, ImageFormat, RgbImage};
+use networks::bluesky::Bluesky;
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::samples::{Sample, sample};
+use platforms::conformance::stage::Stage;
+
+use crate::{connected, due, record};
+
+/// Noise, which no encoder makes small.
+fn large_picture() -> Sample {
+    let mut seed = 1_u32;
+    let noise = RgbImage::from_fn(1500, 1000, |_, _| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let [_, one, two, three] = seed.to_le_bytes();
+        image::Rgb([one, two, three])
+    });
+    let mut bytes = Cursor::new(Vec::new());
+    DynamicImage::ImageRgb8(noise).write_to(&mut bytes, ImageFormat::Png).unwrap();
+    let bytes = bytes.into_inner();
+    let size_bytes = bytes.len() as u64;
+    Sample {
+        attachment: Attachment { media_id: MediaId::new(9).unwrap(), mime_type: MimeType::Png, size_bytes },
+        bytes,
+    }
+}
+
+#[tokio::test]
+async fn pictures_are_made_to_fit_and_shown_with_their_shape() {
+    let (stage, account) = connected().await;
+    let large = large_picture();
+    assert!(4_000_000 < large.attachment.size_bytes);
+
+    let record = record(&stage, &account, "two", vec![sample(MimeType::Webp, 1), large]).await;
+
+    let images = record["embed"]["images"].as_array().unwrap();
+    assert_eq!(record["embed"]["$type"], "app.bsky.embed.images");
+    assert_eq!(images[0]["alt"], "");
+    assert_eq!((&images[0]["aspectRatio"]["width"], &images[0]["aspectRatio"]["height"]), (&64.into(), &48.into()));
+    assert!(images[1]["image"]["size"].as_u64().unwrap() <= 1_000_000, "{}", images[1]);
+    let ratio = |side| images[1]["aspectRatio"][side].as_f64().unwrap();
+    assert!((ratio("width") / ratio("height") - 1.5).abs() < 0.01, "{}", images[1]);
+}
+
+#[tokio::test]
+async fn what_is_no_picture_is_refused_by_its_place() {
+    let (stage, account) = connected().await;
+    let mut broken = sample(MimeType::Png, 2);
+    broken.bytes.truncate(40);
+    let mut post = stage.post(&account, "broken", vec![sample(MimeType::Png, 1), broken]);
+    let setback = stage.deliver(&mut post).await.unwrap_err();
+    assert!(
+        matches!(&setback, Setback::Refused { reason } if reason.starts_with("file 2 of 2 (image/png): ")),
+        "{setback:?}"
+    );
+}
+
+#[tokio::test]
+async fn files_that_were_thrown_away_are_uploaded_again_for_the_same_post() {
+    let (stage, account) = connected().await;
+    let mut post = due(&stage, &account, "stale", vec![sample(MimeType::Png, 1)]).await;
+    let prepared = post.progress.clone();
+    stage.network.collect_blobs();
+
+    let setback = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+
+    post.progress = None;
+    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    assert_eq!(post.progress, prepared, "the record is the same");
+    stage.publish(&post).await.unwrap();
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+#[tokio::test]
+async fn a_video_is_waited_for() {
+    for by_lexicon in [false, true] {
+        let (stage, account) = connected().await;
+        stage.network.video_by_lexicon(by_lexicon);
+        stage.network.video_takes(7);
+
+        let record = record(&stage, &account, "moving", vec![sample(MimeType::Mp4, 1)]).await;
+
+        assert_eq!(record["embed"]["$type"], "app.bsky.embed.video");
+        assert_eq!(record["embed"]["video"]["mimeType"], "video/mp4");
+        assert_eq!(stage.network.calls(Call::Upload), 1);
+        assert_eq!(stage.network.calls(Call::Process), 8);
+    }
+}
+
+#[tokio::test]
+async fn a_video_whose_upload_was_not_answered_is_not_processed_twice() {
+    let (stage, account) = connected().await;
+    stage.network.videos_left(1);
+    stage.network.trouble(Call::Upload, Trouble::LoseAnswer, 1);
+    let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+
+    // The day's quota is used up by the first, which did arrive.
+    let mut setbacks = Vec::new();
+    let prepared = stage.prepare(&post).await;
+    assert!(matches!(prepared, Err(Setback::Unknown { .. })), "{prepared:?}");
+    stage.network.videos_left(1);
+    stage.prepare_all(&mut post, &mut setbacks).await.unwrap();
+
+    stage.clock.skip_to(post.publish_at);
+    stage.publish(&post).await.unwrap();
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+#[tokio::test]
+async fn a_day_without_videos_left_is_waited_out() {
+    let stage = Stage::<Bluesky>::new().await;
+    let account = stage.connect().await;
+    stage.network.videos_left(0);
+    let post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+    let setback = stage.prepare(&post).await.unwrap_err();
+    assert!(matches!(&setback, Setback::Busy { reason, .. } if reason.contains("daily limit")), "{setback:?}");
+    assert_eq!(stage.network.calls(Call::Upload), 0);
+
+    stage.clock.advance(TimeDelta::minutes(1));
+    stage.network.videos_left(25);
+    stage.prepare(&post).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_video_that_cannot_be_played_is_refused_in_the_services_words() {
+    let (stage, account) = connected().await;
+    stage.network.trouble(Call::Process, Trouble::Unwanted, 1);
+    let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+    let setback = stage.deliver(&mut post).await.unwrap_err();
+    assert!(matches!(&setback, Setback::Refused { reason } if reason.contains("validated")), "{setback:?}");
+}

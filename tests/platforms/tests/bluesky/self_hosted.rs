@@ -1,0 +1,163 @@
+//! An account whose server is somebody's own, and a page that it links to.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::response::{Html, IntoResponse, Redirect};
+use axum::routing::get;
+use domain::clock::Clock;
+use domain::media::MimeType;
+use domain::rules::Rule;
+use http::header::CONTENT_TYPE;
+use networks::bluesky::Bluesky;
+use platforms::conformance::network::{Call, Decision, Network, PublicPost, Trouble};
+use platforms::conformance::samples::sample;
+use platforms::conformance::stage::Stage;
+use platforms::{Account, Answers};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use crate::due;
+
+/// The same network without a video service, and a page.
+struct SelfHosted {
+    bluesky: Bluesky,
+    page: SocketAddr,
+}
+
+const PAGE: &str = r#"<!doctype html><html><head>
+    <meta property="og:title" content="Tea &amp; biscuits"><meta name="description" content="All about tea">
+    <meta property="og:image" content="tea.png"></head><body>Tea</body></html>"#;
+
+#[async_trait]
+impl Network for SelfHosted {
+    const NAME: &'static str = Bluesky::NAME;
+
+    async fn start(clock: Clock) -> Self {
+        let picture = || async { ([(CONTENT_TYPE, "image/png")], sample(MimeType::Png, 1).bytes) };
+        let pages = Router::new()
+            .route("/about/tea", get(|| async { Html(PAGE) }))
+            .route("/about/tea.png", get(picture))
+            .route("/moved", get(|| async { Redirect::permanent("/about/tea") }))
+            .route("/circle", get(|| async { Redirect::permanent("/circle") }))
+            .route("/away", get(|| async { Redirect::permanent("http://127.0.0.1:1/") }))
+            .route("/text", get(|| async { "just text" }))
+            .route("/untitled", get(|| async { Html("<p>nothing to say").into_response() }));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let page = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, pages).await });
+        Self { bluesky: Bluesky::start(clock).await, page }
+    }
+
+    fn addresses(&self) -> Vec<SocketAddr> {
+        let mut addresses = self.bluesky.addresses();
+        addresses.push(self.page);
+        addresses
+    }
+
+    fn settings(&self) -> Value {
+        let url = self.bluesky.pds();
+        json!({ "plc": url, "resolver": url, "appview": url })
+    }
+
+    fn answers(&self) -> Answers {
+        self.bluesky.answers()
+    }
+
+    async fn decide(&self, url: &str, decision: Decision) -> BTreeMap<String, String> {
+        self.bluesky.decide(url, decision).await
+    }
+
+    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
+        self.bluesky.trouble(call, trouble, count);
+    }
+
+    fn revoke(&self) {
+        self.bluesky.revoke();
+    }
+
+    fn end_access_tokens(&self) {
+        self.bluesky.end_access_tokens();
+    }
+
+    fn public(&self) -> Vec<PublicPost> {
+        self.bluesky.public()
+    }
+
+    fn grants(&self) -> usize {
+        self.bluesky.grants()
+    }
+
+    fn calls(&self, call: Call) -> usize {
+        self.bluesky.calls(call)
+    }
+}
+
+async fn embed(stage: &Stage<SelfHosted>, account: &Account, text: &str) -> Value {
+    let post = due(stage, account, text, Vec::new()).await;
+    let published = stage.publish(&post).await.unwrap();
+    stage.network.bluesky.record(&published.platform_post_id).unwrap()["embed"].clone()
+}
+
+#[tokio::test]
+async fn a_video_goes_to_the_accounts_own_server_within_its_limit() {
+    let stage = Stage::<SelfHosted>::new().await;
+    stage.network.bluesky.limit_blobs(5 << 20);
+    let account = stage.connect().await;
+    assert!(account.rules.rules.contains(&Rule::max_video_bytes(5 << 20)), "{:?}", account.rules);
+
+    // The first nonce is long gone when the file is sent.
+    stage.clock.advance(chrono::TimeDelta::minutes(30));
+    let video = sample(MimeType::Mp4, 1);
+    let post = due(&stage, &account, "moving", vec![video.clone()]).await;
+    stage.publish(&post).await.unwrap();
+
+    assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
+    assert_eq!((stage.network.calls(Call::Upload), stage.network.calls(Call::Process)), (1, 0));
+}
+
+#[tokio::test]
+async fn a_link_is_shown_as_its_page_wants() {
+    let stage = Stage::<SelfHosted>::new().await;
+    let account = stage.connect().await;
+    for path in ["about/tea", "moved"] {
+        let link = format!("http://{}/{path}", stage.network.page);
+
+        let embed = embed(&stage, &account, &format!("Look: {link}.")).await;
+
+        assert_eq!(embed["$type"], "app.bsky.embed.external");
+        let card = &embed["external"];
+        assert_eq!(card["uri"], link);
+        assert_eq!((&card["title"], &card["description"]), (&json!("Tea & biscuits"), &json!("All about tea")));
+        assert_eq!(card["thumb"]["mimeType"], "image/png");
+    }
+}
+
+#[tokio::test]
+async fn without_a_picture_there_is_a_card_and_without_a_title_none() {
+    let stage = Stage::<SelfHosted>::new().await;
+    let account = stage.connect().await;
+    let page = stage.network.page;
+    stage.network.trouble(Call::Upload, Trouble::Unavailable, 1);
+    let without_picture = embed(&stage, &account, &format!("http://{page}/about/tea")).await;
+    assert_eq!(without_picture["external"]["title"], "Tea & biscuits");
+    assert!(without_picture["external"].get("thumb").is_none());
+
+    for path in ["text", "untitled", "circle", "away", "missing"] {
+        let embed = embed(&stage, &account, &format!("{path} http://{page}/{path}")).await;
+        assert_eq!(embed, Value::Null, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_link_beside_a_picture_has_no_card() {
+    let stage = Stage::<SelfHosted>::new().await;
+    let account = stage.connect().await;
+    let text = format!("http://{}/about/tea", stage.network.page);
+    let post = due(&stage, &account, &text, vec![sample(MimeType::Jpeg, 1)]).await;
+    let published = stage.publish(&post).await.unwrap();
+    let record = stage.network.bluesky.record(&published.platform_post_id).unwrap();
+    assert_eq!(record["embed"]["$type"], "app.bsky.embed.images");
+}

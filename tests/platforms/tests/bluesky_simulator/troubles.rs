@@ -1,0 +1,77 @@
+use chrono::TimeDelta;
+use http::Method;
+use http::header::AUTHORIZATION;
+use platforms::conformance::network::{Call, Network, Trouble};
+
+use crate::client::{Body, Client, TID, digest, post, tokens};
+
+#[tokio::test]
+async fn trouble_waits_for_a_call_that_would_be_served() {
+    let client = Client::new().await;
+    let token = client.connect().await.access;
+    client.network.trouble(Call::Publish, Trouble::Broken, 1);
+
+    // The first of these has no nonce yet.
+    let broken = client.put(&token, TID, &post("hello")).await;
+    assert_eq!(broken.error(), (500, "InternalServerError"));
+    assert_eq!(client.network.calls(Call::Publish), 1);
+    assert_eq!(client.put(&token, TID, &post("hello")).await.status, 200);
+    assert_eq!(client.network.calls(Call::Publish), 2);
+}
+
+#[tokio::test]
+async fn an_answer_is_lost_after_the_deed() {
+    let client = Client::new().await;
+    let token = client.connect().await.access;
+    client.call(Method::GET, "com.atproto.server.getSession", &token, Body::Nothing).await;
+    for (trouble, posts) in [(Trouble::CutBefore, 0), (Trouble::LoseAnswer, 1)] {
+        client.network.trouble(Call::Publish, trouble, 1);
+        let url = format!("{}/xrpc/com.atproto.repo.putRecord", client.network.pds());
+        let proof = client.proof(&Method::POST, &url, Some(&token));
+        assert_eq!(proof.claims["ath"], digest(&token));
+        let request = client.http.post(&url).json(&client.writing(TID, &post("hello")));
+        let request = request.header(AUTHORIZATION, format!("DPoP {token}"));
+        let lost = request.header("dpop", client.key.sign(&proof.header, &proof.claims)).send().await;
+
+        assert!(lost.is_err(), "{trouble:?}");
+        assert_eq!(client.network.public().len(), posts, "{trouble:?}");
+    }
+}
+
+#[tokio::test]
+async fn each_trouble_looks_like_itself() {
+    let client = Client::new().await;
+    let token = client.connect().await.access;
+    let retry_after = TimeDelta::seconds(45);
+    for (trouble, status, posts) in [
+        (Trouble::Unavailable, 503, 0),
+        (Trouble::Limited { retry_after }, 429, 0),
+        (Trouble::Gibberish, 200, 0),
+        (Trouble::Unwanted, 400, 0),
+        (Trouble::BrokenAfter, 500, 1),
+    ] {
+        client.network.trouble(Call::Publish, trouble, 1);
+        let answer = client.put(&token, TID, &post("hello")).await;
+        assert_eq!(answer.status, status, "{trouble:?}");
+        assert_eq!(client.network.public().len(), posts, "{trouble:?}");
+        if let Trouble::Limited { .. } = trouble {
+            assert_eq!(answer.headers["ratelimit-reset"], (client.seconds() + 45).to_string().as_str());
+        }
+    }
+}
+
+#[tokio::test]
+async fn calls_are_told_apart() {
+    let client = Client::new().await;
+    let first = client.connect().await;
+    client.network.trouble(Call::Refresh, Trouble::Broken, 1);
+    assert_eq!(client.refresh(&first.refresh).await.error(), (500, "server_error"));
+    let second = tokens(&client.refresh(&first.refresh).await);
+    client.upload(&second.access, "image/png", b"file").await;
+    let name = format!("com.atproto.repo.getRecord?repo=alice.test&collection=app.bsky.feed.post&rkey={TID}");
+    client.bearer(Method::GET, &name, "", Body::Nothing).await;
+    client.post("/oauth/revoke", &[("token", &second.refresh)]).await;
+
+    let calls = [Call::Exchange, Call::Refresh, Call::Upload, Call::Process, Call::Publish, Call::LookUp, Call::Revoke];
+    assert_eq!(calls.map(|it| client.network.calls(it)), [1, 2, 1, 0, 0, 1, 1]);
+}

