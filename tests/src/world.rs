@@ -112,6 +112,11 @@ impl World {
         self.is_behind_a_gateway
     }
 
+    /// The token that the deployment was given to us with.
+    pub fn token(&self) -> &str {
+        &self.ready.token
+    }
+
     /// A plain client for what is not the API.
     pub fn http(&self) -> &Client {
         &self.http

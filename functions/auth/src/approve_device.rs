@@ -6,7 +6,6 @@ use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use chrono::{DateTime, Utc};
 use domain::token::UserCode;
 use http::StatusCode;
 use http::header::RETRY_AFTER;
@@ -68,11 +67,11 @@ pub(crate) async fn show_device(
     Asked(query): Asked<DeviceQuery>,
 ) -> PageResult<Response> {
     if query.user_code.trim().is_empty() {
-        return Ok(ask("", None, &session)?.into_response());
+        return Ok(ask(&api, "", None, &session)?.into_response());
     }
     match enter(&api.store, session.user, ip, &query.user_code, api.clock.now()).await? {
         Entry::Waiting(_, device) => approval(&api, &session, ip, &query.user_code, &device).await,
-        entry => refuse(&entry, &query.user_code, &session, api.clock.now()),
+        entry => refuse(&api, &entry, &query.user_code, &session),
     }
 }
 
@@ -87,7 +86,7 @@ pub(crate) async fn decide_device(
     let now = api.clock.now();
     let hash = match enter(&api.store, session.user, ip, &form.user_code, now).await? {
         Entry::Waiting(hash, _) => hash,
-        entry => return refuse(&entry, &form.user_code, &session, now),
+        entry => return refuse(&api, &entry, &form.user_code, &session),
     };
     let (stage, approved) = match form.decision {
         Decision::Approve => (DeviceStage::Approved, true),
@@ -99,7 +98,7 @@ pub(crate) async fn decide_device(
             let title = if approved { "Device approved" } else { "Device denied" };
             Ok(Page::of(title, &DonePage { approved })?.signed_in(&session).into_response())
         }
-        Won::Lost => refuse(&Entry::Over, &form.user_code, &session, now),
+        Won::Lost => refuse(&api, &Entry::Over, &form.user_code, &session),
     }
 }
 
@@ -124,14 +123,14 @@ async fn approval(
 }
 
 /// Asks again, saying why.
-fn refuse(entry: &Entry, typed: &str, session: &SignedIn, now: DateTime<Utc>) -> PageResult<Response> {
+fn refuse(api: &Api, entry: &Entry, typed: &str, session: &SignedIn) -> PageResult<Response> {
     let (status, fault) = match entry {
         Entry::Locked { until } => {
-            let seconds = (*until - now).num_seconds().max(1);
+            let seconds = (*until - api.clock.now()).num_seconds().max(1);
             let minutes = (seconds + 59) / 60;
             let unit = if minutes == 1 { "minute" } else { "minutes" };
             let fault = format!("There were too many wrong codes. Wait {minutes} {unit}, then try again.");
-            let page = ask(typed, Some(fault), session)?.status(StatusCode::TOO_MANY_REQUESTS);
+            let page = ask(api, typed, Some(fault), session)?.status(StatusCode::TOO_MANY_REQUESTS);
             return Ok(([(RETRY_AFTER, seconds.to_string())], page).into_response());
         }
         Entry::Over | Entry::Waiting(..) => {
@@ -141,14 +140,14 @@ fn refuse(entry: &Entry, typed: &str, session: &SignedIn, now: DateTime<Utc>) ->
             (StatusCode::UNPROCESSABLE_ENTITY, "There is no such code. Compare it with the one your device shows.")
         }
     };
-    Ok(ask(typed, Some(fault.to_owned()), session)?.status(status).into_response())
+    Ok(ask(api, typed, Some(fault.to_owned()), session)?.status(status).into_response())
 }
 
-fn ask(typed: &str, fault: Option<String>, session: &SignedIn) -> PageResult<Page> {
+fn ask(api: &Api, typed: &str, fault: Option<String>, session: &SignedIn) -> PageResult<Page> {
     let typed: String = typed.chars().take(32).collect();
     let page = Page::of("Connect a device", &CodePage { typed: &typed, fault })?;
     // When the session has ended meanwhile, the form leads to the issuer.
-    Ok(page.signed_in(session).forms_may_leave())
+    Ok(page.signed_in(session).forms_may_leave(&api.origin))
 }
 
 #[cfg(test)]

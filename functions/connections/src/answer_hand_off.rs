@@ -69,7 +69,7 @@ async fn send_off(app: &App, platform: &dyn Platform, visit: &Visit, mut sent: S
         answers.insert(field.name.to_owned(), answer.into());
     }
     if !faults.is_empty() {
-        return Ok(ask_page(platform, visit, Typed { values: sent, faults, fault: None })?.into_response());
+        return Ok(ask_page(app, platform, visit, Typed { values: sent, faults, fault: None })?.into_response());
     }
 
     let refusal = match app.send_off(platform, &visit.state_token, &answers).await? {
@@ -97,7 +97,7 @@ async fn send_off(app: &App, platform: &dyn Platform, visit: &Visit, mut sent: S
             typed.fault = Some(&sentence);
         }
     }
-    Ok(ask_page(platform, visit, typed)?.into_response())
+    Ok(ask_page(app, platform, visit, typed)?.into_response())
 }
 
 fn unreadable() -> PageError {

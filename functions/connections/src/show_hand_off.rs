@@ -89,7 +89,7 @@ pub(crate) async fn show_hand_off(
             page.show()
         }
         _ if !visit.hand_off.is_open(now) => Err(expired()),
-        Stage::Asking | Stage::Waiting => Ok(ask_page(platform, &visit, Typed::default())?.into_response()),
+        Stage::Asking | Stage::Waiting => Ok(ask_page(&app, platform, &visit, Typed::default())?.into_response()),
         Stage::Answering => {
             let notice = format!("We are talking to {title}.");
             let text = "This page goes on by itself.";
@@ -106,7 +106,7 @@ pub(crate) async fn show_hand_off(
 }
 
 /// The page before the platform's own.
-pub(crate) fn ask_page(platform: &dyn Platform, visit: &Visit, mut typed: Typed<'_>) -> PageResult<Page> {
+pub(crate) fn ask_page(app: &App, platform: &dyn Platform, visit: &Visit, mut typed: Typed<'_>) -> PageResult<Page> {
     let input = |field: &Field| Input {
         name: field.name,
         label: field.label,
@@ -121,7 +121,7 @@ pub(crate) fn ask_page(platform: &dyn Platform, visit: &Visit, mut typed: Typed<
     let has_fault = typed.fault.is_some() || inputs.iter().any(|it| it.fault.is_some());
     let title = platform.rules().title;
     let page = AskPage { action: action(visit), title: &title, inputs, fault: typed.fault };
-    let page = Page::of(format!("Connect {title}"), &page)?.forms_may_leave();
+    let page = Page::of(format!("Connect {title}"), &page)?.forms_may_leave(&app.api.origin);
     Ok(if has_fault { page.status(StatusCode::UNPROCESSABLE_ENTITY) } else { page })
 }
 

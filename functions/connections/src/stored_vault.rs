@@ -41,16 +41,16 @@ impl StoredVault {
 #[async_trait]
 impl Vault for StoredVault {
     async fn find(&self, name: &str) -> Result<Option<Kept>, NotNow> {
-        self.open(name).await.map_err(not_now)
+        self.open(name).await.map_err(|it| not_now(&it))
     }
 
     async fn keep(&self, name: &str, value: SecretString, over: Option<&Kept>) -> Result<Kept, NotNow> {
         let revision = over.map_or(0, |it| it.revision) + 1;
-        self.put(name, value, revision).await.map_err(not_now)?.ok_or(NotNow)
+        self.put(name, value, revision).await.map_err(|it| not_now(&it))?.ok_or(NotNow)
     }
 }
 
-fn not_now(failure: Failure) -> NotNow {
+fn not_now(failure: &Failure) -> NotNow {
     tracing::error!(%failure, "the vault could not be used");
     NotNow
 }

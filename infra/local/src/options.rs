@@ -24,6 +24,10 @@ pub struct Options {
     /// free one.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub dynamodb_port: u16,
+    /// Where the service is reached from outside, such as by a tunnel: what
+    /// platforms are told. Pages are then to be opened there, too.
+    #[arg(long, value_name = "URL")]
+    pub origin: Option<String>,
     /// Where data are kept.
     #[arg(long, default_value = ".local")]
     pub data: PathBuf,

@@ -87,6 +87,7 @@ struct Stack {
 
 impl Stack {
     async fn open(options: &Options, origin: &str, data: Option<&Path>, folder: &Path) -> Result<Self, LocalError> {
+        let reached_at = options.origin.as_deref().unwrap_or(origin).trim_end_matches('/').to_owned();
         let clock = Clock::System;
         let ids = Ids::new(clock.clone());
         let meter = if options.meter { Some(Meter::new()?) } else { None };
@@ -119,7 +120,7 @@ impl Stack {
                 requests_per_minute: options.requests_per_minute,
                 media_per_minute: options.media_per_minute,
             },
-            origin: origin.to_owned(),
+            origin: reached_at.clone(),
             token_lifetime: TimeDelta::days(180),
             allowed_origins: Vec::new(),
         };
@@ -146,7 +147,7 @@ impl Stack {
         let deployed = Router::new()
             .merge(auth::router(auth::App {
                 api: api.clone(),
-                oidc: Oidc::new(oidc, origin),
+                oidc: Oidc::new(oidc, &reached_at),
                 sign_up: SignUp::parse(""),
             }))
             .merge(connections::router(connections::App {

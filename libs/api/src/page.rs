@@ -30,7 +30,8 @@ pub struct Page {
     csrf: Option<String>,
     is_wide: bool,
     shows_avatars: bool,
-    forms_may_leave: bool,
+    /// Where its forms may end beside this site.
+    forms_lead_to: &'static str,
 }
 
 #[derive(Template)]
@@ -57,7 +58,7 @@ impl Page {
             csrf: None,
             is_wide: false,
             shows_avatars: false,
-            forms_may_leave: false,
+            forms_lead_to: "",
         }
     }
 
@@ -86,31 +87,21 @@ impl Page {
     }
 
     /// Its forms may end on another site, such as a platform's own page.
-    /// Browsers hold a form's whole chain of redirects against the policy.
-    pub fn forms_may_leave(mut self) -> Self {
-        self.forms_may_leave = true;
+    /// Browsers hold a form's whole chain of redirects against the policy. Only
+    /// a service that is itself not encrypted, on a developer's machine, leads
+    /// to sites that are not, such as a server on the same machine.
+    pub fn forms_may_leave(mut self, origin: &str) -> Self {
+        self.forms_lead_to = if origin.starts_with("https:") { " https:" } else { " https: http:" };
         self
     }
 
-    fn policy(&self) -> &'static str {
-        match (self.shows_avatars, self.forms_may_leave) {
-            (false, false) => {
-                "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
-                 frame-ancestors 'none'"
-            }
-            (true, false) => {
-                "default-src 'none'; style-src 'self'; img-src 'self' https:; form-action 'self'; base-uri 'none'; \
-                 frame-ancestors 'none'"
-            }
-            (false, true) => {
-                "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self' https:; base-uri 'none'; \
-                 frame-ancestors 'none'"
-            }
-            (true, true) => {
-                "default-src 'none'; style-src 'self'; img-src 'self' https:; form-action 'self' https:; \
-                 base-uri 'none'; frame-ancestors 'none'"
-            }
-        }
+    fn policy(&self) -> String {
+        let images = if self.shows_avatars { " https:" } else { "" };
+        let forms = self.forms_lead_to;
+        format!(
+            "default-src 'none'; style-src 'self'; img-src 'self'{images}; form-action 'self'{forms}; \
+             base-uri 'none'; frame-ancestors 'none'"
+        )
     }
 }
 
@@ -118,15 +109,17 @@ impl IntoResponse for Page {
     fn into_response(self) -> Response {
         let layout = Layout { title: &self.title, body: &self.body, csrf: self.csrf.as_deref(), is_wide: self.is_wide };
         match layout.render() {
-            Ok(html) => (self.status, headers(self.policy()), Html(html)).into_response(),
+            Ok(html) => (self.status, headers(&self.policy()), Html(html)).into_response(),
             Err(error) => PageError::from(error).into_response(),
         }
     }
 }
 
-fn headers(policy: &'static str) -> [(HeaderName, HeaderValue); 5] {
+fn headers(policy: &str) -> [(HeaderName, HeaderValue); 5] {
+    // A policy is made of the words above; one that were not, would permit nothing.
+    let policy = HeaderValue::from_str(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
     [
-        (CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy)),
+        (CONTENT_SECURITY_POLICY, policy),
         (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         // Addresses of pages carry user codes and state tokens.
@@ -151,6 +144,15 @@ mod tests {
         let layout = Layout { title: &page.title, body: &page.body, csrf: None, is_wide: false };
         let html = layout.render().unwrap();
         assert!(!html.contains("<script") && !html.contains("<b>"), "{html}");
+    }
+
+    #[test]
+    fn a_form_leads_to_sites_without_encryption_only_on_a_developers_machine() {
+        let policy = |page: Page| page.into_response().headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
+        let page = || Page::raw("Title", String::new());
+        assert!(policy(page()).contains("form-action 'self';"));
+        assert!(policy(page().forms_may_leave("https://social.example")).contains("form-action 'self' https:;"));
+        assert!(policy(page().forms_may_leave("http://localhost:3000")).contains("form-action 'self' https: http:;"));
     }
 
     #[test]

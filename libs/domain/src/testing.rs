@@ -2,6 +2,7 @@
 //! only what it is about. And randomness that repeats itself.
 
 use std::cell::Cell;
+use std::sync::LazyLock;
 
 use chrono::{DateTime, TimeZone, Utc};
 
@@ -15,6 +16,10 @@ use crate::rules::{Counting, Rule, Rules};
 use crate::text::PostText;
 use crate::token::Bucket;
 use crate::user::User;
+
+/// One source for all builders: of two, each with a clock of its own, one could
+/// give out what the other has.
+static FRESH: LazyLock<Ids> = LazyLock::new(|| Ids::new(Clock::System));
 
 thread_local! {
     /// The state of this thread's source; `None` is the operating system.
@@ -57,7 +62,7 @@ pub fn ids() -> Ids {
 /// A user.
 pub fn a_user() -> User {
     User {
-        user_id: Ids::new(Clock::System).fresh::<UserId>(),
+        user_id: FRESH.fresh::<UserId>(),
         name: "Test User".to_owned(),
         email: "user@example.com".to_owned(),
         created_at: noon(),
@@ -86,7 +91,7 @@ pub fn rules() -> Rules {
 pub fn a_connection(user: &User) -> Connection {
     Connection {
         user_id: user.user_id,
-        connection_id: Ids::new(Clock::System).fresh::<ConnectionId>(),
+        connection_id: FRESH.fresh::<ConnectionId>(),
         provider: "sandbox".to_owned(),
         profile: Profile {
             account_id: "1".to_owned(),

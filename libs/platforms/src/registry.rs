@@ -108,7 +108,8 @@ mod tests {
     #[test]
     fn planning_knows_every_platform_as_its_adapter_does() {
         assert!(LEADS.is_sorted_by_key(|(name, _)| *name));
-        let all = registry(json!({"mastodon": {}, "sandbox": {"url": "https://sandbox.example"}})).unwrap();
+        let all =
+            registry(json!({"bluesky": {}, "mastodon": {}, "sandbox": {"url": "https://sandbox.example"}})).unwrap();
         for adapter in all.adapters.iter() {
             let planned = LEADS.iter().find(|(name, _)| *name == adapter.name()).unwrap();
             assert_eq!(planned.1, adapter.lead());

@@ -14,12 +14,15 @@ use crate::vault::Vault;
 /// What a deployment says of its platforms, and what it gives them.
 pub struct Setup {
     settings: PlatformSettings,
-    apps: Box<dyn Fn(&str) -> Arc<dyn AppSource> + Send + Sync>,
+    apps: Box<AppSources>,
     /// Where they keep what they are given.
     pub(crate) vault: Arc<dyn Vault>,
     /// How they are called.
     pub(crate) http: HttpClient,
 }
+
+/// Our id and secret at the platform with a name.
+type AppSources = dyn Fn(&str) -> Arc<dyn AppSource> + Send + Sync;
 
 /// The platforms that are switched on, by name, each with its own settings:
 /// `{"bluesky": {}, "sandbox": {"url": "https://sandbox.example"}}`.

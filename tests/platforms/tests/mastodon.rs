@@ -328,20 +328,3 @@ async fn tokens_that_end_are_renewed_and_others_are_not() {
     of_pleroma.platform().revoke(&new, of_pleroma.clock.now()).await.unwrap();
     assert_eq!(of_pleroma.network.grants(), 0);
 }
-
-/// The suite, with every other kind of server.
-mod old_mastodon {
-    platforms::conformance!(super::Server<super::OldMastodon>);
-}
-
-mod gotosocial {
-    platforms::conformance!(super::Server<super::GoToSocial>);
-}
-
-mod pleroma {
-    platforms::conformance!(super::Server<super::Pleroma>);
-}
-
-mod pixelfed {
-    platforms::conformance!(super::Server<super::Pixelfed>);
-}

@@ -6,7 +6,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::Parser;
 use tests::{
     fault::Result,
-    platforms::several,
+    platforms::{bluesky, several},
     report::{Report, say},
 };
 
@@ -40,6 +40,9 @@ async fn run(options: Options) -> Result<bool> {
     let wanted = |part: &str| options.only.as_deref().is_none_or(|it| it == part);
     if wanted("several") {
         several::run(&mut report).await?;
+    }
+    if wanted("bluesky") {
+        bluesky::run(&mut report).await?;
     }
     report.finish(options.json.as_deref())
 }

@@ -1,4 +1,5 @@
 //! Real platforms, and stand-ins for them, connected to a running service.
 
+pub mod bluesky;
 pub mod connecting;
 pub mod several;

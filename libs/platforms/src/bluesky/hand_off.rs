@@ -83,9 +83,10 @@ impl HandOffs<'_> {
         now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
         let here = &request.here;
-        let client = match client::is_at_loopback(here) {
-            true => Client::at_loopback(&client::redirect_uri(here)),
-            false => Client::of(here, client_key::newest(self.vault.as_ref()).await?),
+        let client = if client::is_at_loopback(here) {
+            Client::at_loopback(&client::redirect_uri(here))
+        } else {
+            Client::of(here, client_key::newest(self.vault.as_ref()).await?)
         };
         let grant = Grant { server, client, key: SigningKey::generate()? };
         let url = Authorization { wire: self.wire, grant: &grant, now }.push(request, login_hint).await?;
@@ -144,10 +145,10 @@ impl HandOffs<'_> {
     async fn vouched(&self, did: Did, server: &AuthorizationServer) -> Result<Identity, HandOffRefusal> {
         let who = self.directory.find(&Name::Did(did)).await?;
         let theirs = AuthorizationServer::of_pds(self.wire, &who.pds).await?;
-        match theirs.issuer == server.issuer {
-            true => Ok(who),
-            false => Err(HandOffRefusal::Refused("this server does not speak for that account".to_owned())),
+        if theirs.issuer != server.issuer {
+            return Err(HandOffRefusal::Refused("this server does not speak for that account".to_owned()));
         }
+        Ok(who)
     }
 
     /// With an app password.

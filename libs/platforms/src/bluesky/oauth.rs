@@ -68,10 +68,10 @@ impl AuthorizationServer {
     pub(super) async fn at(wire: &Wire, server: &Url) -> Result<Self, HandOffRefusal> {
         let found: Self = document(wire, server, "/.well-known/oauth-authorization-server").await?;
         // Whoever names another issuer wants an answer that is meant for that one.
-        match found.issuer == server.origin().ascii_serialization() {
-            true => Ok(found),
-            false => Err(HandOffRefusal::Refused("its server names another one as the issuer".to_owned())),
+        if found.issuer != server.origin().ascii_serialization() {
+            return Err(HandOffRefusal::Refused("its server names another one as the issuer".to_owned()));
         }
+        Ok(found)
     }
 }
 

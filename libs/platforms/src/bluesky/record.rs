@@ -123,10 +123,8 @@ pub(super) async fn look_up(
     };
     match (reply.status, reply.json::<Found>(), reply.error().as_deref()) {
         (StatusCode::OK, Some(Found { uri, value }), _) => {
-            match value.text == text && value.created_at == time(publish_at) {
-                true => LookUp::Ours(uri),
-                false => LookUp::Another,
-            }
+            let is_ours = value.text == text && value.created_at == time(publish_at);
+            if is_ours { LookUp::Ours(uri) } else { LookUp::Another }
         }
         (_, _, Some("RecordNotFound")) => LookUp::Nothing,
         (StatusCode::OK, None, _) => LookUp::Unclear("it answered in another form".to_owned()),

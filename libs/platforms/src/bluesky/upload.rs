@@ -48,10 +48,10 @@ pub(super) async fn streamed(pds: &Pds<'_>, job: &Job<'_>, file: &Attachment) ->
 const METHOD: &str = "com.atproto.repo.uploadBlob";
 
 fn uploaded(pds: &Pds<'_>, reply: &Reply) -> Result<Value, Setback> {
-    match reply.status.is_success() {
-        true => reply.json::<Uploaded>().map(|it| it.blob).ok_or_else(faults::unreadable),
-        false => Err(faults::setback(reply, pds.now)),
+    if !reply.status.is_success() {
+        return Err(faults::setback(reply, pds.now));
     }
+    reply.json::<Uploaded>().map(|it| it.blob).ok_or_else(faults::unreadable)
 }
 
 /// A file of ours.

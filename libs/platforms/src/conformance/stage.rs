@@ -199,7 +199,12 @@ impl<N: Network> Stage<N> {
                     post.progress = Some(progress);
                     self.clock.skip_to(at);
                 }
-                Err(setback) => self.wait_out(setback, setbacks).await?,
+                Err(setback) => {
+                    if matches!(setback, Setback::Stale { .. }) {
+                        post.progress = None;
+                    }
+                    self.wait_out(setback, setbacks).await?;
+                }
             }
         }
         panic!("it is never ready: {setbacks:?}")
@@ -279,14 +284,13 @@ impl<N: Network> Stage<N> {
 
     async fn wait_out(&self, setback: Setback, setbacks: &mut Vec<Setback>) -> Result<(), Setback> {
         match &setback {
-            Setback::Refused { .. } => return Err(setback),
             Setback::Busy { retry_at: Some(at), .. } => _ = self.clock.skip_to(*at),
             Setback::Disconnected { .. } if self.can_renew() => {
                 if self.renew().await.is_err() {
                     return Err(setback);
                 }
             }
-            Setback::Disconnected { .. } => return Err(setback),
+            Setback::Refused { .. } | Setback::Disconnected { .. } => return Err(setback),
             Setback::Busy { retry_at: None, .. } | Setback::Stale { .. } | Setback::Unknown { .. } => {}
         }
         self.clock.advance(TimeDelta::seconds(5));

@@ -44,17 +44,10 @@ fn entity(rest: &str, text: &mut String) -> usize {
     const LONGEST: usize = 10;
 
     let end = rest.char_indices().take(LONGEST).find(|(_, it)| *it == ';').map(|(at, _)| at);
-    let decoded = end.and_then(|end| decoded(&rest[1..end]));
-    match (end, decoded) {
-        (Some(end), Some(it)) => {
-            text.push(it);
-            end + 1
-        }
-        _ => {
-            text.push('&');
-            1
-        }
-    }
+    let decoded = end.and_then(|end| Some((decoded(&rest[1..end])?, end)));
+    let (letter, taken) = decoded.map_or(('&', 1), |(letter, end)| (letter, end + 1));
+    text.push(letter);
+    taken
 }
 
 fn decoded(name: &str) -> Option<char> {

@@ -181,9 +181,9 @@ impl Refused {
     pub(super) fn is_lost_grant(&self) -> bool {
         const SIGNS: [&str; 5] = ["scope", "permission", "login", "suspended", "disabled"];
 
-        let says = |sign: &&str| self.error.as_ref().is_some_and(|it| it.to_ascii_lowercase().contains(*sign));
+        let says = |sign: &str| self.error.as_ref().is_some_and(|it| it.to_ascii_lowercase().contains(sign));
         self.status == StatusCode::UNAUTHORIZED
-            || (self.status == StatusCode::FORBIDDEN && SIGNS.iter().any(|it| says(&it)))
+            || (self.status == StatusCode::FORBIDDEN && SIGNS.iter().any(|it| says(it)))
     }
 
     /// Whether the grant does not cover this call.

@@ -32,10 +32,9 @@ impl Software {
             Some((_, name)) if name.contains("akkoma") => Self::Akkoma,
             Some((_, name)) if name.contains("pleroma") => Self::Pleroma,
             Some((_, name)) if name.contains("pixelfed") => Self::Pixelfed,
-            Some(_) => Self::Other,
             None if says("gotosocial") || version.starts_with("0.") => Self::GoToSocial,
             None if version.starts_with(|it: char| it.is_ascii_digit()) => Self::Mastodon,
-            None => Self::Other,
+            _ => Self::Other,
         }
     }
 

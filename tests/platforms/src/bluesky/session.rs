@@ -181,12 +181,15 @@ fn answer(world: &World, refresh: &str) -> Json<Value> {
     let now = world.clock.now();
     let access = jose::random("");
     let mut state = world.state();
-    let refresh_ends = state.passwords.refresh.get(refresh).map_or(now, |it| it.ends);
+    let begun = state.passwords.refresh.get(refresh);
+    let refresh_ends = begun.map_or(now, |it| it.ends);
+    let by_app = begun.is_some_and(|it| it.of_app);
     state.passwords.access.insert(access.clone());
     drop(state);
 
     let mut answer = session(world, true);
-    answer["accessJwt"] = token(world, "at+jwt", "com.atproto.appPass", &access, now + ACCESS_LIVES);
+    let scope = if by_app { "com.atproto.appPass" } else { "com.atproto.access" };
+    answer["accessJwt"] = token(world, "at+jwt", scope, &access, now + ACCESS_LIVES);
     answer["refreshJwt"] = token(world, "refresh+jwt", "com.atproto.refresh", refresh, refresh_ends);
     Json(answer)
 }

@@ -8,10 +8,6 @@ mod files;
 mod records;
 mod self_hosted;
 
-mod every_adapter {
-    platforms::conformance!(networks::bluesky::Bluesky);
-}
-
 use networks::bluesky::Bluesky;
 use platforms::Account;
 use platforms::conformance::network::Network;

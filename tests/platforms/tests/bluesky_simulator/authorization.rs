@@ -3,7 +3,7 @@ use http::Method;
 use platforms::conformance::network::{Decision, Network};
 use serde_json::{Value, json};
 
-use crate::client::{Body, Client, Key, POSTING, REDIRECT, TID, loopback_id, post, random, tokens};
+use crate::client::{Body, Client, Key, POSTING, REDIRECT, TID, assertion_header, loopback_id, post, random, tokens};
 
 #[tokio::test]
 async fn a_code_works_once_and_its_second_use_ends_the_grant() {
@@ -162,9 +162,9 @@ async fn a_confidential_client_proves_itself_each_time() {
     let with = |claim: &str, value: Value| {
         let mut claims = client.assertion();
         claims[claim] = value;
-        key.sign(&client.assertion_header(), &claims)
+        key.sign(&assertion_header(), &claims)
     };
-    let used = key.sign(&client.assertion_header(), &client.assertion());
+    let used = key.sign(&assertion_header(), &client.assertion());
     for (assertion, error) in [
         (used.clone(), ""),
         (used, "invalid_grant"),
@@ -176,7 +176,7 @@ async fn a_confidential_client_proves_itself_each_time() {
         (with("jti", Value::Null), "invalid_client"),
         (key.sign(&json!({ "alg": "ES256" }), &client.assertion()), "invalid_client"),
         (key.sign(&json!({ "alg": "ES256", "kid": "k2" }), &client.assertion()), "invalid_client"),
-        (Key::new().sign(&client.assertion_header(), &client.assertion()), "invalid_client"),
+        (Key::new().sign(&assertion_header(), &client.assertion()), "invalid_client"),
     ] {
         let answer = client.push_with("client_assertion", Some(&assertion)).await;
         assert_eq!(answer.body["error"].as_str().unwrap_or_default(), error, "{answer:?}");

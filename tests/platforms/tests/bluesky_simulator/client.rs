@@ -220,7 +220,7 @@ impl Client {
             if let Some(key) = &self.own_key
                 && !fields.iter().any(|(name, _)| *name == "client_assertion")
             {
-                form.push(("client_assertion", key.sign(&self.assertion_header(), &self.assertion())));
+                form.push(("client_assertion", key.sign(&assertion_header(), &self.assertion())));
             }
             if self.own_key.is_some() {
                 let kind = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -233,10 +233,6 @@ impl Client {
                 return answer;
             }
         }
-    }
-
-    pub(crate) fn assertion_header(&self) -> Value {
-        json!({ "alg": "ES256", "kid": "k1" })
     }
 
     pub(crate) fn assertion(&self) -> Value {
@@ -342,6 +338,11 @@ impl Client {
     pub(crate) async fn upload(&self, token: &str, mime_type: &str, bytes: &[u8]) -> Answer {
         self.call(Method::POST, "com.atproto.repo.uploadBlob", token, Body::File(mime_type, bytes)).await
     }
+}
+
+/// The header of an assertion with the key of [`Client::document`].
+pub(crate) fn assertion_header() -> Value {
+    json!({ "alg": "ES256", "kid": "k1" })
 }
 
 pub(crate) fn tokens(answer: &Answer) -> Tokens {

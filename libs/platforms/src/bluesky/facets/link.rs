@@ -15,15 +15,12 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
     let found: Vec<_> = finder.links(text).map(|it| it.start()..it.end()).collect();
     found.into_iter().filter_map(|range| {
         let words = words(&text[range.clone()]);
-        let uri = match words.split_once("://") {
-            Some((scheme, _)) => {
-                let is_web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
-                is_web.then(|| words.to_owned())?
-            }
-            None => {
-                let known = begins_behind(&text[..range.start], &['(']) && top_level::is_known(host(words));
-                known.then(|| format!("https://{words}"))?
-            }
+        let uri = if let Some((scheme, _)) = words.split_once("://") {
+            let is_web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
+            is_web.then(|| words.to_owned())?
+        } else {
+            let is_known = begins_behind(&text[..range.start], &['(']) && top_level::is_known(host(words));
+            is_known.then(|| format!("https://{words}"))?
         };
         let url = Url::parse(&uri).ok().filter(Url::has_host)?;
         // As it was written where a server can read it, otherwise encoded.

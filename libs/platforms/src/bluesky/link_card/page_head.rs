@@ -29,7 +29,7 @@ pub(super) fn read(page: &str) -> PageHead {
         match tag.name.as_str() {
             "meta" => found.meta(&tag),
             "title" if found.title.is_none() => {
-                found.title = Some(rest.split('<').next().unwrap_or_default().to_owned())
+                found.title = Some(rest.split('<').next().unwrap_or_default().to_owned());
             }
             // Not read for tags.
             "script" | "style" | "noscript" => {
@@ -156,15 +156,12 @@ fn plain(raw: &str) -> String {
         plain.push_str(&rest[..at]);
         rest = &rest[at..];
         let end = rest.bytes().take(12).position(|it| it == b';');
-        match end.and_then(|end| Some((referred_to(&rest[1..end])?, end))) {
-            Some((letter, end)) => {
-                plain.push(letter);
-                rest = &rest[end + 1..];
-            }
-            None => {
-                plain.push('&');
-                rest = &rest[1..];
-            }
+        if let Some((letter, end)) = end.and_then(|end| Some((referred_to(&rest[1..end])?, end))) {
+            plain.push(letter);
+            rest = &rest[end + 1..];
+        } else {
+            plain.push('&');
+            rest = &rest[1..];
         }
     }
     plain.push_str(rest);

@@ -104,12 +104,12 @@ pub async fn text_in_all_scripts_arrives_as_it_was_written<N: Network>() {
     let account = stage.connect().await;
     let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
     let texts = [
-        "Привет, мир! #мир https://example.com/путь?q=1&r=2",
-        "日本語のテキスト。#タグ と https://example.com/日本",
+        "Привет, мир! #мир https://example.invalid/путь?q=1&r=2",
+        "日本語のテキスト。#タグ と https://example.invalid/日本",
         "مرحبا بالعالم #سلام",
         "👩‍👩‍👧‍👦 a family, 🇩🇪 a flag, e\u{301} an accent <b>& \"quotes\" &amp; 'more'</b>",
         "two\nlines\n\nand a paragraph",
-        "(see https://example.com/a_(b)), then @nobody.invalid and a#b #1 #one2.",
+        "(see https://example.invalid/a_(b)), then @nobody.invalid and a#b #1 #one2.",
     ];
     for text in texts {
         let mut post = stage.post(&account, text, filler.clone());

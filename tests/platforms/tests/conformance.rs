@@ -1,0 +1,26 @@
+//! Every adapter, through the suite of all platforms. Servers that speak the
+//! API of Mastodon differ, so each kind of them is there.
+
+mod bluesky {
+    platforms::conformance!(networks::bluesky::Bluesky);
+}
+
+mod mastodon {
+    platforms::conformance!(networks::mastodon::Server);
+}
+
+mod mastodon_before_4_3 {
+    platforms::conformance!(networks::mastodon::Server<networks::mastodon::OldMastodon>);
+}
+
+mod gotosocial {
+    platforms::conformance!(networks::mastodon::Server<networks::mastodon::GoToSocial>);
+}
+
+mod pleroma {
+    platforms::conformance!(networks::mastodon::Server<networks::mastodon::Pleroma>);
+}
+
+mod pixelfed {
+    platforms::conformance!(networks::mastodon::Server<networks::mastodon::Pixelfed>);
+}

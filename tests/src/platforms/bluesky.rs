@@ -1,0 +1,343 @@
+//! A real Bluesky server: its own pages in Chromium, its own checks of what is
+//! sent, its own records read back.
+
+use std::{path::PathBuf, time::Instant};
+
+use platforms::conformance::samples::sample;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    bluesky_server::{BlueskyServer, BlueskySettings, ConfidentialClient, Decision, Redirected, SignIn},
+    client::{integer, text},
+    ensure,
+    fault::{Result, same},
+    harness::{Harness, LIFTED},
+    lossy_proxy::{LossyProxy, ProxyPort},
+    moment,
+    report::{Line, Report},
+    user::{User, targets},
+    world::{World, fresh},
+};
+
+/// Where pictures of the pages go.
+const SCREENSHOTS: &str = "target/screenshots/bluesky";
+
+/// The service by a name that a server takes for a client with a key.
+const PUBLIC_ORIGIN: &str = "https://app.sps-loopback.dev";
+
+/// The local stack beside a server that is reached through a proxy.
+struct Stand {
+    server: BlueskyServer,
+    proxy: LossyProxy,
+    world: World,
+    _local: Harness,
+}
+
+impl Stand {
+    /// Starts both. With a public origin the service is a client that has a
+    /// key, and the server reads its document.
+    async fn start(public_origin: Option<&str>) -> Result<Self> {
+        let (front, back) = (ProxyPort::take().await?, ProxyPort::take().await?);
+        let port = back.number().to_string();
+        drop(back);
+        let client = public_origin
+            .map(|origin| ConfidentialClient { origin: origin.to_owned(), target: format!("http://127.0.0.1:{port}") });
+        let settings = BlueskySettings { public_port: Some(front.number()), client, ..BlueskySettings::default() };
+        let server = BlueskyServer::start(settings).await?;
+        let (v4, v6) = (format!("127.0.0.1:{}", front.number()), format!("[::1]:{}", front.number()));
+        let proxy = front.lead_to(server.listens());
+
+        let url = server.url();
+        // It resolves its own handles, and has neither AppView nor video service.
+        let ours = json!({ "plc": server.directory(), "resolver": url, "appview": url });
+        let platforms = json!({ "bluesky": ours }).to_string();
+        let mut arguments = vec!["--ephemeral", "--port", &port, "--platforms", &platforms];
+        arguments.extend(["--allow-fetch-from", &v4, "--allow-fetch-from", &v6]);
+        arguments.extend(public_origin.iter().flat_map(|it| ["--origin", it]));
+        arguments.extend(LIFTED);
+        let local = Harness::start_with(&crate::harness::binary("local")?, &arguments).await?;
+        let world = World::new(local.ready().clone()).await?;
+        Ok(Self { server, proxy, world, _local: local })
+    }
+
+    /// The demo user: who signs in at a public origin, signs in nowhere here.
+    async fn user(&self) -> Result<User<'_>> {
+        let api = self.world.stranger()?.with_token(Some(self.world.token()));
+        User::of_token(&self.world, api, self.world.browser()?).await
+    }
+
+    /// The person starts on our page and goes through the server's.
+    async fn goes_through(&self, begun: &Value, decision: Decision, pictures: &str) -> Result<Redirected> {
+        let sign_in = SignIn {
+            url: text(begun, "authorization_url")?.to_owned(),
+            fill: vec![("handle".to_owned(), self.server.account().handle.clone())],
+            decision,
+            screenshots: PathBuf::from(SCREENSHOTS).join(pictures),
+        };
+        self.server.sign_in(sign_in).await
+    }
+
+    async fn connect(&self, user: &User<'_>, pictures: &str) -> Result<Value> {
+        let begun = begin(user).await?;
+        let ended = self.goes_through(&begun, Decision::Authorize, pictures).await?;
+        let page = ended.page.map(|it| it.text).unwrap_or_default();
+        ensure!(page.contains("Bluesky is connected"), "the person ended on {}: {page}", ended.ended_at);
+        super::connecting::connected(user, &begun).await
+    }
+
+    /// Publishes, and gives the record as the server has it.
+    async fn published(&self, user: &User<'_>, body: &Value) -> Result<(Value, Value)> {
+        let id = integer(&user.create(body).await?, "id")?;
+        let post = user.reaches(id, "published", 90).await?;
+        let uri = text(&post["platforms"][0], "platform_post_id")?.to_owned();
+        let key = uri.rsplit('/').next().unwrap_or_default();
+        let Some(record) = self.server.post(key).await? else { crate::fail!("{uri} is not there") };
+        same(&record["uri"], &json!(uri), "uri")?;
+        Ok((post, record["value"].clone()))
+    }
+}
+
+async fn begin(user: &User<'_>) -> Result<Value> {
+    user.api.call(Method::POST, "/connections/connect/bluesky").send().await?.ok(201)
+}
+
+/// Runs every scene.
+pub async fn run(report: &mut Report) -> Result {
+    let stand = Stand::start(None).await?;
+    let user = stand.user().await?;
+    let mut scenes = Scenes { report };
+    scenes.play("no is no", refusing(&stand, &user)).await;
+    let connection =
+        scenes.play("an account is connected through the server's own pages", connecting(&stand, &user)).await;
+    if let Some(it) = connection {
+        scenes.play("text with links, tags and mentions, byte for byte", text_and_facets(&stand, &user, &it)).await;
+        scenes.play("pictures, byte for byte", pictures(&stand, &user, &it)).await;
+        scenes.play("a video, byte for byte", video(&stand, &user, &it)).await;
+        scenes.play("a lost answer, and exactly one record", lost_answer(&stand, &user, &it)).await;
+        scenes.play("a grant that was taken back, and given again", taken_back(&stand, &user, &it)).await;
+        scenes.play("an app password does as well", app_password(&stand, &user, &it)).await;
+    }
+    drop(user);
+    drop(stand);
+    scenes.play("a client with a key, as a deployment is one", client_with_a_key()).await;
+    Ok(())
+}
+
+struct Scenes<'a> {
+    report: &'a mut Report,
+}
+
+impl Scenes<'_> {
+    async fn play<T>(&mut self, name: &str, scene: impl Future<Output = Result<T>>) -> Option<T> {
+        let started = Instant::now();
+        let (ended, fault) = match scene.await {
+            Ok(ended) => (Some(ended), None),
+            Err(fault) => (None, Some(fault)),
+        };
+        self.report.add(Line { name: format!("bluesky: {name}"), took: started.elapsed(), fault });
+        ended
+    }
+}
+
+async fn refusing(stand: &Stand, user: &User<'_>) -> Result {
+    let begun = begin(user).await?;
+    let ended = stand.goes_through(&begun, Decision::Deny, "deny").await?;
+    let page = ended.page.map(|it| it.text).unwrap_or_default();
+    ensure!(page.contains("Access was denied"), "the person reads {page}");
+    let status = user.api.get(text(&begun, "poll_url")?).await?.ok(200)?;
+    same(&status["status"], &json!("failed"), "status of the hand-off")
+}
+
+async fn connecting(stand: &Stand, user: &User<'_>) -> Result<Value> {
+    let connection = stand.connect(user, "connect").await?;
+    same(&connection["provider"], &json!("bluesky"), "provider")?;
+    same(&connection["username"], &json!(stand.server.account().handle), "username")?;
+    same(&connection["needs_reconnection"], &json!(false), "needs_reconnection")?;
+    Ok(connection)
+}
+
+async fn text_and_facets(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    let words = "Приве́т 👩‍👩‍👧‍👦 https://example.com/путь?q=1 и #мир, @alice.test! (see example.org/a) 日本 #タグ";
+    let at = |part: &str| {
+        let start = words.find(part).unwrap_or(usize::MAX);
+        json!({ "byteStart": start, "byteEnd": start + part.len() })
+    };
+    let link = |part: &str, uri: &str| json!({ "index": at(part), "features": [{ "$type": "app.bsky.richtext.facet#link", "uri": uri }] });
+    let tag = |part: &str| {
+        let feature = json!({ "$type": "app.bsky.richtext.facet#tag", "tag": part.trim_start_matches('#') });
+        json!({ "index": at(part), "features": [feature] })
+    };
+    let mention = json!({
+        "index": at("@alice.test"),
+        "features": [{ "$type": "app.bsky.richtext.facet#mention", "did": stand.server.account().did }],
+    });
+    let due = moment::in_seconds(2);
+    let body = json!({ "content": words, "platforms": targets(&[connection])?, "scheduled_at": due });
+
+    let (_, record) = stand.published(user, &body).await?;
+
+    let wanted = json!({
+        "$type": "app.bsky.feed.post",
+        "text": words,
+        "createdAt": due,
+        "facets": [
+            link("https://example.com/путь?q=1", "https://example.com/%D0%BF%D1%83%D1%82%D1%8C?q=1"),
+            tag("#мир"),
+            mention,
+            link("example.org/a", "https://example.org/a"),
+            tag("#タグ"),
+        ],
+    });
+    same(canonical(&record), canonical(&wanted), "the record")
+}
+
+async fn pictures(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    let due = moment::in_seconds(2);
+    let words = fresh("two pictures");
+    let media = [user.picture().await?, user.upload("image/jpeg", &turned()).await?];
+    let body = json!({ "content": words, "platforms": targets(&[connection])?, "media": media, "scheduled_at": due });
+
+    let (_, record) = stand.published(user, &body).await?;
+
+    let images = record["embed"]["images"].as_array().cloned().unwrap_or_default();
+    same(images.len(), 2, "pictures of the record")?;
+    let mut shown = Vec::new();
+    for image in &images {
+        let blob = &image["image"];
+        let bytes = stand.server.blob(text(&blob["ref"], "$link")?).await?;
+        same(&blob["size"], &json!(bytes.len()), "size of a picture")?;
+        ensure!(!bytes.windows(4).any(|it| it == b"Exif"), "metadata went along");
+        shown.push(image.clone());
+    }
+    // The second one was taken upright, with a camera held sideways.
+    let wanted = json!({
+        "$type": "app.bsky.feed.post",
+        "text": words,
+        "createdAt": due,
+        "embed": {
+            "$type": "app.bsky.embed.images",
+            "images": [
+                { "alt": "", "image": shown[0]["image"], "aspectRatio": { "width": 64, "height": 48 } },
+                { "alt": "", "image": shown[1]["image"], "aspectRatio": { "width": 48, "height": 64 } },
+            ],
+        },
+    });
+    let mut record = record;
+    if let Some(record) = record.as_object_mut() {
+        record.retain(|name, value| name != "facets" || value != &json!([]));
+    }
+    same(canonical(&record), canonical(&wanted), "the record")
+}
+
+async fn video(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    let file = sample(domain::media::MimeType::Mp4, 1).bytes;
+    let body = json!({
+        "content": fresh("a video"),
+        "platforms": targets(&[connection])?,
+        "media": [user.upload("video/mp4", &file).await?],
+        "scheduled_at": moment::in_seconds(1),
+    });
+    let (_, record) = stand.published(user, &body).await?;
+    same(&record["embed"]["$type"], &json!("app.bsky.embed.video"), "kind of embed")?;
+    let arrived = stand.server.blob(text(&record["embed"]["video"]["ref"], "$link")?).await?;
+    same(arrived, file, "the video")
+}
+
+async fn lost_answer(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    let words = fresh("its answer is lost");
+    stand.proxy.lose(1, "putRecord");
+    let body = json!({
+        "content": words,
+        "platforms": targets(&[connection])?,
+        "scheduled_at": moment::in_seconds(1),
+    });
+    let (post, _) = stand.published(user, &body).await?;
+
+    same(stand.proxy.to_lose(), 0, "answers still to be lost")?;
+    let ours: Vec<_> = stand.server.posts().await?.into_iter().filter(|it| it["value"]["text"] == words).collect();
+    same(ours.len(), 1, "records with these words")?;
+    same(&ours[0]["uri"], &post["platforms"][0]["platform_post_id"], "its uri")
+}
+
+async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    stand.server.revoke(PathBuf::from(SCREENSHOTS).join("revoke")).await?;
+    let words = fresh("after the revocation");
+    let id = user.schedule(&words, &[connection], 1).await?;
+    let path = format!("/connections/{}", integer(connection, "id")?);
+
+    moment::eventually(std::time::Duration::from_mins(1), "needs_reconnection", async || {
+        let shown = user.api.get(&path).await?.ok(200)?;
+        Ok((shown["needs_reconnection"] == true).then_some(()))
+    })
+    .await?;
+    let told = user.show(id).await?["platforms"][0]["error_message"].to_string();
+    ensure!(told.contains("onnect"), "the post says {told}");
+
+    let again = stand.connect(user, "reconnect").await?;
+    same(&again["id"], &connection["id"], "id of the connection")?;
+    user.reaches(id, "published", 120).await?;
+    let ours = stand.server.posts().await?.into_iter().filter(|it| it["value"]["text"] == words).count();
+    same(ours, 1, "records with these words")
+}
+
+async fn app_password(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    let begun = begin(user).await?;
+    let account = stand.server.account();
+    let answers =
+        [("handle".to_owned(), account.handle.clone()), ("app_password".to_owned(), account.app_password.clone())];
+    super::connecting::departs(user, &begun, &answers.into()).await?;
+    let again = super::connecting::connected(user, &begun).await?;
+    same(&again["id"], &connection["id"], "id of the connection")?;
+    let body = json!({
+        "content": fresh("by an app password"),
+        "platforms": targets(&[&again])?,
+        "scheduled_at": moment::in_seconds(1),
+    });
+    stand.published(user, &body).await?;
+    Ok(())
+}
+
+/// Chromium finds the service at its public origin. It starts on the server's
+/// page: from a page that is encrypted no form leads to one that is not.
+async fn client_with_a_key() -> Result {
+    let stand = Stand::start(Some(PUBLIC_ORIGIN)).await?;
+    let user = stand.user().await?;
+    let begun = begin(&user).await?.to_string().replace(PUBLIC_ORIGIN, stand.world.origin());
+    let begun: Value = serde_json::from_str(&begun)?;
+    let answers = [("handle".to_owned(), stand.server.account().handle.clone())];
+    let page = super::connecting::departs(&user, &begun, &answers.into()).await?;
+    let sign_in = SignIn {
+        url: page.into(),
+        fill: Vec::new(),
+        decision: Decision::Authorize,
+        screenshots: PathBuf::from(SCREENSHOTS).join("client-with-a-key"),
+    };
+    stand.server.sign_in(sign_in).await?;
+    let connection = super::connecting::connected(&user, &begun).await?;
+    let body = json!({
+        "content": fresh("by a client with a key"),
+        "platforms": targets(&[&connection])?,
+        "scheduled_at": moment::in_seconds(1),
+    });
+    stand.published(&user, &body).await?;
+    // The grant is renewed with the key that it began with, and ends with it.
+    let gone = user.api.call(Method::DELETE, &format!("/connections/{}", integer(&connection, "id")?)).send().await?;
+    same(gone.status, 204, "status of disconnecting")
+}
+
+/// The same words for the same record: keys in order, nothing between them.
+fn canonical(record: &Value) -> String {
+    record.to_string()
+}
+
+/// A picture that says of itself that it lies on its side (EXIF orientation 6).
+fn turned() -> Vec<u8> {
+    let mut file = sample(domain::media::MimeType::Jpeg, 2).bytes;
+    let exif: &[u8] = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
+    let length = u16::try_from(exif.len() + 2).unwrap_or(0).to_be_bytes();
+    let segment = [&[0xff, 0xe1], &length[..], exif].concat();
+    // Right after the marker that every JPEG starts with.
+    file.splice(2..2, segment);
+    file
+}
