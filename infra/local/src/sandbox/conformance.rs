@@ -71,7 +71,9 @@ impl network::Network for Listening {
     fn trouble(&self, call: network::Call, trouble: Trouble, count: usize) {
         let mut faults = self.sandbox.faults();
         let before: Vec<_> = faults.armed().iter().filter(|it| it.kind.strikes(what(call))).map(|it| it.id).collect();
-        before.into_iter().for_each(|it| faults.switch_off(it));
+        for order in before {
+            faults.switch_off(order);
+        }
         let Some(kind) = kind(call, trouble).filter(|_| 0 < count) else { return };
         let delay_ms = match trouble {
             Trouble::Limited { retry_after } => u64::try_from(retry_after.num_milliseconds()).unwrap(),
