@@ -280,7 +280,7 @@ impl Platform for TestPlatform {
         now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
         assert_eq!(request.here, OurAddresses::of("https://social.example", self.name));
-        if let Some(accounts) = answers.get("password").map(|it| it.expose_secret()).filter(|it| !it.is_empty()) {
+        if let Some(accounts) = answers.get("password").map(ExposeSecret::expose_secret).filter(|it| !it.is_empty()) {
             return Ok(Departure::Arrived(accounts.split(',').map(|id| account(id, now)).collect()));
         }
         let server = answers.get("server").map(|it| it.expose_secret().to_owned());
