@@ -197,6 +197,21 @@ await step('a refused hand-off says so', async () => {
   ensure(status.status === 'failed', `the hand-off is ${status.status}`);
 });
 
+await step('what another platform has to know is asked on our page', async () => {
+  for (const [platform, title, field] of [['bluesky', 'Bluesky', 'handle'], ['mastodon', 'Mastodon', 'server']]) {
+    const request = await must(201, 'POST', `/connections/connect/${platform}`, undefined, token);
+    await page.goto(request.authorization_url);
+    await photograph(`ask-${platform}`);
+    await page.locator(`input[name="${field}"]`).fill('no such thing at all');
+    await leads(() => buttonNamed(`Continue to ${title}`).click());
+    const told = page.locator(`#${field}-fault`);
+    ensure(await told.count() === 1, `nothing is said of the wrong ${field}`);
+    await photograph(`ask-${platform}-wrong`);
+    await leads(() => buttonNamed('Cancel').click());
+    await page.getByText(`${title} is not connected`).first().waitFor();
+  }
+});
+
 await step('a post due in five seconds appears on the timeline with its picture', async () => {
   const target = await must(201, 'POST', '/media', { mime_type: 'image/png', filename: 'sunset.png' }, token);
   const put = await fetch(target.upload_url, { method: 'PUT', headers: target.upload_headers, body: png(320, 200) });

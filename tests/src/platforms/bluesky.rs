@@ -1,7 +1,7 @@
 //! A real Bluesky server: its own pages in Chromium, its own checks of what is
 //! sent, its own records read back.
 
-use std::{path::PathBuf, time::Instant};
+use std::{path::Path, time::Instant};
 
 use platforms::conformance::samples::sample;
 use reqwest::Method;
@@ -16,6 +16,7 @@ use crate::{
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::{Line, Report},
+    template::ROOT,
     user::{User, targets},
     world::{World, fresh},
 };
@@ -73,7 +74,7 @@ impl Stand {
             url: text(begun, "authorization_url")?.to_owned(),
             fill: vec![("handle".to_owned(), self.server.account().handle.clone())],
             decision,
-            screenshots: PathBuf::from(SCREENSHOTS).join(pictures),
+            screenshots: Path::new(ROOT).join(SCREENSHOTS).join(pictures),
         };
         self.server.sign_in(sign_in).await
     }
@@ -261,7 +262,7 @@ async fn lost_answer(stand: &Stand, user: &User<'_>, connection: &Value) -> Resu
 }
 
 async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    stand.server.revoke(PathBuf::from(SCREENSHOTS).join("revoke")).await?;
+    stand.server.revoke(Path::new(ROOT).join(SCREENSHOTS).join("revoke")).await?;
     let words = fresh("after the revocation");
     let id = user.schedule(&words, &[connection], 1).await?;
     let path = format!("/connections/{}", integer(connection, "id")?);
@@ -311,7 +312,7 @@ async fn client_with_a_key() -> Result {
         url: page.into(),
         fill: Vec::new(),
         decision: Decision::Authorize,
-        screenshots: PathBuf::from(SCREENSHOTS).join("client-with-a-key"),
+        screenshots: Path::new(ROOT).join(SCREENSHOTS).join("client-with-a-key"),
     };
     stand.server.sign_in(sign_in).await?;
     let connection = super::connecting::connected(&user, &begun).await?;

@@ -90,7 +90,8 @@ pub(crate) async fn run(options: &Options) -> Result {
     if let Some(file) = &options.json {
         fs::write(file, format!("{figures:#}\n"))?;
     }
-    ensure!(peak - before <= LIMIT_MB, "it grew by {} MB of {LIMIT_MB}", peak - before);
+    let grown = peak.saturating_sub(before);
+    ensure!(grown <= LIMIT_MB, "it grew by {grown} MB of {LIMIT_MB}");
     Ok(())
 }
 
