@@ -83,6 +83,10 @@ pub const MINISTACK: PythonTool = PythonTool {
 /// What an operator of a deployment has.
 pub const AWS_CLI: PythonTool = PythonTool { program: "aws", packages: &["awscli==1.46.3"], mended: &[] };
 
+/// Speaks Mastodon's API, by others than us.
+pub const MASTODON_MOCK: PythonTool =
+    PythonTool { program: "mastodon_mock", packages: &["mastodon_mock==0.6.1"], mended: &[] };
+
 impl PythonTool {
     /// Its program; it is installed unless it is there.
     pub fn program(&self) -> Result<PathBuf> {

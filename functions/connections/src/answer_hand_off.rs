@@ -80,8 +80,12 @@ async fn send_off(app: &App, platform: &dyn Platform, visit: &Visit, mut sent: S
         }
         Ok(SentOff::Arrived(accounts)) => {
             let now = app.api.clock.now();
-            if app.api.store.advance_hand_off(&visit.hash, &FROM, Stage::Answering, None, now).await? {
-                app.settle(visit, platform, accounts).await?;
+            if app.api.store.advance_hand_off(&visit.hash, &FROM, Stage::Answering, None, now).await?
+                && let Err(failure) = app.settle(visit, platform, accounts).await
+            {
+                tracing::error!(%failure, platform = platform.name(), "an account that arrived could not be kept");
+                // What was typed may be good only once, so nobody can go on from here.
+                app.end_without_account(visit, "something failed on our side").await?;
             }
             return Ok(Redirect::to(&action(visit)).into_response());
         }
@@ -150,6 +154,19 @@ mod tests {
         assert!(world.page(&begun).await.html.contains("value=\"9\""));
         assert_eq!(world.send(&begun, "account=9").await.status, 303);
         assert_eq!(world.poll(&begun).await.body["connection"]["username"], "user9");
+    }
+
+    #[tokio::test]
+    async fn an_account_that_cannot_be_kept_ends_the_hand_off() {
+        let world = World::new().await;
+        let begun = world.begin("asking").await;
+        // More to choose from than one record of the store holds.
+        let sent = world.send(&begun, &format!("server=good.example&password=7{}", ",7".repeat(1000))).await;
+
+        assert_eq!(sent.status, 303);
+        assert_eq!(world.poll(&begun).await.body, json!({"status": "failed"}));
+        let page = world.page(&begun).await;
+        assert!(page.html.contains("Something failed on our side"), "{}", page.html);
     }
 
     #[tokio::test]

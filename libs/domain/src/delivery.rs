@@ -88,6 +88,9 @@ pub struct Delivery {
     pub lease_ends: Option<DateTime<Utc>>,
     /// Public calls begun; until it is prepared, failures of preparation in a row.
     pub attempts: u32,
+    /// Whether a public call was ever begun.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub begun: bool,
     /// Whether everything before the public call is done.
     pub prepared: bool,
     /// What the platform's preparation has reached, in its own form.
@@ -179,6 +182,7 @@ impl Delivery {
             due_at: Some(look_at),
             lease_ends: None,
             attempts: 0,
+            begun: false,
             prepared: lead.is_none(),
             progress: None,
             restarts: 0,
@@ -199,7 +203,7 @@ impl Delivery {
 
     /// Whether a public call was ever begun.
     pub fn is_begun(&self) -> bool {
-        self.intent.is_some() || (self.prepared && 0 < self.attempts) || 0 < self.restarts
+        self.begun || self.intent.is_some()
     }
 
     /// What comes next.
@@ -236,6 +240,11 @@ impl Delivery {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls it with")]
 fn is_zero(count: &u32) -> bool {
     *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls it with")]
+fn is_false(it: &bool) -> bool {
+    !*it
 }
 
 #[cfg(test)]

@@ -159,6 +159,7 @@ pub fn a_delivery() -> Delivery {
         due_at: Some(noon()),
         lease_ends: None,
         attempts: 0,
+        begun: false,
         prepared: true,
         progress: None,
         restarts: 0,

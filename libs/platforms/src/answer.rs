@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 /// More than any answer an adapter reads.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
-/// The most of a platform's words that a user sees.
+/// The most of a platform's words that a user sees, in characters.
 const MAX_WORDS: usize = 300;
 
 /// Why an answer could not be read.
@@ -66,6 +66,11 @@ pub(crate) fn words_of(status: StatusCode, body: &[u8]) -> String {
         ["message", "error_description", "error"].iter().find_map(|name| it.get(name)?.as_str().map(str::to_owned))
     });
     let words = found.unwrap_or_else(|| format!("it answered {status}"));
+    shown(&words)
+}
+
+/// Somebody else's words as the user sees them: on one line, and not too many.
+pub(crate) fn shown(words: &str) -> String {
     words.chars().filter(|it| !it.is_control()).take(MAX_WORDS).collect()
 }
 
@@ -74,4 +79,15 @@ pub(crate) fn retry_at(headers: &HeaderMap, now: DateTime<Utc>) -> Option<DateTi
     let value = headers.get(http::header::RETRY_AFTER)?.to_str().ok()?;
     let seconds = value.parse::<u32>().ok().map(|it| now + TimeDelta::seconds(it.into()));
     seconds.or_else(|| DateTime::parse_from_rfc2822(value).ok().map(|it| it.to_utc()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_shown_on_one_line_and_not_without_end() {
+        assert_eq!(shown("one\r\ntwo\u{7}"), "onetwo");
+        assert_eq!(shown(&"ä".repeat(1000)).chars().count(), MAX_WORDS);
+    }
 }

@@ -21,6 +21,7 @@
 
 mod account;
 mod app_password;
+mod blob;
 mod client;
 mod client_key;
 mod dpop;
@@ -36,6 +37,8 @@ mod record;
 mod record_key;
 mod session;
 mod signing_key;
+#[cfg(test)]
+mod tests;
 mod typed;
 mod upload;
 mod video;
@@ -63,7 +66,6 @@ use crate::account::{Account, Credentials};
 use crate::handoff::{
     Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
 };
-use crate::http_client::HttpClient;
 use crate::job::Job;
 use crate::lead::Lead;
 use crate::not_now::NotNow;
@@ -131,7 +133,6 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Box<dyn Platform>>, SetupEr
         video_service: url(settings.video.as_deref().unwrap_or(VIDEO_SERVICE))?,
         client_name: settings.client_name,
         vault: setup.vault.clone(),
-        http: setup.http.clone(),
         wire,
     })))
 }
@@ -148,7 +149,6 @@ fn url(setting: &str) -> Result<Url, SetupError> {
 /// Every server of the AT Protocol.
 struct Bluesky {
     wire: Arc<Wire>,
-    http: HttpClient,
     vault: Arc<dyn Vault>,
     directory: Directory,
     appview: Url,
@@ -233,6 +233,10 @@ impl Platform for Bluesky {
         match &session.kind {
             Kind::Oauth(grant) => {
                 let tokens = Authorization { wire: &self.wire, grant, now }.refresh(token).await?;
+                if !tokens.are_of(&session.did) {
+                    tracing::error!(did = session.did.as_str(), "a refresh was answered with another account's tokens");
+                    return Err(RefreshRefusal::Unreachable("it answered for another account".to_owned()));
+                }
                 Ok(Credentials {
                     expires_at: tokens.expires_at(now),
                     access_token: tokens.access_token,
@@ -269,7 +273,6 @@ impl Platform for Bluesky {
         let session = Session::of(job.credentials)?;
         let uses_service = self.any_video || is_of_bluesky(&session.pds);
         let preparation = Preparation {
-            http: &self.http,
             directory: &self.directory,
             pds: self.pds(&session, job),
             video_service: uses_service.then_some(&self.video_service),
@@ -287,11 +290,11 @@ impl Platform for Bluesky {
             Stored::At(uri) => published(uri),
             // A repeat in other words: it was prepared anew after an attempt
             // that did arrive, and its link's page had changed.
-            Stored::Taken(reply) => match self.look_up(job, &session).await {
+            Stored::Taken => match self.look_up(job, &session).await {
                 LookUp::Ours(uri) => published(uri),
-                LookUp::Another => Err(Setback::Refused { reason: reply.words() }),
+                LookUp::Another => Err(Setback::Refused { reason: TAKEN.to_owned() }),
                 LookUp::Nothing | LookUp::Unclear(_) => {
-                    Err(Setback::Unknown { may_still_run: false, reason: reply.words() })
+                    Err(Setback::Unknown { may_still_run: false, reason: TAKEN.to_owned() })
                 }
             },
         }
@@ -309,6 +312,9 @@ impl Platform for Bluesky {
         }
     }
 }
+
+/// Keys come from the post and its time, so that nobody else has them.
+const TAKEN: &str = "another post of this account already has its key, which should not happen";
 
 /// Whether a server is one of those that the company Bluesky runs.
 fn is_of_bluesky(server: &Url) -> bool {

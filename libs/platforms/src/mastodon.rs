@@ -14,9 +14,10 @@
 //!   for a while (202, then 206 until 200). One that no status shows is removed
 //!   after about a day.
 //! - `Idempotency-Key`: Mastodon remembers for an hour which status a key made,
-//!   and looks at the key before anything else of the request. Pleroma and
-//!   Akkoma replay the answer, for about as long. `GoToSocial` takes no notice,
-//!   and Pixelfed refuses every repeat, whatever came of the first call.
+//!   and looks at the key before anything else of the request. Nobody else gets
+//!   one: `GoToSocial` takes no notice, Pixelfed refuses every repeat, whatever
+//!   came of the first call, and Pleroma and Akkoma give its answer again for
+//!   hours, even if it was an error.
 //! - An account's statuses can be listed, newest first, with the ids of the
 //!   files that they show.
 //!
@@ -33,6 +34,9 @@ mod rate_limit;
 mod refused;
 mod server;
 mod software;
+mod watch;
+
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
@@ -41,13 +45,15 @@ use domain::media::Attachment;
 use domain::rules::Rules;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use self::api::{Api, Medium, NewStatus, Tokens, Uploaded};
 use self::app::Apps;
 use self::grant::{Grant, Memory};
 use self::look_up::{Found, Ours};
-use self::refused::{Failure, Refused};
+use self::refused::{Failure, NoAnswer, Refused};
 use self::server::Server;
+use self::watch::Watch;
 use crate::account::{Account, Credentials};
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
@@ -70,6 +76,17 @@ const SETTLES: TimeDelta = TimeDelta::seconds(90);
 /// How long after a public call its key is certainly known: an hour, less what
 /// two clocks may differ by.
 const KEY_IS_KNOWN: TimeDelta = TimeDelta::minutes(55);
+
+/// For a step of preparation, and for a public call with all that is asked
+/// after it. The delivery function ends after 60 s (`template.yaml`) and needs
+/// the rest to write down what came of it.
+const DEADLINE: Duration = Duration::from_secs(45);
+
+/// More than any address of a picture or page of an account.
+const MAX_ADDRESS: usize = 2048;
+
+/// What keeps us from looking for a post.
+const UNREADABLE_LISTING: &str = "what it has published may not be read";
 
 /// The longest time between two looks at a file that is being worked on.
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(30);
@@ -175,8 +192,8 @@ impl Platform for Mastodon {
                 account_id: format!("{host}/{}", me.id),
                 username: Some(format!("{}@{host}", me.username)),
                 display_name: me.display_name.filter(|it| !it.trim().is_empty()),
-                avatar: me.avatar,
-                profile_url: me.url,
+                avatar: me.avatar.filter(|it| is_web_address(it)),
+                profile_url: me.url.filter(|it| is_web_address(it)),
             },
             scopes: scope.split_whitespace().map(str::to_owned).collect(),
             rules,
@@ -195,8 +212,12 @@ impl Platform for Mastodon {
         let Some(refresh_token) = &old.refresh_token else { return Err(gone("there is no refresh token")) };
         match self.api.refresh(&grant, refresh_token).await {
             Ok(tokens) => Ok(credentials(tokens, Some(refresh_token), grant.store(), now)),
-            // Our app is gone, and with it everything that it was granted.
-            Err(Failure::Refused(refused)) if refused.is_of_the_grant() || refused.is_of_our_app() => {
+            // If our app is gone, so is everything that it was granted.
+            Err(Failure::Refused(refused))
+                if refused.is_of_the_grant()
+                    || refused.is_of_our_app()
+                    || (grant.software.hides_why_tokens_fail() && refused.is_of_some_credentials()) =>
+            {
                 Err(RefreshRefusal::Gone(refused.reason()))
             }
             Err(failure) => Err(RefreshRefusal::Unreachable(failure.reason())),
@@ -216,27 +237,23 @@ impl Platform for Mastodon {
     /// is not public until a status shows it.
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
         let grant = Grant::of(job.credentials)?;
-        let progress = Progress::of(job);
-        match (&progress.processing, job.media.get(progress.media.len())) {
-            (_, None) => Ok(Step::Ready { progress: progress.store() }),
-            (None, Some(next)) => self.upload(job, &grant, progress, next).await,
-            (Some(Processing { id, looks }), Some(_)) => {
-                let (id, looks) = (id.clone(), *looks);
-                self.look(job, &grant, progress, id, looks).await
-            }
-        }
+        let step = Watch::begin(job.now).within(DEADLINE, self.step(job, &grant)).await;
+        step.unwrap_or_else(|| Err(Setback::Busy { retry_at: None, reason: NoAnswer::Late.reason() }))
     }
 
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        let watch = Watch::begin(job.now);
         let grant = Grant::of(job.credentials)?;
-        let media = Progress::of(job).media;
+        let media = Progress::of(job).unwrap_or_default().media;
         if media.len() != job.media.len() {
             return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
         }
         match self.post(job, &grant, &media).await {
             Ok(published) => Ok(published),
-            Err(Failure::Refused(refused)) if !media.is_empty() && refused.may_be_of_a_file() => {
-                self.refused_with_files(job, &grant, &media, refused).await
+            Err(Failure::Refused(refused)) if !media.is_empty() && refused.is_final() => {
+                let reason = refused.reason();
+                let learned = watch.within(DEADLINE, self.refused_with_files(job, &grant, &media, refused, &watch));
+                learned.await.unwrap_or(Err(Setback::Busy { retry_at: None, reason }))
             }
             Err(failure) => Err(failure.setback()),
         }
@@ -252,21 +269,22 @@ impl Platform for Mastodon {
             Ok(grant) => grant,
             Err(unreadable) => return Resolution::Disconnected { reason: unreadable.to_string() },
         };
-        let media = Progress::of(job).media;
+        let watch = Watch::begin(job.now);
+        let Some(Progress { media, .. }) = Progress::of(job) else {
+            return Resolution::Unclear { reason: "what was kept of its files is unreadable".to_owned() };
+        };
         if media.len() != job.media.len() {
             // Then no call was ever made.
             return Resolution::NotThere;
         }
         let has_key = grant.software.keeps_keys() && job.now < since + KEY_IS_KNOWN;
-        let found = match self.look_up(job, &grant, &media, since).await {
+        let found = match self.look_up(job, &grant, &media, since, &watch).await {
             Found::Public(published) => return Resolution::Public(published),
             Found::NotThere => return Resolution::NotThere,
             Found::Unclear { reason } => Resolution::Unclear { reason },
             Found::Disconnected { reason } => Resolution::Disconnected { reason },
-            Found::Forbidden if has_key => {
-                Resolution::Unclear { reason: "what it has published may not be read".to_owned() }
-            }
-            Found::Forbidden => Resolution::Unknowable { advice: "what it has published may not be read".to_owned() },
+            Found::Forbidden if has_key => Resolution::Unclear { reason: UNREADABLE_LISTING.to_owned() },
+            Found::Forbidden => Resolution::Unknowable { advice: UNREADABLE_LISTING.to_owned() },
         };
         if matches!(found, Resolution::Disconnected { .. }) || !has_key || job.now < since + SETTLES {
             return found;
@@ -288,6 +306,18 @@ impl Platform for Mastodon {
 }
 
 impl Mastodon {
+    async fn step(&self, job: &Job<'_>, grant: &Grant) -> Result<Step, Setback> {
+        let progress = Progress::of(job).unwrap_or_default();
+        match (&progress.processing, job.media.get(progress.media.len())) {
+            (_, None) => Ok(Step::Ready { progress: progress.store() }),
+            (None, Some(next)) => self.upload(job, grant, progress, next).await,
+            (Some(Processing { id, looks }), Some(_)) => {
+                let (id, looks) = (id.clone(), *looks);
+                self.look(job, grant, progress, id, looks).await
+            }
+        }
+    }
+
     async fn upload(
         &self,
         job: &Job<'_>,
@@ -361,44 +391,60 @@ impl Mastodon {
         grant: &Grant,
         media: &[String],
         refused: Refused,
+        watch: &Watch,
     ) -> Result<Published, Setback> {
-        let mut is_unknown = refused.is_not_found();
-        if !is_unknown {
-            for id in media {
-                match self.api.medium(grant, &job.credentials.access_token, id, job.now).await {
-                    Ok(Medium::Ready) => {}
-                    Ok(Medium::Processing) => {
-                        return Err(Setback::Busy { retry_at: None, reason: refused.reason() });
-                    }
-                    Ok(Medium::Unknown) => is_unknown = true,
-                    Err(Failure::Refused(of_file)) if of_file.is_final() => {}
-                    // The refusal stands, and why will be asked with the next one.
-                    Err(failure) => return Err(Setback::Busy { retry_at: None, reason: failure.reason() }),
+        let busy = |reason: String| Err(Setback::Busy { retry_at: None, reason });
+        // A file is also refused once a status shows it, and that can be ours alone.
+        match self.look_up(job, grant, media, job.publish_at, watch).await {
+            Found::Public(published) => return Ok(published),
+            Found::NotThere => {}
+            Found::Disconnected { reason } => return Err(Setback::Disconnected { reason }),
+            Found::Unclear { reason } => return busy(reason),
+            Found::Forbidden => return busy(UNREADABLE_LISTING.to_owned()),
+        }
+        if refused.is_not_found() {
+            return Err(Setback::Stale { reason: refused.reason() });
+        }
+        let mut is_unknown = false;
+        for id in media {
+            match self.api.medium(grant, &job.credentials.access_token, id, job.now).await {
+                Ok(Medium::Ready) => {}
+                Ok(Medium::Processing) => return busy(refused.reason()),
+                Ok(Medium::Unknown) => is_unknown = true,
+                Err(Failure::Refused(of_file)) if of_file.is_final() => {}
+                Err(Failure::Refused(of_file)) if of_file.is_lost_grant() => {
+                    return Err(Setback::Disconnected { reason: of_file.reason() });
                 }
+                // The refusal stands, and why will be asked with the next one.
+                Err(failure) => return busy(failure.reason()),
             }
         }
-        if !is_unknown {
-            return Err(Failure::Refused(refused).setback());
+        if is_unknown {
+            return Err(Setback::Stale { reason: refused.reason() });
         }
-        // A file is also unknown once a status shows it, and that can be ours alone.
-        match self.look_up(job, grant, media, job.publish_at).await {
-            Found::Public(published) => Ok(published),
-            _ => Err(Setback::Stale { reason: refused.reason() }),
-        }
+        Err(Failure::Refused(refused).setback())
     }
 
-    async fn look_up(&self, job: &Job<'_>, grant: &Grant, media: &[String], since: DateTime<Utc>) -> Found {
+    async fn look_up(
+        &self,
+        job: &Job<'_>,
+        grant: &Grant,
+        media: &[String],
+        since: DateTime<Utc>,
+        watch: &Watch,
+    ) -> Found {
         let Some((_, account_id)) = job.profile.account_id.split_once('/') else {
             return Found::Unclear { reason: "the account has no id".to_owned() };
         };
         let ours = Ours::new(job.text, media, grant.software, since);
-        look_up::look_up(&self.api, grant, &job.credentials.access_token, account_id, &ours, job.now).await
+        look_up::look_up(&self.api, grant, &job.credentials.access_token, account_id, &ours, watch).await
     }
 }
 
 impl Progress {
-    fn of(job: &Job<'_>) -> Self {
-        job.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
+    /// That of a delivery; `None` when it is not in the form of this version.
+    fn of(job: &Job<'_>) -> Option<Self> {
+        job.progress.map_or_else(|| Some(Self::default()), |it| serde_json::from_str(it).ok())
     }
 
     /// Nothing when there is nothing to remember.
@@ -452,6 +498,12 @@ fn wait(looks: u32) -> TimeDelta {
     TimeDelta::seconds(1 << looks.min(5)).min(LONGEST_WAIT)
 }
 
+/// Whether this can be shown as the address of a picture or a page.
+fn is_web_address(address: &str) -> bool {
+    let is_web = |it: Url| matches!(it.scheme(), "http" | "https");
+    address.len() <= MAX_ADDRESS && Url::parse(address).is_ok_and(is_web)
+}
+
 fn of_file(job: &Job<'_>, progress: &Progress, reason: &str) -> String {
     format!("file {} of {}: {reason}", progress.media.len() + 1, job.media.len())
 }
@@ -460,5 +512,25 @@ fn in_words_of_file(setback: Setback, job: &Job<'_>, progress: &Progress) -> Set
     match setback {
         Setback::Refused { reason } => Setback::Refused { reason: of_file(job, progress, &reason) },
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_leads_to_the_web_is_shown_as_an_address() {
+        let long = format!("https://harbour.example/{}", "a".repeat(MAX_ADDRESS));
+        for (address, is_web) in [
+            ("https://harbour.example/@keeper", true),
+            ("http://harbour.example/avatar.png", true),
+            ("javascript:alert(1)", false),
+            ("data:image/png;base64,AAAA", false),
+            ("/avatars/original/missing.png", false),
+            (&long, false),
+        ] {
+            assert_eq!(is_web_address(address), is_web, "{address}");
+        }
     }
 }

@@ -15,7 +15,7 @@ mod webp;
 
 use bytes::Bytes;
 use domain::media::MimeType;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::spawn_blocking;
 
 use self::read::Source;
@@ -29,7 +29,16 @@ const MAX_PIXELS: u64 = 40_000_000;
 const MAX_SIDE: u32 = 12_000;
 
 /// One picture takes up to 300 MB on its way, so there is one at a time.
-static TURN: Semaphore = Semaphore::const_new(1);
+static TURNS: Semaphore = Semaphore::const_new(1);
+
+/// The right to have a picture in memory. It is taken before the file is read,
+/// so that those who wait hold nothing.
+pub(crate) struct Turn(#[expect(dead_code, reason = "it is held, not read")] SemaphorePermit<'static>);
+
+/// Waits for the turn. Whoever asked first is first.
+pub(crate) async fn turn() -> Result<Turn, PictureError> {
+    TURNS.acquire().await.map(Turn).map_err(|_| PictureError::Interrupted)
+}
 
 /// What a platform takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +86,12 @@ pub(crate) enum PictureError {
 /// A PNG and a picture with transparency become a PNG if that fits. Everything
 /// else becomes a JPEG, with white behind what is transparent. Of a moving PNG
 /// the still picture is taken; a moving `WebP` or a GIF is refused.
-pub(crate) async fn prepared(bytes: Vec<u8>, mime: MimeType, limits: PictureLimits) -> Result<Picture, PictureError> {
-    let turn = TURN.acquire().await.map_err(|_| PictureError::Interrupted)?;
+pub(crate) async fn prepared(
+    turn: Turn,
+    bytes: Vec<u8>,
+    mime: MimeType,
+    limits: PictureLimits,
+) -> Result<Picture, PictureError> {
     let work = move || {
         // Held to the end of the work, also when nobody waits for it any more.
         let _turn = turn;

@@ -52,7 +52,7 @@ impl Registry {
         Self { leads: LEADS.into(), adapters: Arc::new([]) }
     }
 
-    /// Platforms of a test.
+    /// These platforms.
     pub fn of(adapters: Vec<Box<dyn Platform>>) -> Self {
         Self { leads: adapters.iter().map(|it| (it.name(), it.lead())).collect(), adapters: adapters.into() }
     }

@@ -10,7 +10,7 @@ use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Serv
 use platforms::conformance::network::{Call, Decision, Network, Trouble};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::{Post, Stage};
-use platforms::{Account, Answers, Departure, HandOffRefusal, Step};
+use platforms::{Account, Answers, Departure, HandOffRefusal, RefreshRefusal, Step};
 use url::Url;
 
 /// What a public call that was cut off may take, and more.
@@ -97,13 +97,92 @@ async fn an_app_is_registered_once_per_server() {
 
 #[tokio::test]
 async fn an_app_that_a_server_removed_between_is_registered_again_before_anybody_is_sent_there() {
-    let (stage, _) = stage::<OldMastodon>().await;
-    let before = client_id(&departure(&stage).await);
+    async fn is_registered_again<K: Known>() {
+        let (stage, _) = stage::<K>().await;
+        let before = client_id(&departure(&stage).await);
+
+        stage.network.forget_apps();
+
+        assert_ne!(client_id(&departure(&stage).await), before);
+        stage.connect().await;
+    }
+
+    is_registered_again::<Stock>().await;
+    is_registered_again::<OldMastodon>().await;
+    is_registered_again::<Pleroma>().await;
+}
+
+#[tokio::test]
+async fn a_renewal_that_an_unknown_app_asks_for_says_that_the_grant_is_gone() {
+    let (stage, _) = stage::<Pleroma>().await;
 
     stage.network.forget_apps();
 
-    assert_ne!(client_id(&departure(&stage).await), before);
-    stage.connect().await;
+    let renewed = stage.renew().await;
+    assert!(matches!(renewed, Err(RefreshRefusal::Gone(_))), "{renewed:?}");
+}
+
+#[tokio::test]
+async fn the_same_words_from_before_the_call_are_not_taken_for_it() {
+    let (stage, account) = stage::<GoToSocial>().await;
+    let before = stage.post(&account, "Good morning", Vec::new());
+    stage.publish(&before).await.unwrap();
+    stage.clock.advance(TimeDelta::seconds(30));
+    let since = stage.clock.now();
+    let post = stage.post(&account, "Good morning", Vec::new());
+    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    assert!(stage.publish(&post).await.is_err());
+
+    stage.clock.advance(SETTLED);
+    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
+}
+
+#[tokio::test]
+async fn something_unrecognised_since_the_call_may_be_it_where_no_key_is_kept() {
+    async fn asked<K: Known>() -> Resolution {
+        let (stage, account) = stage::<K>().await;
+        let since = stage.clock.now();
+        let post = stage.post(&account, "Ours", Vec::new());
+        stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+        assert!(stage.publish(&post).await.is_err());
+        stage.publish(&stage.post(&account, "Other", Vec::new())).await.unwrap();
+        stage.clock.advance(SETTLED);
+        stage.resolve(&post, since).await
+    }
+
+    assert_eq!(asked::<Stock>().await, Resolution::NotThere);
+    for answer in [asked::<GoToSocial>().await, asked::<Pleroma>().await] {
+        assert!(matches!(answer, Resolution::Unclear { .. }), "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn without_what_was_kept_of_the_files_nothing_is_known() {
+    let (stage, account) = stage::<Stock>().await;
+    let mut post = due(&stage, &account, "Look", picture()).await;
+    let since = stage.clock.now();
+    post.progress = Some("of another version".to_owned());
+
+    let answer = stage.resolve(&post, since).await;
+    assert!(matches!(answer, Resolution::Unclear { .. }), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_refusal_with_files_is_believed_once_it_is_certain_that_no_status_shows_them() {
+    let (stage, account) = stage::<GoToSocial>().await;
+    let post = due(&stage, &account, "Look", picture()).await;
+    stage.network.trouble(Call::Publish, Trouble::Unwanted, 2);
+
+    stage.network.trouble(Call::LookUp, Trouble::Broken, 1);
+    let unclear = stage.publish(&post).await;
+    assert!(matches!(unclear, Err(Setback::Busy { .. })), "{unclear:?}");
+    let certain = stage.publish(&post).await;
+    assert!(matches!(certain, Err(Setback::Refused { .. })), "{certain:?}");
+
+    // Refused because it is there already, whatever the files say of themselves.
+    let published = stage.publish(&post).await.unwrap();
+    stage.network.trouble(Call::Publish, Trouble::Unwanted, 1);
+    assert_eq!(stage.publish(&post).await.unwrap(), published);
 }
 
 #[tokio::test]
@@ -229,8 +308,6 @@ async fn a_lost_answer_is_found_in_the_listing_of_every_kind_of_server() {
                     other => panic!("{other:?} after {trouble:?}"),
                 }
             }
-            // Out of reach of what the next one is compared with.
-            stage.clock.advance(TimeDelta::minutes(20));
         }
     }
 

@@ -47,7 +47,7 @@ pub enum MutationError {
 }
 
 /// What a copy needs to be built.
-const COPIED: [&str; 10] = [
+const COPIED: [&str; 11] = [
     "Cargo.toml",
     "Cargo.lock",
     ".cargo",
@@ -55,6 +55,7 @@ const COPIED: [&str; 10] = [
     "infra",
     "libs",
     "tests/hello",
+    "tests/platforms",
     "tests/simulation",
     "tests/src",
     "tests/Cargo.toml",
@@ -102,8 +103,18 @@ fn mutated(mutation: &Mutation, sources: &Path) -> Result<String, MutationError>
 
 /// Our own crates, built again for each mutation: a little slower to run, and
 /// much faster to build.
-const BUILT_AGAIN: [&str; 9] =
-    ["domain", "storage", "platforms", "cloud", "publishing", "delivery", "publisher", "upkeep", "simulation"];
+const BUILT_AGAIN: [&str; 10] = [
+    "domain",
+    "storage",
+    "outbound",
+    "platforms",
+    "cloud",
+    "publishing",
+    "delivery",
+    "publisher",
+    "upkeep",
+    "simulation",
+];
 
 /// What cargo keeps of everything that is not our own, so that it is not built
 /// again. The target directory itself cannot be shared: cargo takes a crate of

@@ -6,6 +6,7 @@ mod fates;
 mod grants;
 mod spec;
 mod timeline;
+mod uploads;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -18,6 +19,7 @@ pub(crate) use self::fates::PlatformFate;
 pub(crate) use self::grants::{Grants, MARK};
 pub(crate) use self::spec::{SPECS, Spec};
 pub(crate) use self::timeline::{Public, Reference, Timeline};
+use self::uploads::{Progress, Uploads};
 use crate::world::{World, lock};
 
 /// The platforms of a run.
@@ -29,6 +31,7 @@ pub(crate) struct Network {
 
 struct Inner {
     grants: Grants,
+    uploads: Uploads,
     timeline: Timeline,
     /// What becomes of the first public calls, when it is not left to chance;
     /// the last one first.
@@ -41,12 +44,21 @@ struct Inner {
     mistakes: Vec<String>,
 }
 
+impl Inner {
+    /// Whether a public call has all that it names. What is public already has.
+    fn has_what_it_names(&self, spec: Spec, reference: Reference, named: Option<Progress>) -> bool {
+        let is_public = || self.timeline.find(reference).is_some();
+        spec.steps == 0 || is_public() || named.is_some_and(|it| self.uploads.keeps(it))
+    }
+}
+
 impl Network {
     /// `fates` are those of the first public calls, in order.
     pub(crate) fn new(world: Arc<World>, fates: &[PlatformFate]) -> Self {
         let fates = fates.iter().rev().copied().collect();
         let inner = Inner {
             grants: Grants::default(),
+            uploads: Uploads::default(),
             timeline: Timeline::default(),
             fates,
             to_come: 0,

@@ -10,18 +10,19 @@ use std::{
 use clap::Parser;
 use serde_json::json;
 use tests::{
+    bluesky_server::BlueskyProgram,
     fault::{Fault, Result},
     harness::{Harness, LIFTED, binary},
     report::say,
-    tools::{AWS_CLI, MINISTACK, SAM, SCHEMATHESIS},
+    tools::{AWS_CLI, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS},
 };
 
-const FAST_LEAVES_OUT: [&str; 8] =
-    ["simulation", "blackbox", "tools", "template", "binaries", "deployed", "schemathesis", "browser"];
+const FAST_LEAVES_OUT: [&str; 9] =
+    ["simulation", "blackbox", "tools", "platforms", "template", "binaries", "deployed", "schemathesis", "browser"];
 
 /// Every test of the project: formatting, lints, unit and property tests, black
-/// box, crashes, the functions, the API document, the template and what it
-/// deploys, a browser, and publishing in simulation.
+/// box, crashes, the functions, other platforms, the API document, the template
+/// and what it deploys, a browser, and publishing in simulation.
 #[derive(Parser)]
 #[command(name = "all")]
 struct Options {
@@ -29,7 +30,7 @@ struct Options {
     #[arg(long)]
     json: Option<PathBuf>,
     /// Leave out what takes minutes or needs tools from elsewhere: simulation,
-    /// black box, schemathesis, template, deployment and browser.
+    /// black box, platforms, schemathesis, template, deployment and browser.
     #[arg(long)]
     fast: bool,
 }
@@ -41,7 +42,7 @@ struct Step {
     run: fn(&Log) -> Result,
 }
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     Step { name: "format", about: "the code is formatted", run: format },
     Step { name: "clippy", about: "no lint has anything to say", run: clippy },
     Step { name: "build", about: "all binaries", run: build },
@@ -56,7 +57,16 @@ const STEPS: [Step; 12] = [
         about: "every operation through HTTP, faults, limits, and kill -9 in a loop",
         run: blackbox,
     },
-    Step { name: "tools", about: "schemathesis, sam, an emulator of AWS and the browser driver", run: tools },
+    Step {
+        name: "tools",
+        about: "schemathesis, sam, an emulator of AWS, servers of Bluesky and Mastodon, and the browser driver",
+        run: tools,
+    },
+    Step {
+        name: "platforms",
+        about: "other platforms connected: several at once, a real Bluesky server, a Mastodon server by others",
+        run: platforms,
+    },
     Step { name: "template", about: "sam validate --lint", run: template },
     Step { name: "binaries", about: "size, start and memory of the functions within their limits", run: binaries },
     Step {
@@ -240,10 +250,16 @@ fn blackbox(log: &Log) -> Result {
 }
 
 fn tools(log: &Log) -> Result {
-    for tool in [SCHEMATHESIS, SAM, MINISTACK, AWS_CLI] {
+    for tool in [SCHEMATHESIS, SAM, MINISTACK, AWS_CLI, MASTODON_MOCK] {
         tool.program()?;
     }
+    BlueskyProgram::installed()?;
     log.command_in(Path::new("tests/browser"), "npm", &["ci", "--no-audit", "--no-fund"], LONG)
+}
+
+fn platforms(log: &Log) -> Result {
+    let arguments = ["--json", "target/tests/platforms.json"];
+    log.command(binary("platforms")?, &arguments, Duration::from_mins(10))
 }
 
 fn template(log: &Log) -> Result {

@@ -1,12 +1,12 @@
 //! Platforms other than the sandbox, connected to the local stack: stand-ins
-//! for several at once, and a real Bluesky server.
+//! for several at once, a real Bluesky server, and a Mastodon server by others.
 
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
 use tests::{
     fault::Result,
-    platforms::{bluesky, several},
+    platforms::{bluesky, mastodon, several},
     report::{Report, say},
 };
 
@@ -14,7 +14,7 @@ use tests::{
 #[derive(Parser)]
 #[command(name = "platforms")]
 struct Options {
-    /// Only this part: several, bluesky.
+    /// Only this part: several, bluesky, mastodon.
     #[arg(long)]
     only: Option<String>,
     /// Write the results here.
@@ -43,6 +43,9 @@ async fn run(options: Options) -> Result<bool> {
     }
     if wanted("bluesky") {
         bluesky::run(&mut report).await?;
+    }
+    if wanted("mastodon") {
+        mastodon::run(&mut report).await?;
     }
     report.finish(options.json.as_deref())
 }

@@ -2,4 +2,6 @@
 
 pub mod bluesky;
 pub mod connecting;
+pub mod mastodon;
+pub mod scenes;
 pub mod several;

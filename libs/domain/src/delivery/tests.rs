@@ -165,6 +165,31 @@ fn what_has_gone_stale_is_prepared_anew_ever_more_rarely() {
     assert_eq!(twice.next(noon() + GIVE_UP_AFTER), Next::GiveUp);
 }
 
+#[test]
+fn what_goes_stale_before_a_public_call_is_not_begun_and_yet_waits_ever_longer() {
+    let stale = || Setback::Stale { reason: "a file has expired".to_owned() };
+    let unprepared = Delivery { prepared: false, ..a_delivery() };
+    let once = unprepared.preparation_failed(stale(), noon(), 0);
+    let twice = once.clone().prepared(None, Some(noon())).preparation_failed(stale(), noon(), 0);
+
+    assert!(!once.is_begun() && !twice.is_begun());
+    assert!(once.look_at < twice.look_at, "{} {}", once.look_at, twice.look_at);
+    assert!(!twice.clone().prepared(None, None).is_begun());
+    assert!(twice.prepared(None, None).intended(noon()).settled(Err(busy()), noon(), 0).is_begun());
+}
+
+#[test]
+fn a_call_that_asking_may_have_made_again_is_given_its_time() {
+    let delivery = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+    let unclear = |at| {
+        let answer = Resolution::Unclear { reason: "no answer".to_owned() };
+        delivery.clone().resolved(answer, seconds(60), at, 0).look_at - at
+    };
+
+    assert!(unclear(noon() + seconds(2)) < seconds(60));
+    assert_eq!(unclear(noon() + seconds(60)), seconds(60));
+}
+
 #[derive(Clone, Debug)]
 enum Fact {
     Wait(i64),

@@ -31,6 +31,7 @@ impl Delivery {
     #[must_use]
     pub fn intended(mut self, now: DateTime<Utc>) -> Self {
         self.attempts += 1;
+        self.begun = true;
         self.intent = Some(Intent { attempt: self.attempts, at: now, may_still_run: true, looks: 0 });
         self.held(now)
     }
@@ -108,6 +109,8 @@ impl Delivery {
         let certain_at = if intent.may_still_run { intent.at + CALL_WITHIN + settles } else { intent.at };
         let looks = i32::try_from(intent.looks.min(8)).unwrap_or(8);
         let look_again = now + jittered((FIRST_LOOK * (1 << looks)).min(LONGEST_WAIT), jitter);
+        // From here on the adapter may have made the same call again by itself.
+        let look_again = if intent.at + settles <= now { look_again.max(now + settles) } else { look_again };
         match answer {
             Resolution::Public(published) => self.ended(State::Published(published)),
             Resolution::NotThere if certain_at <= now => {

@@ -129,6 +129,21 @@ fn a_publishing_or_published_post_cannot_be_changed() {
 }
 
 #[test]
+fn a_post_whose_preparation_went_stale_can_still_be_changed() {
+    let user = a_user();
+    let connections = [a_connection(&user)];
+    let post = a_post(&user, Some(noon()), &connections);
+    let delivery = Delivery::new(&post, &post.targets[0], Some(TimeDelta::minutes(1)), 1, noon());
+    let stale = Setback::Stale { reason: "a file has expired".to_owned() };
+
+    let told = post.rolled_up(&[delivery.preparation_failed(stale, noon(), 0)], noon());
+
+    assert_eq!((told.status, told.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
+    told.change(Changes::default(), &accounts(&connections), &ids(), noon()).unwrap();
+    told.check_deletable().unwrap();
+}
+
+#[test]
 fn a_post_ends_failed_when_one_target_does_and_the_others_stay_public() {
     let (post, _) = a_half_failed_post();
 

@@ -170,5 +170,12 @@ fn not_among(types: &[MimeType], media: &[Attachment]) -> Vec<String> {
 
 fn too_large<'m>(max: u64, what: &str, media: impl Iterator<Item = &'m Attachment>) -> Vec<String> {
     let large = media.map(|it| it.size_bytes).filter(|it| max < *it);
-    large.map(|it| format!("takes {what} of at most {}, this has {}", human_size(max), human_size(it))).collect()
+    large
+        .map(|it| {
+            let (limit, size) = (human_size(max), human_size(it));
+            // A limit that is itself excluded is one byte short of a round figure.
+            let (limit, size) = if limit == size { (number(max, "byte"), number(it, "byte")) } else { (limit, size) };
+            format!("takes {what} of at most {limit}, this has {size}")
+        })
+        .collect()
 }

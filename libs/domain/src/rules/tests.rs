@@ -79,6 +79,15 @@ fn every_breach_is_named_at_once() {
 }
 
 #[test]
+fn what_reads_as_large_as_the_limit_is_told_in_bytes() {
+    let below_16_mib = Rules::of("Example", vec![Rule::max_image_bytes((16 << 20) - 1)]);
+    let image = Attachment { size_bytes: 16 << 20, ..an_attachment(1) };
+
+    let message = "Example takes images of at most 16777215 bytes, this has 16777216 bytes";
+    assert_eq!(messages(&below_16_mib, "Look", &[image]), [message]);
+}
+
+#[test]
 fn a_post_without_media_can_be_too_little() {
     assert_eq!(messages(&every_rule(), "words", &[]), ["Example needs at least 1 image or video, this has 0"]);
     assert_eq!(messages(&rules(), "words", &[]), Vec::<String>::new());

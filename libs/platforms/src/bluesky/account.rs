@@ -4,12 +4,15 @@
 //! none, the profile is a record of the account's own server. The limits are
 //! those of the lexicon of posts.
 
+use std::time::Duration;
+
 use domain::connection::Profile;
 use domain::media::MimeType;
 use domain::rules::{Counting, Rule, Rules};
 use http::Method;
 use serde::Deserialize;
 use serde_json::Value;
+use tokio::time::timeout;
 use url::Url;
 
 use super::identity::Identity;
@@ -18,6 +21,15 @@ use super::wire::Wire;
 
 /// The largest video of the lexicon.
 const MAX_VIDEO_BYTES: u64 = 300_000_000;
+
+/// What a server takes that does not say how much.
+pub(super) const UNSAID_LIMIT: u64 = 5 << 20;
+
+/// The longest name of the lexicon, in bytes.
+const MAX_NAME_BYTES: usize = 640;
+
+/// The longest address of a picture that is kept, in bytes.
+const MAX_AVATAR_BYTES: usize = 2048;
 
 /// The largest picture that we make smaller ones of.
 pub(super) const MAX_IMAGE_BYTES: u64 = 20 << 20;
@@ -62,18 +74,27 @@ pub(super) fn rules(max_video_bytes: u64) -> Rules {
 }
 
 /// Somebody's profile. Without a name and a picture it is one all the same.
-pub(super) async fn profile(wire: &Wire, appview: &Url, who: &Identity) -> Profile {
-    let shown = match from_appview(wire, appview, who).await {
-        Some(shown) => shown,
-        None => from_record(wire, who).await.unwrap_or_default(),
+pub(super) async fn profile(wire: &Wire, appview: &Url, who: &Identity, within: Duration) -> Profile {
+    let asked = async {
+        match from_appview(wire, appview, who).await {
+            Some(shown) => shown,
+            None => from_record(wire, who).await.unwrap_or_default(),
+        }
     };
+    let shown = timeout(within, asked).await.unwrap_or_default();
     Profile {
         account_id: who.did.as_str().to_owned(),
         username: who.handle.as_ref().map(|it| it.as_str().to_owned()),
-        display_name: shown.display_name.filter(|it| !it.is_empty()),
-        avatar: shown.avatar,
+        display_name: shown.display_name.map(|it| start_of(&it, MAX_NAME_BYTES).to_owned()).filter(|it| !it.is_empty()),
+        avatar: shown.avatar.filter(|it| it.len() <= MAX_AVATAR_BYTES),
         profile_url: Some(format!("https://bsky.app/profile/{}", who.did.as_str())),
     }
+}
+
+/// As much of a text as has so many bytes, in whole characters.
+fn start_of(text: &str, max_bytes: usize) -> &str {
+    let end = (0..=max_bytes.min(text.len())).rev().find(|it| text.is_char_boundary(*it));
+    &text[..end.unwrap_or_default()]
 }
 
 async fn from_appview(wire: &Wire, appview: &Url, who: &Identity) -> Option<Shown> {
@@ -101,4 +122,18 @@ pub(super) async fn blob_limit(wire: &Wire, pds: &Url) -> Option<u64> {
     let request = wire.to_named(Method::GET, address(pds, "com.atproto.server.describeServer")).ok()?;
     let reply = wire.send(request).await.ok()?;
     reply.status.is_success().then(|| reply.json::<Server>())??.blob_upload_limit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_cut_between_characters() {
+        assert_eq!(start_of("Alice", 640), "Alice");
+        assert_eq!(start_of(&"a".repeat(700), 640).len(), 640);
+        assert_eq!(start_of("aé", 2), "a");
+        assert_eq!(start_of("é", 1), "");
+        assert_eq!(start_of("", 1), "");
+    }
 }

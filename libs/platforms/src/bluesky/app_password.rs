@@ -5,6 +5,8 @@
 //! working for a while after a refresh. A password that was taken away is
 //! `ExpiredToken` at the next refresh.
 
+use std::time::Duration;
+
 use atrium_api::types::string::Did;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -16,7 +18,7 @@ use serde_json::json;
 use url::Url;
 
 use super::pds::address;
-use super::wire::{Reply, Silence, Wire};
+use super::wire::{REFRESH, Reply, SHORT, Silence, Wire};
 use crate::account::Credentials;
 use crate::handoff::{HandOffRefusal, RefreshRefusal};
 
@@ -92,6 +94,7 @@ pub(super) async fn sign_in(
     }
     let tokens: Tokens = reply.json().ok_or(HandOffRefusal::Unreachable)?;
     if tokens.did != did.as_str() {
+        end(wire, pds, &tokens.refresh_jwt).await.ok();
         return Err(HandOffRefusal::Refused("its server opened another account".to_owned()));
     }
     let is_own_password = tokens.claims().scope.as_deref() == Some(MAIN_PASSWORD);
@@ -113,24 +116,74 @@ const OWN_PASSWORD: &str = "This is the password of the account itself, which no
 
 /// New tokens for a refresh token.
 pub(super) async fn refresh(wire: &Wire, pds: &Url, token: &SecretString) -> Result<Tokens, RefreshRefusal> {
-    let reply = as_bearer(wire, pds, "com.atproto.server.refreshSession", token).await?;
+    let reply = as_bearer(wire, pds, "com.atproto.server.refreshSession", token, REFRESH).await?;
     if reply.status.is_success() {
         let unreadable = || RefreshRefusal::Unreachable("it answered in another form".to_owned());
         return reply.json().ok_or_else(unreadable);
     }
-    match reply.error().as_deref() {
-        Some("ExpiredToken" | "InvalidToken" | "AuthMissing" | "AuthenticationRequired" | "AccountTakedown") => {
-            Err(RefreshRefusal::Gone(reply.words()))
-        }
-        _ => Err(RefreshRefusal::Unreachable(reply.words())),
+    Err(not_refreshed(&reply))
+}
+
+fn not_refreshed(reply: &Reply) -> RefreshRefusal {
+    match (reply.status, reply.error().as_deref()) {
+        (
+            _,
+            Some(
+                "ExpiredToken"
+                | "InvalidToken"
+                | "AuthMissing"
+                | "AuthenticationRequired"
+                | "AccountNotFound"
+                | "AccountDeactivated"
+                | "AccountTakedown",
+            ),
+        )
+        // There is nothing in the request but the token.
+        | (StatusCode::BAD_REQUEST, Some("InvalidRequest")) => RefreshRefusal::Gone(reply.words()),
+        _ => RefreshRefusal::Unreachable(reply.words()),
     }
 }
 
 /// Ends a session.
 pub(super) async fn end(wire: &Wire, pds: &Url, token: &SecretString) -> Result<Reply, Silence> {
-    as_bearer(wire, pds, "com.atproto.server.deleteSession", token).await
+    as_bearer(wire, pds, "com.atproto.server.deleteSession", token, SHORT).await
 }
 
-async fn as_bearer(wire: &Wire, pds: &Url, method: &str, token: &SecretString) -> Result<Reply, Silence> {
-    wire.send(wire.to_named(Method::POST, address(pds, method))?.bearer_auth(token.expose_secret())).await
+async fn as_bearer(
+    wire: &Wire,
+    pds: &Url,
+    method: &str,
+    token: &SecretString,
+    within: Duration,
+) -> Result<Reply, Silence> {
+    let request = wire.to_named(Method::POST, address(pds, method))?;
+    wire.send(request.bearer_auth(token.expose_secret()).timeout(within)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+
+    use super::*;
+
+    #[test]
+    fn a_session_is_gone_when_its_server_says_so() {
+        let refusal = |status: u16, body: String| {
+            let status = StatusCode::from_u16(status).unwrap();
+            not_refreshed(&Reply { status, headers: HeaderMap::new(), body: body.into_bytes() })
+        };
+        for (status, error) in [
+            (400, "ExpiredToken"),
+            (400, "InvalidRequest"),
+            (400, "AccountNotFound"),
+            (403, "AccountDeactivated"),
+            (400, "AccountTakedown"),
+        ] {
+            let refusal = refusal(status, json!({"error": error}).to_string());
+            assert!(matches!(refusal, RefreshRefusal::Gone(_)), "{status} {error}");
+        }
+        for (status, body) in [(400, "<html>"), (429, r#"{"error":"RateLimitExceeded"}"#), (502, "")] {
+            assert!(matches!(refusal(status, body.to_owned()), RefreshRefusal::Unreachable(_)), "{status} {body}");
+        }
+    }
 }

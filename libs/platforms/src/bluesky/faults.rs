@@ -13,7 +13,7 @@ use super::wire::Reply;
 pub(super) fn setback(reply: &Reply, now: DateTime<Utc>) -> Setback {
     let reason = reply.words();
     match reply.error().as_deref() {
-        // Asked for twice in a row: its clock of nonces is about to be right.
+        // It did not take the nonce that it had just given, and did nothing.
         Some("use_dpop_nonce") => return Setback::Busy { retry_at: None, reason },
         Some(
             "invalid_token"
@@ -33,10 +33,13 @@ pub(super) fn setback(reply: &Reply, now: DateTime<Utc>) -> Setback {
         _ => {}
     }
     match reply.status {
-        StatusCode::UNAUTHORIZED => Setback::Disconnected { reason },
+        StatusCode::UNAUTHORIZED if reply.is_of_the_server() => Setback::Disconnected { reason },
         StatusCode::TOO_MANY_REQUESTS => Setback::Busy { retry_at: reply.retry_at(now), reason },
         StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => Setback::Unknown { may_still_run: true, reason },
-        it if it.is_client_error() => Setback::Refused { reason },
+        StatusCode::PAYLOAD_TOO_LARGE => Setback::Refused { reason },
+        it if it.is_client_error() && reply.error().is_some() => Setback::Refused { reason },
+        // Of something in front of the server, which let nothing through.
+        it if it.is_client_error() => Setback::Busy { retry_at: reply.retry_at(now), reason },
         // It has answered, so it is no longer at it; what it did before the
         // error nobody knows.
         _ => Setback::Unknown { may_still_run: false, reason },
@@ -51,6 +54,9 @@ pub(super) fn of_video(reply: &Reply, now: DateTime<Utc>) -> Setback {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS => {
             Setback::Busy { retry_at: reply.retry_at(now), reason }
         }
+        StatusCode::PAYLOAD_TOO_LARGE => Setback::Refused { reason },
+        // Without a readable job; or of something in front of the service.
+        it if it == StatusCode::CONFLICT || reply.error().is_none() => Setback::Busy { retry_at: None, reason },
         it if it.is_client_error() => Setback::Refused { reason },
         _ => Setback::Busy { retry_at: None, reason },
     }
@@ -103,6 +109,25 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_before_a_server_does_not_speak_for_it() {
+        let page = |status: u16| Reply {
+            status: StatusCode::from_u16(status).unwrap(),
+            headers: HeaderMap::new(),
+            body: b"<html><h1>Not here</h1></html>".to_vec(),
+        };
+        for status in [400, 401, 403, 404, 405] {
+            assert!(matches!(setback(&page(status), noon()), Setback::Busy { .. }), "{status}");
+            assert!(matches!(of_video(&page(status), noon()), Setback::Busy { .. }), "{status}");
+        }
+        assert!(matches!(setback(&page(413), noon()), Setback::Refused { .. }));
+        assert!(matches!(setback(&reply(403, "Not a name"), noon()), Setback::Busy { .. }));
+
+        let mut challenged = page(401);
+        challenged.headers.insert(http::header::WWW_AUTHENTICATE, "DPoP error=\"invalid_token\"".parse().unwrap());
+        assert!(matches!(setback(&challenged, noon()), Setback::Disconnected { .. }));
+    }
+
+    #[test]
     fn a_limit_is_waited_out_until_it_starts_over() {
         let retry_at = |name: &'static str, value: String| {
             let mut limited = reply(429, "RateLimitExceeded");
@@ -126,5 +151,6 @@ mod tests {
             assert!(matches!(of_video(&reply(status, "Any"), noon()), Setback::Busy { .. }), "{status}");
         }
         assert!(matches!(of_video(&reply(400, "Any"), noon()), Setback::Refused { .. }));
+        assert!(matches!(of_video(&reply(409, "Any"), noon()), Setback::Busy { .. }));
     }
 }

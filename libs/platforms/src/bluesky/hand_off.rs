@@ -1,27 +1,43 @@
 //! Connecting an account: on its server's own page, or with an app password.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use atrium_api::types::string::Did;
 use chrono::{DateTime, Utc};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 use url::Url;
 
 use super::client::{self, Client};
 use super::identity::{Directory, Identity, Unknown};
-use super::oauth::{Authorization, AuthorizationServer};
+use super::oauth::{Authorization, AuthorizationServer, Tokens};
 use super::session::{Grant, Kind, Session};
 use super::signing_key::SigningKey;
 use super::typed::{Name, Typed};
 use super::wire::{Silence, Wire};
 use super::{account, app_password, client_key, is_of_bluesky};
 use crate::account::{Account, Credentials};
+use crate::answer;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal};
 use crate::vault::Vault;
 
 /// The field in which the handle is typed.
 pub(super) const HANDLE: &str = "handle";
+
+/// For the code, also when it is sent twice. With what follows it stays below
+/// the 25 seconds that the person waits at most.
+const EXCHANGE: Duration = Duration::from_secs(12);
+
+/// To find out whose the tokens are.
+const VOUCHING: Duration = Duration::from_secs(6);
+
+/// To give tokens back that nobody will use.
+const GIVING_BACK: Duration = Duration::from_secs(3);
+
+/// For what is shown of an account, and for its limits, at the same time.
+const ABOUT: Duration = Duration::from_secs(5);
 
 /// What is remembered while the person is on the server's page.
 #[derive(Serialize, Deserialize)]
@@ -101,7 +117,6 @@ impl HandOffs<'_> {
         let Flow { who, grant } =
             serde_json::from_str(memory.expose_secret()).map_err(|_| HandOffRefusal::Unreachable)?;
         let said = |name| callback.query.get(name).map(String::as_str);
-        let refused = |words: &str| HandOffRefusal::Refused(words.to_owned());
         // An answer of another server, brought here to be sent to this one.
         if said("iss") != Some(grant.server.issuer.as_str()) {
             return Err(refused("the answer came from another server"));
@@ -111,24 +126,22 @@ impl HandOffs<'_> {
             Some("access_denied") => return Err(HandOffRefusal::Denied),
             Some(error) => {
                 let words = said("error_description").unwrap_or(error);
-                return Err(HandOffRefusal::Refused(words.chars().filter(|it| !it.is_control()).take(300).collect()));
+                return Err(HandOffRefusal::Refused(answer::shown(words)));
             }
         }
         let code = said("code").ok_or_else(|| refused("it sent no code"))?;
         let authorization = Authorization { wire: self.wire, grant: &grant, now };
         let redirect_uri = client::redirect_uri(&callback.here);
-        let tokens = authorization.exchange(code, &callback.verifier, &redirect_uri).await?;
-        if !tokens.are_ours() {
-            return Err(refused("it gave out another kind of token"));
-        }
-        let did: Did = tokens.sub.parse().map_err(|_| refused("it named no account"))?;
-        let who = match who {
-            Some(who) if who.did == did => who,
-            Some(who) => {
-                let name = who.handle.as_ref().map_or(who.did.as_str(), |it| it.as_str());
-                return Err(HandOffRefusal::Refused(format!("you signed in with another account than {name}")));
+        let exchanged = authorization.exchange(code, &callback.verifier, &redirect_uri);
+        let tokens = in_time(EXCHANGE, exchanged).await?;
+        let who = match in_time(VOUCHING, self.owner(&tokens, who, &grant.server)).await {
+            Ok(who) => who,
+            Err(refusal) => {
+                // Nobody will use them. What becomes of this call is of no matter.
+                let token = tokens.refresh_token.as_ref().unwrap_or(&tokens.access_token);
+                timeout(GIVING_BACK, authorization.revoke(token)).await.ok();
+                return Err(refusal);
             }
-            None => self.vouched(did, &grant.server).await?,
         };
         let credentials = Credentials {
             expires_at: tokens.expires_at(now),
@@ -138,6 +151,27 @@ impl HandOffs<'_> {
         };
         let scopes = tokens.scopes().map(str::to_owned).collect();
         Ok(self.account(&who, Kind::Oauth(grant), credentials, scopes).await)
+    }
+
+    /// Whose tokens these are, if we can use them.
+    async fn owner(
+        &self,
+        tokens: &Tokens,
+        expected: Option<Identity>,
+        server: &AuthorizationServer,
+    ) -> Result<Identity, HandOffRefusal> {
+        if !tokens.are_ours() {
+            return Err(refused("it gave out another kind of token"));
+        }
+        let did: Did = tokens.sub.parse().map_err(|_| refused("it named no account"))?;
+        match expected {
+            Some(who) if who.did == did => Ok(who),
+            Some(who) => {
+                let name = who.handle.as_ref().map_or(who.did.as_str(), |it| it.as_str());
+                Err(HandOffRefusal::Refused(format!("you signed in with another account than {name}")))
+            }
+            None => self.vouched(did, server).await,
+        }
     }
 
     /// An account that only the server named: its own directory has to lead
@@ -167,15 +201,35 @@ impl HandOffs<'_> {
     async fn account(&self, who: &Identity, kind: Kind, credentials: Credentials, scopes: Vec<String>) -> Account {
         // The video service takes what the account's server would not.
         let direct = !self.any_video && !is_of_bluesky(&who.pds);
-        let max_video_bytes = if direct { account::blob_limit(self.wire, &who.pds).await } else { None };
+        let max_video_bytes = async {
+            if !direct {
+                return u64::MAX;
+            }
+            let said = timeout(ABOUT, account::blob_limit(self.wire, &who.pds)).await.ok().flatten();
+            said.unwrap_or(account::UNSAID_LIMIT)
+        };
+        let profile = account::profile(self.wire, self.appview, who, ABOUT);
+        let (profile, max_video_bytes) = futures::join!(profile, max_video_bytes);
         let session = Session { did: who.did.clone(), pds: who.pds.clone(), kind };
         Account {
-            profile: account::profile(self.wire, self.appview, who).await,
+            profile,
             scopes,
-            rules: account::rules(max_video_bytes.unwrap_or(u64::MAX)),
+            rules: account::rules(max_video_bytes),
             credentials: Credentials { extra: Some(session.store()), ..credentials },
         }
     }
+}
+
+/// An answer, or that there was none in time.
+async fn in_time<T>(
+    within: Duration,
+    asked: impl Future<Output = Result<T, HandOffRefusal>>,
+) -> Result<T, HandOffRefusal> {
+    timeout(within, asked).await.unwrap_or(Err(HandOffRefusal::Unreachable))
+}
+
+fn refused(words: &str) -> HandOffRefusal {
+    HandOffRefusal::Refused(words.to_owned())
 }
 
 fn handle(message: &str) -> HandOffRefusal {
@@ -186,7 +240,7 @@ impl From<Silence> for HandOffRefusal {
     fn from(silence: Silence) -> Self {
         match silence {
             // Every server here is one that what was typed leads to.
-            Silence::Refused(refusal) => handle(&format!("The server that this leads to is not called: {refusal}.")),
+            Silence::Refused(refusal) => Unknown::NotCalled(refusal).into(),
             _ => Self::Unreachable,
         }
     }
@@ -195,8 +249,8 @@ impl From<Silence> for HandOffRefusal {
 impl From<Unknown> for HandOffRefusal {
     fn from(unknown: Unknown) -> Self {
         match unknown {
-            Unknown::Nobody | Unknown::NotTheirs | Unknown::NoServer => handle(&unknown.to_string()),
             Unknown::Unreachable => Self::Unreachable,
+            _ => handle(&unknown.to_string()),
         }
     }
 }

@@ -17,6 +17,7 @@ use atrium_identity::handle::{
 };
 use atrium_xrpc::HttpClient;
 use http::{Request, Response, StatusCode};
+use outbound::Refusal;
 use serde::{Deserialize, Serialize};
 use url::{Origin, Url};
 
@@ -43,6 +44,10 @@ pub(super) enum Unknown {
     NotTheirs,
     #[error("This account has no server that can be called.")]
     NoServer,
+    #[error("The DID document of this account cannot be read. Ask whoever keeps its server, or use another account.")]
+    Unreadable,
+    #[error("The server that this leads to is not called: {0}. Use an account whose server everybody can reach.")]
+    NotCalled(Refusal),
     /// Nobody could be asked.
     #[error("who this is could not be looked up")]
     Unreachable,
@@ -80,7 +85,7 @@ impl Directory {
             Name::Did(did) => (did.clone(), None),
             Name::Handle(handle) => (self.did(handle).await?, Some(handle)),
         };
-        let document = self.by_did.resolve(&did).await.map_err(|error| why(&error))?;
+        let document = self.by_did.resolve(&did).await.map_err(|error| why_no_document(&error))?;
         if document.id != did.as_str() {
             return Err(Unknown::Nobody);
         }
@@ -125,6 +130,18 @@ fn why(error: &Error) -> Unknown {
     }
 }
 
+/// The same of the document of a DID, which somebody wrote and keeps somewhere.
+fn why_no_document(error: &Error) -> Unknown {
+    match error {
+        Error::SerdeJson(_) | Error::DidDocument(_) => Unknown::Unreadable,
+        Error::HttpClient(cause) => match cause.downcast_ref::<Silence>() {
+            Some(Silence::Refused(refusal)) => Unknown::NotCalled(*refusal),
+            _ => Unknown::Unreachable,
+        },
+        _ => why(error),
+    }
+}
+
 /// How the resolvers call: with our client, so that no name leads them to
 /// where only we can go, and with its bounds.
 struct Caller {
@@ -146,5 +163,22 @@ impl HttpClient for Caller {
         let mut response = Response::new(reply.body);
         *response.status_mut() = reply.status;
         Ok(response)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_has_a_broken_document_is_not_told_to_try_again() {
+        let broken = serde_json::from_str::<DidDocument>("<html>").unwrap_err();
+        assert_eq!(why_no_document(&Error::SerdeJson(broken)), Unknown::Unreadable);
+        let silent = |silence: Silence| why_no_document(&Error::HttpClient(Box::new(silence)));
+        assert_eq!(silent(Silence::Refused(Refusal::NotPublic)), Unknown::NotCalled(Refusal::NotPublic));
+        assert_eq!(silent(Silence::TooSlow), Unknown::Unreachable);
+        // What the resolver of handles answers is not theirs to mend.
+        let broken = serde_json::from_str::<DidDocument>("<html>").unwrap_err();
+        assert_eq!(why(&Error::SerdeJson(broken)), Unknown::Unreachable);
     }
 }

@@ -15,9 +15,10 @@ use serde_json::{Value, json};
 use url::Url;
 
 use self::page_head::PageHead;
+use super::blob::Blob;
 use super::pds::Pds;
 use super::upload;
-use crate::http_client::HttpClient;
+use super::wire::Wire;
 use crate::picture::{self, PictureLimits};
 
 /// The most of a page that is read: its head comes first.
@@ -26,8 +27,11 @@ const MAX_PAGE_BYTES: usize = 256 * 1024;
 /// The largest picture that is fetched.
 const MAX_PICTURE_BYTES: usize = 4 << 20;
 
-/// For the page, and again for its picture.
+/// For the page, and again for the file of its picture.
 const FETCH: Duration = Duration::from_secs(5);
+
+/// For the picture in all: its turn, its file and its upload.
+const THUMB_WITHIN: Duration = Duration::from_secs(10);
 
 /// How often a page may send us on.
 const MAX_HOPS: usize = 3;
@@ -36,21 +40,21 @@ const MAX_HOPS: usize = 3;
 const THUMB: PictureLimits = PictureLimits { max_bytes: 1_000_000, max_side: 1200 };
 
 /// The embed for a link, if its page has a card.
-pub(super) async fn of(http: &HttpClient, pds: &Pds<'_>, link: &str) -> Option<Value> {
+pub(super) async fn of(pds: &Pds<'_>, link: &str) -> Option<Value> {
     let page = Url::parse(link).ok()?;
-    let (page, head) = tokio::time::timeout(FETCH, read_head(http, page)).await.ok()??;
+    let (page, head) = tokio::time::timeout(FETCH, read_head(pds.wire, page)).await.ok()??;
     let PageHead { title, description, picture } = head;
     let mut card = json!({"uri": link, "title": title?, "description": description.unwrap_or_default()});
     if let Some(picture) = picture.and_then(|it| page.join(&it).ok())
-        && let Some(thumb) = thumb(http, pds, picture).await
+        && let Ok(Some(thumb)) = tokio::time::timeout(THUMB_WITHIN, thumb(pds, picture)).await
     {
-        card["thumb"] = thumb;
+        card["thumb"] = json!(thumb);
     }
     Some(json!({"$type": "app.bsky.embed.external", "external": card}))
 }
 
-async fn read_head(http: &HttpClient, page: Url) -> Option<(Url, PageHead)> {
-    let (page, response) = get(http, page, "text/html").await?;
+async fn read_head(wire: &Wire, page: Url) -> Option<(Url, PageHead)> {
+    let (page, response) = get(wire, page, "text/html").await?;
     let kind = response.headers().get(CONTENT_TYPE)?.to_str().ok()?.to_ascii_lowercase();
     if !kind.starts_with("text/html") && !kind.starts_with("application/xhtml+xml") {
         return None;
@@ -60,24 +64,25 @@ async fn read_head(http: &HttpClient, page: Url) -> Option<(Url, PageHead)> {
     Some((page, page_head::read(&String::from_utf8_lossy(&start))))
 }
 
-async fn thumb(http: &HttpClient, pds: &Pds<'_>, picture: Url) -> Option<Value> {
+async fn thumb(pds: &Pds<'_>, picture: Url) -> Option<Blob> {
+    let turn = picture::turn().await.ok()?;
     let fetched = async {
-        let (_, response) = get(http, picture, "image/jpeg, image/png, image/webp").await?;
+        let (_, response) = get(pds.wire, picture, "image/jpeg, image/png, image/webp").await?;
         let (bytes, is_whole) = start_of(response, MAX_PICTURE_BYTES).await;
         is_whole.then_some(bytes)
     };
     let bytes = tokio::time::timeout(FETCH, fetched).await.ok()??;
     let mime = MimeType::sniff(&bytes)?;
-    let picture = picture::prepared(bytes, mime, THUMB).await.ok()?;
+    let picture = picture::prepared(turn, bytes, mime, THUMB).await.ok()?;
     upload::bytes(pds, picture.mime_type, &picture.bytes).await.ok()
 }
 
 /// Fetches something. Redirects are followed by hand: each is an address to be
 /// checked like the first.
-async fn get(http: &HttpClient, url: Url, accept: &str) -> Option<(Url, reqwest::Response)> {
+async fn get(wire: &Wire, url: Url, accept: &str) -> Option<(Url, reqwest::Response)> {
     let mut url = url;
     for _ in 0..=MAX_HOPS {
-        let request = http.client_for(&url).ok()?.get(url.clone()).header(ACCEPT, accept).timeout(FETCH);
+        let request = wire.client_for(&url).ok()?.get(url.clone()).header(ACCEPT, accept).timeout(FETCH);
         let response = request.send().await.ok()?;
         if response.status().is_success() {
             return Some((url, response));

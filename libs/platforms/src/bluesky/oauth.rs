@@ -6,18 +6,25 @@
 //! the person comes back; `sub` of a token is the account. Each refresh token
 //! is good for one exchange, and using it twice ends the whole session.
 
+use std::time::Duration;
+
+use atrium_api::types::string::Did;
 use chrono::{DateTime, TimeDelta, Utc};
 use http::{Method, StatusCode};
 use reqwest::RequestBuilder;
 use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use url::Url;
 
 use super::client::{self, SCOPE};
 use super::dpop::Prover;
 use super::session::Grant;
-use super::wire::{Reply, Silence, Wire};
+use super::wire::{REFRESH, Reply, SHORT, Silence, Wire};
 use crate::handoff::{AuthorizationRequest, HandOffRefusal, RefreshRefusal};
+
+/// The longest name of a pushed request, which goes into an address.
+const MAX_REQUEST_URI_BYTES: usize = 1024;
 
 /// What we need of a server's metadata (RFC 8414).
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -42,16 +49,50 @@ struct Pushed {
     request_uri: String,
 }
 
-/// The answer of the token endpoint.
+/// What the token endpoint answers to a code. What is missing is not ours to
+/// use; it is read all the same, to be given back.
 #[derive(Deserialize)]
 pub(super) struct Tokens {
     pub(super) access_token: SecretString,
     pub(super) refresh_token: Option<SecretString>,
+    #[serde(default)]
     token_type: String,
-    expires_in: Option<u32>,
+    #[serde(default)]
+    expires_in: Lifetime,
+    #[serde(default)]
     scope: String,
     /// The account's DID.
+    #[serde(default)]
     pub(super) sub: String,
+}
+
+/// What it answers to a refresh token, which is spent: whatever can be used is
+/// read from it.
+#[derive(Deserialize)]
+pub(super) struct NewTokens {
+    pub(super) access_token: SecretString,
+    pub(super) refresh_token: Option<SecretString>,
+    #[serde(default)]
+    expires_in: Lifetime,
+    sub: Option<Value>,
+}
+
+/// How long a token lasts, in seconds; `None` where that is said in no number.
+#[derive(Default)]
+struct Lifetime(Option<u32>);
+
+impl<'de> Deserialize<'de> for Lifetime {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let said = Value::deserialize(from)?.as_f64();
+        let lasts = said.and_then(|it| Duration::try_from_secs_f64(it).ok());
+        Ok(Self(lasts.map(|it| u32::try_from(it.as_secs()).unwrap_or(u32::MAX))))
+    }
+}
+
+impl Lifetime {
+    fn ends(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        self.0.map(|it| now + TimeDelta::seconds(it.into()))
+    }
 }
 
 impl AuthorizationServer {
@@ -86,7 +127,18 @@ impl Tokens {
     }
 
     pub(super) fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        self.expires_in.map(|it| now + TimeDelta::seconds(it.into()))
+        self.expires_in.ends(now)
+    }
+}
+
+impl NewTokens {
+    /// Whether they are not said to be somebody else's.
+    pub(super) fn are_of(&self, did: &Did) -> bool {
+        self.sub.as_ref().is_none_or(|it| it == did.as_str())
+    }
+
+    pub(super) fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        self.expires_in.ends(now)
     }
 }
 
@@ -105,6 +157,8 @@ impl Authorization<'_> {
         login_hint: Option<&str>,
     ) -> Result<Url, HandOffRefusal> {
         let Grant { server, client, .. } = self.grant;
+        // Where the person is sent has to be such a place as we would go to.
+        self.wire.client_for(&server.authorization_endpoint)?;
         let redirect_uri = client::redirect_uri(&request.here);
         let mut form = vec![
             ("response_type", "code"),
@@ -117,6 +171,9 @@ impl Authorization<'_> {
         form.extend(login_hint.map(|it| ("login_hint", it)));
         let reply = self.send(&server.pushed_authorization_request_endpoint, &form).await?;
         let pushed: Pushed = hand_off_answer(&reply)?;
+        if MAX_REQUEST_URI_BYTES < pushed.request_uri.len() {
+            return Err(HandOffRefusal::Unreachable);
+        }
         let mut page = server.authorization_endpoint.clone();
         page.query_pairs_mut().append_pair("client_id", &client.id).append_pair("request_uri", &pushed.request_uri);
         Ok(page)
@@ -139,9 +196,10 @@ impl Authorization<'_> {
     }
 
     /// New tokens for a refresh token, which is spent by it.
-    pub(super) async fn refresh(&self, token: &SecretString) -> Result<Tokens, RefreshRefusal> {
+    pub(super) async fn refresh(&self, token: &SecretString) -> Result<NewTokens, RefreshRefusal> {
         let form = [("grant_type", "refresh_token"), ("refresh_token", token.expose_secret())];
-        let reply = self.send(&self.grant.server.token_endpoint, &form).await?;
+        let asked = self.send_within(REFRESH, &self.grant.server.token_endpoint, &form);
+        let reply = tokio::time::timeout(REFRESH, asked).await.map_err(|_| Silence::TooSlow)??;
         if reply.status.is_success() {
             let unreadable = || RefreshRefusal::Unreachable("it answered in another form".to_owned());
             return reply.json().ok_or_else(unreadable);
@@ -162,13 +220,18 @@ impl Authorization<'_> {
 
     /// Sends a form with who we are, and with a proof.
     async fn send(&self, url: &Url, form: &[(&'static str, &str)]) -> Result<Reply, Silence> {
+        self.send_within(SHORT, url, form).await
+    }
+
+    /// The same, waiting so long for each answer.
+    async fn send_within(&self, within: Duration, url: &Url, form: &[(&'static str, &str)]) -> Result<Reply, Silence> {
         let Grant { server, client, key } = self.grant;
         let prover = Prover { key, token: None, now: self.now };
         let shape = |request: RequestBuilder| {
             // Each time signed anew: the same signature twice is not taken.
             let ours = client.said_to(&server.issuer, self.now).ok()?;
             let ours = ours.iter().map(|(name, value)| (*name, value.as_str()));
-            Some(request.form(&form.iter().copied().chain(ours).collect::<Vec<_>>()))
+            Some(request.timeout(within).form(&form.iter().copied().chain(ours).collect::<Vec<_>>()))
         };
         self.wire.send_proven(prover, Method::POST, url.clone(), shape).await
     }
@@ -192,5 +255,43 @@ fn hand_off_answer<T: serde::de::DeserializeOwned>(reply: &Reply) -> Result<T, H
             Err(HandOffRefusal::Refused(reply.words()))
         }
         _ => Err(HandOffRefusal::Unreachable),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+    use serde_json::{from_value, json};
+
+    use super::*;
+
+    #[test]
+    fn new_tokens_are_read_however_little_else_is_said() {
+        let did: Did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz".parse().unwrap();
+        let expires_at = |expires_in: Value| {
+            let tokens: NewTokens = from_value(json!({"access_token": "a", "expires_in": expires_in})).unwrap();
+            tokens.expires_at(noon())
+        };
+        assert_eq!(expires_at(json!(3599)), Some(noon() + TimeDelta::seconds(3599)));
+        assert_eq!(expires_at(json!(3599.9)), Some(noon() + TimeDelta::seconds(3599)));
+        for unclear in [json!(null), json!(-1), json!("soon"), json!({})] {
+            assert_eq!(expires_at(unclear), None);
+        }
+
+        let of = |sub: Value| {
+            let tokens: NewTokens = from_value(json!({"access_token": "a", "sub": sub, "scope": 1})).unwrap();
+            tokens.are_of(&did)
+        };
+        assert!(of(json!(null)) && of(json!(did.as_str())));
+        assert!(!of(json!("did:plc:aaaaaaaaaaaaaaaaaaaaaaaa")) && !of(json!(1)));
+        assert!(from_value::<NewTokens>(json!({"refresh_token": "r"})).is_err());
+    }
+
+    #[test]
+    fn tokens_of_another_kind_are_read_to_be_given_back() {
+        let tokens = |said: Value| from_value::<Tokens>(said).unwrap();
+        assert!(!tokens(json!({"access_token": "a"})).are_ours());
+        assert!(!tokens(json!({"access_token": "a", "token_type": "Bearer", "scope": "atproto"})).are_ours());
+        assert!(tokens(json!({"access_token": "a", "token_type": "DPoP", "scope": "atproto"})).are_ours());
     }
 }

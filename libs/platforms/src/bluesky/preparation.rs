@@ -2,8 +2,10 @@
 //! record, made once and stored, so that every attempt puts the same.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use atrium_api::types::string::{Did, Handle};
+use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::media::{Attachment, FileType};
 use futures::{StreamExt, stream};
@@ -12,6 +14,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::account::MAX_IMAGE_BYTES;
+use super::blob::Blob;
 use super::facets::{self, Facet, LeadsTo};
 use super::identity::{Directory, Unknown};
 use super::pds::Pds;
@@ -19,13 +22,23 @@ use super::record::{self, Post};
 use super::record_key::record_key;
 use super::video::{self, VideoJob, VideoService};
 use super::{is_of_bluesky, link_card, upload};
-use crate::http_client::HttpClient;
 use crate::job::Job;
 use crate::picture::{self, PictureError, PictureLimits};
 use crate::platform::Step;
 
 /// The longest side of a picture, as the official app sends it.
 const MAX_SIDE: u32 = 4000;
+
+/// For one step, with all that it waits for; shorter than whoever prepares may
+/// run.
+pub(super) const STEP: Duration = Duration::from_secs(40);
+
+/// For all the people of a post.
+const PEOPLE: Duration = Duration::from_secs(10);
+
+/// How long before the due second nobody is looked up again. Enough for a last
+/// step with the post's card.
+const NO_MORE_LOOK_UPS: TimeDelta = TimeDelta::seconds(30);
 
 /// People who are looked up at a time.
 const LOOK_UPS: usize = 8;
@@ -47,7 +60,7 @@ pub(super) struct Progress {
 /// An uploaded file, as records show it.
 #[derive(Serialize, Deserialize)]
 struct File {
-    blob: Value,
+    blob: Blob,
     /// Of a picture, in pixels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     size: Option<(u32, u32)>,
@@ -65,7 +78,6 @@ impl Progress {
 
 /// Prepares posts.
 pub(super) struct Preparation<'a> {
-    pub(super) http: &'a HttpClient,
     pub(super) directory: &'a Directory,
     pub(super) pds: Pds<'a>,
     /// Where videos go, if not to the account's server.
@@ -73,8 +85,12 @@ pub(super) struct Preparation<'a> {
 }
 
 impl Preparation<'_> {
-    /// One step.
+    /// One step, which ends in time.
     pub(super) async fn step(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        in_time(STEP, self.next(job)).await
+    }
+
+    async fn next(&self, job: &Job<'_>) -> Result<Step, Setback> {
         let mut progress = Progress::of(job);
         let mut at = job.now;
         if let Some(next) = job.media.get(progress.files.len()) {
@@ -92,15 +108,17 @@ impl Preparation<'_> {
 
     /// Uploads a picture that was made to fit.
     async fn image(&self, job: &Job<'_>, file: &Attachment) -> Result<File, Setback> {
-        let bytes = read(job, file).await?;
         // Servers of last spring and before refuse pictures over one megabyte,
         // and that only in the public call. Bluesky's own are never that old.
         let max_bytes = if is_of_bluesky(&self.pds.session.pds) { 2_000_000 } else { 1_000_000 };
         let limits = PictureLimits { max_bytes, max_side: MAX_SIDE };
-        let picture = picture::prepared(bytes, file.mime_type, limits).await.map_err(|error| match error {
+        let fault = |error: PictureError| match error {
             PictureError::Interrupted => Setback::Busy { retry_at: None, reason: error.to_string() },
             _ => Setback::Refused { reason: format!("{}: {error}", place(job, file)) },
-        })?;
+        };
+        let turn = picture::turn().await.map_err(fault)?;
+        let bytes = read(job, file).await?;
+        let picture = picture::prepared(turn, bytes, file.mime_type, limits).await.map_err(fault)?;
         let blob = upload::bytes(&self.pds, picture.mime_type, &picture.bytes).await?;
         Ok(File { blob, size: Some((picture.width, picture.height)) })
     }
@@ -140,7 +158,7 @@ impl Preparation<'_> {
             _ => None,
         });
         let embed = match (files, first_link) {
-            ([], Some(link)) => link_card::of(self.http, &self.pds, link).await,
+            ([], Some(link)) => link_card::of(&self.pds, link).await,
             ([], None) => None,
             (files, _) => Some(embedded(job.media, files)),
         };
@@ -148,8 +166,8 @@ impl Preparation<'_> {
         Ok(Post { rkey: record_key(job.publish_at, job.reference), record })
     }
 
-    /// Who is mentioned. Somebody who cannot be looked up is tried again while
-    /// there is time, and then is not linked.
+    /// Who is mentioned. Somebody who cannot be looked up now is tried again
+    /// while there is time, and then is not linked.
     async fn people(&self, job: &Job<'_>, found: &[Facet]) -> Result<HashMap<Handle, Did>, Setback> {
         let handles: HashSet<Handle> = found
             .iter()
@@ -162,21 +180,27 @@ impl Preparation<'_> {
             let did = self.directory.did(&handle).await;
             (handle, did)
         };
-        let looked_up: Vec<_> = stream::iter(handles).map(look_up).buffer_unordered(LOOK_UPS).collect().await;
+        let looked_up: Vec<_> = stream::iter(handles.clone())
+            .map(look_up)
+            .buffer_unordered(LOOK_UPS)
+            .take_until(Box::pin(tokio::time::sleep(PEOPLE)))
+            .collect()
+            .await;
+        let mut unclear = handles;
         let mut people = HashMap::new();
         for (handle, did) in looked_up {
-            match did {
-                Ok(did) => {
-                    people.insert(handle, did);
-                }
-                Err(Unknown::Unreachable) if job.now < job.publish_at => {
-                    let reason = format!("@{} could not be looked up", handle.as_str());
-                    return Err(Setback::Busy { retry_at: None, reason });
-                }
-                Err(_) => {}
+            if did != Err(Unknown::Unreachable) {
+                unclear.remove(&handle);
             }
+            people.extend(did.ok().map(|did| (handle, did)));
         }
-        Ok(people)
+        match unclear.iter().next() {
+            Some(handle) if NO_MORE_LOOK_UPS < job.publish_at - job.now => {
+                let reason = format!("@{} could not be looked up", handle.as_str());
+                Err(Setback::Busy { retry_at: None, reason })
+            }
+            _ => Ok(people),
+        }
     }
 }
 
@@ -199,7 +223,8 @@ fn embedded(media: &[Attachment], files: &[File]) -> Value {
 
 async fn read(job: &Job<'_>, file: &Attachment) -> Result<Vec<u8>, Setback> {
     let mut pieces = upload::open(job, file).await?;
-    let mut bytes = Vec::new();
+    let size = file.size_bytes.min(MAX_IMAGE_BYTES);
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
     while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
         if MAX_IMAGE_BYTES < (bytes.len() + piece.len()) as u64 {
@@ -210,8 +235,29 @@ async fn read(job: &Job<'_>, file: &Attachment) -> Result<Vec<u8>, Setback> {
     Ok(bytes)
 }
 
+/// What it comes to, or that it took too long.
+async fn in_time<T>(within: Duration, step: impl Future<Output = Result<T, Setback>>) -> Result<T, Setback> {
+    let late = |_| Setback::Busy { retry_at: None, reason: "it took too long to prepare this post".to_owned() };
+    tokio::time::timeout(within, step).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
+}
+
 /// Which file of the post this is, for the user.
 fn place(job: &Job<'_>, file: &Attachment) -> String {
     let index = job.media.iter().position(|it| it.media_id == file.media_id).unwrap_or_default();
     format!("file {} of {} ({})", index + 1, job.media.len(), file.mime_type.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_step_that_takes_too_long_is_tried_again() {
+        let late = in_time(Duration::from_millis(1), std::future::pending::<Result<(), Setback>>()).await;
+        assert!(
+            matches!(&late, Err(Setback::Busy { retry_at: None, reason }) if reason.contains("too long")),
+            "{late:?}"
+        );
+        assert_eq!(in_time(STEP, async { Ok(1) }).await, Ok(1));
+    }
 }

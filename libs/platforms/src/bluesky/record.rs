@@ -34,7 +34,6 @@ pub(super) struct Post {
 /// A post that is there.
 #[derive(Deserialize)]
 struct Found {
-    uri: String,
     value: Said,
 }
 
@@ -55,7 +54,7 @@ pub(super) enum Stored {
     /// It is public; its address.
     At(String),
     /// Another record has its key.
-    Taken(Reply),
+    Taken,
 }
 
 /// What is under a key.
@@ -96,13 +95,21 @@ pub(super) async fn put(pds: &Pds<'_>, post: &Post) -> Result<Stored, Setback> {
     });
     let reply = pds.procedure("com.atproto.repo.putRecord", &body, PUT).await?;
     if reply.status.is_success() {
-        let put: Put = reply.json().ok_or_else(faults::unreadable)?;
-        return Ok(Stored::At(put.uri));
+        let uri = uri(pds.session.did.as_str(), &post.rkey);
+        return match reply.json() {
+            Some(Put { uri: said }) if said == uri => Ok(Stored::At(uri)),
+            _ => Err(faults::unreadable()),
+        };
     }
     match reply.error().as_deref() {
-        Some("InvalidSwap") => Ok(Stored::Taken(reply)),
+        Some("InvalidSwap") => Ok(Stored::Taken),
         _ => Err(faults::setback(&reply, pds.now)),
     }
+}
+
+/// The address of a post.
+fn uri(did: &str, rkey: &str) -> String {
+    format!("at://{did}/{COLLECTION}/{rkey}")
 }
 
 /// Whether the post with this key, text and time is there.
@@ -122,9 +129,9 @@ pub(super) async fn look_up(
         Err(silence) => return LookUp::Unclear(Silence::to_string(&silence)),
     };
     match (reply.status, reply.json::<Found>(), reply.error().as_deref()) {
-        (StatusCode::OK, Some(Found { uri, value }), _) => {
+        (StatusCode::OK, Some(Found { value }), _) => {
             let is_ours = value.text == text && value.created_at == time(publish_at);
-            if is_ours { LookUp::Ours(uri) } else { LookUp::Another }
+            if is_ours { LookUp::Ours(uri(did, rkey)) } else { LookUp::Another }
         }
         (_, _, Some("RecordNotFound")) => LookUp::Nothing,
         (StatusCode::OK, None, _) => LookUp::Unclear("it answered in another form".to_owned()),

@@ -12,23 +12,23 @@ use domain::media::{Attachment, MimeType};
 use http::Method;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use serde::Deserialize;
-use serde_json::Value;
 
+use super::blob::Blob;
 use super::faults;
 use super::pds::Pds;
 use super::wire::Reply;
 use crate::job::Job;
 
-/// For one file; shorter than the delivery function may run.
-pub(super) const UPLOAD: Duration = Duration::from_secs(45);
+/// For one file: all of a step.
+pub(super) const UPLOAD: Duration = super::preparation::STEP;
 
 #[derive(Deserialize)]
 struct Uploaded {
-    blob: Value,
+    blob: Blob,
 }
 
 /// Uploads what is in memory; the blob, as records show it.
-pub(super) async fn bytes(pds: &Pds<'_>, mime: MimeType, bytes: &Bytes) -> Result<Value, Setback> {
+pub(super) async fn bytes(pds: &Pds<'_>, mime: MimeType, bytes: &Bytes) -> Result<Blob, Setback> {
     let shape = |request: reqwest::RequestBuilder| {
         Some(request.header(CONTENT_TYPE, mime.as_str()).body(bytes.clone()).timeout(UPLOAD))
     };
@@ -36,10 +36,13 @@ pub(super) async fn bytes(pds: &Pds<'_>, mime: MimeType, bytes: &Bytes) -> Resul
 }
 
 /// Uploads a file of ours piece by piece; the blob, as records show it.
-pub(super) async fn streamed(pds: &Pds<'_>, job: &Job<'_>, file: &Attachment) -> Result<Value, Setback> {
+pub(super) async fn streamed(pds: &Pds<'_>, job: &Job<'_>, file: &Attachment) -> Result<Blob, Setback> {
     // A stream is sent once. A call before it brings the nonce that is good now,
     // so that it is not turned away halfway.
-    pds.query("com.atproto.server.getSession", &[]).await?;
+    let session = pds.query("com.atproto.server.getSession", &[]).await?;
+    if !session.status.is_success() {
+        return Err(faults::setback(&session, pds.now));
+    }
     let mut body = Some(reqwest::Body::wrap_stream(open(job, file).await?));
     let shape = move |request: reqwest::RequestBuilder| Some(with_file(request, file).body(body.take()?));
     uploaded(pds, &pds.send(Method::POST, METHOD, shape).await?)
@@ -47,7 +50,7 @@ pub(super) async fn streamed(pds: &Pds<'_>, job: &Job<'_>, file: &Attachment) ->
 
 const METHOD: &str = "com.atproto.repo.uploadBlob";
 
-fn uploaded(pds: &Pds<'_>, reply: &Reply) -> Result<Value, Setback> {
+fn uploaded(pds: &Pds<'_>, reply: &Reply) -> Result<Blob, Setback> {
     if !reply.status.is_success() {
         return Err(faults::setback(reply, pds.now));
     }

@@ -12,21 +12,25 @@ use domain::media::Attachment;
 use http::{Method, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use url::Url;
 
+use super::blob::Blob;
 use super::pds::{Pds, address};
 use super::upload::{open, with_file};
 use super::wire::Reply;
 use super::{faults, host_of};
+use crate::answer;
 use crate::job::Job;
-
-/// The service's name for itself.
-const SERVICE: &str = "did:web:video.bsky.app";
 
 /// How long the token for an upload is good; the service uses it when it has
 /// finished.
 const TOKEN_LIVES: TimeDelta = TimeDelta::minutes(30);
+
+/// After this a job does not end any more: its token has ended.
+const LONGEST_JOB: TimeDelta = TimeDelta::minutes(30);
+
+/// The longest name of a job that is remembered.
+const MAX_ID_BYTES: usize = 256;
 
 /// A job over there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +44,7 @@ pub(super) struct VideoJob {
 pub(super) enum Progress {
     /// To be asked again, not before this.
     Working(DateTime<Utc>),
-    Done(Value),
+    Done(Blob),
 }
 
 #[derive(Deserialize)]
@@ -48,7 +52,7 @@ pub(super) enum Progress {
 struct Status {
     job_id: String,
     state: Option<String>,
-    blob: Option<Value>,
+    blob: Option<Blob>,
     error: Option<String>,
     message: Option<String>,
 }
@@ -110,17 +114,16 @@ impl VideoService<'_> {
         let reply = wire.send(request.query(&[("jobId", &job.id)])).await?;
         let status = match status(&reply) {
             Some(status) if reply.status.is_success() => status,
-            // It does not know the job any more: the file is handed over anew.
-            _ if reply.status.is_client_error() && reply.status != StatusCode::TOO_MANY_REQUESTS => {
-                return Err(Setback::Stale { reason: reply.words() });
-            }
-            _ => return Err(faults::of_video(&reply, now)),
+            _ => return Err(not_looked(&reply, now)),
         };
         match status {
             Status { blob: Some(blob), .. } => Ok(Progress::Done(blob)),
             Status { state: Some(state), error, message, .. } if state == "JOB_STATE_FAILED" => {
                 let words = message.or(error).unwrap_or_else(|| "the video could not be processed".to_owned());
-                Err(Setback::Refused { reason: words.chars().filter(|it| !it.is_control()).take(300).collect() })
+                Err(Setback::Refused { reason: answer::shown(&words) })
+            }
+            _ if LONGEST_JOB < now - job.since => {
+                Err(Setback::Refused { reason: "the video was not processed within 30 minutes".to_owned() })
             }
             // Short ones take seconds, long ones minutes.
             _ => Ok(Progress::Working(now + ((now - job.since) / 4).clamp(FIRST_LOOK, LONGEST_LOOK))),
@@ -132,14 +135,14 @@ impl VideoService<'_> {
     async fn check_limits(&self) -> Result<(), Setback> {
         let method = "app.bsky.video.getUploadLimits";
         let Pds { wire, now, .. } = self.pds;
-        let token = self.token(SERVICE, method, TimeDelta::minutes(1)).await?;
+        let token = self.token(&format!("did:web:{}", host_of(self.base)), method, TimeDelta::minutes(1)).await?;
         let request = wire.to_known(Method::GET, address(self.base, method))?.bearer_auth(token.expose_secret());
         let reply = wire.send(request).await?;
         match reply.json::<Limits>() {
             Some(Limits { can_upload: true, .. }) if reply.status.is_success() => Ok(()),
             Some(Limits { message, .. }) if reply.status.is_success() => {
                 let words = message.unwrap_or_else(|| "it takes no videos from this account now".to_owned());
-                Err(Setback::Busy { retry_at: None, reason: words.chars().take(300).collect() })
+                Err(Setback::Busy { retry_at: None, reason: answer::shown(&words) })
             }
             _ => Err(faults::of_video(&reply, *now)),
         }
@@ -162,8 +165,45 @@ const FIRST_LOOK: TimeDelta = TimeDelta::seconds(2);
 const LONGEST_LOOK: TimeDelta = TimeDelta::seconds(30);
 
 fn status(reply: &Reply) -> Option<Status> {
-    reply.json().map(|it| match it {
+    let status = reply.json().map(|it| match it {
         Answer::ByLexicon { job_status } => job_status,
         Answer::Bare(status) => status,
-    })
+    });
+    status.filter(|it| (1..=MAX_ID_BYTES).contains(&it.job_id.len()))
+}
+
+/// What it means when the service does not say how far a job is.
+fn not_looked(reply: &Reply, now: DateTime<Utc>) -> Setback {
+    match reply.status {
+        // It does not know the job any more: the file is handed over anew.
+        StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND if reply.error().is_some() => {
+            Setback::Stale { reason: reply.words() }
+        }
+        _ => Setback::Busy { retry_at: reply.retry_at(now), reason: reply.words() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+    use http::HeaderMap;
+
+    use super::*;
+
+    #[test]
+    fn only_the_service_itself_forgets_a_job() {
+        let reply = |status: StatusCode, body: &str| Reply { status, headers: HeaderMap::new(), body: body.into() };
+        let named = r#"{"error": "JobNotFound", "message": "no such job"}"#;
+        for (status, body, is_stale) in [
+            (StatusCode::BAD_REQUEST, named, true),
+            (StatusCode::NOT_FOUND, named, true),
+            (StatusCode::NOT_FOUND, "<html>", false),
+            (StatusCode::FORBIDDEN, named, false),
+            (StatusCode::BAD_GATEWAY, "", false),
+        ] {
+            let setback = not_looked(&reply(status, body), noon());
+            assert_eq!(matches!(setback, Setback::Stale { .. }), is_stale, "{status} {body}: {setback:?}");
+            assert!(is_stale || matches!(setback, Setback::Busy { .. }), "{setback:?}");
+        }
+    }
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
-use http::header::AUTHORIZATION;
-use http::{HeaderMap, Method, StatusCode};
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use outbound::{Outbound, Refusal};
-use reqwest::RequestBuilder;
+use reqwest::{Client, RequestBuilder};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -19,9 +19,12 @@ use crate::handoff::RefreshRefusal;
 use crate::http_client::HttpClient;
 use crate::not_now::NotNow;
 
-/// For calls that a person or the next step waits for. Two of them in a row,
-/// the second with a fresh nonce, stay below what a refresh may take.
+/// For calls that a person or the next step waits for.
 pub(super) const SHORT: Duration = Duration::from_secs(10);
+
+/// For a refresh, also one that is sent twice. An answer that comes later is
+/// lost, and the grant with it; whoever asks waits for 30 seconds.
+pub(super) const REFRESH: Duration = Duration::from_secs(28);
 
 /// Calls servers and reads their answers, bounded in time and size.
 #[derive(Debug)]
@@ -67,7 +70,12 @@ impl Wire {
 
     /// A request to an address that a user named, or that leads on from there.
     pub(super) fn to_named(&self, method: Method, url: Url) -> Result<RequestBuilder, Silence> {
-        Ok(self.http.client_for(&url)?.request(method, url).timeout(SHORT))
+        Ok(self.client_for(&url)?.request(method, url).timeout(SHORT))
+    }
+
+    /// The client for an address that a user named, if it may be called.
+    pub(super) fn client_for(&self, url: &Url) -> Result<&Client, Silence> {
+        Ok(self.http.client_for(url)?)
     }
 
     /// Sends a request and reads the answer.
@@ -95,7 +103,12 @@ impl Wire {
             let Some(request) = shape(self.to_named(method.clone(), url.clone())?) else { return Ok(None) };
             let request = request.header("DPoP", prover.proof(&method, &url, nonce)?);
             Ok(Some(match prover.token {
-                Some(token) => request.header(AUTHORIZATION, format!("DPoP {}", token.expose_secret())),
+                Some(token) => {
+                    let value = HeaderValue::try_from(format!("DPoP {}", token.expose_secret()));
+                    let mut value = value.map_err(|_| NotNow)?;
+                    value.set_sensitive(true);
+                    request.header(AUTHORIZATION, value)
+                }
                 None => request,
             }))
         };
@@ -128,8 +141,18 @@ impl Reply {
     }
 
     /// The name of what is wrong, for programs: XRPC and OAuth write it alike.
+    /// `None` where what answered is none of these servers.
     pub(super) fn error(&self) -> Option<String> {
-        self.json::<Refused>().map(|it| it.error)
+        let is_name = |it: &String| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+        self.json::<Refused>().map(|it| it.error).filter(is_name)
+    }
+
+    /// Whether a 401 speaks of the token, and does not come from a proxy that
+    /// wants a password of its own.
+    pub(super) fn is_of_the_server(&self) -> bool {
+        let challenge = self.headers.get(WWW_AUTHENTICATE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+        let scheme = challenge.split(' ').next().unwrap_or_default();
+        self.error().is_some() || ["DPoP", "Bearer"].iter().any(|it| it.eq_ignore_ascii_case(scheme))
     }
 
     /// What is wrong, for people.

@@ -35,11 +35,11 @@ pub(super) const UPLOAD_AT_ONCE: &str = "/api/v1/media";
 const SHORT: Duration = Duration::from_secs(6);
 
 /// For the public call. Longer than servers need, shorter than
-/// `delivery::LEASE` by enough to ask for files and statuses afterwards.
+/// [`super::DEADLINE`] by enough to ask for files and statuses afterwards.
 const PUBLISH: Duration = Duration::from_secs(15);
 
-/// For one file; shorter than `delivery::LEASE`, too.
-const FILE: Duration = Duration::from_mins(1);
+/// For one file; shorter than [`super::DEADLINE`], too.
+const FILE: Duration = Duration::from_secs(35);
 
 /// The most statuses that a server lists at once.
 const PAGE: &str = "40";
@@ -61,9 +61,6 @@ pub(super) struct Discovered {
     pub(super) endpoints: Endpoints,
     /// The scopes that there are, where it says so.
     pub(super) scopes: Option<Vec<String>>,
-    /// Whether an app is there for good. Those that describe their OAuth do
-    /// not remove apps any more (Mastodon 4.3).
-    pub(super) keeps_apps: bool,
 }
 
 /// An app to be registered.
@@ -122,6 +119,14 @@ pub(super) struct NewStatus<'a> {
     pub(super) visibility: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) content_type: Option<&'static str>,
+}
+
+/// Some of an account's statuses.
+pub(super) struct Page {
+    /// Newest first.
+    pub(super) statuses: Vec<Status>,
+    /// What the server's clock showed when it listed them, in whole seconds.
+    pub(super) server_time: Option<DateTime<Utc>>,
 }
 
 /// A status.
@@ -201,13 +206,12 @@ impl Api {
             },
         };
         let metadata = self.metadata(&server).await?;
-        let keeps_apps = metadata.is_some();
         let (endpoints, scopes) = match metadata {
             Some(metadata) => (endpoints(&server, &metadata)?, metadata.scopes_supported),
             None => (Endpoints::default(), None),
         };
         let (software, rules) = (instance.software, instance.rules());
-        Ok(Discovered { server, software, rules, endpoints, scopes, keeps_apps })
+        Ok(Discovered { server, software, rules, endpoints, scopes })
     }
 
     /// A server's description of itself, or the server that it leads to.
@@ -269,11 +273,17 @@ impl Api {
 
     /// Whether a server still knows this service. It is asked for the token of
     /// a code that is none: who is asking is looked at before the code is.
+    /// Where both are refused in the same words, it is asked for a token
+    /// without an account, for which nothing but the app counts.
     pub(super) async fn knows(&self, found: &Discovered, app: &App, here: &OurAddresses) -> bool {
-        let form = [("grant_type", "authorization_code"), ("code", "0"), ("redirect_uri", &here.redirect_uri)];
+        let with_code = [("grant_type", "authorization_code"), ("code", "0"), ("redirect_uri", &here.redirect_uri)];
+        let without_account = [("grant_type", "client_credentials")];
+        let hides_why = found.software.hides_why_tokens_fail();
+        let form = if hides_why { without_account.as_slice() } else { with_code.as_slice() };
         let url = found.server.url(&found.endpoints.token);
-        let asked: Result<IgnoredAny, Failure> = self.form(&url, app, &form).await;
-        !matches!(asked, Err(Failure::Refused(refused)) if refused.is_of_our_app())
+        let asked: Result<IgnoredAny, Failure> = self.form(&url, app, form).await;
+        !matches!(asked, Err(Failure::Refused(refused))
+            if refused.is_of_our_app() || (hides_why && refused.is_of_some_credentials()))
     }
 
     /// Tokens for a code.
@@ -375,7 +385,7 @@ impl Api {
         account_id: &str,
         after: Option<&str>,
         now: DateTime<Utc>,
-    ) -> Result<Vec<Status>, Failure> {
+    ) -> Result<Page, Failure> {
         let mut url = grant.server.url(&format!("/api/v1/accounts/{account_id}/statuses"));
         url.query_pairs_mut().append_pair("limit", PAGE).append_pair("exclude_reblogs", "true");
         if let Some(after) = after {
@@ -385,7 +395,10 @@ impl Api {
         if !response.status().is_success() {
             return Err(Failure::Refused(Refused::read(response, now).await));
         }
-        answer::json_up_to(response, MAX_PAGE_BYTES).await.map_err(|_| Failure::Unreadable)
+        let date = response.headers().get(http::header::DATE).and_then(|it| it.to_str().ok());
+        let server_time = date.and_then(|it| DateTime::parse_from_rfc2822(it).ok()).map(|it| it.to_utc());
+        let statuses = answer::json_up_to(response, MAX_PAGE_BYTES).await.map_err(|_| Failure::Unreadable)?;
+        Ok(Page { statuses, server_time })
     }
 
     /// Sends a form with our own id and secret.

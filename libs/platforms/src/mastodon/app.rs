@@ -37,11 +37,13 @@ impl Apps {
         Self { api, vault, client_name }
     }
 
-    /// The app at a server: the one that is kept, or a new one.
+    /// The app at a server: the one that is kept, if the server still knows it,
+    /// or a new one. Servers before Mastodon 4.3 remove apps, and any can have
+    /// been set up anew.
     pub(super) async fn at(&self, found: &Discovered, here: &OurAddresses) -> Result<App, HandOffRefusal> {
         let kept = self.vault.find(&name(&found.server, here)).await?;
         if let Some(app) = kept.as_ref().and_then(read)
-            && (found.keeps_apps || self.api.knows(found, &app, here).await)
+            && self.api.knows(found, &app, here).await
         {
             return Ok(app);
         }

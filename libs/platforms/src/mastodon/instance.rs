@@ -56,7 +56,7 @@ impl Instance {
 
     fn mime_types(&self) -> Vec<MimeType> {
         let told = self.answer.pointer("/configuration/media_attachments/supported_mime_types");
-        match told.and_then(Value::as_array) {
+        match told.and_then(Value::as_array).filter(|it| !it.is_empty()) {
             Some(told) => MimeType::ALL.into_iter().filter(|it| told.iter().any(|told| told == it.as_str())).collect(),
             None => MimeType::ALL.to_vec(),
         }
@@ -233,7 +233,7 @@ mod tests {
     fn figures_that_are_none_are_as_if_they_were_not_there() {
         let told = rules(json!({
             "version": "4.5.2",
-            "configuration": {"statuses": {"max_characters": "many"}, "media_attachments": null},
+            "configuration": {"statuses": {"max_characters": "many"}, "media_attachments": {"supported_mime_types": []}},
         }));
         assert_eq!(told, stock_rules());
         let huge = rules(json!({"version": "4.5.2", "configuration": {"statuses": {"max_characters": u64::MAX}}}));

@@ -4,14 +4,19 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Published;
 use secrecy::SecretString;
 
-use super::api::{Api, Status};
+use super::api::{Api, Page, Status};
 use super::content;
 use super::grant::Grant;
 use super::refused::Failure;
 use super::software::Software;
+use super::watch::Watch;
 
-/// What a server's clock may differ from ours.
-const CLOCKS_DIFFER_BY: TimeDelta = TimeDelta::minutes(5);
+/// What a status may seem to be older than the call that made it: the server's
+/// clock is known in whole seconds only.
+const CLOCKS_DIFFER_BY: TimeDelta = TimeDelta::seconds(2);
+
+/// The same where the server does not say what its clock shows.
+const UNTOLD_CLOCKS_DIFFER_BY: TimeDelta = TimeDelta::minutes(1);
 
 /// The most pages that are read: 200 statuses since the public call.
 const MAX_PAGES: usize = 5;
@@ -41,30 +46,48 @@ pub(super) enum Found {
 pub(super) struct Ours<'a> {
     text: String,
     media: &'a [String],
-    /// Whether the ids of files tell for certain.
-    by_ids: bool,
-    not_before: DateTime<Utc>,
+    software: Software,
+    since: DateTime<Utc>,
 }
 
 impl<'a> Ours<'a> {
-    /// A status that was made at `since` or later.
+    /// A status that was made at `since` or later, by our clock.
     pub(super) fn new(text: &str, media: &'a [String], software: Software, since: DateTime<Utc>) -> Self {
-        let by_ids = software.keeps_ids_of_files();
-        Self { text: content::of_text(text), media, by_ids, not_before: since - CLOCKS_DIFFER_BY }
+        Self { text: content::of_text(text), media, software, since }
+    }
+
+    /// The earliest that it can have been made by the server's clock, which
+    /// shows `server_time` while ours shows `now`.
+    fn not_before(&self, server_time: Option<DateTime<Utc>>, now: DateTime<Utc>) -> DateTime<Utc> {
+        match server_time {
+            Some(server_time) => self.since + (server_time - now) - CLOCKS_DIFFER_BY,
+            None => self.since - UNTOLD_CLOCKS_DIFFER_BY,
+        }
     }
 
     /// Whether this is it. A file is shown by one status only, so its id tells
     /// even when the text was changed since.
-    fn is(&self, status: &Status) -> bool {
-        if status.is_boost() || status.created_at().is_none_or(|it| it < self.not_before) {
-            return false;
+    fn is(&self, status: &Status, not_before: DateTime<Utc>) -> bool {
+        if !status.is_boost() && !self.media.is_empty() {
+            let shown = status.media_ids();
+            let same_ids = shown.len() == self.media.len() && self.media.iter().all(|it| shown.contains(&it.as_str()));
+            if same_ids || self.software.keeps_ids_of_files() {
+                return same_ids;
+            }
         }
-        let shown = status.media_ids();
-        let same_ids = shown.len() == self.media.len() && self.media.iter().all(|it| shown.contains(&it.as_str()));
-        if !self.media.is_empty() && (same_ids || self.by_ids) {
-            return same_ids;
-        }
-        shown.len() == self.media.len() && content::of_html(status.content()) == self.text
+        self.has_its_shape(status, not_before) && content::of_html(status.content()) == self.text
+    }
+
+    /// Whether this may be it in a markup that we do not recognise, where
+    /// nothing else would keep a second one from being made.
+    fn may_be(&self, status: &Status, not_before: DateTime<Utc>) -> bool {
+        let ids_tell = !self.media.is_empty() && self.software.keeps_ids_of_files();
+        !ids_tell && !self.software.keeps_keys() && self.has_its_shape(status, not_before)
+    }
+
+    fn has_its_shape(&self, status: &Status, not_before: DateTime<Utc>) -> bool {
+        let is_since = status.created_at().is_some_and(|it| not_before <= it);
+        is_since && !status.is_boost() && status.media_ids().len() == self.media.len()
     }
 }
 
@@ -75,24 +98,30 @@ pub(super) async fn look_up(
     token: &SecretString,
     account_id: &str,
     ours: &Ours<'_>,
-    now: DateTime<Utc>,
+    watch: &Watch,
 ) -> Found {
     let unclear = |reason: &str| Found::Unclear { reason: reason.to_owned() };
     let mut before: Option<String> = None;
+    let mut not_before = None;
+    let mut may_be_there = false;
     for _ in 0..MAX_PAGES {
-        let page = match api.statuses(grant, token, account_id, before.as_deref(), now).await {
-            Ok(page) => page,
-            Err(failure) => return unread(failure),
-        };
-        if let Some(status) = page.iter().find(|it| ours.is(it)) {
-            let at = status.created_at().unwrap_or(now);
+        let Page { statuses, server_time } =
+            match api.statuses(grant, token, account_id, before.as_deref(), watch.now()).await {
+                Ok(page) => page,
+                Err(failure) => return unread(failure),
+            };
+        let not_before = *not_before.get_or_insert_with(|| ours.not_before(server_time, watch.now()));
+        if let Some(status) = statuses.iter().find(|it| ours.is(it, not_before)) {
+            let at = status.created_at().unwrap_or_else(|| watch.now());
             return Found::Public(Published { platform_post_id: status.id.clone(), at });
         }
-        let Some(oldest) = page.last() else { return Found::NotThere };
-        match oldest.created_at() {
-            None => return unclear("a post without a time"),
-            Some(at) if at < ours.not_before => return Found::NotThere,
-            Some(_) => before = Some(oldest.id.clone()),
+        may_be_there |= statuses.iter().any(|it| ours.may_be(it, not_before));
+        let oldest = statuses.last().map(|it| (it.id.clone(), it.created_at()));
+        match oldest {
+            Some((_, None)) => return unclear("a post without a time"),
+            Some((id, Some(at))) if not_before <= at => before = Some(id),
+            _ if may_be_there => return unclear("the account has published something since that may be this post"),
+            _ => return Found::NotThere,
         }
     }
     unclear("the account has published too much since")
@@ -100,7 +129,8 @@ pub(super) async fn look_up(
 
 fn unread(failure: Failure) -> Found {
     match failure {
-        Failure::Refused(refused) if refused.is_forbidden() => Found::Forbidden,
+        // The grant stands; what is lost with the others is the grant itself.
+        Failure::Refused(refused) if refused.is_beyond_the_scopes() => Found::Forbidden,
         Failure::Refused(refused) if refused.is_lost_grant() => Found::Disconnected { reason: refused.reason() },
         failure => Found::Unclear { reason: failure.reason() },
     }
@@ -131,11 +161,12 @@ mod tests {
         let media = media(&["7", "8"]);
         let ours = Ours::new("Hello", &media, Software::Mastodon, noon());
 
-        assert!(ours.is(&status("Hello", &["7", "8"], noon())));
-        assert!(ours.is(&status("Edited", &["8", "7"], noon())));
-        assert!(!ours.is(&status("Hello", &["7", "9"], noon())));
-        assert!(!ours.is(&status("Hello", &["7"], noon())));
-        assert!(!ours.is(&status("Hello", &[], noon())));
+        assert!(ours.is(&status("Hello", &["7", "8"], noon()), noon()));
+        assert!(ours.is(&status("Edited", &["8", "7"], noon()), noon()));
+        assert!(!ours.is(&status("Hello", &["7", "9"], noon()), noon()));
+        assert!(!ours.is(&status("Hello", &["7"], noon()), noon()));
+        assert!(!ours.is(&status("Hello", &[], noon()), noon()));
+        assert!(!ours.may_be(&status("Hello", &["7", "9"], noon()), noon()));
     }
 
     #[test]
@@ -143,19 +174,42 @@ mod tests {
         let media = media(&["7"]);
         let ours = Ours::new("Hello", &media, Software::Pleroma, noon());
 
-        assert!(ours.is(&status("Hello", &["-1843"], noon())));
-        assert!(!ours.is(&status("Hello", &["1", "2"], noon())));
-        assert!(!ours.is(&status("Other", &["-1843"], noon())));
+        assert!(ours.is(&status("Hello", &["-1843"], noon()), noon()));
+        assert!(!ours.is(&status("Hello", &["1", "2"], noon()), noon()));
+        assert!(!ours.is(&status("Other", &["-1843"], noon()), noon()));
+        assert!(ours.may_be(&status("Other", &["-1843"], noon()), noon()));
+        assert!(!ours.may_be(&status("Other", &["1", "2"], noon()), noon()));
+    }
+
+    #[test]
+    fn what_is_not_recognised_may_be_ours_where_no_key_is_kept() {
+        for (software, may_be) in [(Software::Mastodon, false), (Software::GoToSocial, true), (Software::Other, true)] {
+            let ours = Ours::new("*Hello*", &[], software, noon());
+            assert_eq!(ours.may_be(&status("<em>Hello</em>", &[], noon()), noon()), may_be, "{software:?}");
+            assert!(!ours.may_be(&status("<em>Hello</em>", &["7"], noon()), noon()));
+            assert!(!ours.may_be(&status("Before", &[], noon() - TimeDelta::seconds(1)), noon()));
+        }
+    }
+
+    #[test]
+    fn time_is_told_by_the_servers_clock() {
+        let ours = Ours::new("Hello", &[], Software::Mastodon, noon());
+        let (now, hour) = (noon() + TimeDelta::seconds(30), TimeDelta::hours(1));
+
+        assert_eq!(ours.not_before(Some(now), now), noon() - CLOCKS_DIFFER_BY);
+        assert_eq!(ours.not_before(Some(now - hour), now), noon() - hour - CLOCKS_DIFFER_BY);
+        assert_eq!(ours.not_before(Some(now + hour), now), noon() + hour - CLOCKS_DIFFER_BY);
+        assert_eq!(ours.not_before(None, now), noon() - UNTOLD_CLOCKS_DIFFER_BY);
     }
 
     #[test]
     fn without_files_the_text_and_the_time_tell() {
         let ours = Ours::new("Hello", &[], Software::Mastodon, noon());
 
-        assert!(ours.is(&status("Hello", &[], noon() - CLOCKS_DIFFER_BY)));
-        assert!(!ours.is(&status("Hello", &[], noon() - CLOCKS_DIFFER_BY - TimeDelta::seconds(1))));
-        assert!(!ours.is(&status("Hello", &["7"], noon())));
-        assert!(!ours.is(&status("Hello!", &[], noon())));
+        assert!(ours.is(&status("Hello", &[], noon()), noon()));
+        assert!(!ours.is(&status("Hello", &[], noon() - TimeDelta::seconds(1)), noon()));
+        assert!(!ours.is(&status("Hello", &["7"], noon()), noon()));
+        assert!(!ours.is(&status("Hello!", &[], noon()), noon()));
     }
 
     #[test]
@@ -164,6 +218,6 @@ mod tests {
             "id": "1", "created_at": noon().to_rfc3339(), "content": "<p>Hello</p>", "reblog": {"id": "2"},
         }))
         .unwrap();
-        assert!(!Ours::new("Hello", &[], Software::Mastodon, noon()).is(&boost));
+        assert!(!Ours::new("Hello", &[], Software::Mastodon, noon()).is(&boost, noon()));
     }
 }

@@ -15,8 +15,10 @@ pub(super) fn with_file(request: RequestBuilder, file: &Attachment, bytes: Media
     let boundary = format!("{:016x}{:016x}", random_u64(), random_u64());
     let head = format!(
         "--{boundary}\r\n\
-         Content-Disposition: form-data; name=\"file\"; filename=\"media.{}\"\r\n\
+         Content-Disposition: form-data; name=\"file\"; filename=\"{}.{}\"\r\n\
          Content-Type: {}\r\n\r\n",
+        // Some servers store files under the names that they come with.
+        file.media_id,
         file.mime_type.extension(),
         file.mime_type.as_str(),
     );

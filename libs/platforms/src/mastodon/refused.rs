@@ -155,6 +155,12 @@ impl Refused {
         self.error.as_deref() == Some("invalid_grant")
     }
 
+    /// Whether it only says that something of a call for tokens is of no use
+    /// (Pleroma and Akkoma).
+    pub(super) fn is_of_some_credentials(&self) -> bool {
+        self.status == StatusCode::BAD_REQUEST && self.error.as_deref() == Some("Invalid credentials")
+    }
+
     /// Whether the server has no such call.
     pub(super) fn has_no_such_call(&self) -> bool {
         matches!(self.status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED)
@@ -163,11 +169,6 @@ impl Refused {
     /// Whether something that was named is not there.
     pub(super) fn is_not_found(&self) -> bool {
         self.status == StatusCode::NOT_FOUND && self.error.is_some()
-    }
-
-    /// Whether a file of the status may be what is wrong with it.
-    pub(super) fn may_be_of_a_file(&self) -> bool {
-        self.is_not_found() || matches!(self.status, StatusCode::UNPROCESSABLE_ENTITY | StatusCode::BAD_REQUEST)
     }
 
     /// Whether the server failed to make something of a file ("Error processing
@@ -179,16 +180,20 @@ impl Refused {
 
     /// Whether the grant is gone, too narrow, or its owner may not sign in.
     pub(super) fn is_lost_grant(&self) -> bool {
-        const SIGNS: [&str; 5] = ["scope", "permission", "login", "suspended", "disabled"];
-
-        let says = |sign: &str| self.error.as_ref().is_some_and(|it| it.to_ascii_lowercase().contains(sign));
         self.status == StatusCode::UNAUTHORIZED
-            || (self.status == StatusCode::FORBIDDEN && SIGNS.iter().any(|it| says(it)))
+            || self.is_forbidden(&["scope", "permission", "login", "suspended", "disabled"])
     }
 
-    /// Whether the grant does not cover this call.
-    pub(super) fn is_forbidden(&self) -> bool {
-        self.status == StatusCode::FORBIDDEN && self.error.is_some()
+    /// Whether the grant stands, and does not cover this call ("This action is
+    /// outside the authorized scopes").
+    pub(super) fn is_beyond_the_scopes(&self) -> bool {
+        self.is_forbidden(&["scope", "insufficient permissions"])
+    }
+
+    fn is_forbidden(&self, signs: &[&str]) -> bool {
+        let error = self.error.as_ref().map(|it| it.to_ascii_lowercase());
+        let says = |sign: &&str| error.as_ref().is_some_and(|it| it.contains(sign));
+        self.status == StatusCode::FORBIDDEN && signs.iter().any(says)
     }
 
     /// Whether this was refused for what it is, by the server itself.
@@ -217,10 +222,12 @@ impl Refused {
             return Setback::Refused { reason };
         }
         if self.status.is_server_error() || self.status == StatusCode::REQUEST_TIMEOUT {
-            // 500 and 503 are of the server itself, which is no longer at it;
-            // in the others a proxy lost its patience with it.
-            let by_itself = [StatusCode::INTERNAL_SERVER_ERROR, StatusCode::SERVICE_UNAVAILABLE];
-            return Setback::Unknown { may_still_run: !by_itself.contains(&self.status), reason };
+            // 500 is of the server itself, which is no longer at it, and so is a
+            // 503 in the API's form. In the others, and with a page for people,
+            // a proxy may have lost its patience with it.
+            let by_itself = self.status == StatusCode::INTERNAL_SERVER_ERROR
+                || (self.status == StatusCode::SERVICE_UNAVAILABLE && self.error.is_some());
+            return Setback::Unknown { may_still_run: !by_itself, reason };
         }
         // Too many requests, a redirect, a page of a firewall: nothing was done.
         Setback::Busy { retry_at: self.retry_at, reason }
@@ -274,10 +281,25 @@ mod tests {
             (500, "Internal Server Error", "unknown"),
             (502, "", "unknown, may still run"),
             (503, "There was a temporary problem serving your request, please try again", "unknown"),
+            (503, "", "unknown, may still run"),
             (504, "", "unknown, may still run"),
             (524, "", "unknown, may still run"),
         ] {
             assert_eq!(kind(&refused(status, error).setback()), consequence, "{status} {error}");
+        }
+    }
+
+    #[test]
+    fn only_words_about_scopes_say_that_the_grant_does_not_cover_a_call() {
+        for (status, error, is_beyond) in [
+            (403, "This action is outside the authorized scopes", true),
+            (403, "Insufficient permissions: read:statuses.", true),
+            (403, "Your login is currently disabled", false),
+            (403, "This action is not allowed", false),
+            (403, "", false),
+            (401, "This action is outside the authorized scopes", false),
+        ] {
+            assert_eq!(refused(status, error).is_beyond_the_scopes(), is_beyond, "{status} {error}");
         }
     }
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Software {
-    /// Mastodon, and forks that keep to its versions.
+    /// Mastodon, and forks that keep to its versions. What only claims one
+    /// beside words of its own is [`Software::Other`].
     Mastodon,
     /// `GoToSocial`.
     GoToSocial,
@@ -33,7 +34,7 @@ impl Software {
             Some((_, name)) if name.contains("pleroma") => Self::Pleroma,
             Some((_, name)) if name.contains("pixelfed") => Self::Pixelfed,
             None if says("gotosocial") || version.starts_with("0.") => Self::GoToSocial,
-            None if version.starts_with(|it: char| it.is_ascii_digit()) => Self::Mastodon,
+            None if is_of_mastodon(&version) => Self::Mastodon,
             _ => Self::Other,
         }
     }
@@ -49,11 +50,19 @@ impl Software {
         }
     }
 
-    /// Whether a repeat with the same `Idempotency-Key` is answered like the
-    /// first call, for an hour. Where it is not, no key is sent: Pixelfed
-    /// refuses a repeat even if the first call failed.
+    /// Whether a repeat with the same `Idempotency-Key` makes nothing new for
+    /// an hour, if the first call made something. Where that is not so, no key
+    /// is sent: Pixelfed refuses a repeat even if the first call failed, and
+    /// Pleroma and Akkoma give for hours the same answer again, also an error
+    /// that has passed.
     pub(super) const fn keeps_keys(self) -> bool {
-        matches!(self, Self::Mastodon | Self::Pleroma | Self::Akkoma)
+        matches!(self, Self::Mastodon)
+    }
+
+    /// Whether a call for tokens that fails does not say whether the app or
+    /// what it brought is of no use.
+    pub(super) const fn hides_why_tokens_fail(self) -> bool {
+        matches!(self, Self::Pleroma | Self::Akkoma)
     }
 
     /// Whether a status shows its files under the ids of their uploads.
@@ -115,6 +124,15 @@ impl Software {
     }
 }
 
+/// Whether a version is like `4.5.2`, `4.6.0-rc.1` or `4.3.1+glitch`.
+fn is_of_mastodon(version: &str) -> bool {
+    let end = version.find(|it: char| !it.is_ascii_digit() && it != '.').unwrap_or(version.len());
+    let (numbers, suffix) = version.split_at(end);
+    let are_three = numbers.split('.').count() == 3 && numbers.split('.').all(|it| !it.is_empty());
+    let is_word = || 1 < suffix.len() && suffix.starts_with(['+', '-']) && !suffix.contains(char::is_whitespace);
+    are_three && (suffix.is_empty() || is_word())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +149,14 @@ mod tests {
             ("2.7.2 (compatible; Akkoma 3.10.4-0-g)", "", Software::Akkoma),
             ("3.5.3 (compatible; Pixelfed 0.12.3)", "", Software::Pixelfed),
             ("4.2.1 (compatible; Iceshrimp.NET/2024.1)", "", Software::Other),
+            ("4.6.0-rc.1", "", Software::Mastodon),
+            ("4.3.1+glitch", "", Software::Mastodon),
+            ("4.0.0 (not true; really snac/2.x)", "", Software::Other),
+            ("4.5.2+", "", Software::Other),
+            ("4.5.2-of mine", "", Software::Other),
+            ("4.5", "", Software::Other),
+            ("4..2", "", Software::Other),
+            ("2024.1.0.1", "", Software::Other),
             ("takahe/0.9", "", Software::Other),
         ] {
             assert_eq!(Software::of(version, source_url), software, "{version}");

@@ -107,7 +107,7 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 async fn a_picture_comes_out_upright() {
     let lying = jpeg_with_metadata(&red_and_blue(64, 32), 6);
 
-    let picture = prepared(lying, MimeType::Jpeg, LARGE).await.unwrap();
+    let picture = prepared(turn().await.unwrap(), lying, MimeType::Jpeg, LARGE).await.unwrap();
 
     assert_eq!((picture.mime_type, picture.width, picture.height), (MimeType::Jpeg, 32, 64));
     let upright = decoded(&picture).into_rgb8();

@@ -63,6 +63,8 @@ pub(crate) struct Differences {
     pub(crate) reuses_tokens: bool,
     /// How long an access token works, where it comes with a refresh token.
     pub(crate) token_lifetime: Option<TimeDelta>,
+    /// Whether a call for tokens that fails says no more than "Invalid credentials".
+    pub(crate) hides_why_tokens_fail: bool,
     /// What counts as a character.
     pub(crate) counting: Counting,
     /// The most characters of a status.
@@ -160,6 +162,7 @@ const MASTODON: Differences = Differences {
     pkce: true,
     reuses_tokens: true,
     token_lifetime: None,
+    hides_why_tokens_fail: false,
     counting: Counting::Mastodon,
     max_characters: 500,
     told_url_characters: 23,
@@ -221,6 +224,7 @@ const PLEROMA: Differences = Differences {
     pkce: false,
     reuses_tokens: false,
     token_lifetime: Some(TimeDelta::hours(1)),
+    hides_why_tokens_fail: true,
     counting: Counting::Graphemes,
     max_characters: 5000,
     max_media: None,

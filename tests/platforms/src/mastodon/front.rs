@@ -16,7 +16,7 @@ use super::account::grant;
 use super::flavour::Reset;
 use super::instance::{Here, Instance};
 use super::media;
-use super::oauth::invalid_grant;
+use super::oauth::{invalid_grant, worded};
 use super::params::Params;
 use super::refusal::Refusal;
 use crate::wire::Cut;
@@ -47,9 +47,18 @@ impl Troubles {
     }
 }
 
-/// Every request comes through here.
+/// Every request comes through here, and every answer says what the time is.
 pub(crate) async fn pass(State(here): Here, request: Request, next: Next) -> Response {
-    let request = match arrive(&here, request).await {
+    let mut response = let_in(&here, request, next).await;
+    let date = here.clock.now().format("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    if let Ok(date) = HeaderValue::try_from(date) {
+        response.headers_mut().insert(header::DATE, date);
+    }
+    response
+}
+
+async fn let_in(here: &Arc<Instance>, request: Request, next: Next) -> Response {
+    let request = match arrive(here, request).await {
         Ok(request) => request,
         Err(response) => return response,
     };
@@ -76,18 +85,21 @@ pub(crate) async fn pass(State(here): Here, request: Request, next: Next) -> Res
             if let Some(medium) = media::find(&mut here.memory(), id, here.clock.now()) {
                 medium.failed = true;
             }
-            limited(&here, request, next).await
+            limited(here, request, next).await
+        }
+        (Some(call @ (Call::Exchange | Call::Refresh)), Some(Trouble::Unwanted)) => {
+            worded(here, unwanted(call)).into_response()
         }
         (Some(call), Some(Trouble::Unwanted)) => unwanted(call).into_response(),
         (_, Some(Trouble::LoseAnswer)) => {
-            limited(&here, request, next).await;
+            limited(here, request, next).await;
             Cut.into_response()
         }
         (_, Some(Trouble::BrokenAfter)) => {
-            limited(&here, request, next).await;
+            limited(here, request, next).await;
             broken()
         }
-        (_, None | Some(Trouble::Unwanted)) => limited(&here, request, next).await,
+        (_, None | Some(Trouble::Unwanted)) => limited(here, request, next).await,
     }
 }
 
@@ -133,10 +145,11 @@ async fn exchange_or_refresh(request: Request) -> Result<(Option<Call>, Request)
     let body = to_bytes(body, usize::MAX).await.map_err(|_| Cut)?;
     let params = Params::read(head.uri.query().unwrap_or_default(), &head.headers, &body).unwrap_or_default();
     let call = match params.text("grant_type").as_deref() {
-        Some("refresh_token") => Call::Refresh,
-        _ => Call::Exchange,
+        Some("refresh_token") => Some(Call::Refresh),
+        Some("client_credentials") => None,
+        _ => Some(Call::Exchange),
     };
-    Ok((Some(call), Request::from_parts(head, Body::from(body))))
+    Ok((call, Request::from_parts(head, Body::from(body))))
 }
 
 /// What an uncaught error in the server looks like.

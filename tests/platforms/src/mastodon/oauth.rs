@@ -64,22 +64,40 @@ pub(crate) async fn metadata(State(here): Here) -> Result<Json<Value>, Refusal> 
 
 /// `POST /oauth/token`
 pub(crate) async fn token(State(here): Here, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
+    tokens(&here, &headers, &params).map_err(|refusal| worded(&here, refusal))
+}
+
+/// A refused call for tokens in the words of this server.
+pub(crate) fn worded(here: &Instance, refusal: Refusal) -> Refusal {
+    if here.differences.hides_why_tokens_fail {
+        Refusal::new(StatusCode::BAD_REQUEST, "Invalid credentials")
+    } else {
+        refusal
+    }
+}
+
+fn tokens(here: &Instance, headers: &HeaderMap, params: &Params) -> Result<Json<Value>, Refusal> {
     let mut memory = here.memory();
-    let grant_type = required(&params, "grant_type")?;
+    let grant_type = required(params, "grant_type")?;
     let lifetime = here.differences.token_lifetime;
     match (grant_type.as_str(), lifetime) {
         ("authorization_code", _) => {
-            let code = required(&params, "code")?;
-            let redirect_uri = required(&params, "redirect_uri")?;
-            let app = client(&memory, &headers, &params)?;
-            let at = exchange(&here, &mut memory, &app, &code, &redirect_uri, &params)?;
+            let code = required(params, "code")?;
+            let redirect_uri = required(params, "redirect_uri")?;
+            let app = client(&memory, headers, params)?;
+            let at = exchange(here, &mut memory, &app, &code, &redirect_uri, params)?;
             Ok(view(&memory.grants[at], lifetime))
         }
         ("refresh_token", Some(_)) => {
-            let refresh_token = required(&params, "refresh_token")?;
-            let app = client(&memory, &headers, &params)?;
-            let at = refresh(&here, &mut memory, &app, &refresh_token)?;
+            let refresh_token = required(params, "refresh_token")?;
+            let app = client(&memory, headers, params)?;
+            let at = refresh(here, &mut memory, &app, &refresh_token)?;
             Ok(view(&memory.grants[at], lifetime))
+        }
+        // It lets nobody at any account, so it is not remembered.
+        ("client_credentials", _) => {
+            let app = client(&memory, headers, params)?;
+            Ok(view(&new_grant(here, &mut memory, app.client_id, app.scopes), lifetime))
         }
         _ => Err(Refusal::oauth(
             StatusCode::BAD_REQUEST,

@@ -295,6 +295,7 @@ async fn pleroma_gives_new_tokens_for_old_ones_once() {
     visit.token = tokens["access_token"].as_str().unwrap().to_owned();
     let refresh_token = tokens["refresh_token"].as_str().unwrap();
     let refresh = visit.form("", &[("grant_type", "refresh_token"), ("refresh_token", refresh_token)]);
+    let without_account = [("grant_type", "client_credentials")];
 
     assert_eq!(tokens["expires_in"], 3600);
     assert_eq!(visit.publish(&json!({"status": "hello"})).await.0, 200);
@@ -303,7 +304,10 @@ async fn pleroma_gives_new_tokens_for_old_ones_once() {
     assert_eq!(error(late), refused(401, "The access token expired"));
     let (status, renewed) = visit.token(&refresh).await;
     assert_eq!(status, 200);
-    assert_eq!(error(visit.token(&refresh).await), refused(400, "invalid_grant"));
+    assert_eq!(error(visit.token(&refresh).await), refused(400, "Invalid credentials"));
+    assert_eq!(visit.token(&visit.form("", &without_account)).await.0, 200);
+    let stranger = visit.form("", &[without_account[0], ("client_id", "another")]);
+    assert_eq!(error(visit.token(&stranger).await), refused(400, "Invalid credentials"));
     visit.token = renewed["access_token"].as_str().unwrap().to_owned();
     assert_eq!(visit.publish(&json!({"status": "hello"})).await.0, 200);
     assert_eq!((visit.server.grants(), visit.server.calls(Call::Refresh)), (1, 2));

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use domain::token::{Pkce, random_token};
 use networks::bluesky::Bluesky;
-use platforms::conformance::network::{Decision, Network};
+use platforms::conformance::network::{Call, Decision, Network};
 use platforms::conformance::stage::Stage;
 use platforms::{AuthorizationRequest, Callback, Departure, HandOffRefusal, OurAddresses};
+use secrecy::ExposeSecret;
 use serde_json::json;
 
 use crate::connected;
@@ -74,6 +75,21 @@ async fn an_answer_of_another_server_is_not_taken() {
 
     assert!(matches!(refusal, HandOffRefusal::Refused(_)), "{refusal:?}");
     assert_eq!(stage.network.grants(), 0, "the code was not spent there");
+}
+
+#[tokio::test]
+async fn tokens_of_another_account_are_given_back() {
+    let stage = Stage::<Bluesky>::new().await;
+    let callback = stage.decided(Decision::Allow).await;
+    let memory = callback.memory.clone().unwrap();
+    let of_another = memory.expose_secret().replace(stage.network.did(), stage.network.other_did());
+    assert_ne!(memory.expose_secret(), of_another);
+
+    let refusal = stage.complete(&Callback { memory: Some(of_another.into()), ..callback }).await.unwrap_err();
+
+    assert!(matches!(&refusal, HandOffRefusal::Refused(words) if words.contains("another account")), "{refusal:?}");
+    assert_eq!(stage.network.calls(Call::Exchange), 1);
+    assert_eq!(stage.network.grants(), 0, "they were revoked");
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use domain::id::MediaId;
 use domain::media::{Attachment, MimeType};
 use image::{DynamicImage, ImageFormat, RgbImage};
 use networks::bluesky::Bluesky;
+use platforms::Step;
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::Stage;
@@ -136,4 +137,21 @@ async fn a_video_that_cannot_be_played_is_refused_in_the_services_words() {
     let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
     let setback = stage.deliver(&mut post).await.unwrap_err();
     assert!(matches!(&setback, Setback::Refused { reason } if reason.contains("validated")), "{setback:?}");
+}
+
+#[tokio::test]
+async fn a_video_that_is_never_done_is_given_up() {
+    let (stage, account) = connected().await;
+    stage.network.video_takes(1000);
+    let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+    let begun = stage.prepare(&post).await.unwrap();
+    let Step::Again { progress, .. } = begun else { panic!("{begun:?}") };
+    post.progress = Some(progress);
+    stage.clock.advance(TimeDelta::minutes(29));
+    stage.prepare(&post).await.unwrap();
+
+    stage.clock.advance(TimeDelta::minutes(2));
+    let setback = stage.prepare(&post).await.unwrap_err();
+
+    assert!(matches!(&setback, Setback::Refused { reason } if reason.contains("30 minutes")), "{setback:?}");
 }

@@ -35,6 +35,7 @@ pub(super) fn all() -> Vec<Flow> {
         flow("plan", &["listed"], created(at(400))).until(460),
         flow("prepare", &["listed-in-steps"], created(at(100))).until(160),
         flow("prepare, blind", &["blind-in-steps"], created(at(100))).until(160),
+        flow("prepare anew", &["listed-in-steps"], created(at(100))).with([PlatformFate::Forgotten]).until(160),
         flow("publish, listed", &["listed"], soon()).in_pairs(),
         flow("publish, keyed", &["keyed"], soon()).in_pairs(),
         flow("publish, blind", &["blind"], soon()).in_pairs(),

@@ -70,4 +70,10 @@ pub const ALL: &[Mutation] = &[
         from: "(attribute_not_exists(refresh_lease) OR refresh_lease <= :now",
         to: "(attribute_not_exists(nothing) OR refresh_lease <= :now",
     },
+    Mutation {
+        name: "what a platform has forgotten is not prepared anew",
+        file: "libs/domain/src/delivery/transitions.rs",
+        from: "                self.prepared = false;\n",
+        to: "",
+    },
 ];

@@ -18,6 +18,7 @@ use super::fates::{PlatformFate, chances, question_chances, renewal_chances};
 use super::grants::Rejected;
 use super::spec::{Certainty, KEY_LASTS, LEAD, SETTLES, Spec, TIMEOUT};
 use super::timeline::{Begun, Public, Reference};
+use super::uploads::Progress;
 use crate::faults::When;
 use crate::world::{Call, Port};
 
@@ -60,8 +61,9 @@ impl Adapter {
     /// Sends a post: now, later, or never, and what the adapter hears of it.
     async fn send(&self, job: &Job<'_>, what: &str) -> Result<Published, Setback> {
         let reference = Reference::read(job.reference);
-        let (call, fate) =
-            self.call(format!("{what} {} {}", self.spec.name, job.reference), &chances(&self.network.world.weather));
+        let named = job.progress.map(Progress::read);
+        let chances = chances(&self.network.world.weather, named.is_some());
+        let (call, fate) = self.call(format!("{what} {} {}", self.spec.name, job.reference), &chances);
         let fate = if call.dies == Some(When::Before) { fate } else { self.fated(fate) };
         let _under_way = UnderWay::enter(&self.network, reference);
         let begun_at = self.now();
@@ -76,11 +78,11 @@ impl Adapter {
         if call.dies == Some(When::Before) && self.network.world.befalls(0.5) {
             // It was on the wire already.
             self.network.world.note(format!("{what} {} was sent by a process that died", job.reference));
-            self.begin(reference, begun_at);
-            self.publish_later(public.clone(), job.credentials);
+            self.begin(reference, named, begun_at);
+            self.publish_later(public.clone(), named, job.credentials);
         }
         call.die(When::Before).await;
-        self.begin(reference, begun_at);
+        self.begin(reference, named, begun_at);
         call.go().await;
 
         let unknown = |may_still_run, reason: &str| Err(Setback::Unknown { may_still_run, reason: reason.to_owned() });
@@ -97,26 +99,38 @@ impl Adapter {
             }
             (_, Err(setback)) => Err(setback),
             (PlatformFate::DoneLater, _) => {
-                self.publish_later(public, job.credentials);
+                self.publish_later(public, named, job.credentials);
                 self.network.world.sleep_until(begun_at + TIMEOUT).await;
                 unknown(true, "it did not answer in time")
             }
             (PlatformFate::Limited, _) => Err(self.limit()),
             (PlatformFate::Error, _) => unknown(false, "it answered 500"),
-            (fate, Ok(account)) => self.decide(fate, reference, Public { account, ..public }),
+            (fate, Ok(account)) => self.decide(fate, reference, named, Public { account, ..public }),
         };
         call.come_back().await;
         answer
     }
 
     /// What the platform does with a post that has arrived.
-    fn decide(&self, fate: PlatformFate, reference: Reference, public: Public) -> Result<Published, Setback> {
+    fn decide(
+        &self,
+        fate: PlatformFate,
+        reference: Reference,
+        named: Option<Progress>,
+        public: Public,
+    ) -> Result<Published, Setback> {
         let now = self.now();
         let mut inner = self.network.lock();
         let known = inner.timeline.find(reference).is_some();
         if (fate == PlatformFate::Refused && !known) || inner.timeline.refused.contains(&reference) {
             inner.timeline.refused.insert(reference);
             return Err(Setback::Refused { reason: "it is not wanted here".to_owned() });
+        }
+        if let (PlatformFate::Forgotten, Some(named)) = (fate, named) {
+            inner.uploads.forget(named);
+        }
+        if !inner.has_what_it_names(self.spec, reference, named) {
+            return Err(forgotten());
         }
         let public = inner.timeline.publish(Public { at: now, ..public }, self.spec.certainty);
         drop(inner);
@@ -135,10 +149,32 @@ impl Adapter {
         }
     }
 
-    fn begin(&self, reference: Reference, at: DateTime<Utc>) {
+    /// What the platform does with a step that has arrived.
+    fn take_step(&self, fate: PlatformFate, reference: Reference, reached: Option<Progress>) -> Result<Step, Setback> {
+        let mut inner = self.network.lock();
+        if let (PlatformFate::Forgotten, Some(reached)) = (fate, reached) {
+            inner.uploads.forget(reached);
+        }
+        if reached.is_some_and(|it| !inner.uploads.keeps(it)) {
+            return Err(forgotten());
+        }
+        let done = inner.uploads.step(reference, reached);
+        drop(inner);
+        match fate {
+            PlatformFate::Fine if done.steps == self.spec.steps => Ok(Step::Ready { progress: Some(done.to_string()) }),
+            PlatformFate::Fine => {
+                let wait = self.network.world.up_to(Duration::from_secs(8));
+                let at = self.now() + TimeDelta::from_std(wait).unwrap_or_default();
+                Ok(Step::Again { progress: done.to_string(), at })
+            }
+            _ => Err(Setback::Unknown { may_still_run: false, reason: "its answer was cut off".to_owned() }),
+        }
+    }
+
+    fn begin(&self, reference: Reference, named: Option<Progress>, at: DateTime<Utc>) {
         let mut inner = self.network.lock();
         inner.timeline.begun.push(Begun { reference, at });
-        let steps = inner.timeline.steps(reference);
+        let steps = inner.uploads.steps(reference, named);
         if steps < self.spec.steps {
             let mistake = format!("a public call after {steps} of {} steps", self.spec.steps);
             inner.timeline.mistakes.push((reference, mistake));
@@ -146,14 +182,16 @@ impl Adapter {
     }
 
     /// A call that nobody waits for takes effect some time later.
-    fn publish_later(&self, public: Public, credentials: &Credentials) {
+    fn publish_later(&self, public: Public, named: Option<Progress>, credentials: &Credentials) {
         let wait = self.network.world.up_to(SETTLES.to_std().unwrap_or_default());
         let at = public.begun_at + TimeDelta::from_std(wait).unwrap_or_default();
-        let (certainty, credentials, network) = (self.spec.certainty, credentials.clone(), self.network.clone());
+        let (spec, credentials, network) = (self.spec, credentials.clone(), self.network.clone());
         self.network.later(at, move |inner| {
             let reference = public.reference;
-            if inner.grants.account(&credentials, at).is_ok() && !inner.timeline.refused.contains(&reference) {
-                inner.timeline.publish(Public { at, ..public }, certainty);
+            let is_wanted = !inner.timeline.refused.contains(&reference);
+            let is_granted = inner.grants.account(&credentials, at).is_ok();
+            if is_wanted && is_granted && inner.has_what_it_names(spec, reference, named) {
+                inner.timeline.publish(Public { at, ..public }, spec.certainty);
                 network.world.note(format!(
                     "public after all: {} r{} of {}",
                     reference.target, reference.revision, reference.post
@@ -161,6 +199,10 @@ impl Adapter {
             }
         });
     }
+}
+
+fn forgotten() -> Setback {
+    Setback::Stale { reason: "what was prepared is not known any more".to_owned() }
 }
 
 #[async_trait]
@@ -249,12 +291,13 @@ impl Platform for Adapter {
 
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
         let reference = Reference::read(job.reference);
-        let done: usize = job.progress.map_or(0, |it| it.parse().expect("the progress that was stored"));
+        let reached = job.progress.map(Progress::read);
+        let done = reached.map_or(0, |it| it.steps);
         if self.spec.steps <= done {
             return Ok(Step::Ready { progress: job.progress.map(str::to_owned) });
         }
         let what = format!("prepare {} {} step {}", self.spec.name, job.reference, done + 1);
-        let (call, fate) = self.call(what, &chances(&self.network.world.weather));
+        let (call, fate) = self.call(what, &chances(&self.network.world.weather, reached.is_some()));
         call.die(When::Before).await;
         let _under_way = UnderWay::enter(&self.network, reference);
         call.go().await;
@@ -279,20 +322,7 @@ impl Platform for Adapter {
                 self.network.lock().timeline.refused.insert(reference);
                 Err(Setback::Refused { reason: "the file is not wanted here".to_owned() })
             }
-            (fate, Ok(_)) => {
-                self.network.lock().timeline.prepare(reference, done + 1);
-                match fate {
-                    PlatformFate::Fine if done + 1 == self.spec.steps => {
-                        Ok(Step::Ready { progress: Some((done + 1).to_string()) })
-                    }
-                    PlatformFate::Fine => {
-                        let wait = self.network.world.up_to(Duration::from_secs(8));
-                        let at = self.now() + TimeDelta::from_std(wait).unwrap_or_default();
-                        Ok(Step::Again { progress: (done + 1).to_string(), at })
-                    }
-                    _ => Err(Setback::Unknown { may_still_run: false, reason: "its answer was cut off".to_owned() }),
-                }
-            }
+            (fate, Ok(_)) => self.take_step(fate, reference, reached),
         };
         call.come_back().await;
         answer
@@ -312,8 +342,9 @@ impl Platform for Adapter {
             // Sent again: the key brings back the first post, if there is one.
             Certainty::Keyed => match self.send(job, "repeat").await {
                 Ok(published) => Resolution::Public(published),
-                // Known not to be public, and never will be.
-                Err(Setback::Refused { .. }) => Resolution::NotThere,
+                // Known not to be public, and never will be: what a call still
+                // under way names is forgotten, too.
+                Err(Setback::Refused { .. } | Setback::Stale { .. }) => Resolution::NotThere,
                 Err(Setback::Disconnected { reason }) => Resolution::Disconnected { reason },
                 Err(setback) => unclear(format!("{setback:?}")),
             },

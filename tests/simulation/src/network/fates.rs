@@ -25,6 +25,8 @@ pub(crate) enum PlatformFate {
     Refused,
     /// The person took the grant back.
     Revoked,
+    /// It does not know any more what was prepared; nothing was done.
+    Forgotten,
 }
 
 impl Fate for PlatformFate {
@@ -43,6 +45,7 @@ impl Fate for PlatformFate {
             Self::Limited => "limited",
             Self::Refused => "refused",
             Self::Revoked => "revoked",
+            Self::Forgotten => "forgotten",
         }
     }
 }
@@ -54,9 +57,11 @@ impl PlatformFate {
     }
 }
 
-/// The chances of a call that changes something over there.
-pub(crate) fn chances(weather: &Weather) -> [(f64, PlatformFate); 9] {
+/// The chances of a call that changes something over there. Only what was
+/// prepared can be forgotten.
+pub(crate) fn chances(weather: &Weather, is_prepared: bool) -> [(f64, PlatformFate); 10] {
     let (failing, moody) = (weather.failing, weather.moody);
+    let forgetful = if is_prepared { moody / 3.0 } else { 0.0 };
     [
         (failing / 3.0, PlatformFate::Unsent),
         (failing / 2.0, PlatformFate::CallLost),
@@ -67,6 +72,7 @@ pub(crate) fn chances(weather: &Weather) -> [(f64, PlatformFate); 9] {
         (moody / 4.0, PlatformFate::Limited),
         (moody / 8.0, PlatformFate::Refused),
         (moody / 8.0, PlatformFate::Revoked),
+        (forgetful, PlatformFate::Forgotten),
     ]
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Spec {
     pub(crate) renewal: Renewal,
     /// Whether its credentials end by themselves.
     pub(crate) ends: bool,
-    /// Calls that come before the public one.
+    /// Calls that come before the public one. What they made may be forgotten.
     pub(crate) steps: usize,
 }
 

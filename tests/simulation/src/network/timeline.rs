@@ -1,7 +1,7 @@
 //! What is public on the platforms, and everything that was asked of them:
 //! the other truth that a run is judged by.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use domain::id::{PostId, TargetId};
@@ -63,8 +63,6 @@ pub(crate) struct Timeline {
     pub(crate) mistakes: Vec<(Reference, String)>,
     /// Calls under way.
     under_way: BTreeSet<Reference>,
-    /// Preparation as it was done.
-    prepared: BTreeMap<Reference, usize>,
 }
 
 impl Timeline {
@@ -78,17 +76,6 @@ impl Timeline {
     /// It has ended, or its process has.
     pub(crate) fn leave(&mut self, reference: Reference) {
         self.under_way.remove(&reference);
-    }
-
-    /// So many steps are done; a step may be done again.
-    pub(crate) fn prepare(&mut self, reference: Reference, done: usize) {
-        let steps = self.prepared.entry(reference).or_default();
-        *steps = done.max(*steps);
-    }
-
-    /// How many steps were done.
-    pub(crate) fn steps(&self, reference: Reference) -> usize {
-        self.prepared.get(&reference).copied().unwrap_or(0)
     }
 
     /// Makes a post public, unless the platform knows its key. What is public

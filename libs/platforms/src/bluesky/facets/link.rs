@@ -19,8 +19,9 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
             let is_web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
             is_web.then(|| words.to_owned())?
         } else {
-            let is_known = begins_behind(&text[..range.start], &['(']) && top_level::is_known(host(words));
-            is_known.then(|| format!("https://{words}"))?
+            let host = host(words);
+            let is_known = host.is_ascii() && top_level::is_known(host);
+            (is_known && begins_behind(&text[..range.start], &['('])).then(|| format!("https://{words}"))?
         };
         let url = Url::parse(&uri).ok().filter(Url::has_host)?;
         // As it was written where a server can read it, otherwise encoded.
@@ -33,9 +34,25 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
 /// Without what follows in texts that put no space behind a link, and without
 /// the punctuation of the sentence in any script.
 fn words(found: &str) -> &str {
-    let found = found.split(char::is_whitespace).next().unwrap_or_default();
+    let words = found.split(ends_a_link).next().unwrap_or_default();
     let is_foreign = |it: char| !it.is_ascii() && is_punctuation(it);
-    found.split(is_foreign).next().unwrap_or_default()
+    let trimmed = words.trim_end_matches(is_foreign);
+    if trimmed.len() == found.len() {
+        return found;
+    }
+    // The finder has trimmed what it knows, but in front of something else.
+    trimmed.trim_end_matches(|it| is_foreign(it) || matches!(it, '.' | ',' | ':' | ';' | '!' | '?' | '\''))
+}
+
+/// What no link has: white space, marks around links, and what ends sentences
+/// or puts brackets around words where there are no spaces. Other punctuation
+/// is a part of addresses, as in `Michelson–Morley_experiment`.
+fn ends_a_link(letter: char) -> bool {
+    letter.is_whitespace()
+        || matches!(letter,
+            '<' | '>' | '"'
+            | '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3011}' | '\u{3014}'..='\u{301b}' | '\u{301d}'..='\u{301f}'
+            | '！' | '（' | '）' | '，' | '：' | '；' | '？' | '［' | '］' | '｛' | '｝' | '\u{ff5f}'..='\u{ff64}')
 }
 
 fn host(words: &str) -> &str {
@@ -84,6 +101,28 @@ mod tests {
     }
 
     #[test]
+    fn the_punctuation_of_an_address_is_a_part_of_it() {
+        for (whole, encoded) in [
+            ("https://en.wikipedia.org/wiki/Michelson–Morley_experiment", "Michelson%E2%80%93Morley_experiment"),
+            ("https://fr.wikipedia.org/wiki/L’Équipe", "L%E2%80%99%C3%89quipe"),
+            (
+                "https://ja.wikipedia.org/wiki/ジョン・レノン",
+                "%E3%82%B8%E3%83%A7%E3%83%B3%E3%83%BB%E3%83%AC%E3%83%8E%E3%83%B3",
+            ),
+            ("https://ca.wikipedia.org/wiki/Al·lel", "Al%C2%B7lel"),
+        ] {
+            for (before, after) in [("", ""), ("", "…"), ("“", "”"), ("", ".」と"), ("（", "）次"), ("", "–")]
+            {
+                let text = format!("{before}{whole}{after}");
+                let found = links(&text);
+                assert_eq!(found.len(), 1, "{text}");
+                assert_eq!(found[0].0, whole, "{text}");
+                assert!(found[0].1.ends_with(encoded), "{found:?}");
+            }
+        }
+    }
+
+    #[test]
     fn a_domain_needs_a_known_top_level_and_a_space_before_it() {
         for (text, words) in [
             ("example.com", "example.com"),
@@ -93,9 +132,18 @@ mod tests {
         ] {
             assert_eq!(links(text), [(words.to_owned(), format!("https://{words}"))], "{text}");
         }
-        for text in
-            ["node.js", "v1.2", "e.g.something", "10.0.0.1", "file.txt", "me@example.com", "end.Start", "xhttps"]
-        {
+        for text in [
+            "node.js",
+            "v1.2",
+            "e.g.something",
+            "10.0.0.1",
+            "file.txt",
+            "me@example.com",
+            "end.Start",
+            "xhttps",
+            "日本example.com",
+            "münchen.com",
+        ] {
             assert_eq!(links(text), [], "{text}");
         }
     }

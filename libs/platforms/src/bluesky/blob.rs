@@ -1,0 +1,81 @@
+//! Uploaded files, as records show them.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// The longest hash that is taken; those of today have 59 letters.
+const MAX_CID_BYTES: usize = 128;
+
+/// The longest type that is taken.
+const MAX_MIME_BYTES: usize = 127;
+
+/// A file that a server keeps. It is stored and put into records, so that of
+/// what the server says nothing is taken but this.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Blob {
+    #[serde(rename = "$type")]
+    is: Is,
+    #[serde(rename = "ref")]
+    link: Link,
+    #[serde(rename = "mimeType", deserialize_with = "mime_type")]
+    mime_type: String,
+    /// In bytes.
+    size: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Is {
+    Blob,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Link {
+    #[serde(rename = "$link", deserialize_with = "cid")]
+    cid: String,
+}
+
+fn cid<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let cid = String::deserialize(from)?;
+    let is_one = (1..=MAX_CID_BYTES).contains(&cid.len()) && cid.bytes().all(|it| it.is_ascii_alphanumeric());
+    is_one.then_some(cid).ok_or_else(|| serde::de::Error::custom("not the hash of a file"))
+}
+
+fn mime_type<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let mime = String::deserialize(from)?;
+    let is_one = (1..=MAX_MIME_BYTES).contains(&mime.len()) && mime.bytes().all(|it| it.is_ascii_graphic());
+    is_one.then_some(mime).ok_or_else(|| serde::de::Error::custom("not the type of a file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, from_value, json};
+
+    use super::*;
+
+    fn written(cid: &str, mime: &str) -> Value {
+        json!({"$type": "blob", "ref": {"$link": cid}, "mimeType": mime, "size": 3})
+    }
+
+    #[test]
+    fn a_blob_is_written_as_it_was_read_and_nothing_beside_it() {
+        let said = written("bafkreibme22gw2h7y2h7tg2fhqotaqjucnbc24deqo72b6mkl2egezxhvy", "image/png");
+        let mut more = said.clone();
+        more["note"] = "x".repeat(100_000).into();
+        assert_eq!(json!(from_value::<Blob>(more).unwrap()), said);
+    }
+
+    #[test]
+    fn what_is_no_blob_is_not_taken() {
+        for said in [
+            written(&"a".repeat(129), "image/png"),
+            written("a/b", "image/png"),
+            written("", "image/png"),
+            written("a", &"x".repeat(200)),
+            written("a", "image/png\r\n"),
+            json!({"cid": "a", "mimeType": "image/png"}),
+            json!("a"),
+        ] {
+            assert!(from_value::<Blob>(said.clone()).is_err(), "{said}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What only a server of another mind shows: one that stands in for all of
+//! them, and answers as a test wants.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing::{get, post};
+use chrono::TimeDelta;
+use domain::connection::Profile;
+use domain::id::MediaId;
+use domain::media::{Attachment, MimeType};
+use domain::testing::noon;
+use domain::token::Pkce;
+use futures::{StreamExt, stream};
+use http::StatusCode;
+use outbound::AddressPolicy;
+use secrecy::SecretString;
+use serde_json::{Value, from_value, json};
+use tokio::net::TcpListener;
+
+use super::client::Client;
+use super::session::Grant;
+use super::signing_key::SigningKey;
+use super::*;
+use crate::http_client::HttpClient;
+use crate::job::{MediaBytes, MediaReader, MediaUnreadable};
+use crate::picture;
+
+const DID: &str = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
+
+/// An account at a server that stands in.
+struct Stand {
+    wire: Arc<Wire>,
+    session: Session,
+    token: SecretString,
+}
+
+impl Stand {
+    async fn of(server: Router) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, server).await });
+        let pds = Url::parse(&format!("http://{address}")).unwrap();
+        let session = Session { did: DID.parse().unwrap(), pds, kind: Kind::AppPassword };
+        let wire = Arc::new(Wire::new(HttpClient::new(AddressPolicy::Also(vec![address]))));
+        Self { wire, session, token: "token".into() }
+    }
+
+    fn pds(&self) -> Pds<'_> {
+        Pds { wire: &self.wire, session: &self.session, token: &self.token, now: noon() }
+    }
+
+    /// A step of the preparation of a post, so long before it is due.
+    async fn step(&self, text: &str, media: &[Attachment], files: &Files, before: TimeDelta) -> Result<Step, Setback> {
+        // Where nobody listens.
+        let nowhere = Url::parse(&format!("http://{}", SocketAddr::from(([127, 0, 0, 1], 1)))).unwrap();
+        let directory = Directory::new(&self.wire, &nowhere, &nowhere);
+        let profile =
+            Profile { account_id: DID.to_owned(), username: None, display_name: None, avatar: None, profile_url: None };
+        let credentials =
+            Credentials { access_token: self.token.clone(), refresh_token: None, expires_at: None, extra: None };
+        let job = Job {
+            profile: &profile,
+            credentials: &credentials,
+            text,
+            media,
+            reference: "1",
+            progress: None,
+            publish_at: noon() + before,
+            files,
+            now: noon(),
+        };
+        let preparation = Preparation { directory: &directory, pds: self.pds(), video_service: None };
+        preparation.step(&job).await
+    }
+}
+
+/// Files of one byte, and how often one was opened.
+#[derive(Default)]
+struct Files(AtomicUsize);
+
+#[async_trait::async_trait]
+impl MediaReader for Files {
+    async fn open(&self, _: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Ok(stream::iter([Ok(bytes::Bytes::from_static(b"x"))]).boxed())
+    }
+}
+
+fn file(mime_type: MimeType) -> Attachment {
+    Attachment { media_id: MediaId::new(1).unwrap(), mime_type, size_bytes: 1 }
+}
+
+#[tokio::test]
+async fn somebody_who_cannot_be_looked_up_makes_no_post_late() {
+    let stand = Stand::of(Router::new()).await;
+    let early = stand.step("Hi @alice.test", &[], &Files::default(), TimeDelta::seconds(40)).await.unwrap_err();
+    assert!(matches!(&early, Setback::Busy { reason, .. } if reason.contains("@alice.test")), "{early:?}");
+
+    let late = stand.step("Hi @alice.test", &[], &Files::default(), TimeDelta::seconds(20)).await.unwrap();
+
+    let Step::Ready { progress: Some(progress) } = late else { panic!("{late:?}") };
+    assert!(progress.contains("Hi @alice.test") && !progress.contains("facets"), "{progress}");
+}
+
+#[tokio::test]
+async fn whoever_waits_for_a_picture_holds_no_file() {
+    let stand = Stand::of(Router::new()).await;
+    let files = Files::default();
+    let media = [file(MimeType::Png)];
+    let turn = picture::turn().await.unwrap();
+    {
+        let step = stand.step("", &media, &files, TimeDelta::minutes(2));
+        let mut step = std::pin::pin!(step);
+        assert!(tokio::time::timeout(Duration::from_millis(20), &mut step).await.is_err());
+        assert_eq!(files.0.load(Ordering::SeqCst), 0);
+
+        drop(turn);
+
+        assert!(matches!(step.await, Err(Setback::Refused { .. })), "one byte is no picture");
+    }
+    assert_eq!(files.0.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_file_is_not_sent_to_a_server_that_is_not_there() {
+    let answered = || async { (StatusCode::SERVICE_UNAVAILABLE, r#"{"error":"NotEnoughResources"}"#) };
+    let server = Router::new().route("/xrpc/com.atproto.server.getSession", get(answered));
+    let files = Files::default();
+    let setback = Stand::of(server).await.step("", &[file(MimeType::Mp4)], &files, TimeDelta::minutes(2)).await;
+    assert!(matches!(setback, Err(Setback::Unknown { may_still_run: false, .. })), "{setback:?}");
+    assert_eq!(files.0.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_server_names_a_post_as_it_was_put() {
+    for (said, is_taken) in [
+        (format!("at://{DID}/app.bsky.feed.post/3kabc"), true),
+        (format!("at://{DID}/app.bsky.feed.post/another"), false),
+        ("x".repeat(100_000), false),
+    ] {
+        let answer = json!({"uri": said}).to_string();
+        let server = Router::new().route("/xrpc/com.atproto.repo.putRecord", post(|| async { answer }));
+        let stand = Stand::of(server).await;
+        let post: record::Post = from_value(json!({"rkey": "3kabc", "record": {}})).unwrap();
+
+        match record::put(&stand.pds(), &post).await {
+            Ok(Stored::At(uri)) => assert!(is_taken && uri == said),
+            Err(Setback::Unknown { may_still_run: false, .. }) => assert!(!is_taken),
+            _ => panic!("{said}"),
+        }
+    }
+}
+
+/// A grant of the server that stands in, whose page is somewhere.
+fn grant(stand: &Stand, page: &str) -> Grant {
+    let at = |path: &str| stand.session.pds.join(path).unwrap();
+    let server: Value = json!({
+        "issuer": stand.session.pds.origin().ascii_serialization(),
+        "authorization_endpoint": page,
+        "pushed_authorization_request_endpoint": at("/par"),
+        "token_endpoint": at("/token"),
+    });
+    let key = SigningKey::generate().unwrap();
+    Grant { server: from_value(server).unwrap(), client: Client::at_loopback("http://127.0.0.1/"), key }
+}
+
+#[tokio::test]
+async fn nobody_is_sent_where_we_would_not_go() {
+    let pushed = || async { r#"{"request_uri":"urn:one"}"# };
+    let stand = Stand::of(Router::new().route("/par", post(pushed))).await;
+    let here = OurAddresses::of("http://127.0.0.1:8080", NAME);
+    let request = AuthorizationRequest { state: "state".into(), here, challenge: Pkce::random().challenge };
+    for (page, is_taken) in [
+        ("https://auth.example/authorize", true),
+        ("http://auth.example/authorize", false),
+        ("https://10.0.0.1/authorize", false),
+        ("https://me:secret@auth.example/authorize", false),
+        ("javascript:alert(1)", false),
+        ("file:///etc/passwd", false),
+    ] {
+        let grant = grant(&stand, page);
+        let departure = Authorization { wire: &stand.wire, grant: &grant, now: noon() }.push(&request, None).await;
+        match departure {
+            Ok(url) => assert!(is_taken && url.as_str().starts_with(page), "{page}"),
+            Err(refusal) => {
+                assert!(!is_taken && matches!(refusal, HandOffRefusal::Field { .. }), "{page}: {refusal:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What was prepared on the platforms: files that they keep until the public
+//! call, or forget.
+
+use std::fmt;
+
+use super::timeline::Reference;
+
+/// What preparation has reached: which upload, after how many steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Progress {
+    upload: usize,
+    pub(crate) steps: usize,
+}
+
+impl Progress {
+    /// Reads `upload-steps`.
+    pub(crate) fn read(text: &str) -> Self {
+        let mut parts = text.split('-').map(|it| it.parse().expect("a number"));
+        let mut next = || parts.next().unwrap_or_else(|| panic!("a progress {text}"));
+        Self { upload: next(), steps: next() }
+    }
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}-{}", self.upload, self.steps)
+    }
+}
+
+/// Everything that was ever uploaded, by its number.
+#[derive(Debug, Default)]
+pub(crate) struct Uploads(Vec<Upload>);
+
+#[derive(Debug)]
+struct Upload {
+    reference: Reference,
+    steps: usize,
+    is_kept: bool,
+}
+
+impl Uploads {
+    /// One more step is done; a step may be done again. The first one is a new
+    /// upload.
+    pub(crate) fn step(&mut self, reference: Reference, reached: Option<Progress>) -> Progress {
+        let Progress { upload, steps } = reached.unwrap_or_else(|| {
+            self.0.push(Upload { reference, steps: 0, is_kept: true });
+            Progress { upload: self.0.len() - 1, steps: 0 }
+        });
+        let done = Progress { upload, steps: steps + 1 };
+        self.0[upload].steps = done.steps.max(self.0[upload].steps);
+        done
+    }
+
+    /// How many steps were done of what a call for this target names.
+    pub(crate) fn steps(&self, reference: Reference, named: Option<Progress>) -> usize {
+        let upload = named.and_then(|it| self.0.get(it.upload)).filter(|it| it.reference == reference);
+        upload.map_or(0, |it| it.steps)
+    }
+
+    /// Whether the platform still knows it.
+    pub(crate) fn keeps(&self, named: Progress) -> bool {
+        self.0.get(named.upload).is_some_and(|it| it.is_kept)
+    }
+
+    /// The platform forgets it for good.
+    pub(crate) fn forget(&mut self, named: Progress) {
+        if let Some(upload) = self.0.get_mut(named.upload) {
+            upload.is_kept = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::id::{PostId, TargetId};
+
+    use super::*;
+
+    #[test]
+    fn only_what_is_prepared_anew_is_known_again() {
+        let reference = Reference { post: PostId::new(1).unwrap(), target: TargetId::new(2).unwrap(), revision: 1 };
+        let mut uploads = Uploads::default();
+        let first = uploads.step(reference, None);
+        let ready = Progress::read(&uploads.step(reference, Some(first)).to_string());
+        assert_eq!(uploads.steps(reference, Some(ready)), 2);
+        assert!(uploads.keeps(ready));
+
+        uploads.forget(ready);
+        uploads.step(reference, Some(first));
+        assert!(!uploads.keeps(ready), "whatever is added to it");
+        let anew = uploads.step(reference, None);
+        assert!(uploads.keeps(anew) && !uploads.keeps(ready));
+        assert_eq!(uploads.steps(reference, Some(anew)), 1);
+    }
+}

@@ -1,0 +1,197 @@
+//! A Mastodon server by others: the program, its account, its own API read
+//! past any proxy, and its faults.
+
+use std::{
+    fs,
+    net::SocketAddr,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    client::{list, text},
+    ensure, fail,
+    fault::Result,
+    lossy_proxy::ProxyPort,
+    tools::MASTODON_MOCK,
+};
+
+/// How long a start may take on a busy machine; on an idle one it takes three
+/// seconds.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The account that it has from the start.
+pub(super) const ACCOUNT: &str = "testuser";
+
+/// What a person reads on the button with which they go on as this account.
+pub(super) const ACCOUNT_BUTTON: &str = "Test User (@testuser)";
+
+/// A token of the account that is there from the start and nobody is given.
+const OWN_TOKEN: &str = "mock_token";
+
+/// The public call.
+pub(super) const STATUSES: &str = "/api/v1/statuses";
+
+/// The call that uploads a file.
+pub(super) const MEDIA: &str = "/api/v2/media";
+
+/// A running server; it ends when this is dropped.
+pub(super) struct MastodonServer {
+    process: Process,
+    listens: SocketAddr,
+    account_id: String,
+    http: Client,
+}
+
+/// Its process, with all that it keeps.
+struct Process {
+    child: Child,
+    folder: TempDir,
+}
+
+impl MastodonServer {
+    /// Installs it where it is missing, and starts it. Its public address is
+    /// this port of this machine, where a proxy listens.
+    pub(super) async fn start(public_port: u16) -> Result<Self> {
+        let program = tokio::task::spawn_blocking(|| MASTODON_MOCK.program()).await??;
+        // It cannot be told to take any port that is free.
+        let free = ProxyPort::take().await?;
+        let listens = SocketAddr::from(([127, 0, 0, 1], free.number()));
+        drop(free);
+        let folder = TempDir::new()?;
+        let log = fs::File::create(folder.path().join("log"))?;
+        let child = Command::new(program)
+            .args(["serve", "--in-memory", "--port", &listens.port().to_string()])
+            .args(["--domain", &format!("127.0.0.1:{public_port}")])
+            // All that it keeps goes with this folder, in which it finds no settings.
+            .env("TMPDIR", folder.path())
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()?;
+        let http = Client::builder().no_proxy().timeout(PATIENCE).build()?;
+        let mut server = Self { process: Process { child, folder }, listens, account_id: String::new(), http };
+        server.account_id = server.ready().await?;
+        Ok(server)
+    }
+
+    /// Waits until it answers; the id of its account.
+    async fn ready(&mut self) -> Result<String> {
+        let started = Instant::now();
+        loop {
+            let answer = self.send(self.http.get(self.url("/api/v1/accounts/verify_credentials"))).await;
+            if let Ok(account) = answer {
+                return Ok(text(&account.json().await?, "id")?.to_owned());
+            }
+            let ended = self.process.child.try_wait()?;
+            if ended.is_some() || PATIENCE < started.elapsed() {
+                let log = fs::read_to_string(self.process.folder.path().join("log")).unwrap_or_default();
+                fail!("the Mastodon server did not become ready ({ended:?}):\n{log}");
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Where it listens: what a proxy at its public address is to lead to.
+    pub(super) fn listens(&self) -> SocketAddr {
+        self.listens
+    }
+
+    /// The statuses of the account in whose HTML this stands, newest first; no
+    /// more than 40 are looked at.
+    pub(super) async fn statuses(&self, part: &str) -> Result<Vec<Value>> {
+        let url = self.url(&format!("/api/v1/accounts/{}/statuses?limit=40", self.account_id));
+        let mut all: Vec<Value> = self.send(self.http.get(url)).await?.json().await?;
+        all.retain(|it| it["content"].as_str().is_some_and(|it| it.contains(part)));
+        Ok(all)
+    }
+
+    /// A status.
+    pub(super) async fn status(&self, id: &str) -> Result<Value> {
+        Ok(self.send(self.http.get(self.url(&format!("{STATUSES}/{id}")))).await?.json().await?)
+    }
+
+    /// The text of a status as it was sent.
+    pub(super) async fn source(&self, id: &str) -> Result<String> {
+        let source: Value =
+            self.send(self.http.get(self.url(&format!("{STATUSES}/{id}/source")))).await?.json().await?;
+        Ok(text(&source, "text")?.to_owned())
+    }
+
+    /// The files that a status shows, in their order: the kind of each, and
+    /// its bytes.
+    pub(super) async fn files(&self, status: &Value) -> Result<Vec<(String, Vec<u8>)>> {
+        let mut files = Vec::new();
+        for file in list(status, "media_attachments")? {
+            let path = url::Url::parse(text(file, "url")?)?.path().to_owned();
+            let bytes = self.send(self.http.get(self.url(&path))).await?.bytes().await?;
+            files.push((text(file, "type")?.to_owned(), bytes.to_vec()));
+        }
+        Ok(files)
+    }
+
+    /// Has this effect, instead of doing what it is asked to, on the next POST
+    /// to this path. Orders to one path take their turns.
+    pub(super) async fn arm(&self, path: &str, effect: &Value) -> Result {
+        let order = json!({ "match": { "methods": ["POST"], "path": path }, "effect": effect, "count": 1 });
+        self.send(self.http.post(self.url("/api/v1/_mock/faults")).json(&order)).await?;
+        Ok(())
+    }
+
+    /// How many orders are yet to have their effect.
+    pub(super) async fn armed(&self) -> Result<usize> {
+        let armed: Vec<Value> = self.send(self.http.get(self.url("/api/v1/_mock/faults"))).await?.json().await?;
+        Ok(armed.len())
+    }
+
+    /// The token that the account has granted last.
+    pub(super) async fn granted_token(&self) -> Result<String> {
+        let users: Value = self.send(self.http.get(self.url("/api/v1/_mock/dev_users"))).await?.json().await?;
+        let ours = users.as_array().and_then(|it| it.iter().find(|it| it["username"] == ACCOUNT));
+        let Some(ours) = ours else { fail!("{ACCOUNT} is not among {users}") };
+        let token = text(ours, "access_token")?;
+        ensure!(token != OWN_TOKEN, "{ACCOUNT} has granted nothing");
+        Ok(token.to_owned())
+    }
+
+    /// The person takes back what was granted with this token.
+    pub(super) async fn take_back(&self, token: &str) -> Result {
+        self.send(self.http.post(self.url("/oauth/revoke")).form(&[("token", token)])).await?;
+        Ok(())
+    }
+
+    /// Whether this token is good for anything.
+    pub(super) async fn knows(&self, token: &str) -> Result<bool> {
+        let url = self.url("/api/v1/accounts/verify_credentials");
+        let status = self.http.get(url).bearer_auth(token).send().await?.status();
+        ensure!(status.is_success() || status == StatusCode::UNAUTHORIZED, "a token was answered with {status}");
+        Ok(status.is_success())
+    }
+
+    /// As the account itself; the answer must be a success.
+    async fn send(&self, request: RequestBuilder) -> Result<Response> {
+        let answer = request.bearer_auth(OWN_TOKEN).send().await?;
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        let (url, status) = (answer.url().clone(), answer.status());
+        fail!("{url}: {status} {}", answer.text().await.unwrap_or_default())
+    }
+
+    /// Past any proxy.
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.listens)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

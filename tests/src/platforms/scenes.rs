@@ -1,0 +1,29 @@
+//! Scenes that are played one after the other, and what is said of each.
+
+use std::time::Instant;
+
+use crate::{
+    fault::Result,
+    report::{Line, Report},
+};
+
+/// Plays the scenes of one part of a run.
+pub struct Scenes<'a> {
+    /// The part that they belong to.
+    pub part: &'static str,
+    /// Where their results go.
+    pub report: &'a mut Report,
+}
+
+impl Scenes<'_> {
+    /// Plays one; what it ended with, `None` when it failed.
+    pub async fn play<T>(&mut self, name: &str, scene: impl Future<Output = Result<T>>) -> Option<T> {
+        let started = Instant::now();
+        let (ended, fault) = match scene.await {
+            Ok(ended) => (Some(ended), None),
+            Err(fault) => (None, Some(fault)),
+        };
+        self.report.add(Line { name: format!("{}: {name}", self.part), took: started.elapsed(), fault });
+        ended
+    }
+}
