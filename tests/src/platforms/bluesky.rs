@@ -1,12 +1,13 @@
 //! A real Bluesky server: its own pages in Chromium, its own checks of what is
 //! sent, its own records read back.
 
-use std::{path::Path, time::Instant};
+use std::path::Path;
 
 use platforms::conformance::samples::sample;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::scenes::Scenes;
 use crate::{
     bluesky_server::{BlueskyServer, BlueskySettings, ConfidentialClient, Decision, Redirected, SignIn},
     client::{integer, text},
@@ -15,7 +16,7 @@ use crate::{
     harness::{Harness, LIFTED},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
-    report::{Line, Report},
+    report::Report,
     template::ROOT,
     user::{User, targets},
     world::{World, fresh},
@@ -107,7 +108,7 @@ async fn begin(user: &User<'_>) -> Result<Value> {
 pub async fn run(report: &mut Report) -> Result {
     let stand = Stand::start(None).await?;
     let user = stand.user().await?;
-    let mut scenes = Scenes { report };
+    let mut scenes = Scenes { part: "bluesky", report };
     scenes.play("no is no", refusing(&stand, &user)).await;
     let connection =
         scenes.play("an account is connected through the server's own pages", connecting(&stand, &user)).await;
@@ -123,22 +124,6 @@ pub async fn run(report: &mut Report) -> Result {
     drop(stand);
     scenes.play("a client with a key, as a deployment is one", client_with_a_key()).await;
     Ok(())
-}
-
-struct Scenes<'a> {
-    report: &'a mut Report,
-}
-
-impl Scenes<'_> {
-    async fn play<T>(&mut self, name: &str, scene: impl Future<Output = Result<T>>) -> Option<T> {
-        let started = Instant::now();
-        let (ended, fault) = match scene.await {
-            Ok(ended) => (Some(ended), None),
-            Err(fault) => (None, Some(fault)),
-        };
-        self.report.add(Line { name: format!("bluesky: {name}"), took: started.elapsed(), fault });
-        ended
-    }
 }
 
 async fn refusing(stand: &Stand, user: &User<'_>) -> Result {
@@ -272,8 +257,12 @@ async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Resul
         Ok((shown["needs_reconnection"] == true).then_some(()))
     })
     .await?;
-    let told = user.show(id).await?["platforms"][0]["error_message"].to_string();
-    ensure!(told.contains("onnect"), "the post says {told}");
+    // The connection is marked first, and then the post is told.
+    moment::eventually(std::time::Duration::from_secs(30), "the words of the post", async || {
+        let told = user.show(id).await?["platforms"][0]["error_message"].to_string();
+        Ok(told.contains("onnect").then_some(()))
+    })
+    .await?;
 
     let again = stand.connect(user, "reconnect").await?;
     same(&again["id"], &connection["id"], "id of the connection")?;

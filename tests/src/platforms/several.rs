@@ -1,20 +1,20 @@
 //! One post on several platforms at once, one of which fails.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::clock::Clock;
 use networks::{bluesky::Bluesky, mastodon};
 use platforms::conformance::network::{Call, Network, Trouble};
 use serde_json::{Value, json};
 
-use super::connecting::connect;
+use super::{connecting::connect, scenes::Scenes};
 use crate::{
     client::{integer, text},
     ensure,
     fault::{Result, same},
     harness::{Harness, LIFTED},
     moment,
-    report::{Line, Report},
+    report::Report,
     user::User,
     world::{World, fresh},
 };
@@ -63,17 +63,12 @@ impl Stand {
 /// Runs every scene.
 pub async fn run(report: &mut Report) -> Result {
     let stand = Stand::start().await?;
-    let mut add = |name: &str, started: Instant, ended: Result| {
-        report.add(Line { name: format!("several: {name}"), took: started.elapsed(), fault: ended.err() });
-    };
-    let started = Instant::now();
-    add("each account shows the rules of its platform", started, the_rules_are_shown(&stand).await);
-    let started = Instant::now();
-    add("what does not fit is told by platform, limit and figure", started, what_does_not_fit_is_told(&stand).await);
+    let mut scenes = Scenes { part: "several", report };
+    scenes.play("each account shows the rules of its platform", the_rules_are_shown(&stand)).await;
+    scenes.play("what does not fit is told by platform, limit and figure", what_does_not_fit_is_told(&stand)).await;
     for failing in ["sandbox", "mastodon", "bluesky"] {
-        let started = Instant::now();
-        let ended = one_fails_and_is_sent_again_alone(&stand, failing).await;
-        add(&format!("{failing} fails, and is sent again alone"), started, ended);
+        let scene = one_fails_and_is_sent_again_alone(&stand, failing);
+        scenes.play(&format!("{failing} fails, and is sent again alone"), scene).await;
     }
     Ok(())
 }
