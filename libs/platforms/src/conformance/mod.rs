@@ -25,10 +25,12 @@ macro_rules! conformance {
                 what_is_typed_may_be_nonsense, a_network_in_trouble_connects_nothing_and_says_so,
                 what_was_typed_may_be_enough;
             credentials: ended_credentials_are_renewed, a_passing_failure_does_not_end_a_grant,
-                a_grant_that_was_taken_away_is_known_as_gone, a_grant_is_given_back;
+                a_grant_that_was_taken_away_is_known_as_gone, a_grant_is_given_back,
+                what_came_of_typing_is_renewed_and_given_back;
             publishing: a_text_goes_out_once, every_kind_of_file_it_claims_goes_out,
                 as_many_files_as_it_claims_go_out_in_order, the_rules_are_those_of_the_platform,
-                text_in_all_scripts_arrives_as_it_was_written, steps_that_are_taken_again_change_nothing;
+                text_in_all_scripts_arrives_as_it_was_written, links_are_where_they_stand_in_the_text,
+                steps_that_are_taken_again_change_nothing;
             troubles: whatever_meets_the_public_call_it_goes_out_once, a_refusal_is_final_and_says_why,
                 a_limit_is_kept, whatever_meets_a_file_it_goes_out_once, nothing_is_guessed_while_nobody_answers,
                 a_lost_answer_is_found_much_later, a_grant_that_is_gone_is_told_from_every_other_failure;

@@ -69,6 +69,12 @@ pub trait Network: Sized + Send + Sync {
     /// Everything the account has made public, oldest first.
     fn public(&self) -> Vec<PublicPost>;
 
+    /// The words of the latest post that readers can follow to an address, in
+    /// order; `None` where the platform finds addresses in the text by itself.
+    fn links(&self) -> Option<Vec<String>> {
+        None
+    }
+
     /// Grants that can still be used.
     fn grants(&self) -> usize;
 

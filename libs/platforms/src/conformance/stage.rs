@@ -141,6 +141,15 @@ impl<N: Network> Stage<N> {
         account
     }
 
+    /// The account, connected by what the person types, where that is enough.
+    pub async fn connect_by_typing(&self) -> Option<Account> {
+        let (departure, _) = self.depart(&self.network.direct_answers()?).await.unwrap();
+        let Departure::Arrived(mut accounts) = departure else { panic!("{departure:?}") };
+        let account = accounts.remove(0);
+        self.keep(&account.credentials);
+        Some(account)
+    }
+
     /// Stores credentials in place of those before.
     pub fn keep(&self, credentials: &Credentials) {
         *self.credentials.lock().unwrap() = Some(credentials.clone());

@@ -25,6 +25,13 @@ pub(super) fn check(facets: &Value, text: &str, path: &str) -> Checked<()> {
     require(apart, path, "facets overlap")
 }
 
+/// The parts of a text that lead to an address. The facets were checked.
+pub(super) fn links(facets: &Value, text: &str) -> Vec<String> {
+    let facets = facets.as_array().into_iter().flatten();
+    let links = facets.filter(|it| it["features"][0]["$type"] == "app.bsky.richtext.facet#link");
+    links.filter_map(|it| range(&it["index"], text, "").ok()).map(|(start, end)| text[start..end].to_owned()).collect()
+}
+
 fn range(index: &Value, text: &str, path: &str) -> Checked<(usize, usize)> {
     let offset = |name: &str| index[name].as_u64().and_then(|it| usize::try_from(it).ok());
     let (Some(start), Some(end)) = (offset("byteStart"), offset("byteEnd")) else {

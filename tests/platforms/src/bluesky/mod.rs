@@ -255,6 +255,12 @@ impl Network for Bluesky {
         state.repo.entries(record::POST).map(post).collect()
     }
 
+    fn links(&self) -> Option<Vec<String>> {
+        let state = self.world.state();
+        let latest = state.repo.entries(record::POST).last().map(|it| &it.value);
+        Some(latest.map_or_else(Vec::new, |it| facet::links(&it["facets"], it["text"].as_str().unwrap_or_default())))
+    }
+
     fn grants(&self) -> usize {
         let now = self.world.clock.now();
         let state = self.world.state();

@@ -5,7 +5,7 @@ use secrecy::ExposeSecret;
 
 use crate::conformance::network::{Call, Decision, Network, Trouble};
 use crate::conformance::stage::Stage;
-use crate::handoff::{Departure, HandOffRefusal};
+use crate::handoff::HandOffRefusal;
 
 /// The account is there with all that a user and a post need.
 pub async fn a_person_connects_an_account<N: Network>() {
@@ -113,11 +113,9 @@ pub async fn what_was_typed_may_be_enough<N: Network>() {
     let Some(answers) = stage.network.direct_answers() else { return };
     let by_page = stage.connect().await;
 
-    let (departure, _) = stage.depart(&answers).await.unwrap();
-    let Departure::Arrived(accounts) = departure else { panic!("{departure:?}") };
-    assert_eq!(accounts[0].profile, by_page.profile);
-    stage.keep(&accounts[0].credentials);
-    let mut post = stage.post(&accounts[0], "typed", Vec::new());
+    let account = stage.connect_by_typing().await.unwrap();
+    assert_eq!(account.profile, by_page.profile);
+    let mut post = stage.post(&account, "typed", Vec::new());
     stage.deliver(&mut post).await.unwrap();
 
     let secret = stage.platform().fields().iter().find(|it| it.secret).unwrap().name;

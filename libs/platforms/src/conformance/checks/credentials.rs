@@ -38,9 +38,12 @@ pub async fn ended_credentials_are_renewed<N: Network>() {
 pub async fn a_passing_failure_does_not_end_a_grant<N: Network>() {
     let stage = Stage::<N>::new().await;
     stage.connect().await;
-    if !stage.can_renew() {
-        return;
+    if stage.can_renew() {
+        only_its_own_word_ends_it(&stage).await;
     }
+}
+
+async fn only_its_own_word_ends_it<N: Network>(stage: &Stage<N>) {
     let limited = Trouble::Limited { retry_after: TimeDelta::seconds(30) };
     for trouble in [Trouble::CutBefore, Trouble::Broken, Trouble::Unavailable, Trouble::Gibberish, limited] {
         if !stage.network.can(Call::Refresh, trouble) {
@@ -81,4 +84,20 @@ pub async fn a_grant_is_given_back<N: Network>() {
     let refused = stage.publish(&post).await.unwrap_err();
     assert!(matches!(refused, Setback::Disconnected { .. }), "{refused:?}");
     assert!(stage.network.public().is_empty());
+}
+
+/// As what came of the platform's page, though other calls may do it.
+pub async fn what_came_of_typing_is_renewed_and_given_back<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    if stage.connect_by_typing().await.is_none() {
+        return;
+    }
+    if stage.can_renew() {
+        only_its_own_word_ends_it(&stage).await;
+    }
+    assert_eq!(stage.network.grants(), 1);
+
+    let credentials = stage.credentials().await.unwrap();
+    stage.platform().revoke(&credentials, stage.clock.now()).await.unwrap();
+    assert_eq!(stage.network.grants(), 0);
 }

@@ -109,6 +109,7 @@ pub async fn text_in_all_scripts_arrives_as_it_was_written<N: Network>() {
         "مرحبا بالعالم #سلام",
         "👩‍👩‍👧‍👦 a family, 🇩🇪 a flag, e\u{301} an accent <b>& \"quotes\" &amp; 'more'</b>",
         "two\nlines\n\nand a paragraph",
+        "  white space before it, and after it \n",
         "(see https://example.invalid/a_(b)), then @nobody.invalid and a#b #1 #one2.",
     ];
     for text in texts {
@@ -117,6 +118,20 @@ pub async fn text_in_all_scripts_arrives_as_it_was_written<N: Network>() {
         assert_eq!(stage.network.public().last().unwrap().text, text);
     }
     assert_eq!(stage.network.public().len(), texts.len());
+}
+
+/// Whatever stands before them: positions count in another unit than letters.
+pub async fn links_are_where_they_stand_in_the_text<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
+    let mut post = stage.post(&account, "👩‍👩‍👧‍👦 (https://example.invalid/1), мир: https://example.invalid/2?q=1.", filler);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    if let Some(links) = stage.network.links() {
+        assert_eq!(links, ["https://example.invalid/1", "https://example.invalid/2?q=1"]);
+    }
 }
 
 /// A worker may die after any step, before what it did is written down.
