@@ -12,12 +12,12 @@
 //!   whatever became of a call, it may be repeated.
 //! - Each change of a record is answered when it is public.
 //!
-//! Identities and their resolution are those of `atrium`, called with our own
-//! client, which checks the address of every host that a name leads to. Not its
-//! OAuth (`atrium-oauth`): it draws its own `state` where ours names the
-//! hand-off, and refreshes by itself where a refresh token must be used under a
-//! lease; nor its agent, which holds whole files in memory. `jacquard` has all
-//! of it as well, under the MPL.
+//! All of it is called with our own client, which checks the address of every
+//! host that a name leads to. `atrium` has identities and OAuth as well, but
+//! its OAuth draws its own `state` where ours names the hand-off, and refreshes
+//! by itself where a refresh token must be used under a lease; its agent holds
+//! whole files in memory; and its identities alone bring a megabyte and more
+//! into each program that publishes. `jacquard` is under the MPL.
 
 mod account;
 mod app_password;
@@ -30,6 +30,7 @@ mod faults;
 mod hand_off;
 mod identity;
 mod link_card;
+mod names;
 mod oauth;
 mod pds;
 mod preparation;

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use atrium_api::types::string::Did;
+use super::names::Did;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};

@@ -15,7 +15,7 @@ mod top_level;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use atrium_api::types::string::{Did, Handle};
+use super::names::{Did, Handle};
 use serde_json::{Value, json};
 
 /// A part of a text that leads somewhere.

@@ -4,25 +4,17 @@
 //! only if the DID's document names it, too; the document also names the
 //! account's server.
 
-use std::error::Error as StdError;
 use std::sync::Arc;
 
-use atrium_api::did_doc::DidDocument;
-use atrium_api::types::string::{Did, Handle};
-use atrium_common::resolver::Resolver;
-use atrium_identity::Error;
-use atrium_identity::did::{CommonDidResolver, CommonDidResolverConfig};
-use atrium_identity::handle::{
-    AppViewHandleResolver, AppViewHandleResolverConfig, WellKnownHandleResolver, WellKnownHandleResolverConfig,
-};
-use atrium_xrpc::HttpClient;
-use http::{Request, Response, StatusCode};
+use http::{Method, StatusCode};
 use outbound::Refusal;
 use serde::{Deserialize, Serialize};
-use url::{Origin, Url};
+use serde_json::Value;
+use url::Url;
 
+use super::names::{Did, Handle};
 use super::typed::Name;
-use super::wire::{SHORT, Silence, Wire};
+use super::wire::{Reply, SHORT, Silence, Wire};
 
 /// Somebody, and where their account is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,28 +47,37 @@ pub(super) enum Unknown {
 
 /// The directories in which people are looked up.
 pub(super) struct Directory {
-    by_did: CommonDidResolver<Caller>,
-    by_handle: AppViewHandleResolver<Caller>,
-    at_handle: WellKnownHandleResolver<Caller>,
+    wire: Arc<Wire>,
+    plc: Url,
+    resolver: Url,
+}
+
+/// What a DID leads to, as far as it is read.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DidDocument {
+    id: String,
+    also_known_as: Option<Vec<String>>,
+    service: Option<Vec<Service>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Service {
+    id: String,
+    r#type: Value,
+    service_endpoint: Value,
+}
+
+#[derive(Deserialize)]
+struct Resolved {
+    did: Did,
 }
 
 impl Directory {
     /// `plc` knows the DIDs of most people, `resolver` their handles.
     pub(super) fn new(wire: &Arc<Wire>, plc: &Url, resolver: &Url) -> Self {
-        let known = [plc.origin(), resolver.origin()];
-        let http_client = Arc::new(Caller { wire: wire.clone(), known });
-        let url = |it: &Url| it.origin().ascii_serialization();
-        Self {
-            by_did: CommonDidResolver::new(CommonDidResolverConfig {
-                plc_directory_url: url(plc),
-                http_client: http_client.clone(),
-            }),
-            by_handle: AppViewHandleResolver::new(AppViewHandleResolverConfig {
-                service_url: url(resolver),
-                http_client: http_client.clone(),
-            }),
-            at_handle: WellKnownHandleResolver::new(WellKnownHandleResolverConfig { http_client }),
-        }
+        Self { wire: wire.clone(), plc: plc.clone(), resolver: resolver.clone() }
     }
 
     /// Who has this name.
@@ -85,7 +86,7 @@ impl Directory {
             Name::Did(did) => (did.clone(), None),
             Name::Handle(handle) => (self.did(handle).await?, Some(handle)),
         };
-        let document = self.by_did.resolve(&did).await.map_err(|error| why_no_document(&error))?;
+        let document = self.document(&did).await?;
         if document.id != did.as_str() {
             return Err(Unknown::Nobody);
         }
@@ -94,7 +95,7 @@ impl Directory {
             Some(_) => return Err(Unknown::NotTheirs),
             None => self.confirmed_handle(&document, &did).await,
         };
-        let pds = document.get_pds_endpoint().and_then(|it| Url::parse(&it).ok()).ok_or(Unknown::NoServer)?;
+        let pds = document.server().ok_or(Unknown::NoServer)?;
         Ok(Identity { did, handle, pds })
     }
 
@@ -102,12 +103,48 @@ impl Directory {
     /// the name service; a server with the handle's name is asked only when it
     /// does not know.
     pub(super) async fn did(&self, handle: &Handle) -> Result<Did, Unknown> {
-        let asked = match self.by_handle.resolve(handle).await {
+        let asked = match self.by_resolver(handle).await {
             Ok(did) => return Ok(did),
-            Err(error) => why(&error),
+            Err(unknown) => unknown,
         };
         // What this one fails with says little: most handles are no servers.
-        self.at_handle.resolve(handle).await.map_err(|_| asked)
+        self.at_handle(handle).await.ok_or(asked)
+    }
+
+    async fn by_resolver(&self, handle: &Handle) -> Result<Did, Unknown> {
+        let mut url = joined(&self.resolver, "xrpc/com.atproto.identity.resolveHandle").ok_or(Unknown::Unreachable)?;
+        url.query_pairs_mut().append_pair("handle", handle);
+        let call = self.wire.to_known(Method::GET, url).map_err(|_| Unknown::Unreachable)?;
+        let reply = self.wire.send(call.timeout(SHORT)).await.map_err(|_| Unknown::Unreachable)?;
+        found(&reply)?;
+        reply.json::<Resolved>().map(|it| it.did).ok_or(Unknown::Unreachable)
+    }
+
+    async fn at_handle(&self, handle: &Handle) -> Option<Did> {
+        let url = Url::parse(&format!("https://{handle}/.well-known/atproto-did")).ok()?;
+        let call = self.wire.to_named(Method::GET, url).ok()?;
+        let reply = self.wire.send(call.timeout(SHORT)).await.ok()?;
+        found(&reply).ok()?;
+        std::str::from_utf8(&reply.body).ok()?.trim().parse().ok()
+    }
+
+    /// The document of a DID, which somebody wrote and keeps somewhere.
+    async fn document(&self, did: &Did) -> Result<DidDocument, Unknown> {
+        let call = match did.parts() {
+            ("plc", _) => self.wire.to_known(Method::GET, joined(&self.plc, did).ok_or(Unknown::Nobody)?),
+            ("web", host) => {
+                let host = host.replace("%3A", ":").replace("%3a", ":");
+                let url = Url::parse(&format!("https://{host}/.well-known/did.json")).map_err(|_| Unknown::Nobody)?;
+                self.wire.to_named(Method::GET, url)
+            }
+            _ => return Err(Unknown::Nobody),
+        };
+        let reply = match call {
+            Ok(call) => self.wire.send(call.timeout(SHORT)).await.map_err(|it| not_heard(&it))?,
+            Err(silence) => return Err(not_heard(&silence)),
+        };
+        found(&reply)?;
+        reply.json().ok_or(Unknown::Unreadable)
     }
 
     async fn confirmed_handle(&self, document: &DidDocument, did: &Did) -> Option<Handle> {
@@ -121,64 +158,66 @@ fn names(document: &DidDocument, handle: &Handle) -> bool {
     names.any(|it| it.eq_ignore_ascii_case(handle))
 }
 
-fn why(error: &Error) -> Unknown {
-    match error {
-        Error::HttpStatus(StatusCode::TOO_MANY_REQUESTS) => Unknown::Unreachable,
-        Error::HttpStatus(status) if status.is_client_error() => Unknown::Nobody,
-        Error::UnsupportedDidMethod(_) | Error::Did(_) | Error::Uri(_) | Error::Http(_) => Unknown::Nobody,
+impl DidDocument {
+    /// The account's server: the service with the id `#atproto_pds`.
+    fn server(&self) -> Option<Url> {
+        let own = format!("{}#atproto_pds", self.id);
+        let services = self.service.iter().flatten();
+        let mut servers = services.filter(|it| it.id == "#atproto_pds" || it.id == own);
+        let server = servers.find(|it| it.r#type == "AtprotoPersonalDataServer")?;
+        Url::parse(server.service_endpoint.as_str()?).ok().filter(|it| it.path() == "/" && it.query().is_none())
+    }
+}
+
+/// An address below another one.
+fn joined(base: &Url, path: &str) -> Option<Url> {
+    Url::parse(&format!("{}/{path}", base.as_str().trim_end_matches('/'))).ok()
+}
+
+fn found(reply: &Reply) -> Result<(), Unknown> {
+    match reply.status {
+        it if it.is_success() => Ok(()),
+        StatusCode::TOO_MANY_REQUESTS => Err(Unknown::Unreachable),
+        it if it.is_client_error() => Err(Unknown::Nobody),
+        _ => Err(Unknown::Unreachable),
+    }
+}
+
+fn not_heard(silence: &Silence) -> Unknown {
+    match silence {
+        Silence::Refused(refusal) => Unknown::NotCalled(*refusal),
         _ => Unknown::Unreachable,
-    }
-}
-
-/// The same of the document of a DID, which somebody wrote and keeps somewhere.
-fn why_no_document(error: &Error) -> Unknown {
-    match error {
-        Error::SerdeJson(_) | Error::DidDocument(_) => Unknown::Unreadable,
-        Error::HttpClient(cause) => match cause.downcast_ref::<Silence>() {
-            Some(Silence::Refused(refusal)) => Unknown::NotCalled(*refusal),
-            _ => Unknown::Unreachable,
-        },
-        _ => why(error),
-    }
-}
-
-/// How the resolvers call: with our client, so that no name leads them to
-/// where only we can go, and with its bounds.
-struct Caller {
-    wire: Arc<Wire>,
-    known: [Origin; 2],
-}
-
-impl HttpClient for Caller {
-    async fn send_http(
-        &self,
-        request: Request<Vec<u8>>,
-    ) -> Result<Response<Vec<u8>>, Box<dyn StdError + Send + Sync + 'static>> {
-        let (head, body) = request.into_parts();
-        let url = Url::parse(&head.uri.to_string())?;
-        let ours = self.known.contains(&url.origin());
-        let call = if ours { self.wire.to_known(head.method, url) } else { self.wire.to_named(head.method, url) };
-        let reply = self.wire.send(call?.headers(head.headers).body(body).timeout(SHORT)).await;
-        let reply = reply.map_err(|it: Silence| Box::new(it))?;
-        let mut response = Response::new(reply.body);
-        *response.status_mut() = reply.status;
-        Ok(response)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn whoever_has_a_broken_document_is_not_told_to_try_again() {
-        let broken = serde_json::from_str::<DidDocument>("<html>").unwrap_err();
-        assert_eq!(why_no_document(&Error::SerdeJson(broken)), Unknown::Unreadable);
-        let silent = |silence: Silence| why_no_document(&Error::HttpClient(Box::new(silence)));
-        assert_eq!(silent(Silence::Refused(Refusal::NotPublic)), Unknown::NotCalled(Refusal::NotPublic));
-        assert_eq!(silent(Silence::TooSlow), Unknown::Unreachable);
-        // What the resolver of handles answers is not theirs to mend.
-        let broken = serde_json::from_str::<DidDocument>("<html>").unwrap_err();
-        assert_eq!(why(&Error::SerdeJson(broken)), Unknown::Unreachable);
+    fn a_refused_address_is_told_from_a_silent_one() {
+        assert_eq!(not_heard(&Silence::Refused(Refusal::NotPublic)), Unknown::NotCalled(Refusal::NotPublic));
+        assert_eq!(not_heard(&Silence::TooSlow), Unknown::Unreachable);
+    }
+
+    #[test]
+    fn the_server_is_the_service_that_says_so() {
+        let server = |service: Value| {
+            let document =
+                json!({"@context": "x", "id": "did:plc:a", "alsoKnownAs": ["at://alice.test"], "service": service});
+            serde_json::from_value::<DidDocument>(document).unwrap().server().map(String::from)
+        };
+        let service = |id: &str, kind: &str, at: Value| json!([{"id": id, "type": kind, "serviceEndpoint": at}]);
+        let pds = "AtprotoPersonalDataServer";
+        for id in ["#atproto_pds", "did:plc:a#atproto_pds"] {
+            assert_eq!(server(service(id, pds, json!("https://pds.example"))).as_deref(), Some("https://pds.example/"));
+        }
+        assert_eq!(server(service("#other", pds, json!("https://pds.example"))), None);
+        assert_eq!(server(service("#atproto_pds", "Other", json!("https://pds.example"))), None);
+        assert_eq!(server(service("#atproto_pds", pds, json!({"uri": "https://pds.example"}))), None);
+        assert_eq!(server(service("#atproto_pds", pds, json!("https://pds.example/path"))), None);
+        assert_eq!(server(json!([])), None);
     }
 }

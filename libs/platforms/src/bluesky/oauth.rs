@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use atrium_api::types::string::Did;
+use super::names::Did;
 use chrono::{DateTime, TimeDelta, Utc};
 use http::{Method, StatusCode};
 use reqwest::RequestBuilder;

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use atrium_api::types::string::{Did, Handle};
+use super::names::{Did, Handle};
 use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::media::{Attachment, FileType};

@@ -1,6 +1,6 @@
 //! What is kept of a grant beside its tokens.
 
-use atrium_api::types::string::Did;
+use super::names::Did;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use url::Url;

@@ -1,6 +1,6 @@
 //! What people type when they are asked for their handle.
 
-use atrium_api::types::string::{Did, Handle};
+use super::names::{Did, Handle};
 use url::Url;
 
 /// A name that leads to one account.

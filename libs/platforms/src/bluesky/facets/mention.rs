@@ -1,6 +1,6 @@
 //! Mentions.
 
-use atrium_api::types::string::Handle;
+use super::super::names::Handle;
 
 use super::{Facet, LeadsTo, begins_behind};
 
