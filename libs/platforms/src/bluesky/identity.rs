@@ -62,11 +62,11 @@ struct DidDocument {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Service {
     id: String,
     r#type: Value,
-    service_endpoint: Value,
+    #[serde(rename = "serviceEndpoint")]
+    endpoint: Value,
 }
 
 #[derive(Deserialize)]
@@ -140,8 +140,8 @@ impl Directory {
             _ => return Err(Unknown::Nobody),
         };
         let reply = match call {
-            Ok(call) => self.wire.send(call.timeout(SHORT)).await.map_err(|it| not_heard(&it))?,
-            Err(silence) => return Err(not_heard(&silence)),
+            Ok(call) => self.wire.send(call.timeout(SHORT)).await.map_err(not_heard)?,
+            Err(silence) => return Err(not_heard(silence)),
         };
         found(&reply)?;
         reply.json().ok_or(Unknown::Unreadable)
@@ -165,7 +165,7 @@ impl DidDocument {
         let services = self.service.iter().flatten();
         let mut servers = services.filter(|it| it.id == "#atproto_pds" || it.id == own);
         let server = servers.find(|it| it.r#type == "AtprotoPersonalDataServer")?;
-        Url::parse(server.service_endpoint.as_str()?).ok().filter(|it| it.path() == "/" && it.query().is_none())
+        Url::parse(server.endpoint.as_str()?).ok().filter(|it| it.path() == "/" && it.query().is_none())
     }
 }
 
@@ -183,9 +183,9 @@ fn found(reply: &Reply) -> Result<(), Unknown> {
     }
 }
 
-fn not_heard(silence: &Silence) -> Unknown {
+fn not_heard(silence: Silence) -> Unknown {
     match silence {
-        Silence::Refused(refusal) => Unknown::NotCalled(*refusal),
+        Silence::Refused(refusal) => Unknown::NotCalled(refusal),
         _ => Unknown::Unreachable,
     }
 }
@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn a_refused_address_is_told_from_a_silent_one() {
-        assert_eq!(not_heard(&Silence::Refused(Refusal::NotPublic)), Unknown::NotCalled(Refusal::NotPublic));
-        assert_eq!(not_heard(&Silence::TooSlow), Unknown::Unreachable);
+        assert_eq!(not_heard(Silence::Refused(Refusal::NotPublic)), Unknown::NotCalled(Refusal::NotPublic));
+        assert_eq!(not_heard(Silence::TooSlow), Unknown::Unreachable);
     }
 
     #[test]
