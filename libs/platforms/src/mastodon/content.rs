@@ -1,5 +1,7 @@
 //! Whether the HTML of a status says what we wanted to say.
 
+use crate::entity;
+
 /// A text reduced to what every server leaves of it: no spaces, no hosts of
 /// mentions, no difference of case. Servers set paragraphs and breaks, shorten
 /// mentions and write names as their owners do.
@@ -44,29 +46,10 @@ fn entity(rest: &str, text: &mut String) -> usize {
     const LONGEST: usize = 10;
 
     let end = rest.char_indices().take(LONGEST).find(|(_, it)| *it == ';').map(|(at, _)| at);
-    let decoded = end.and_then(|end| Some((decoded(&rest[1..end])?, end)));
+    let decoded = end.and_then(|end| Some((entity::letter(&rest[1..end])?, end)));
     let (letter, taken) = decoded.map_or(('&', 1), |(letter, end)| (letter, end + 1));
     text.push(letter);
     taken
-}
-
-fn decoded(name: &str) -> Option<char> {
-    let number = name.strip_prefix('#');
-    if let Some(hex) = number.and_then(|it| it.strip_prefix(['x', 'X'])) {
-        return u32::from_str_radix(hex, 16).ok().and_then(char::from_u32);
-    }
-    if let Some(number) = number {
-        return number.parse().ok().and_then(char::from_u32);
-    }
-    Some(match name {
-        "amp" => '&',
-        "lt" => '<',
-        "gt" => '>',
-        "quot" => '"',
-        "apos" => '\'',
-        "nbsp" => ' ',
-        _ => return None,
-    })
 }
 
 /// `@user` in place of every `@user@host`. More may be taken for a mention

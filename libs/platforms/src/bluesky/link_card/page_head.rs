@@ -1,6 +1,8 @@
 //! What the head of an HTML page says of the page: its title and the `meta`
 //! tags of Open Graph, with the older ones where those are missing.
 
+use crate::entity;
+
 /// The most that is shown, in characters.
 const MAX_TITLE: usize = 300;
 const MAX_DESCRIPTION: usize = 1000;
@@ -156,7 +158,7 @@ fn plain(raw: &str) -> String {
         plain.push_str(&rest[..at]);
         rest = &rest[at..];
         let end = rest.bytes().take(12).position(|it| it == b';');
-        if let Some((letter, end)) = end.and_then(|end| Some((referred_to(&rest[1..end])?, end))) {
+        if let Some((letter, end)) = end.and_then(|end| Some((entity::letter(&rest[1..end])?, end))) {
             plain.push(letter);
             rest = &rest[end + 1..];
         } else {
@@ -166,34 +168,6 @@ fn plain(raw: &str) -> String {
     }
     plain.push_str(rest);
     plain
-}
-
-fn referred_to(name: &str) -> Option<char> {
-    if let Some(number) = name.strip_prefix('#') {
-        let hex = number.strip_prefix(['x', 'X']);
-        let number = hex.map_or_else(|| number.parse().ok(), |it| u32::from_str_radix(it, 16).ok())?;
-        return char::from_u32(number);
-    }
-    Some(match name {
-        "amp" => '&',
-        "lt" => '<',
-        "gt" => '>',
-        "quot" => '"',
-        "apos" => '\'',
-        "nbsp" => ' ',
-        "ndash" => '–',
-        "mdash" => '—',
-        "hellip" => '…',
-        "lsquo" => '‘',
-        "rsquo" => '’',
-        "ldquo" => '“',
-        "rdquo" => '”',
-        "laquo" => '«',
-        "raquo" => '»',
-        "middot" => '·',
-        "copy" => '©',
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
