@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::extract::rejection::FormRejection;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use platforms::{Answers, HandOffRefusal, Platform};
+use platforms::{Answers, Connect, HandOffRefusal};
 use storage::Stage;
 
 use crate::App;
@@ -57,7 +57,7 @@ pub(crate) async fn answer_hand_off(
     }
 }
 
-async fn send_off(app: &App, platform: &dyn Platform, visit: &Visit, mut sent: Sent) -> PageResult<Response> {
+async fn send_off(app: &App, platform: &dyn Connect, visit: &Visit, mut sent: Sent) -> PageResult<Response> {
     let mut faults = BTreeMap::new();
     let mut answers = Answers::new();
     for field in platform.fields() {

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use chrono::TimeDelta;
 use domain::token;
-use platforms::{Answers, Platform};
+use platforms::{Answers, Connect};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use storage::{HandOff, Stage};
@@ -110,7 +110,7 @@ pub(crate) async fn begin_hand_off(
 /// had just now: then ours, which goes on from there.
 async fn first_page(
     app: &App,
-    platform: &dyn Platform,
+    platform: &dyn Connect,
     state_token: &SecretString,
 ) -> Result<(String, Stage, Option<Vec<u8>>), Failure> {
     if platform.fields().is_empty() {

@@ -8,7 +8,7 @@ use domain::id::{ConnectionId, UserId};
 use domain::rules::Rules;
 use domain::token::{self, Pkce};
 use platforms::{
-    Account, Answers, AuthorizationRequest, Callback, Credentials, Departure, HandOffRefusal, OurAddresses, Platform,
+    Account, Answers, AuthorizationRequest, Callback, Connect, Credentials, Departure, HandOffRefusal, OurAddresses,
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
@@ -66,14 +66,14 @@ impl App {
     }
 
     /// Where the platform finds us.
-    pub(crate) fn addresses(&self, platform: &dyn Platform) -> OurAddresses {
+    pub(crate) fn addresses(&self, platform: &dyn Connect) -> OurAddresses {
         OurAddresses::of(&self.api.origin, platform.name())
     }
 
     /// Begins at the platform: its page, or what it gave for the answers alone.
     pub(crate) async fn send_off(
         &self,
-        platform: &dyn Platform,
+        platform: &dyn Connect,
         state_token: &SecretString,
         answers: &Answers,
     ) -> Result<Result<SentOff, HandOffRefusal>, Failure> {
@@ -99,7 +99,7 @@ impl App {
     /// What the platform's answer is read with.
     pub(crate) async fn callback(
         &self,
-        platform: &dyn Platform,
+        platform: &dyn Connect,
         visit: &Visit,
         query: std::collections::BTreeMap<String, String>,
     ) -> Result<Callback, Failure> {
@@ -117,7 +117,7 @@ impl App {
     pub(crate) async fn settle(
         &self,
         visit: &Visit,
-        platform: &dyn Platform,
+        platform: &dyn Connect,
         mut accounts: Vec<Account>,
     ) -> Result<(), Failure> {
         if 1 < accounts.len() {
@@ -143,7 +143,7 @@ impl App {
     pub(crate) async fn keep_account(
         &self,
         visit: &Visit,
-        platform: &dyn Platform,
+        platform: &dyn Connect,
         account: &Account,
     ) -> Result<(), Failure> {
         let store = &self.api.store;
@@ -198,7 +198,7 @@ impl App {
         &self,
         user: UserId,
         id: ConnectionId,
-        platform: &dyn Platform,
+        platform: &dyn Connect,
         account: &Account,
         now: DateTime<Utc>,
     ) -> Result<ConnectionRecord, Failure> {

@@ -34,7 +34,7 @@ use cloud::events::EventBus;
 use cloud::seal::Sealer;
 use domain::event::Event;
 use domain::plan::Plans;
-use platforms::Registry;
+use platforms::{Connect, Registry};
 
 pub use stored_vault::StoredVault;
 
@@ -44,7 +44,7 @@ pub struct App {
     /// Store, clock, ids, limits.
     pub api: Api,
     /// The platforms of this deployment.
-    pub platforms: Registry,
+    pub platforms: Registry<dyn Connect>,
     /// Seals credentials.
     pub sealer: Arc<dyn Sealer>,
     /// Who is told.

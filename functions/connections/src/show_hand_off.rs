@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::header::REFRESH;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use platforms::{Field, Platform};
+use platforms::{Connect, Field};
 use secrecy::ExposeSecret;
 use storage::Stage;
 
@@ -106,7 +106,7 @@ pub(crate) async fn show_hand_off(
 }
 
 /// The page before the platform's own.
-pub(crate) fn ask_page(app: &App, platform: &dyn Platform, visit: &Visit, mut typed: Typed<'_>) -> PageResult<Page> {
+pub(crate) fn ask_page(app: &App, platform: &dyn Connect, visit: &Visit, mut typed: Typed<'_>) -> PageResult<Page> {
     let input = |field: &Field| Input {
         name: field.name,
         label: field.label,

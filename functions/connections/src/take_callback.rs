@@ -8,7 +8,7 @@ use api::page::{PageError, PageResult};
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::Redirect;
-use platforms::Platform;
+use platforms::Connect;
 use secrecy::ExposeSecret;
 use storage::Stage;
 use url::form_urlencoded;
@@ -47,7 +47,7 @@ pub(crate) async fn take_callback(
 
 async fn answer(
     app: &App,
-    platform: &dyn Platform,
+    platform: &dyn Connect,
     visit: &Visit,
     query: BTreeMap<String, String>,
 ) -> Result<(), Failure> {

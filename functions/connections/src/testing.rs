@@ -24,8 +24,8 @@ use domain::token::AccessToken;
 use domain::user::User;
 use http_body_util::BodyExt;
 use platforms::{
-    Account, Answers, AuthorizationRequest, Callback, Credentials, Departure, Field, HandOffRefusal, Job, NotNow,
-    OurAddresses, Platform, RefreshRefusal, Registry,
+    Account, Answers, AuthorizationRequest, Callback, Connect, Credentials, Departure, Field, HandOffRefusal, Job,
+    NotNow, OurAddresses, Platform, RefreshRefusal, Registry,
 };
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -265,6 +265,13 @@ impl Platform for TestPlatform {
         self.name
     }
 
+    async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        Err(RefreshRefusal::Gone("it cannot be renewed".to_owned()))
+    }
+}
+
+#[async_trait]
+impl Connect for TestPlatform {
     fn rules(&self) -> Rules {
         domain::testing::rules()
     }
@@ -309,10 +316,6 @@ impl Platform for TestPlatform {
         Ok(code.split(',').map(|id| account(id, now)).collect())
     }
 
-    async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        Err(RefreshRefusal::Gone("it cannot be renewed".to_owned()))
-    }
-
     async fn revoke(&self, credentials: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
         if self.network.is_broken() {
             return Err(Setback::Busy { retry_at: None, reason: "broken".to_owned() });
@@ -320,7 +323,10 @@ impl Platform for TestPlatform {
         self.network.revoked.lock().unwrap().push(credentials.access_token.expose_secret().to_owned());
         Ok(())
     }
+}
 
+#[async_trait]
+impl Publish for TestPlatform {
     async fn publish(&self, _: &Job<'_>) -> Result<Published, Setback> {
         Err(Setback::Refused { reason: "nothing is published here".to_owned() })
     }

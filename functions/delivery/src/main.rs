@@ -12,11 +12,12 @@ use storage::Table;
 async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
-    let publishing = Publishing::from_env(&aws, publishing::registry(&aws, Arc::new(Withheld))?)?;
+    let publishing = Publishing::from_env(&aws)?;
+    let platforms = publishing::registry(&aws, Arc::new(Withheld))?;
     cloud::aws::warm_up(publishing.store.warm_up(Table::Connections)).await;
 
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
-        Ok::<_, Error>(delivery::deliver(&publishing, event.payload).await)
+        Ok::<_, Error>(delivery::deliver(&publishing, &platforms, event.payload).await)
     }))
     .await
 }

@@ -1,7 +1,6 @@
 //! The posts function: settings, clients, routes, hand over.
 
 use api::Api;
-use platforms::Registry;
 use posts::{App, router};
 use publishing::Publishing;
 use storage::Table;
@@ -13,7 +12,7 @@ async fn main() -> Result<(), lambda_http::Error> {
     // Once per process; every request shares it.
     let aws = cloud::aws::config()?;
     let api = Api::from_env(&aws)?;
-    let publishing = Publishing::from_env(&aws, Registry::for_planning())?;
+    let publishing = Publishing::from_env(&aws)?;
     let app = App { api: api.clone(), publishing };
     cloud::aws::warm_up(api.store.warm_up(Table::Grants)).await;
 

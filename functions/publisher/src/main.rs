@@ -1,7 +1,6 @@
 //! The publisher function, woken by a schedule.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use platforms::Registry;
 use publishing::Publishing;
 use serde_json::Value;
 
@@ -9,7 +8,7 @@ use serde_json::Value;
 async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
-    let publishing = Publishing::from_env(&aws, Registry::for_planning())?;
+    let publishing = Publishing::from_env(&aws)?;
 
     lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
         publisher::tick(&publishing).await?;

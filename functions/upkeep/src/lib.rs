@@ -1,11 +1,12 @@
 //! Upkeep: credentials are renewed before they end, and uploads that no post
 //! uses are removed.
 
+use platforms::{Platform, Registry};
 use publishing::{Publishing, PublishingError, remove_unused_uploads};
 
 /// One round. What fails is logged and met again in the next round.
-pub async fn round(publishing: &Publishing) -> Result<(), PublishingError> {
-    let renewed = publishing.refresh_due().await;
+pub async fn round(publishing: &Publishing, platforms: &Registry<dyn Platform>) -> Result<(), PublishingError> {
+    let renewed = publishing.refresh_due(platforms).await;
     // Whatever became of those, there is no reason to leave the uploads.
     let removed = remove_unused_uploads(&publishing.store, &publishing.bucket, publishing.clock.now()).await;
     let (renewed, removed) = (renewed?, removed?);

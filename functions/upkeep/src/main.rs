@@ -11,10 +11,11 @@ use serde_json::Value;
 async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
-    let publishing = Publishing::from_env(&aws, publishing::registry(&aws, Arc::new(Withheld))?)?;
+    let publishing = Publishing::from_env(&aws)?;
+    let platforms = publishing::registry(&aws, Arc::new(Withheld))?;
 
     lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
-        upkeep::round(&publishing).await?;
+        upkeep::round(&publishing, &platforms).await?;
         Ok::<(), Error>(())
     }))
     .await

@@ -7,6 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use cloud::queue::{DeliveryMessage, Outgoing, Queue, QueueError};
 use domain::clock::Clock;
+use platforms::{Publish, Registry};
+use publishing::Publishing;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -47,17 +49,21 @@ impl Queue for LocalQueue {
 }
 
 /// Takes messages to their deliveries for as long as the process runs.
-pub(crate) async fn work(publishing: publishing::Publishing, mut messages: UnboundedReceiver<DeliveryMessage>) {
+pub(crate) async fn work(
+    publishing: Publishing,
+    platforms: Registry<dyn Publish>,
+    mut messages: UnboundedReceiver<DeliveryMessage>,
+) {
     let places = Arc::new(Semaphore::new(CONCURRENCY));
     while let Some(message) = messages.recv().await {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let publishing = publishing.clone();
+        let (publishing, platforms) = (publishing.clone(), platforms.clone());
         tokio::spawn(async move {
-            if let Err(error) = publishing.deliver(message).await {
+            if let Err(error) = publishing.deliver(&platforms, message).await {
                 tracing::warn!(%error, post_id = %message.post_id, "a delivery was cut off and is brought again");
                 drop(place);
                 tokio::time::sleep(BROUGHT_AGAIN_AFTER).await;
-                if let Err(error) = publishing.deliver(message).await {
+                if let Err(error) = publishing.deliver(&platforms, message).await {
                     tracing::error!(%error, post_id = %message.post_id, "a delivery is left to the sweep");
                 }
             }

@@ -21,7 +21,7 @@ use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
 use domain::user::User;
-use platforms::{AppCredentials, AppSource, Registry, Setup};
+use platforms::{AppCredentials, AppSource, Leads, Platform, Publish, Registry, Setup};
 use publishing::{Publishing, RollUps};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -71,7 +71,7 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
     let stack = Stack::open(options, &origin, data, folder).await?;
     let server = stack.router.into_make_service_with_connect_info::<SocketAddr>();
     tokio::spawn(async move { axum::serve(listener, server).await });
-    run(stack.publishing, stack.messages);
+    run(stack.publishing, stack.platforms, stack.renewable, stack.messages);
 
     let user = demo::user(&stack.api).await?;
     let token = demo::token(&stack.api, &user, data).await?;
@@ -81,6 +81,8 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
 struct Stack {
     api: Api,
     publishing: Publishing,
+    platforms: Registry<dyn Publish>,
+    renewable: Registry<dyn Platform>,
     messages: tokio::sync::mpsc::UnboundedReceiver<cloud::queue::DeliveryMessage>,
     router: Router,
 }
@@ -104,14 +106,7 @@ impl Stack {
         let bucket = Bucket::new(&clients::config(origin), &settings);
         let policy = AddressPolicy::Also(options.allow_fetch_from.clone());
         let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone()));
-        // The sandbox is the only platform here that wants an id and a secret.
-        let app = |_: &str| -> Arc<dyn AppSource> {
-            Arc::new(AppCredentials {
-                client_id: sandbox::CLIENT_ID.to_owned(),
-                client_secret: sandbox::CLIENT_SECRET.into(),
-            })
-        };
-        let platforms = Registry::new(&Setup::new(options.platform_settings(origin)?, app, vault, policy.clone()))?;
+        let setup = Setup::new(options.platform_settings(origin)?, app, vault, policy.clone());
         let api = Api {
             store: store.clone(),
             clock: clock.clone(),
@@ -126,7 +121,7 @@ impl Stack {
         };
         let publishing = Publishing {
             store,
-            platforms: platforms.clone(),
+            leads: Leads::default(),
             bucket,
             sealer: sealer.clone(),
             queue,
@@ -152,7 +147,7 @@ impl Stack {
             }))
             .merge(connections::router(connections::App {
                 api: api.clone(),
-                platforms,
+                platforms: Registry::new(&setup)?,
                 sealer,
                 events: Arc::new(bus.clone()),
                 plans: Plans::default(),
@@ -183,8 +178,20 @@ impl Stack {
             })
             .merge(meter.map(Meter::router).unwrap_or_default())
             .layer(map_request(with_client_ip));
-        Ok(Self { api, publishing, messages, router })
+        Ok(Self {
+            api,
+            publishing,
+            platforms: Registry::new(&setup)?,
+            renewable: Registry::new(&setup)?,
+            messages,
+            router,
+        })
     }
+}
+
+/// The sandbox is the only platform here that wants an id and a secret.
+fn app(_platform: &str) -> Arc<dyn AppSource> {
+    Arc::new(AppCredentials { client_id: sandbox::CLIENT_ID.to_owned(), client_secret: sandbox::CLIENT_SECRET.into() })
 }
 
 /// The caller's address, as the gateway tells it in the cloud.
@@ -195,8 +202,13 @@ async fn with_client_ip(mut request: Request) -> Request {
 }
 
 /// The schedules and the queue.
-fn run(publishing: Publishing, messages: tokio::sync::mpsc::UnboundedReceiver<cloud::queue::DeliveryMessage>) {
-    tokio::spawn(queue::work(publishing.clone(), messages));
+fn run(
+    publishing: Publishing,
+    platforms: Registry<dyn Publish>,
+    renewable: Registry<dyn Platform>,
+    messages: tokio::sync::mpsc::UnboundedReceiver<cloud::queue::DeliveryMessage>,
+) {
+    tokio::spawn(queue::work(publishing.clone(), platforms, messages));
     let ticking = publishing.clone();
     tokio::spawn(async move {
         // The queue of an earlier process is gone: what it held is planned anew.
@@ -215,7 +227,7 @@ fn run(publishing: Publishing, messages: tokio::sync::mpsc::UnboundedReceiver<cl
         let mut rounds = tokio::time::interval(UPKEEP);
         loop {
             rounds.tick().await;
-            if let Err(error) = upkeep::round(&publishing).await {
+            if let Err(error) = upkeep::round(&publishing, &renewable).await {
                 tracing::error!(%error, "a round of upkeep failed");
             }
         }

@@ -70,7 +70,7 @@ use crate::handoff::{
 use crate::job::Job;
 use crate::lead::Lead;
 use crate::not_now::NotNow;
-use crate::platform::{Platform, Step};
+use crate::platform::{Connect, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
 use crate::vault::Vault;
@@ -124,10 +124,10 @@ fn client_name() -> String {
 const VIDEO_SERVICE: &str = "https://video.bsky.app";
 
 /// The adapter, when it is switched on.
-pub(crate) fn set_up(setup: &Setup) -> Result<Option<Box<dyn Platform>>, SetupError> {
+pub(crate) fn set_up(setup: &Setup) -> Result<Option<Bluesky>, SetupError> {
     let Some(settings) = setup.settings::<Settings>(NAME)? else { return Ok(None) };
     let wire = Arc::new(Wire::new(setup.http.clone()));
-    Ok(Some(Box::new(Bluesky {
+    Ok(Some(Bluesky {
         directory: Directory::new(&wire, &url(&settings.plc)?, &url(&settings.resolver)?),
         appview: url(&settings.appview)?,
         any_video: settings.video.is_some(),
@@ -135,7 +135,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Box<dyn Platform>>, SetupEr
         client_name: settings.client_name,
         vault: setup.vault.clone(),
         wire,
-    })))
+    }))
 }
 
 fn url(setting: &str) -> Result<Url, SetupError> {
@@ -148,7 +148,7 @@ fn url(setting: &str) -> Result<Url, SetupError> {
 }
 
 /// Every server of the AT Protocol.
-struct Bluesky {
+pub(crate) struct Bluesky {
     wire: Arc<Wire>,
     vault: Arc<dyn Vault>,
     directory: Directory,
@@ -193,35 +193,6 @@ impl Platform for Bluesky {
         NAME
     }
 
-    fn rules(&self) -> Rules {
-        account::rules(u64::MAX)
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        FIELDS
-    }
-
-    async fn client_document(&self, here: &OurAddresses) -> Result<Option<serde_json::Value>, NotNow> {
-        if client::is_at_loopback(here) {
-            return Ok(None);
-        }
-        let keys = client_key::all(self.vault.as_ref()).await?;
-        Ok(Some(client::document(here, &self.client_name, &keys)))
-    }
-
-    async fn authorize(
-        &self,
-        answers: &Answers,
-        request: &AuthorizationRequest,
-        now: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
-        self.hand_offs().begin(answers, request, now).await
-    }
-
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        Ok(vec![self.hand_offs().end(callback, now).await?])
-    }
-
     fn renewal(&self) -> Renewal {
         Renewal::Rotating
     }
@@ -251,6 +222,38 @@ impl Platform for Bluesky {
             }
         }
     }
+}
+
+#[async_trait::async_trait]
+impl Connect for Bluesky {
+    fn rules(&self) -> Rules {
+        account::rules(u64::MAX)
+    }
+
+    fn fields(&self) -> &'static [Field] {
+        FIELDS
+    }
+
+    async fn client_document(&self, here: &OurAddresses) -> Result<Option<serde_json::Value>, NotNow> {
+        if client::is_at_loopback(here) {
+            return Ok(None);
+        }
+        let keys = client_key::all(self.vault.as_ref()).await?;
+        Ok(Some(client::document(here, &self.client_name, &keys)))
+    }
+
+    async fn authorize(
+        &self,
+        answers: &Answers,
+        request: &AuthorizationRequest,
+        now: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        self.hand_offs().begin(answers, request, now).await
+    }
+
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        Ok(vec![self.hand_offs().end(callback, now).await?])
+    }
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
         let session = Session::of(credentials)?;
@@ -265,7 +268,10 @@ impl Platform for Bluesky {
             _ => Ok(()),
         }
     }
+}
 
+#[async_trait::async_trait]
+impl Publish for Bluesky {
     fn lead(&self) -> Lead {
         LEAD
     }

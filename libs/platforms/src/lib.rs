@@ -1,4 +1,4 @@
-//! Social platforms: the trait that each implements, the registry, and one
+//! Social platforms: the traits that each implements, the registry, and one
 //! module per platform. An adapter is asked, answers, and remembers nothing;
 //! it neither waits nor retries.
 
@@ -31,8 +31,8 @@ pub use handoff::{
 pub use job::{Job, MediaBytes, MediaReader, MediaUnreadable};
 pub use lead::Lead;
 pub use not_now::NotNow;
-pub use platform::{Platform, Step};
-pub use registry::Registry;
+pub use platform::{Connect, Platform, Publish, Step};
+pub use registry::{Leads, Part, Registry};
 pub use renewal::Renewal;
 pub use setup::{PlatformSettings, Setup, SetupError};
 pub use vault::{Kept, MemoryVault, Vault};

@@ -58,7 +58,7 @@ use crate::account::{Account, Credentials};
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
 use crate::lead::Lead;
-use crate::platform::{Platform, Step};
+use crate::platform::{Connect, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
 
@@ -108,11 +108,11 @@ fn client_name() -> String {
 }
 
 /// The adapter, when it is switched on.
-pub(crate) fn set_up(setup: &Setup) -> Result<Option<Box<dyn Platform>>, SetupError> {
+pub(crate) fn set_up(setup: &Setup) -> Result<Option<Mastodon>, SetupError> {
     let Some(Settings { client_name }) = setup.settings(NAME)? else { return Ok(None) };
     let api = Api::new(setup.http.clone());
     let apps = Apps::new(api.clone(), std::sync::Arc::clone(&setup.vault), client_name);
-    Ok(Some(Box::new(Mastodon { api, apps })))
+    Ok(Some(Mastodon { api, apps }))
 }
 
 /// Every server that speaks Mastodon's API.
@@ -149,6 +149,32 @@ impl Platform for Mastodon {
         NAME
     }
 
+    /// Only where there is a refresh token; on Mastodon itself there is none.
+    fn renewal(&self) -> Renewal {
+        Renewal::Rotating
+    }
+
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        let gone = |reason: &str| RefreshRefusal::Gone(reason.to_owned());
+        let grant = Grant::of(old).map_err(|it| gone(&it.to_string()))?;
+        let Some(refresh_token) = &old.refresh_token else { return Err(gone("there is no refresh token")) };
+        match self.api.refresh(&grant, refresh_token).await {
+            Ok(tokens) => Ok(credentials(tokens, Some(refresh_token), grant.store(), now)),
+            // If our app is gone, so is everything that it was granted.
+            Err(Failure::Refused(refused))
+                if refused.is_of_the_grant()
+                    || refused.is_of_our_app()
+                    || (grant.software.hides_why_tokens_fail() && refused.is_of_some_credentials()) =>
+            {
+                Err(RefreshRefusal::Gone(refused.reason()))
+            }
+            Err(failure) => Err(RefreshRefusal::Unreachable(failure.reason())),
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Connect for Mastodon {
     fn rules(&self) -> Rules {
         instance::stock_rules()
     }
@@ -201,34 +227,14 @@ impl Platform for Mastodon {
         }])
     }
 
-    /// Only where there is a refresh token; on Mastodon itself there is none.
-    fn renewal(&self) -> Renewal {
-        Renewal::Rotating
-    }
-
-    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        let gone = |reason: &str| RefreshRefusal::Gone(reason.to_owned());
-        let grant = Grant::of(old).map_err(|it| gone(&it.to_string()))?;
-        let Some(refresh_token) = &old.refresh_token else { return Err(gone("there is no refresh token")) };
-        match self.api.refresh(&grant, refresh_token).await {
-            Ok(tokens) => Ok(credentials(tokens, Some(refresh_token), grant.store(), now)),
-            // If our app is gone, so is everything that it was granted.
-            Err(Failure::Refused(refused))
-                if refused.is_of_the_grant()
-                    || refused.is_of_our_app()
-                    || (grant.software.hides_why_tokens_fail() && refused.is_of_some_credentials()) =>
-            {
-                Err(RefreshRefusal::Gone(refused.reason()))
-            }
-            Err(failure) => Err(RefreshRefusal::Unreachable(failure.reason())),
-        }
-    }
-
     async fn revoke(&self, credentials: &Credentials, _now: DateTime<Utc>) -> Result<(), Setback> {
         let grant = Grant::of(credentials)?;
         self.api.revoke(&grant, &credentials.access_token).await.map_err(Failure::setback)
     }
+}
 
+#[async_trait::async_trait]
+impl Publish for Mastodon {
     fn lead(&self) -> Lead {
         LEAD
     }

@@ -30,12 +30,34 @@ pub enum Step {
     },
 }
 
-/// A social platform.
+/// A social platform, as everything that keeps credentials asks it. What else
+/// there is to ask of one is in [`Connect`] and [`Publish`]: every adapter has
+/// all three, and a program carries no more of them than it calls.
 #[async_trait::async_trait]
 pub trait Platform: Send + Sync {
     /// Its name in paths and in `provider`.
     fn name(&self) -> &'static str;
 
+    /// How credentials are renewed.
+    fn renewal(&self) -> Renewal {
+        Renewal::Never
+    }
+
+    /// New credentials for old ones that [`Renewal::can_renew`]: asked when
+    /// they are about to end, or were not accepted. It answers or gives up
+    /// within 30 seconds, which is less than the lease of whoever asks: a
+    /// refresh token that two exchange may end the whole grant.
+    ///
+    /// # Errors
+    /// [`RefreshRefusal::Gone`] when the platform says that these credentials
+    /// will never be renewed, and nothing else: a failure that may pass, our
+    /// own wrong client secret, and silence are [`RefreshRefusal::Unreachable`].
+    async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal>;
+}
+
+/// What connects accounts, and disconnects them.
+#[async_trait::async_trait]
+pub trait Connect: Platform {
     /// What it accepts from an account of which nothing more is known. What is
     /// checked is what [`Account::rules`] said when the account was connected.
     fn rules(&self) -> Rules;
@@ -53,7 +75,7 @@ pub trait Platform: Send + Sync {
         Ok(None)
     }
 
-    /// Begins a hand-off, with an answer for each of [`Platform::fields`];
+    /// Begins a hand-off, with an answer for each of [`Connect::fields`];
     /// those that may stay empty may be empty.
     async fn authorize(
         &self,
@@ -65,25 +87,13 @@ pub trait Platform: Send + Sync {
     /// Ends a hand-off: the accounts that the grant covers, at least one.
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal>;
 
-    /// How credentials are renewed.
-    fn renewal(&self) -> Renewal {
-        Renewal::Never
-    }
-
-    /// New credentials for old ones that [`Renewal::can_renew`]: asked when
-    /// they are about to end, or were not accepted. It answers or gives up
-    /// within 30 seconds, which is less than the lease of whoever asks: a
-    /// refresh token that two exchange may end the whole grant.
-    ///
-    /// # Errors
-    /// [`RefreshRefusal::Gone`] when the platform says that these credentials
-    /// will never be renewed, and nothing else: a failure that may pass, our
-    /// own wrong client secret, and silence are [`RefreshRefusal::Unreachable`].
-    async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal>;
-
     /// Gives the grant back. A failure does not stop a disconnection.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback>;
+}
 
+/// What takes posts to it.
+#[async_trait::async_trait]
+pub trait Publish: Platform {
     /// How long before the due second preparation begins.
     fn lead(&self) -> Lead {
         Lead::NONE
@@ -97,7 +107,7 @@ pub trait Platform: Send + Sync {
     /// The one call that makes the post public.
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback>;
 
-    /// Asks whether a call of [`Platform::publish`] with this reference, begun
+    /// Asks whether a call of [`Publish::publish`] with this reference, begun
     /// at `since`, took effect.
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution;
 

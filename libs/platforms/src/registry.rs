@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use domain::media::Attachment;
 
 use crate::lead::Lead;
-use crate::platform::Platform;
+use crate::platform::{Connect, Platform, Publish};
 use crate::setup::{Setup, SetupError};
 
 /// Lists modules of platforms. Each has a `NAME`, its `LEAD`, and `set_up`,
@@ -18,9 +18,20 @@ macro_rules! registered {
 
         const NAMES: &[&str] = &[$(crate::$platform::NAME),+];
 
-        fn adapters(setup: &Setup) -> Result<Vec<Box<dyn Platform>>, SetupError> {
-            let all: Vec<Option<Box<dyn Platform>>> = vec![$(crate::$platform::set_up(setup)?),+];
-            Ok(all.into_iter().flatten().collect())
+        adapters_as!(dyn Connect, $($platform),+);
+        adapters_as!(dyn Platform, $($platform),+);
+        adapters_as!(dyn Publish, $($platform),+);
+    };
+}
+
+/// What is called through one trait only is not linked with the methods of the
+/// others: each trait has a table of its own.
+macro_rules! adapters_as {
+    ($part:ty, $($platform:ident),+) => {
+        impl Part for $part {
+            fn adapters(setup: &Setup) -> Result<Vec<Option<Box<Self>>>, SetupError> {
+                Ok(vec![$(crate::$platform::set_up(setup)?.map(|it| Box::new(it) as Box<Self>)),+])
+            }
         }
     };
 }
@@ -32,45 +43,70 @@ registered! {
     sandbox,
 }
 
-/// The platforms of this deployment: those that are switched on.
-#[derive(Clone)]
-pub struct Registry {
-    leads: Arc<[(&'static str, Lead)]>,
-    adapters: Arc<[Box<dyn Platform>]>,
+/// What adapters are asked as: `dyn Connect`, `dyn Publish`, or `dyn Platform`
+/// for what both have.
+pub trait Part: Platform {
+    /// Each adapter, in order, that is switched on.
+    #[doc(hidden)]
+    fn adapters(setup: &Setup) -> Result<Vec<Option<Box<Self>>>, SetupError>;
 }
 
-impl Registry {
+/// The platforms of this deployment, those that are switched on, for one kind
+/// of question.
+pub struct Registry<P: ?Sized>(Arc<[Box<P>]>);
+
+impl<P: ?Sized> Clone for Registry<P> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<P: Part + ?Sized> Registry<P> {
     /// Every platform that a deployment switches on.
     pub fn new(setup: &Setup) -> Result<Self, SetupError> {
         setup.check_names(NAMES)?;
-        Ok(Self::of(adapters(setup)?))
+        Ok(Self::of(P::adapters(setup)?.into_iter().flatten().collect()))
     }
+}
 
-    /// For what only asks how long platforms prepare. It has no adapters, so
-    /// that a program which calls no platform does not carry them.
-    pub fn for_planning() -> Self {
-        Self { leads: LEADS.into(), adapters: Arc::new([]) }
-    }
-
+impl<P: Platform + ?Sized> Registry<P> {
     /// These platforms.
-    pub fn of(adapters: Vec<Box<dyn Platform>>) -> Self {
-        Self { leads: adapters.iter().map(|it| (it.name(), it.lead())).collect(), adapters: adapters.into() }
+    pub fn of(adapters: Vec<Box<P>>) -> Self {
+        Self(adapters.into())
     }
 
     /// The platform with this name.
-    pub fn get(&self, name: &str) -> Option<&dyn Platform> {
-        self.adapters.iter().map(AsRef::as_ref).find(|it| it.name() == name)
+    pub fn get(&self, name: &str) -> Option<&P> {
+        self.0.iter().map(AsRef::as_ref).find(|it| it.name() == name)
     }
 
     /// The names of all, for a message.
     pub fn names(&self) -> Vec<&'static str> {
-        self.adapters.iter().map(|it| it.name()).collect()
+        self.0.iter().map(|it| it.name()).collect()
+    }
+}
+
+/// How long platforms prepare, which is all that planning asks.
+#[derive(Clone, Debug)]
+pub struct Leads(Arc<[(&'static str, Lead)]>);
+
+impl Default for Leads {
+    /// Those of every platform that there is.
+    fn default() -> Self {
+        Self(LEADS.into())
+    }
+}
+
+impl Leads {
+    /// Those of these platforms.
+    pub fn of(platforms: &Registry<dyn Publish>) -> Self {
+        Self(platforms.0.iter().map(|it| (it.name(), it.lead())).collect())
     }
 
     /// How long before the due second preparation begins on this platform;
     /// `None` when these files need none.
-    pub fn lead(&self, name: &str, media: &[Attachment]) -> Option<TimeDelta> {
-        self.leads.iter().find(|(it, _)| *it == name).and_then(|(_, lead)| lead.before(media))
+    pub fn before(&self, name: &str, media: &[Attachment]) -> Option<TimeDelta> {
+        self.0.iter().find(|(it, _)| *it == name).and_then(|(_, lead)| lead.before(media))
     }
 }
 
@@ -84,7 +120,7 @@ mod tests {
     use crate::setup::PlatformSettings;
     use crate::vault::MemoryVault;
 
-    fn registry(platforms: serde_json::Value) -> Result<Registry, SetupError> {
+    fn registry(platforms: serde_json::Value) -> Result<Registry<dyn Publish>, SetupError> {
         let settings: PlatformSettings = serde_json::from_value(platforms).unwrap();
         let vault = Arc::new(MemoryVault::default());
         Registry::new(&Setup::new(settings, |_| Arc::new(Withheld), vault, AddressPolicy::PublicOnly))
@@ -110,7 +146,7 @@ mod tests {
         assert!(LEADS.is_sorted_by_key(|(name, _)| *name));
         let all =
             registry(json!({"bluesky": {}, "mastodon": {}, "sandbox": {"url": "https://sandbox.example"}})).unwrap();
-        for adapter in all.adapters.iter() {
+        for adapter in all.0.iter() {
             let planned = LEADS.iter().find(|(name, _)| *name == adapter.name()).unwrap();
             assert_eq!(planned.1, adapter.lead());
         }

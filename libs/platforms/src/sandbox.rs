@@ -29,7 +29,7 @@ use crate::account::{Account, Credentials};
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
 use crate::lead::Lead;
-use crate::platform::{Platform, Step};
+use crate::platform::{Connect, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
 use api::{Api, Tokens};
@@ -54,9 +54,9 @@ struct Settings {
 }
 
 /// The adapter, when it is switched on.
-pub(crate) fn set_up(setup: &Setup) -> Result<Option<Box<dyn Platform>>, SetupError> {
+pub(crate) fn set_up(setup: &Setup) -> Result<Option<Sandbox>, SetupError> {
     let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
-    Ok(Some(Box::new(Sandbox { api: Api::new(setup.http.clone(), &url, setup.app(NAME)) })))
+    Ok(Some(Sandbox { api: Api::new(setup.http.clone(), &url, setup.app(NAME)) }))
 }
 
 /// The sandbox network.
@@ -78,6 +78,21 @@ impl Platform for Sandbox {
         NAME
     }
 
+    fn renewal(&self) -> Renewal {
+        Renewal::Rotating
+    }
+
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        let Some(refresh_token) = &old.refresh_token else {
+            return Err(RefreshRefusal::Gone("there is no refresh token".to_owned()));
+        };
+        let tokens = self.api.refresh(refresh_token).await?;
+        Ok(credentials(tokens, Some(refresh_token), now))
+    }
+}
+
+#[async_trait::async_trait]
+impl Connect for Sandbox {
     fn rules(&self) -> Rules {
         use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
         Rules::of(
@@ -133,23 +148,14 @@ impl Platform for Sandbox {
         }])
     }
 
-    fn renewal(&self) -> Renewal {
-        Renewal::Rotating
-    }
-
-    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        let Some(refresh_token) = &old.refresh_token else {
-            return Err(RefreshRefusal::Gone("there is no refresh token".to_owned()));
-        };
-        let tokens = self.api.refresh(refresh_token).await?;
-        Ok(credentials(tokens, Some(refresh_token), now))
-    }
-
     async fn revoke(&self, credentials: &Credentials, _now: DateTime<Utc>) -> Result<(), Setback> {
         // Either token ends the whole grant; the refresh token lives longer.
         self.api.revoke(credentials.refresh_token.as_ref().unwrap_or(&credentials.access_token)).await
     }
+}
 
+#[async_trait::async_trait]
+impl Publish for Sandbox {
     fn lead(&self) -> Lead {
         LEAD
     }

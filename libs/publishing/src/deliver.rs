@@ -9,7 +9,7 @@ use cloud::queue::{DeliveryMessage, Outgoing};
 use domain::delivery::{CALL_WITHIN, Delivery, Next, Published, Resolution, Setback, State};
 use domain::post::Post;
 use domain::token::{random_u32, random_u64};
-use platforms::{Job, Platform, Step};
+use platforms::{Job, Publish, Registry, Step};
 use storage::{ConnectionRecord, Swap, Work};
 
 use crate::files::Files;
@@ -50,13 +50,17 @@ struct Task<'a> {
 impl Publishing {
     /// Takes whatever steps a delivery needs now. May be called at any time,
     /// any number of times, by any number of workers.
-    pub async fn deliver(&self, message: DeliveryMessage) -> Result<(), PublishingError> {
+    pub async fn deliver(
+        &self,
+        platforms: &Registry<dyn Publish>,
+        message: DeliveryMessage,
+    ) -> Result<(), PublishingError> {
         for _ in 0..MAX_STEPS {
             let DeliveryMessage { user_id, post_id, target_id, connection_id, revision, .. } = message;
             let work = self.store.work(user_id, post_id, target_id, connection_id).await?;
             let Some(work) = work.filter(|it| it.delivery.revision == revision) else { return Ok(()) };
             // On the heap: many deliveries wait at the same time.
-            match Box::pin(self.step(work, message)).await? {
+            match Box::pin(self.step(platforms, work, message)).await? {
                 After::Again => {}
                 After::Done => return Ok(()),
             }
@@ -64,7 +68,12 @@ impl Publishing {
         Ok(())
     }
 
-    async fn step(&self, work: Work, message: DeliveryMessage) -> Result<After, PublishingError> {
+    async fn step(
+        &self,
+        platforms: &Registry<dyn Publish>,
+        work: Work,
+        message: DeliveryMessage,
+    ) -> Result<After, PublishingError> {
         let Work { delivery, post, connection } = work;
         let Some(post) = post else {
             // Its post was removed under it, which takes its deliveries along.
@@ -101,7 +110,10 @@ impl Publishing {
                 let after = task.delivery.clone().given_up();
                 self.keep(&task, after, now).await
             }
-            next @ (Next::Prepare | Next::Publish | Next::Resolve) => self.work_on(next, task, connection, now).await,
+            next @ (Next::Prepare | Next::Publish | Next::Resolve) => {
+                let platform = platforms.get(&task.delivery.provider);
+                self.work_on(next, task, (platform, connection), now).await
+            }
         }
     }
 
@@ -109,11 +121,10 @@ impl Publishing {
         &self,
         next: Next,
         task: Task<'_>,
-        record: Option<ConnectionRecord>,
+        (platform, record): (Option<&dyn Publish>, Option<ConnectionRecord>),
         now: DateTime<Utc>,
     ) -> Result<After, PublishingError> {
         let Task { delivery, post, .. } = &task;
-        let platform = self.platforms.get(&delivery.provider);
         let (Some(record), Some(platform), Some(target)) = (record, platform, post.target(delivery.target_id)) else {
             let reason = "The account is not connected, or its platform is switched off here. Connect it again, and the post goes out.".to_owned();
             let after = not_callable(delivery, Setback::Disconnected { reason }, now);
@@ -159,7 +170,7 @@ impl Publishing {
     async fn prepare(
         &self,
         held: Task<'_>,
-        platform: &dyn Platform,
+        platform: &dyn Publish,
         record: &ConnectionRecord,
         job: &Job<'_>,
     ) -> Result<After, PublishingError> {
@@ -181,7 +192,7 @@ impl Publishing {
     async fn publish(
         &self,
         intended: Task<'_>,
-        platform: &dyn Platform,
+        platform: &dyn Publish,
         record: &ConnectionRecord,
         job: &Job<'_>,
     ) -> Result<After, PublishingError> {
@@ -218,7 +229,7 @@ impl Publishing {
     async fn resolve(
         &self,
         held: Task<'_>,
-        platform: &dyn Platform,
+        platform: &dyn Publish,
         record: &ConnectionRecord,
         job: &Job<'_>,
     ) -> Result<After, PublishingError> {
@@ -247,7 +258,7 @@ impl Publishing {
     /// A grant that is gone is looked into before the delivery is told.
     async fn weighed(
         &self,
-        platform: &dyn Platform,
+        platform: &dyn Publish,
         record: &ConnectionRecord,
         setback: Setback,
     ) -> Result<Setback, PublishingError> {

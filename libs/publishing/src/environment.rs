@@ -9,7 +9,7 @@ use cloud::settings::{SettingsError, json, optional, parsed, required};
 use domain::clock::Clock;
 use domain::id::Ids;
 use outbound::AddressPolicy;
-use platforms::{AppSource, Registry, Setup, Vault};
+use platforms::{AppSource, Leads, Part, Registry, Setup, Vault};
 use std::sync::Arc;
 use storage::{DEFAULT_DUE_SHARDS, Store};
 
@@ -19,9 +19,8 @@ use crate::{Publishing, RollUps};
 impl Publishing {
     /// From `TABLE_PREFIX`, `DUE_SHARDS`, `MEDIA_BUCKET`, `MEDIA_ENDPOINT`,
     /// `MEDIA_LIMITS` (JSON), `KMS_KEY_ID`, `QUEUE_URL`, `EVENT_BUS`, `PLANS`
-    /// (JSON). The platforms are those of [`registry`], or
-    /// [`Registry::for_planning`] in a function that calls none.
-    pub fn from_env(aws: &SdkConfig, platforms: Registry) -> Result<Self, SettingsError> {
+    /// (JSON).
+    pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
         let clock = Clock::System;
         let bucket = BucketSettings {
             name: required("MEDIA_BUCKET")?,
@@ -35,7 +34,7 @@ impl Publishing {
                 required("TABLE_PREFIX")?,
                 parsed("DUE_SHARDS", DEFAULT_DUE_SHARDS)?,
             ),
-            platforms,
+            leads: Leads::default(),
             bucket: Bucket::new(aws, &bucket),
             sealer: Envelope::new(keys, clock.clone()),
             queue: Arc::new(SqsQueue::new(aws_sdk_sqs::Client::new(aws), required("QUEUE_URL")?, clock.clone())),
@@ -52,7 +51,7 @@ impl Publishing {
 /// The platforms that `PLATFORMS` (JSON) switches on. Our id and secret at one,
 /// where an operator has to get them, are in the secret whose name is
 /// `PLATFORM_SECRETS`, a slash and the platform's name.
-pub fn registry(aws: &SdkConfig, vault: Arc<dyn Vault>) -> Result<Registry, SettingsError> {
+pub fn registry<P: Part + ?Sized>(aws: &SdkConfig, vault: Arc<dyn Vault>) -> Result<Registry<P>, SettingsError> {
     let (aws, secrets) = (aws.clone(), required("PLATFORM_SECRETS")?);
     let app = move |name: &str| -> Arc<dyn AppSource> { Arc::new(AppSecret::new(&aws, format!("{secrets}/{name}"))) };
     let setup = Setup::new(json("PLATFORMS")?, app, vault, AddressPolicy::PublicOnly);

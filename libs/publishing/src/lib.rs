@@ -34,7 +34,7 @@ use domain::event::Event;
 use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
-use platforms::Registry;
+use platforms::Leads;
 use storage::Store;
 use tokio::sync::Semaphore;
 
@@ -51,8 +51,8 @@ pub use unused_uploads::remove_unused_uploads;
 pub struct Publishing {
     /// The tables.
     pub store: Store,
-    /// The platforms of this deployment.
-    pub platforms: Registry,
+    /// How long platforms prepare.
+    pub leads: Leads,
     /// Where media are.
     pub bucket: Bucket,
     /// Opens credentials.

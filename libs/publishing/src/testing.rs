@@ -24,7 +24,7 @@ use domain::plan::Plans;
 use domain::post::{NewTarget, Post};
 use domain::testing::{a_connection, a_user, noon, text};
 use domain::user::User;
-use platforms::{Credentials, Registry};
+use platforms::{Credentials, Leads, Platform, Publish, Registry};
 use secrecy::ExposeSecret;
 use storage::testing::{connect, join, store};
 use storage::{Connected, ConnectionRecord, Due, Store, Swap, credentials_context};
@@ -98,6 +98,10 @@ impl EventBus for TestEvents {
 /// One deployment, one user, some accounts.
 pub(crate) struct Rig {
     pub(crate) publishing: Publishing,
+    /// Those that are switched on.
+    pub(crate) platforms: Registry<dyn Publish>,
+    /// The same, for renewals.
+    pub(crate) renewable: Registry<dyn Platform>,
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) network: Arc<Network>,
@@ -124,9 +128,11 @@ impl Rig {
         let (queue, events) = (Arc::new(queue), Arc::new(TestEvents::default()));
         let sealer: Arc<dyn Sealer> = Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone());
         let sdk = SdkConfig::builder().behavior_version(BehaviorVersion::latest()).build();
+        let platforms: Registry<dyn Publish> = Registry::of(vec![Box::new(Registered(Arc::clone(&network)))]);
+        let renewable = Registry::of(vec![Box::new(Registered(Arc::clone(&network)))]);
         let publishing = Publishing {
             store: store.clone(),
-            platforms: Registry::of(vec![Box::new(Registered(Arc::clone(&network)))]),
+            leads: Leads::of(&platforms),
             bucket: Bucket::new(&sdk, &BucketSettings { name: "none".to_owned(), ..BucketSettings::default() }),
             sealer: Arc::clone(&sealer),
             queue: queue.clone(),
@@ -140,8 +146,20 @@ impl Rig {
         let user = a_user();
         join(&store, &user).await;
         let next_tick = Mutex::new(noon() + TICK / 2);
-        let mut rig =
-            Self { publishing, store, clock, network, queue, events, user, accounts: Vec::new(), sealer, next_tick };
+        let mut rig = Self {
+            publishing,
+            platforms,
+            renewable,
+            store,
+            clock,
+            network,
+            queue,
+            events,
+            user,
+            accounts: Vec::new(),
+            sealer,
+            next_tick,
+        };
         for index in 0..accounts {
             let mut account = a_connection(&rig.user);
             account.connection_id = rig.publishing.ids.fresh();
@@ -262,8 +280,8 @@ impl Rig {
     /// The same message to so many workers at once.
     pub(crate) async fn deliver(&self, message: DeliveryMessage, workers: usize) {
         let deliver = |_| {
-            let publishing = self.publishing.clone();
-            tokio::spawn(async move { publishing.deliver(message).await })
+            let (publishing, platforms) = (self.publishing.clone(), self.platforms.clone());
+            tokio::spawn(async move { publishing.deliver(&platforms, message).await })
         };
         let workers: Vec<_> = (0..workers).map(deliver).collect();
         for worker in workers {
@@ -303,7 +321,7 @@ impl Rig {
             let first = (0..waiting.len()).min_by_key(|it| waiting[*it].0).unwrap();
             waiting.remove(first)
         };
-        if self.publishing.deliver(message).await.is_err() {
+        if self.publishing.deliver(&self.platforms, message).await.is_err() {
             let again_at = self.clock.now() + TimeDelta::seconds(10);
             self.queue.waiting.lock().unwrap().push((again_at, message));
         }

@@ -12,7 +12,7 @@ use crate::Publishing;
 impl Publishing {
     /// The deliveries that a post still has to make.
     pub(crate) fn deliveries_of(&self, post: &Post, now: DateTime<Utc>) -> Vec<Delivery> {
-        let lead = |provider: &str| self.platforms.lead(provider, &post.media);
+        let lead = |provider: &str| self.leads.before(provider, &post.media);
         post.to_deliver()
             .map(|target| {
                 let stamp: Fresh = self.ids.fresh();

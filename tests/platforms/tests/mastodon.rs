@@ -402,6 +402,6 @@ async fn tokens_that_end_are_renewed_and_others_are_not() {
     of_pleroma.network.end_access_tokens();
     let new = of_pleroma.renew().await.unwrap();
     assert!(new.extra.is_some() && new.expires_at.is_some());
-    of_pleroma.platform().revoke(&new, of_pleroma.clock.now()).await.unwrap();
+    of_pleroma.connecting().revoke(&new, of_pleroma.clock.now()).await.unwrap();
     assert_eq!(of_pleroma.network.grants(), 0);
 }

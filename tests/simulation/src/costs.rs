@@ -66,15 +66,14 @@ async fn measure() -> Profile {
     let told_at = due + TimeDelta::minutes(10);
     world.sleep_until(due - TimeDelta::seconds(2)).await;
     let message = DeliveryMessage { roll_up_at: Some(told_at), ..message(&delivery) };
-    let delivered = metered(&deployment, deployment.publishing.deliver(message)).await;
+    let delivered = metered(&deployment, deployment.deliver_one(message)).await;
     let [read, intend, settle] = &delivered[..] else { panic!("a delivery asks otherwise: {delivered:?}") };
 
     let overdue = lock(&deployment.journal).deliveries().last().cloned().expect("a delivery");
     let moved = metered(&deployment, move_on(&deployment, &overdue)).await;
 
     world.sleep_until(told_at + TimeDelta::seconds(1)).await;
-    let told =
-        metered(&deployment, deployment.publishing.deliver(DeliveryMessage { roll_up_at: None, ..message })).await;
+    let told = metered(&deployment, deployment.deliver_one(DeliveryMessage { roll_up_at: None, ..message })).await;
     Profile {
         plan: vec![Operation::read("deliveries/due", PartitionBy::DueShard, page_units / entries)],
         move_on: operations(moved.last().into_iter().flatten()),

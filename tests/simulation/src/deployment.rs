@@ -8,11 +8,13 @@ use aws_config::{BehaviorVersion, SdkConfig};
 use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::bucket::{Bucket, BucketSettings};
+use cloud::queue::DeliveryMessage;
 use cloud::seal::{DataKey, Envelope, LocalKeys};
 use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
-use publishing::{Publishing, RollUps};
+use platforms::Leads;
+use publishing::{Publishing, PublishingError, RollUps};
 
 use crate::bus::SimulatedBus;
 use crate::network::Network;
@@ -79,7 +81,7 @@ impl Deployment {
         let bus = Arc::new(SimulatedBus::new(Arc::clone(world)));
         let publishing = Publishing {
             store,
-            platforms: network.registry(),
+            leads: Leads::of(&network.platforms()),
             bucket: BUCKET.with(Clone::clone),
             sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),
             queue: queue.clone(),
@@ -98,6 +100,11 @@ impl Deployment {
     pub(crate) fn started(&self) -> Publishing {
         let ids = Ids::new(self.publishing.clock.clone());
         Publishing { ids, roll_ups: RollUps::default(), ..self.publishing.clone() }
+    }
+
+    /// One message, as the delivery function takes it.
+    pub(crate) async fn deliver_one(&self, message: DeliveryMessage) -> Result<(), PublishingError> {
+        self.publishing.deliver(&self.network.platforms(), message).await
     }
 
     /// The functions that nobody calls: deliveries, ticks, upkeep.
@@ -120,7 +127,7 @@ impl Deployment {
     async fn deliver_batch(&self, taken: Vec<Taken>) {
         let publishing = self.started();
         let event = event(&taken);
-        let work = async { delivery::deliver(&publishing, event).await };
+        let work = async { delivery::deliver(&publishing, &self.network.platforms(), event).await };
         let Some(response) = self.world.process("delivery", DELIVERY_LIMIT, work).await else { return };
         let failed = |it: &Taken| response.batch_item_failures.iter().any(|f| f.item_identifier == it.id.to_string());
         let done: Vec<_> = taken.into_iter().filter(|it| !failed(it)).collect();
@@ -165,7 +172,7 @@ impl Deployment {
             }
             let publishing = self.started();
             let work = async {
-                if let Err(error) = upkeep::round(&publishing).await {
+                if let Err(error) = upkeep::round(&publishing, &self.network.renewable()).await {
                     tracing::error!(%error, ?error, "a round of upkeep failed");
                 }
             };

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use platforms::{Credentials, Registry};
+use platforms::{Connect, Credentials, Platform, Publish, Registry};
 
 use self::adapter::Adapter;
 pub(crate) use self::fates::PlatformFate;
@@ -68,9 +68,23 @@ impl Network {
         Self { world, inner: Arc::new(Mutex::new(inner)) }
     }
 
-    /// The adapters.
-    pub(crate) fn registry(&self) -> Registry {
-        Registry::of(SPECS.iter().map(|it| Box::new(Adapter::new(self.clone(), *it)) as _).collect())
+    fn adapters(&self) -> impl Iterator<Item = Adapter> {
+        SPECS.iter().map(|it| Adapter::new(self.clone(), *it))
+    }
+
+    /// The adapters, as deliveries ask them.
+    pub(crate) fn platforms(&self) -> Registry<dyn Publish> {
+        Registry::of(self.adapters().map(|it| Box::new(it) as _).collect())
+    }
+
+    /// As hand-offs and disconnections ask them.
+    pub(crate) fn connectable(&self) -> Registry<dyn Connect> {
+        Registry::of(self.adapters().map(|it| Box::new(it) as _).collect())
+    }
+
+    /// As renewals ask them.
+    pub(crate) fn renewable(&self) -> Registry<dyn Platform> {
+        Registry::of(self.adapters().map(|it| Box::new(it) as _).collect())
     }
 
     /// The person lets us act for an account.

@@ -25,7 +25,7 @@ use crate::handoff::{
     Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, OurAddresses, RefreshRefusal,
 };
 use crate::job::{Job, MediaBytes, MediaReader, MediaUnreadable};
-use crate::platform::{Platform, Step};
+use crate::platform::{Connect, Publish, Step};
 use crate::registry::Registry;
 use crate::setup::{PlatformSettings, Setup};
 use crate::vault::{MemoryVault, Vault};
@@ -39,7 +39,8 @@ pub struct Stage<N> {
     pub network: N,
     /// Our time and the network's. It stands until it is moved.
     pub clock: Clock,
-    registry: Registry,
+    connecting: Registry<dyn Connect>,
+    publishing: Registry<dyn Publish>,
     posts: AtomicU64,
     /// The latest of the account, as the store has them.
     credentials: Mutex<Option<Credentials>>,
@@ -92,13 +93,19 @@ impl<N: Network> Stage<N> {
             app.clone().map_or_else(|| Arc::new(Withheld) as Arc<dyn AppSource>, |it| Arc::new(it))
         };
         let setup = Setup::new(settings, app, vault, AddressPolicy::Also(network.addresses()));
-        let registry = Registry::new(&setup).unwrap();
-        Self { network, clock, registry, posts: AtomicU64::new(1), credentials: Mutex::default() }
+        let (connecting, publishing) = (Registry::new(&setup).unwrap(), Registry::new(&setup).unwrap());
+        Self { network, clock, connecting, publishing, posts: AtomicU64::new(1), credentials: Mutex::default() }
     }
 
-    /// The adapter.
-    pub fn platform(&self) -> &dyn Platform {
-        self.registry.get(N::NAME).unwrap()
+    /// The adapter of the function that connects accounts.
+    pub fn connecting(&self) -> &dyn Connect {
+        self.connecting.get(N::NAME).unwrap()
+    }
+
+    /// The adapter of the function that publishes: another program, which
+    /// shares nothing with the first but the vault.
+    pub fn publishing(&self) -> &dyn Publish {
+        self.publishing.get(N::NAME).unwrap()
     }
 
     /// Where the platform finds us.
@@ -111,7 +118,7 @@ impl<N: Network> Stage<N> {
         let pkce = Pkce::random();
         let request =
             AuthorizationRequest { state: random_token(), here: self.here(), challenge: pkce.challenge.clone() };
-        let departure = self.platform().authorize(answers, &request, self.clock.now()).await?;
+        let departure = self.connecting().authorize(answers, &request, self.clock.now()).await?;
         let memory = match &departure {
             Departure::Page { memory, .. } => memory.clone(),
             Departure::Arrived(_) => None,
@@ -130,7 +137,7 @@ impl<N: Network> Stage<N> {
 
     /// Ends a hand-off.
     pub async fn complete(&self, callback: &Callback) -> Result<Vec<Account>, HandOffRefusal> {
-        self.platform().complete(callback, self.clock.now()).await
+        self.connecting().complete(callback, self.clock.now()).await
     }
 
     /// The account, connected.
@@ -159,19 +166,19 @@ impl<N: Network> Stage<N> {
     pub async fn credentials(&self) -> Result<Credentials, Setback> {
         let stored = self.credentials.lock().unwrap().clone().unwrap();
         let ends = stored.expires_at.is_some_and(|it| it < self.clock.now() + TimeDelta::minutes(1));
-        if ends && self.platform().renewal().can_renew(&stored) { Ok(self.renew().await?) } else { Ok(stored) }
+        if ends && self.publishing().renewal().can_renew(&stored) { Ok(self.renew().await?) } else { Ok(stored) }
     }
 
     /// Whether the stored credentials can be renewed.
     pub fn can_renew(&self) -> bool {
         let stored = self.credentials.lock().unwrap();
-        stored.as_ref().is_some_and(|it| self.platform().renewal().can_renew(it))
+        stored.as_ref().is_some_and(|it| self.publishing().renewal().can_renew(it))
     }
 
     /// New credentials, stored.
     pub async fn renew(&self) -> Result<Credentials, RefreshRefusal> {
         let stored = self.credentials.lock().unwrap().clone().unwrap();
-        let new = self.platform().refresh(&stored, self.clock.now()).await?;
+        let new = self.publishing().refresh(&stored, self.clock.now()).await?;
         // The refresh token is kept when none comes back.
         let refresh_token = new.refresh_token.or(stored.refresh_token);
         let new = Credentials { refresh_token, ..new };
@@ -191,12 +198,12 @@ impl<N: Network> Stage<N> {
     /// The next step before the public call.
     pub async fn prepare(&self, post: &Post<'_>) -> Result<Step, Setback> {
         let credentials = self.credentials().await?;
-        self.platform().prepare(&self.job(post, &credentials)).await
+        self.publishing().prepare(&self.job(post, &credentials)).await
     }
 
     /// Everything before the public call; passing setbacks are waited out.
     pub async fn prepare_all(&self, post: &mut Post<'_>, setbacks: &mut Vec<Setback>) -> Result<(), Setback> {
-        let Some(lead) = self.platform().lead().before(&post.attachments) else { return Ok(()) };
+        let Some(lead) = self.publishing().lead().before(&post.attachments) else { return Ok(()) };
         self.clock.skip_to(post.publish_at - lead);
         for _ in 0..ATTEMPTS * 10 {
             match self.prepare(post).await {
@@ -222,13 +229,13 @@ impl<N: Network> Stage<N> {
     /// The public call.
     pub async fn publish(&self, post: &Post<'_>) -> Result<Published, Setback> {
         let credentials = self.credentials().await?;
-        self.platform().publish(&self.job(post, &credentials)).await
+        self.publishing().publish(&self.job(post, &credentials)).await
     }
 
     /// How a public call ended that began at `since`.
     pub async fn resolve(&self, post: &Post<'_>, since: DateTime<Utc>) -> Resolution {
         match self.credentials().await {
-            Ok(credentials) => self.platform().resolve(&self.job(post, &credentials), since).await,
+            Ok(credentials) => self.publishing().resolve(&self.job(post, &credentials), since).await,
             Err(setback) => panic!("the account is gone: {setback:?}"),
         }
     }
@@ -277,7 +284,7 @@ impl<N: Network> Stage<N> {
 
     /// Asks until it is certain. `None` is: not there.
     async fn settle(&self, post: &Post<'_>, since: DateTime<Utc>, may_still_run: bool) -> Option<Published> {
-        let certain_at = if may_still_run { since + self.platform().settles() } else { since };
+        let certain_at = if may_still_run { since + self.publishing().settles() } else { since };
         for _ in 0..ATTEMPTS {
             self.clock.advance(TimeDelta::seconds(5));
             match self.resolve(post, since).await {

@@ -46,7 +46,7 @@ async fn a_change_that_was_answered_stops_a_worker_that_has_read_the_old_text() 
         gate.open();
         changed
     };
-    let (delivered, changed) = tokio::join!(rig.publishing.deliver(message), change);
+    let (delivered, changed) = tokio::join!(rig.publishing.deliver(&rig.platforms, message), change);
 
     delivered.unwrap();
     done(changed);
@@ -78,7 +78,7 @@ async fn a_post_whose_call_is_under_way_cannot_be_changed_unscheduled_or_deleted
         gate.open();
         ends
     };
-    let (delivered, ends) = tokio::join!(rig.publishing.deliver(message), attempts);
+    let (delivered, ends) = tokio::join!(rig.publishing.deliver(&rig.platforms, message), attempts);
 
     delivered.unwrap();
     assert_eq!(ends.map(refused), ["status"; 3]);
@@ -225,7 +225,8 @@ async fn of_many_changes_and_a_delivery_at_once_the_last_answered_is_public() {
         let post = rig.schedule("Old", noon()).await;
         let message = rig.queue.take().remove(0).1;
 
-        let (delivered, changed) = tokio::join!(rig.publishing.deliver(message), rig.rewrite(&post, "New"));
+        let (delivered, changed) =
+            tokio::join!(rig.publishing.deliver(&rig.platforms, message), rig.rewrite(&post, "New"));
         delivered.unwrap();
         rig.live(later(60)).await;
 

@@ -8,7 +8,7 @@ use cloud::seal::SealError;
 use domain::connection::Connection;
 use domain::id::{ConnectionId, UserId};
 use futures::{Stream, StreamExt, future, stream};
-use platforms::{Credentials, Platform};
+use platforms::{Credentials, Platform, Registry};
 use storage::{ConnectionRecord, REFRESH_SHARDS, StorageError};
 
 use super::renew::Renewed;
@@ -74,14 +74,15 @@ impl Publishing {
     ///
     /// # Errors
     /// When a part of the index could not be read; the others were seen to.
-    pub async fn refresh_due(&self) -> Result<usize, PublishingError> {
+    pub async fn refresh_due(&self, platforms: &Registry<dyn Platform>) -> Result<usize, PublishingError> {
         let now = self.clock.now();
         let ends_at = now + ROUND;
         let shards = (0..REFRESH_SHARDS).map(|shard| self.due_in(shard, now).boxed());
-        let first = self.renew_each(stream::select_all(shards), now, ends_at, Some(&Silences::default())).await;
+        let first =
+            self.renew_each(platforms, stream::select_all(shards), now, ends_at, Some(&Silences::default())).await;
         // With nobody left whom they could hold up.
         let rest = stream::iter(first.set_aside).map(Ok);
-        let second = self.renew_each(rest, now, ends_at, None).await;
+        let second = self.renew_each(platforms, rest, now, ends_at, None).await;
         match first.error {
             Some(error) => Err(error.into()),
             None => Ok(first.renewed + second.renewed),
@@ -103,6 +104,7 @@ impl Publishing {
     /// None is cut off: the answer may be the only one that has the new token.
     async fn renew_each(
         &self,
+        platforms: &Registry<dyn Platform>,
         due: impl Stream<Item = Result<Entry, StorageError>> + Send,
         now: DateTime<Utc>,
         ends_at: DateTime<Utc>,
@@ -112,7 +114,7 @@ impl Publishing {
             .take_while(|_| future::ready(self.clock.now() < ends_at))
             .map(|entry| async move {
                 match entry {
-                    Ok(entry) => Ok(self.renew_due(entry, now, silences).await),
+                    Ok(entry) => Ok(self.renew_due(platforms, entry, now, silences).await),
                     Err(error) => Err(error),
                 }
             })
@@ -131,8 +133,14 @@ impl Publishing {
 
     /// What fails is met again in the next round, and keeps nothing from the
     /// others in this one.
-    async fn renew_due(&self, entry: Entry, now: DateTime<Utc>, silences: Option<&Silences>) -> Ended {
-        match self.see_to(entry, now, silences).await {
+    async fn renew_due(
+        &self,
+        platforms: &Registry<dyn Platform>,
+        entry: Entry,
+        now: DateTime<Utc>,
+        silences: Option<&Silences>,
+    ) -> Ended {
+        match self.see_to(platforms, entry, now, silences).await {
             Ok(ended) => ended,
             Err(error) => {
                 tracing::error!(%error, connection_id = %entry.1, "credentials were not renewed");
@@ -143,6 +151,7 @@ impl Publishing {
 
     async fn see_to(
         &self,
+        platforms: &Registry<dyn Platform>,
         entry: Entry,
         now: DateTime<Utc>,
         silences: Option<&Silences>,
@@ -151,7 +160,7 @@ impl Publishing {
             return Ok(Ended::NotRenewed);
         };
         let connection = &record.connection;
-        let Some(platform) = self.platforms.get(&connection.provider) else {
+        let Some(platform) = platforms.get(&connection.provider) else {
             // Switched off in this deployment. It may come back.
             self.look_again(connection, Some(now + TOMORROW)).await?;
             return Ok(Ended::NotRenewed);

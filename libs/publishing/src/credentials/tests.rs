@@ -30,7 +30,7 @@ fn renewed(rig: &Rig) -> u32 {
 
 /// What a delivery is given for its call.
 async fn given(rig: &Rig, record: &ConnectionRecord) -> Result<Credentials, Setback> {
-    let platform = rig.publishing.platforms.get("sandbox").unwrap();
+    let platform = rig.renewable.get("sandbox").unwrap();
     rig.publishing.credentials(platform, record, rig.clock.now()).await.unwrap()
 }
 
@@ -82,7 +82,7 @@ async fn credentials_that_last_are_used_as_they_are() {
 async fn the_old_refresh_token_is_kept_when_none_comes_back() {
     let rig = rig([Renewal::Extended]).await;
 
-    assert_eq!(rig.publishing.refresh_due().await.unwrap(), 1);
+    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 1);
 
     let stored = rig.stored_credentials(0).await;
     assert_eq!(token(&stored), "token1");
@@ -222,7 +222,7 @@ async fn a_refused_renewal_asks_for_reconnection_and_is_not_tried_again() {
     let post = rig.schedule("Hello", noon()).await;
 
     rig.live(later(600)).await;
-    assert_eq!(rig.publishing.refresh_due().await.unwrap(), 0);
+    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0);
 
     assert!(rig.connection(0).await.connection.needs_reconnection);
     assert_eq!((renewed(&rig), rig.network.calls()), (1, 0));
@@ -267,7 +267,7 @@ async fn a_token_that_is_rejected_right_after_its_renewal_asks_for_reconnection(
 #[tokio::test]
 async fn a_token_that_has_worked_for_a_while_is_renewed_when_it_is_rejected() {
     let rig = rig([Renewal::Rotated, Renewal::Rotated]).await;
-    assert_eq!(rig.publishing.refresh_due().await.unwrap(), 1);
+    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 1);
     rig.live(noon() + ON_PROBATION).await;
     rig.network.fates.lock().unwrap().push_back(Fate::Gone);
     let post = rig.schedule("Hello", noon() + ON_PROBATION).await;
@@ -298,11 +298,11 @@ async fn a_loss_is_told_before_it_is_written_down_and_again_if_it_could_not_be_t
     let rig = rig([Renewal::Gone, Renewal::Gone]).await;
     rig.events.down.store(true, Ordering::SeqCst);
 
-    assert_eq!(rig.publishing.refresh_due().await.unwrap(), 0);
+    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0);
     assert!(!rig.connection(0).await.connection.needs_reconnection, "nobody was told");
     rig.events.down.store(false, Ordering::SeqCst);
     rig.clock.advance(TimeDelta::seconds(60));
-    assert_eq!(rig.publishing.refresh_due().await.unwrap(), 0);
+    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0);
 
     let connection = rig.connection(0).await.connection;
     assert!(connection.needs_reconnection);
@@ -394,7 +394,7 @@ async fn no_token_is_spent_on_credentials_that_could_not_be_sealed() {
     let mut rig = rig([]).await;
     rig.publishing.sealer = Arc::new(Tired { sealer: Arc::clone(&rig.publishing.sealer), left: AtomicU32::new(0) });
     let record = rig.connection(0).await;
-    let platform = rig.publishing.platforms.get("sandbox").unwrap();
+    let platform = rig.renewable.get("sandbox").unwrap();
 
     let ended = rig.publishing.credentials(platform, &record, noon()).await;
 
@@ -416,11 +416,11 @@ async fn the_longer_a_platform_cannot_be_reached_the_more_rarely_it_is_asked() {
 async fn a_renewal_that_met_a_passing_failure_is_due_again_a_little_later() {
     let rig = rig([Renewal::Unreachable]).await;
 
-    assert_eq!(rig.publishing.refresh_due().await.unwrap(), 0);
-    assert_eq!(rig.publishing.refresh_due().await.unwrap(), 0);
+    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0);
     assert_eq!(renewed(&rig), 1, "not at once");
     rig.clock.advance(RETRY_REFRESH);
-    assert_eq!(rig.publishing.refresh_due().await.unwrap(), 1);
+    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 1);
 
-    assert_eq!(rig.publishing.refresh_due().await.unwrap(), 0, "and then not before it ends again");
+    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0, "and then not before it ends again");
 }

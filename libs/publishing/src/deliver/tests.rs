@@ -282,11 +282,11 @@ async fn an_unknown_outcome_survives_that_its_platform_is_switched_off() {
     *rig.network.always.lock().unwrap() = Some(Resolution::Unclear { reason: "down".to_owned() });
     let post = rig.schedule("Hello", noon()).await;
     rig.live(later(10)).await;
-    let on = std::mem::replace(&mut rig.publishing.platforms, Registry::of(Vec::new()));
+    let on = std::mem::replace(&mut rig.platforms, Registry::of(Vec::new()));
 
     rig.live(later(900)).await;
     assert!(rig.delivery(&post).await.intent.is_some());
-    rig.publishing.platforms = on;
+    rig.platforms = on;
     *rig.network.always.lock().unwrap() = None;
     rig.live(later(7200)).await;
 
@@ -298,11 +298,11 @@ async fn an_unknown_outcome_survives_that_its_platform_is_switched_off() {
 async fn a_post_of_a_platform_that_is_switched_off_waits_and_goes_out_later() {
     let mut rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
-    let on = std::mem::replace(&mut rig.publishing.platforms, Registry::of(Vec::new()));
+    let on = std::mem::replace(&mut rig.platforms, Registry::of(Vec::new()));
     rig.live(later(900)).await;
     assert!(rig.post(&post).await.targets[0].error_message.is_some());
 
-    rig.publishing.platforms = on;
+    rig.platforms = on;
     rig.live(later(1800)).await;
 
     assert_published_once(&rig, &post, "Hello").await;
@@ -395,7 +395,7 @@ async fn a_slow_call_shows_as_publishing() {
         while rig.post(&post).await.status != PostStatus::Publishing {}
         gate.open();
     };
-    let (delivered, ()) = tokio::join!(rig.publishing.deliver(message), shown);
+    let (delivered, ()) = tokio::join!(rig.publishing.deliver(&rig.platforms, message), shown);
 
     delivered.unwrap();
     assert_published_once(&rig, &post, "Hello").await;
@@ -516,7 +516,7 @@ async fn a_call_is_counted_from_its_own_beginning_not_from_that_of_the_work_befo
         rig.clock.advance(TimeDelta::seconds(40));
         gate.open();
     };
-    let (delivered, ()) = tokio::join!(rig.publishing.deliver(message), slow);
+    let (delivered, ()) = tokio::join!(rig.publishing.deliver(&rig.platforms, message), slow);
 
     delivered.unwrap();
     assert_eq!(rig.delivery(&post).await.intent.unwrap().at, later(40));

@@ -32,8 +32,8 @@ async fn many_targets_that_end_at_once_end_their_post_once() {
     assert_eq!(messages.len(), 30);
 
     let deliver = |message| {
-        let publishing = rig.publishing.clone();
-        tokio::spawn(async move { publishing.deliver(message).await })
+        let (publishing, platforms) = (rig.publishing.clone(), rig.platforms.clone());
+        tokio::spawn(async move { publishing.deliver(&platforms, message).await })
     };
     let workers: Vec<_> = messages.iter().map(|it| deliver(it.1)).collect();
     for worker in workers {
@@ -82,7 +82,7 @@ async fn an_event_that_was_not_taken_is_put_again_under_the_same_id() {
     rig.events.down.store(true, Ordering::SeqCst);
     rig.clock.skip_to(later(1));
 
-    assert!(rig.publishing.deliver(message_of(&delivery)).await.is_err());
+    assert!(rig.publishing.deliver(&rig.platforms, message_of(&delivery)).await.is_err());
     assert_eq!(rig.network.texts(), ["Hello"]);
     assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
     rig.events.down.store(false, Ordering::SeqCst);

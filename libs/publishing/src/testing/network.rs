@@ -8,8 +8,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
 use domain::rules::Rules;
 use platforms::{
-    Account, Answers, AuthorizationRequest, Callback, Credentials, Departure, HandOffRefusal, Job, Lead, Platform,
-    RefreshRefusal, Step,
+    Account, Answers, AuthorizationRequest, Callback, Connect, Credentials, Departure, HandOffRefusal, Job, Lead,
+    Platform, Publish, RefreshRefusal, Step,
 };
 use secrecy::ExposeSecret;
 use tokio::sync::{Barrier, Notify};
@@ -183,23 +183,6 @@ impl Platform for Registered {
         self.name.unwrap_or("sandbox")
     }
 
-    fn rules(&self) -> Rules {
-        domain::testing::rules()
-    }
-
-    async fn authorize(
-        &self,
-        _: &Answers,
-        _: &AuthorizationRequest,
-        _: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
-        Err(HandOffRefusal::Unreachable)
-    }
-
-    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        Err(HandOffRefusal::Unreachable)
-    }
-
     fn renewal(&self) -> platforms::Renewal {
         self.renewal
     }
@@ -228,11 +211,34 @@ impl Platform for Registered {
             extra: None,
         })
     }
+}
+
+#[async_trait]
+impl Connect for Registered {
+    fn rules(&self) -> Rules {
+        domain::testing::rules()
+    }
+
+    async fn authorize(
+        &self,
+        _: &Answers,
+        _: &AuthorizationRequest,
+        _: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        Err(HandOffRefusal::Unreachable)
+    }
+
+    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        Err(HandOffRefusal::Unreachable)
+    }
 
     async fn revoke(&self, _: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
         Ok(())
     }
+}
 
+#[async_trait]
+impl Publish for Registered {
     fn lead(&self) -> Lead {
         Lead { always: self.lead, ..Lead::NONE }
     }

@@ -120,7 +120,7 @@ async fn an_account_that_is_not_active_is_not_connected() {
 #[tokio::test]
 async fn a_deployment_that_everybody_can_reach_has_a_document_and_a_key() {
     let stage = Stage::<Bluesky>::new().await;
-    let platform = stage.platform();
+    let platform = stage.connecting();
     assert_eq!(platform.client_document(&stage.here()).await.unwrap(), None, "at loopback there is none");
     let here = OurAddresses::of(PUBLIC, "bluesky");
     let document = platform.client_document(&here).await.unwrap().unwrap();

@@ -41,7 +41,7 @@ async fn a_refresh_token_that_is_used_twice_ends_the_grant_and_is_told_so() {
         account.credentials.extra.as_ref().map(|it| it.expose_secret().to_owned())
     );
 
-    let replayed = stage.platform().refresh(&account.credentials, stage.clock.now()).await.unwrap_err();
+    let replayed = stage.publishing().refresh(&account.credentials, stage.clock.now()).await.unwrap_err();
 
     assert!(matches!(replayed, RefreshRefusal::Gone(_)), "{replayed:?}");
     assert_eq!(stage.network.grants(), 0);
@@ -65,7 +65,7 @@ async fn a_session_with_an_app_password_is_renewed_and_ended() {
     stage.deliver(&mut post).await.unwrap();
 
     let credentials = stage.credentials().await.unwrap();
-    stage.platform().revoke(&credentials, stage.clock.now()).await.unwrap();
+    stage.connecting().revoke(&credentials, stage.clock.now()).await.unwrap();
     assert!(matches!(stage.renew().await.unwrap_err(), RefreshRefusal::Gone(_)));
 }
 

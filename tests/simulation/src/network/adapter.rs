@@ -7,8 +7,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
 use domain::rules::Rules;
 use platforms::{
-    Account, Answers, AuthorizationRequest, Callback, Credentials, Departure, HandOffRefusal, Job, Lead, Platform,
-    RefreshRefusal, Renewal, Step,
+    Account, Answers, AuthorizationRequest, Callback, Connect, Credentials, Departure, HandOffRefusal, Job, Lead,
+    Platform, Publish, RefreshRefusal, Renewal, Step,
 };
 
 use secrecy::ExposeSecret;
@@ -211,23 +211,6 @@ impl Platform for Adapter {
         self.spec.name
     }
 
-    fn rules(&self) -> Rules {
-        domain::testing::rules()
-    }
-
-    async fn authorize(
-        &self,
-        _: &Answers,
-        _: &AuthorizationRequest,
-        _: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
-        Err(HandOffRefusal::Unreachable)
-    }
-
-    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        Err(HandOffRefusal::Unreachable)
-    }
-
     fn renewal(&self) -> Renewal {
         self.spec.renewal
     }
@@ -270,6 +253,26 @@ impl Platform for Adapter {
         call.come_back().await;
         answer
     }
+}
+
+#[async_trait]
+impl Connect for Adapter {
+    fn rules(&self) -> Rules {
+        domain::testing::rules()
+    }
+
+    async fn authorize(
+        &self,
+        _: &Answers,
+        _: &AuthorizationRequest,
+        _: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        Err(HandOffRefusal::Unreachable)
+    }
+
+    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        Err(HandOffRefusal::Unreachable)
+    }
 
     async fn revoke(&self, credentials: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
         let (call, fate) =
@@ -284,7 +287,10 @@ impl Platform for Adapter {
             _ => Err(Setback::Unknown { may_still_run: false, reason: "it did not answer".to_owned() }),
         }
     }
+}
 
+#[async_trait]
+impl Publish for Adapter {
     fn lead(&self) -> Lead {
         Lead { always: (0 < self.spec.steps).then_some(LEAD), ..Lead::NONE }
     }

@@ -165,7 +165,8 @@ impl Owner {
         let context = credentials_context(user, id, &connection.provider);
         let opened = publishing.sealer.open(&record.credentials, &context).await?;
         let credentials = Credentials::from_bytes(&opened)?;
-        if let Some(platform) = publishing.platforms.get(&connection.provider) {
+        let platforms = self.people.deployment.network.connectable();
+        if let Some(platform) = platforms.get(&connection.provider) {
             match tokio::time::timeout(REVOCATION, platform.revoke(&credentials, publishing.clock.now())).await {
                 Ok(Ok(())) => {}
                 Ok(Err(setback)) => tracing::warn!(?setback, "a grant was not revoked"),

@@ -80,7 +80,7 @@ pub async fn what_is_typed_may_be_nonsense<N: Network>() {
         "xn--nonsense-.invalid",
     ];
     let long = "a".repeat(2000);
-    for field in stage.platform().fields().iter().filter(|it| it.optional.is_none()) {
+    for field in stage.connecting().fields().iter().filter(|it| it.optional.is_none()) {
         for typed in nonsense.into_iter().chain([long.as_str()]) {
             let mut answers = stage.network.answers();
             answers.insert(field.name.to_owned(), typed.into());
@@ -118,7 +118,7 @@ pub async fn what_was_typed_may_be_enough<N: Network>() {
     let mut post = stage.post(&account, "typed", Vec::new());
     stage.deliver(&mut post).await.unwrap();
 
-    let secret = stage.platform().fields().iter().find(|it| it.secret).unwrap().name;
+    let secret = stage.connecting().fields().iter().find(|it| it.secret).unwrap().name;
     let wrong = answers
         .into_iter()
         .map(|(name, it)| if name == secret { (name, "wrong-pass-word-here".into()) } else { (name, it) });

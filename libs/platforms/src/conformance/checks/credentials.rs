@@ -77,9 +77,9 @@ pub async fn a_grant_is_given_back<N: Network>() {
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     let now = stage.clock.now();
 
-    stage.platform().revoke(&account.credentials, now).await.unwrap();
+    stage.connecting().revoke(&account.credentials, now).await.unwrap();
     assert_eq!(stage.network.grants(), 0);
-    let _ = stage.platform().revoke(&account.credentials, now).await;
+    let _ = stage.connecting().revoke(&account.credentials, now).await;
 
     let refused = stage.publish(&post).await.unwrap_err();
     assert!(matches!(refused, Setback::Disconnected { .. }), "{refused:?}");
@@ -98,6 +98,6 @@ pub async fn what_came_of_typing_is_renewed_and_given_back<N: Network>() {
     assert_eq!(stage.network.grants(), 1);
 
     let credentials = stage.credentials().await.unwrap();
-    stage.platform().revoke(&credentials, stage.clock.now()).await.unwrap();
+    stage.connecting().revoke(&credentials, stage.clock.now()).await.unwrap();
     assert_eq!(stage.network.grants(), 0);
 }

@@ -140,7 +140,7 @@ pub async fn steps_that_are_taken_again_change_nothing<N: Network>() {
     let account = stage.connect().await;
     let files = vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2)];
     let mut post = stage.post(&account, "again and again", files.clone());
-    if let Some(lead) = stage.platform().lead().before(&[files[0].attachment.clone()]) {
+    if let Some(lead) = stage.publishing().lead().before(&[files[0].attachment.clone()]) {
         stage.clock.skip_to(post.publish_at - lead);
         loop {
             stage.prepare(&post).await.unwrap();
@@ -160,7 +160,7 @@ pub async fn steps_that_are_taken_again_change_nothing<N: Network>() {
     stage.clock.skip_to(post.publish_at);
     let since = stage.clock.now();
     let published = stage.publish(&post).await.unwrap();
-    stage.clock.advance(stage.platform().settles());
+    stage.clock.advance(stage.publishing().settles());
 
     // The worker died; the next one finds an open intent.
     let found = stage.resolve(&post, since).await;

@@ -48,7 +48,7 @@ async fn waiting(rig: &Rig, until: DateTime<Utc>) -> usize {
 }
 
 async fn round(rig: &Rig) -> usize {
-    tokio::time::timeout(Duration::from_secs(20), rig.publishing.refresh_due()).await.unwrap().unwrap()
+    tokio::time::timeout(Duration::from_secs(20), rig.publishing.refresh_due(&rig.renewable)).await.unwrap().unwrap()
 }
 
 #[tokio::test]
@@ -161,7 +161,7 @@ fn slow(name: &'static str, clock: &Clock, seconds: i64) -> Network {
 /// The rig's platform and this one.
 fn with(rig: &mut Rig, network: Network) -> Arc<Network> {
     let network = Arc::new(network);
-    rig.publishing.platforms =
+    rig.renewable =
         Registry::of(vec![Box::new(Registered(Arc::clone(&rig.network))), Box::new(Registered(Arc::clone(&network)))]);
     network
 }
