@@ -14,7 +14,7 @@ use cloud::events::{EventBus, EventError};
 use cloud::seal::{DataKey, Envelope, LocalKeys};
 use domain::clock::Clock;
 use domain::connection::Profile;
-use domain::delivery::{Published, Resolution, Setback};
+use domain::delivery::Setback;
 use domain::event::Event;
 use domain::id::{ConnectionId, Ids};
 use domain::rules::Rules;
@@ -24,8 +24,8 @@ use domain::token::AccessToken;
 use domain::user::User;
 use http_body_util::BodyExt;
 use platforms::{
-    Account, Answers, AuthorizationRequest, Callback, Connect, Credentials, Departure, Field, HandOffRefusal, Job,
-    NotNow, OurAddresses, Platform, RefreshRefusal, Registry,
+    Account, Answers, AuthorizationRequest, Callback, Connect, Credentials, Departure, Field, HandOffRefusal, NotNow,
+    OurAddresses, Platform, RefreshRefusal, Registry,
 };
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -322,17 +322,6 @@ impl Connect for TestPlatform {
         }
         self.network.revoked.lock().unwrap().push(credentials.access_token.expose_secret().to_owned());
         Ok(())
-    }
-}
-
-#[async_trait]
-impl Publish for TestPlatform {
-    async fn publish(&self, _: &Job<'_>) -> Result<Published, Setback> {
-        Err(Setback::Refused { reason: "nothing is published here".to_owned() })
-    }
-
-    async fn resolve(&self, _: &Job<'_>, _: DateTime<Utc>) -> Resolution {
-        Resolution::NotThere
     }
 }
 

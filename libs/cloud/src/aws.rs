@@ -94,7 +94,8 @@ pub fn install_tls() {
 
 /// Logs as JSON lines, which is what the log store searches, and measures in
 /// the form that it makes metrics of. `LOG_LEVEL` is a level, or levels by
-/// module such as `warn,publishing=debug`.
+/// module such as `warn,publishing=info`. Less than `info` is not in what is
+/// deployed: it would be every request with its headers, and the code for that.
 pub fn init_logs() {
     let level = optional("LOG_LEVEL").and_then(|it| it.parse().ok());
     let filter = level.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));

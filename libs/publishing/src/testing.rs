@@ -129,7 +129,7 @@ impl Rig {
         let sealer: Arc<dyn Sealer> = Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone());
         let sdk = SdkConfig::builder().behavior_version(BehaviorVersion::latest()).build();
         let platforms: Registry<dyn Publish> = Registry::of(vec![Box::new(Registered(Arc::clone(&network)))]);
-        let renewable = Registry::of(vec![Box::new(Registered(Arc::clone(&network)))]);
+        let renewable: Registry<dyn Platform> = Registry::of(vec![Box::new(Registered(Arc::clone(&network)))]);
         let publishing = Publishing {
             store: store.clone(),
             leads: Leads::of(&platforms),

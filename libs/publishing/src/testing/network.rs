@@ -6,11 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
-use domain::rules::Rules;
-use platforms::{
-    Account, Answers, AuthorizationRequest, Callback, Connect, Credentials, Departure, HandOffRefusal, Job, Lead,
-    Platform, Publish, RefreshRefusal, Step,
-};
+use platforms::{Credentials, Job, Lead, Platform, Publish, RefreshRefusal, Step};
 use secrecy::ExposeSecret;
 use tokio::sync::{Barrier, Notify};
 
@@ -210,30 +206,6 @@ impl Platform for Registered {
             expires_at: Some(now + TimeDelta::hours(2)),
             extra: None,
         })
-    }
-}
-
-#[async_trait]
-impl Connect for Registered {
-    fn rules(&self) -> Rules {
-        domain::testing::rules()
-    }
-
-    async fn authorize(
-        &self,
-        _: &Answers,
-        _: &AuthorizationRequest,
-        _: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
-        Err(HandOffRefusal::Unreachable)
-    }
-
-    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        Err(HandOffRefusal::Unreachable)
-    }
-
-    async fn revoke(&self, _: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
-        Ok(())
     }
 }
 
