@@ -22,6 +22,12 @@ const MAX_WAIT: TimeDelta = TimeDelta::seconds(4);
 /// The most steps taken for one message.
 const MAX_STEPS: usize = 40;
 
+/// Steps are begun this long after the message came. Adapters give up a step
+/// after 45 s, and the delivery function ends after 60 (`template.yaml`): one
+/// that it cuts off would be taken again, and nobody would know what came of a
+/// public call.
+const STEPS_BEGIN_WITHIN: TimeDelta = TimeDelta::seconds(12);
+
 /// A public call that takes longer shows as `publishing`; a shorter one ends
 /// before anybody could look, and the two writes are spared.
 const SHOW_AFTER: Duration = Duration::from_millis(500);
@@ -55,16 +61,20 @@ impl Publishing {
         platforms: &Registry<dyn Publish>,
         message: DeliveryMessage,
     ) -> Result<(), PublishingError> {
+        let begin_until = self.clock.now() + STEPS_BEGIN_WITHIN;
         for _ in 0..MAX_STEPS {
             let DeliveryMessage { user_id, post_id, target_id, connection_id, revision, .. } = message;
             let work = self.store.work(user_id, post_id, target_id, connection_id).await?;
             let Some(work) = work.filter(|it| it.delivery.revision == revision) else { return Ok(()) };
             // On the heap: many deliveries wait at the same time.
-            match Box::pin(self.step(platforms, work, message)).await? {
-                After::Again => {}
+            match Box::pin(self.step(platforms, work, message, begin_until)).await? {
+                After::Again if self.clock.now() <= begin_until => {}
+                After::Again => break,
                 After::Done => return Ok(()),
             }
         }
+        // Whoever takes this one has all the time again.
+        self.queue.send(&[Outgoing { message, at: self.clock.now() }]).await?;
         Ok(())
     }
 
@@ -73,6 +83,7 @@ impl Publishing {
         platforms: &Registry<dyn Publish>,
         work: Work,
         message: DeliveryMessage,
+        begin_until: DateTime<Utc>,
     ) -> Result<After, PublishingError> {
         let Work { delivery, post, connection } = work;
         let Some(post) = post else {
@@ -112,7 +123,7 @@ impl Publishing {
             }
             next @ (Next::Prepare | Next::Publish | Next::Resolve) => {
                 let platform = platforms.get(&task.delivery.provider);
-                self.work_on(next, task, (platform, connection), now).await
+                self.work_on(next, task, (platform, connection), begin_until).await
             }
         }
     }
@@ -122,9 +133,10 @@ impl Publishing {
         next: Next,
         task: Task<'_>,
         (platform, record): (Option<&dyn Publish>, Option<ConnectionRecord>),
-        now: DateTime<Utc>,
+        begin_until: DateTime<Utc>,
     ) -> Result<After, PublishingError> {
         let Task { delivery, post, .. } = &task;
+        let now = self.clock.now();
         let (Some(record), Some(platform), Some(target)) = (record, platform, post.target(delivery.target_id)) else {
             let reason = "The account is not connected, or its platform is switched off here. Connect it again, and the post goes out.".to_owned();
             let after = not_callable(delivery, Setback::Disconnected { reason }, now);
@@ -139,6 +151,9 @@ impl Publishing {
         };
         // A renewal takes its time, and the call begins after it.
         let now = self.clock.now();
+        if begin_until < now {
+            return Ok(After::Again);
+        }
         let held = match next {
             Next::Publish => delivery.clone().intended(now),
             _ => delivery.clone().held(now),

@@ -116,6 +116,11 @@ pub(crate) struct Rig {
 /// The period of the sweep.
 pub(crate) const TICK: TimeDelta = TimeDelta::seconds(60);
 
+fn registries(network: &Arc<Network>) -> (Registry<dyn Publish>, Registry<dyn Platform>) {
+    let adapter = || Box::new(Registered(Arc::clone(network)));
+    (Registry::of(vec![adapter()]), Registry::of(vec![adapter()]))
+}
+
 impl Rig {
     /// At noon, with one account.
     pub(crate) async fn new() -> Self {
@@ -128,8 +133,7 @@ impl Rig {
         let (queue, events) = (Arc::new(queue), Arc::new(TestEvents::default()));
         let sealer: Arc<dyn Sealer> = Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone());
         let sdk = SdkConfig::builder().behavior_version(BehaviorVersion::latest()).build();
-        let platforms: Registry<dyn Publish> = Registry::of(vec![Box::new(Registered(Arc::clone(&network)))]);
-        let renewable: Registry<dyn Platform> = Registry::of(vec![Box::new(Registered(Arc::clone(&network)))]);
+        let (platforms, renewable) = registries(&network);
         let publishing = Publishing {
             store: store.clone(),
             leads: Leads::of(&platforms),
@@ -169,6 +173,13 @@ impl Rig {
             rig.accounts.push(account);
         }
         rig
+    }
+
+    /// The platform is another from now on.
+    pub(crate) fn be(&mut self, network: Network) {
+        self.network = Arc::new(network);
+        (self.platforms, self.renewable) = registries(&self.network);
+        self.publishing.leads = Leads::of(&self.platforms);
     }
 
     /// Some that end then, and can be renewed when they end at all.

@@ -94,6 +94,8 @@ pub(crate) struct Network {
     pub(crate) lead: Option<TimeDelta>,
     /// Instead of being ready at once.
     pub(crate) steps: Mutex<VecDeque<Result<Step, Setback>>>,
+    /// Happens during each preparation.
+    pub(crate) on_step: Option<Box<dyn Fn() + Send + Sync>>,
     /// What each preparation was given.
     pub(crate) prepared: Mutex<Vec<Option<String>>>,
     pub(crate) renewal: platforms::Renewal,
@@ -217,6 +219,9 @@ impl Publish for Registered {
 
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
         self.prepared.lock().unwrap().push(job.progress.map(str::to_owned));
+        if let Some(on_step) = &self.on_step {
+            on_step();
+        }
         let ready = || Ok(Step::Ready { progress: job.progress.map(str::to_owned) });
         self.steps.lock().unwrap().pop_front().unwrap_or_else(ready)
     }
