@@ -19,10 +19,10 @@ INSERT AFTER .text;
 ";
 
 fn main() -> std::io::Result<()> {
-    // Nothing else changes what it says.
+    // Else cargo asks again after every change of the function.
     println!("cargo::rerun-if-env-changed=PROFILE");
     let is = |name, value| env::var(name).is_ok_and(|it| it == value);
-    // The other profile unwinds, and other systems link otherwise.
+    // Without optimization panics unwind, and other systems link otherwise.
     if is("PROFILE", "release") && is("CARGO_CFG_TARGET_OS", "linux") {
         let script = Path::new(&env::var_os("OUT_DIR").unwrap_or_default()).join("no_unwind_tables.ld");
         fs::write(&script, SCRIPT)?;

@@ -8,6 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use platforms::STEP_LIMIT;
+use publishing::BEGIN_WITHIN;
 use serde_json::{Value, json};
 use storage::{Key, Projection, Table, TableSchema};
 use utoipa::openapi::OpenApi;
@@ -293,7 +295,9 @@ fn the_environment_is_read_where_settings_are_and_nowhere_else() {
     let strangers: Vec<_> = readers
         .filter(|it| {
             let name = it.file_name().unwrap();
-            name != "config.rs" && name != "environment.rs" && !it.starts_with(Path::new(ROOT).join("libs/cloud/src"))
+            let is_for_settings = name == "config.rs" || name == "environment.rs";
+            // A build script is told by cargo what to build.
+            !is_for_settings && name != "no_unwind_tables.rs" && !it.starts_with(Path::new(ROOT).join("libs/cloud/src"))
         })
         .collect();
     assert!(strangers.is_empty(), "settings are read in {strangers:?}");
@@ -334,7 +338,9 @@ fn every_function_has_its_folder_its_resource_and_its_event() {
     let template = Template::read().unwrap();
     let names = |folder: &str| -> Names {
         let entries = fs::read_dir(Path::new(ROOT).join(folder)).unwrap();
-        entries.map(|it| it.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned()).collect()
+        // Beside the functions is the build script of all of them.
+        let paths = entries.map(|it| it.unwrap().path()).filter(|it| it.extension().is_none_or(|it| it != "rs"));
+        paths.map(|it| it.file_stem().unwrap().to_string_lossy().into_owned()).collect()
     };
     let functions: Names = FUNCTIONS.map(str::to_owned).into();
 
@@ -360,6 +366,15 @@ fn a_message_stays_hidden_for_six_times_as_long_as_a_delivery_may_take() {
 }
 
 #[test]
+fn what_a_delivery_begins_ends_before_its_function_does() {
+    let template = Template::read().unwrap();
+    let function = template.function("delivery")["Properties"]["Timeout"].as_u64().unwrap();
+    let begun = BEGIN_WITHIN.num_seconds().unsigned_abs() + STEP_LIMIT.as_secs();
+
+    assert!(begun + 10 <= function, "{begun} s and {function} s");
+}
+
+#[test]
 fn no_role_allows_all_actions_of_a_service_or_all_resources() {
     let template = Template::read().unwrap();
     let granted = granted(&template).unwrap();
@@ -377,7 +392,7 @@ fn no_role_allows_all_actions_of_a_service_or_all_resources() {
 }
 
 #[test]
-fn every_parameter_stands_in_one_group_and_profiles_set_none_that_is_not_there() {
+fn every_parameter_stands_in_one_group_and_profiles_set_only_what_there_is() {
     let template = Template::read().unwrap();
     let parameters: Vec<_> = template.json()["Parameters"].as_object().unwrap().keys().cloned().collect();
     let groups = &template.json()["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"];
@@ -390,8 +405,12 @@ fn every_parameter_stands_in_one_group_and_profiles_set_none_that_is_not_there()
 
     let overrides = quoted_after(&read("samconfig.toml"), "parameter_overrides = \"");
     let set = overrides.iter().flat_map(|it| it.split(' ')).filter_map(|it| it.split_once('='));
-    for (name, _) in set {
+    for (name, value) in set {
         assert!(parameters.iter().any(|it| it == name), "samconfig.toml sets {name}");
+        let allowed = template.json()["Parameters"][name]["AllowedValues"].as_array();
+        let is_allowed =
+            allowed.is_none_or(|it| it.iter().any(|it| it.as_str().map_or(it.to_string(), str::to_owned) == value));
+        assert!(is_allowed, "samconfig.toml sets {name} to {value}");
     }
 }
 

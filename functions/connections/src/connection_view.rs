@@ -107,7 +107,7 @@ fn entries_of(rule: &Rule) -> Vec<MetaEntry> {
     let mut entries = vec![entry(rule.id(), value)];
     if let Rule::MaxText { counting, .. } = rule {
         let unit = match counting.unit {
-            Unit::Graphemes => "graphemes",
+            Unit::Graphemes | Unit::GraphemesOfUnicode15 => "graphemes",
             Unit::CodePoints => "characters",
             Unit::Utf16 => "utf16_units",
         };

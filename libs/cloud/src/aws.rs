@@ -80,8 +80,8 @@ pub fn timeouts() -> TimeoutConfig {
 pub async fn warm_up<E: Display>(call: impl Future<Output = Result<(), E>>) {
     match tokio::time::timeout(ATTEMPT, call).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::debug!(%error, "the connection was not warmed"),
-        Err(_) => tracing::debug!("the connection was not warm in time"),
+        Ok(Err(error)) => tracing::info!(%error, "the connection was not warmed"),
+        Err(_) => tracing::info!("the connection was not warm in time"),
     }
 }
 

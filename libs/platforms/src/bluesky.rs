@@ -272,10 +272,6 @@ impl Connect for Bluesky {
 
 #[async_trait::async_trait]
 impl Publish for Bluesky {
-    fn lead(&self) -> Lead {
-        LEAD
-    }
-
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
         let session = Session::of(job.credentials)?;
         let uses_service = self.any_video || is_of_bluesky(&session.pds);

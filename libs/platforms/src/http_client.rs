@@ -46,10 +46,31 @@ impl HttpClient {
     pub(crate) fn client_for(&self, url: &Url) -> Result<&Client, Refusal> {
         self.named.client(url, Schemes::Encrypted)
     }
+
+    /// For a page that anybody may read, which is given no credentials.
+    pub(crate) fn client_for_page(&self, url: &Url) -> Result<&Client, Refusal> {
+        self.named.client(url, Schemes::Any)
+    }
 }
 
 fn builder() -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("social-publishing/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(Duration::from_secs(5))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pages_may_be_read_without_encryption_and_none_of_ours() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let http = HttpClient::new(AddressPolicy::PublicOnly);
+        let (open, ours) = (Url::parse("http://example.com/").unwrap(), Url::parse("http://127.0.0.1/").unwrap());
+
+        assert!(http.client_for(&open).is_err());
+        assert!(http.client_for_page(&open).is_ok());
+        assert!(http.client_for_page(&ours).is_err());
+    }
 }

@@ -31,7 +31,7 @@ pub use handoff::{
 pub use job::{Job, MediaBytes, MediaReader, MediaUnreadable};
 pub use lead::Lead;
 pub use not_now::NotNow;
-pub use platform::{Connect, Platform, Publish, Step};
+pub use platform::{Connect, Platform, Publish, STEP_LIMIT, Step};
 pub use registry::{Leads, Part, Registry};
 pub use renewal::Renewal;
 pub use setup::{PlatformSettings, Setup, SetupError};

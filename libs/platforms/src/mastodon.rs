@@ -36,8 +36,6 @@ mod server;
 mod software;
 mod watch;
 
-use std::time::Duration;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
@@ -58,7 +56,7 @@ use crate::account::{Account, Credentials};
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
 use crate::lead::Lead;
-use crate::platform::{Connect, Platform, Publish, Step};
+use crate::platform::{Connect, Platform, Publish, STEP_LIMIT, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
 
@@ -76,11 +74,6 @@ const SETTLES: TimeDelta = TimeDelta::seconds(90);
 /// How long after a public call its key is certainly known: an hour, less what
 /// two clocks may differ by.
 const KEY_IS_KNOWN: TimeDelta = TimeDelta::minutes(55);
-
-/// For a step of preparation, and for a public call with all that is asked
-/// after it. The delivery function ends after 60 s (`template.yaml`) and needs
-/// the rest to write down what came of it.
-const DEADLINE: Duration = Duration::from_secs(45);
 
 /// More than any address of a picture or page of an account.
 const MAX_ADDRESS: usize = 2048;
@@ -163,6 +156,7 @@ impl Platform for Mastodon {
             // If our app is gone, so is everything that it was granted.
             Err(Failure::Refused(refused))
                 if refused.is_of_the_grant()
+                    || refused.is_of_a_refresh_token()
                     || refused.is_of_our_app()
                     || (grant.software.hides_why_tokens_fail() && refused.is_of_some_credentials()) =>
             {
@@ -235,15 +229,11 @@ impl Connect for Mastodon {
 
 #[async_trait::async_trait]
 impl Publish for Mastodon {
-    fn lead(&self) -> Lead {
-        LEAD
-    }
-
     /// One file per step, or one look at a file that is being worked on. A file
     /// is not public until a status shows it.
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
         let grant = Grant::of(job.credentials)?;
-        let step = Watch::begin(job.now).within(DEADLINE, self.step(job, &grant)).await;
+        let step = Watch::begin(job.now).within(STEP_LIMIT, self.step(job, &grant)).await;
         step.unwrap_or_else(|| Err(Setback::Busy { retry_at: None, reason: NoAnswer::Late.reason() }))
     }
 
@@ -258,7 +248,7 @@ impl Publish for Mastodon {
             Ok(published) => Ok(published),
             Err(Failure::Refused(refused)) if !media.is_empty() && refused.is_final() => {
                 let reason = refused.reason();
-                let learned = watch.within(DEADLINE, self.refused_with_files(job, &grant, &media, refused, &watch));
+                let learned = watch.within(STEP_LIMIT, self.refused_with_files(job, &grant, &media, refused, &watch));
                 learned.await.unwrap_or(Err(Setback::Busy { retry_at: None, reason }))
             }
             Err(failure) => Err(failure.setback()),

@@ -23,10 +23,10 @@ use self::read::Source;
 /// The most pixels of a picture that is decoded, against small files with
 /// huge pictures. Fewer where decoding takes more memory, see
 /// [`read::MAX_DECODING_BYTES`].
-const MAX_PIXELS: u64 = 40_000_000;
+const MAX_PIXELS: u64 = 50_000_000;
 
 /// The longest side of a picture that is decoded, in pixels.
-const MAX_SIDE: u32 = 12_000;
+const MAX_SIDE: u32 = 20_000;
 
 /// One picture takes up to 300 MB on its way, so there is one at a time.
 static TURNS: Semaphore = Semaphore::const_new(1);

@@ -1,5 +1,7 @@
 //! What every platform can be asked.
 
+use std::time::Duration;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
 use domain::rules::Rules;
@@ -9,9 +11,12 @@ use crate::handoff::{
     Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
 };
 use crate::job::Job;
-use crate::lead::Lead;
 use crate::not_now::NotNow;
 use crate::renewal::Renewal;
+
+/// The longest that an adapter takes for one question of [`Publish`]. Whoever
+/// asks ends soon after it, and needs the rest to write down what came of it.
+pub const STEP_LIMIT: Duration = Duration::from_secs(40);
 
 /// How far preparation got.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,15 +96,12 @@ pub trait Connect: Platform {
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback>;
 }
 
-/// What takes posts to it.
+/// What takes posts to it. Each question is answered or given up within
+/// [`STEP_LIMIT`].
 #[async_trait::async_trait]
 pub trait Publish: Platform {
-    /// How long before the due second preparation begins.
-    fn lead(&self) -> Lead {
-        Lead::NONE
-    }
-
-    /// The next step before the public call. Nothing here may make the post public.
+    /// The next step before the public call. Nothing here may make the post
+    /// public. It is asked from the platform's `LEAD` on.
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
         Ok(Step::Ready { progress: job.progress.map(str::to_owned) })
     }

@@ -156,10 +156,6 @@ impl Connect for Sandbox {
 
 #[async_trait::async_trait]
 impl Publish for Sandbox {
-    fn lead(&self) -> Lead {
-        LEAD
-    }
-
     /// One file per step. An uploaded file is not public until a post shows it.
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
         let mut progress = Progress::of(job);

@@ -22,11 +22,11 @@ const MAX_WAIT: TimeDelta = TimeDelta::seconds(4);
 /// The most steps taken for one message.
 const MAX_STEPS: usize = 40;
 
-/// Steps are begun this long after the message came. Adapters give up a step
-/// after 45 s, and the delivery function ends after 60 (`template.yaml`): one
-/// that it cuts off would be taken again, and nobody would know what came of a
-/// public call.
-const STEPS_BEGIN_WITHIN: TimeDelta = TimeDelta::seconds(12);
+/// Steps and renewals are begun this long after the message came. What is begun
+/// takes [`platforms::STEP_LIMIT`] at most, and the delivery function ends 10 s
+/// after that, which are for our own store: a step that is cut off is taken
+/// again, and nobody knows what came of a public call.
+pub const BEGIN_WITHIN: TimeDelta = TimeDelta::seconds(10);
 
 /// A public call that takes longer shows as `publishing`; a shorter one ends
 /// before anybody could look, and the two writes are spared.
@@ -51,6 +51,8 @@ struct Task<'a> {
     post: &'a Post,
     /// When the post is told how it ended, if not at once.
     roll_up_at: Option<DateTime<Utc>>,
+    /// See [`BEGIN_WITHIN`].
+    begin_until: DateTime<Utc>,
 }
 
 impl Publishing {
@@ -61,7 +63,7 @@ impl Publishing {
         platforms: &Registry<dyn Publish>,
         message: DeliveryMessage,
     ) -> Result<(), PublishingError> {
-        let begin_until = self.clock.now() + STEPS_BEGIN_WITHIN;
+        let begin_until = self.clock.now() + BEGIN_WITHIN;
         for _ in 0..MAX_STEPS {
             let DeliveryMessage { user_id, post_id, target_id, connection_id, revision, .. } = message;
             let work = self.store.work(user_id, post_id, target_id, connection_id).await?;
@@ -69,12 +71,15 @@ impl Publishing {
             // On the heap: many deliveries wait at the same time.
             match Box::pin(self.step(platforms, work, message, begin_until)).await? {
                 After::Again if self.clock.now() <= begin_until => {}
-                After::Again => break,
+                After::Again => {
+                    // Whoever takes this one has all the time again.
+                    self.queue.send(&[Outgoing { message, at: self.clock.now() }]).await?;
+                    return Ok(());
+                }
                 After::Done => return Ok(()),
             }
         }
-        // Whoever takes this one has all the time again.
-        self.queue.send(&[Outgoing { message, at: self.clock.now() }]).await?;
+        tracing::warn!(post_id = %message.post_id, "a delivery makes no headway and is left to the sweep");
         Ok(())
     }
 
@@ -97,14 +102,15 @@ impl Publishing {
         }
         let mut now = self.clock.now();
         if let Next::Wait(at) = delivery.next(now) {
-            if MAX_WAIT < at - now {
+            if MAX_WAIT < at - now || begin_until < at {
                 self.queue.send(&[Outgoing { message, at }]).await?;
                 return Ok(After::Done);
             }
             now = self.sleep_until(at).await;
         }
         let next = delivery.next(now);
-        let task = Task { delivery, post: &post, roll_up_at: message.roll_up_at.filter(|it| now < *it) };
+        let roll_up_at = message.roll_up_at.filter(|it| now < *it);
+        let task = Task { delivery, post: &post, roll_up_at, begin_until };
         match next {
             // Its worker may have died, and the sweep comes long after the lease.
             Next::Held(ends) => {
@@ -123,7 +129,7 @@ impl Publishing {
             }
             next @ (Next::Prepare | Next::Publish | Next::Resolve) => {
                 let platform = platforms.get(&task.delivery.provider);
-                self.work_on(next, task, (platform, connection), begin_until).await
+                self.work_on(next, task, platform, connection).await
             }
         }
     }
@@ -132,8 +138,8 @@ impl Publishing {
         &self,
         next: Next,
         task: Task<'_>,
-        (platform, record): (Option<&dyn Publish>, Option<ConnectionRecord>),
-        begin_until: DateTime<Utc>,
+        platform: Option<&dyn Publish>,
+        record: Option<ConnectionRecord>,
     ) -> Result<After, PublishingError> {
         let Task { delivery, post, .. } = &task;
         let now = self.clock.now();
@@ -151,7 +157,7 @@ impl Publishing {
         };
         // A renewal takes its time, and the call begins after it.
         let now = self.clock.now();
-        if begin_until < now {
+        if task.begin_until < now {
             return Ok(After::Again);
         }
         let held = match next {
@@ -196,7 +202,7 @@ impl Publishing {
             Ok(Step::Ready { progress }) => delivery.prepared(progress, None),
             Ok(Step::Again { progress, at }) => delivery.prepared(Some(progress), Some(at)),
             Err(setback) => {
-                let setback = self.weighed(platform, record, setback).await?;
+                let setback = self.weighed(&held, platform, record, setback).await?;
                 let setback = worded(setback, Doing::Preparing, &record.connection);
                 delivery.preparation_failed(setback, now, random_u32())
             }
@@ -223,7 +229,7 @@ impl Publishing {
         let now = self.clock.now();
         let attempt = match attempt {
             Err(setback) => {
-                let setback = self.weighed(platform, record, setback).await?;
+                let setback = self.weighed(&intended, platform, record, setback).await?;
                 Err(worded(setback, Doing::Publishing, &record.connection))
             }
             Ok(published) => Ok(published),
@@ -250,13 +256,15 @@ impl Publishing {
     ) -> Result<After, PublishingError> {
         let Some(since) = held.delivery.intent.as_ref().map(|it| it.at) else { return Ok(After::Done) };
         let answer = match platform.resolve(job, since).await {
-            Resolution::Disconnected { reason } => match self.rejected(platform, record, reason).await? {
-                Setback::Refused { reason }
-                | Setback::Busy { reason, .. }
-                | Setback::Disconnected { reason }
-                | Setback::Stale { reason }
-                | Setback::Unknown { reason, .. } => Resolution::Unclear { reason },
-            },
+            Resolution::Disconnected { reason } => {
+                match self.weighed(&held, platform, record, Setback::Disconnected { reason }).await? {
+                    Setback::Refused { reason }
+                    | Setback::Busy { reason, .. }
+                    | Setback::Disconnected { reason }
+                    | Setback::Stale { reason }
+                    | Setback::Unknown { reason, .. } => Resolution::Unclear { reason },
+                }
+            }
             answer => worded_answer(answer, &record.connection),
         };
         let now = self.clock.now();
@@ -270,14 +278,19 @@ impl Publishing {
         self.keep(&held, after, now).await
     }
 
-    /// A grant that is gone is looked into before the delivery is told.
+    /// A grant that is gone is looked into before the delivery is told, by the
+    /// next worker where there is no time for a renewal.
     async fn weighed(
         &self,
+        task: &Task<'_>,
         platform: &dyn Publish,
         record: &ConnectionRecord,
         setback: Setback,
     ) -> Result<Setback, PublishingError> {
         match setback {
+            Setback::Disconnected { reason } if task.begin_until < self.clock.now() => {
+                Ok(Setback::Busy { retry_at: None, reason })
+            }
             Setback::Disconnected { reason } => self.rejected(platform, record, reason).await,
             other => Ok(other),
         }

@@ -41,6 +41,7 @@ use tokio::sync::Semaphore;
 pub use attachments::NamedMedium;
 pub use change_post::{ChangePost, Changed};
 pub use create_post::{CreatePost, Created};
+pub use deliver::BEGIN_WITHIN;
 pub use environment::registry;
 pub use error::PublishingError;
 pub use plan::Planned;

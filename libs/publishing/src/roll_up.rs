@@ -36,7 +36,7 @@ impl Publishing {
             let write = PostWrite { before: Some(&before), after: Some(&after), deliveries: ended, kept: None };
             match self.store.write_post(&write, now).await? {
                 PostWritten::Done => return Ok(()),
-                lost => tracing::debug!(?lost, post_id = %post, "a roll-up met another change"),
+                lost => tracing::info!(?lost, post_id = %post, "a roll-up met another change"),
             }
         }
         Err(PublishingError::Contended)

@@ -24,7 +24,7 @@ use domain::plan::Plans;
 use domain::post::{NewTarget, Post};
 use domain::testing::{a_connection, a_user, noon, text};
 use domain::user::User;
-use platforms::{Credentials, Leads, Platform, Publish, Registry};
+use platforms::{Credentials, Lead, Leads, Platform, Publish, Registry};
 use secrecy::ExposeSecret;
 use storage::testing::{connect, join, store};
 use storage::{Connected, ConnectionRecord, Due, Store, Swap, credentials_context};
@@ -121,6 +121,10 @@ fn registries(network: &Arc<Network>) -> (Registry<dyn Publish>, Registry<dyn Pl
     (Registry::of(vec![adapter()]), Registry::of(vec![adapter()]))
 }
 
+fn leads(network: &Network) -> Leads {
+    Leads::of([(network.name(), Lead { always: network.lead, ..Lead::NONE })])
+}
+
 impl Rig {
     /// At noon, with one account.
     pub(crate) async fn new() -> Self {
@@ -136,7 +140,7 @@ impl Rig {
         let (platforms, renewable) = registries(&network);
         let publishing = Publishing {
             store: store.clone(),
-            leads: Leads::of(&platforms),
+            leads: leads(&network),
             bucket: Bucket::new(&sdk, &BucketSettings { name: "none".to_owned(), ..BucketSettings::default() }),
             sealer: Arc::clone(&sealer),
             queue: queue.clone(),
@@ -179,7 +183,7 @@ impl Rig {
     pub(crate) fn be(&mut self, network: Network) {
         self.network = Arc::new(network);
         (self.platforms, self.renewable) = registries(&self.network);
-        self.publishing.leads = Leads::of(&self.platforms);
+        self.publishing.leads = leads(&self.network);
     }
 
     /// Some that end then, and can be renewed when they end at all.

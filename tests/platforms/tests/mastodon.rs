@@ -137,22 +137,40 @@ async fn the_same_words_from_before_the_call_are_not_taken_for_it() {
     assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
 }
 
-#[tokio::test]
-async fn something_unrecognised_since_the_call_may_be_it_where_no_key_is_kept() {
-    async fn asked<K: Known>() -> Resolution {
-        let (stage, account) = stage::<K>().await;
-        let since = stage.clock.now();
-        let post = stage.post(&account, "Ours", Vec::new());
-        stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
-        assert!(stage.publish(&post).await.is_err());
-        stage.publish(&stage.post(&account, "Other", Vec::new())).await.unwrap();
-        stage.clock.advance(SETTLED);
-        stage.resolve(&post, since).await
-    }
+/// What is said so long after a call that never arrived, when the account has
+/// published something else since.
+async fn asked_after<K: Known>(time: TimeDelta) -> (Resolution, usize) {
+    let (stage, account) = stage::<K>().await;
+    let since = stage.clock.now();
+    let post = stage.post(&account, "Ours", Vec::new());
+    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    assert!(stage.publish(&post).await.is_err());
+    stage.publish(&stage.post(&account, "Other", Vec::new())).await.unwrap();
+    stage.clock.advance(time);
+    let answer = stage.resolve(&post, since).await;
+    (answer, stage.network.public().len())
+}
 
-    assert_eq!(asked::<Stock>().await, Resolution::NotThere);
-    for answer in [asked::<GoToSocial>().await, asked::<Pleroma>().await] {
+#[tokio::test]
+async fn of_something_unrecognised_since_the_call_the_key_says_whether_it_is_the_post() {
+    let (soon, posts) = asked_after::<Stock>(TimeDelta::seconds(5)).await;
+    assert!(matches!(soon, Resolution::Unclear { .. }), "{soon:?}");
+    assert_eq!(posts, 1, "the first call may be under way");
+
+    let (answer, posts) = asked_after::<Stock>(SETTLED).await;
+    assert!(matches!(answer, Resolution::Public(_)), "{answer:?}");
+    assert_eq!(posts, 2);
+}
+
+#[tokio::test]
+async fn something_unrecognised_since_the_call_may_be_it_where_no_key_is_known() {
+    for (answer, posts) in [
+        asked_after::<GoToSocial>(SETTLED).await,
+        asked_after::<Pleroma>(SETTLED).await,
+        asked_after::<Stock>(TimeDelta::hours(2)).await,
+    ] {
         assert!(matches!(answer, Resolution::Unclear { .. }), "{answer:?}");
+        assert_eq!(posts, 1);
     }
 }
 

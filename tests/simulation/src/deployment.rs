@@ -13,11 +13,10 @@ use cloud::seal::{DataKey, Envelope, LocalKeys};
 use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
-use platforms::Leads;
 use publishing::{Publishing, PublishingError, RollUps};
 
 use crate::bus::SimulatedBus;
-use crate::network::Network;
+use crate::network::{self, Network};
 use crate::queue::{SimulatedQueue, Taken};
 use crate::store::{self, Journal, store};
 use crate::world::{World, lock};
@@ -81,7 +80,7 @@ impl Deployment {
         let bus = Arc::new(SimulatedBus::new(Arc::clone(world)));
         let publishing = Publishing {
             store,
-            leads: Leads::of(&network.platforms()),
+            leads: network::leads(),
             bucket: BUCKET.with(Clone::clone),
             sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),
             queue: queue.clone(),

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use platforms::{Connect, Credentials, Platform, Publish, Registry};
+use platforms::{Connect, Credentials, Leads, Platform, Publish, Registry};
 
 use self::adapter::Adapter;
 pub(crate) use self::fates::PlatformFate;
@@ -50,6 +50,11 @@ impl Inner {
         let is_public = || self.timeline.find(reference).is_some();
         spec.steps == 0 || is_public() || named.is_some_and(|it| self.uploads.keeps(it))
     }
+}
+
+/// How long before their due second the platforms prepare.
+pub(crate) fn leads() -> Leads {
+    Leads::of(SPECS.iter().map(|it| (it.name, it.lead())))
 }
 
 impl Network {

@@ -120,7 +120,7 @@ impl Stack {
 
     fn parameters(&self) -> Vec<String> {
         let architecture = if cfg!(target_arch = "aarch64") { "arm64" } else { "x86_64" };
-        let log_level = if self.deployments.is_multiple_of(2) { "debug" } else { "info" };
+        let log_level = if self.deployments.is_multiple_of(2) { "warn" } else { "info" };
         [
             ("Origin", self.origin.as_str()),
             ("Architecture", architecture),

@@ -26,6 +26,9 @@ pub enum Unit {
     /// Extended grapheme clusters (Unicode annex 29): what people take for one
     /// character, however many code points it is made of.
     Graphemes,
+    /// The same by the rules before Unicode 15.1, which began a new one with
+    /// every consonant of a conjunct, in Indic scripts and their kin.
+    GraphemesOfUnicode15,
     /// Unicode code points.
     CodePoints,
     /// UTF-16 code units.
@@ -37,6 +40,7 @@ impl Unit {
     fn count(self, text: &str) -> u64 {
         let count = match self {
             Self::Graphemes => text.graphemes(true).count(),
+            Self::GraphemesOfUnicode15 => text.graphemes(true).map(clusters_of_unicode_15).sum(),
             Self::CodePoints => text.chars().count(),
             Self::Utf16 => text.encode_utf16().count(),
         };
@@ -46,7 +50,7 @@ impl Unit {
     /// As people read it, after a number.
     pub(super) const fn words(self) -> &'static str {
         match self {
-            Self::Graphemes | Self::CodePoints => "characters",
+            Self::Graphemes | Self::GraphemesOfUnicode15 | Self::CodePoints => "characters",
             Self::Utf16 => "UTF-16 units",
         }
     }
@@ -56,6 +60,11 @@ impl Counting {
     /// Extended grapheme clusters.
     pub const fn graphemes() -> Self {
         Self::of(Unit::Graphemes)
+    }
+
+    /// Extended grapheme clusters as Unicode had them before 15.1.
+    pub const fn graphemes_of_unicode_15() -> Self {
+        Self::of(Unit::GraphemesOfUnicode15)
     }
 
     /// Unicode code points.
@@ -124,13 +133,34 @@ impl Counting {
     }
 }
 
+/// How many a cluster of today was: its consonants, if it has any.
+fn clusters_of_unicode_15(cluster: &str) -> usize {
+    1 + cluster.chars().skip(1).filter(|it| is_of_conjuncts(*it) && stands_alone(*it)).count()
+}
+
+/// Whether a letter is of a script that joins consonants: the blocks from
+/// Devanagari to Sinhala, Myanmar, Khmer, Tai Tham, Balinese, Javanese.
+fn is_of_conjuncts(letter: char) -> bool {
+    matches!(letter,
+        '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{1a20}'..='\u{1aaf}'
+        | '\u{1b00}'..='\u{1b7f}' | '\u{a980}'..='\u{a9ff}' | '\u{aa60}'..='\u{aa7f}')
+}
+
+/// Whether it is no mark, which would belong to any letter before it.
+fn stands_alone(letter: char) -> bool {
+    let mut pair = [0; 5];
+    pair[0] = b'a';
+    let length = 1 + letter.encode_utf8(&mut pair[1..]).len();
+    std::str::from_utf8(&pair[..length]).is_ok_and(|it| it.graphemes(true).count() == 2)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    const MASTODON: Counting = Counting::graphemes().url(23).short_mentions();
+    const MASTODON: Counting = Counting::graphemes_of_unicode_15().url(23).short_mentions();
 
     #[test]
     fn each_unit_counts_its_own() {
@@ -164,6 +194,25 @@ mod tests {
         ] {
             let lengths = [Counting::graphemes(), Counting::code_points(), Counting::utf16()].map(|it| it.length(text));
             assert_eq!(lengths, [graphemes, code_points, utf16], "{text}");
+        }
+    }
+
+    #[test]
+    fn before_unicode_15_1_each_consonant_of_a_conjunct_counted() {
+        for (text, now, before) in [
+            ("नमस्ते", 3, 4),
+            ("क्षत्रिय", 3, 5),
+            ("বাংলাদেশ", 4, 4),
+            ("কৃষ্ণ", 2, 3),
+            ("తెలుగు", 3, 3),
+            ("മലയാളം", 4, 4),
+            ("தமிழ்", 3, 3),
+            ("한국어", 3, 3),
+            ("\u{1112}\u{1161}\u{11ab}", 1, 1),
+            ("👨‍👩‍👧‍👦 e\u{301}", 3, 3),
+        ] {
+            let lengths = [Counting::graphemes(), Counting::graphemes_of_unicode_15()].map(|it| it.length(text));
+            assert_eq!(lengths, [now, before], "{text}");
         }
     }
 

@@ -14,7 +14,8 @@ pub(super) fn setback(reply: &Reply, now: DateTime<Utc>) -> Setback {
     let reason = reply.words();
     match reply.error().as_deref() {
         // It did not take the nonce that it had just given, and did nothing.
-        Some("use_dpop_nonce") => return Setback::Busy { retry_at: None, reason },
+        // The second is said when a clock is wrong; the grant stands.
+        Some("use_dpop_nonce" | "invalid_dpop_proof") => return Setback::Busy { retry_at: None, reason },
         Some(
             "invalid_token"
             | "ExpiredToken"
@@ -94,6 +95,7 @@ mod tests {
             (401, "AccountDeactivated", lost()),
             (403, "AccountNotFound", lost()),
             (401, "use_dpop_nonce", Setback::Busy { retry_at: None, reason: reason() }),
+            (401, "invalid_dpop_proof", Setback::Busy { retry_at: None, reason: reason() }),
             (400, "BlobNotFound", Setback::Stale { reason: reason() }),
             (400, "InvalidRequest", Setback::Refused { reason: reason() }),
             (413, "PayloadTooLarge", Setback::Refused { reason: reason() }),

@@ -82,7 +82,7 @@ async fn thumb(pds: &Pds<'_>, picture: Url) -> Option<Blob> {
 async fn get(wire: &Wire, url: Url, accept: &str) -> Option<(Url, reqwest::Response)> {
     let mut url = url;
     for _ in 0..=MAX_HOPS {
-        let request = wire.client_for(&url).ok()?.get(url.clone()).header(ACCEPT, accept).timeout(FETCH);
+        let request = wire.client_for_page(&url).ok()?.get(url.clone()).header(ACCEPT, accept).timeout(FETCH);
         let response = request.send().await.ok()?;
         if response.status().is_success() {
             return Some((url, response));

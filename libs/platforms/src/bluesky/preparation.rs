@@ -24,14 +24,10 @@ use super::video::{self, VideoJob, VideoService};
 use super::{is_of_bluesky, link_card, upload};
 use crate::job::Job;
 use crate::picture::{self, PictureError, PictureLimits};
-use crate::platform::Step;
+use crate::platform::{STEP_LIMIT, Step};
 
 /// The longest side of a picture, as the official app sends it.
 const MAX_SIDE: u32 = 4000;
-
-/// For one step, with all that it waits for; shorter than whoever prepares may
-/// run.
-pub(super) const STEP: Duration = Duration::from_secs(40);
 
 /// For all the people of a post.
 const PEOPLE: Duration = Duration::from_secs(10);
@@ -87,7 +83,7 @@ pub(super) struct Preparation<'a> {
 impl Preparation<'_> {
     /// One step, which ends in time.
     pub(super) async fn step(&self, job: &Job<'_>) -> Result<Step, Setback> {
-        in_time(STEP, self.next(job)).await
+        in_time(STEP_LIMIT, self.next(job)).await
     }
 
     async fn next(&self, job: &Job<'_>) -> Result<Step, Setback> {
@@ -258,6 +254,6 @@ mod tests {
             matches!(&late, Err(Setback::Busy { retry_at: None, reason }) if reason.contains("too long")),
             "{late:?}"
         );
-        assert_eq!(in_time(STEP, async { Ok(1) }).await, Ok(1));
+        assert_eq!(in_time(STEP_LIMIT, async { Ok(1) }).await, Ok(1));
     }
 }

@@ -20,7 +20,7 @@ use super::wire::Reply;
 use crate::job::Job;
 
 /// For one file: all of a step.
-pub(super) const UPLOAD: Duration = super::preparation::STEP;
+pub(super) const UPLOAD: Duration = crate::platform::STEP_LIMIT;
 
 #[derive(Deserialize)]
 struct Uploaded {

@@ -123,7 +123,7 @@ impl VideoService<'_> {
                 Err(Setback::Refused { reason: answer::shown(&words) })
             }
             _ if LONGEST_JOB < now - job.since => {
-                Err(Setback::Refused { reason: "the video was not processed within 30 minutes".to_owned() })
+                Err(Setback::Stale { reason: "the video was not processed within 30 minutes".to_owned() })
             }
             // Short ones take seconds, long ones minutes.
             _ => Ok(Progress::Working(now + ((now - job.since) / 4).clamp(FIRST_LOOK, LONGEST_LOOK))),

@@ -78,6 +78,11 @@ impl Wire {
         Ok(self.http.client_for(url)?)
     }
 
+    /// The client for a page that a text links, if it may be called.
+    pub(super) fn client_for_page(&self, url: &Url) -> Result<&Client, Silence> {
+        Ok(self.http.client_for_page(url)?)
+    }
+
     /// Sends a request and reads the answer.
     pub(super) async fn send(&self, request: RequestBuilder) -> Result<Reply, Silence> {
         let response = request.send().await.map_err(|error| silence(&error))?;

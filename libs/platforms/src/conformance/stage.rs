@@ -26,7 +26,7 @@ use crate::handoff::{
 };
 use crate::job::{Job, MediaBytes, MediaReader, MediaUnreadable};
 use crate::platform::{Connect, Publish, Step};
-use crate::registry::Registry;
+use crate::registry::{Leads, Registry};
 use crate::setup::{PlatformSettings, Setup};
 use crate::vault::{MemoryVault, Vault};
 
@@ -106,6 +106,11 @@ impl<N: Network> Stage<N> {
     /// shares nothing with the first but the vault.
     pub fn publishing(&self) -> &dyn Publish {
         self.publishing.get(N::NAME).unwrap()
+    }
+
+    /// How long before the due second these files are prepared.
+    pub fn lead(&self, media: &[Attachment]) -> Option<TimeDelta> {
+        Leads::default().before(N::NAME, media)
     }
 
     /// Where the platform finds us.
@@ -203,7 +208,7 @@ impl<N: Network> Stage<N> {
 
     /// Everything before the public call; passing setbacks are waited out.
     pub async fn prepare_all(&self, post: &mut Post<'_>, setbacks: &mut Vec<Setback>) -> Result<(), Setback> {
-        let Some(lead) = self.publishing().lead().before(&post.attachments) else { return Ok(()) };
+        let Some(lead) = self.lead(&post.attachments) else { return Ok(()) };
         self.clock.skip_to(post.publish_at - lead);
         for _ in 0..ATTEMPTS * 10 {
             match self.prepare(post).await {

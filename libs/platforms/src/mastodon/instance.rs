@@ -71,7 +71,7 @@ impl Instance {
     }
 
     fn number(&self, pointer: &str) -> Option<u64> {
-        self.answer.pointer(pointer)?.as_u64()
+        self.answer.pointer(pointer)?.as_u64().filter(|it| *it != 0)
     }
 }
 
@@ -79,7 +79,7 @@ impl Instance {
 pub(super) fn stock_rules() -> Rules {
     let limits = Limits {
         characters: CHARACTERS,
-        counting: Counting::graphemes().url(23).short_mentions(),
+        counting: Software::Mastodon.counting(23),
         media: Some(MEDIA),
         mime_types: MimeType::ALL.to_vec(),
         image_bytes: IMAGE_BYTES,
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(
             told.rules,
             [
-                Rule::max_text(500, Counting::graphemes().url(23).short_mentions()),
+                Rule::max_text(500, Counting::graphemes_of_unicode_15().url(23).short_mentions()),
                 Rule::max_media(4),
                 Rule::max_videos(1),
                 Rule::NotMixed,
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(
             told.rules,
             [
-                Rule::max_text(5000, Counting::graphemes()),
+                Rule::max_text(5000, Counting::graphemes_of_unicode_15()),
                 Rule::mime_types(MimeType::ALL),
                 Rule::max_image_bytes(15_999_999),
                 Rule::max_video_bytes(15_999_999),
@@ -220,6 +220,13 @@ mod tests {
         assert!(told.rules.contains(&Rule::MediaRequired) && told.rules.contains(&Rule::NotMixed));
         assert!(told.rules.contains(&Rule::max_media(10)) && !told.rules.contains(&Rule::max_videos(1)));
         assert!(told.rules.contains(&Rule::mime_types([MimeType::Jpeg, MimeType::Png])));
+    }
+
+    #[test]
+    fn a_limit_of_nothing_is_none() {
+        let configuration = json!({"statuses": {"max_characters": 0}, "media_attachments": {"image_size_limit": 0}});
+        let silent = rules(json!({"version": "4.5.2"}));
+        assert_eq!(rules(json!({"version": "4.5.2", "configuration": configuration})), silent);
     }
 
     #[test]

@@ -161,6 +161,13 @@ impl Refused {
         self.status == StatusCode::BAD_REQUEST && self.error.as_deref() == Some("Invalid credentials")
     }
 
+    /// Whether a refresh token is of no use, in the words of Laravel Passport
+    /// (Pixelfed), whose `league/oauth2-server` said `invalid_request` before
+    /// its version 9.
+    pub(super) fn is_of_a_refresh_token(&self) -> bool {
+        self.status == StatusCode::UNAUTHORIZED && self.error.as_deref() == Some("invalid_request")
+    }
+
     /// Whether the server has no such call.
     pub(super) fn has_no_such_call(&self) -> bool {
         matches!(self.status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED)

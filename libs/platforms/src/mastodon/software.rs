@@ -82,8 +82,9 @@ impl Software {
     /// decide otherwise.
     pub(super) const fn content_type(self) -> Option<&'static str> {
         match self {
-            Self::GoToSocial | Self::Pleroma | Self::Akkoma => Some("text/plain"),
-            Self::Mastodon | Self::Pixelfed | Self::Other => None,
+            // Of Mastodon's kind only forks know it; Mastodon passes it over.
+            Self::Mastodon | Self::GoToSocial | Self::Pleroma | Self::Akkoma => Some("text/plain"),
+            Self::Pixelfed | Self::Other => None,
         }
     }
 
@@ -100,7 +101,7 @@ impl Software {
     /// How it counts a text; `url` is what it says that a link counts.
     pub(super) const fn counting(self, url: u32) -> Counting {
         match self {
-            Self::Mastodon => Counting::graphemes().url(url).short_mentions(),
+            Self::Mastodon => Counting::graphemes_of_unicode_15().url(url).short_mentions(),
             Self::Pleroma | Self::Akkoma => Counting::graphemes(),
             // GoToSocial names a length of links and does not use it.
             Self::GoToSocial | Self::Pixelfed | Self::Other => Counting::code_points(),

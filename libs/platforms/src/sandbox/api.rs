@@ -17,6 +17,7 @@ use crate::handoff::{AuthorizationRequest, HandOffRefusal, RefreshRefusal};
 use crate::http_client::HttpClient;
 use crate::job::MediaBytes;
 use crate::not_now::NotNow;
+use crate::platform::STEP_LIMIT;
 
 /// What we ask to be allowed.
 const SCOPE: &str = "profile publish";
@@ -28,8 +29,8 @@ const SHORT: Duration = Duration::from_secs(10);
 /// `delivery::LEASE`, so that whoever holds the delivery also learns the end.
 const PUBLISH: Duration = Duration::from_secs(15);
 
-/// For one file; shorter than `delivery::LEASE`, too.
-const UPLOAD: Duration = Duration::from_mins(1);
+/// For one file.
+const UPLOAD: Duration = STEP_LIMIT;
 
 /// The sandbox network's HTTP API.
 pub(super) struct Api {

@@ -280,7 +280,7 @@ async fn files_are_uploaded_one_per_step_and_shown_in_order() {
     let adapter = network.adapter().await;
     let mut target = Target::new();
     target.media = vec![an_attachment(3), an_attachment(5)];
-    assert_eq!(adapter.lead().before(&target.media), Some(TimeDelta::seconds(60)));
+    assert_eq!(LEAD.before(&target.media), Some(TimeDelta::seconds(60)));
 
     network.answers(201, json!({"id": "m1", "url": "http://x/m1"}));
     let Step::Again { progress, at } = adapter.prepare(&target.job()).await.unwrap() else { panic!("one is left") };
@@ -311,7 +311,7 @@ async fn files_are_uploaded_one_per_step_and_shown_in_order() {
 async fn a_post_without_files_needs_no_preparation() {
     let adapter = adapter_at("http://127.0.0.1:1/sandbox");
     let target = Target::new();
-    assert_eq!(adapter.lead().before(&target.media), None);
+    assert_eq!(LEAD.before(&target.media), None);
     assert_eq!(adapter.prepare(&target.job()).await.unwrap(), Step::Ready { progress: None });
 }
 

@@ -449,10 +449,31 @@ async fn a_worker_begins_no_step_that_it_has_no_time_for() {
     rig.deliver(message, 1).await;
     assert_eq!(rig.network.prepared.lock().unwrap().len(), 2);
     assert!(!rig.delivery(&post).await.prepared);
+    let waiting = rig.queue.take();
+    assert_eq!(waiting, [(rig.clock.now(), message)]);
+    rig.deliver(message, 1).await;
     rig.live(later(700)).await;
 
     assert_eq!(rig.network.prepared.lock().unwrap().len(), 4);
     assert_eq!(*rig.network.calls.lock().unwrap(), [later(600)]);
+    assert_published_once(&rig, &post, "Hello").await;
+}
+
+#[tokio::test]
+async fn a_due_second_that_comes_too_late_for_a_worker_is_the_next_ones_from_its_beginning() {
+    let mut rig = Rig::with(1, Network::default()).await;
+    let clock = rig.clock.clone();
+    let on_step = Some(Box::new(move || clock.advance(TimeDelta::seconds(8))) as _);
+    rig.be(Network { lead: Some(TimeDelta::minutes(10)), on_step, ..Network::default() });
+    let post = rig.schedule("Hello", later(11)).await;
+    let message = rig.queue.take()[0].1;
+
+    rig.deliver(message, 1).await;
+
+    assert_eq!(rig.network.calls(), 0);
+    assert_eq!(rig.queue.take(), [(later(9), message)], "two seconds early, to be there when it is due");
+    rig.deliver(message, 1).await;
+    assert_eq!(*rig.network.calls.lock().unwrap(), [later(11)]);
     assert_published_once(&rig, &post, "Hello").await;
 }
 

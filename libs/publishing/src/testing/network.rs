@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
-use platforms::{Credentials, Job, Lead, Platform, Publish, RefreshRefusal, Step};
+use platforms::{Credentials, Job, Platform, Publish, RefreshRefusal, Step};
 use secrecy::ExposeSecret;
 use tokio::sync::{Barrier, Notify};
 
@@ -112,6 +112,10 @@ pub(crate) struct Network {
 }
 
 impl Network {
+    pub(crate) fn name(&self) -> &'static str {
+        self.name.unwrap_or("sandbox")
+    }
+
     pub(crate) fn fated(self, fates: impl IntoIterator<Item = Fate>) -> Self {
         self.fates.lock().unwrap().extend(fates);
         self
@@ -178,7 +182,7 @@ impl std::ops::Deref for Registered {
 #[async_trait]
 impl Platform for Registered {
     fn name(&self) -> &'static str {
-        self.name.unwrap_or("sandbox")
+        Network::name(self)
     }
 
     fn renewal(&self) -> platforms::Renewal {
@@ -213,10 +217,6 @@ impl Platform for Registered {
 
 #[async_trait]
 impl Publish for Registered {
-    fn lead(&self) -> Lead {
-        Lead { always: self.lead, ..Lead::NONE }
-    }
-
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
         self.prepared.lock().unwrap().push(job.progress.map(str::to_owned));
         if let Some(on_step) = &self.on_step {

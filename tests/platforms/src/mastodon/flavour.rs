@@ -61,6 +61,8 @@ pub(crate) struct Differences {
     pub(crate) pkce: bool,
     /// Whether the same app gets the token again that it already has.
     pub(crate) reuses_tokens: bool,
+    /// Whether a refresh token that is of no use is an `invalid_request`.
+    pub(crate) calls_dead_tokens_invalid_requests: bool,
     /// How long an access token works, where it comes with a refresh token.
     pub(crate) token_lifetime: Option<TimeDelta>,
     /// Whether a call for tokens that fails says no more than "Invalid credentials".
@@ -162,6 +164,7 @@ const MASTODON: Differences = Differences {
     pkce: true,
     reuses_tokens: true,
     token_lifetime: None,
+    calls_dead_tokens_invalid_requests: false,
     hides_why_tokens_fail: false,
     counting: Counting::Mastodon,
     max_characters: 500,
@@ -248,6 +251,8 @@ const PIXELFED: Differences = Differences {
     lists_of_redirect_uris: false,
     pkce: false,
     reuses_tokens: false,
+    token_lifetime: Some(TimeDelta::days(356)),
+    calls_dead_tokens_invalid_requests: true,
     // Laravel counts code points, whatever they are part of.
     counting: Counting::CodePoints,
     needs_media: true,

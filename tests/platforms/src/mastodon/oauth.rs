@@ -163,10 +163,19 @@ fn exchange(
 /// New tokens for an old one, which is of no use afterwards; where they are.
 fn refresh(here: &Instance, memory: &mut Memory, app: &App, refresh_token: &str) -> Result<usize, Refusal> {
     let same = |it: &Grant| it.refresh_token.as_deref() == Some(refresh_token) && it.client_id == app.client_id;
-    let at = memory.grants.iter().position(|it| same(it) && !it.revoked).ok_or_else(invalid_grant)?;
+    let at = memory.grants.iter().position(|it| same(it) && !it.revoked).ok_or_else(|| dead_token(here))?;
     let scopes = memory.grants[at].scopes.clone();
     memory.grants[at] = new_grant(here, memory, app.client_id.clone(), scopes);
     Ok(at)
+}
+
+/// As Pixelfed says it, and as the others do.
+fn dead_token(here: &Instance) -> Refusal {
+    if here.differences.calls_dead_tokens_invalid_requests {
+        Refusal::oauth(StatusCode::UNAUTHORIZED, "invalid_request", "The refresh token is invalid.")
+    } else {
+        invalid_grant()
+    }
 }
 
 fn new_grant(here: &Instance, memory: &mut Memory, client_id: String, scopes: Vec<String>) -> Grant {

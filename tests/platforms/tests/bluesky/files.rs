@@ -153,5 +153,5 @@ async fn a_video_that_is_never_done_is_given_up() {
     stage.clock.advance(TimeDelta::minutes(2));
     let setback = stage.prepare(&post).await.unwrap_err();
 
-    assert!(matches!(&setback, Setback::Refused { reason } if reason.contains("30 minutes")), "{setback:?}");
+    assert!(matches!(&setback, Setback::Stale { reason } if reason.contains("30 minutes")), "{setback:?}");
 }

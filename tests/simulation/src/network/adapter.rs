@@ -7,8 +7,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
 use domain::rules::Rules;
 use platforms::{
-    Account, Answers, AuthorizationRequest, Callback, Connect, Credentials, Departure, HandOffRefusal, Job, Lead,
-    Platform, Publish, RefreshRefusal, Renewal, Step,
+    Account, Answers, AuthorizationRequest, Callback, Connect, Credentials, Departure, HandOffRefusal, Job, Platform,
+    Publish, RefreshRefusal, Renewal, Step,
 };
 
 use secrecy::ExposeSecret;
@@ -16,7 +16,7 @@ use secrecy::ExposeSecret;
 use super::Network;
 use super::fates::{PlatformFate, chances, question_chances, renewal_chances};
 use super::grants::Rejected;
-use super::spec::{Certainty, KEY_LASTS, LEAD, SETTLES, Spec, TIMEOUT};
+use super::spec::{Certainty, KEY_LASTS, SETTLES, Spec, TIMEOUT};
 use super::timeline::{Begun, Public, Reference};
 use super::uploads::Progress;
 use crate::faults::When;
@@ -291,10 +291,6 @@ impl Connect for Adapter {
 
 #[async_trait]
 impl Publish for Adapter {
-    fn lead(&self) -> Lead {
-        Lead { always: (0 < self.spec.steps).then_some(LEAD), ..Lead::NONE }
-    }
-
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
         let reference = Reference::read(job.reference);
         let reached = job.progress.map(Progress::read);

@@ -2,7 +2,7 @@
 //! first post, with and without steps before it, with every kind of renewal.
 
 use chrono::TimeDelta;
-use platforms::Renewal;
+use platforms::{Lead, Renewal};
 
 /// What a platform can say of a post whose end nobody heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,10 +54,15 @@ impl Spec {
     pub(crate) fn is_certain(&self) -> bool {
         self.certainty != Certainty::Blind
     }
+
+    /// When its steps begin, if it has any.
+    pub(crate) fn lead(&self) -> Lead {
+        Lead { always: (0 < self.steps).then_some(LEAD), ..Lead::NONE }
+    }
 }
 
 /// How long before its time the steps begin.
-pub(crate) const LEAD: TimeDelta = TimeDelta::seconds(60);
+const LEAD: TimeDelta = TimeDelta::seconds(60);
 
 /// How long a call that was cut off may still take effect.
 pub(crate) const SETTLES: TimeDelta = TimeDelta::seconds(65);

@@ -15,7 +15,10 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
     let found: Vec<_> = finder.links(text).map(|it| it.start()..it.end()).collect();
     found.into_iter().filter_map(|range| {
         let words = words(&text[range.clone()]);
-        let uri = if let Some((scheme, _)) = words.split_once("://") {
+        // One that comes later is in an address that begins without.
+        let scheme =
+            words.split_once("://").map(|(scheme, _)| scheme).filter(|it| !it.contains(['.', '/', '?', '#', ':']));
+        let uri = if let Some(scheme) = scheme {
             let is_web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
             is_web.then(|| words.to_owned())?
         } else {
@@ -69,6 +72,14 @@ mod tests {
             other => panic!("{other:?}"),
         };
         find(text).map(written).collect()
+    }
+
+    #[test]
+    fn an_address_inside_another_belongs_to_it() {
+        for text in ["example.com/login?next=https://example.org", "example.com/web/2020/https://example.org/a"] {
+            assert_eq!(links(text), [(text.to_owned(), format!("https://{text}"))]);
+        }
+        assert_eq!(links("ftp://example.com/https://example.org"), []);
     }
 
     #[test]

@@ -140,7 +140,7 @@ pub async fn steps_that_are_taken_again_change_nothing<N: Network>() {
     let account = stage.connect().await;
     let files = vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2)];
     let mut post = stage.post(&account, "again and again", files.clone());
-    if let Some(lead) = stage.publishing().lead().before(&[files[0].attachment.clone()]) {
+    if let Some(lead) = stage.lead(&[files[0].attachment.clone()]) {
         stage.clock.skip_to(post.publish_at - lead);
         loop {
             stage.prepare(&post).await.unwrap();
