@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(
             told.rules,
             [
-                Rule::max_text(5000, Counting::graphemes_of_unicode_15()),
+                Rule::max_text(5000, Counting::graphemes()),
                 Rule::mime_types(MimeType::ALL),
                 Rule::max_image_bytes(15_999_999),
                 Rule::max_video_bytes(15_999_999),
