@@ -198,12 +198,15 @@ pub async fn a_file_is_lost(stack: &Stack, world: &World) -> Result {
             "content": fresh("without its picture"),
             "platforms": targets(&[&connection])?,
             "media": [path],
-            "scheduled_at": moment::in_seconds(8),
+            "scheduled_at": moment::in_seconds(7200),
         }))
         .await?;
+    // Before it is prepared, which begins at once when it is soon due.
     stack.root().remove_object(stack.name("MediaBucket")?, &path).await?;
-
     let id = integer(&post, "id")?;
+    let soon = json!({ "scheduled_at": moment::in_seconds(8) });
+    user.change(id, &soon).await?;
+
     let told = || async {
         let said = user.show(id).await?["platforms"][0]["error_message"].as_str().unwrap_or_default().to_owned();
         Ok(said.contains("it is not in the bucket").then_some(()))
