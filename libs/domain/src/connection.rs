@@ -43,6 +43,14 @@ pub struct Connection {
     pub generation: u64,
 }
 
+impl Connection {
+    /// Which account of which platform it is: the same for every user who
+    /// connected that one.
+    pub fn account(&self) -> String {
+        format!("{}/{}", self.provider, self.profile.account_id)
+    }
+}
+
 /// An account as its platform tells it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {

@@ -30,6 +30,14 @@ pub const LEASE: TimeDelta = TimeDelta::seconds(90);
 /// all. A call that begins late could take effect after it was believed lost.
 pub const CALL_WITHIN: TimeDelta = TimeDelta::seconds(5);
 
+/// How long a post that looks like a delivery's has to be there, claimed by no
+/// other, before it is believed to be its own.
+///
+/// Longer than a live worker takes from the effect of its public call until it
+/// has claimed what it made: the longest call of a platform (40 s) and the time
+/// that the delivery function has left after it (10 s).
+pub const UNCLAIMED_FOR: TimeDelta = TimeDelta::seconds(55);
+
 /// How long after its time a delivery is tried.
 pub const GIVE_UP_AFTER: TimeDelta = TimeDelta::hours(24);
 
@@ -140,6 +148,19 @@ pub struct Intent {
     pub may_still_run: bool,
     /// How often the platform was asked about it.
     pub looks: u32,
+    /// What looks like it over there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Sighting>,
+}
+
+/// A public post that looks like a delivery's, claimed by no other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sighting {
+    /// The platform's id of it.
+    pub platform_post_id: String,
+    /// When it was first seen.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub at: DateTime<Utc>,
 }
 
 /// What a worker does next with a delivery, as it was read.
@@ -204,6 +225,13 @@ impl Delivery {
     /// Whether a public call was ever begun.
     pub fn is_begun(&self) -> bool {
         self.begun || self.intent.is_some()
+    }
+
+    /// Whether a post that looks like this one has been there, claimed by no
+    /// other, for so long that it is this one.
+    pub fn believes(&self, it: &Published, now: DateTime<Utc>) -> bool {
+        let seen = self.intent.as_ref().and_then(|it| it.seen.as_ref());
+        seen.is_some_and(|seen| seen.platform_post_id == it.platform_post_id && seen.at + UNCLAIMED_FOR <= now)
     }
 
     /// What comes next.

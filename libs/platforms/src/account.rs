@@ -47,6 +47,15 @@ struct Stored {
 }
 
 impl Credentials {
+    /// Whether ending one ends the other: several users of a deployment may
+    /// have connected one account, and some platforms give all of them the same
+    /// token.
+    pub fn share_a_token(&self, other: &Self) -> bool {
+        let refresh = |it: &Self| it.refresh_token.as_ref().map(|it| it.expose_secret().to_owned());
+        let shares_refresh = refresh(self).is_some_and(|it| Some(it) == refresh(other));
+        shares_refresh || self.access_token.expose_secret() == other.access_token.expose_secret()
+    }
+
     /// As they are sealed. The only place where they are written out.
     pub fn to_bytes(&self) -> SecretString {
         let expose = |it: &Option<SecretString>| it.as_ref().map(|it| it.expose_secret().to_owned());
@@ -74,6 +83,27 @@ impl Credentials {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn either_token_may_be_shared() {
+        let credentials = |access: &str, refresh: Option<&str>| Credentials {
+            access_token: access.into(),
+            refresh_token: refresh.map(Into::into),
+            expires_at: None,
+            extra: None,
+        };
+        let one = credentials("a", Some("r"));
+        for (other, shared) in [
+            (credentials("a", None), true),
+            (credentials("b", Some("r")), true),
+            (credentials("b", Some("s")), false),
+            (credentials("b", None), false),
+        ] {
+            assert_eq!(one.share_a_token(&other), shared);
+            assert_eq!(other.share_a_token(&one), shared);
+        }
+        assert!(!credentials("a", None).share_a_token(&credentials("b", None)), "none is not the same");
+    }
 
     #[test]
     fn credentials_read_back_and_never_print() {

@@ -314,6 +314,11 @@ impl Publish for Bluesky {
             LookUp::Unclear(reason) => Resolution::Unclear { reason },
         }
     }
+
+    /// A record is put under a key that is ours.
+    fn recognises(&self) -> bool {
+        false
+    }
 }
 
 /// Keys come from the post and its time, so that nobody else has them.

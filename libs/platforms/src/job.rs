@@ -7,6 +7,7 @@ use domain::media::Attachment;
 use futures::stream::BoxStream;
 
 use crate::account::Credentials;
+use crate::recognition::Claims;
 
 /// One target of one post, ready to be sent.
 pub struct Job<'a> {
@@ -28,6 +29,8 @@ pub struct Job<'a> {
     pub publish_at: DateTime<Utc>,
     /// Reads the files.
     pub files: &'a dyn MediaReader,
+    /// What other deliveries made on this account.
+    pub claims: &'a dyn Claims,
     /// The time of the call.
     pub now: DateTime<Utc>,
 }

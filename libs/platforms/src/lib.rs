@@ -17,6 +17,7 @@ mod mastodon;
 mod not_now;
 mod picture;
 mod platform;
+pub mod recognition;
 mod registry;
 mod renewal;
 mod sandbox;

@@ -19,7 +19,10 @@
 //!   came of the first call, and Pleroma and Akkoma give its answer again for
 //!   hours, even if it was an error.
 //! - An account's statuses can be listed, newest first, with the ids of the
-//!   files that they show.
+//!   files that they show; not every server pages, and some give files new ids.
+//!   What a status was made from is asked for at `/source`, or is in its `text`:
+//!   what servers show of it is rewritten in many ways.
+//! - Servers reuse tokens, and some remove the app whose token is given back.
 //!
 //! Addresses and answers are in `mastodon/api.rs`; here is what they mean.
 
@@ -30,25 +33,28 @@ mod grant;
 mod instance;
 mod look_up;
 mod multipart;
+mod preparation;
 mod rate_limit;
 mod refused;
 mod server;
 mod software;
 mod watch;
 
+use std::time::Duration;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
-use domain::media::Attachment;
 use domain::rules::Rules;
 use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use url::Url;
 
-use self::api::{Api, Medium, NewStatus, Tokens, Uploaded};
+use self::api::{Api, Medium, NewStatus, Tokens};
 use self::app::Apps;
 use self::grant::{Grant, Memory};
-use self::look_up::{Found, Ours};
+use self::look_up::{Found, Statuses};
+use self::preparation::{LOOK_BACK, Preparation, Progress};
 use self::refused::{Failure, NoAnswer, Refused};
 use self::server::Server;
 use self::watch::Watch;
@@ -63,9 +69,10 @@ use crate::setup::{Setup, SetupError};
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "mastodon";
 
-/// Pictures are there at once. A server takes minutes to transcode a video.
+/// Every post begins with a look at what is there. Pictures are there at once;
+/// a server takes minutes to transcode a video.
 pub(crate) const LEAD: Lead =
-    Lead { always: None, images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::minutes(10)) };
+    Lead { always: Some(LOOK_BACK), images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::minutes(10)) };
 
 /// How long a public call that was cut off may still take effect: servers and
 /// the proxies before them end a request after a minute at most.
@@ -81,11 +88,13 @@ const MAX_ADDRESS: usize = 2048;
 /// What keeps us from looking for a post.
 const UNREADABLE_LISTING: &str = "what it has published may not be read";
 
-/// The longest time between two looks at a file that is being worked on.
-const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(30);
+/// What keeps us from believing that a post is the one we look for.
+const ONLY_ITS_KEY_TELLS: &str =
+    "a post in the same words is there; the server is asked for this one by its key when that can make no second one";
 
-/// Before a file is sent again whose processing failed.
-const PROCESSING_WAIT: TimeDelta = TimeDelta::seconds(10);
+/// How long the account's statuses are read. What is left of [`STEP_LIMIT`] is
+/// enough for the public call, which may follow.
+const LOOKING: Duration = Duration::from_secs(20);
 
 /// What a deployment says of it.
 #[derive(Deserialize)]
@@ -112,28 +121,6 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Mastodon>, SetupError> {
 pub(crate) struct Mastodon {
     api: Api,
     apps: Apps,
-}
-
-/// What preparation has reached. Stored between the steps, so that a step
-/// which is taken again after a crash uploads one file twice, not all of them.
-#[derive(Default, Serialize, Deserialize)]
-struct Progress {
-    /// The ids of the files that are ready, in the order of the post.
-    media: Vec<String>,
-    /// The next one, when it is uploaded and being worked on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    processing: Option<Processing>,
-    /// Whether the server has failed once to make something of the next one.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    failed_once: bool,
-}
-
-/// A file that is being worked on.
-#[derive(Serialize, Deserialize)]
-struct Processing {
-    id: String,
-    /// How often it was asked for.
-    looks: u32,
 }
 
 #[async_trait::async_trait]
@@ -186,8 +173,7 @@ impl Connect for Mastodon {
     ) -> Result<Departure, HandOffRefusal> {
         let typed = answers.get(server::FIELD).map_or("", |it| it.expose_secret());
         let found = self.api.discover(Server::parse(typed)?).await?;
-        let app = self.apps.at(&found, &request.here).await?;
-        let grant = Grant { server: found.server, software: found.software, endpoints: found.endpoints, app };
+        let grant = self.apps.at(&found, request).await?;
         let url = grant.authorization_url(request);
         let memory = Memory { grant, rules: found.rules };
         Ok(Departure::Page { url, memory: Some(memory.store()) })
@@ -199,13 +185,15 @@ impl Connect for Mastodon {
             return Err(HandOffRefusal::Refused("what was begun is not known any more; connect again".to_owned()));
         };
         let tokens = match self.api.exchange(&grant, code, callback).await {
-            Err(Failure::Refused(refused)) if refused.is_of_our_app() => {
-                return Err(self.apps.forgotten(&grant, &callback.here).await?);
+            Err(Failure::Refused(refused)) if refused.may_be_of_our_app() => {
+                return Err(self.apps.forgotten(&grant, &callback.here, &refused).await?);
             }
             exchanged => exchanged?,
         };
         let me = self.api.me(&grant.server, &tokens.access_token).await?;
-        let scope = tokens.scope.as_deref().unwrap_or(&grant.app.scopes);
+        // One that is not told is as it was asked for.
+        let told = tokens.scope.as_deref().filter(|it| !it.trim().is_empty());
+        let scope = told.unwrap_or(&grant.app.scopes);
         let host = grant.server.name();
         Ok(vec![Account {
             profile: Profile {
@@ -229,63 +217,72 @@ impl Connect for Mastodon {
 
 #[async_trait::async_trait]
 impl Publish for Mastodon {
-    /// One file per step, or one look at a file that is being worked on. A file
-    /// is not public until a status shows it.
+    /// A file is not public until a status shows it.
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
         let grant = Grant::of(job.credentials)?;
-        let step = Watch::begin(job.now).within(STEP_LIMIT, self.step(job, &grant)).await;
+        let preparation = Preparation { api: &self.api, grant: &grant, job };
+        let step = Watch::begin(job.now).within(STEP_LIMIT, preparation.step()).await;
         step.unwrap_or_else(|| Err(Setback::Busy { retry_at: None, reason: NoAnswer::Late.reason() }))
     }
 
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
         let watch = Watch::begin(job.now);
         let grant = Grant::of(job.credentials)?;
-        let media = Progress::of(job).unwrap_or_default().media;
-        if media.len() != job.media.len() {
+        let progress = Progress::of(job).unwrap_or_default();
+        if progress.media.len() != job.media.len() {
             return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
         }
-        match self.post(job, &grant, &media).await {
+        if progress.before.is_none() {
+            return Err(Setback::Stale { reason: "it was not read what was there before".to_owned() });
+        }
+        match self.post(job, &grant, &progress.media).await {
             Ok(published) => Ok(published),
-            Err(Failure::Refused(refused)) if !media.is_empty() && refused.is_final() => {
+            Err(Failure::Refused(refused)) if !progress.media.is_empty() && refused.is_final() => {
                 let reason = refused.reason();
-                let learned = watch.within(STEP_LIMIT, self.refused_with_files(job, &grant, &media, refused, &watch));
+                let learned = watch.within(STEP_LIMIT, self.refused_with_files(job, &grant, &progress, refused, &watch));
                 learned.await.unwrap_or(Err(Setback::Busy { retry_at: None, reason }))
             }
             Err(failure) => Err(failure.setback()),
         }
     }
 
-    /// The account's statuses are read back to before the call, which needs no
-    /// key. Where that cannot tell, the very same call is made again as long as
-    /// its key is known: then it makes nothing new if the first one did. Not
-    /// before the first can no longer be under way, because two at once would
-    /// not see each other everywhere.
+    /// The account's statuses are read back to what was there before. Where
+    /// that cannot tell, the very same call is made again as long as its key is
+    /// known: then it makes nothing new if the first one did. Not before the
+    /// first can no longer be under way, because two at once would not see each
+    /// other everywhere.
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
         let grant = match Grant::of(job.credentials) {
             Ok(grant) => grant,
             Err(unreadable) => return Resolution::Disconnected { reason: unreadable.to_string() },
         };
         let watch = Watch::begin(job.now);
-        let Some(Progress { media, .. }) = Progress::of(job) else {
-            return Resolution::Unclear { reason: "what was kept of its files is unreadable".to_owned() };
+        let Some(progress) = Progress::of(job) else {
+            return Resolution::Unclear { reason: "what was kept of its preparation is unreadable".to_owned() };
         };
-        if media.len() != job.media.len() {
+        if progress.media.len() != job.media.len() {
             // Then no call was ever made.
             return Resolution::NotThere;
         }
         let has_key = grant.software.keeps_keys() && job.now < since + KEY_IS_KNOWN;
-        let found = match self.look_up(job, &grant, &media, since, &watch).await {
-            Found::Public(published) => return Resolution::Public(published),
-            Found::NotThere => return Resolution::NotThere,
-            Found::Unclear { reason } => Resolution::Unclear { reason },
-            Found::Disconnected { reason } => Resolution::Disconnected { reason },
-            Found::Forbidden if has_key => Resolution::Unclear { reason: UNREADABLE_LISTING.to_owned() },
-            Found::Forbidden => Resolution::Unknowable { advice: UNREADABLE_LISTING.to_owned() },
+        let looked = watch.within(LOOKING, self.look_up(job, &grant, &progress, &watch)).await;
+        let in_doubt = match looked {
+            Some(Found::Public(published)) => return Resolution::Public(published),
+            Some(Found::NotThere) => return Resolution::NotThere,
+            Some(Found::Disconnected { reason }) => return Resolution::Disconnected { reason },
+            Some(Found::Recognised(_)) if has_key => ONLY_ITS_KEY_TELLS.to_owned(),
+            Some(Found::Recognised(published)) => return Resolution::Recognised(published),
+            Some(Found::Forbidden) if !has_key => {
+                return Resolution::Unknowable { advice: UNREADABLE_LISTING.to_owned() };
+            }
+            Some(Found::Forbidden) => UNREADABLE_LISTING.to_owned(),
+            Some(Found::Unclear { reason }) => reason,
+            None => NoAnswer::Late.reason(),
         };
-        if matches!(found, Resolution::Disconnected { .. }) || !has_key || job.now < since + SETTLES {
-            return found;
+        if !has_key || job.now < since + SETTLES {
+            return Resolution::Unclear { reason: in_doubt };
         }
-        match self.post(job, &grant, &media).await {
+        match self.post(job, &grant, &progress.media).await {
             Ok(published) => Resolution::Public(published),
             Err(Failure::Refused(refused)) if refused.is_lost_grant() => {
                 Resolution::Disconnected { reason: refused.reason() }
@@ -302,70 +299,6 @@ impl Publish for Mastodon {
 }
 
 impl Mastodon {
-    async fn step(&self, job: &Job<'_>, grant: &Grant) -> Result<Step, Setback> {
-        let progress = Progress::of(job).unwrap_or_default();
-        match (&progress.processing, job.media.get(progress.media.len())) {
-            (_, None) => Ok(Step::Ready { progress: progress.store() }),
-            (None, Some(next)) => self.upload(job, grant, progress, next).await,
-            (Some(Processing { id, looks }), Some(_)) => {
-                let (id, looks) = (id.clone(), *looks);
-                self.look(job, grant, progress, id, looks).await
-            }
-        }
-    }
-
-    async fn upload(
-        &self,
-        job: &Job<'_>,
-        grant: &Grant,
-        mut progress: Progress,
-        file: &Attachment,
-    ) -> Result<Step, Setback> {
-        let token = &job.credentials.access_token;
-        let mut uploaded = Err(Failure::Refused(Refused::not_there()));
-        if grant.software.uploads_in_background() {
-            uploaded = self.api.upload(grant, token, api::UPLOAD, file, open(job, file).await?, job.now).await;
-        }
-        if matches!(&uploaded, Err(Failure::Refused(refused)) if refused.has_no_such_call()) {
-            uploaded = self.api.upload(grant, token, api::UPLOAD_AT_ONCE, file, open(job, file).await?, job.now).await;
-        }
-        match uploaded {
-            Ok(Uploaded::Ready(id)) => Ok(progress.with(id).step(job)),
-            Ok(Uploaded::Processing(id)) => {
-                progress.processing = Some(Processing { id, looks: 0 });
-                Ok(progress.again(job.now + wait(0)))
-            }
-            Err(Failure::Refused(refused)) if refused.failed_on_a_file() && !progress.failed_once => {
-                progress.failed_once = true;
-                Ok(progress.again(job.now + PROCESSING_WAIT))
-            }
-            Err(Failure::Refused(refused)) if refused.failed_on_a_file() => {
-                Err(Setback::Refused { reason: of_file(job, &progress, &refused.reason()) })
-            }
-            Err(failure) => Err(in_words_of_file(failure.setback(), job, &progress)),
-        }
-    }
-
-    async fn look(
-        &self,
-        job: &Job<'_>,
-        grant: &Grant,
-        mut progress: Progress,
-        id: String,
-        looks: u32,
-    ) -> Result<Step, Setback> {
-        match self.api.medium(grant, &job.credentials.access_token, &id, job.now).await {
-            Ok(Medium::Ready) => Ok(progress.with(id).step(job)),
-            Ok(Medium::Processing) => {
-                let looks = looks.saturating_add(1);
-                progress.processing = Some(Processing { id, looks });
-                Ok(progress.again(job.now + wait(looks)))
-            }
-            Ok(Medium::Unknown) => Err(Setback::Stale { reason: of_file(job, &progress, "it is not there any more") }),
-            Err(failure) => Err(in_words_of_file(failure.setback(), job, &progress)),
-        }
-    }
-
     /// The public call.
     async fn post(&self, job: &Job<'_>, grant: &Grant, media: &[String]) -> Result<Published, Failure> {
         let status = NewStatus {
@@ -385,14 +318,17 @@ impl Mastodon {
         &self,
         job: &Job<'_>,
         grant: &Grant,
-        media: &[String],
+        progress: &Progress,
         refused: Refused,
         watch: &Watch,
     ) -> Result<Published, Setback> {
         let busy = |reason: String| Err(Setback::Busy { retry_at: None, reason });
         // A file is also refused once a status shows it, and that can be ours alone.
-        match self.look_up(job, grant, media, job.publish_at, watch).await {
+        match self.look_up(job, grant, progress, watch).await {
             Found::Public(published) => return Ok(published),
+            Found::Recognised(_) => {
+                return Err(Setback::Unknown { may_still_run: false, reason: refused.reason() });
+            }
             Found::NotThere => {}
             Found::Disconnected { reason } => return Err(Setback::Disconnected { reason }),
             Found::Unclear { reason } => return busy(reason),
@@ -402,7 +338,7 @@ impl Mastodon {
             return Err(Setback::Stale { reason: refused.reason() });
         }
         let mut is_unknown = false;
-        for id in media {
+        for id in &progress.media {
             match self.api.medium(grant, &job.credentials.access_token, id, job.now).await {
                 Ok(Medium::Ready) => {}
                 Ok(Medium::Processing) => return busy(refused.reason()),
@@ -421,47 +357,9 @@ impl Mastodon {
         Err(Failure::Refused(refused).setback())
     }
 
-    async fn look_up(
-        &self,
-        job: &Job<'_>,
-        grant: &Grant,
-        media: &[String],
-        since: DateTime<Utc>,
-        watch: &Watch,
-    ) -> Found {
-        let Some((_, account_id)) = job.profile.account_id.split_once('/') else {
-            return Found::Unclear { reason: "the account has no id".to_owned() };
-        };
-        let ours = Ours::new(job.text, media, grant.software, since);
-        look_up::look_up(&self.api, grant, &job.credentials.access_token, account_id, &ours, watch).await
-    }
-}
-
-impl Progress {
-    /// That of a delivery; `None` when it is not in the form of this version.
-    fn of(job: &Job<'_>) -> Option<Self> {
-        job.progress.map_or_else(|| Some(Self::default()), |it| serde_json::from_str(it).ok())
-    }
-
-    /// Nothing when there is nothing to remember.
-    fn store(&self) -> Option<String> {
-        let is_empty = self.media.is_empty() && self.processing.is_none() && !self.failed_once;
-        if is_empty { None } else { serde_json::to_string(self).ok() }
-    }
-
-    /// With one more file that is ready.
-    fn with(mut self, id: String) -> Self {
-        self.media.push(id);
-        Self { media: self.media, processing: None, failed_once: false }
-    }
-
-    /// The step that ends here, with one file less to do.
-    fn step(self, job: &Job<'_>) -> Step {
-        if self.media.len() == job.media.len() { Step::Ready { progress: self.store() } } else { self.again(job.now) }
-    }
-
-    fn again(self, at: DateTime<Utc>) -> Step {
-        Step::Again { progress: self.store().unwrap_or_default(), at }
+    async fn look_up(&self, job: &Job<'_>, grant: &Grant, progress: &Progress, watch: &Watch) -> Found {
+        let statuses = Statuses { api: &self.api, grant, job, media: &progress.media, watch };
+        statuses.look_up(progress.before.as_ref()).await
     }
 }
 
@@ -485,30 +383,10 @@ fn credentials(tokens: Tokens, old: Option<&SecretString>, extra: SecretString, 
     }
 }
 
-async fn open(job: &Job<'_>, file: &Attachment) -> Result<crate::job::MediaBytes, Setback> {
-    job.files.open(file).await.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })
-}
-
-/// Until the next look at a file that is being worked on.
-fn wait(looks: u32) -> TimeDelta {
-    TimeDelta::seconds(1 << looks.min(5)).min(LONGEST_WAIT)
-}
-
 /// Whether this can be shown as the address of a picture or a page.
 fn is_web_address(address: &str) -> bool {
     let is_web = |it: Url| matches!(it.scheme(), "http" | "https");
     address.len() <= MAX_ADDRESS && Url::parse(address).is_ok_and(is_web)
-}
-
-fn of_file(job: &Job<'_>, progress: &Progress, reason: &str) -> String {
-    format!("file {} of {}: {reason}", progress.media.len() + 1, job.media.len())
-}
-
-fn in_words_of_file(setback: Setback, job: &Job<'_>, progress: &Progress) -> Setback {
-    match setback {
-        Setback::Refused { reason } => Setback::Refused { reason: of_file(job, progress, &reason) },
-        other => other,
-    }
 }
 
 #[cfg(test)]

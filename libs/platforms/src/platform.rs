@@ -113,6 +113,14 @@ pub trait Publish: Platform {
     /// at `since`, took effect.
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution;
 
+    /// Whether [`Publish::resolve`] may tell a post by what it looks like. Then
+    /// every post that a delivery made is claimed for it, so that no other takes
+    /// it for its own; a write for each. False where a key of ours or a chosen
+    /// id tells.
+    fn recognises(&self) -> bool {
+        true
+    }
+
     /// How long a public call that was cut off may still take effect.
     fn settles(&self) -> TimeDelta {
         TimeDelta::seconds(60)

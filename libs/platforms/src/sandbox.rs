@@ -188,6 +188,10 @@ impl Publish for Sandbox {
         }
     }
 
+    fn recognises(&self) -> bool {
+        false
+    }
+
     fn settles(&self) -> TimeDelta {
         SETTLES
     }

@@ -125,6 +125,29 @@ impl Store {
         Ok(number.and_then(ConnectionId::new))
     }
 
+    /// Every connection of an account, of any user, as it is now. The index that
+    /// they are found by may be a moment behind.
+    pub async fn connections_of_account(&self, account: &str) -> Result<Vec<ConnectionRecord>, StorageError> {
+        let mut entries = self
+            .client
+            .query()
+            .table_name(self.table(Table::Connections))
+            .index_name("by_account")
+            .key_condition_expression("#account = :account")
+            .expression_attribute_names("#account", "account")
+            .expression_attribute_values(":account", s(account))
+            .into_paginator()
+            .items()
+            .send();
+        let mut keys = Vec::new();
+        while let Some(mut entry) = entries.next().await.transpose()? {
+            entry.remove("account");
+            keys.push((Table::Connections, entry));
+        }
+        let found = self.batch_get(keys).await?.remove(&Table::Connections).unwrap_or_default();
+        found.into_iter().map(read).collect()
+    }
+
     /// Ends a hand-off with an account: a new connection, or new credentials
     /// for the one that [`Store::connection_of_account`] found, which keeps its
     /// id, its age and its pending posts.
@@ -211,6 +234,7 @@ impl Store {
     ) -> Result<[TransactWriteItem; 2], StorageError> {
         let connection = &record.connection;
         let mut item = to_item(connection)?;
+        item.insert("account".to_owned(), s(connection.account()));
         item.insert("credentials".to_owned(), AttributeValue::B(Blob::new(record.credentials.clone())));
         if let Some(refresh_at) = refresh_at {
             item.insert("refresh_shard".to_owned(), shard(connection.connection_id));
@@ -243,6 +267,7 @@ impl Store {
                 item.remove(name).ok_or_else(|| StorageError::Request(format!("a connection without {name}")))?;
             change.set(name, value);
         }
+        change.set("account", s(connection.account()));
         change.set("credentials", AttributeValue::B(Blob::new(record.credentials.clone())));
         change.set("needs_reconnection", AttributeValue::Bool(false));
         change.set_or_remove("token_expires_at", connection.token_expires_at.map(at));

@@ -6,18 +6,21 @@
 //! | users | `user_id` | |
 //! | grants | hash of a token, device code, session or identity | `by_user`: a user's tokens; TTL |
 //! | limits | subject, minute | TTL |
-//! | connections | `user_id`, `connection_id` | `refresh`: credentials by the time they want renewal |
+//! | connections | `user_id`, `connection_id` | `refresh`: credentials by the time they want renewal; `by_account`: of all users who connected an account |
 //! | handoffs | hash of a state token | TTL |
 //! | media | `user_id`, `media_id` | `unused`: uploads that no post uses |
 //! | posts | `user_id`, `post_id`; `post_id` 0 counts the others | four listing indexes of keys |
 //! | deliveries | `user_id`, `post_id#target_id` | `due`: the unfinished by when somebody must look |
 //! | idempotency | `user_id`, key hash | TTL |
 //! | vault | name | secrets of the deployment itself |
+//! | claims | account of a platform, its id of a post | which delivery made it; TTL |
 //!
-//! Keys start with the owner; the vault's is the deployment. TTL only cleans up: every expiry is checked on
+//! Keys start with the owner; the vault's is the deployment, and that of claims an account that
+//! several users may have connected. TTL only cleans up: every expiry is checked on
 //! read. Items hold instants as milliseconds, TTL attributes as seconds.
 
 mod batch;
+mod claims;
 mod connections;
 mod deliveries;
 mod error;
@@ -37,6 +40,7 @@ mod vault;
 
 use aws_sdk_dynamodb::Client;
 
+pub use claims::*;
 pub use connections::*;
 pub use deliveries::*;
 pub use error::StorageError;

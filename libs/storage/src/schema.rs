@@ -24,6 +24,7 @@ pub enum Table {
     Deliveries,
     Idempotency,
     Vault,
+    Claims,
 }
 
 /// A key attribute and its type: `S` or `N`.
@@ -90,7 +91,7 @@ const TTL: Option<&str> = Some("ttl");
 
 impl Table {
     /// Every table.
-    pub const ALL: [TableSchema; 10] = [
+    pub const ALL: [TableSchema; 11] = [
         TableSchema { table: Self::Users, hash: n("user_id"), range: None, indexes: &[], ttl: None },
         TableSchema {
             table: Self::Grants,
@@ -104,7 +105,10 @@ impl Table {
             table: Self::Connections,
             hash: n("user_id"),
             range: Some(n("connection_id")),
-            indexes: &[index("refresh", s("refresh_shard"), n("refresh_at"), Projection::Keys)],
+            indexes: &[
+                index("refresh", s("refresh_shard"), n("refresh_at"), Projection::Keys),
+                index("by_account", s("account"), n("connection_id"), Projection::Keys),
+            ],
             ttl: None,
         },
         TableSchema { table: Self::Handoffs, hash: s("handoff"), range: None, indexes: &[], ttl: TTL },
@@ -141,6 +145,7 @@ impl Table {
         },
         TableSchema { table: Self::Idempotency, hash: n("user_id"), range: Some(s("key")), indexes: &[], ttl: TTL },
         TableSchema { table: Self::Vault, hash: s("entry"), range: None, indexes: &[], ttl: None },
+        TableSchema { table: Self::Claims, hash: s("account"), range: Some(s("post")), indexes: &[], ttl: TTL },
     ];
 
     /// Its name without the deployment's prefix.
@@ -156,6 +161,7 @@ impl Table {
             Self::Deliveries => "deliveries",
             Self::Idempotency => "idempotency",
             Self::Vault => "vault",
+            Self::Claims => "claims",
         }
     }
 

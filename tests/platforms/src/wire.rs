@@ -72,7 +72,8 @@ async fn answer(stream: TcpStream, router: Router) {
         }
     });
     // That a client went away, or was cut off, is nobody's error.
-    http1::Builder::new().serve_connection(TokioIo::new(stream), service).await.ok();
+    // Who says what the time is says so by the network's clock.
+    http1::Builder::new().auto_date_header(false).serve_connection(TokioIo::new(stream), service).await.ok();
 }
 
 #[cfg(test)]

@@ -24,3 +24,7 @@ mod pleroma {
 mod pixelfed {
     platforms::conformance!(networks::mastodon::Server<networks::mastodon::Pixelfed>);
 }
+
+mod snac {
+    platforms::conformance!(networks::mastodon::Server<networks::mastodon::Snac>);
+}

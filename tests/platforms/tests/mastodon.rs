@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use domain::delivery::{Resolution, Setback};
 use domain::media::MimeType;
 use domain::rules::Rule;
-use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Stock};
+use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
 use platforms::conformance::network::{Call, Decision, Network, Trouble};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::{Post, Stage};
@@ -125,11 +125,10 @@ async fn a_renewal_that_an_unknown_app_asks_for_says_that_the_grant_is_gone() {
 #[tokio::test]
 async fn the_same_words_from_before_the_call_are_not_taken_for_it() {
     let (stage, account) = stage::<GoToSocial>().await;
-    let before = stage.post(&account, "Good morning", Vec::new());
+    let before = due(&stage, &account, "Good morning", Vec::new()).await;
     stage.publish(&before).await.unwrap();
-    stage.clock.advance(TimeDelta::seconds(30));
+    let post = due(&stage, &account, "Good morning", Vec::new()).await;
     let since = stage.clock.now();
-    let post = stage.post(&account, "Good morning", Vec::new());
     stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
     assert!(stage.publish(&post).await.is_err());
 
@@ -137,41 +136,68 @@ async fn the_same_words_from_before_the_call_are_not_taken_for_it() {
     assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
 }
 
-/// What is said so long after a call that never arrived, when the account has
-/// published something else since.
-async fn asked_after<K: Known>(time: TimeDelta) -> (Resolution, usize) {
+/// What is said so long after a call with the text "Ours" that never arrived,
+/// when another program has published this since.
+async fn asked_after<K: Known>(time: TimeDelta, other: &str) -> (Resolution, usize) {
     let (stage, account) = stage::<K>().await;
+    let post = due(&stage, &account, "Ours", Vec::new()).await;
     let since = stage.clock.now();
-    let post = stage.post(&account, "Ours", Vec::new());
     stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
     assert!(stage.publish(&post).await.is_err());
-    stage.publish(&stage.post(&account, "Other", Vec::new())).await.unwrap();
-    stage.clock.advance(time);
+    let mut theirs = stage.post(&account, other, Vec::new());
+    (theirs.elsewhere, theirs.publish_at) = (true, since);
+    stage.deliver(&mut theirs).await.unwrap();
+    stage.clock.skip_to(since + time);
     let answer = stage.resolve(&post, since).await;
     (answer, stage.network.public().len())
 }
 
 #[tokio::test]
-async fn of_something_unrecognised_since_the_call_the_key_says_whether_it_is_the_post() {
-    let (soon, posts) = asked_after::<Stock>(TimeDelta::seconds(5)).await;
-    assert!(matches!(soon, Resolution::Unclear { .. }), "{soon:?}");
-    assert_eq!(posts, 1, "the first call may be under way");
+async fn of_the_same_words_since_the_call_the_key_says_whether_they_are_the_post() {
+    for other in ["Ours", "Ours!"] {
+        let (soon, posts) = asked_after::<Stock>(TimeDelta::seconds(5), other).await;
+        assert!(matches!(soon, Resolution::Unclear { .. }), "{soon:?}");
+        assert_eq!(posts, 1, "the first call may be under way");
 
-    let (answer, posts) = asked_after::<Stock>(SETTLED).await;
-    assert!(matches!(answer, Resolution::Public(_)), "{answer:?}");
-    assert_eq!(posts, 2);
+        let (answer, posts) = asked_after::<Stock>(SETTLED, other).await;
+        assert!(matches!(answer, Resolution::Public(_)), "{answer:?}");
+        assert_eq!(posts, 2);
+    }
 }
 
 #[tokio::test]
-async fn something_unrecognised_since_the_call_may_be_it_where_no_key_is_known() {
-    for (answer, posts) in [
-        asked_after::<GoToSocial>(SETTLED).await,
-        asked_after::<Pleroma>(SETTLED).await,
-        asked_after::<Stock>(TimeDelta::hours(2)).await,
-    ] {
-        assert!(matches!(answer, Resolution::Unclear { .. }), "{answer:?}");
-        assert_eq!(posts, 1);
+async fn where_no_key_is_known_words_tell() {
+    for (other, said) in [("Ours", "Recognised"), ("Ours!", "Unclear"), ("Other", "NotThere")] {
+        for (answer, posts) in [
+            asked_after::<GoToSocial>(SETTLED, other).await,
+            asked_after::<Pleroma>(SETTLED, other).await,
+            asked_after::<Snac>(SETTLED, other).await,
+            asked_after::<Stock>(TimeDelta::hours(2), other).await,
+        ] {
+            assert!(format!("{answer:?}").starts_with(said), "{other}: {answer:?}");
+            assert_eq!(posts, 1);
+        }
     }
+}
+
+#[tokio::test]
+async fn a_dead_app_is_known_by_the_page_or_by_what_the_token_endpoint_says() {
+    let (stage, account) = stage::<Snac>().await;
+    let before = client_id(&departure(&stage).await);
+    stage.connecting().revoke(&account.credentials, stage.clock.now()).await.unwrap();
+
+    let after = client_id(&departure(&stage).await);
+
+    assert_ne!(after, before, "the app went with its token");
+    stage.connect().await;
+    assert_eq!(stage.network.grants(), 1, "nothing that asking brought is left over");
+}
+
+#[tokio::test]
+async fn scopes_that_are_not_told_are_as_asked_for() {
+    let (_, account) = stage::<Snac>().await;
+    assert_eq!(account.scopes, ["read:accounts", "read:statuses", "write:statuses", "write:media"]);
+    assert_eq!(account.rules.title, "snac");
 }
 
 #[tokio::test]
@@ -243,7 +269,9 @@ async fn a_video_is_waited_for_in_steps() {
         }
     };
 
-    assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30, 30]);
+    let (look_back, looks) = waits.split_last().unwrap();
+    assert_eq!(looks, [1, 2, 4, 8, 16, 30, 30, 30]);
+    assert_eq!(stage.clock.now() + TimeDelta::seconds(20), post.publish_at, "after {look_back} s");
     post.progress = progress;
     stage.publish(&post).await.unwrap();
     assert_eq!(stage.network.public()[0].media[0].bytes, video()[0].bytes);
@@ -319,7 +347,7 @@ async fn a_lost_answer_is_found_in_the_listing_of_every_kind_of_server() {
             assert_eq!(stage.network.public().len() - before, usize::from(arrives));
             for answer in [early, late] {
                 match answer {
-                    Resolution::Public(it) if arrives => {
+                    Resolution::Public(it) | Resolution::Recognised(it) if arrives => {
                         assert_eq!(it.platform_post_id, stage.network.public()[before].id);
                     }
                     Resolution::NotThere if !arrives => {}
@@ -334,6 +362,7 @@ async fn a_lost_answer_is_found_in_the_listing_of_every_kind_of_server() {
     is_found::<GoToSocial>().await;
     is_found::<Pleroma>().await;
     is_found::<Pixelfed>().await;
+    is_found::<Snac>().await;
 }
 
 #[tokio::test]
@@ -380,35 +409,38 @@ async fn a_repeat_that_is_refused_for_its_content_says_that_the_first_did_not_ar
     assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
 }
 
-#[tokio::test]
-async fn a_listing_that_does_not_reach_back_is_read_on() {
+/// What is found of a post whose answer was lost, after so many others by this
+/// service or by somebody else, and how many pages were read.
+async fn found_after(others: usize, elsewhere: bool) -> (Resolution, usize) {
     let (stage, account) = stage::<GoToSocial>().await;
     let post = due(&stage, &account, "Ours", Vec::new()).await;
     let since = stage.clock.now();
     stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
     assert!(stage.publish(&post).await.is_err());
-    for number in 0..90 {
-        let other = stage.post(&account, &format!("Other {number}"), Vec::new());
+    for number in 0..others {
+        let mut other = stage.post(&account, &format!("Other {number}"), Vec::new());
+        other.elsewhere = elsewhere;
+        other.progress.clone_from(&post.progress);
         stage.publish(&other).await.unwrap();
     }
+    let before = stage.network.calls(Call::LookUp);
+    (stage.resolve(&post, since).await, stage.network.calls(Call::LookUp) - before)
+}
 
-    let found = stage.resolve(&post, since).await;
-    assert!(matches!(found, Resolution::Public(_)), "{found:?}");
-    assert_eq!(stage.network.calls(Call::LookUp), 3);
+#[tokio::test]
+async fn a_listing_that_does_not_reach_back_is_read_on() {
+    // Three pages, an empty one behind them, and the source of the one that nobody else made.
+    let (found, looks) = found_after(90, false).await;
+    assert!(matches!(found, Resolution::Recognised(_)), "{found:?}");
+    assert_eq!(looks, 5);
 }
 
 #[tokio::test]
 async fn a_listing_that_is_too_long_says_nothing() {
-    let (stage, account) = stage::<GoToSocial>().await;
-    let since = stage.clock.now();
-    for number in 0..210 {
-        let other = stage.post(&account, &format!("Other {number}"), Vec::new());
-        stage.publish(&other).await.unwrap();
+    for (others, elsewhere) in [(250, false), (30, true)] {
+        let (found, _) = found_after(others, elsewhere).await;
+        assert!(matches!(found, Resolution::Unclear { .. }), "{others} {elsewhere}: {found:?}");
     }
-    let post = due(&stage, &account, "Ours", Vec::new()).await;
-
-    let found = stage.resolve(&post, since).await;
-    assert!(matches!(found, Resolution::Unclear { .. }), "{found:?}");
 }
 
 #[tokio::test]

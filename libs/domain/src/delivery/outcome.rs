@@ -76,6 +76,9 @@ pub enum Setback {
 pub enum Resolution {
     /// It is public.
     Public(Published),
+    /// A post that looks like it is public, and no other delivery is known to
+    /// have made it. Whoever made it may only be about to say so.
+    Recognised(Published),
     /// It certainly is not, and will not become so by itself.
     NotThere,
     /// It cannot be said now; ask again.

@@ -197,11 +197,65 @@ enum Fact {
     Resolve(u8),
 }
 
+#[test]
+fn what_looks_like_it_is_believed_when_no_other_has_claimed_it_for_long_enough() {
+    let seen = |delivery: Delivery, id: &str, now| {
+        let there = Published { platform_post_id: id.to_owned(), at: now };
+        delivery.resolved(Resolution::Recognised(there), seconds(60), now, 0)
+    };
+    let believes = |delivery: &Delivery, id: &str, now| {
+        delivery.believes(&Published { platform_post_id: id.to_owned(), at: now }, now)
+    };
+    let first_at = noon() + FIRST_LOOK;
+    let delivery = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+
+    let delivery = seen(delivery, "p1", first_at);
+    assert_eq!(delivery.next(first_at), Next::Wait(first_at + UNCLAIMED_FOR));
+    assert!(!believes(&delivery, "p1", first_at + UNCLAIMED_FOR - seconds(1)));
+    assert!(believes(&delivery, "p1", first_at + UNCLAIMED_FOR));
+    assert!(!believes(&delivery, "p2", first_at + UNCLAIMED_FOR), "another one");
+
+    // Another delivery has claimed the first, and now this is the one: anew.
+    let second_at = first_at + UNCLAIMED_FOR;
+    let delivery = seen(delivery, "p2", second_at);
+    assert!(!believes(&delivery, "p2", second_at));
+    // Being asked in vain in between loses nothing.
+    let unclear = Resolution::Unclear { reason: "down".to_owned() };
+    let delivery = seen(delivery.resolved(unclear, seconds(60), second_at + seconds(9), 0), "p2", second_at + seconds(20));
+    assert!(believes(&delivery, "p2", second_at + UNCLAIMED_FOR));
+}
+
+#[test]
+fn no_clock_makes_a_post_earlier_than_its_call_or_later_than_now() {
+    let now = noon() + seconds(3);
+    for (told, at) in [(-3600, noon()), (0, noon()), (2, noon() + seconds(2)), (3600, now)] {
+        let told = Published { at: noon() + seconds(told), ..published() };
+        let State::Published(direct) = a_delivery().intended(noon()).settled(Ok(told.clone()), now, 0).state else {
+            panic!("not published")
+        };
+        assert_eq!(direct.at, at, "{told:?}");
+        let looked_up = a_delivery().intended(noon()).resolved(Resolution::Public(told), seconds(60), now, 0);
+        assert_eq!(looked_up.state, State::Published(direct));
+    }
+}
+
+#[test]
+fn what_is_unclear_is_asked_again_when_the_call_can_no_longer_take_effect() {
+    let settles = seconds(60);
+    let mut delivery = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 1023);
+    let mut now = noon();
+    while now < noon() + CALL_WITHIN + settles {
+        now = delivery.look_at;
+        delivery = delivery.resolved(Resolution::Unclear { reason: "?".to_owned() }, settles, now, 1023);
+    }
+    assert_eq!(now, noon() + CALL_WITHIN + settles);
+}
+
 fn facts() -> impl Strategy<Value = Vec<Fact>> {
     let fact = prop_oneof![
         (0..100_000_i64).prop_map(Fact::Wait),
         (0..6_u8).prop_map(Fact::Settle),
-        (0..4_u8).prop_map(Fact::Resolve),
+        (0..5_u8).prop_map(Fact::Resolve),
     ];
     prop::collection::vec(fact, 0..60)
 }
@@ -237,6 +291,7 @@ proptest! {
                         0 => Resolution::Public(published()),
                         1 => Resolution::NotThere,
                         2 => Resolution::Unclear { reason: "down".to_owned() },
+                        3 => Resolution::Recognised(published()),
                         _ => Resolution::Unknowable { advice: "look".to_owned() },
                     };
                     delivery = delivery.resolved(answer, seconds(60), now, jitter);

@@ -4,7 +4,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
     CALL_WITHIN, Delivery, FIRST_LOOK, FIRST_WAIT, FailureClass, GIVE_UP_AFTER, Intent, LEASE,
-    LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Published, RECONNECTION_LOOK, Resolution, Setback, State,
+    LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Published, RECONNECTION_LOOK, Resolution, Setback, Sighting, State,
+    UNCLAIMED_FOR,
 };
 
 impl Delivery {
@@ -32,7 +33,7 @@ impl Delivery {
     pub fn intended(mut self, now: DateTime<Utc>) -> Self {
         self.attempts += 1;
         self.begun = true;
-        self.intent = Some(Intent { attempt: self.attempts, at: now, may_still_run: true, looks: 0 });
+        self.intent = Some(Intent { attempt: self.attempts, at: now, may_still_run: true, looks: 0, seen: None });
         self.held(now)
     }
 
@@ -68,7 +69,7 @@ impl Delivery {
     pub fn settled(mut self, attempt: Result<Published, Setback>, now: DateTime<Utc>, jitter: u32) -> Self {
         let wait = self.back_off(jitter);
         match attempt {
-            Ok(published) => self.ended(State::Published(published)),
+            Ok(published) => self.published(published, now),
             Err(Setback::Refused { reason }) => self.failed(reason, FailureClass::Refused),
             Err(Setback::Busy { retry_at, reason }) => {
                 self.intent = None;
@@ -109,10 +110,27 @@ impl Delivery {
         let certain_at = if intent.may_still_run { intent.at + CALL_WITHIN + settles } else { intent.at };
         let looks = i32::try_from(intent.looks.min(8)).unwrap_or(8);
         let look_again = now + jittered((FIRST_LOOK * (1 << looks)).min(LONGEST_WAIT), jitter);
-        // From here on the adapter may have made the same call again by itself.
-        let look_again = if intent.at + settles <= now { look_again.max(now + settles) } else { look_again };
+        let look_again = if intent.at + settles <= now {
+            // From here on the adapter may have made the same call again by itself.
+            look_again.max(now + settles)
+        } else if now < certain_at {
+            // Whatever can be decided is, as soon as the call can no longer take effect.
+            look_again.min(certain_at).max(now + FIRST_LOOK)
+        } else {
+            look_again
+        };
         match answer {
-            Resolution::Public(published) => self.ended(State::Published(published)),
+            Resolution::Public(published) => self.published(published, now),
+            Resolution::Recognised(Published { platform_post_id, .. }) => {
+                let known = intent.seen.take().filter(|it| it.platform_post_id == platform_post_id);
+                let seen = known.unwrap_or(Sighting { platform_post_id, at: now });
+                let believed_at = seen.at + UNCLAIMED_FOR;
+                intent.seen = Some(seen);
+                self.wait_until(
+                    believed_at.max(now + FIRST_LOOK),
+                    Some("A post like this one is there. Making sure that no other post made it.".to_owned()),
+                )
+            }
             Resolution::NotThere if certain_at <= now => {
                 self.intent = None;
                 let wait = self.back_off(jitter);
@@ -163,6 +181,13 @@ impl Delivery {
     pub fn rolled_up(mut self) -> Self {
         self.due_at = None;
         self
+    }
+
+    /// No platform's clock makes it earlier than its call, or later than now.
+    fn published(self, published: Published, now: DateTime<Utc>) -> Self {
+        let begun_at = self.intent.as_ref().map_or(published.at, |it| it.at);
+        let at = published.at.min(now).max(begun_at);
+        self.ended(State::Published(Published { at, ..published }))
     }
 
     fn failed(self, reason: String, class: FailureClass) -> Self {

@@ -71,6 +71,7 @@ impl Stand {
             progress: None,
             publish_at: noon() + before,
             files,
+            claims: &crate::recognition::NobodyElse,
             now: noon(),
         };
         let preparation = Preparation { directory: &directory, pds: self.pds(), video_service: None };

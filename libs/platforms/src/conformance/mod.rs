@@ -26,11 +26,14 @@ macro_rules! conformance {
                 what_was_typed_may_be_enough;
             credentials: ended_credentials_are_renewed, a_passing_failure_does_not_end_a_grant,
                 a_grant_that_was_taken_away_is_known_as_gone, a_grant_is_given_back,
+                what_somebody_else_needs_is_not_given_back,
                 what_came_of_typing_is_renewed_and_given_back;
             publishing: a_text_goes_out_once, every_kind_of_file_it_claims_goes_out,
                 as_many_files_as_it_claims_go_out_in_order, the_rules_are_those_of_the_platform,
                 text_in_all_scripts_arrives_as_it_was_written, links_are_where_they_stand_in_the_text,
                 steps_that_are_taken_again_change_nothing;
+            recognition: the_same_words_twice_are_two_posts, what_did_not_arrive_is_sent_whatever_came_meanwhile,
+                everyday_texts_are_recognised;
             troubles: whatever_meets_the_public_call_it_goes_out_once, a_refusal_is_final_and_says_why,
                 a_limit_is_kept, whatever_meets_a_file_it_goes_out_once, nothing_is_guessed_while_nobody_answers,
                 a_lost_answer_is_found_much_later, a_grant_that_is_gone_is_told_from_every_other_failure;

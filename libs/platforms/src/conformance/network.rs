@@ -60,6 +60,11 @@ pub trait Network: Sized + Send + Sync {
         true
     }
 
+    /// Whether a code that it never gave is refused.
+    fn checks_codes(&self) -> bool {
+        true
+    }
+
     /// The person takes the grant away on the platform's own pages.
     fn revoke(&self);
 

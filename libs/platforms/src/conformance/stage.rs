@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
-use domain::delivery::{Published, Resolution, Setback};
+use domain::delivery::{Published, Resolution, Setback, UNCLAIMED_FOR};
 use domain::id::MediaId;
 use domain::media::Attachment;
 use domain::testing::noon;
@@ -26,6 +26,7 @@ use crate::handoff::{
 };
 use crate::job::{Job, MediaBytes, MediaReader, MediaUnreadable};
 use crate::platform::{Connect, Publish, Step};
+use crate::recognition::{Claims, ClaimsUnreadable};
 use crate::registry::{Leads, Registry};
 use crate::setup::{PlatformSettings, Setup};
 use crate::vault::{MemoryVault, Vault};
@@ -44,6 +45,8 @@ pub struct Stage<N> {
     posts: AtomicU64,
     /// The latest of the account, as the store has them.
     credentials: Mutex<Option<Credentials>>,
+    /// Which post made what is public, by the platform's id.
+    claims: Mutex<BTreeMap<String, String>>,
 }
 
 /// A post on its way to one account, as the protocol keeps it.
@@ -60,6 +63,8 @@ pub struct Post<'a> {
     pub publish_at: DateTime<Utc>,
     /// What preparation has reached; it is stored after each step.
     pub progress: Option<String>,
+    /// Whether another program publishes it, of which this one knows nothing.
+    pub elsewhere: bool,
     files: Shelf,
     attachments: Vec<Attachment>,
 }
@@ -94,7 +99,7 @@ impl<N: Network> Stage<N> {
         };
         let setup = Setup::new(settings, app, vault, AddressPolicy::Also(network.addresses()));
         let (connecting, publishing) = (Registry::new(&setup).unwrap(), Registry::new(&setup).unwrap());
-        Self { network, clock, connecting, publishing, posts: AtomicU64::new(1), credentials: Mutex::default() }
+        Self { network, clock, connecting, publishing, posts: AtomicU64::new(1), credentials: Mutex::default(), claims: Mutex::default() }
     }
 
     /// The adapter of the function that connects accounts.
@@ -197,13 +202,14 @@ impl<N: Network> Stage<N> {
         let files = Shelf(media.iter().map(|it| (it.attachment.media_id, it.bytes.clone())).collect());
         let attachments = media.iter().map(|it| it.attachment.clone()).collect();
         let reference = format!("{}-7-1", self.posts.fetch_add(1, Ordering::SeqCst));
-        Post { account, text: text.to_owned(), media, reference, publish_at, progress: None, files, attachments }
+        let text = text.to_owned();
+        Post { account, text, media, reference, publish_at, progress: None, elsewhere: false, files, attachments }
     }
 
     /// The next step before the public call.
     pub async fn prepare(&self, post: &Post<'_>) -> Result<Step, Setback> {
-        let credentials = self.credentials().await?;
-        self.publishing().prepare(&self.job(post, &credentials)).await
+        let (credentials, others) = (self.credentials().await?, self.others(post));
+        self.publishing().prepare(&self.job(post, &credentials, &others)).await
     }
 
     /// Everything before the public call; passing setbacks are waited out.
@@ -234,13 +240,19 @@ impl<N: Network> Stage<N> {
     /// The public call.
     pub async fn publish(&self, post: &Post<'_>) -> Result<Published, Setback> {
         let credentials = self.credentials().await?;
-        self.publishing().publish(&self.job(post, &credentials)).await
+        let others = self.others(post);
+        let published = self.publishing().publish(&self.job(post, &credentials, &others)).await;
+        if let Ok(Published { platform_post_id, .. }) = &published {
+            self.claim(post, platform_post_id);
+        }
+        published
     }
 
     /// How a public call ended that began at `since`.
     pub async fn resolve(&self, post: &Post<'_>, since: DateTime<Utc>) -> Resolution {
+        let others = self.others(post);
         match self.credentials().await {
-            Ok(credentials) => self.publishing().resolve(&self.job(post, &credentials), since).await,
+            Ok(credentials) => self.publishing().resolve(&self.job(post, &credentials, &others), since).await,
             Err(setback) => panic!("the account is gone: {setback:?}"),
         }
     }
@@ -273,7 +285,30 @@ impl<N: Network> Stage<N> {
         panic!("it never goes out: {setbacks:?}")
     }
 
-    fn job<'a>(&self, post: &'a Post<'_>, credentials: &'a Credentials) -> Job<'a> {
+    /// What is public belongs to one post.
+    fn claim(&self, post: &Post<'_>, platform_post_id: &str) {
+        if !post.elsewhere {
+            let mut claims = self.claims.lock().unwrap();
+            let whose = claims.entry(platform_post_id.to_owned()).or_insert_with(|| post.reference.clone());
+            assert_eq!(*whose, post.reference, "two posts have the id {platform_post_id}");
+        }
+    }
+
+    fn others(&self, post: &Post<'_>) -> Others {
+        let claims = self.claims.lock().unwrap();
+        let others = claims.iter().filter(|(_, whose)| **whose != post.reference);
+        Others(others.map(|(id, _)| id.clone()).filter(|_| self.publishing().recognises()).collect())
+    }
+
+    /// The user disconnects an account, as the service does it: what somebody
+    /// else still needs is not given back.
+    pub async fn disconnect(&self, account: &Account, others: &[&Account]) {
+        if !others.iter().any(|it| it.credentials.share_a_token(&account.credentials)) {
+            self.connecting().revoke(&account.credentials, self.clock.now()).await.unwrap();
+        }
+    }
+
+    fn job<'a>(&self, post: &'a Post<'_>, credentials: &'a Credentials, claims: &'a Others) -> Job<'a> {
         Job {
             profile: &post.account.profile,
             credentials,
@@ -283,17 +318,32 @@ impl<N: Network> Stage<N> {
             progress: post.progress.as_deref(),
             publish_at: post.publish_at,
             files: &post.files,
+            claims,
             now: self.clock.now(),
         }
     }
 
     /// Asks until it is certain. `None` is: not there.
-    async fn settle(&self, post: &Post<'_>, since: DateTime<Utc>, may_still_run: bool) -> Option<Published> {
+    pub async fn settle(&self, post: &Post<'_>, since: DateTime<Utc>, may_still_run: bool) -> Option<Published> {
         let certain_at = if may_still_run { since + self.publishing().settles() } else { since };
+        let mut seen: Option<(String, DateTime<Utc>)> = None;
         for _ in 0..ATTEMPTS {
             self.clock.advance(TimeDelta::seconds(5));
             match self.resolve(post, since).await {
-                Resolution::Public(published) => return Some(published),
+                Resolution::Public(published) => {
+                    self.claim(post, &published.platform_post_id);
+                    return Some(published);
+                }
+                Resolution::Recognised(published) => {
+                    let now = self.clock.now();
+                    let known = seen.take().filter(|(id, _)| *id == published.platform_post_id);
+                    let (id, at) = known.unwrap_or_else(|| (published.platform_post_id.clone(), now));
+                    if at + UNCLAIMED_FOR <= now {
+                        self.claim(post, &id);
+                        return Some(published);
+                    }
+                    seen = Some((id, at));
+                }
                 Resolution::NotThere if certain_at <= self.clock.now() => return None,
                 Resolution::NotThere | Resolution::Unclear { .. } => {}
                 Resolution::Disconnected { .. } => _ = self.renew().await.unwrap(),
@@ -317,6 +367,16 @@ impl<N: Network> Stage<N> {
         self.clock.advance(TimeDelta::seconds(5));
         setbacks.push(setback);
         Ok(())
+    }
+}
+
+/// What other posts made.
+struct Others(Vec<String>);
+
+#[async_trait]
+impl Claims for Others {
+    async fn of_others(&self, ids: &[String]) -> Result<Vec<String>, ClaimsUnreadable> {
+        Ok(ids.iter().filter(|it| self.0.contains(it)).cloned().collect())
     }
 }
 

@@ -9,7 +9,7 @@ use http::StatusCode;
 use reqwest::{Method, RequestBuilder, Response};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::{DeserializeOwned, IgnoredAny};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use url::Url;
 
@@ -24,6 +24,7 @@ use crate::answer;
 use crate::handoff::{Callback, HandOffRefusal, OurAddresses};
 use crate::http_client::HttpClient;
 use crate::job::MediaBytes;
+use crate::recognition::Listed;
 
 /// Uploads a file, which may be worked on afterwards.
 pub(super) const UPLOAD: &str = "/api/v2/media";
@@ -43,6 +44,10 @@ const FILE: Duration = Duration::from_secs(35);
 
 /// The most statuses that a server lists at once.
 const PAGE: &str = "40";
+
+/// More than the longest text that reaches this service, twice in a status and
+/// escaped.
+const MAX_STATUS_BYTES: usize = 1 << 20;
 
 /// More than so many statuses with all that belongs to them.
 const MAX_PAGE_BYTES: usize = 4 << 20;
@@ -85,6 +90,7 @@ pub(super) struct Tokens {
 /// The account behind a token.
 #[derive(Deserialize)]
 pub(super) struct Me {
+    #[serde(deserialize_with = "id")]
     pub(super) id: String,
     pub(super) username: String,
     pub(super) display_name: Option<String>,
@@ -121,27 +127,37 @@ pub(super) struct NewStatus<'a> {
     pub(super) content_type: Option<&'static str>,
 }
 
-/// Some of an account's statuses.
-pub(super) struct Page {
-    /// Newest first.
-    pub(super) statuses: Vec<Status>,
-    /// What the server's clock showed when it listed them, in whole seconds.
-    pub(super) server_time: Option<DateTime<Utc>>,
-}
-
 /// A status.
 #[derive(Deserialize)]
 pub(super) struct Status {
+    #[serde(deserialize_with = "id")]
     pub(super) id: String,
     created_at: Option<String>,
+    edited_at: Option<String>,
     content: Option<String>,
+    /// Few servers show it in a listing.
+    text: Option<String>,
     #[serde(default)]
-    media_attachments: Vec<File>,
+    media_attachments: Vec<Shown>,
     reblog: Option<IgnoredAny>,
+    in_reply_to_id: Option<IgnoredAny>,
+}
+
+/// A file as a status shows it, by whatever name.
+#[derive(Deserialize)]
+struct Shown {
+    id: String,
+}
+
+/// What a status was made from.
+#[derive(Deserialize)]
+struct Source {
+    text: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct File {
+    #[serde(deserialize_with = "id")]
     id: String,
 }
 
@@ -175,6 +191,16 @@ impl Status {
         DateTime::parse_from_rfc3339(self.created_at.as_ref()?).ok().map(|it| it.to_utc())
     }
 
+    /// Whether it was changed since it was made.
+    pub(super) fn is_edited(&self) -> bool {
+        self.edited_at.is_some()
+    }
+
+    /// What it was made from, where the listing says so.
+    pub(super) fn source(&self) -> Option<&str> {
+        self.text.as_deref().filter(|it| !it.is_empty())
+    }
+
     /// As HTML.
     pub(super) fn content(&self) -> &str {
         self.content.as_deref().unwrap_or_default()
@@ -187,6 +213,21 @@ impl Status {
     /// Whether it only passes on another one.
     pub(super) fn is_boost(&self) -> bool {
         self.reblog.is_some()
+    }
+
+    /// Whether it answers another one, which none of ours does.
+    pub(super) fn is_reply(&self) -> bool {
+        self.in_reply_to_id.is_some()
+    }
+}
+
+impl Listed for Status {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn at(&self) -> Option<DateTime<Utc>> {
+        self.created_at()
     }
 }
 
@@ -210,7 +251,7 @@ impl Api {
             Some(metadata) => (endpoints(&server, &metadata)?, metadata.scopes_supported),
             None => (Endpoints::default(), None),
         };
-        let (software, rules) = (instance.software, instance.rules());
+        let (software, rules) = (instance.software, instance.rules(server.name()));
         Ok(Discovered { server, software, rules, endpoints, scopes })
     }
 
@@ -271,19 +312,38 @@ impl Api {
         Ok(App { client_id, client_secret, scopes: new.scopes.to_owned() })
     }
 
-    /// Whether a server still knows this service. It is asked for the token of
-    /// a code that is none: who is asking is looked at before the code is.
-    /// Where both are refused in the same words, it is asked for a token
-    /// without an account, for which nothing but the app counts.
-    pub(super) async fn knows(&self, found: &Discovered, app: &App, here: &OurAddresses) -> bool {
-        let with_code = [("grant_type", "authorization_code"), ("code", "0"), ("redirect_uri", &here.redirect_uri)];
-        let without_account = [("grant_type", "client_credentials")];
-        let hides_why = found.software.hides_why_tokens_fail();
-        let form = if hides_why { without_account.as_slice() } else { with_code.as_slice() };
-        let url = found.server.url(&found.endpoints.token);
-        let asked: Result<IgnoredAny, Failure> = self.form(&url, app, form).await;
-        !matches!(asked, Err(Failure::Refused(refused))
-            if refused.is_of_our_app() || (hides_why && refused.is_of_some_credentials()))
+    /// Whether a server shows a person the page on which they decide. Some
+    /// answer an app that they do not know with an error there.
+    pub(super) async fn shows_page(&self, page: &str) -> bool {
+        const PASSING: [StatusCode; 2] = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS];
+        let Ok(url) = Url::parse(page) else { return false };
+        match self.send(&url, Method::GET, |it| it.timeout(SHORT)).await {
+            Ok(response) => !response.status().is_client_error() || PASSING.contains(&response.status()),
+            Err(_) => true,
+        }
+    }
+
+    /// Whether a server still knows an app of ours. It is asked for the tokens
+    /// of a code that is none: who is asking is looked at before the code is.
+    pub(super) async fn knows(&self, grant: &Grant, here: &OurAddresses) -> bool {
+        if grant.software.hides_why_tokens_fail() {
+            // Nothing can be asked that makes no tokens.
+            return true;
+        }
+        let form = [("grant_type", "authorization_code"), ("code", "0"), ("redirect_uri", &here.redirect_uri)];
+        let asked: Result<Tokens, Failure> = self.form(&grant.server.url(&grant.endpoints.token), &grant.app, &form).await;
+        match asked {
+            Err(Failure::Refused(refused)) => !refused.may_be_of_our_app(),
+            Err(Failure::NoAnswer(_) | Failure::Unreadable) => true,
+            // It gives tokens to everybody. Nobody asked for these, and giving
+            // them back may cost the app as well.
+            Ok(Tokens { access_token, .. }) => {
+                if let Err(failure) = self.revoke(grant, &access_token).await {
+                    tracing::warn!(server = grant.server.name(), ?failure, "a token that nobody asked for was not given back");
+                }
+                false
+            }
+        }
     }
 
     /// Tokens for a code.
@@ -385,7 +445,7 @@ impl Api {
         account_id: &str,
         after: Option<&str>,
         now: DateTime<Utc>,
-    ) -> Result<Page, Failure> {
+    ) -> Result<Vec<Status>, Failure> {
         let mut url = grant.server.url(&format!("/api/v1/accounts/{account_id}/statuses"));
         url.query_pairs_mut().append_pair("limit", PAGE).append_pair("exclude_reblogs", "true");
         if let Some(after) = after {
@@ -395,10 +455,28 @@ impl Api {
         if !response.status().is_success() {
             return Err(Failure::Refused(Refused::read(response, now).await));
         }
-        let date = response.headers().get(http::header::DATE).and_then(|it| it.to_str().ok());
-        let server_time = date.and_then(|it| DateTime::parse_from_rfc2822(it).ok()).map(|it| it.to_utc());
-        let statuses = answer::json_up_to(response, MAX_PAGE_BYTES).await.map_err(|_| Failure::Unreadable)?;
-        Ok(Page { statuses, server_time })
+        answer::json_up_to(response, MAX_PAGE_BYTES).await.map_err(|_| Failure::Unreadable)
+    }
+
+    /// What a status was made from; `None` where the server does not say.
+    pub(super) async fn source(
+        &self,
+        grant: &Grant,
+        token: &SecretString,
+        id: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Option<String>, Failure> {
+        let url = grant.server.url(&format!("/api/v1/statuses/{}/source", id));
+        let response = self.send(&url, Method::GET, |it| it.bearer_auth(token.expose_secret()).timeout(SHORT)).await?;
+        match expected::<Source>(response, now).await {
+            Ok(source) => Ok(source.text),
+            Err(Failure::Refused(refused))
+                if refused.is_final() || refused.has_no_such_call() || refused.is_beyond_the_scopes() =>
+            {
+                Ok(None)
+            }
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Sends a form with our own id and secret.
@@ -422,12 +500,24 @@ impl Api {
     }
 }
 
+/// An id as servers give them: short enough for our tables, and with nothing in
+/// it that means something in an address.
+fn id<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    const MAX: usize = 200;
+    let id = String::deserialize(from)?;
+    let is_plain = id.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_' | b'.'));
+    if id.is_empty() || MAX < id.len() || !is_plain {
+        return Err(serde::de::Error::custom("an id that is none"));
+    }
+    Ok(id)
+}
+
 /// What was hoped for.
 async fn expected<T: DeserializeOwned>(response: Response, now: DateTime<Utc>) -> Result<T, Failure> {
     if !response.status().is_success() {
         return Err(Failure::Refused(Refused::read(response, now).await));
     }
-    answer::json(response).await.map_err(|_| Failure::Unreadable)
+    answer::json_up_to(response, MAX_STATUS_BYTES).await.map_err(|_| Failure::Unreadable)
 }
 
 /// The paths that a server names. An address elsewhere would be given our

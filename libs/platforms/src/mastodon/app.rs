@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::api::{Api, Discovered, NewApp};
 use super::grant::Grant;
+use super::refused::Refused;
 use super::server::Server;
-use crate::handoff::{HandOffRefusal, OurAddresses};
+use crate::handoff::{AuthorizationRequest, HandOffRefusal, OurAddresses};
 use crate::vault::{Kept, Vault};
 
 /// What a server gave this service when it registered itself there.
@@ -37,22 +38,32 @@ impl Apps {
         Self { api, vault, client_name }
     }
 
-    /// The app at a server: the one that is kept, if the server still knows it,
-    /// or a new one. Servers before Mastodon 4.3 remove apps, and any can have
-    /// been set up anew.
-    pub(super) async fn at(&self, found: &Discovered, here: &OurAddresses) -> Result<App, HandOffRefusal> {
+    /// The grant that a person is to be asked for, with the app that is kept,
+    /// if the server still knows it, or a new one. Servers before Mastodon 4.3
+    /// remove apps, some do when a token is given back, and any can have been
+    /// set up anew.
+    pub(super) async fn at(&self, found: &Discovered, request: &AuthorizationRequest) -> Result<Grant, HandOffRefusal> {
+        let here = &request.here;
         let kept = self.vault.find(&name(&found.server, here)).await?;
-        if let Some(app) = kept.as_ref().and_then(read)
-            && self.api.knows(found, &app, here).await
-        {
-            return Ok(app);
+        if let Some(app) = kept.as_ref().and_then(read) {
+            let grant = Grant::at(found, app);
+            // What the person would see is looked at first.
+            if self.api.shows_page(&grant.authorization_url(request)).await && self.api.knows(&grant, here).await {
+                return Ok(grant);
+            }
         }
-        self.register(found, here, kept.as_ref()).await
+        let app = self.register(found, here, kept.as_ref()).await?;
+        Ok(Grant::at(found, app))
     }
 
     /// Registers this service anew at a server that no longer knows it, unless
     /// somebody has done so since; what the person is told.
-    pub(super) async fn forgotten(&self, grant: &Grant, here: &OurAddresses) -> Result<HandOffRefusal, HandOffRefusal> {
+    pub(super) async fn forgotten(
+        &self,
+        grant: &Grant,
+        here: &OurAddresses,
+        refused: &Refused,
+    ) -> Result<HandOffRefusal, HandOffRefusal> {
         let kept = self.vault.find(&name(&grant.server, here)).await?;
         let is_the_same = kept.as_ref().and_then(read).is_none_or(|it| it.client_id == grant.app.client_id);
         if is_the_same {
@@ -60,9 +71,10 @@ impl Apps {
             self.register(&found, here, kept.as_ref()).await?;
         }
         let server = grant.server.name();
+        let reason = refused.reason();
         Ok(HandOffRefusal::Refused(format!(
-            "{server} had removed this service from its list of apps. It is registered there again: \
-             connect the account once more"
+            "{server} no longer knows this service, or did not take its own code ({reason}). This service is \
+             registered there again: connect the account once more"
         )))
     }
 

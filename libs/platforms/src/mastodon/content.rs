@@ -1,6 +1,31 @@
-//! Whether the HTML of a status says what we wanted to say.
+//! Whether a status says what we wanted to say: by its source where the server
+//! gives that out, else by the HTML made of it.
+
+use icu_normalizer::ComposingNormalizerBorrowed;
 
 use crate::entity;
+use crate::recognition::Likeness;
+
+/// How much the source of a status is like our text. Servers trim it and bring
+/// letters into one form; what else they do to it nobody knows, so that another
+/// one with the same letters in it is only doubtful.
+pub(super) fn likeness_of_source(source: &str, ours: &str) -> Likeness {
+    let (source, ours) = (normalized(source), normalized(ours));
+    let visible = |text: &str| -> String { text.chars().filter(|it| !it.is_whitespace()).collect() };
+    if visible(&source) == visible(&ours) {
+        return Likeness::Same;
+    }
+    let letters = |text: &str| -> String { text.chars().filter(|it| it.is_alphanumeric()).collect() };
+    if letters(&source) == letters(&ours) { Likeness::Doubtful } else { Likeness::Other }
+}
+
+/// In Unicode's form NFC, without control characters and the pictures of them
+/// that snac shows instead.
+fn normalized(text: &str) -> String {
+    let composed = ComposingNormalizerBorrowed::new_nfc().normalize(text);
+    let is_seen = |it: char| !it.is_control() && !('\u{2400}'..='\u{2426}').contains(&it);
+    composed.chars().filter(|it| is_seen(*it) || it.is_whitespace()).collect()
+}
 
 /// A text reduced to what every server leaves of it: no spaces, no hosts of
 /// mentions, no difference of case. Servers set paragraphs and breaks, shorten
@@ -105,6 +130,26 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(of_html(html), of_text(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_source_is_compared_letter_by_letter() {
+        for (source, ours, likeness) in [
+            ("Hello", "Hello", Likeness::Same),
+            ("Hello\nworld", "  Hello\r\nworld \n", Likeness::Same),
+            ("\u{e9}t\u{e9}", "e\u{301}te\u{301}", Likeness::Same),
+            ("<3 and __init__ and 3 * 4 * 5", "<3 and __init__ and 3 * 4 * 5", Likeness::Same),
+            ("a\u{2407}b", "a\u{7}b", Likeness::Same),
+            ("Hello!", "Hello", Likeness::Doubtful),
+            ("3 4 5", "3 * 4 * 5", Likeness::Doubtful),
+            ("🎂", "🎉", Likeness::Doubtful),
+            ("hello", "Hello", Likeness::Other),
+            ("Post 5 of 12", "Post 7 of 12", Likeness::Other),
+            ("Hello, world", "Hello", Likeness::Other),
+            ("", "Hello", Likeness::Other),
+        ] {
+            assert_eq!(likeness_of_source(source, ours), likeness, "{source:?} {ours:?}");
         }
     }
 

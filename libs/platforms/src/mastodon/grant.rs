@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use domain::delivery::Setback;
 use domain::rules::Rules;
 
+use super::api::Discovered;
 use super::app::App;
 use super::server::Server;
 use super::software::Software;
@@ -63,6 +64,12 @@ impl From<UnreadableGrant> for Setback {
 }
 
 impl Grant {
+    /// That of whoever will say yes at a server.
+    pub(super) fn at(found: &Discovered, app: App) -> Self {
+        let (server, endpoints) = (found.server.clone(), found.endpoints.clone());
+        Self { server, software: found.software, endpoints, app }
+    }
+
     /// That of an account.
     pub(super) fn of(credentials: &Credentials) -> Result<Self, UnreadableGrant> {
         let stored = credentials.extra.as_ref().ok_or(UnreadableGrant)?;

@@ -2,6 +2,7 @@
 
 use domain::media::MimeType;
 use domain::rules::{Counting, Rule, Rules};
+use domain::text::PostText;
 use serde_json::Value;
 
 use super::software::Software;
@@ -30,8 +31,9 @@ impl Instance {
     }
 
     /// What it accepts: what it says, and where it says nothing what its
-    /// software is known for.
-    pub(super) fn rules(&self) -> Rules {
+    /// software is known for. `host` is what a server is called of which nobody
+    /// knows what it runs.
+    pub(super) fn rules(&self, host: &str) -> Rules {
         let software = self.software;
         let characters = self.statuses("max_characters").or_else(|| self.number("/max_toot_chars"));
         let url = self.statuses("characters_reserved_per_url").unwrap_or(URL_CHARACTERS);
@@ -45,7 +47,8 @@ impl Instance {
             image_bytes: bytes("image_size_limit").unwrap_or(IMAGE_BYTES),
             video_bytes: bytes("video_size_limit").unwrap_or(VIDEO_BYTES),
         };
-        limits.rules(software)
+        let version = self.answer.get("version").and_then(Value::as_str).unwrap_or_default();
+        limits.rules(software, software.title(version).unwrap_or(host))
     }
 
     /// Pleroma says nothing when there is no limit.
@@ -85,7 +88,7 @@ pub(super) fn stock_rules() -> Rules {
         image_bytes: IMAGE_BYTES,
         video_bytes: VIDEO_BYTES,
     };
-    limits.rules(Software::Mastodon)
+    limits.rules(Software::Mastodon, "Mastodon")
 }
 
 struct Limits {
@@ -98,9 +101,11 @@ struct Limits {
 }
 
 impl Limits {
-    fn rules(self, software: Software) -> Rules {
+    fn rules(self, software: Software, title: &str) -> Rules {
         let count = |it: u64| u32::try_from(it).unwrap_or(u32::MAX);
-        let mut rules = vec![Rule::max_text(count(self.characters), self.counting)];
+        // Nothing longer reaches this service.
+        let characters = self.characters.min(PostText::MAX_CHARS as u64);
+        let mut rules = vec![Rule::max_text(count(characters), self.counting)];
         rules.extend(self.media.map(|it| Rule::max_media(count(it))));
         if !software.takes_videos() {
             rules.push(Rule::max_videos(1));
@@ -115,7 +120,7 @@ impl Limits {
         // A file has to be smaller than the limit (`less_than` in the model).
         rules.push(Rule::max_image_bytes(self.image_bytes.saturating_sub(1)));
         rules.push(Rule::max_video_bytes(self.video_bytes.saturating_sub(1)));
-        Rules::of(software.title(), rules)
+        Rules::of(title, rules)
     }
 }
 
@@ -126,7 +131,7 @@ mod tests {
     use super::*;
 
     fn rules(answer: Value) -> Rules {
-        Instance::read(answer).unwrap().rules()
+        Instance::read(answer).unwrap().rules("harbour.example")
     }
 
     #[test]
@@ -223,6 +228,22 @@ mod tests {
     }
 
     #[test]
+    fn messages_name_what_was_met() {
+        for (version, title) in [
+            ("4.5.2", "Mastodon"),
+            ("2.7.2 (compatible; Akkoma 3.10.4-0-g)", "Akkoma"),
+            ("4.2.1 (compatible; Iceshrimp.NET/2024.1)", "Iceshrimp.NET"),
+            ("4.0.0 (compatible; Mitra 2.18.0)", "Mitra"),
+            ("4.0.0 (not true; really snac/2.52)", "snac"),
+            ("takahe/0.9", "takahe"),
+            ("2024.1.0.1", "harbour.example"),
+            ("4.2 (compatible; \u{7}<b>)", "harbour.example"),
+        ] {
+            assert_eq!(rules(json!({"version": version})).title, title, "{version}");
+        }
+    }
+
+    #[test]
     fn a_limit_of_nothing_is_none() {
         let configuration = json!({"statuses": {"max_characters": 0}, "media_attachments": {"image_size_limit": 0}});
         let silent = rules(json!({"version": "4.5.2"}));
@@ -244,6 +265,6 @@ mod tests {
         }));
         assert_eq!(told, stock_rules());
         let huge = rules(json!({"version": "4.5.2", "configuration": {"statuses": {"max_characters": u64::MAX}}}));
-        assert!(matches!(huge.rules[0], Rule::MaxText { max: u32::MAX, .. }));
+        assert!(matches!(huge.rules[0], Rule::MaxText { max: 65_000, .. }), "no more than reaches us");
     }
 }

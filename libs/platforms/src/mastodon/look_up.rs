@@ -1,31 +1,22 @@
 //! Whether a status is among those of its account.
 
-use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Published;
-use secrecy::SecretString;
 
-use super::api::{Api, Page, Status};
+use super::api::{Api, Status};
 use super::content;
 use super::grant::Grant;
 use super::refused::Failure;
-use super::software::Software;
 use super::watch::Watch;
-
-/// What a status may seem to be older than the call that made it: the server's
-/// clock is known in whole seconds only.
-const CLOCKS_DIFFER_BY: TimeDelta = TimeDelta::seconds(2);
-
-/// The same where the server does not say what its clock shows.
-const UNTOLD_CLOCKS_DIFFER_BY: TimeDelta = TimeDelta::minutes(1);
-
-/// The most pages that are read: 200 statuses since the public call.
-const MAX_PAGES: usize = 5;
+use crate::job::Job;
+use crate::recognition::{self, Before, Likeness, Timeline};
 
 /// What the listing shows.
 #[derive(Debug)]
 pub(super) enum Found {
     /// It is public.
     Public(Published),
+    /// One that looks the same is public, and nobody is known to have made it.
+    Recognised(Published),
     /// Everything since was read, and it is not there.
     NotThere,
     /// It cannot be said now.
@@ -42,181 +33,95 @@ pub(super) enum Found {
     Forbidden,
 }
 
-/// What is looked for.
-pub(super) struct Ours<'a> {
-    text: String,
-    media: &'a [String],
-    software: Software,
-    since: DateTime<Utc>,
-}
-
-impl<'a> Ours<'a> {
-    /// A status that was made at `since` or later, by our clock.
-    pub(super) fn new(text: &str, media: &'a [String], software: Software, since: DateTime<Utc>) -> Self {
-        Self { text: content::of_text(text), media, software, since }
-    }
-
-    /// The earliest that it can have been made by the server's clock, which
-    /// shows `server_time` while ours shows `now`.
-    fn not_before(&self, server_time: Option<DateTime<Utc>>, now: DateTime<Utc>) -> DateTime<Utc> {
-        match server_time {
-            Some(server_time) => self.since + (server_time - now) - CLOCKS_DIFFER_BY,
-            None => self.since - UNTOLD_CLOCKS_DIFFER_BY,
+impl From<recognition::Found> for Found {
+    fn from(found: recognition::Found) -> Self {
+        match found {
+            recognition::Found::Public(published) => Self::Public(published),
+            recognition::Found::Recognised(published) => Self::Recognised(published),
+            recognition::Found::NotThere => Self::NotThere,
+            recognition::Found::Unclear { reason } => Self::Unclear { reason },
         }
     }
+}
 
-    /// Whether this is it. A file is shown by one status only, so its id tells
-    /// even when the text was changed since.
-    fn is(&self, status: &Status, not_before: DateTime<Utc>) -> bool {
-        if !status.is_boost() && !self.media.is_empty() {
-            let shown = status.media_ids();
-            let same_ids = shown.len() == self.media.len() && self.media.iter().all(|it| shown.contains(&it.as_str()));
-            if same_ids || self.software.keeps_ids_of_files() {
-                return same_ids;
+/// The statuses of a job's account, as they are when one of them is looked for.
+pub(super) struct Statuses<'a> {
+    pub(super) api: &'a Api,
+    pub(super) grant: &'a Grant,
+    pub(super) job: &'a Job<'a>,
+    /// The files of the one that is looked for.
+    pub(super) media: &'a [String],
+    pub(super) watch: &'a Watch,
+}
+
+/// The account's id on its server.
+pub(super) fn account_of<'a>(job: &'a Job<'_>) -> Option<&'a str> {
+    job.profile.account_id.split_once('/').map(|(_, id)| id)
+}
+
+impl Statuses<'_> {
+    /// Looks for the job's status in what came after `before`.
+    pub(super) async fn look_up(&self, before: Option<&Before>) -> Found {
+        let Some(Before::Showed(before)) = before else { return Found::Forbidden };
+        match recognition::look_for(self, before, self.job.claims, self.watch.now()).await {
+            Ok(found) => found.into(),
+            // The grant stands; what is lost with the others is the grant itself.
+            Err(Failure::Refused(refused)) if refused.is_beyond_the_scopes() => Found::Forbidden,
+            Err(Failure::Refused(refused)) if refused.is_lost_grant() => {
+                Found::Disconnected { reason: refused.reason() }
             }
+            Err(failure) => Found::Unclear { reason: failure.reason() },
         }
-        self.has_its_shape(status, not_before) && content::of_html(status.content()) == self.text
     }
 
-    /// Whether this may be it, edited or in a markup that we do not recognise.
-    fn may_be(&self, status: &Status, not_before: DateTime<Utc>) -> bool {
-        let ids_tell = !self.media.is_empty() && self.software.keeps_ids_of_files();
-        !ids_tell && self.has_its_shape(status, not_before)
-    }
-
-    fn has_its_shape(&self, status: &Status, not_before: DateTime<Utc>) -> bool {
-        let is_since = status.created_at().is_some_and(|it| not_before <= it);
-        is_since && !status.is_boost() && status.media_ids().len() == self.media.len()
+    /// Likeness by words, and by nothing else.
+    async fn compared(&self, status: &Status) -> Result<Likeness, Failure> {
+        if status.is_edited() {
+            return Ok(Likeness::Doubtful);
+        }
+        let now = self.watch.now();
+        let source = match status.source() {
+            Some(source) => Some(source.to_owned()),
+            None => self.api.source(self.grant, &self.job.credentials.access_token, &status.id, now).await?,
+        };
+        Ok(match source {
+            Some(source) => content::likeness_of_source(&source, self.job.text),
+            // Servers rewrite what they show, so that only sameness says anything.
+            None if content::of_html(status.content()) == content::of_text(self.job.text) => Likeness::Same,
+            None => Likeness::Doubtful,
+        })
     }
 }
 
-/// Reads an account's statuses back to before ours could have been made.
-pub(super) async fn look_up(
-    api: &Api,
-    grant: &Grant,
-    token: &SecretString,
-    account_id: &str,
-    ours: &Ours<'_>,
-    watch: &Watch,
-) -> Found {
-    let unclear = |reason: &str| Found::Unclear { reason: reason.to_owned() };
-    let mut before: Option<String> = None;
-    let mut not_before = None;
-    let mut may_be_there = false;
-    for _ in 0..MAX_PAGES {
-        let Page { statuses, server_time } =
-            match api.statuses(grant, token, account_id, before.as_deref(), watch.now()).await {
-                Ok(page) => page,
-                Err(failure) => return unread(failure),
-            };
-        let not_before = *not_before.get_or_insert_with(|| ours.not_before(server_time, watch.now()));
-        if let Some(status) = statuses.iter().find(|it| ours.is(it, not_before)) {
-            let at = status.created_at().unwrap_or_else(|| watch.now());
-            return Found::Public(Published { platform_post_id: status.id.clone(), at });
+#[async_trait::async_trait]
+impl Timeline for Statuses<'_> {
+    type Post = Status;
+    type Failure = Failure;
+
+    async fn page(&self, after: Option<&str>) -> Result<Vec<Status>, Failure> {
+        let Some(account) = account_of(self.job) else { return Ok(Vec::new()) };
+        let token = &self.job.credentials.access_token;
+        self.api.statuses(self.grant, token, account, after, self.watch.now()).await
+    }
+
+    /// A file is shown by one status only, so its id tells even when the text
+    /// was changed since.
+    async fn likeness(&self, status: &Status) -> Result<Likeness, Failure> {
+        if status.is_boost() || status.is_reply() {
+            return Ok(Likeness::Other);
         }
-        may_be_there |= statuses.iter().any(|it| ours.may_be(it, not_before));
-        let oldest = statuses.last().map(|it| (it.id.clone(), it.created_at()));
-        match oldest {
-            Some((_, None)) => return unclear("a post without a time"),
-            Some((id, Some(at))) if not_before <= at => before = Some(id),
-            _ if may_be_there => return unclear("the account has published something since that may be this post"),
-            _ => return Found::NotThere,
+        let (shown, ours) = (status.media_ids(), self.media);
+        if !ours.is_empty() && shown.len() == ours.len() && ours.iter().all(|it| shown.contains(&it.as_str())) {
+            return Ok(Likeness::It);
         }
-    }
-    unclear("the account has published too much since")
-}
-
-fn unread(failure: Failure) -> Found {
-    match failure {
-        // The grant stands; what is lost with the others is the grant itself.
-        Failure::Refused(refused) if refused.is_beyond_the_scopes() => Found::Forbidden,
-        Failure::Refused(refused) if refused.is_lost_grant() => Found::Disconnected { reason: refused.reason() },
-        failure => Found::Unclear { reason: failure.reason() },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use domain::testing::noon;
-    use serde_json::json;
-
-    use super::*;
-
-    fn status(text: &str, media: &[&str], at: DateTime<Utc>) -> Status {
-        let media: Vec<_> = media.iter().map(|id| json!({"id": id, "type": "image"})).collect();
-        serde_json::from_value(json!({
-            "id": "1", "created_at": at.to_rfc3339(), "content": format!("<p>{text}</p>"), "reblog": null,
-            "media_attachments": media,
-        }))
-        .unwrap()
-    }
-
-    fn media(ids: &[&str]) -> Vec<String> {
-        ids.iter().map(|it| (*it).to_owned()).collect()
-    }
-
-    #[test]
-    fn a_status_is_known_by_its_files() {
-        let media = media(&["7", "8"]);
-        let ours = Ours::new("Hello", &media, Software::Mastodon, noon());
-
-        assert!(ours.is(&status("Hello", &["7", "8"], noon()), noon()));
-        assert!(ours.is(&status("Edited", &["8", "7"], noon()), noon()));
-        assert!(!ours.is(&status("Hello", &["7", "9"], noon()), noon()));
-        assert!(!ours.is(&status("Hello", &["7"], noon()), noon()));
-        assert!(!ours.is(&status("Hello", &[], noon()), noon()));
-        assert!(!ours.may_be(&status("Hello", &["7", "9"], noon()), noon()));
-    }
-
-    #[test]
-    fn where_ids_are_made_anew_text_and_number_have_to_do() {
-        let media = media(&["7"]);
-        let ours = Ours::new("Hello", &media, Software::Pleroma, noon());
-
-        assert!(ours.is(&status("Hello", &["-1843"], noon()), noon()));
-        assert!(!ours.is(&status("Hello", &["1", "2"], noon()), noon()));
-        assert!(!ours.is(&status("Other", &["-1843"], noon()), noon()));
-        assert!(ours.may_be(&status("Other", &["-1843"], noon()), noon()));
-        assert!(!ours.may_be(&status("Other", &["1", "2"], noon()), noon()));
-    }
-
-    #[test]
-    fn what_is_not_recognised_may_be_ours() {
-        for software in [Software::Mastodon, Software::GoToSocial, Software::Other] {
-            let ours = Ours::new("*Hello*", &[], software, noon());
-            assert!(ours.may_be(&status("<em>Hello</em>", &[], noon()), noon()), "{software:?}");
-            assert!(!ours.may_be(&status("<em>Hello</em>", &["7"], noon()), noon()));
-            assert!(!ours.may_be(&status("Before", &[], noon() - TimeDelta::seconds(1)), noon()));
+        if self.grant.software.keeps_ids_of_files() && !(shown.is_empty() && ours.is_empty()) {
+            return Ok(Likeness::Other);
         }
-    }
-
-    #[test]
-    fn time_is_told_by_the_servers_clock() {
-        let ours = Ours::new("Hello", &[], Software::Mastodon, noon());
-        let (now, hour) = (noon() + TimeDelta::seconds(30), TimeDelta::hours(1));
-
-        assert_eq!(ours.not_before(Some(now), now), noon() - CLOCKS_DIFFER_BY);
-        assert_eq!(ours.not_before(Some(now - hour), now), noon() - hour - CLOCKS_DIFFER_BY);
-        assert_eq!(ours.not_before(Some(now + hour), now), noon() + hour - CLOCKS_DIFFER_BY);
-        assert_eq!(ours.not_before(None, now), noon() - UNTOLD_CLOCKS_DIFFER_BY);
-    }
-
-    #[test]
-    fn without_files_the_text_and_the_time_tell() {
-        let ours = Ours::new("Hello", &[], Software::Mastodon, noon());
-
-        assert!(ours.is(&status("Hello", &[], noon()), noon()));
-        assert!(!ours.is(&status("Hello", &[], noon() - TimeDelta::seconds(1)), noon()));
-        assert!(!ours.is(&status("Hello", &["7"], noon()), noon()));
-        assert!(!ours.is(&status("Hello!", &[], noon()), noon()));
-    }
-
-    #[test]
-    fn what_others_said_is_not_ours() {
-        let boost: Status = serde_json::from_value(json!({
-            "id": "1", "created_at": noon().to_rfc3339(), "content": "<p>Hello</p>", "reblog": {"id": "2"},
-        }))
-        .unwrap();
-        assert!(!Ours::new("Hello", &[], Software::Mastodon, noon()).is(&boost, noon()));
+        // Some show a picture that is only linked to as if it were a file.
+        let may_show = ours.len()..=ours.len() + self.job.text.matches("://").count();
+        match self.compared(status).await? {
+            Likeness::Same if !may_show.contains(&shown.len()) => Ok(Likeness::Doubtful),
+            likeness => Ok(likeness),
+        }
     }
 }

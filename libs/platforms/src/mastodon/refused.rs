@@ -150,6 +150,12 @@ impl Refused {
         self.error.as_deref() == Some("invalid_client")
     }
 
+    /// Whether a call for tokens was refused without a word that it was for the
+    /// code: then it may be that the server does not know our app any more.
+    pub(super) fn may_be_of_our_app(&self) -> bool {
+        matches!(self.status, StatusCode::UNAUTHORIZED | StatusCode::BAD_REQUEST) && !self.is_of_the_grant()
+    }
+
     /// Whether a code or refresh token is of no use.
     pub(super) fn is_of_the_grant(&self) -> bool {
         self.error.as_deref() == Some("invalid_grant")

@@ -39,14 +39,15 @@ impl Software {
         }
     }
 
-    /// As people know it.
-    pub(super) const fn title(self) -> &'static str {
+    /// As people know it; `None` when its version does not say what it is.
+    pub(super) fn title(self, version: &str) -> Option<&str> {
         match self {
-            Self::Mastodon | Self::Other => "Mastodon",
-            Self::GoToSocial => "GoToSocial",
-            Self::Pleroma => "Pleroma",
-            Self::Akkoma => "Akkoma",
-            Self::Pixelfed => "Pixelfed",
+            Self::Mastodon => Some("Mastodon"),
+            Self::GoToSocial => Some("GoToSocial"),
+            Self::Pleroma => Some("Pleroma"),
+            Self::Akkoma => Some("Akkoma"),
+            Self::Pixelfed => Some("Pixelfed"),
+            Self::Other => named(version),
         }
     }
 
@@ -123,6 +124,17 @@ impl Software {
     pub(super) const fn needs_media(self) -> bool {
         matches!(self, Self::Pixelfed)
     }
+}
+
+/// The name in a version like `4.0.0 (compatible; Mitra 2.18.0)`,
+/// `4.0.0 (not true; really snac/2.52)` or `takahe/0.9`: the word before the
+/// last number.
+fn named(version: &str) -> Option<&str> {
+    let (before, _) = version.trim_end_matches(')').rsplit_once(['/', ' '])?;
+    let name = before.rsplit(['(', ' ', ';']).next()?;
+    let is_name = name.starts_with(char::is_alphabetic) && name.len() <= 40;
+    let is_plain = name.chars().all(|it| it.is_alphanumeric() || matches!(it, '.' | '-' | '_'));
+    (is_name && is_plain).then_some(name)
 }
 
 /// Whether a version is like `4.5.2`, `4.6.0-rc.1` or `4.3.1+glitch`.

@@ -160,6 +160,7 @@ impl Target {
             progress: self.progress.as_deref(),
             publish_at: noon(),
             files: &Files,
+            claims: &crate::recognition::NobodyElse,
             now: noon(),
         }
     }

@@ -64,6 +64,22 @@ async fn a_connection_reads_back_as_it_was_kept() {
 }
 
 #[tokio::test]
+async fn an_account_is_found_with_every_user_who_connected_it() {
+    let (store, one, another) = (store().await, a_user(), User { user_id: Ids::test(), ..a_user() });
+    let (first, second) = (a_record(&one), a_record(&another));
+    let account = first.connection.account();
+    assert_eq!(connected(&store, &one, &first, None).await, Connected::New);
+    assert_eq!(connected(&store, &another, &second, None).await, Connected::New);
+
+    let found = store.connections_of_account(&account).await.unwrap();
+    assert_eq!(found.len(), 2);
+    store.delete_connection(one.user_id, first.connection.connection_id).await.unwrap();
+    let found = store.connections_of_account(&account).await.unwrap();
+    assert_eq!(found.iter().map(|it| &it.connection).collect::<Vec<_>>(), [&second.connection]);
+    assert!(store.connections_of_account("sandbox/nobody").await.unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn connecting_an_account_again_keeps_its_id_age_and_pending_posts() {
     let (store, user) = (store().await, a_user());
     let old = a_record(&user);

@@ -20,6 +20,8 @@ pub(crate) struct App {
     pub(crate) client_secret: String,
     pub(crate) redirect_uris: Vec<String>,
     pub(crate) scopes: Vec<String>,
+    /// Whether it is of no use any more, but to give tokens back.
+    pub(crate) removed: bool,
 }
 
 /// `POST /api/v1/apps`
@@ -54,7 +56,7 @@ pub(crate) async fn register(State(here): Here, params: Params) -> Result<Json<V
         view["redirect_uris"] = json!(redirect_uris);
         view["scopes"] = json!(scopes);
     }
-    memory.apps.push(App { client_id, client_secret, redirect_uris, scopes });
+    memory.apps.push(App { client_id, client_secret, redirect_uris, scopes, removed: false });
     Ok(Json(view))
 }
 

@@ -65,7 +65,7 @@ impl Request {
         let bad = |says: &str| Refusal::page(StatusCode::BAD_REQUEST, says);
 
         let client_id = params.text("client_id").ok_or_else(|| missing("client_id"))?;
-        let app = memory.apps.iter().find(|it| it.client_id == client_id).ok_or_else(|| {
+        let app = memory.apps.iter().find(|it| it.client_id == client_id && !it.removed).ok_or_else(|| {
             Refusal::page(StatusCode::UNAUTHORIZED, "Client authentication failed due to unknown client.")
         })?;
         let redirect_uri = params.text("redirect_uri").ok_or_else(|| missing("redirect_uri"))?;

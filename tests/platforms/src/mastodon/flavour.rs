@@ -15,6 +15,9 @@ pub enum Flavour {
     Pleroma,
     /// Pixelfed: pictures first.
     Pixelfed,
+    /// snac: keeps no keys, rewrites what it shows, renames files, and does not
+    /// say what time it is.
+    Snac,
     /// Mastodon 4.5 whose owner has room for videos of 2 GiB.
     Roomy,
 }
@@ -36,7 +39,14 @@ macro_rules! known {
     )+};
 }
 
-known!(Stock: Mastodon, OldMastodon: OldMastodon, GoToSocial: GoToSocial, Pleroma: Pleroma, Pixelfed: Pixelfed);
+known!(
+    Stock: Mastodon,
+    OldMastodon: OldMastodon,
+    GoToSocial: GoToSocial,
+    Pleroma: Pleroma,
+    Pixelfed: Pixelfed,
+    Snac: Snac
+);
 
 /// Everything that a flavour does in its own way.
 #[expect(clippy::struct_excessive_bools, reason = "each is a difference of its own")]
@@ -93,6 +103,39 @@ pub(crate) struct Differences {
     pub(crate) limits_by_address: bool,
     /// Whether a status has a `url` beside its `uri`.
     pub(crate) status_url: bool,
+    /// Whether a refusal says anything beside its status.
+    pub(crate) says_why: bool,
+    /// Whether answers say what the time is.
+    pub(crate) tells_date: bool,
+    /// Whether statuses are made at whole seconds.
+    pub(crate) whole_seconds: bool,
+    /// Whether a listing goes on after `max_id`; otherwise it begins again.
+    pub(crate) pages: bool,
+    /// What a status was made from.
+    pub(crate) source: Source,
+    /// Whether what looks like markup is shown as such, smileys as pictures, and
+    /// an address of a picture as a file.
+    pub(crate) rewrites: bool,
+    /// Whether a status shows its files under other ids and addresses than
+    /// those of their uploads.
+    pub(crate) renames_files: bool,
+    /// Whether an app is removed with the token that it gives back.
+    pub(crate) removes_apps: bool,
+    /// Whether any code is good for tokens.
+    pub(crate) takes_any_code: bool,
+    /// Whether tokens do not say what they are good for.
+    pub(crate) hides_scopes: bool,
+}
+
+/// What a status was made from, and who says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// `/api/v1/statuses/{id}/source`
+    Call,
+    /// The same, and every status in its `text`.
+    CallAndText,
+    /// Nobody.
+    Untold,
 }
 
 /// How an instance describes itself.
@@ -179,6 +222,16 @@ const MASTODON: Differences = Differences {
     reset: Reset::Timestamp,
     limits_by_address: false,
     status_url: true,
+    says_why: true,
+    tells_date: true,
+    whole_seconds: false,
+    pages: true,
+    source: Source::Call,
+    rewrites: false,
+    renames_files: false,
+    removes_apps: false,
+    takes_any_code: false,
+    hides_scopes: false,
 };
 
 const OLD_MASTODON: Differences = Differences {
@@ -237,6 +290,8 @@ const PLEROMA: Differences = Differences {
     video_limit: 16_000_000,
     // Null on some forks; which ones is written nowhere.
     status_url: false,
+    // A file without an id of its own is shown under one made from its address.
+    renames_files: true,
     ..MASTODON
 };
 
@@ -261,6 +316,41 @@ const PIXELFED: Differences = Differences {
     image_limit: 15_000_000,
     video_limit: 15_000_000,
     idempotency: false,
+    source: Source::Untold,
+    ..MASTODON
+};
+
+/// From the source of snac 2.94 and earlier ones (`mastoapi.c`, `format.c`), and
+/// from what a running one answers.
+const SNAC: Differences = Differences {
+    version: "4.0.0 (not true; really snac/2.94)",
+    source_url: Some("https://codeberg.org/grunfink/snac2"),
+    api_version: None,
+    metadata: false,
+    scopes: FINE_SCOPES,
+    checks_scopes_of_apps: false,
+    lists_of_redirect_uris: false,
+    pkce: false,
+    reuses_tokens: false,
+    counting: Counting::CodePoints,
+    // It takes 100,000, more than reaches it from this service.
+    max_characters: 10_000,
+    mixes_media: true,
+    second_upload: SecondUpload::WithoutUrl,
+    idempotency: false,
+    limits_by_address: true,
+    instance: InstanceApi::FirstWithConfiguration,
+    says_why: false,
+    tells_date: false,
+    whole_seconds: true,
+    // Those before 2.80 list from the beginning whatever they are asked.
+    pages: false,
+    source: Source::CallAndText,
+    rewrites: true,
+    renames_files: true,
+    removes_apps: true,
+    takes_any_code: true,
+    hides_scopes: true,
     ..MASTODON
 };
 
@@ -289,6 +379,7 @@ impl Flavour {
             Self::GoToSocial => &GO_TO_SOCIAL,
             Self::Pleroma => &PLEROMA,
             Self::Pixelfed => &PIXELFED,
+            Self::Snac => &SNAC,
             Self::Roomy => &ROOMY,
         }
     }

@@ -47,9 +47,16 @@ impl Troubles {
     }
 }
 
-/// Every request comes through here, and every answer says what the time is.
+/// Every request comes through here, and answers say what the time is.
 pub(crate) async fn pass(State(here): Here, request: Request, next: Next) -> Response {
     let mut response = let_in(&here, request, next).await;
+    if !here.differences.says_why && !response.status().is_success() && !response.status().is_redirection() {
+        *response.body_mut() = Body::empty();
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+    }
+    if !here.differences.tells_date {
+        return response;
+    }
     let date = here.clock.now().format("%a, %d %b %Y %H:%M:%S GMT").to_string();
     if let Ok(date) = HeaderValue::try_from(date) {
         response.headers_mut().insert(header::DATE, date);

@@ -16,6 +16,7 @@ mod network;
 mod oauth;
 mod params;
 mod refusal;
+mod rewritten;
 mod statuses;
 #[cfg(test)]
 mod tests;
@@ -30,7 +31,7 @@ use axum::{Router, middleware};
 use domain::clock::Clock;
 use http::StatusCode;
 
-pub use self::flavour::{Flavour, GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Stock};
+pub use self::flavour::{Flavour, GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Snac, Stock};
 use self::instance::Instance;
 use self::refusal::Refusal;
 use crate::wire;

@@ -66,6 +66,10 @@ impl<F: Known> Network for Server<F> {
         call != Call::Refresh || self.here.differences.token_lifetime.is_some()
     }
 
+    fn checks_codes(&self) -> bool {
+        !self.here.differences.takes_any_code
+    }
+
     fn revoke(&self) {
         for grant in &mut self.here.memory().grants {
             grant.revoked = true;

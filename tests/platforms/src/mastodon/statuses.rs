@@ -8,7 +8,9 @@ use http::{HeaderMap, header};
 use serde_json::{Value, json};
 
 use super::account::{self, authorize, grant};
+use super::flavour::Source;
 use super::html;
+use super::rewritten::{linked_pictures, rewritten};
 use super::instance::{Here, Instance, Memory};
 use super::length::length;
 use super::media::Medium;
@@ -152,7 +154,7 @@ pub(crate) async fn of_account(
     let asked = |it: &&Status| {
         !is_pinned
             && (is_own || it.is_public())
-            && max_id.is_none_or(|max| it.id < max)
+            && max_id.is_none_or(|max| it.id < max || !here.differences.pages)
             && since_id.is_none_or(|since| since < it.id)
     };
 
@@ -195,6 +197,9 @@ pub(crate) async fn source(
 ) -> Result<Json<Value>, Refusal> {
     let memory = here.memory();
     authorize(&memory, &headers, READING, here.clock.now())?;
+    if here.differences.source == Source::Untold {
+        return Err(Refusal::not_found());
+    }
     let status = find(&memory, &id).ok_or_else(Refusal::not_found)?;
     Ok(Json(json!({"id": id, "text": status.text.trim(), "spoiler_text": status.spoiler_text.trim()})))
 }
@@ -218,11 +223,27 @@ fn find<'a>(memory: &'a Memory, id: &str) -> Option<&'a Status> {
 fn view(here: &Instance, memory: &Memory, status: &Status) -> Value {
     let base = here.base_url();
     let id = status.id.to_string();
+    let differences = here.differences;
     let attached = status.media.iter().filter_map(|id| memory.media.iter().find(|it| it.id == *id));
-    let url = here.differences.status_url.then(|| format!("{base}/@{}/{id}", account::USERNAME));
-    json!({
+    let mut files: Vec<Value> = attached.map(|it| it.view(base)).collect();
+    let content = if differences.rewrites {
+        files.extend(linked_pictures(&status.text));
+        rewritten(&status.text)
+    } else {
+        html::content(&status.text, base)
+    };
+    if differences.renames_files {
+        for (place, file) in files.iter_mut().enumerate() {
+            file["id"] = json!(format!("{base}/p/{id}_{place}"));
+            file["url"] = json!(format!("{base}/files/{id}/{place}"));
+            file["preview_url"] = file["url"].clone();
+        }
+    }
+    let url = differences.status_url.then(|| format!("{base}/@{}/{id}", account::USERNAME));
+    let created_at = if differences.whole_seconds { SecondsFormat::Secs } else { SecondsFormat::Millis };
+    let mut view = json!({
         "id": id,
-        "created_at": status.created_at.to_rfc3339_opts(SecondsFormat::Millis, true),
+        "created_at": status.created_at.to_rfc3339_opts(created_at, true),
         "in_reply_to_id": null,
         "in_reply_to_account_id": null,
         "sensitive": status.sensitive,
@@ -235,14 +256,18 @@ fn view(here: &Instance, memory: &Memory, status: &Status) -> Value {
         "reblogs_count": 0,
         "favourites_count": 0,
         "edited_at": null,
-        "content": html::content(&status.text, base),
+        "content": content,
         "reblog": null,
         "account": account::view(here),
-        "media_attachments": attached.map(|it| it.view(base)).collect::<Vec<_>>(),
+        "media_attachments": files,
         "mentions": [],
         "tags": [],
         "emojis": [],
         "card": null,
         "poll": null,
-    })
+    });
+    if differences.source == Source::CallAndText {
+        view["text"] = json!(status.text);
+    }
+    view
 }

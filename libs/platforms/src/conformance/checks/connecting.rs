@@ -42,9 +42,11 @@ pub async fn an_answer_is_taken_once<N: Network>() {
     let refusal = stage.complete(&callback).await.unwrap_err();
     assert!(matches!(refusal, HandOffRefusal::Refused(_) | HandOffRefusal::Unreachable), "{refusal:?}");
 
-    let mut forged = stage.decided(Decision::Allow).await;
-    forged.query.insert("code".to_owned(), "forged".to_owned());
-    assert!(stage.complete(&forged).await.is_err());
+    if stage.network.checks_codes() {
+        let mut forged = stage.decided(Decision::Allow).await;
+        forged.query.insert("code".to_owned(), "forged".to_owned());
+        assert!(stage.complete(&forged).await.is_err());
+    }
     let mut empty = stage.decided(Decision::Allow).await;
     empty.query.clear();
     assert!(stage.complete(&empty).await.is_err());

@@ -86,6 +86,25 @@ pub async fn a_grant_is_given_back<N: Network>() {
     assert!(stage.network.public().is_empty());
 }
 
+/// Two users of a deployment connected one account, and the first disconnects it.
+pub async fn what_somebody_else_needs_is_not_given_back<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let (first, second) = (stage.connect().await, stage.connect().await);
+
+    stage.disconnect(&first, &[&second]).await;
+
+    let mut post = stage.post(&second, "still here", vec![sample(MimeType::Png, 1)]);
+    stage.deliver(&mut post).await.unwrap();
+    assert_eq!(stage.network.public().len(), 1);
+    let third = stage.connect().await;
+    stage.disconnect(&second, &[&third]).await;
+    stage.disconnect(&third, &[]).await;
+    assert_eq!(stage.network.grants(), 0);
+    let fourth = stage.connect().await;
+    let mut post = stage.post(&fourth, "here again", vec![sample(MimeType::Png, 1)]);
+    stage.deliver(&mut post).await.unwrap();
+}
+
 /// As what came of the platform's page, though other calls may do it.
 pub async fn what_came_of_typing_is_renewed_and_given_back<N: Network>() {
     let stage = Stage::<N>::new().await;

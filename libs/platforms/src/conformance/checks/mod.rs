@@ -3,4 +3,5 @@
 pub mod connecting;
 pub mod credentials;
 pub mod publishing;
+pub mod recognition;
 pub mod troubles;

@@ -77,9 +77,12 @@ pub async fn the_rules_are_those_of_the_platform<N: Network>() {
     let fits =
         |text: &str| PostText::parse(text).is_ok_and(|text| account.rules.breaches(&text, &attachments).is_empty());
 
+    /// No post of this service is longer in any unit.
+    const ENOUGH: usize = 20_000;
+
     for unit in ["x", "é", "e\u{301}", "漢", "👩‍👩‍👧‍👦", "🇩🇪"] {
         // The longest text of this unit that the rules take.
-        let (mut low, mut high) = (1_usize, 20_000_usize);
+        let (mut low, mut high) = (1, ENOUGH);
         while low < high {
             let middle = (low + high).div_ceil(2);
             if fits(&unit.repeat(middle)) { low = middle } else { high = middle - 1 }
@@ -89,6 +92,9 @@ pub async fn the_rules_are_those_of_the_platform<N: Network>() {
         stage.deliver(&mut post).await.unwrap();
         assert_eq!(stage.network.public().last().unwrap().text, longest);
 
+        if low == ENOUGH {
+            continue;
+        }
         let before = stage.network.public().len();
         let mut post = stage.post(&account, &unit.repeat(low + 1), filler.clone());
         let refusal = stage.deliver(&mut post).await.unwrap_err();
@@ -163,11 +169,8 @@ pub async fn steps_that_are_taken_again_change_nothing<N: Network>() {
     stage.clock.advance(stage.publishing().settles());
 
     // The worker died; the next one finds an open intent.
-    let found = stage.resolve(&post, since).await;
-    assert!(
-        matches!(&found, domain::delivery::Resolution::Public(it) if it.platform_post_id == published.platform_post_id),
-        "{found:?}"
-    );
+    let found = stage.settle(&post, since, true).await;
+    assert_eq!(found.unwrap().platform_post_id, published.platform_post_id);
     let public = stage.network.public();
     assert_eq!(public.len(), 1);
     assert_eq!(public[0].media.len(), 2);
@@ -200,6 +203,6 @@ fn claimed(account: &Account) -> Vec<MimeType> {
     types.unwrap_or_default()
 }
 
-fn needs_media(account: &Account) -> bool {
+pub(super) fn needs_media(account: &Account) -> bool {
     account.rules.rules.iter().any(|it| matches!(it, Rule::MediaRequired))
 }

@@ -1,0 +1,114 @@
+//! That no post is taken for another, whatever else its account publishes.
+
+use chrono::TimeDelta;
+use domain::media::MimeType;
+
+use super::publishing::needs_media;
+use crate::account::Account;
+use crate::conformance::network::{Call, Network, Trouble};
+use crate::conformance::samples::{Sample, sample};
+use crate::conformance::stage::Stage;
+
+/// So long after the service is back, everything has ended.
+const SOON: TimeDelta = TimeDelta::seconds(120);
+
+/// What people write, and what servers read something into.
+const EVERYDAY: [&str; 17] = [
+    "I <3 lighthouses",
+    "See you there ;-)",
+    "3 * 4 * 5 = 60",
+    "def __init__(self): pass",
+    "- bread\n- butter\n- jam",
+    "1. wake up\n2. post\n3. sleep",
+    "# Not a heading",
+    "> said nobody",
+    "`code` and ```more code```",
+    "*stars* and _lines_ and ~~waves~~",
+    "a < b && b > c",
+    "5 & 6, \"quoted\", it's fine",
+    "first\n\n\nafter two empty lines",
+    "https://example.invalid/a_b_c?d=e*f*g and more",
+    "a picture, https://example.invalid/picture.png is one",
+    ":smile: :+1: (c) -- ... !",
+    "<b>bold</b> &amp; [link](https://example.invalid/x)",
+];
+
+fn pictures(account: &Account, number: u8) -> Vec<Sample> {
+    if needs_media(account) { vec![sample(MimeType::Png, number)] } else { Vec::new() }
+}
+
+/// Within a minute, the second cut off before it did anything, and with an
+/// answer that gets lost: with another picture, and without any.
+pub async fn the_same_words_twice_are_two_posts<N: Network>() {
+    for trouble in [Trouble::CutBefore, Trouble::LoseAnswer] {
+        for has_picture in [false, true] {
+            let stage = Stage::<N>::new().await;
+            let account = stage.connect().await;
+            let files = |number| if has_picture { vec![sample(MimeType::Png, number)] } else { pictures(&account, number) };
+            let mut first = stage.post(&account, "good morning", files(1));
+            let mut second = stage.post(&account, "good morning", files(2));
+            second.publish_at += TimeDelta::seconds(10);
+            stage.prepare_all(&mut first, &mut Vec::new()).await.unwrap();
+            stage.prepare_all(&mut second, &mut Vec::new()).await.unwrap();
+            let first = stage.deliver(&mut first).await.unwrap().published;
+
+            stage.network.trouble(Call::Publish, trouble, 1);
+            let second = stage.deliver(&mut second).await.unwrap().published;
+
+            let public: Vec<_> = stage.network.public().into_iter().map(|it| it.id).collect();
+            assert_eq!(public, [first.platform_post_id, second.platform_post_id], "{trouble:?} {has_picture}");
+        }
+    }
+}
+
+/// By this service and by others, with as many files.
+pub async fn what_did_not_arrive_is_sent_whatever_came_meanwhile<N: Network>() {
+    for has_picture in [false, true] {
+        let stage = Stage::<N>::new().await;
+        let account = stage.connect().await;
+        let files = |number| if has_picture { vec![sample(MimeType::Png, number)] } else { pictures(&account, number) };
+        let mut lost = stage.post(&account, "this one is cut off", files(1));
+        let mut meanwhile = Vec::new();
+        for number in 2..5 {
+            let mut post = stage.post(&account, &format!("and this is number {number}"), files(number));
+            post.elsewhere = number == 4;
+            meanwhile.push(post);
+        }
+        stage.prepare_all(&mut lost, &mut Vec::new()).await.unwrap();
+        stage.clock.skip_to(lost.publish_at);
+        let since = stage.clock.now();
+        stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+        stage.publish(&lost).await.unwrap_err();
+        for post in &mut meanwhile {
+            stage.deliver(post).await.unwrap();
+        }
+
+        assert_eq!(stage.settle(&lost, since, true).await, None, "it is certainly not there");
+        let sent = stage.publish(&lost).await.unwrap();
+
+        assert!(stage.clock.now() <= since + SOON, "{}", stage.clock.now() - since);
+        let public = stage.network.public();
+        assert_eq!(public.len(), 4);
+        let shown = public.iter().find(|it| it.id == sent.platform_post_id).unwrap();
+        assert_eq!(shown.text, lost.text);
+    }
+}
+
+/// Whatever a server makes of them to show them.
+pub async fn everyday_texts_are_recognised<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    for (sent, text) in EVERYDAY.into_iter().enumerate() {
+        let mut post = stage.post(&account, text, pictures(&account, 1));
+        stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+        stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+        let due = post.publish_at;
+
+        let passage = stage.deliver(&mut post).await.unwrap();
+
+        let public = stage.network.public();
+        assert_eq!(public.len(), sent + 1, "{text}");
+        assert_eq!(public[sent].id, passage.published.platform_post_id, "{text}");
+        assert!(stage.clock.now() <= due + SOON, "{text}: {}", stage.clock.now() - due);
+    }
+}

@@ -1,0 +1,187 @@
+//! What comes before the public call: files uploaded one by one and waited
+//! for, and then a look at what the account shows.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::Setback;
+use domain::media::Attachment;
+use serde::{Deserialize, Serialize};
+
+use super::api::{self, Api, Medium, Uploaded};
+use super::grant::Grant;
+use super::look_up::account_of;
+use super::refused::{Failure, Refused};
+use crate::job::{Job, MediaBytes};
+use crate::platform::Step;
+use crate::recognition::Before;
+
+/// The longest time between two looks at a file that is being worked on.
+const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(30);
+
+/// Before a file is sent again whose processing failed.
+const PROCESSING_WAIT: TimeDelta = TimeDelta::seconds(10);
+
+/// How long before the due second it is read what the account shows: the less
+/// is published in between, the less there is to compare when an answer is
+/// lost. Enough for a slow server.
+pub(super) const LOOK_BACK: TimeDelta = TimeDelta::seconds(20);
+
+/// What preparation has reached. Stored between the steps, so that a step
+/// which is taken again after a crash uploads one file twice, not all of them.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// The ids of the files that are ready, in the order of the post.
+    pub(super) media: Vec<String>,
+    /// The next one, when it is uploaded and being worked on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    processing: Option<Processing>,
+    /// Whether the server has failed once to make something of the next one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    failed_once: bool,
+    /// What the account showed when all files were there; the last step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) before: Option<Before>,
+}
+
+/// A file that is being worked on.
+#[derive(Serialize, Deserialize)]
+struct Processing {
+    id: String,
+    /// How often it was asked for.
+    looks: u32,
+}
+
+/// The preparation of a post.
+pub(super) struct Preparation<'a> {
+    pub(super) api: &'a Api,
+    pub(super) grant: &'a Grant,
+    pub(super) job: &'a Job<'a>,
+}
+
+impl Preparation<'_> {
+    /// One file per step, or one look at a file that is being worked on, or the
+    /// look at what the account shows.
+    pub(super) async fn step(&self) -> Result<Step, Setback> {
+        let job = self.job;
+        let progress = Progress::of(job).unwrap_or_default();
+        match (&progress.processing, job.media.get(progress.media.len())) {
+            (_, None) if progress.before.is_some() => Ok(Step::Ready { progress: progress.store() }),
+            (_, None) => self.look_back(progress).await,
+            (None, Some(next)) => self.upload(progress, next).await,
+            (Some(Processing { id, looks }), Some(_)) => {
+                let (id, looks) = (id.clone(), *looks);
+                self.look(progress, id, looks).await
+            }
+        }
+    }
+
+    async fn upload(&self, mut progress: Progress, file: &Attachment) -> Result<Step, Setback> {
+        let Self { api, grant, job } = *self;
+        let token = &job.credentials.access_token;
+        let mut uploaded = Err(Failure::Refused(Refused::not_there()));
+        if grant.software.uploads_in_background() {
+            uploaded = api.upload(grant, token, api::UPLOAD, file, self.open(file).await?, job.now).await;
+        }
+        if matches!(&uploaded, Err(Failure::Refused(refused)) if refused.has_no_such_call()) {
+            uploaded = api.upload(grant, token, api::UPLOAD_AT_ONCE, file, self.open(file).await?, job.now).await;
+        }
+        match uploaded {
+            Ok(Uploaded::Ready(id)) => Ok(progress.with(id).again_with_the_rest(job)),
+            Ok(Uploaded::Processing(id)) => {
+                progress.processing = Some(Processing { id, looks: 0 });
+                Ok(progress.again(job.now + wait(0)))
+            }
+            Err(Failure::Refused(refused)) if refused.failed_on_a_file() && !progress.failed_once => {
+                progress.failed_once = true;
+                Ok(progress.again(job.now + PROCESSING_WAIT))
+            }
+            Err(Failure::Refused(refused)) if refused.failed_on_a_file() => {
+                Err(Setback::Refused { reason: of_file(job, &progress, &refused.reason()) })
+            }
+            Err(failure) => Err(in_words_of_file(failure.setback(), job, &progress)),
+        }
+    }
+
+    async fn look(&self, mut progress: Progress, id: String, looks: u32) -> Result<Step, Setback> {
+        let Self { api, grant, job } = *self;
+        match api.medium(grant, &job.credentials.access_token, &id, job.now).await {
+            Ok(Medium::Ready) => Ok(progress.with(id).again_with_the_rest(job)),
+            Ok(Medium::Processing) => {
+                let looks = looks.saturating_add(1);
+                progress.processing = Some(Processing { id, looks });
+                Ok(progress.again(job.now + wait(looks)))
+            }
+            Ok(Medium::Unknown) => Err(Setback::Stale { reason: of_file(job, &progress, "it is not there any more") }),
+            Err(failure) => Err(in_words_of_file(failure.setback(), job, &progress)),
+        }
+    }
+
+    /// Reads what the account shows, so that what is there afterwards and was
+    /// not there now is known to be new.
+    async fn look_back(&self, mut progress: Progress) -> Result<Step, Setback> {
+        let Self { api, grant, job } = *self;
+        let read = match account_of(job) {
+            Some(account) => api.statuses(grant, &job.credentials.access_token, account, None, job.now).await,
+            None => Ok(Vec::new()),
+        };
+        progress.before = Some(match read {
+            Ok(statuses) => Before::showed(&statuses),
+            Err(Failure::Refused(refused)) if refused.is_beyond_the_scopes() || refused.is_final() => {
+                Before::Unreadable
+            }
+            // Whatever is the matter with its listing, the post is not made late by it.
+            Err(Failure::Unreadable) if job.publish_at <= job.now => Before::Unreadable,
+            Err(failure) => return Err(failure.setback()),
+        });
+        Ok(Step::Ready { progress: progress.store() })
+    }
+
+    async fn open(&self, file: &Attachment) -> Result<MediaBytes, Setback> {
+        let opened = self.job.files.open(file).await;
+        opened.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })
+    }
+}
+
+impl Progress {
+    /// That of a delivery; `None` when it is not in the form of this version.
+    pub(super) fn of(job: &Job<'_>) -> Option<Self> {
+        job.progress.map_or_else(|| Some(Self::default()), |it| serde_json::from_str(it).ok())
+    }
+
+    fn store(&self) -> Option<String> {
+        serde_json::to_string(self).ok()
+    }
+
+    /// With one more file that is ready.
+    fn with(self, id: String) -> Self {
+        let Self { mut media, before, .. } = self;
+        media.push(id);
+        Self { media, processing: None, failed_once: false, before }
+    }
+
+    /// The step that ends here; the next one goes on at once, or looks back.
+    fn again_with_the_rest(self, job: &Job<'_>) -> Step {
+        let is_all = self.media.len() == job.media.len();
+        let at = if is_all { (job.publish_at - LOOK_BACK).max(job.now) } else { job.now };
+        self.again(at)
+    }
+
+    fn again(self, at: DateTime<Utc>) -> Step {
+        Step::Again { progress: self.store().unwrap_or_default(), at }
+    }
+}
+
+/// Until the next look at a file that is being worked on.
+fn wait(looks: u32) -> TimeDelta {
+    TimeDelta::seconds(1 << looks.min(5)).min(LONGEST_WAIT)
+}
+
+fn of_file(job: &Job<'_>, progress: &Progress, reason: &str) -> String {
+    format!("file {} of {}: {reason}", progress.media.len() + 1, job.media.len())
+}
+
+fn in_words_of_file(setback: Setback, job: &Job<'_>, progress: &Progress) -> Setback {
+    match setback {
+        Setback::Refused { reason } => Setback::Refused { reason: of_file(job, progress, &reason) },
+        other => other,
+    }
+}

@@ -1,0 +1,204 @@
+//! Telling which post of an account a call made, on platforms that neither
+//! know a key of ours nor let us choose an id: by what the account has
+//! published since, less what other deliveries are known to have made.
+//!
+//! What was there before the call is known by its ids, which preparation reads;
+//! no clock is asked.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+use domain::delivery::{Published, Resolution};
+use serde::{Deserialize, Serialize};
+
+/// The most pages that are read back.
+const MAX_PAGES: usize = 6;
+
+/// The fewest posts that a platform lists at once, if it has them.
+const SMALLEST_PAGE: usize = 20;
+
+/// The most ids that are kept of what was there before.
+const MAX_KEPT: usize = 40;
+
+/// The most posts whose words are compared at one look. For some each takes a
+/// call.
+const MAX_COMPARED: usize = 20;
+
+/// What an account showed before the public call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Before {
+    /// The ids of its newest posts, the newest first.
+    Showed(Vec<String>),
+    /// What it has published may not be read.
+    Unreadable,
+}
+
+impl Before {
+    /// The first page of what it has published.
+    pub fn showed(posts: &[impl Listed]) -> Self {
+        Self::Showed(posts.iter().take(MAX_KEPT).map(|it| it.id().to_owned()).collect())
+    }
+}
+
+/// A post as its account lists it.
+pub trait Listed: Send + Sync {
+    /// The platform's id of it.
+    fn id(&self) -> &str;
+
+    /// When it was made, by the platform's clock.
+    fn at(&self) -> Option<DateTime<Utc>>;
+}
+
+/// How much a post is like the one that is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    /// It is this one: it has something that no other can have.
+    It,
+    /// It looks the same.
+    Same,
+    /// It may be this one, changed on the way or since.
+    Doubtful,
+    /// It is another one.
+    Other,
+}
+
+/// What an account has published.
+#[async_trait::async_trait]
+pub trait Timeline: Send + Sync {
+    /// A post of it.
+    type Post: Listed;
+    /// Why it was not read.
+    type Failure: Send;
+
+    /// A page, newest first: the first one, or the one after a post.
+    async fn page(&self, after: Option<&str>) -> Result<Vec<Self::Post>, Self::Failure>;
+
+    /// How much a post is like the one that is looked for.
+    async fn likeness(&self, post: &Self::Post) -> Result<Likeness, Self::Failure>;
+}
+
+/// Knows which posts of the account other deliveries of this deployment made.
+#[async_trait::async_trait]
+pub trait Claims: Send + Sync {
+    /// Those of these ids, each of which is there once.
+    async fn of_others(&self, ids: &[String]) -> Result<Vec<String>, ClaimsUnreadable>;
+}
+
+/// Our own store could not be asked.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("our own store could not be asked which posts are known")]
+pub struct ClaimsUnreadable;
+
+/// No other delivery made anything.
+#[cfg(any(test, feature = "conformance"))]
+pub struct NobodyElse;
+
+#[cfg(any(test, feature = "conformance"))]
+#[async_trait::async_trait]
+impl Claims for NobodyElse {
+    async fn of_others(&self, _: &[String]) -> Result<Vec<String>, ClaimsUnreadable> {
+        Ok(Vec::new())
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It is public.
+    Public(Published),
+    /// One that looks the same is public, and nobody is known to have made it.
+    Recognised(Published),
+    /// Everything since was read, and it is not there.
+    NotThere,
+    /// It cannot be said now.
+    Unclear {
+        /// For the user.
+        reason: String,
+    },
+}
+
+impl From<Found> for Resolution {
+    fn from(found: Found) -> Self {
+        match found {
+            Found::Public(published) => Self::Public(published),
+            Found::Recognised(published) => Self::Recognised(published),
+            Found::NotThere => Self::NotThere,
+            Found::Unclear { reason } => Self::Unclear { reason },
+        }
+    }
+}
+
+/// Looks for a post in what its account has published since it showed `before`.
+///
+/// # Errors
+/// When the timeline cannot be read, with its failure.
+pub async fn look_for<T: Timeline>(
+    timeline: &T,
+    before: &[String],
+    claims: &dyn Claims,
+    now: DateTime<Utc>,
+) -> Result<Found, T::Failure> {
+    let unclear = |reason: &str| Ok(Found::Unclear { reason: reason.to_owned() });
+    let Newer { posts, is_all } = newer(timeline, before).await?;
+    let ids: Vec<String> = posts.iter().map(|it| it.id().to_owned()).collect();
+    let Ok(others) = claims.of_others(&ids).await else { return unclear(&ClaimsUnreadable.to_string()) };
+    let unclaimed = posts.iter().filter(|post| !others.iter().any(|it| it == post.id()));
+
+    let published = |post: &T::Post| Published { platform_post_id: post.id().to_owned(), at: post.at().unwrap_or(now) };
+    let (mut same, mut is_doubtful) = (None, false);
+    for (compared, post) in unclaimed.enumerate() {
+        if MAX_COMPARED <= compared {
+            return unclear("the account has published too much since");
+        }
+        match timeline.likeness(post).await? {
+            Likeness::It => return Ok(Found::Public(published(post))),
+            // The oldest is nearest to the call.
+            Likeness::Same => same = Some(post),
+            Likeness::Doubtful => is_doubtful = true,
+            Likeness::Other => {}
+        }
+    }
+    match same {
+        Some(post) => Ok(Found::Recognised(published(post))),
+        None if is_doubtful => unclear("the account has published something since that may be this post"),
+        None if !is_all => unclear("the account has published too much since"),
+        None => Ok(Found::NotThere),
+    }
+}
+
+/// What is newer than something that was there before.
+struct Newer<P> {
+    /// Newest first, each once.
+    posts: Vec<P>,
+    /// Whether that is all of it.
+    is_all: bool,
+}
+
+async fn newer<T: Timeline>(timeline: &T, before: &[String]) -> Result<Newer<T::Post>, T::Failure> {
+    let mut seen = BTreeSet::new();
+    let mut posts: Vec<T::Post> = Vec::new();
+    for _ in 0..MAX_PAGES {
+        let page = timeline.page(posts.last().map(Listed::id)).await?;
+        let Some(first) = page.first() else { return Ok(Newer { posts, is_all: true }) };
+        if seen.contains(first.id()) {
+            // It knows no pages. If it lists fewer than it did before, or than
+            // any platform does, it has listed everything.
+            let is_all = posts.len() < SMALLEST_PAGE.max(before.len());
+            return Ok(Newer { posts, is_all });
+        }
+        // What stands behind something that was there before is older still,
+        // even if it was not among the newest then.
+        let is_known = |post: &T::Post| before.iter().any(|it| it == post.id());
+        let last_known = page.iter().rposition(is_known);
+        let newer = page.into_iter().take(last_known.unwrap_or(usize::MAX));
+        posts.extend(newer.filter(|it| !is_known(it) && seen.insert(it.id().to_owned())));
+        if last_known.is_some() {
+            return Ok(Newer { posts, is_all: true });
+        }
+    }
+    Ok(Newer { posts, is_all: false })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+use domain::testing::noon;
+
+use super::*;
+
+#[derive(Clone)]
+struct Post {
+    id: String,
+    likeness: Likeness,
+}
+
+impl Listed for Post {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn at(&self) -> Option<DateTime<Utc>> {
+        None
+    }
+}
+
+/// Newest first.
+struct Account {
+    posts: Vec<Post>,
+    page: usize,
+    knows_pages: bool,
+}
+
+#[async_trait::async_trait]
+impl Timeline for Account {
+    type Post = Post;
+    type Failure = ();
+
+    async fn page(&self, after: Option<&str>) -> Result<Vec<Post>, ()> {
+        let after = after.filter(|_| self.knows_pages);
+        let from = after.map_or(0, |after| self.posts.iter().position(|it| it.id == after).unwrap() + 1);
+        Ok(self.posts[from..].iter().take(self.page).cloned().collect())
+    }
+
+    async fn likeness(&self, post: &Post) -> Result<Likeness, ()> {
+        Ok(post.likeness)
+    }
+}
+
+struct Others(Vec<String>);
+
+#[async_trait::async_trait]
+impl Claims for Others {
+    async fn of_others(&self, ids: &[String]) -> Result<Vec<String>, ClaimsUnreadable> {
+        Ok(ids.iter().filter(|it| self.0.contains(it)).cloned().collect())
+    }
+}
+
+struct Down;
+
+#[async_trait::async_trait]
+impl Claims for Down {
+    async fn of_others(&self, _: &[String]) -> Result<Vec<String>, ClaimsUnreadable> {
+        Err(ClaimsUnreadable)
+    }
+}
+
+fn account(posts: &[(&str, Likeness)]) -> Account {
+    let post = |(id, likeness): &(&str, Likeness)| Post { id: (*id).to_owned(), likeness: *likeness };
+    Account { posts: posts.iter().map(post).collect(), page: 40, knows_pages: true }
+}
+
+fn ids(ids: &[&str]) -> Vec<String> {
+    ids.iter().map(|it| (*it).to_owned()).collect()
+}
+
+/// What is found, in a word and with its id.
+async fn found(account: &Account, before: &[&str], others: &[&str]) -> String {
+    match look_for(account, &ids(before), &Others(ids(others)), noon()).await.unwrap() {
+        Found::Public(it) => format!("public {}", it.platform_post_id),
+        Found::Recognised(it) => format!("recognised {}", it.platform_post_id),
+        Found::NotThere => "not there".to_owned(),
+        Found::Unclear { .. } => "unclear".to_owned(),
+    }
+}
+
+use Likeness::{Doubtful, It, Other, Same};
+
+#[tokio::test]
+async fn only_what_is_newer_than_before_and_nobody_elses_is_looked_at() {
+    for (posts, before, others, expected) in [
+        (&[("3", Same), ("2", Other), ("1", Same)][..], &["1"][..], &[][..], "recognised 3"),
+        (&[("3", Same), ("2", Other), ("1", Same)], &["1"], &["3"], "not there"),
+        (&[("3", Same), ("2", It), ("1", Other)], &["1"], &[], "public 2"),
+        (&[("3", Same), ("2", Same)], &["1"], &["2"], "recognised 3"),
+        (&[("3", Same), ("2", Same), ("1", Other)], &["1"], &[], "recognised 2"),
+        (&[("2", Doubtful), ("1", Same)], &["1"], &[], "unclear"),
+        (&[("2", Doubtful), ("1", Same)], &["1"], &["2"], "not there"),
+        (&[("3", Doubtful), ("2", Same)], &[], &[], "recognised 2"),
+        (&[("1", Same)], &["1"], &[], "not there"),
+        (&[], &[], &[], "not there"),
+        (&[("1", Same)], &[], &[], "recognised 1"),
+    ] {
+        assert_eq!(found(&account(posts), before, others).await, expected, "{posts:?} {before:?} {others:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_removed_or_pinned_since_hides_nothing() {
+    // Of what was there, all but "1" was removed; "0" was further down then.
+    let removed = account(&[("9", Same), ("1", Other), ("0", Same)]);
+    assert_eq!(found(&removed, &["4", "3", "2", "1"], &[]).await, "recognised 9");
+    let removed = account(&[("9", Other), ("1", Other), ("0", Same)]);
+    assert_eq!(found(&removed, &["4", "3", "2", "1"], &[]).await, "not there");
+    // A pinned one is listed before what is newer.
+    let pinned = account(&[("1", Other), ("9", Same), ("3", Other), ("2", Other)]);
+    assert_eq!(found(&pinned, &["3", "2", "1"], &[]).await, "recognised 9");
+}
+
+#[tokio::test]
+async fn pages_are_read_back_to_what_was_there() {
+    let mut long = account(&[]);
+    long.posts = (0..150).rev().map(|id| Post { id: id.to_string(), likeness: Other }).collect();
+    long.posts[90].likeness = Same;
+
+    assert_eq!(found(&long, &["10"], &[]).await, "unclear", "too many to compare");
+    let others: Vec<String> = (0..150).map(|it| it.to_string()).filter(|it| *it != "59").collect();
+    let others: Vec<&str> = others.iter().map(String::as_str).collect();
+    assert_eq!(found(&long, &["10"], &others).await, "recognised 59");
+    long.page = 20;
+    assert_eq!(found(&long, &["10"], &others).await, "recognised 59");
+    long.posts[90].likeness = Other;
+    assert_eq!(found(&long, &["10"], &others).await, "unclear", "not everything since was read");
+    assert_eq!(found(&long, &["50"], &others).await, "not there");
+}
+
+#[tokio::test]
+async fn a_listing_that_begins_again_has_ended() {
+    let mut account = account(&[("3", Other), ("2", Other)]);
+    account.knows_pages = false;
+    assert_eq!(found(&account, &["1"], &[]).await, "not there", "what was there was removed");
+
+    // It lists as many as it ever does, and what was there is not among them.
+    account.posts = (0..20).rev().map(|id| Post { id: format!("new {id}"), likeness: Other }).collect();
+    account.page = 20;
+    assert_eq!(found(&account, &["1"], &[]).await, "unclear");
+}
+
+#[tokio::test]
+async fn nothing_is_said_while_our_own_store_is_away() {
+    let account = account(&[("2", Same), ("1", Other)]);
+    let found = look_for(&account, &ids(&["1"]), &Down, noon()).await.unwrap();
+    assert!(matches!(found, Found::Unclear { .. }), "{found:?}");
+}

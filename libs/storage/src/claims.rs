@@ -1,0 +1,130 @@
+//! Claims: which delivery made which post of an account, so that no post is
+//! ever taken for that of two.
+//!
+//! The key is the platform's account and not a user: several users may have
+//! connected the same one, and their deliveries must not take each other's
+//! posts for their own.
+
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::Connection;
+use domain::delivery::Delivery;
+
+use crate::Store;
+use crate::error::StorageError;
+use crate::item::{Item, attributes, s, ttl};
+use crate::schema::Table;
+
+/// How long a claim is kept. A delivery is in doubt for a day at most, and asks
+/// about posts that are newer than its own preparation.
+const KEPT_FOR: TimeDelta = TimeDelta::days(3);
+
+/// Whose a post is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// This delivery's, from now on or since before.
+    Ours,
+    /// Another delivery's.
+    Others,
+}
+
+impl Store {
+    /// Takes a public post of an account for what this delivery made. Of any
+    /// number of deliveries that claim the same one, one gets [`Claim::Ours`],
+    /// as often as it asks.
+    pub async fn claim_post(
+        &self,
+        connection: &Connection,
+        platform_post_id: &str,
+        delivery: &Delivery,
+        now: DateTime<Utc>,
+    ) -> Result<Claim, StorageError> {
+        let mut item = key(connection, platform_post_id);
+        item.insert("delivery".to_owned(), s(name(delivery)));
+        item.insert("ttl".to_owned(), ttl(now + KEPT_FOR));
+        let put = self
+            .client
+            .put_item()
+            .table_name(self.table(Table::Claims))
+            .set_item(Some(item))
+            .condition_expression("attribute_not_exists(#account) OR delivery = :delivery")
+            .expression_attribute_names("#account", "account")
+            .expression_attribute_values(":delivery", s(name(delivery)))
+            .send()
+            .await;
+        match put {
+            Ok(_) => Ok(Claim::Ours),
+            Err(error) if error.as_service_error().is_some_and(PutItemError::is_conditional_check_failed_exception) => {
+                Ok(Claim::Others)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Those of these posts of an account that other deliveries made.
+    pub async fn claimed_by_others(
+        &self,
+        connection: &Connection,
+        platform_post_ids: &[String],
+        delivery: &Delivery,
+    ) -> Result<Vec<String>, StorageError> {
+        let keys = platform_post_ids.iter().map(|it| (Table::Claims, key(connection, it))).collect();
+        let found = self.batch_get(keys).await?.remove(&Table::Claims).unwrap_or_default();
+        let ours = s(name(delivery));
+        let others = found.into_iter().filter(|it| it.get("delivery") != Some(&ours));
+        Ok(others.filter_map(|it| it.get("post")?.as_s().ok().cloned()).collect())
+    }
+}
+
+fn key(connection: &Connection, platform_post_id: &str) -> Item {
+    attributes([("account", s(connection.account())), ("post", s(platform_post_id))])
+}
+
+/// A delivery under all of its revisions.
+fn name(delivery: &Delivery) -> String {
+    format!("{}/{}/{}", delivery.user_id, delivery.post_id, delivery.target_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::id::{TargetId, UserId};
+    use domain::testing::{a_connection, a_delivery, a_user, noon};
+
+    use super::*;
+    use crate::testing::store;
+
+    fn ids(ids: &[&str]) -> Vec<String> {
+        ids.iter().map(|it| (*it).to_owned()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_post_is_claimed_by_one_delivery() {
+        let store = store().await;
+        let account = a_connection(&a_user());
+        let one = a_delivery();
+        let another = Delivery { target_id: TargetId::new(99).unwrap(), ..one.clone() };
+        let later = Delivery { revision: one.revision + 1, ..one.clone() };
+
+        assert_eq!(store.claim_post(&account, "p1", &one, noon()).await.unwrap(), Claim::Ours);
+        assert_eq!(store.claim_post(&account, "p1", &another, noon()).await.unwrap(), Claim::Others);
+        assert_eq!(store.claim_post(&account, "p1", &later, noon()).await.unwrap(), Claim::Ours, "it is the same");
+        assert_eq!(store.claim_post(&account, "p2", &another, noon()).await.unwrap(), Claim::Ours);
+
+        let found = store.claimed_by_others(&account, &ids(&["p1", "p2", "p3"]), &one).await.unwrap();
+        assert_eq!(found, ["p2"]);
+        assert_eq!(store.claimed_by_others(&account, &[], &one).await.unwrap(), ids(&[]));
+    }
+
+    #[tokio::test]
+    async fn users_of_the_same_account_see_each_others_claims_and_those_of_no_other_account() {
+        let store = store().await;
+        let one = a_connection(&a_user());
+        let mut another = Connection { user_id: UserId::new(4711).unwrap(), ..one.clone() };
+        let theirs = Delivery { user_id: another.user_id, ..a_delivery() };
+        store.claim_post(&another, "p1", &theirs, noon()).await.unwrap();
+
+        assert_eq!(store.claim_post(&one, "p1", &a_delivery(), noon()).await.unwrap(), Claim::Others);
+        another.profile.account_id = "another".to_owned();
+        assert_eq!(store.claim_post(&another, "p1", &a_delivery(), noon()).await.unwrap(), Claim::Ours);
+    }
+}

@@ -1,0 +1,62 @@
+//! A text as a server shows it that reads markup and smileys into it. After the
+//! source of snac (`format.c`), less exactly: nobody is to rely on it.
+
+use serde_json::{Value, json};
+
+const SMILEYS: [(&str, &str); 6] =
+    [("<3", "❤️"), (";-)", "😉"), (":-)", "🙂"), (":-(", "🙁"), (":beer:", "🍺"), (":shrug:", "🤷")];
+
+/// As HTML.
+pub(crate) fn rewritten(text: &str) -> String {
+    let text = text.trim();
+    let mut html = String::new();
+    for line in text.lines() {
+        let (open, rest, close) = match line {
+            it if it.starts_with("# ") => ("<h2>", &it[2..], "</h2>"),
+            it if it.starts_with("> ") => ("<blockquote>", &it[2..], "</blockquote>"),
+            it if it.starts_with("- ") || it.starts_with("* ") => ("<ul><li>", &it[2..], "</li></ul>"),
+            it => ("", it, "<br>"),
+        };
+        html.push_str(open);
+        html.push_str(&marked_up(rest));
+        html.push_str(close);
+    }
+    for (smiley, picture) in SMILEYS {
+        html = html.replace(smiley, picture);
+    }
+    html
+}
+
+/// What stands between two of the same signs is shown otherwise, and they are
+/// gone.
+fn marked_up(line: &str) -> String {
+    let mut line = line.to_owned();
+    for (sign, tag) in [("**", "b"), ("*", "i"), ("__", "u"), ("~~", "s"), ("`", "code")] {
+        while let Some((before, rest)) = line.split_once(sign)
+            && let Some((inside, after)) = rest.split_once(sign)
+        {
+            line = format!("{before}<{tag}>{inside}</{tag}>{after}");
+        }
+    }
+    line
+}
+
+/// Every address of a picture in it becomes a file.
+pub(crate) fn linked_pictures(text: &str) -> Vec<Value> {
+    let is_picture = |it: &&str| it.starts_with("https://") && (it.ends_with(".png") || it.ends_with(".jpg"));
+    let file = |url: &str| json!({"id": url, "type": "image", "url": url, "preview_url": url, "description": ""});
+    text.split_whitespace().filter(is_picture).map(file).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_cannot_be_read_from_it() {
+        assert_eq!(rewritten("I <3 3 * 4 * 5 ;-)"), "I ❤️ 3 <i> 4 </i> 5 😉<br>");
+        assert_eq!(rewritten("def __init__(self)"), "def <u>init</u>(self)<br>");
+        assert_eq!(rewritten("# a\n- b\n> c"), "<h2>a</h2><ul><li>b</li></ul><blockquote>c</blockquote>");
+        assert_eq!(linked_pictures("see https://a.example/b.png now").len(), 1);
+    }
+}
