@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use domain::event::Event;
 use domain::id::ConnectionId;
 use platforms::Credentials;
-use storage::{ConnectionRecord, Disconnected, credentials_context};
+use storage::{ConnectionRecord, Disconnected, StorageError, credentials_context};
 
 use crate::App;
 
@@ -81,20 +81,51 @@ fn has_pending_posts(count: u32) -> ApiError {
 /// Gives the grant back, where that can be done in time: the account is
 /// disconnected either way.
 async fn revoke(app: &App, record: &ConnectionRecord) {
-    let connection = &record.connection;
-    let id = connection.connection_id;
-    let Some(platform) = app.platforms.get(&connection.provider) else { return };
-    let context = credentials_context(connection.user_id, id, &connection.provider);
-    let opened = app.sealer.open(&record.credentials, &context).await;
-    let Some(credentials) = opened.ok().and_then(|it| Credentials::from_bytes(&it).ok()) else {
+    let id = record.connection.connection_id;
+    let Some(platform) = app.platforms.get(&record.connection.provider) else { return };
+    let Some(credentials) = open(app, record).await else {
         tracing::error!(connection_id = %id, "credentials could not be opened to revoke them");
         return;
     };
-    match tokio::time::timeout(REVOCATION, platform.revoke(&credentials, app.api.clock.now())).await {
+    let revoked = async {
+        match somebody_else_needs(app, record, &credentials).await {
+            Ok(false) => platform.revoke(&credentials, app.api.clock.now()).await,
+            Ok(true) => Ok(()),
+            Err(error) => {
+                tracing::error!(%error, connection_id = %id, "a grant is kept, because others may need it");
+                Ok(())
+            }
+        }
+    };
+    match tokio::time::timeout(REVOCATION, revoked).await {
         Ok(Ok(())) => {}
         Ok(Err(setback)) => tracing::warn!(connection_id = %id, ?setback, "a grant was not revoked"),
         Err(_) => tracing::warn!(connection_id = %id, "a grant was not revoked in time"),
     }
+}
+
+/// Whether another connection of this deployment, of whatever user, would lose
+/// its token with this one: some platforms give the same to all who connect an
+/// account.
+async fn somebody_else_needs(
+    app: &App,
+    record: &ConnectionRecord,
+    credentials: &Credentials,
+) -> Result<bool, StorageError> {
+    for other in app.api.store.other_connections_of(&record.connection).await? {
+        match open(app, &other).await {
+            Some(theirs) if !theirs.share_a_token(credentials) => {}
+            Some(_) | None => return Ok(true),
+        }
+    }
+    Ok(false)
+}
+
+async fn open(app: &App, record: &ConnectionRecord) -> Option<Credentials> {
+    let connection = &record.connection;
+    let context = credentials_context(connection.user_id, connection.connection_id, &connection.provider);
+    let opened = app.sealer.open(&record.credentials, &context).await;
+    Credentials::from_bytes(&opened.ok()?).ok()
 }
 
 #[cfg(test)]
@@ -113,6 +144,24 @@ mod tests {
         assert_eq!(world.platform.revoked(), ["access-7"]);
         assert_eq!(world.events.names(), ["connection.created", "connection.deleted"]);
         assert_eq!(world.delete(&format!("/api/v1/connections/{id}")).await.status, 404);
+    }
+
+    #[tokio::test]
+    async fn a_token_that_another_user_needs_is_given_back_with_the_last_connection() {
+        let world = World::new().await;
+        let mine = world.connect("7").await;
+        let theirs = world.connect_as_another("7").await;
+
+        assert_eq!(world.delete(&format!("/api/v1/connections/{mine}")).await.status, 204);
+        assert!(world.platform.revoked().is_empty(), "the platform gave both the same");
+        assert_eq!(world.delete_as_another(&format!("/api/v1/connections/{theirs}")).await.status, 204);
+        assert_eq!(world.platform.revoked(), ["access-7"]);
+
+        // The same account with tokens of its own.
+        let mine = world.connect("7").await;
+        world.connect_as_another("7~theirs").await;
+        assert_eq!(world.delete(&format!("/api/v1/connections/{mine}")).await.status, 204);
+        assert_eq!(world.platform.revoked().len(), 2);
     }
 
     #[tokio::test]

@@ -113,6 +113,10 @@ impl World {
         self.call("DELETE", path, Some(&self.token), "").await
     }
 
+    pub(crate) async fn delete_as_another(&self, path: &str) -> Answer {
+        self.call("DELETE", path, Some(&self.another), "").await
+    }
+
     pub(crate) fn store(&self) -> storage::Store {
         self.api.store.clone()
     }
@@ -155,9 +159,21 @@ impl World {
 
     /// Connects an account, all the way.
     pub(crate) async fn connect(&self, account: &str) -> u64 {
-        let begun = self.begin("plain").await;
-        self.callback(&begun, account).await;
-        self.poll(&begun).await.body["connection"]["id"].as_u64().unwrap()
+        self.connect_with(&self.token, account).await
+    }
+
+    /// The other user connects an account.
+    pub(crate) async fn connect_as_another(&self, account: &str) -> u64 {
+        self.connect_with(&self.another, account).await
+    }
+
+    async fn connect_with(&self, token: &str, account: &str) -> u64 {
+        let begun = self.call("POST", "/api/v1/connections/connect/plain", Some(token), "").await;
+        let state = begun.body["state_token"].as_str().unwrap().to_owned();
+        self.callback(&Begun { platform: "plain", token: state.clone() }, account).await;
+        let path = format!("/api/v1/connections/connect/plain/status/{state}");
+        let polled = self.call("GET", &path, Some(token), "").await;
+        polled.body["connection"]["id"].as_u64().unwrap()
     }
 
     /// The platform said that the grant is gone.
@@ -245,7 +261,8 @@ impl Network {
     }
 }
 
-/// A platform on the network. A code is a list of the accounts it is for.
+/// A platform on the network. A code is a list of the accounts it is for; what
+/// stands behind a `~` is a token of its own for the account before it.
 struct TestPlatform {
     name: &'static str,
     network: Arc<Network>,
@@ -325,7 +342,8 @@ impl Connect for TestPlatform {
     }
 }
 
-fn account(id: &str, now: DateTime<Utc>) -> Account {
+fn account(code: &str, now: DateTime<Utc>) -> Account {
+    let id = code.split('~').next().unwrap_or_default();
     Account {
         profile: Profile {
             account_id: id.to_owned(),
@@ -337,7 +355,7 @@ fn account(id: &str, now: DateTime<Utc>) -> Account {
         scopes: vec!["publish".to_owned()],
         rules: domain::testing::rules(),
         credentials: Credentials {
-            access_token: format!("access-{id}").into(),
+            access_token: format!("access-{code}").into(),
             refresh_token: None,
             expires_at: Some(now + TimeDelta::hours(1)),
             extra: None,

@@ -12,8 +12,9 @@ use domain::token::{random_u32, random_u64};
 use platforms::{Job, Publish, Registry, Step};
 use storage::{ConnectionRecord, Swap, Work};
 
+use crate::claims::Claims;
 use crate::files::Files;
-use crate::words::{Doing, worded, worded_answer};
+use crate::words::{Doing, not_connected, of_a_doubt, worded, worded_answer};
 use crate::{Publishing, PublishingError};
 
 /// What is waited out in the function; a longer wait is a message with a delay.
@@ -144,13 +145,14 @@ impl Publishing {
         let Task { delivery, post, .. } = &task;
         let now = self.clock.now();
         let (Some(record), Some(platform), Some(target)) = (record, platform, post.target(delivery.target_id)) else {
-            let reason = "The account is not connected, or its platform is switched off here. Connect it again, and the post goes out.".to_owned();
-            let after = not_callable(delivery, Setback::Disconnected { reason }, now);
+            let setback = not_connected(delivery.intent.is_some());
+            let after = not_callable(delivery, setback, now);
             return self.keep(&task, after, now).await;
         };
         let credentials = match self.credentials(platform, &record, now).await? {
             Ok(credentials) => credentials,
             Err(setback) => {
+                let setback = if delivery.intent.is_some() { of_a_doubt(setback, &record.connection) } else { setback };
                 let after = not_callable(delivery, setback, now);
                 return self.keep(&task, after, now).await;
             }
@@ -169,6 +171,7 @@ impl Publishing {
             return Ok(After::Done);
         }
         let files = Files { bucket: &self.bucket, user: delivery.user_id };
+        let claims = Claims { store: &self.store, connection: &record.connection, delivery };
         let job = Job {
             profile: &record.connection.profile,
             credentials: &credentials,
@@ -178,6 +181,7 @@ impl Publishing {
             progress: delivery.progress.as_deref(),
             publish_at: delivery.publish_at,
             files: &files,
+            claims: &claims,
             now: self.clock.now(),
         };
         let task = Task { delivery: held, ..task };
@@ -232,7 +236,7 @@ impl Publishing {
                 let setback = self.weighed(&intended, platform, record, setback).await?;
                 Err(worded(setback, Doing::Publishing, &record.connection))
             }
-            Ok(published) => Ok(published),
+            Ok(published) => self.made(delivery, platform, record, published).await?,
         };
         let late_ms = (job.now - delivery.publish_at).num_milliseconds();
         let is_first = delivery.attempts == 1 && delivery.restarts == 0;
@@ -257,7 +261,8 @@ impl Publishing {
         let Some(since) = held.delivery.intent.as_ref().map(|it| it.at) else { return Ok(After::Done) };
         let answer = match platform.resolve(job, since).await {
             Resolution::Disconnected { reason } => {
-                match self.weighed(&held, platform, record, Setback::Disconnected { reason }).await? {
+                let weighed = self.weighed(&held, platform, record, Setback::Disconnected { reason }).await?;
+                match of_a_doubt(weighed, &record.connection) {
                     Setback::Refused { reason }
                     | Setback::Busy { reason, .. }
                     | Setback::Disconnected { reason }
@@ -265,7 +270,7 @@ impl Publishing {
                     | Setback::Unknown { reason, .. } => Resolution::Unclear { reason },
                 }
             }
-            answer => worded_answer(answer, &record.connection),
+            answer => worded_answer(self.found(&held.delivery, platform, record, answer).await?, &record.connection),
         };
         let now = self.clock.now();
         let after = held.delivery.clone().resolved(answer, platform.settles(), now, random_u32());

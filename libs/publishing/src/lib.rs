@@ -8,6 +8,7 @@
 mod app_secret;
 mod attachments;
 mod change_post;
+mod claims;
 mod create_post;
 mod credentials;
 mod deliver;

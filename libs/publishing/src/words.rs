@@ -57,6 +57,31 @@ pub(crate) fn worded(setback: Setback, doing: Doing, account: &Connection) -> Se
     }
 }
 
+/// That there is nobody to ask. What is in doubt may be out already.
+pub(crate) fn not_connected(is_in_doubt: bool) -> Setback {
+    let then = if is_in_doubt { "it is looked up whether the post is public" } else { "the post goes out" };
+    let reason = format!(
+        "The account is not connected, or its platform is switched off here. Connect it again, and {then}."
+    );
+    Setback::Disconnected { reason }
+}
+
+/// A setback on the way to asking about an open intent: a lost grant does not
+/// promise that the post goes out.
+pub(crate) fn of_a_doubt(setback: Setback, account: &Connection) -> Setback {
+    match setback {
+        Setback::Disconnected { .. } => Setback::Disconnected {
+            reason: format!(
+                "{} no longer accepts this connection, and did not say whether the post is public; look at {}. \
+                 Connect the account again within 24 hours, and it is looked up",
+                account.rules.title,
+                place(account)
+            ),
+        },
+        other => other,
+    }
+}
+
 /// What a platform says of an open intent, in words for the user.
 pub(crate) fn worded_answer(answer: Resolution, account: &Connection) -> Resolution {
     let platform = &account.rules.title;
@@ -125,6 +150,17 @@ mod tests {
 
         assert!(!words(Doing::Preparing).contains("public"), "{}", words(Doing::Preparing));
         assert!(words(Doing::Publishing).contains("whether the post is public"));
+    }
+
+    #[test]
+    fn a_doubt_is_never_told_to_go_out() {
+        let account = a_connection(&a_user());
+        let lost = || Setback::Disconnected { reason: "connect it again and the post goes out".to_owned() };
+        for setback in [not_connected(true), of_a_doubt(lost(), &account)] {
+            let Setback::Disconnected { reason } = setback else { panic!("{setback:?}") };
+            assert!(!reason.contains("goes out") && reason.contains("looked up"), "{reason}");
+        }
+        assert!(matches!(not_connected(false), Setback::Disconnected { reason } if reason.contains("the post goes out")));
     }
 
     #[test]

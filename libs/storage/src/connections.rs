@@ -125,9 +125,9 @@ impl Store {
         Ok(number.and_then(ConnectionId::new))
     }
 
-    /// Every connection of an account, of any user, as it is now. The index that
-    /// they are found by may be a moment behind.
-    pub async fn connections_of_account(&self, account: &str) -> Result<Vec<ConnectionRecord>, StorageError> {
+    /// The other connections of an account, of any user, as they are now. The
+    /// index that they are found by may be a moment behind.
+    pub async fn other_connections_of(&self, connection: &Connection) -> Result<Vec<ConnectionRecord>, StorageError> {
         let mut entries = self
             .client
             .query()
@@ -135,14 +135,17 @@ impl Store {
             .index_name("by_account")
             .key_condition_expression("#account = :account")
             .expression_attribute_names("#account", "account")
-            .expression_attribute_values(":account", s(account))
+            .expression_attribute_values(":account", s(connection.account()))
             .into_paginator()
             .items()
             .send();
+        let this = key(connection.user_id, connection.connection_id);
         let mut keys = Vec::new();
         while let Some(mut entry) = entries.next().await.transpose()? {
             entry.remove("account");
-            keys.push((Table::Connections, entry));
+            if entry != this {
+                keys.push((Table::Connections, entry));
+            }
         }
         let found = self.batch_get(keys).await?.remove(&Table::Connections).unwrap_or_default();
         found.into_iter().map(read).collect()

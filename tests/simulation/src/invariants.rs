@@ -77,6 +77,7 @@ impl Broken {
 pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     broken.extend(twice::each_target_is_public_at_most_once(history));
+    broken.extend(twice::no_two_deliveries_have_one_id(history));
     broken.extend(cancelled::an_answered_change_is_respected(history));
     broken.extend(early::nothing_is_early(history));
     broken.extend(ended::every_post_says_what_its_platform_says(history));

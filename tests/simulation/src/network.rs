@@ -4,6 +4,7 @@
 mod adapter;
 mod fates;
 mod grants;
+mod looks;
 mod spec;
 mod timeline;
 mod uploads;
@@ -17,7 +18,7 @@ use platforms::{Connect, Credentials, Leads, Platform, Publish, Registry};
 use self::adapter::Adapter;
 pub(crate) use self::fates::PlatformFate;
 pub(crate) use self::grants::{Grants, MARK};
-pub(crate) use self::spec::{SPECS, Spec};
+pub(crate) use self::spec::{Certainty, SPECS, Spec};
 pub(crate) use self::timeline::{Public, Reference, Timeline};
 use self::uploads::{Progress, Uploads};
 use crate::world::{World, lock};

@@ -9,9 +9,10 @@ use tokio::runtime::Builder;
 use crate::deployment::{Deployment, prepare_thread};
 use crate::invariants::{self, Broken, History, Kind, Watch};
 use crate::logs::Logs;
-use crate::network::Network;
+use crate::network::{Certainty, Network, Reference, Spec};
 use crate::report::Report;
 use crate::scenario::{Plot, Scenario};
+use crate::store::Journal;
 use crate::users::People;
 use crate::world::{World, lock};
 
@@ -65,7 +66,8 @@ async fn judge(seed: u64, deployment: &Deployment, people: &People, watch: Watch
     let world = &deployment.world;
     let (faults, port_calls) = (world.faults(), world.calls());
     let journal = std::mem::take(&mut *lock(&deployment.journal));
-    let timeline = deployment.network.take_timeline();
+    let mut timeline = deployment.network.take_timeline();
+    timeline.give_each_its_own(&holders(&journal));
     let history = History {
         people,
         journal: &journal,
@@ -100,4 +102,16 @@ async fn judge(seed: u64, deployment: &Deployment, people: &People, watch: Watch
         took,
         trace,
     }
+}
+
+/// Which targets hold which ids, on platforms where all posts look the same.
+fn holders(journal: &Journal) -> Vec<(Reference, String, String)> {
+    let targets = journal.posts().flat_map(|post| post.targets.iter().map(move |it| (post, it)));
+    let recognised = targets.filter(|(_, it)| Spec::named(&it.provider).certainty == Certainty::Recognised);
+    recognised
+        .filter_map(|(post, target)| {
+            let reference = Reference { post: post.post_id, target: target.target_id, revision: post.revision };
+            Some((reference, target.platform_post_id.clone()?, post.text_of(target).as_str().to_owned()))
+        })
+        .collect()
 }

@@ -1,4 +1,5 @@
 mod in_time;
+mod recognised;
 
 use chrono::TimeDelta;
 use domain::delivery::{GIVE_UP_AFTER, LEASE, Published, Resolution, State};

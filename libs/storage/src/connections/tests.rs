@@ -64,19 +64,20 @@ async fn a_connection_reads_back_as_it_was_kept() {
 }
 
 #[tokio::test]
-async fn an_account_is_found_with_every_user_who_connected_it() {
-    let (store, one, another) = (store().await, a_user(), User { user_id: Ids::test(), ..a_user() });
+async fn an_account_is_found_with_every_other_user_who_connected_it() {
+    let (store, one, another) = (store().await, a_user(), a_user());
     let (first, second) = (a_record(&one), a_record(&another));
-    let account = first.connection.account();
     assert_eq!(connected(&store, &one, &first, None).await, Connected::New);
+    assert!(store.other_connections_of(&first.connection).await.unwrap().is_empty());
     assert_eq!(connected(&store, &another, &second, None).await, Connected::New);
 
-    let found = store.connections_of_account(&account).await.unwrap();
-    assert_eq!(found.len(), 2);
-    store.delete_connection(one.user_id, first.connection.connection_id).await.unwrap();
-    let found = store.connections_of_account(&account).await.unwrap();
+    let found = store.other_connections_of(&first.connection).await.unwrap();
     assert_eq!(found.iter().map(|it| &it.connection).collect::<Vec<_>>(), [&second.connection]);
-    assert!(store.connections_of_account("sandbox/nobody").await.unwrap().is_empty());
+    store.delete_connection(one.user_id, first.connection.connection_id).await.unwrap();
+    let found = store.other_connections_of(&first.connection).await.unwrap();
+    assert_eq!(found.len(), 1, "what it is asked about need not be there");
+    store.delete_connection(another.user_id, second.connection.connection_id).await.unwrap();
+    assert!(store.other_connections_of(&first.connection).await.unwrap().is_empty());
 }
 
 #[tokio::test]

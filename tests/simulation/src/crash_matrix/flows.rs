@@ -43,6 +43,11 @@ pub(super) fn all() -> Vec<Flow> {
         flow("resolve, call lost", &["keyed"], soon()).with([PlatformFate::CallLost]),
         flow("resolve, done later", &["listed"], soon()).with([PlatformFate::DoneLater]),
         flow("resolve, blind", &["blind"], soon()).with([PlatformFate::AnswerLost]),
+        flow("publish, recognised", &["recognised"], created(at(100))).until(160).in_pairs(),
+        flow("resolve, recognised", &["recognised"], created(at(100))).with([PlatformFate::AnswerLost]).until(160),
+        flow("resolve, recognised, call lost", &["recognised"], created(at(100)))
+            .with([PlatformFate::CallLost])
+            .until(160),
         flow("retry, limited", &["listed"], soon()).with([PlatformFate::Limited]),
         flow("retry, refused and given a new time", &["listed"], soon()).with([PlatformFate::Refused]),
         flow("roll-up of three", &["listed", "keyed", "blind"], soon()),

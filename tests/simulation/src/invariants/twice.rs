@@ -1,6 +1,26 @@
-//! Each target is public at most once.
+//! Each target is public at most once, and what is public is one target's.
+
+use std::collections::BTreeMap;
 
 use super::{Broken, History, Kind};
+
+/// No post over there is called the post of two targets.
+pub(super) fn no_two_deliveries_have_one_id(history: &History<'_>) -> Vec<Broken> {
+    let mut holders: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (post, target) in history.targets() {
+        if let Some(id) = &target.platform_post_id {
+            let account = history.journal.account_of(Some(target.connection_id));
+            holders.entry((account, id)).or_default().push((post.post_id, target.target_id));
+        }
+    }
+    let shared = holders.into_iter().filter(|(_, holders)| 1 < holders.len());
+    shared
+        .map(|((account, id), holders)| {
+            let what = format!("{id} on {account:?} is called the post of {holders:?}");
+            Broken::new(Kind::Lost, holders.first().map(|it| it.0), what)
+        })
+        .collect()
+}
 
 /// Two posts of one target are one too many, unless the user was told of the
 /// first that it may be public, and sent the second all the same.

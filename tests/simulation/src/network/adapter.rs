@@ -16,16 +16,20 @@ use secrecy::ExposeSecret;
 use super::Network;
 use super::fates::{PlatformFate, chances, question_chances, renewal_chances};
 use super::grants::Rejected;
+use super::looks;
 use super::spec::{Certainty, KEY_LASTS, SETTLES, Spec, TIMEOUT};
 use super::timeline::{Begun, Public, Reference};
 use super::uploads::Progress;
 use crate::faults::When;
 use crate::world::{Call, Port};
 
+/// How likely an account's owner publishes something beside a call of ours.
+const BY_HAND: f64 = 0.3;
+
 /// An adapter.
 pub(super) struct Adapter {
-    network: Network,
-    spec: Spec,
+    pub(super) network: Network,
+    pub(super) spec: Spec,
 }
 
 impl Adapter {
@@ -33,16 +37,16 @@ impl Adapter {
         Self { network, spec }
     }
 
-    fn call(&self, what: String, fates: &[(f64, PlatformFate)]) -> (Call, PlatformFate) {
+    pub(super) fn call(&self, what: String, fates: &[(f64, PlatformFate)]) -> (Call, PlatformFate) {
         self.network.world.call(Port::Platform, what, fates)
     }
 
-    fn now(&self) -> DateTime<Utc> {
+    pub(super) fn now(&self) -> DateTime<Utc> {
         self.network.world.now()
     }
 
     /// Whose account it is, as the platform sees it now.
-    fn account(&self, credentials: &Credentials) -> Result<String, Setback> {
+    pub(super) fn account(&self, credentials: &Credentials) -> Result<String, Setback> {
         let account = self.network.lock().grants.account(credentials, self.now()).map(str::to_owned);
         account.map_err(|rejected| Setback::Disconnected { reason: format!("the token is not accepted: {rejected:?}") })
     }
@@ -67,6 +71,9 @@ impl Adapter {
         let fate = if call.dies == Some(When::Before) { fate } else { self.fated(fate) };
         let _under_way = UnderWay::enter(&self.network, reference);
         let begun_at = self.now();
+        if self.spec.certainty == Certainty::Recognised && self.network.world.befalls(BY_HAND) {
+            self.network.lock().timeline.show(&job.profile.account_id, true, begun_at);
+        }
         let public = Public {
             reference,
             account: job.profile.account_id.clone(),
@@ -326,6 +333,12 @@ impl Publish for Adapter {
             }
             (fate, Ok(_)) => self.take_step(fate, reference, reached),
         };
+        let answer = match answer {
+            Ok(Step::Ready { progress: Some(reached) }) if self.spec.certainty == Certainty::Recognised => {
+                Ok(Step::Ready { progress: Some(looks::with_what_is_there(self, job, &reached)) })
+            }
+            answer => answer,
+        };
         call.come_back().await;
         answer
     }
@@ -350,6 +363,7 @@ impl Publish for Adapter {
                 Err(Setback::Disconnected { reason }) => Resolution::Disconnected { reason },
                 Err(setback) => unclear(format!("{setback:?}")),
             },
+            Certainty::Recognised => looks::resolve(self, job).await,
             Certainty::Listed => {
                 let fates = question_chances(&self.network.world.weather);
                 let (call, fate) = self.call(format!("look up {} {}", self.spec.name, job.reference), &fates);
@@ -367,6 +381,10 @@ impl Publish for Adapter {
                 }
             }
         }
+    }
+
+    fn recognises(&self) -> bool {
+        self.spec.certainty == Certainty::Recognised
     }
 
     fn settles(&self) -> TimeDelta {

@@ -9,8 +9,10 @@ use platforms::{Lead, Renewal};
 pub(crate) enum Certainty {
     /// It answers a repeat of a key with the first post, for an hour.
     Keyed,
-    /// It lists what is public.
+    /// It lists what is public, with our references.
     Listed,
+    /// It lists what is public, and every post looks the same.
+    Recognised,
     /// Nothing.
     Blind,
 }
@@ -31,13 +33,16 @@ pub(crate) struct Spec {
 }
 
 /// Every platform.
-pub(crate) const SPECS: [Spec; 6] = [
+pub(crate) const SPECS: [Spec; 8] = [
     spec("keyed", Certainty::Keyed, Renewal::Rotating, true, 0),
     spec("listed", Certainty::Listed, Renewal::Extending, true, 0),
     spec("blind", Certainty::Blind, Renewal::Never, true, 0),
     spec("keyed-in-steps", Certainty::Keyed, Renewal::Never, false, 2),
     spec("listed-in-steps", Certainty::Listed, Renewal::Rotating, true, 3),
     spec("blind-in-steps", Certainty::Blind, Renewal::Extending, true, 1),
+    // The last step reads what the account shows.
+    spec("recognised", Certainty::Recognised, Renewal::Never, false, 1),
+    spec("recognised-in-steps", Certainty::Recognised, Renewal::Rotating, true, 3),
 ];
 
 const fn spec(name: &'static str, certainty: Certainty, renewal: Renewal, ends: bool, steps: usize) -> Spec {

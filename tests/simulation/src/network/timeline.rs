@@ -44,6 +44,17 @@ pub(crate) struct Public {
     pub(crate) at: DateTime<Utc>,
 }
 
+/// Something on an account that is known by its looks alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown {
+    /// The platform's id of it.
+    pub(crate) id: String,
+    pub(crate) account: String,
+    /// Whether the account's owner made it, in other words.
+    pub(crate) by_hand: bool,
+    pub(crate) at: DateTime<Utc>,
+}
+
 /// A public call as it was begun.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
@@ -61,6 +72,8 @@ pub(crate) struct Timeline {
     /// What went wrong over there that must not: two calls at once for the same
     /// target, a public call before its preparation.
     pub(crate) mistakes: Vec<(Reference, String)>,
+    /// What accounts show whose posts are known by their looks, oldest first.
+    pub(crate) shown: Vec<Shown>,
     /// Calls under way.
     under_way: BTreeSet<Reference>,
 }
@@ -87,8 +100,53 @@ impl Timeline {
         {
             return first.clone();
         }
+        if certainty == Certainty::Recognised {
+            let id = self.show(&public.account, false, public.at);
+            let public = Public { id, ..public };
+            self.public.push(public.clone());
+            return public;
+        }
         self.public.push(public.clone());
         public
+    }
+
+    /// Puts something on an account; its id.
+    pub(crate) fn show(&mut self, account: &str, by_hand: bool, at: DateTime<Utc>) -> String {
+        let id = format!("s{}", self.shown.len());
+        self.shown.push(Shown { id: id.clone(), account: account.to_owned(), by_hand, at });
+        id
+    }
+
+    /// What stands on an account, newest first, after this one.
+    pub(crate) fn page(&self, account: &str, after: Option<&str>, length: usize) -> Vec<Shown> {
+        let newest_first = self.shown.iter().rev().filter(|it| it.account == account);
+        let older = newest_first.skip_while(|it| after.is_some_and(|after| it.id != after));
+        older.skip(usize::from(after.is_some())).take(length).cloned().collect()
+    }
+
+    /// Of two posts in doubt that look the same, each may have been given the
+    /// other's id, or be there because the other was taken for it: nobody can
+    /// tell, and nobody is wrong. `holders` says which target holds which id, of
+    /// which revision and with which text.
+    pub(crate) fn give_each_its_own(&mut self, holders: &[(Reference, String, String)]) {
+        for (reference, id, text) in holders {
+            let is_of = |it: &Public, of: Reference| (it.reference.post, it.reference.target) == (of.post, of.target);
+            let Some(held) = self.public.iter().position(|it| it.id == *id) else { continue };
+            let (of_held, account) = (self.public[held].reference, self.public[held].account.clone());
+            if is_of(&self.public[held], *reference) {
+                continue;
+            }
+            let own = self.public.iter().position(|it| it.account == account && is_of(it, *reference));
+            // Sent again in place of the one that this target was given.
+            let again = || self.public.iter().rposition(|it| it.reference == of_held && it.id != *id);
+            let Some(other) = own.or_else(again) else { continue };
+            if own.is_none() {
+                self.public[other].reference = *reference;
+                self.public[other].text.clone_from(text);
+            }
+            let theirs = std::mem::replace(&mut self.public[other].id, id.clone());
+            self.public[held].id = theirs;
+        }
     }
 
     /// The public post with this reference.

@@ -13,9 +13,9 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Reads `upload-steps`.
+    /// Reads `upload-steps`; what stands behind a space is for others.
     pub(crate) fn read(text: &str) -> Self {
-        let mut parts = text.split('-').map(|it| it.parse().expect("a number"));
+        let mut parts = text.split(' ').next().unwrap_or_default().split('-').map(|it| it.parse().expect("a number"));
         let mut next = || parts.next().unwrap_or_else(|| panic!("a progress {text}"));
         Self { upload: next(), steps: next() }
     }

@@ -1,0 +1,77 @@
+//! An account whose posts are known by their looks alone, as the code that
+//! recognises them reads it.
+
+use std::fmt::Write;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::delivery::{Resolution, Setback};
+use platforms::Job;
+use platforms::recognition::{Likeness, Listed, Timeline, look_for};
+
+use super::adapter::Adapter;
+use super::fates::{PlatformFate, question_chances};
+use super::timeline::Shown;
+
+/// Few, so that pages are turned.
+const PAGE: usize = 3;
+
+impl Listed for Shown {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn at(&self) -> Option<DateTime<Utc>> {
+        Some(self.at)
+    }
+}
+
+struct Account<'a> {
+    adapter: &'a Adapter,
+    job: &'a Job<'a>,
+}
+
+#[async_trait]
+impl Timeline for Account<'_> {
+    type Post = Shown;
+    type Failure = Resolution;
+
+    async fn page(&self, after: Option<&str>) -> Result<Vec<Shown>, Resolution> {
+        let Self { adapter, job } = *self;
+        let fates = question_chances(&adapter.network.world.weather);
+        let (call, fate) = adapter.call(format!("read {} {}", adapter.spec.name, job.reference), &fates);
+        call.go().await;
+        let account = adapter.account(job.credentials);
+        let page = adapter.network.lock().timeline.page(&job.profile.account_id, after, PAGE);
+        call.come_back().await;
+        match (fate, account) {
+            (PlatformFate::Fine, Ok(_)) => Ok(page),
+            (PlatformFate::Fine, Err(Setback::Disconnected { reason })) => Err(Resolution::Disconnected { reason }),
+            _ => Err(Resolution::Unclear { reason: "it did not answer".to_owned() }),
+        }
+    }
+
+    async fn likeness(&self, post: &Shown) -> Result<Likeness, Resolution> {
+        Ok(if post.by_hand { Likeness::Other } else { Likeness::Same })
+    }
+}
+
+/// What the account shows now, behind what else preparation has reached.
+pub(super) fn with_what_is_there(adapter: &Adapter, job: &Job<'_>, reached: &str) -> String {
+    let mut text = format!("{reached} ");
+    for shown in adapter.network.lock().timeline.page(&job.profile.account_id, None, PAGE) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{},", shown.id);
+    }
+    text
+}
+
+/// Looks for a post in what came since.
+pub(super) async fn resolve(adapter: &Adapter, job: &Job<'_>) -> Resolution {
+    let before = job.progress.and_then(|it| it.split_once(' ')).map_or("", |(_, before)| before);
+    let before: Vec<String> = before.split_terminator(',').map(str::to_owned).collect();
+    match look_for(&Account { adapter, job }, &before, job.claims, adapter.now()).await {
+        Ok(found) => found.into(),
+        Err(unread) => unread,
+    }
+}
