@@ -1,5 +1,6 @@
 //! A proxy on loopback that loses answers: the server got the request and did
-//! what it says, and who asked sees the connection end.
+//! what it says, and who asked sees the connection end. It can also keep
+//! requests from the server, and answer itself.
 
 use std::{
     future,
@@ -64,13 +65,34 @@ pub struct LossyProxy {
 struct State {
     /// First lines of all requests.
     requests: Vec<String>,
-    losses: Vec<Loss>,
+    orders: Vec<Order>,
+    is_down: bool,
 }
 
-struct Loss {
+struct Order {
     part: String,
     left: usize,
+    fate: Fate,
 }
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// The server gets it, and nobody hears of its answer.
+    AnswerLost,
+    /// The server never gets it, and the connection ends.
+    Cut,
+    /// The server never gets it, and the proxy answers.
+    Answered(&'static str),
+}
+
+/// What a front says whose server does not answer.
+const DOWN: &str =
+    "HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\ncontent-length: 11\r\nconnection: close\r\n\r\nBad Gateway";
+
+/// What a server says that has had enough, in the header that all understand.
+const LIMITED: &str =
+    "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 impl LossyProxy {
     /// Where it listens.
@@ -81,7 +103,32 @@ impl LossyProxy {
     /// Loses the answers to the next requests whose first line has this part,
     /// such as `POST /path`. Orders add up.
     pub fn lose(&self, times: usize, part: &str) {
-        self.change(|state| state.losses.push(Loss { part: part.to_owned(), left: times }));
+        self.order(times, part, Fate::AnswerLost);
+    }
+
+    /// Ends the connections of the next such requests before the server has
+    /// any of it.
+    pub fn cut(&self, times: usize, part: &str) {
+        self.order(times, part, Fate::Cut);
+    }
+
+    /// Answers the next such requests with 502, and the server gets nothing.
+    pub fn refuse(&self, times: usize, part: &str) {
+        self.order(times, part, Fate::Answered(DOWN));
+    }
+
+    /// Answers the next such requests with 429 and a wait of seven seconds.
+    pub fn limit(&self, times: usize, part: &str) {
+        self.order(times, part, Fate::Answered(LIMITED));
+    }
+
+    /// Whether the server is dead: everything is answered with 502.
+    pub fn is_down(&self, is_down: bool) {
+        self.change(|state| state.is_down = is_down);
+    }
+
+    fn order(&self, times: usize, part: &str, fate: Fate) {
+        self.change(|state| state.orders.push(Order { part: part.to_owned(), left: times, fate }));
     }
 
     /// How many requests came whose first line has this part, lost ones too.
@@ -89,9 +136,9 @@ impl LossyProxy {
         self.change(|state| state.requests.iter().filter(|it| it.contains(part)).count())
     }
 
-    /// How many answers are still to be lost.
+    /// How many orders were not met yet.
     pub fn to_lose(&self) -> usize {
-        self.change(|state| state.losses.iter().map(|it| it.left).sum())
+        self.change(|state| state.orders.iter().map(|it| it.left).sum())
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
@@ -100,33 +147,41 @@ impl LossyProxy {
 }
 
 impl State {
-    /// Notes a request; whether its answer is to be lost.
-    fn note(&mut self, first_line: String) -> bool {
-        let loss = self.losses.iter_mut().find(|it| 0 < it.left && first_line.contains(&it.part));
-        let is_lost = loss.is_some();
-        if let Some(loss) = loss {
-            loss.left -= 1;
-        }
+    /// Notes a request; what becomes of it, if anything else than usual.
+    fn note(&mut self, first_line: String) -> Option<Fate> {
+        let order = self.orders.iter_mut().find(|it| 0 < it.left && first_line.contains(&it.part));
+        let fate = match order {
+            _ if self.is_down => Some(Fate::Answered(DOWN)),
+            Some(order) => {
+                order.left -= 1;
+                Some(order.fate)
+            }
+            None => None,
+        };
         self.requests.push(first_line);
-        is_lost
+        fate
     }
 }
 
 /// Carries one connection to its end.
 async fn carry(client: TcpStream, server: SocketAddr, state: Arc<Mutex<State>>) -> io::Result<()> {
     let (from_server, to_server) = TcpStream::connect(server).await?.into_split();
-    let (from_client, to_client) = client.into_split();
+    let (from_client, mut to_client) = client.into_split();
     let turn = Turn { answered: AtomicBool::new(true), is_lost: AtomicBool::new(false) };
     let requests = async {
         // A server may answer before it has read all and then read no more: its
         // answer is to arrive all the same.
-        let _ = carry_requests(from_client, to_server, &turn, &state).await;
-        future::pending().await
+        match carry_requests(from_client, to_server, &turn, &state).await {
+            Ok(Some(instead)) => instead,
+            Ok(None) | Err(_) => future::pending().await,
+        }
     };
-    tokio::select! {
-        ended = carry_answers(from_server, to_client, &turn) => ended,
-        ended = requests => ended,
-    }
+    let instead = tokio::select! {
+        ended = carry_answers(from_server, &mut to_client, &turn) => return ended,
+        instead = requests => instead,
+    };
+    to_client.write_all(instead.as_bytes()).await?;
+    to_client.shutdown().await
 }
 
 /// Whose turn it is on a connection: what a client says first after an answer
@@ -136,18 +191,20 @@ struct Turn {
     is_lost: AtomicBool,
 }
 
+/// Ends with what is answered in the server's place, if anything is.
 async fn carry_requests(
     mut client: OwnedReadHalf,
     mut server: OwnedWriteHalf,
     turn: &Turn,
     state: &Mutex<State>,
-) -> io::Result<()> {
+) -> io::Result<Option<&'static str>> {
     let mut bytes = vec![0; 64 * 1024];
     let mut line = None;
     loop {
         let count = client.read(&mut bytes).await?;
         if count == 0 {
-            return server.shutdown().await;
+            server.shutdown().await?;
+            return Ok(None);
         }
         if turn.answered.swap(false, Ordering::SeqCst) {
             line = Some(Vec::new());
@@ -160,8 +217,13 @@ async fn carry_requests(
                 // Decided before the server can have read the whole of it.
                 Some(_) => {
                     let first_line = String::from_utf8_lossy(&begun).trim_end().to_owned();
-                    let is_lost = state.lock().unwrap_or_else(PoisonError::into_inner).note(first_line);
-                    turn.is_lost.store(is_lost, Ordering::SeqCst);
+                    let fate = state.lock().unwrap_or_else(PoisonError::into_inner).note(first_line);
+                    match fate {
+                        Some(Fate::Cut) => return Ok(Some("")),
+                        Some(Fate::Answered(answer)) => return Ok(Some(answer)),
+                        Some(Fate::AnswerLost) | None => {}
+                    }
+                    turn.is_lost.store(fate.is_some(), Ordering::SeqCst);
                 }
                 None => line = Some(begun),
             }
@@ -170,7 +232,7 @@ async fn carry_requests(
     }
 }
 
-async fn carry_answers(mut server: OwnedReadHalf, mut client: OwnedWriteHalf, turn: &Turn) -> io::Result<()> {
+async fn carry_answers(mut server: OwnedReadHalf, client: &mut OwnedWriteHalf, turn: &Turn) -> io::Result<()> {
     let mut bytes = vec![0; 64 * 1024];
     loop {
         let count = server.read(&mut bytes).await?;
@@ -233,6 +295,26 @@ mod tests {
         assert_eq!(repeated, "2");
         assert_eq!(posted.load(Ordering::SeqCst), 2);
         assert_eq!((proxy.came("POST /posts"), proxy.came("/posts"), proxy.to_lose()), (2, 3, 0));
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_from_the_server_never_gets_there() {
+        let (proxy, posted) = proxied().await;
+        let client = client();
+        let ask = || client.post(url(&proxy, "/posts")).body("abc").send();
+
+        proxy.cut(1, "POST /posts");
+        assert!(ask().await.is_err());
+        proxy.refuse(1, "POST /posts");
+        assert_eq!(ask().await.unwrap().status(), 502);
+        proxy.limit(1, "POST /posts");
+        assert_eq!(ask().await.unwrap().headers()["retry-after"], "7");
+        proxy.is_down(true);
+        assert_eq!(client.get(url(&proxy, "/posts")).send().await.unwrap().status(), 502);
+        proxy.is_down(false);
+
+        assert_eq!(posted.load(Ordering::SeqCst), 0);
+        assert_eq!(ask().await.unwrap().status(), 200);
     }
 
     #[tokio::test]

@@ -23,7 +23,7 @@ pub(crate) struct HttpClient {
 impl HttpClient {
     /// Clients of which those for hosts that users name follow `policy`.
     pub(crate) fn new(policy: AddressPolicy) -> Self {
-        Self { known: Arc::default(), named: Outbound::new(policy, builder) }
+        Self { known: Arc::default(), named: Outbound::new(policy, builder_for_named) }
     }
 
     /// For an address that stands in the code or in a deployment's settings.
@@ -53,10 +53,22 @@ impl HttpClient {
     }
 }
 
+/// Less than platforms keep a connection open that nobody uses, for the same
+/// reason as [`builder_for_named`].
+const IDLE: Duration = Duration::from_secs(15);
+
 fn builder() -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("social-publishing/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(Duration::from_secs(5))
+        .pool_idle_timeout(IDLE)
+}
+
+/// For hosts that users name, no connection is used twice. Some servers end one
+/// after each answer without saying so, and a public call that is on its way
+/// then is in doubt for minutes.
+fn builder_for_named() -> ClientBuilder {
+    builder().pool_max_idle_per_host(0)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
 use clap::Parser;
 use futures::FutureExt;
 use tests::{
-    deployed::{LOG_OF_CALLS, Stack, scenes},
+    deployed::{LOG_OF_CALLS, LOG_OF_RECOGNITION, Stack, scenes},
     fault::{Fault, Result},
     report::{Line, Report, say},
     runner::{self, Check},
@@ -113,8 +113,11 @@ async fn scene(name: &str, played: impl Future<Output = Result>, report: &mut Re
 
 /// Granted and not used: none. Used and not granted: none.
 fn roles(stack: &Stack) -> Result {
-    let log = std::fs::read_to_string(LOG_OF_CALLS)
-        .map_err(|error| Fault::new(format!("{LOG_OF_CALLS}: {error}; tests/blackbox writes it")))?;
+    let mut log = String::new();
+    for (file, writer) in [(LOG_OF_CALLS, "tests/blackbox"), (LOG_OF_RECOGNITION, "target/debug/platforms")] {
+        let read = std::fs::read_to_string(file);
+        log += &read.map_err(|error| Fault::new(format!("{file}: {error}; {writer} writes it")))?;
+    }
     let differences = stack.privileges(&log)?;
     say(&format!("       permissions granted: {}", differences.granted));
     let refused = stack.refused();

@@ -1,12 +1,12 @@
 //! Platforms other than the sandbox, connected to the local stack: stand-ins
-//! for several at once, a real Bluesky server, and a Mastodon server by others.
+//! for several at once, a server that keeps no keys, a real Bluesky server, and a Mastodon server by others.
 
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
 use tests::{
     fault::Result,
-    platforms::{bluesky, mastodon, several},
+    platforms::{bluesky, keyless, mastodon, several},
     report::{Report, say},
 };
 
@@ -14,7 +14,7 @@ use tests::{
 #[derive(Parser)]
 #[command(name = "platforms")]
 struct Options {
-    /// Only this part: several, bluesky, mastodon.
+    /// Only this part: several, keyless, bluesky, mastodon.
     #[arg(long)]
     only: Option<String>,
     /// Write the results here.
@@ -40,6 +40,9 @@ async fn run(options: Options) -> Result<bool> {
     let wanted = |part: &str| options.only.as_deref().is_none_or(|it| it == part);
     if wanted("several") {
         several::run(&mut report).await?;
+    }
+    if wanted("keyless") {
+        keyless::run(&mut report).await?;
     }
     if wanted("bluesky") {
         bluesky::run(&mut report).await?;

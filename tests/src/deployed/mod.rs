@@ -17,3 +17,7 @@ pub use user_pool::{PASSWORD, UserPool};
 /// Where `tests/blackbox` leaves what the local stack's functions asked of
 /// their stores.
 pub const LOG_OF_CALLS: &str = "target/tests/calls.jsonl";
+
+/// The same of `platforms --only keyless`, where posts are recognised by their
+/// looks: the sandbox network needs none of that.
+pub const LOG_OF_RECOGNITION: &str = "target/tests/recognition.jsonl";

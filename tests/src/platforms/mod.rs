@@ -2,6 +2,7 @@
 
 pub mod bluesky;
 pub mod connecting;
+pub mod keyless;
 pub mod mastodon;
 pub mod scenes;
 pub mod several;

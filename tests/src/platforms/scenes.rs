@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use futures::future::BoxFuture;
+
 use crate::{
     fault::Result,
     report::{Line, Report},
@@ -25,5 +27,17 @@ impl Scenes<'_> {
         };
         self.report.add(Line { name: format!("{}: {name}", self.part), took: started.elapsed(), fault });
         ended
+    }
+
+    /// Plays all of these at the same time: they wait more than they compute.
+    pub async fn play_together<'s>(&mut self, scenes: Vec<(&str, BoxFuture<'s, Result>)>) {
+        let played = scenes.into_iter().map(async |(name, scene)| {
+            let started = Instant::now();
+            let fault = scene.await.err();
+            Line { name: format!("{}: {name}", self.part), took: started.elapsed(), fault }
+        });
+        for line in futures::future::join_all(played).await {
+            self.report.add(line);
+        }
     }
 }

@@ -65,6 +65,12 @@ impl<F> Server<F> {
         self.here.base_url()
     }
 
+    /// The account's owner publishes something, with a program of their own.
+    pub fn publish_by_hand(&self, text: &str) {
+        let now = self.here.clock.now();
+        self.here.memory().add_by_hand(text, now);
+    }
+
     /// Removes all apps and what they were granted, as servers before
     /// Mastodon 4.3 do with apps that they think nobody uses.
     pub fn forget_apps(&self) {

@@ -76,4 +76,28 @@ pub const ALL: &[Mutation] = &[
         from: "                self.prepared = false;\n",
         to: "",
     },
+    Mutation {
+        name: "a post is claimed whoever has it",
+        file: "libs/storage/src/claims.rs",
+        from: "\"attribute_not_exists(#account) OR delivery = :delivery\"",
+        to: "\"attribute_not_exists(#account) OR delivery = :delivery OR delivery <> :delivery\"",
+    },
+    Mutation {
+        name: "the posts of other deliveries are taken for ours",
+        file: "libs/platforms/src/recognition.rs",
+        from: "!others.iter().any(|it| it == post.id())",
+        to: "!others.iter().any(|it| it == post.id() && it.is_empty())",
+    },
+    Mutation {
+        name: "what was there before is taken for ours",
+        file: "libs/platforms/src/recognition.rs",
+        from: "before.iter().any(|it| it == post.id())",
+        to: "before.iter().any(|it| it == post.id() && it.is_empty())",
+    },
+    Mutation {
+        name: "what looks like a post is believed at once",
+        file: "libs/domain/src/delivery.rs",
+        from: "UNCLAIMED_FOR: TimeDelta = TimeDelta::seconds(55)",
+        to: "UNCLAIMED_FOR: TimeDelta = TimeDelta::seconds(0)",
+    },
 ];

@@ -1,0 +1,248 @@
+//! A server that keeps no keys, renames files, does not say what time it is and
+//! shows other words than it was given: which of its posts is ours, and whether
+//! ours is there at all, is found out all the same.
+//!
+//! Each scene has a server of its own behind a front that troubles it, and the
+//! scenes are played at the same time: what they take is waiting.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::clock::Clock;
+use futures::FutureExt;
+use networks::mastodon::{Server, Snac};
+use platforms::conformance::network::{Decision, Network, PublicPost};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{
+    connecting::{connected, departs, returns},
+    scenes::Scenes,
+};
+use crate::{
+    client::{integer, text},
+    deployed::LOG_OF_RECOGNITION,
+    ensure,
+    fault::{Fault, Result, same},
+    harness::{Harness, LIFTED},
+    lossy_proxy::{LossyProxy, ProxyPort},
+    moment,
+    report::Report,
+    user::{User, targets},
+    world::{World, fresh},
+};
+
+/// How long after the server is back everything has ended.
+const SOON: u64 = 120;
+
+const PUBLISH: &str = "POST /api/v1/statuses ";
+
+/// What the server shows in other words.
+const MARKUP: &str = "I <3 3 * 4 * 5 ;-)\n- __init__\n# and `more`";
+
+/// A server and its front.
+struct Place {
+    server: Server<Snac>,
+    front: LossyProxy,
+}
+
+impl Place {
+    async fn start() -> Result<Self> {
+        let server = Server::<Snac>::start(Clock::System).await;
+        let address = server.addresses().first().copied().ok_or_else(|| Fault::new("the server has no address"))?;
+        let front = ProxyPort::take().await?.lead_to(address);
+        Ok(Self { server, front })
+    }
+
+    /// Our page, the server's, and back.
+    async fn connect(&self, user: &User<'_>) -> Result<Value> {
+        let begun = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
+        let answers = [("server".to_owned(), format!("http://{}", self.front.address()))];
+        let departed = departs(user, &begun, &answers.into()).await?;
+        let back = self.server.decide(departed.as_str(), Decision::Allow).await;
+        returns(user, "mastodon", &back).await?;
+        connected(user, &begun).await
+    }
+
+    /// Waits for posts, each of which is there once, under its own id, with the
+    /// words that were given, and not before its time; nothing else is there
+    /// beside so many others.
+    async fn each_once(&self, user: &User<'_>, posts: &[i64], others: usize) -> Result {
+        let mut ids = Vec::new();
+        for id in posts {
+            let post = user.reaches(*id, "published", SOON).await?;
+            let target = &post["platforms"][0];
+            let platform_post_id = text(target, "platform_post_id")?;
+            let shown = self.public(platform_post_id)?;
+            same(shown.text.as_str(), text(&post, "content")?, "the words of the post with this id")?;
+            same(shown.media.len(), post["media"].as_array().map_or(0, Vec::len), "its files")?;
+            let due: DateTime<Utc> = text(&post, "scheduled_at")?.parse()?;
+            let at = moment::read(&target["published_at"])?;
+            ensure!(due <= at, "due at {due}, and published at {at}");
+            ids.push(platform_post_id.to_owned());
+        }
+        ids.sort();
+        ids.dedup();
+        same(ids.len(), posts.len(), "different ids")?;
+        same(self.server.public().len(), posts.len() + others, "posts that are there")
+    }
+
+    fn public(&self, id: &str) -> Result<PublicPost> {
+        let found = self.server.public().into_iter().find(|it| it.id == id);
+        found.ok_or_else(|| Fault::new(format!("there is no post {id}")))
+    }
+}
+
+/// What befalls the public call of a post.
+#[derive(Clone, Copy)]
+enum Trouble {
+    AnswerLost,
+    Cut,
+    Refused,
+    Limited,
+}
+
+impl Trouble {
+    fn order(self, front: &LossyProxy) {
+        match self {
+            Self::AnswerLost => front.lose(1, PUBLISH),
+            Self::Cut => front.cut(1, PUBLISH),
+            Self::Refused => front.refuse(1, PUBLISH),
+            Self::Limited => front.limit(1, PUBLISH),
+        }
+    }
+}
+
+/// Runs every scene.
+pub async fn run(report: &mut Report) -> Result {
+    let mut places = Vec::new();
+    for _ in 0..14 {
+        places.push(Place::start().await?);
+    }
+    let platforms = json!({ "mastodon": {} }).to_string();
+    if let Some(folder) = std::path::Path::new(LOG_OF_RECOGNITION).parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut arguments = ["--platforms", &platforms, "--log-calls", LOG_OF_RECOGNITION].map(str::to_owned).to_vec();
+    arguments.extend(places.iter().flat_map(|it| ["--allow-fetch-from".to_owned(), it.front.address().to_string()]));
+    arguments.extend(LIFTED.map(str::to_owned));
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let local = Harness::start(&arguments).await?;
+    let world = World::new(local.ready().clone()).await?;
+
+    let mut places = places.iter();
+    let mut next = || places.next().ok_or_else(|| Fault::new("more scenes than servers"));
+    let mut scenes = Vec::new();
+    for (name, trouble, words, has_picture) in [
+        ("answer lost", Trouble::AnswerLost, "", false),
+        ("answer lost, markup", Trouble::AnswerLost, MARKUP, false),
+        ("answer lost, picture", Trouble::AnswerLost, "", true),
+        ("answer lost, picture and markup", Trouble::AnswerLost, MARKUP, true),
+        ("cut before it arrives", Trouble::Cut, "", false),
+        ("cut before it arrives, picture", Trouble::Cut, "", true),
+        ("502 of the front", Trouble::Refused, "", false),
+        ("429", Trouble::Limited, "", false),
+    ] {
+        scenes.push((name, troubled(next()?, &world, trouble, words, has_picture).boxed()));
+    }
+    for (name, has_picture) in [
+        ("the same words twice, the second cut", false),
+        ("the same words twice, the second cut, with another picture", true),
+    ] {
+        scenes.push((name, the_same_words(next()?, &world, has_picture).boxed()));
+    }
+    scenes.push(("the server dead for 8 s during 12 posts", dead_for_a_while(next()?, &world).boxed()));
+    scenes.push(("published by hand meanwhile", by_hand(next()?, &world).boxed()));
+    scenes.push(("an account of two users, one of whom disconnects", two_users(next()?, &world).boxed()));
+    Scenes { part: "keyless", report }.play_together(scenes).await;
+    Ok(())
+}
+
+async fn post(user: &User<'_>, connection: &Value, words: &str, has_picture: bool, after_ms: i64) -> Result<i64> {
+    let media = if has_picture { vec![user.picture().await?] } else { Vec::new() };
+    let due = moment::now() + TimeDelta::milliseconds(after_ms);
+    let body = json!({
+        "content": words,
+        "platforms": targets(&[connection])?,
+        "media": media,
+        "scheduled_at": moment::written(due),
+    });
+    integer(&user.create(&body).await?, "id")
+}
+
+async fn troubled(place: &Place, world: &World, trouble: Trouble, words: &str, has_picture: bool) -> Result {
+    let user = world.new_user().await?;
+    let connection = place.connect(&user).await?;
+    trouble.order(&place.front);
+
+    let id = post(&user, &connection, &format!("{} {words}", fresh("troubled")), has_picture, 2000).await?;
+
+    place.each_once(&user, &[id], 0).await?;
+    same(place.front.to_lose(), 0, "troubles that were not met")
+}
+
+async fn the_same_words(place: &Place, world: &World, has_picture: bool) -> Result {
+    let user = world.new_user().await?;
+    let connection = place.connect(&user).await?;
+    let words = fresh("twice");
+    let first = post(&user, &connection, &words, has_picture, 2000).await?;
+    let second = post(&user, &connection, &words, has_picture, 12_000).await?;
+    user.reaches(first, "published", SOON).await?;
+
+    place.front.cut(1, PUBLISH);
+
+    place.each_once(&user, &[first, second], 0).await?;
+    same(place.front.to_lose(), 0, "calls that were not cut")
+}
+
+async fn dead_for_a_while(place: &Place, world: &World) -> Result {
+    let user = world.new_user().await?;
+    let connection = place.connect(&user).await?;
+    let mut posts = Vec::new();
+    let begins = moment::now() + TimeDelta::seconds(8);
+    for number in 0..12 {
+        let due = begins + TimeDelta::milliseconds(300 * number);
+        let after = (due - moment::now()).num_milliseconds();
+        posts.push(post(&user, &connection, &format!("{} of twelve", fresh("dead")), number % 3 == 2, after).await?);
+    }
+    let dies = (begins + TimeDelta::seconds(1) - moment::now()).to_std().unwrap_or_default();
+
+    tokio::time::sleep(dies).await;
+    place.front.is_down(true);
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    place.front.is_down(false);
+
+    place.each_once(&user, &posts, 0).await
+}
+
+/// By another program with the account's own token.
+async fn by_hand(place: &Place, world: &World) -> Result {
+    let user = world.new_user().await?;
+    let connection = place.connect(&user).await?;
+    place.front.cut(1, PUBLISH);
+    let id = post(&user, &connection, &fresh("not by hand"), false, 2000).await?;
+    moment::eventually(Duration::from_secs(30), "the call that is cut", async || {
+        Ok((place.front.to_lose() == 0).then_some(()))
+    })
+    .await?;
+    for number in 0..3 {
+        place.server.publish_by_hand(&format!("by hand {number}"));
+    }
+
+    place.each_once(&user, &[id], 3).await
+}
+
+async fn two_users(place: &Place, world: &World) -> Result {
+    let (one, other) = (world.new_user().await?, world.new_user().await?);
+    let first = place.connect(&one).await?;
+    let second = place.connect(&other).await?;
+    let path = format!("/connections/{}", integer(&first, "id")?);
+
+    same(one.api.call(Method::DELETE, &path).send().await?.status, 204, "status of disconnecting")?;
+
+    let id = post(&other, &second, &fresh("still connected"), false, 1000).await?;
+    place.each_once(&other, &[id], 0).await?;
+    // The server removed our app with the token.
+    place.connect(&one).await?;
+    Ok(())
+}
