@@ -15,7 +15,7 @@ pub struct PostText(String);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidText {
     /// Nothing but white space.
-    #[error("may not be blank")]
+    #[error("may not be blank: write at least a word, a picture or video alone is not taken")]
     Blank,
     /// More than [`PostText::MAX_CHARS`].
     #[error("may have at most 65,000 characters, this has {chars}")]

@@ -239,7 +239,8 @@ impl Publish for Mastodon {
             Ok(published) => Ok(published),
             Err(Failure::Refused(refused)) if !progress.media.is_empty() && refused.is_final() => {
                 let reason = refused.reason();
-                let learned = watch.within(STEP_LIMIT, self.refused_with_files(job, &grant, &progress, refused, &watch));
+                let learned =
+                    watch.within(STEP_LIMIT, self.refused_with_files(job, &grant, &progress, refused, &watch));
                 learned.await.unwrap_or(Err(Setback::Busy { retry_at: None, reason }))
             }
             Err(failure) => Err(failure.setback()),

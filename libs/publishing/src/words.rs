@@ -60,9 +60,8 @@ pub(crate) fn worded(setback: Setback, doing: Doing, account: &Connection) -> Se
 /// That there is nobody to ask. What is in doubt may be out already.
 pub(crate) fn not_connected(is_in_doubt: bool) -> Setback {
     let then = if is_in_doubt { "it is looked up whether the post is public" } else { "the post goes out" };
-    let reason = format!(
-        "The account is not connected, or its platform is switched off here. Connect it again, and {then}."
-    );
+    let reason =
+        format!("The account is not connected, or its platform is switched off here. Connect it again, and {then}.");
     Setback::Disconnected { reason }
 }
 
@@ -160,7 +159,9 @@ mod tests {
             let Setback::Disconnected { reason } = setback else { panic!("{setback:?}") };
             assert!(!reason.contains("goes out") && reason.contains("looked up"), "{reason}");
         }
-        assert!(matches!(not_connected(false), Setback::Disconnected { reason } if reason.contains("the post goes out")));
+        assert!(
+            matches!(not_connected(false), Setback::Disconnected { reason } if reason.contains("the post goes out"))
+        );
     }
 
     #[test]

@@ -221,7 +221,8 @@ fn what_looks_like_it_is_believed_when_no_other_has_claimed_it_for_long_enough()
     assert!(!believes(&delivery, "p2", second_at));
     // Being asked in vain in between loses nothing.
     let unclear = Resolution::Unclear { reason: "down".to_owned() };
-    let delivery = seen(delivery.resolved(unclear, seconds(60), second_at + seconds(9), 0), "p2", second_at + seconds(20));
+    let delivery =
+        seen(delivery.resolved(unclear, seconds(60), second_at + seconds(9), 0), "p2", second_at + seconds(20));
     assert!(believes(&delivery, "p2", second_at + UNCLAIMED_FOR));
 }
 

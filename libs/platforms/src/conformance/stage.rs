@@ -99,7 +99,15 @@ impl<N: Network> Stage<N> {
         };
         let setup = Setup::new(settings, app, vault, AddressPolicy::Also(network.addresses()));
         let (connecting, publishing) = (Registry::new(&setup).unwrap(), Registry::new(&setup).unwrap());
-        Self { network, clock, connecting, publishing, posts: AtomicU64::new(1), credentials: Mutex::default(), claims: Mutex::default() }
+        Self {
+            network,
+            clock,
+            connecting,
+            publishing,
+            posts: AtomicU64::new(1),
+            credentials: Mutex::default(),
+            claims: Mutex::default(),
+        }
     }
 
     /// The adapter of the function that connects accounts.

@@ -331,7 +331,8 @@ impl Api {
             return true;
         }
         let form = [("grant_type", "authorization_code"), ("code", "0"), ("redirect_uri", &here.redirect_uri)];
-        let asked: Result<Tokens, Failure> = self.form(&grant.server.url(&grant.endpoints.token), &grant.app, &form).await;
+        let asked: Result<Tokens, Failure> =
+            self.form(&grant.server.url(&grant.endpoints.token), &grant.app, &form).await;
         match asked {
             Err(Failure::Refused(refused)) => !refused.may_be_of_our_app(),
             Err(Failure::NoAnswer(_) | Failure::Unreadable) => true,
@@ -339,7 +340,11 @@ impl Api {
             // them back may cost the app as well.
             Ok(Tokens { access_token, .. }) => {
                 if let Err(failure) = self.revoke(grant, &access_token).await {
-                    tracing::warn!(server = grant.server.name(), ?failure, "a token that nobody asked for was not given back");
+                    tracing::warn!(
+                        server = grant.server.name(),
+                        ?failure,
+                        "a token that nobody asked for was not given back"
+                    );
                 }
                 false
             }

@@ -161,7 +161,8 @@ impl Network {
     /// What looks like it and is nobody else's.
     async fn recognise(&self, job: &Job<'_>) -> Resolution {
         let public = self.public.lock().unwrap().clone();
-        let alike = public.iter().zip(1..).filter(|(it, _)| it.text == job.text && it.account == job.profile.account_id);
+        let alike =
+            public.iter().zip(1..).filter(|(it, _)| it.text == job.text && it.account == job.profile.account_id);
         let alike: Vec<(String, DateTime<Utc>)> = alike.map(|(it, number)| (format!("p{number}"), it.at)).collect();
         let ids: Vec<_> = alike.iter().map(|it| it.0.clone()).collect();
         let others = job.claims.of_others(&ids).await.unwrap();

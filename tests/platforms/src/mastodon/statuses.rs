@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use super::account::{self, authorize, grant};
 use super::flavour::Source;
 use super::html;
-use super::rewritten::{linked_pictures, rewritten};
 use super::instance::{Here, Instance, Memory};
 use super::length::length;
 use super::media::Medium;
 use super::params::Params;
 use super::refusal::Refusal;
+use super::rewritten::{linked_pictures, rewritten};
 
 /// How long an `Idempotency-Key` is known.
 const KEY_LIFETIME: TimeDelta = TimeDelta::hours(1);

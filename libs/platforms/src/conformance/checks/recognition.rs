@@ -44,7 +44,8 @@ pub async fn the_same_words_twice_are_two_posts<N: Network>() {
         for has_picture in [false, true] {
             let stage = Stage::<N>::new().await;
             let account = stage.connect().await;
-            let files = |number| if has_picture { vec![sample(MimeType::Png, number)] } else { pictures(&account, number) };
+            let files =
+                |number| if has_picture { vec![sample(MimeType::Png, number)] } else { pictures(&account, number) };
             let mut first = stage.post(&account, "good morning", files(1));
             let mut second = stage.post(&account, "good morning", files(2));
             second.publish_at += TimeDelta::seconds(10);
