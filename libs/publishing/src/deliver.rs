@@ -188,7 +188,8 @@ impl Publishing {
         match next {
             Next::Prepare => self.prepare(task, platform, &record, &job).await,
             Next::Publish => self.publish(task, platform, &record, &job).await,
-            _ => self.resolve(task, platform, &record, &job).await,
+            // On the heap, as it is rare and large.
+            _ => Box::pin(self.resolve(task, platform, &record, &job)).await,
         }
     }
 

@@ -30,7 +30,7 @@ impl Scenes<'_> {
     }
 
     /// Plays all of these at the same time: they wait more than they compute.
-    pub async fn play_together<'s>(&mut self, scenes: Vec<(&str, BoxFuture<'s, Result>)>) {
+    pub async fn play_together(&mut self, scenes: Vec<(&str, BoxFuture<'_, Result>)>) {
         let played = scenes.into_iter().map(async |(name, scene)| {
             let started = Instant::now();
             let fault = scene.await.err();

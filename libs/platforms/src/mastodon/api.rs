@@ -471,7 +471,7 @@ impl Api {
         id: &str,
         now: DateTime<Utc>,
     ) -> Result<Option<String>, Failure> {
-        let url = grant.server.url(&format!("/api/v1/statuses/{}/source", id));
+        let url = grant.server.url(&format!("/api/v1/statuses/{id}/source"));
         let response = self.send(&url, Method::GET, |it| it.bearer_auth(token.expose_secret()).timeout(SHORT)).await?;
         match expected::<Source>(response, now).await {
             Ok(source) => Ok(source.text),

@@ -43,7 +43,10 @@ fn marked_up(line: &str) -> String {
 
 /// Every address of a picture in it becomes a file.
 pub(crate) fn linked_pictures(text: &str) -> Vec<Value> {
-    let is_picture = |it: &&str| it.starts_with("https://") && (it.ends_with(".png") || it.ends_with(".jpg"));
+    let is_picture = |it: &&str| {
+        let extension = it.rsplit_once('.').map(|(_, it)| it.to_ascii_lowercase());
+        it.starts_with("https://") && matches!(extension.as_deref(), Some("png" | "jpg"))
+    };
     let file = |url: &str| json!({"id": url, "type": "image", "url": url, "preview_url": url, "description": ""});
     text.split_whitespace().filter(is_picture).map(file).collect()
 }

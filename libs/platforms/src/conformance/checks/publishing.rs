@@ -67,6 +67,9 @@ pub async fn as_many_files_as_it_claims_go_out_in_order<N: Network>() {
     }
 }
 
+/// The longest texts that are tried, in any unit.
+const ENOUGH: usize = 20_000;
+
 /// What passes the rules is taken, and what does not is refused over there,
 /// too: a rule that is too strict or too lax is found here.
 pub async fn the_rules_are_those_of_the_platform<N: Network>() {
@@ -76,9 +79,6 @@ pub async fn the_rules_are_those_of_the_platform<N: Network>() {
     let attachments: Vec<_> = filler.iter().map(|it| it.attachment.clone()).collect();
     let fits =
         |text: &str| PostText::parse(text).is_ok_and(|text| account.rules.breaches(&text, &attachments).is_empty());
-
-    /// No post of this service is longer in any unit.
-    const ENOUGH: usize = 20_000;
 
     for unit in ["x", "é", "e\u{301}", "漢", "👩‍👩‍👧‍👦", "🇩🇪"] {
         // The longest text of this unit that the rules take.

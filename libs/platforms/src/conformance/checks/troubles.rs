@@ -155,7 +155,7 @@ pub async fn a_lost_answer_is_found_much_later<N: Network>() {
         let public = stage.network.public();
         match answer {
             Resolution::Public(found) | Resolution::Recognised(found) if is_there => {
-                assert_eq!(public[0].id, found.platform_post_id)
+                assert_eq!(public[0].id, found.platform_post_id);
             }
             Resolution::NotThere if !is_there => {}
             other => panic!("{trouble:?}: {other:?}"),
