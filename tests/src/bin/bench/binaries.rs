@@ -29,22 +29,25 @@ use start::Start;
 /// The function that does nothing.
 const HELLO: &str = "hello";
 
-/// The most bytes of a function's binary, which Lambda loads at each cold start.
-const BOOTSTRAP_BYTES: u64 = 6_500_000;
+/// The most bytes of a function's binary. Size costs little at start; work does.
+const BOOTSTRAP_BYTES: u64 = 12_000_000;
 
 /// The most bytes of its zip file, which Lambda fetches.
-const ZIP_BYTES: u64 = 2_800_000;
+const ZIP_BYTES: u64 = 5_000_000;
 
 /// The most instructions until it asks for its first event. The store is called
 /// without TLS here: a handshake takes about 2.3 million more.
-const INSTRUCTIONS: u64 = 2_500_000;
+const INSTRUCTIONS: u64 = 6_000_000;
 
-/// The functions that need nothing but DynamoDB, for which [`INSTRUCTIONS`] is
-/// meant: each further client of AWS adds some hundred thousand.
+/// The same where nothing but DynamoDB is needed: each further client of AWS
+/// adds some hundred thousand.
+const INSTRUCTIONS_FOR_DYNAMODB: u64 = 2_700_000;
+
+/// The functions that need nothing else.
 const DYNAMODB_ONLY: [&str; 1] = ["auth"];
 
 /// The most memory by then.
-const PEAK_BYTES: u64 = 15_000_000;
+const PEAK_BYTES: u64 = 12_000_000;
 
 /// Figures of the functions.
 #[derive(Args)]
@@ -182,7 +185,8 @@ impl Figures {
 
     /// Which limits it is above, in words.
     fn exceeded(&self) -> Vec<String> {
-        let instructions = if DYNAMODB_ONLY.contains(&self.name) { INSTRUCTIONS } else { u64::MAX };
+        let needs_little = DYNAMODB_ONLY.contains(&self.name);
+        let instructions = if needs_little { INSTRUCTIONS_FOR_DYNAMODB } else { INSTRUCTIONS };
         let limits = [
             ("bytes", self.bootstrap_bytes, BOOTSTRAP_BYTES),
             ("bytes zipped", self.zip_bytes, ZIP_BYTES),
