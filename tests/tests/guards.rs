@@ -296,8 +296,7 @@ fn the_environment_is_read_where_settings_are_and_nowhere_else() {
         .filter(|it| {
             let name = it.file_name().unwrap();
             let is_for_settings = name == "config.rs" || name == "environment.rs";
-            // A build script is told by cargo what to build.
-            !is_for_settings && name != "no_unwind_tables.rs" && !it.starts_with(Path::new(ROOT).join("libs/cloud/src"))
+            !is_for_settings && !it.starts_with(Path::new(ROOT).join("libs/cloud/src"))
         })
         .collect();
     assert!(strangers.is_empty(), "settings are read in {strangers:?}");
