@@ -7,7 +7,7 @@ use domain::id::PostId;
 use domain::post::{Post, PostStatus, Target, TargetStatus};
 
 use super::{Broken, History, Kind};
-use crate::users::Said;
+use crate::users::{Answer, Said};
 
 /// Within a revision a post never goes back, and what is public stays public.
 pub(super) fn what_has_ended_stays_ended(history: &History<'_>) -> Vec<Broken> {
@@ -50,11 +50,18 @@ const fn rank(status: PostStatus) -> u8 {
     }
 }
 
-/// What was refused did not happen: its words are nowhere.
+/// What was refused did not happen: its words are nowhere. A change whose answer
+/// was lost, and whose post was deleted before it was sent again, is answered
+/// with "there is no such post", which is so.
 pub(super) fn what_was_refused_did_not_happen(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for answer in history.answers.iter().filter(|it| matches!(it.said, Said::Refused)) {
         let Some(text) = &answer.text else { continue };
+        let is_deletion =
+            |it: &&Answer| matches!(it.said, Said::Deleted) && it.post == answer.post && it.at <= answer.at;
+        if history.answers.iter().any(|it| is_deletion(&it)) {
+            continue;
+        }
         if history.journal.versions(answer.post).any(|it| it.post.text.as_str() == text) {
             let what = format!("post {} has the words {text:?}, which were refused at {}", answer.post, answer.at);
             broken.push(Broken::new(Kind::Other, answer.post, what));
