@@ -33,10 +33,9 @@ pub const CALL_WITHIN: TimeDelta = TimeDelta::seconds(5);
 /// How long a post that looks like a delivery's has to be there, claimed by no
 /// other, before it is believed to be its own.
 ///
-/// Longer than a live worker takes from the effect of its public call until it
-/// has claimed what it made: the longest call of a platform (40 s) and the time
-/// that the delivery function has left after it (10 s).
-pub const UNCLAIMED_FOR: TimeDelta = TimeDelta::seconds(55);
+/// Longer than the time limit of the delivery function in `template.yaml`: by
+/// then a worker whose call had made it has claimed it, or is no more.
+pub const UNCLAIMED_FOR: TimeDelta = TimeDelta::seconds(65);
 
 /// How long after its time a delivery is tried.
 pub const GIVE_UP_AFTER: TimeDelta = TimeDelta::hours(24);
@@ -184,6 +183,14 @@ pub enum Next {
     GiveUp,
 }
 
+impl Intent {
+    /// When the call can no longer take effect; `settles` is how long one that
+    /// was cut off may, over there.
+    pub(crate) fn certain_at(&self, settles: TimeDelta) -> DateTime<Utc> {
+        if self.may_still_run { self.at + CALL_WITHIN + settles } else { self.at }
+    }
+}
+
 impl Delivery {
     /// A delivery of a post's revision that is still to be made. `lead` is how
     /// long before its time its preparation begins; `None` when it needs none.
@@ -228,10 +235,12 @@ impl Delivery {
     }
 
     /// Whether a post that looks like this one has been there, claimed by no
-    /// other, for so long that it is this one.
-    pub fn believes(&self, it: &Published, now: DateTime<Utc>) -> bool {
-        let seen = self.intent.as_ref().and_then(|it| it.seen.as_ref());
-        seen.is_some_and(|seen| seen.platform_post_id == it.platform_post_id && seen.at + UNCLAIMED_FOR <= now)
+    /// other, for so long that it is this one. Not while its own call may still
+    /// take effect: that would make a second one.
+    pub fn believes(&self, it: &Published, settles: TimeDelta, now: DateTime<Utc>) -> bool {
+        let Some(intent) = &self.intent else { return false };
+        let is_known = |seen: &Sighting| seen.platform_post_id == it.platform_post_id && seen.at + UNCLAIMED_FOR <= now;
+        intent.seen.as_ref().is_some_and(is_known) && intent.certain_at(settles) <= now
     }
 
     /// What comes next.

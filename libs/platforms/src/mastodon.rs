@@ -232,10 +232,11 @@ impl Publish for Mastodon {
         if progress.media.len() != job.media.len() {
             return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
         }
-        if progress.before.is_none() {
+        // Prepared by an earlier version, which did not look.
+        if progress.before.is_none() && !grant.software.keeps_keys() {
             return Err(Setback::Stale { reason: "it was not read what was there before".to_owned() });
         }
-        match self.post(job, &grant, &progress.media).await {
+        match self.post(job, &grant, &progress).await {
             Ok(published) => Ok(published),
             Err(Failure::Refused(refused)) if !progress.media.is_empty() && refused.is_final() => {
                 let reason = refused.reason();
@@ -283,7 +284,7 @@ impl Publish for Mastodon {
         if !has_key || job.now < since + SETTLES {
             return Resolution::Unclear { reason: in_doubt };
         }
-        match self.post(job, &grant, &progress.media).await {
+        match self.post(job, &grant, &progress).await {
             Ok(published) => Resolution::Public(published),
             Err(Failure::Refused(refused)) if refused.is_lost_grant() => {
                 Resolution::Disconnected { reason: refused.reason() }
@@ -301,10 +302,10 @@ impl Publish for Mastodon {
 
 impl Mastodon {
     /// The public call.
-    async fn post(&self, job: &Job<'_>, grant: &Grant, media: &[String]) -> Result<Published, Failure> {
+    async fn post(&self, job: &Job<'_>, grant: &Grant, progress: &Progress) -> Result<Published, Failure> {
         let status = NewStatus {
             status: job.text,
-            media_ids: media,
+            media_ids: progress.media.iter().map(|it| it.id.as_str()).collect(),
             visibility: "public",
             content_type: grant.software.content_type(),
         };
@@ -327,21 +328,18 @@ impl Mastodon {
         // A file is also refused once a status shows it, and that can be ours alone.
         match self.look_up(job, grant, progress, watch).await {
             Found::Public(published) => return Ok(published),
-            Found::Recognised(_) => {
-                return Err(Setback::Unknown { may_still_run: false, reason: refused.reason() });
-            }
-            Found::NotThere => {}
+            // That a post looks the same does not make a refusal a publication.
+            Found::Recognised(_) | Found::NotThere | Found::Forbidden => {}
             Found::Disconnected { reason } => return Err(Setback::Disconnected { reason }),
             Found::Unclear { reason } => return busy(reason),
-            Found::Forbidden => return busy(UNREADABLE_LISTING.to_owned()),
         }
         if refused.is_not_found() {
             return Err(Setback::Stale { reason: refused.reason() });
         }
         let mut is_unknown = false;
-        for id in &progress.media {
-            match self.api.medium(grant, &job.credentials.access_token, id, job.now).await {
-                Ok(Medium::Ready) => {}
+        for file in &progress.media {
+            match self.api.medium(grant, &job.credentials.access_token, &file.id, job.now).await {
+                Ok(Medium::Ready(_)) => {}
                 Ok(Medium::Processing) => return busy(refused.reason()),
                 Ok(Medium::Unknown) => is_unknown = true,
                 Err(Failure::Refused(of_file)) if of_file.is_final() => {}
@@ -359,8 +357,7 @@ impl Mastodon {
     }
 
     async fn look_up(&self, job: &Job<'_>, grant: &Grant, progress: &Progress, watch: &Watch) -> Found {
-        let statuses = Statuses { api: &self.api, grant, job, media: &progress.media, watch };
-        statuses.look_up(progress.before.as_ref()).await
+        Statuses { api: &self.api, grant, job, progress, watch }.look_up().await
     }
 }
 

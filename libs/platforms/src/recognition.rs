@@ -14,14 +14,13 @@ use serde::{Deserialize, Serialize};
 /// The most pages that are read back.
 const MAX_PAGES: usize = 6;
 
-/// The fewest posts that a platform lists at once, if it has them.
+/// A page with fewer posts than this is not cut off at its end by any platform.
 const SMALLEST_PAGE: usize = 20;
 
 /// The most ids that are kept of what was there before.
-const MAX_KEPT: usize = 40;
+const MAX_KEPT: usize = 20;
 
-/// The most posts whose words are compared at one look. For some each takes a
-/// call.
+/// The most posts that are compared at one look, which may take a call for each.
 const MAX_COMPARED: usize = 20;
 
 /// What an account showed before the public call.
@@ -74,15 +73,28 @@ pub trait Timeline: Send + Sync {
     /// A page, newest first: the first one, or the one after a post.
     async fn page(&self, after: Option<&str>) -> Result<Vec<Self::Post>, Self::Failure>;
 
-    /// How much a post is like the one that is looked for.
-    async fn likeness(&self, post: &Self::Post) -> Result<Likeness, Self::Failure>;
+    /// How much a post is like the one that is looked for, where its entry in
+    /// the list is enough to tell.
+    fn likeness(&self, post: &Self::Post) -> Option<Likeness>;
+
+    /// The same where it is not, of whatever else has to be read.
+    async fn compare(&self, post: &Self::Post) -> Result<Likeness, Self::Failure>;
 }
 
-/// Knows which posts of the account other deliveries of this deployment made.
+/// Knows which posts of the account deliveries of this deployment made.
 #[async_trait::async_trait]
 pub trait Claims: Send + Sync {
-    /// Those of these ids, each of which is there once.
-    async fn of_others(&self, ids: &[String]) -> Result<Vec<String>, ClaimsUnreadable>;
+    /// Those of these ids that are claimed, and whose; each id is given once.
+    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Whose)>, ClaimsUnreadable>;
+}
+
+/// Whose a post is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// That of the delivery that asks.
+    Ours,
+    /// Another delivery's.
+    Others,
 }
 
 /// Our own store could not be asked.
@@ -90,14 +102,14 @@ pub trait Claims: Send + Sync {
 #[error("our own store could not be asked which posts are known")]
 pub struct ClaimsUnreadable;
 
-/// No other delivery made anything.
+/// No delivery made anything.
 #[cfg(any(test, feature = "conformance"))]
 pub struct NobodyElse;
 
 #[cfg(any(test, feature = "conformance"))]
 #[async_trait::async_trait]
 impl Claims for NobodyElse {
-    async fn of_others(&self, _: &[String]) -> Result<Vec<String>, ClaimsUnreadable> {
+    async fn of(&self, _: &[String]) -> Result<Vec<(String, Whose)>, ClaimsUnreadable> {
         Ok(Vec::new())
     }
 }
@@ -142,29 +154,36 @@ pub async fn look_for<T: Timeline>(
     let unclear = |reason: &str| Ok(Found::Unclear { reason: reason.to_owned() });
     let Newer { posts, is_all } = newer(timeline, before).await?;
     let ids: Vec<String> = posts.iter().map(|it| it.id().to_owned()).collect();
-    let Ok(others) = claims.of_others(&ids).await else { return unclear(&ClaimsUnreadable.to_string()) };
-    let unclaimed = posts.iter().filter(|post| !others.iter().any(|it| it == post.id()));
-
+    let Ok(claims) = claims.of(&ids).await else { return unclear(&ClaimsUnreadable.to_string()) };
+    let whose = |post: &T::Post| claims.iter().find(|(id, _)| id == post.id()).map(|(_, whose)| *whose);
     let published = |post: &T::Post| Published { platform_post_id: post.id().to_owned(), at: post.at().unwrap_or(now) };
-    let (mut same, mut is_doubtful) = (None, false);
-    for (compared, post) in unclaimed.enumerate() {
-        if MAX_COMPARED <= compared {
+
+    // What a worker claimed before it died is as good as told.
+    if let Some(post) = posts.iter().find(|it| whose(it) == Some(Whose::Ours)) {
+        return Ok(Found::Public(published(post)));
+    }
+    let unclaimed: Vec<_> = posts.iter().rev().filter(|it| whose(it).is_none()).collect();
+    if let Some(post) = unclaimed.iter().find(|it| timeline.likeness(it) == Some(Likeness::It)) {
+        return Ok(Found::Public(published(post)));
+    }
+    let told = |it: &&&T::Post| timeline.likeness(it).is_some();
+    let mut is_doubtful = unclaimed.iter().any(|it| timeline.likeness(it) == Some(Likeness::Doubtful));
+    // The oldest first: ours was to come next after what was there before.
+    for (compared, post) in unclaimed.iter().filter(|it| !told(it)).enumerate() {
+        if compared == MAX_COMPARED {
             return unclear("the account has published too much since");
         }
-        match timeline.likeness(post).await? {
+        match timeline.compare(post).await? {
             Likeness::It => return Ok(Found::Public(published(post))),
-            // The oldest is nearest to the call.
-            Likeness::Same => same = Some(post),
+            Likeness::Same => return Ok(Found::Recognised(published(post))),
             Likeness::Doubtful => is_doubtful = true,
             Likeness::Other => {}
         }
     }
-    match same {
-        Some(post) => Ok(Found::Recognised(published(post))),
-        None if is_doubtful => unclear("the account has published something since that may be this post"),
-        None if !is_all => unclear("the account has published too much since"),
-        None => Ok(Found::NotThere),
+    if is_doubtful {
+        return unclear("the account has published something since that may be this post");
     }
+    if is_all { Ok(Found::NotThere) } else { unclear("not everything was listed that the account has published since") }
 }
 
 /// What is newer than something that was there before.
@@ -180,10 +199,15 @@ async fn newer<T: Timeline>(timeline: &T, before: &[String]) -> Result<Newer<T::
     let mut posts: Vec<T::Post> = Vec::new();
     for _ in 0..MAX_PAGES {
         let page = timeline.page(posts.last().map(Listed::id)).await?;
-        let Some(first) = page.first() else { return Ok(Newer { posts, is_all: true }) };
+        let Some(first) = page.first() else {
+            // An account that showed something shows nothing: a server in trouble.
+            let is_all = before.is_empty() || !posts.is_empty();
+            return Ok(Newer { posts, is_all });
+        };
         if seen.contains(first.id()) {
-            // It knows no pages. If it lists fewer than it did before, or than
-            // any platform does, it has listed everything.
+            // It begins anew, so it knows no pages. Whether its one page was cut
+            // off at the end is told by its length: it was if it is as long as
+            // it ever was.
             let is_all = posts.len() < SMALLEST_PAGE.max(before.len());
             return Ok(Newer { posts, is_all });
         }

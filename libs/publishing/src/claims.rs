@@ -5,12 +5,12 @@ use async_trait::async_trait;
 use domain::connection::Connection;
 use domain::delivery::{Delivery, Published, Resolution, Setback};
 use platforms::Publish;
-use platforms::recognition::{self, ClaimsUnreadable};
+use platforms::recognition::{self, ClaimsUnreadable, Whose};
 use storage::{Claim, ConnectionRecord, Store};
 
 use crate::{Publishing, PublishingError};
 
-/// What other deliveries than this one made on its account.
+/// What this delivery and others made on its account.
 pub(crate) struct Claims<'a> {
     pub(crate) store: &'a Store,
     pub(crate) connection: &'a Connection,
@@ -19,11 +19,16 @@ pub(crate) struct Claims<'a> {
 
 #[async_trait]
 impl recognition::Claims for Claims<'_> {
-    async fn of_others(&self, ids: &[String]) -> Result<Vec<String>, ClaimsUnreadable> {
-        self.store.claimed_by_others(self.connection, ids, self.delivery).await.map_err(|error| {
+    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Whose)>, ClaimsUnreadable> {
+        let claims = self.store.claims(self.connection, ids, self.delivery).await.map_err(|error| {
             tracing::error!(%error, post_id = %self.delivery.post_id, "claims could not be read");
             ClaimsUnreadable
-        })
+        })?;
+        let whose = |claim| match claim {
+            Claim::Ours => Whose::Ours,
+            Claim::Others => Whose::Others,
+        };
+        Ok(claims.into_iter().map(|(id, claim)| (id, whose(claim))).collect())
     }
 }
 
@@ -56,9 +61,10 @@ impl Publishing {
         record: &ConnectionRecord,
         answer: Resolution,
     ) -> Result<Resolution, PublishingError> {
+        let (settles, now) = (platform.settles(), self.clock.now());
         let published = match answer {
             Resolution::Public(published) => published,
-            Resolution::Recognised(published) if delivery.believes(&published, self.clock.now()) => published,
+            Resolution::Recognised(published) if delivery.believes(&published, settles, now) => published,
             answer => return Ok(answer),
         };
         Ok(match self.claim(delivery, platform, record, &published).await? {

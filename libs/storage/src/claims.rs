@@ -61,18 +61,19 @@ impl Store {
         }
     }
 
-    /// Those of these posts of an account that other deliveries made.
-    pub async fn claimed_by_others(
+    /// Those of these posts of an account that deliveries made, and whether this
+    /// one did. Each id is given once.
+    pub async fn claims(
         &self,
         connection: &Connection,
         platform_post_ids: &[String],
         delivery: &Delivery,
-    ) -> Result<Vec<String>, StorageError> {
+    ) -> Result<Vec<(String, Claim)>, StorageError> {
         let keys = platform_post_ids.iter().map(|it| (Table::Claims, key(connection, it))).collect();
         let found = self.batch_get(keys).await?.remove(&Table::Claims).unwrap_or_default();
         let ours = s(name(delivery));
-        let others = found.into_iter().filter(|it| it.get("delivery") != Some(&ours));
-        Ok(others.filter_map(|it| it.get("post")?.as_s().ok().cloned()).collect())
+        let claim = |it: &Item| if it.get("delivery") == Some(&ours) { Claim::Ours } else { Claim::Others };
+        Ok(found.iter().filter_map(|it| Some((it.get("post")?.as_s().ok()?.clone(), claim(it)))).collect())
     }
 }
 
@@ -110,9 +111,10 @@ mod tests {
         assert_eq!(store.claim_post(&account, "p1", &later, noon()).await.unwrap(), Claim::Ours, "it is the same");
         assert_eq!(store.claim_post(&account, "p2", &another, noon()).await.unwrap(), Claim::Ours);
 
-        let found = store.claimed_by_others(&account, &ids(&["p1", "p2", "p3"]), &one).await.unwrap();
-        assert_eq!(found, ["p2"]);
-        assert_eq!(store.claimed_by_others(&account, &[], &one).await.unwrap(), ids(&[]));
+        let mut found = store.claims(&account, &ids(&["p1", "p2", "p3"]), &one).await.unwrap();
+        found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        assert_eq!(found, [("p1".to_owned(), Claim::Ours), ("p2".to_owned(), Claim::Others)]);
+        assert_eq!(store.claims(&account, &[], &one).await.unwrap(), []);
     }
 
     #[tokio::test]

@@ -180,17 +180,81 @@ async fn where_no_key_is_known_words_tell() {
     }
 }
 
+/// A text post whose account cannot be listed in preparation: when it is ready,
+/// in seconds from its due second on, and what is said when its answer is lost.
+async fn unlisted<K: Known>(trouble: Trouble, tries: usize) -> (i64, Resolution) {
+    let (stage, account) = stage::<K>().await;
+    let mut post = stage.post(&account, "Hello", Vec::new());
+    stage.network.trouble(Call::LookUp, trouble, tries);
+    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    let late = (stage.clock.now() - post.publish_at).num_seconds().max(0);
+    stage.network.trouble(Call::LookUp, trouble, 0);
+    stage.clock.skip_to(post.publish_at);
+    let since = stage.clock.now();
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.publish(&post).await.unwrap_err();
+    stage.clock.advance(SETTLED);
+    (late, stage.resolve(&post, since).await)
+}
+
+#[tokio::test]
+async fn a_listing_in_trouble_keeps_no_post_back() {
+    const ALWAYS: usize = 1000;
+    // It passes in time.
+    for trouble in [Trouble::Broken, Trouble::CutBefore, Trouble::Unavailable] {
+        let (late, answer) = unlisted::<GoToSocial>(trouble, 2).await;
+        assert_eq!(late, 0, "{trouble:?}");
+        assert!(matches!(answer, Resolution::Recognised(_)), "{answer:?}");
+    }
+    // Where keys tell, nothing else has to.
+    for trouble in [Trouble::Broken, Trouble::Gibberish, Trouble::Unwanted] {
+        let (late, answer) = unlisted::<Stock>(trouble, ALWAYS).await;
+        assert_eq!(late, 0, "{trouble:?}");
+        assert!(matches!(answer, Resolution::Public(_)), "{answer:?}");
+    }
+    // Where they do not, a lost answer is then never known; that is said.
+    for (trouble, waits) in [(Trouble::Gibberish, false), (Trouble::Unwanted, false), (Trouble::Broken, true)] {
+        let (late, answer) = unlisted::<GoToSocial>(trouble, ALWAYS).await;
+        assert_eq!((0 < late, late < 180), (waits, true), "{trouble:?}: {late} s");
+        assert!(matches!(answer, Resolution::Unknowable { .. }), "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_that_asking_for_an_app_brings_is_left_over() {
+    async fn left<K: Known>() -> usize {
+        let (stage, _) = stage::<K>().await;
+        for _ in 0..3 {
+            departure(&stage).await;
+        }
+        stage.network.grants()
+    }
+    assert_eq!(left::<Stock>().await, 1);
+    assert_eq!(left::<Pleroma>().await, 1);
+    assert_eq!(left::<Snac>().await, 1);
+}
+
+#[tokio::test]
+async fn a_server_that_takes_any_code_is_asked_once() {
+    let (stage, _) = stage::<Snac>().await;
+    let asked = client_id(&departure(&stage).await);
+    let (departure_of_one, departure_of_other) = (departure(&stage).await, departure(&stage).await);
+
+    assert_eq!(client_id(&departure_of_one), asked);
+    assert_eq!(client_id(&departure_of_other), asked, "who is on the way there is not cut off");
+}
+
 #[tokio::test]
 async fn a_dead_app_is_known_by_the_page_or_by_what_the_token_endpoint_says() {
-    let (stage, account) = stage::<Snac>().await;
+    let (stage, _) = stage::<Snac>().await;
     let before = client_id(&departure(&stage).await);
+    let account = stage.connect().await;
     stage.connecting().revoke(&account.credentials, stage.clock.now()).await.unwrap();
 
     let after = client_id(&departure(&stage).await);
 
     assert_ne!(after, before, "the app went with its token");
     stage.connect().await;
-    assert_eq!(stage.network.grants(), 1, "nothing that asking brought is left over");
 }
 
 #[tokio::test]
@@ -410,8 +474,8 @@ async fn a_repeat_that_is_refused_for_its_content_says_that_the_first_did_not_ar
 }
 
 /// What is found of a post whose answer was lost, after so many others by this
-/// service or by somebody else, and how many pages were read.
-async fn found_after(others: usize, elsewhere: bool) -> (Resolution, usize) {
+/// service, and how many looks that took.
+async fn found_after(others: usize) -> (Resolution, usize) {
     let (stage, account) = stage::<GoToSocial>().await;
     let post = due(&stage, &account, "Ours", Vec::new()).await;
     let since = stage.clock.now();
@@ -419,7 +483,6 @@ async fn found_after(others: usize, elsewhere: bool) -> (Resolution, usize) {
     assert!(stage.publish(&post).await.is_err());
     for number in 0..others {
         let mut other = stage.post(&account, &format!("Other {number}"), Vec::new());
-        other.elsewhere = elsewhere;
         other.progress.clone_from(&post.progress);
         stage.publish(&other).await.unwrap();
     }
@@ -430,17 +493,15 @@ async fn found_after(others: usize, elsewhere: bool) -> (Resolution, usize) {
 #[tokio::test]
 async fn a_listing_that_does_not_reach_back_is_read_on() {
     // Three pages, an empty one behind them, and the source of the one that nobody else made.
-    let (found, looks) = found_after(90, false).await;
+    let (found, looks) = found_after(90).await;
     assert!(matches!(found, Resolution::Recognised(_)), "{found:?}");
     assert_eq!(looks, 5);
 }
 
 #[tokio::test]
 async fn a_listing_that_is_too_long_says_nothing() {
-    for (others, elsewhere) in [(250, false), (30, true)] {
-        let (found, _) = found_after(others, elsewhere).await;
-        assert!(matches!(found, Resolution::Unclear { .. }), "{others} {elsewhere}: {found:?}");
-    }
+    let (found, _) = found_after(250).await;
+    assert!(matches!(found, Resolution::Unclear { .. }), "{found:?}");
 }
 
 #[tokio::test]

@@ -5,12 +5,12 @@
 //! Each scene has a server of its own behind a front that troubles it, and the
 //! scenes are played at the same time: what they take is waiting.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use futures::FutureExt;
-use networks::mastodon::{Server, Snac};
+use networks::mastodon::{Known, Server, Snac, Stock};
 use platforms::conformance::network::{Decision, Network, PublicPost};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -41,14 +41,14 @@ const PUBLISH: &str = "POST /api/v1/statuses ";
 const MARKUP: &str = "I <3 3 * 4 * 5 ;-)\n- __init__\n# and `more`";
 
 /// A server and its front.
-struct Place {
-    server: Server<Snac>,
+struct Place<F = Snac> {
+    server: Server<F>,
     front: LossyProxy,
 }
 
-impl Place {
+impl<F: Known> Place<F> {
     async fn start() -> Result<Self> {
-        let server = Server::<Snac>::start(Clock::System).await;
+        let server = Server::<F>::start(Clock::System).await;
         let address = server.addresses().first().copied().ok_or_else(|| Fault::new("the server has no address"))?;
         let front = ProxyPort::take().await?.lead_to(address);
         Ok(Self { server, front })
@@ -68,9 +68,11 @@ impl Place {
     /// words that were given, and not before its time; nothing else is there
     /// beside so many others.
     async fn each_once(&self, user: &User<'_>, posts: &[i64], others: usize) -> Result {
+        let back = Instant::now();
         let mut ids = Vec::new();
         for id in posts {
-            let post = user.reaches(*id, "published", SOON).await?;
+            let left = SOON.saturating_sub(back.elapsed().as_secs());
+            let post = user.reaches(*id, "published", left).await?;
             let target = &post["platforms"][0];
             let platform_post_id = text(target, "platform_post_id")?;
             let shown = self.public(platform_post_id)?;
@@ -116,15 +118,18 @@ impl Trouble {
 /// Runs every scene.
 pub async fn run(report: &mut Report) -> Result {
     let mut places = Vec::new();
-    for _ in 0..14 {
-        places.push(Place::start().await?);
+    for _ in 0..13 {
+        places.push(Place::<Snac>::start().await?);
     }
+    // It gives all who connect an account the same token.
+    let shared = Place::<Stock>::start().await?;
     let platforms = json!({ "mastodon": {} }).to_string();
     if let Some(folder) = std::path::Path::new(LOG_OF_RECOGNITION).parent() {
         std::fs::create_dir_all(folder)?;
     }
     let mut arguments = ["--platforms", &platforms, "--log-calls", LOG_OF_RECOGNITION].map(str::to_owned).to_vec();
-    arguments.extend(places.iter().flat_map(|it| ["--allow-fetch-from".to_owned(), it.front.address().to_string()]));
+    let fronts = places.iter().map(|it| &it.front).chain([&shared.front]);
+    arguments.extend(fronts.flat_map(|it| ["--allow-fetch-from".to_owned(), it.address().to_string()]));
     arguments.extend(LIFTED.map(str::to_owned));
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let local = Harness::start(&arguments).await?;
@@ -153,7 +158,8 @@ pub async fn run(report: &mut Report) -> Result {
     }
     scenes.push(("the server dead for 8 s during 12 posts", dead_for_a_while(next()?, &world).boxed()));
     scenes.push(("published by hand meanwhile", by_hand(next()?, &world).boxed()));
-    scenes.push(("an account of two users, one of whom disconnects", two_users(next()?, &world).boxed()));
+    scenes.push(("an account of two users, one of whom disconnects", two_users(&shared, &world).boxed()));
+    scenes.push(("connected again where apps go with their tokens", connected_again(next()?, &world).boxed()));
     Scenes { part: "keyless", report }.play_together(scenes).await;
     Ok(())
 }
@@ -232,17 +238,35 @@ async fn by_hand(place: &Place, world: &World) -> Result {
     place.each_once(&user, &[id], 3).await
 }
 
-async fn two_users(place: &Place, world: &World) -> Result {
+async fn two_users(place: &Place<Stock>, world: &World) -> Result {
     let (one, other) = (world.new_user().await?, world.new_user().await?);
     let first = place.connect(&one).await?;
     let second = place.connect(&other).await?;
     let path = format!("/connections/{}", integer(&first, "id")?);
 
+    same(place.server.grants(), 1, "tokens that the server gave")?;
+
     same(one.api.call(Method::DELETE, &path).send().await?.status, 204, "status of disconnecting")?;
 
     let id = post(&other, &second, &fresh("still connected"), false, 1000).await?;
     place.each_once(&other, &[id], 0).await?;
-    // The server removed our app with the token.
-    place.connect(&one).await?;
-    Ok(())
+    let path = format!("/connections/{}", integer(&second, "id")?);
+    same(other.api.call(Method::DELETE, &path).send().await?.status, 204, "status of disconnecting")?;
+    moment::eventually(Duration::from_secs(10), "the end of the grant", async || {
+        Ok((place.server.grants() == 0).then_some(()))
+    })
+    .await
+}
+
+/// The server removes our app with the token, and takes any code.
+async fn connected_again(place: &Place, world: &World) -> Result {
+    let user = world.new_user().await?;
+    for _ in 0..3 {
+        let connection = place.connect(&user).await?;
+        same(place.server.grants(), 1, "tokens that the server gave")?;
+        let path = format!("/connections/{}", integer(&connection, "id")?);
+        same(user.api.call(Method::DELETE, &path).send().await?.status, 204, "status of disconnecting")?;
+    }
+    let (one, other) = (place.connect(&user).await?, place.connect(&user).await?);
+    same(&one["id"], &other["id"], "id of the connection")
 }

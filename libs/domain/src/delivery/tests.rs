@@ -204,16 +204,23 @@ fn what_looks_like_it_is_believed_when_no_other_has_claimed_it_for_long_enough()
         delivery.resolved(Resolution::Recognised(there), seconds(60), now, 0)
     };
     let believes = |delivery: &Delivery, id: &str, now| {
-        delivery.believes(&Published { platform_post_id: id.to_owned(), at: now }, now)
+        delivery.believes(&Published { platform_post_id: id.to_owned(), at: now }, seconds(60), now)
     };
     let first_at = noon() + FIRST_LOOK;
-    let delivery = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+    let delivery = a_delivery().intended(noon()).settled(Err(unknown(false)), noon(), 0);
 
     let delivery = seen(delivery, "p1", first_at);
     assert_eq!(delivery.next(first_at), Next::Wait(first_at + UNCLAIMED_FOR));
     assert!(!believes(&delivery, "p1", first_at + UNCLAIMED_FOR - seconds(1)));
     assert!(believes(&delivery, "p1", first_at + UNCLAIMED_FOR));
     assert!(!believes(&delivery, "p2", first_at + UNCLAIMED_FOR), "another one");
+
+    // Not while its own call may still take effect.
+    let under_way = seen(a_delivery().intended(noon()), "p1", noon());
+    assert_eq!(under_way.look_at, noon() + UNCLAIMED_FOR.max(CALL_WITHIN + seconds(60)));
+    let long = seconds(100);
+    assert!(!under_way.believes(&published(), long, noon() + UNCLAIMED_FOR));
+    assert!(under_way.believes(&published(), long, noon() + CALL_WITHIN + long));
 
     // Another delivery has claimed the first, and now this is the one: anew.
     let second_at = first_at + UNCLAIMED_FOR;

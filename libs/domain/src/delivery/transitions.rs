@@ -3,9 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
-    CALL_WITHIN, Delivery, FIRST_LOOK, FIRST_WAIT, FailureClass, GIVE_UP_AFTER, Intent, LEASE,
-    LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Published, RECONNECTION_LOOK, Resolution, Setback, Sighting, State,
-    UNCLAIMED_FOR,
+    Delivery, FIRST_LOOK, FIRST_WAIT, FailureClass, GIVE_UP_AFTER, Intent, LEASE, LONGEST_RECONNECTION_LOOK,
+    LONGEST_WAIT, Published, RECONNECTION_LOOK, Resolution, Setback, Sighting, State, UNCLAIMED_FOR,
 };
 
 impl Delivery {
@@ -107,7 +106,7 @@ impl Delivery {
     pub fn resolved(mut self, answer: Resolution, settles: TimeDelta, now: DateTime<Utc>, jitter: u32) -> Self {
         let Some(intent) = &mut self.intent else { return self };
         intent.looks += 1;
-        let certain_at = if intent.may_still_run { intent.at + CALL_WITHIN + settles } else { intent.at };
+        let certain_at = intent.certain_at(settles);
         let looks = i32::try_from(intent.looks.min(8)).unwrap_or(8);
         let look_again = now + jittered((FIRST_LOOK * (1 << looks)).min(LONGEST_WAIT), jitter);
         let look_again = if intent.at + settles <= now {
@@ -124,7 +123,7 @@ impl Delivery {
             Resolution::Recognised(Published { platform_post_id, .. }) => {
                 let known = intent.seen.take().filter(|it| it.platform_post_id == platform_post_id);
                 let seen = known.unwrap_or(Sighting { platform_post_id, at: now });
-                let believed_at = seen.at + UNCLAIMED_FOR;
+                let believed_at = certain_at.max(seen.at + UNCLAIMED_FOR);
                 intent.seen = Some(seen);
                 self.wait_until(
                     believed_at.max(now + FIRST_LOOK),

@@ -26,7 +26,7 @@ use crate::handoff::{
 };
 use crate::job::{Job, MediaBytes, MediaReader, MediaUnreadable};
 use crate::platform::{Connect, Publish, Step};
-use crate::recognition::{Claims, ClaimsUnreadable};
+use crate::recognition::{Claims, ClaimsUnreadable, Whose};
 use crate::registry::{Leads, Registry};
 use crate::setup::{PlatformSettings, Setup};
 use crate::vault::{MemoryVault, Vault};
@@ -216,8 +216,8 @@ impl<N: Network> Stage<N> {
 
     /// The next step before the public call.
     pub async fn prepare(&self, post: &Post<'_>) -> Result<Step, Setback> {
-        let (credentials, others) = (self.credentials().await?, self.others(post));
-        self.publishing().prepare(&self.job(post, &credentials, &others)).await
+        let (credentials, claims) = (self.credentials().await?, self.claimed(post));
+        self.publishing().prepare(&self.job(post, &credentials, &claims)).await
     }
 
     /// Everything before the public call; passing setbacks are waited out.
@@ -248,8 +248,8 @@ impl<N: Network> Stage<N> {
     /// The public call.
     pub async fn publish(&self, post: &Post<'_>) -> Result<Published, Setback> {
         let credentials = self.credentials().await?;
-        let others = self.others(post);
-        let published = self.publishing().publish(&self.job(post, &credentials, &others)).await;
+        let claims = self.claimed(post);
+        let published = self.publishing().publish(&self.job(post, &credentials, &claims)).await;
         if let Ok(Published { platform_post_id, .. }) = &published {
             self.claim(post, platform_post_id);
         }
@@ -258,9 +258,9 @@ impl<N: Network> Stage<N> {
 
     /// How a public call ended that began at `since`.
     pub async fn resolve(&self, post: &Post<'_>, since: DateTime<Utc>) -> Resolution {
-        let others = self.others(post);
+        let claims = self.claimed(post);
         match self.credentials().await {
-            Ok(credentials) => self.publishing().resolve(&self.job(post, &credentials, &others), since).await,
+            Ok(credentials) => self.publishing().resolve(&self.job(post, &credentials, &claims), since).await,
             Err(setback) => panic!("the account is gone: {setback:?}"),
         }
     }
@@ -302,10 +302,11 @@ impl<N: Network> Stage<N> {
         }
     }
 
-    fn others(&self, post: &Post<'_>) -> Others {
+    fn claimed(&self, post: &Post<'_>) -> Claimed {
+        let whose = |reference: &String| if *reference == post.reference { Whose::Ours } else { Whose::Others };
         let claims = self.claims.lock().unwrap();
-        let others = claims.iter().filter(|(_, whose)| **whose != post.reference);
-        Others(others.map(|(id, _)| id.clone()).filter(|_| self.publishing().recognises()).collect())
+        let claims = claims.iter().filter(|_| self.publishing().recognises());
+        Claimed(claims.map(|(id, reference)| (id.clone(), whose(reference))).collect())
     }
 
     /// The user disconnects an account, as the service does it: what somebody
@@ -316,7 +317,7 @@ impl<N: Network> Stage<N> {
         }
     }
 
-    fn job<'a>(&self, post: &'a Post<'_>, credentials: &'a Credentials, claims: &'a Others) -> Job<'a> {
+    fn job<'a>(&self, post: &'a Post<'_>, credentials: &'a Credentials, claims: &'a Claimed) -> Job<'a> {
         Job {
             profile: &post.account.profile,
             credentials,
@@ -346,7 +347,7 @@ impl<N: Network> Stage<N> {
                     let now = self.clock.now();
                     let known = seen.take().filter(|(id, _)| *id == published.platform_post_id);
                     let (id, at) = known.unwrap_or_else(|| (published.platform_post_id.clone(), now));
-                    if at + UNCLAIMED_FOR <= now {
+                    if at + UNCLAIMED_FOR <= now && certain_at <= now {
                         self.claim(post, &id);
                         return Some(published);
                     }
@@ -378,13 +379,13 @@ impl<N: Network> Stage<N> {
     }
 }
 
-/// What other posts made.
-struct Others(Vec<String>);
+/// Which post made what.
+struct Claimed(Vec<(String, Whose)>);
 
 #[async_trait]
-impl Claims for Others {
-    async fn of_others(&self, ids: &[String]) -> Result<Vec<String>, ClaimsUnreadable> {
-        Ok(ids.iter().filter(|it| self.0.contains(it)).cloned().collect())
+impl Claims for Claimed {
+    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Whose)>, ClaimsUnreadable> {
+        Ok(self.0.iter().filter(|(it, _)| ids.contains(it)).cloned().collect())
     }
 }
 

@@ -17,6 +17,7 @@ use super::app::App;
 use super::grant::{Endpoints, Grant};
 use super::instance::Instance;
 use super::multipart;
+use super::preparation::Uploaded;
 use super::refused::{Failure, NoAnswer, Refused};
 use super::server::{self, Server};
 use super::software::Software;
@@ -68,6 +69,17 @@ pub(super) struct Discovered {
     pub(super) scopes: Option<Vec<String>>,
 }
 
+/// What a server says of an app of ours.
+pub(super) enum Knows {
+    /// It knows it, or cannot be asked now.
+    It,
+    /// It may not know it.
+    Not,
+    /// It gives tokens for any code, and may have removed the app when they were
+    /// given back.
+    TakesAnyCode,
+}
+
 /// An app to be registered.
 #[derive(Serialize)]
 pub(super) struct NewApp<'a> {
@@ -98,18 +110,18 @@ pub(super) struct Me {
     pub(super) url: Option<String>,
 }
 
-/// A file that was uploaded, by its id.
-pub(super) enum Uploaded {
+/// A file that is being uploaded.
+pub(super) enum Upload {
     /// A status can show it.
-    Ready(String),
-    /// It is being worked on.
+    Ready(Uploaded),
+    /// It is being worked on; its id.
     Processing(String),
 }
 
 /// How a file is that was uploaded before.
 pub(super) enum Medium {
     /// A status can show it.
-    Ready,
+    Ready(Uploaded),
     /// It is being worked on.
     Processing,
     /// It is not there, or some status shows it.
@@ -120,8 +132,8 @@ pub(super) enum Medium {
 #[derive(Serialize)]
 pub(super) struct NewStatus<'a> {
     pub(super) status: &'a str,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    pub(super) media_ids: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) media_ids: Vec<&'a str>,
     pub(super) visibility: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) content_type: Option<&'static str>,
@@ -137,8 +149,7 @@ pub(super) struct Status {
     content: Option<String>,
     /// Few servers show it in a listing.
     text: Option<String>,
-    #[serde(default)]
-    media_attachments: Vec<Shown>,
+    media_attachments: Option<Vec<Shown>>,
     reblog: Option<IgnoredAny>,
     in_reply_to_id: Option<IgnoredAny>,
 }
@@ -146,7 +157,8 @@ pub(super) struct Status {
 /// A file as a status shows it, by whatever name.
 #[derive(Deserialize)]
 struct Shown {
-    id: String,
+    id: Option<String>,
+    url: Option<String>,
 }
 
 /// What a status was made from.
@@ -159,6 +171,7 @@ struct Source {
 struct File {
     #[serde(deserialize_with = "id")]
     id: String,
+    url: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -206,8 +219,15 @@ impl Status {
         self.content.as_deref().unwrap_or_default()
     }
 
-    pub(super) fn media_ids(&self) -> Vec<&str> {
-        self.media_attachments.iter().map(|it| it.id.as_str()).collect()
+    /// How many files it shows.
+    pub(super) fn files(&self) -> usize {
+        self.media_attachments.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Whether it shows the file with this id, or this address.
+    pub(super) fn shows(&self, id: &str, url: Option<&str>) -> bool {
+        let is_it = |it: &Shown| it.id.as_deref() == Some(id) || (url.is_some() && it.url.as_deref() == url);
+        self.media_attachments.iter().flatten().any(is_it)
     }
 
     /// Whether it only passes on another one.
@@ -218,6 +238,13 @@ impl Status {
     /// Whether it answers another one, which none of ours does.
     pub(super) fn is_reply(&self) -> bool {
         self.in_reply_to_id.is_some()
+    }
+}
+
+impl From<File> for Uploaded {
+    fn from(File { id, url }: File) -> Self {
+        // Longer ones are not worth keeping.
+        Self { id, url: url.filter(|it| it.len() <= 500) }
     }
 }
 
@@ -309,7 +336,7 @@ impl Api {
         let url = found.server.url(&found.endpoints.registration);
         let response = self.send(&url, Method::POST, |it| it.json(new).timeout(SHORT)).await?;
         let Registered { client_id, client_secret } = expected(response, DateTime::UNIX_EPOCH).await?;
-        Ok(App { client_id, client_secret, scopes: new.scopes.to_owned() })
+        Ok(App { client_id, client_secret, scopes: new.scopes.to_owned(), any_code: false })
     }
 
     /// Whether a server shows a person the page on which they decide. Some
@@ -325,28 +352,23 @@ impl Api {
 
     /// Whether a server still knows an app of ours. It is asked for the tokens
     /// of a code that is none: who is asking is looked at before the code is.
-    pub(super) async fn knows(&self, grant: &Grant, here: &OurAddresses) -> bool {
-        if grant.software.hides_why_tokens_fail() {
-            // Nothing can be asked that makes no tokens.
-            return true;
-        }
-        let form = [("grant_type", "authorization_code"), ("code", "0"), ("redirect_uri", &here.redirect_uri)];
-        let asked: Result<Tokens, Failure> =
-            self.form(&grant.server.url(&grant.endpoints.token), &grant.app, &form).await;
-        match asked {
-            Err(Failure::Refused(refused)) => !refused.may_be_of_our_app(),
-            Err(Failure::NoAnswer(_) | Failure::Unreadable) => true,
-            // It gives tokens to everybody. Nobody asked for these, and giving
-            // them back may cost the app as well.
+    /// Where both are refused in the same words, it is asked for a token without
+    /// an account, for which nothing but the app counts. Whatever that brings is
+    /// given back.
+    pub(super) async fn knows(&self, grant: &Grant, here: &OurAddresses) -> Knows {
+        let with_code = [("grant_type", "authorization_code"), ("code", "0"), ("redirect_uri", &here.redirect_uri)];
+        let without_account = [("grant_type", "client_credentials")];
+        let hides_why = grant.software.hides_why_tokens_fail();
+        let form = if hides_why { without_account.as_slice() } else { with_code.as_slice() };
+        let url = grant.server.url(&grant.endpoints.token);
+        match self.form::<Tokens>(&url, &grant.app, form).await {
+            Err(Failure::Refused(refused)) if refused.may_be_of_our_app() => Knows::Not,
+            Err(_) => Knows::It,
             Ok(Tokens { access_token, .. }) => {
                 if let Err(failure) = self.revoke(grant, &access_token).await {
-                    tracing::warn!(
-                        server = grant.server.name(),
-                        ?failure,
-                        "a token that nobody asked for was not given back"
-                    );
+                    tracing::warn!(server = grant.server.name(), ?failure, "an unwanted token was not given back");
                 }
-                false
+                if hides_why { Knows::It } else { Knows::TakesAnyCode }
             }
         }
     }
@@ -391,13 +413,13 @@ impl Api {
         file: &Attachment,
         bytes: MediaBytes,
         now: DateTime<Utc>,
-    ) -> Result<Uploaded, Failure> {
+    ) -> Result<Upload, Failure> {
         let with_file =
             |it: RequestBuilder| multipart::with_file(it, file, bytes).bearer_auth(token.expose_secret()).timeout(FILE);
         let response = self.send(&grant.server.url(path), Method::POST, with_file).await?;
         let is_processing = response.status() == StatusCode::ACCEPTED;
-        let File { id } = expected(response, now).await?;
-        Ok(if is_processing { Uploaded::Processing(id) } else { Uploaded::Ready(id) })
+        let file: File = expected(response, now).await?;
+        Ok(if is_processing { Upload::Processing(file.id) } else { Upload::Ready(file.into()) })
     }
 
     /// How a file is that was uploaded before.
@@ -414,7 +436,7 @@ impl Api {
             return Ok(Medium::Processing);
         }
         match expected::<File>(response, now).await {
-            Ok(file) if file.id == id => Ok(Medium::Ready),
+            Ok(file) if file.id == id => Ok(Medium::Ready(file.into())),
             Ok(_) => Err(Failure::Unreadable),
             Err(Failure::Refused(refused)) if refused.is_not_found() => Ok(Medium::Unknown),
             Err(failure) => Err(failure),

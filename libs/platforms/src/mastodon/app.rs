@@ -5,7 +5,7 @@ use std::sync::Arc;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::api::{Api, Discovered, NewApp};
+use super::api::{Api, Discovered, Knows, NewApp};
 use super::grant::Grant;
 use super::refused::Refused;
 use super::server::Server;
@@ -20,6 +20,10 @@ pub(super) struct App {
     pub(super) client_secret: SecretString,
     /// What it may ask for; a server refuses anything else.
     pub(super) scopes: String,
+    /// Whether its server gives tokens for any code, so that it is not asked
+    /// for some again.
+    #[serde(default)]
+    pub(super) any_code: bool,
 }
 
 fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
@@ -45,14 +49,20 @@ impl Apps {
     pub(super) async fn at(&self, found: &Discovered, request: &AuthorizationRequest) -> Result<Grant, HandOffRefusal> {
         let here = &request.here;
         let kept = self.vault.find(&name(&found.server, here)).await?;
+        let mut any_code = false;
         if let Some(app) = kept.as_ref().and_then(read) {
+            any_code = app.any_code;
             let grant = Grant::at(found, app);
             // What the person would see is looked at first.
-            if self.api.shows_page(&grant.authorization_url(request)).await && self.api.knows(&grant, here).await {
-                return Ok(grant);
+            if self.api.shows_page(&grant.authorization_url(request)).await {
+                match self.knows(&grant, here).await {
+                    Knows::It => return Ok(grant),
+                    Knows::Not => {}
+                    Knows::TakesAnyCode => any_code = true,
+                }
             }
         }
-        let app = self.register(found, here, kept.as_ref()).await?;
+        let app = self.register(found, here, any_code, kept.as_ref()).await?;
         Ok(Grant::at(found, app))
     }
 
@@ -68,7 +78,7 @@ impl Apps {
         let is_the_same = kept.as_ref().and_then(read).is_none_or(|it| it.client_id == grant.app.client_id);
         if is_the_same {
             let found = self.api.discover(grant.server.clone()).await?;
-            self.register(&found, here, kept.as_ref()).await?;
+            self.register(&found, here, grant.app.any_code, kept.as_ref()).await?;
         }
         let server = grant.server.name();
         let reason = refused.reason();
@@ -78,10 +88,15 @@ impl Apps {
         )))
     }
 
+    async fn knows(&self, grant: &Grant, here: &OurAddresses) -> Knows {
+        if grant.app.any_code { Knows::It } else { self.api.knows(grant, here).await }
+    }
+
     async fn register(
         &self,
         found: &Discovered,
         here: &OurAddresses,
+        any_code: bool,
         over: Option<&Kept>,
     ) -> Result<App, HandOffRefusal> {
         let new = NewApp {
@@ -91,7 +106,7 @@ impl Apps {
             scopes: found.software.scopes(found.scopes.as_deref()),
             website: &here.origin,
         };
-        let app = self.api.register(found, &new).await?;
+        let app = App { any_code, ..self.api.register(found, &new).await? };
         let stored = serde_json::to_string(&app).unwrap_or_default();
         let stands = self.vault.keep(&name(&found.server, here), stored.into(), over).await?;
         // Of two that registered at once, both go on with what is kept.

@@ -16,14 +16,15 @@ pub(super) fn likeness_of_source(source: &str, ours: &str) -> Likeness {
         return Likeness::Same;
     }
     let letters = |text: &str| -> String { text.chars().filter(|it| it.is_alphanumeric()).collect() };
-    if letters(&source) == letters(&ours) { Likeness::Doubtful } else { Likeness::Other }
+    let ours = letters(&ours);
+    if !ours.is_empty() && letters(&source) == ours { Likeness::Doubtful } else { Likeness::Other }
 }
 
-/// In Unicode's form NFC, without control characters and the pictures of them
-/// that snac shows instead.
+/// In Unicode's form NFC, without control characters, the pictures of them that
+/// snac shows instead, and marks of how an emoji is to be drawn.
 fn normalized(text: &str) -> String {
     let composed = ComposingNormalizerBorrowed::new_nfc().normalize(text);
-    let is_seen = |it: char| !it.is_control() && !('\u{2400}'..='\u{2426}').contains(&it);
+    let is_seen = |it: char| !it.is_control() && !matches!(it, '\u{2400}'..='\u{2426}' | '\u{fe0e}' | '\u{fe0f}');
     composed.chars().filter(|it| is_seen(*it) || it.is_whitespace()).collect()
 }
 
@@ -143,7 +144,8 @@ mod tests {
             ("a\u{2407}b", "a\u{7}b", Likeness::Same),
             ("Hello!", "Hello", Likeness::Doubtful),
             ("3 4 5", "3 * 4 * 5", Likeness::Doubtful),
-            ("🎂", "🎉", Likeness::Doubtful),
+            ("🎂", "🎉", Likeness::Other),
+            ("❤", "❤\u{fe0f}", Likeness::Same),
             ("hello", "Hello", Likeness::Other),
             ("Post 5 of 12", "Post 7 of 12", Likeness::Other),
             ("Hello, world", "Hello", Likeness::Other),

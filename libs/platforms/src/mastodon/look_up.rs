@@ -5,6 +5,7 @@ use domain::delivery::Published;
 use super::api::{Api, Status};
 use super::content;
 use super::grant::Grant;
+use super::preparation::{Progress, Uploaded};
 use super::refused::Failure;
 use super::watch::Watch;
 use crate::job::Job;
@@ -49,8 +50,8 @@ pub(super) struct Statuses<'a> {
     pub(super) api: &'a Api,
     pub(super) grant: &'a Grant,
     pub(super) job: &'a Job<'a>,
-    /// The files of the one that is looked for.
-    pub(super) media: &'a [String],
+    /// What its preparation has reached.
+    pub(super) progress: &'a Progress,
     pub(super) watch: &'a Watch,
 }
 
@@ -61,8 +62,13 @@ pub(super) fn account_of<'a>(job: &'a Job<'_>) -> Option<&'a str> {
 
 impl Statuses<'_> {
     /// Looks for the job's status in what came after `before`.
-    pub(super) async fn look_up(&self, before: Option<&Before>) -> Found {
-        let Some(Before::Showed(before)) = before else { return Found::Forbidden };
+    pub(super) async fn look_up(&self) -> Found {
+        let before = self.progress.before.as_ref();
+        let before = match before {
+            Some(Before::Showed(before)) if account_of(self.job).is_some() => before,
+            Some(_) => return Found::Forbidden,
+            None => return Found::Unclear { reason: "it was not read what was there before".to_owned() },
+        };
         match recognition::look_for(self, before, self.job.claims, self.watch.now()).await {
             Ok(found) => found.into(),
             // The grant stands; what is lost with the others is the grant itself.
@@ -75,10 +81,7 @@ impl Statuses<'_> {
     }
 
     /// Likeness by words, and by nothing else.
-    async fn compared(&self, status: &Status) -> Result<Likeness, Failure> {
-        if status.is_edited() {
-            return Ok(Likeness::Doubtful);
-        }
+    async fn by_words(&self, status: &Status) -> Result<Likeness, Failure> {
         let now = self.watch.now();
         let source = match status.source() {
             Some(source) => Some(source.to_owned()),
@@ -104,24 +107,29 @@ impl Timeline for Statuses<'_> {
         self.api.statuses(self.grant, token, account, after, self.watch.now()).await
     }
 
-    /// A file is shown by one status only, so its id tells even when the text
-    /// was changed since.
-    async fn likeness(&self, status: &Status) -> Result<Likeness, Failure> {
+    /// A file is shown by one status only, so its id or its address tells even
+    /// when the text was changed since.
+    fn likeness(&self, status: &Status) -> Option<Likeness> {
         if status.is_boost() || status.is_reply() {
-            return Ok(Likeness::Other);
+            return Some(Likeness::Other);
         }
-        let (shown, ours) = (status.media_ids(), self.media);
-        if !ours.is_empty() && shown.len() == ours.len() && ours.iter().all(|it| shown.contains(&it.as_str())) {
-            return Ok(Likeness::It);
+        let ours = &self.progress.media;
+        let shows = |file: &Uploaded| status.shows(&file.id, file.url.as_deref());
+        if !ours.is_empty() && status.files() == ours.len() && ours.iter().all(shows) {
+            return Some(Likeness::It);
         }
-        if self.grant.software.keeps_ids_of_files() && !(shown.is_empty() && ours.is_empty()) {
-            return Ok(Likeness::Other);
-        }
+        let ids_tell = self.grant.software.keeps_ids_of_files() && !(ours.is_empty() && status.files() == 0);
+        ids_tell.then_some(Likeness::Other)
+    }
+
+    async fn compare(&self, status: &Status) -> Result<Likeness, Failure> {
+        let ours = self.progress.media.len();
         // Some show a picture that is only linked to as if it were a file.
-        let may_show = ours.len()..=ours.len() + self.job.text.matches("://").count();
-        match self.compared(status).await? {
-            Likeness::Same if !may_show.contains(&shown.len()) => Ok(Likeness::Doubtful),
-            likeness => Ok(likeness),
-        }
+        let may_show = ours..=ours + self.job.text.matches("://").count();
+        Ok(match self.by_words(status).await? {
+            Likeness::Same if !may_show.contains(&status.files()) => Likeness::Doubtful,
+            Likeness::Other if status.is_edited() => Likeness::Doubtful,
+            likeness => likeness,
+        })
     }
 }

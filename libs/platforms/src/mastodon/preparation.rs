@@ -6,7 +6,7 @@ use domain::delivery::Setback;
 use domain::media::Attachment;
 use serde::{Deserialize, Serialize};
 
-use super::api::{self, Api, Medium, Uploaded};
+use super::api::{self, Api, Medium, Upload};
 use super::grant::Grant;
 use super::look_up::account_of;
 use super::refused::{Failure, Refused};
@@ -25,12 +25,19 @@ const PROCESSING_WAIT: TimeDelta = TimeDelta::seconds(10);
 /// lost. Enough for a slow server.
 pub(super) const LOOK_BACK: TimeDelta = TimeDelta::seconds(20);
 
+/// Until the next try, while the post is not due.
+const LOOK_BACK_AGAIN: TimeDelta = TimeDelta::seconds(5);
+
+/// How long after its time a post waits for what the account shows, where
+/// nothing else tells it from others.
+const PATIENCE: TimeDelta = TimeDelta::minutes(2);
+
 /// What preparation has reached. Stored between the steps, so that a step
 /// which is taken again after a crash uploads one file twice, not all of them.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Progress {
-    /// The ids of the files that are ready, in the order of the post.
-    pub(super) media: Vec<String>,
+    /// The files that are ready, in the order of the post.
+    pub(super) media: Vec<Uploaded>,
     /// The next one, when it is uploaded and being worked on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     processing: Option<Processing>,
@@ -40,6 +47,15 @@ pub(super) struct Progress {
     /// What the account showed when all files were there; the last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<Before>,
+}
+
+/// A file that a status can show.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Uploaded {
+    pub(super) id: String,
+    /// Where it is, which a status may tell it by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) url: Option<String>,
 }
 
 /// A file that is being worked on.
@@ -85,8 +101,8 @@ impl Preparation<'_> {
             uploaded = api.upload(grant, token, api::UPLOAD_AT_ONCE, file, self.open(file).await?, job.now).await;
         }
         match uploaded {
-            Ok(Uploaded::Ready(id)) => Ok(progress.with(id).again_with_the_rest(job)),
-            Ok(Uploaded::Processing(id)) => {
+            Ok(Upload::Ready(file)) => Ok(progress.with(file).again_with_the_rest(job)),
+            Ok(Upload::Processing(id)) => {
                 progress.processing = Some(Processing { id, looks: 0 });
                 Ok(progress.again(job.now + wait(0)))
             }
@@ -104,7 +120,7 @@ impl Preparation<'_> {
     async fn look(&self, mut progress: Progress, id: String, looks: u32) -> Result<Step, Setback> {
         let Self { api, grant, job } = *self;
         match api.medium(grant, &job.credentials.access_token, &id, job.now).await {
-            Ok(Medium::Ready) => Ok(progress.with(id).again_with_the_rest(job)),
+            Ok(Medium::Ready(file)) => Ok(progress.with(file).again_with_the_rest(job)),
             Ok(Medium::Processing) => {
                 let looks = looks.saturating_add(1);
                 progress.processing = Some(Processing { id, looks });
@@ -120,17 +136,27 @@ impl Preparation<'_> {
     async fn look_back(&self, mut progress: Progress) -> Result<Step, Setback> {
         let Self { api, grant, job } = *self;
         let read = match account_of(job) {
-            Some(account) => api.statuses(grant, &job.credentials.access_token, account, None, job.now).await,
-            None => Ok(Vec::new()),
+            Some(account) => api.statuses(grant, &job.credentials.access_token, account, None, job.now).await.map(Some),
+            None => Ok(None),
         };
         progress.before = Some(match read {
-            Ok(statuses) => Before::showed(&statuses),
-            Err(Failure::Refused(refused)) if refused.is_beyond_the_scopes() || refused.is_final() => {
-                Before::Unreadable
+            Ok(Some(statuses)) => Before::showed(&statuses),
+            Ok(None) => Before::Unreadable,
+            Err(failure) if failure.is_lost_grant() => return Err(failure.setback()),
+            // Whatever is the matter with its listing, a post is not kept back by
+            // it for long. Where keys tell, it is not made late at all; where
+            // they do not, a server in trouble would not take it either.
+            Err(failure) => {
+                let patience = if grant.software.keeps_keys() { TimeDelta::zero() } else { PATIENCE };
+                match failure.may_pass() {
+                    true if job.now < job.publish_at => {
+                        let at = (job.now + LOOK_BACK_AGAIN).min(job.publish_at);
+                        return Ok(progress.again(at));
+                    }
+                    true if job.now < job.publish_at + patience => return Err(failure.setback()),
+                    _ => Before::Unreadable,
+                }
             }
-            // Whatever is the matter with its listing, the post is not made late by it.
-            Err(Failure::Unreadable) if job.publish_at <= job.now => Before::Unreadable,
-            Err(failure) => return Err(failure.setback()),
         });
         Ok(Step::Ready { progress: progress.store() })
     }
@@ -152,9 +178,9 @@ impl Progress {
     }
 
     /// With one more file that is ready.
-    fn with(self, id: String) -> Self {
+    fn with(self, file: Uploaded) -> Self {
         let Self { mut media, before, .. } = self;
-        media.push(id);
+        media.push(file);
         Self { media, processing: None, failed_once: false, before }
     }
 

@@ -14,6 +14,14 @@ use crate::handoff::HandOffRefusal;
 /// The most of a server's words that a user sees.
 const MAX_WORDS: usize = 300;
 
+/// Of a request that may be taken later.
+const PASSING: [StatusCode; 4] = [
+    StatusCode::REQUEST_TIMEOUT,
+    StatusCode::MISDIRECTED_REQUEST,
+    StatusCode::TOO_EARLY,
+    StatusCode::TOO_MANY_REQUESTS,
+];
+
 /// Why a call brought nothing.
 #[derive(Debug)]
 pub(super) enum Failure {
@@ -90,6 +98,20 @@ impl Failure {
             Self::NoAnswer(no_answer) => no_answer.reason(),
             Self::Refused(refused) => refused.reason(),
             Self::Unreadable => "the server's answer was not in the expected form".to_owned(),
+        }
+    }
+
+    /// Whether the grant is gone.
+    pub(super) fn is_lost_grant(&self) -> bool {
+        matches!(self, Self::Refused(refused) if refused.is_lost_grant() && !refused.is_beyond_the_scopes())
+    }
+
+    /// Whether the same question may be answered a little later.
+    pub(super) fn may_pass(&self) -> bool {
+        match self {
+            Self::NoAnswer(NoAnswer::Forbidden(_)) | Self::Unreadable => false,
+            Self::NoAnswer(_) => true,
+            Self::Refused(refused) => refused.status.is_server_error() || PASSING.contains(&refused.status),
         }
     }
 
@@ -217,12 +239,6 @@ impl Refused {
 
     /// Whether it would be the same if it were asked again.
     fn is_about_the_request(&self) -> bool {
-        const PASSING: [StatusCode; 4] = [
-            StatusCode::REQUEST_TIMEOUT,
-            StatusCode::MISDIRECTED_REQUEST,
-            StatusCode::TOO_EARLY,
-            StatusCode::TOO_MANY_REQUESTS,
-        ];
         self.status.is_client_error() && !PASSING.contains(&self.status)
     }
 

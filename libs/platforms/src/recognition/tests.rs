@@ -36,17 +36,28 @@ impl Timeline for Account {
         Ok(self.posts[from..].iter().take(self.page).cloned().collect())
     }
 
-    async fn likeness(&self, post: &Post) -> Result<Likeness, ()> {
+    fn likeness(&self, post: &Post) -> Option<Likeness> {
+        Some(post.likeness).filter(|it| *it == It)
+    }
+
+    async fn compare(&self, post: &Post) -> Result<Likeness, ()> {
         Ok(post.likeness)
     }
 }
 
-struct Others(Vec<String>);
+struct Claimed {
+    ours: Vec<String>,
+    others: Vec<String>,
+}
 
 #[async_trait::async_trait]
-impl Claims for Others {
-    async fn of_others(&self, ids: &[String]) -> Result<Vec<String>, ClaimsUnreadable> {
-        Ok(ids.iter().filter(|it| self.0.contains(it)).cloned().collect())
+impl Claims for Claimed {
+    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Whose)>, ClaimsUnreadable> {
+        let of = |claimed: &[String], whose| {
+            let among = claimed.iter().filter(|it| ids.contains(it)).cloned();
+            among.map(|it| (it, whose)).collect::<Vec<_>>()
+        };
+        Ok([of(&self.ours, Whose::Ours), of(&self.others, Whose::Others)].concat())
     }
 }
 
@@ -54,7 +65,7 @@ struct Down;
 
 #[async_trait::async_trait]
 impl Claims for Down {
-    async fn of_others(&self, _: &[String]) -> Result<Vec<String>, ClaimsUnreadable> {
+    async fn of(&self, _: &[String]) -> Result<Vec<(String, Whose)>, ClaimsUnreadable> {
         Err(ClaimsUnreadable)
     }
 }
@@ -70,7 +81,11 @@ fn ids(ids: &[&str]) -> Vec<String> {
 
 /// What is found, in a word and with its id.
 async fn found(account: &Account, before: &[&str], others: &[&str]) -> String {
-    match look_for(account, &ids(before), &Others(ids(others)), noon()).await.unwrap() {
+    found_with(account, before, Claimed { ours: Vec::new(), others: ids(others) }).await
+}
+
+async fn found_with(account: &Account, before: &[&str], claims: Claimed) -> String {
+    match look_for(account, &ids(before), &claims, noon()).await.unwrap() {
         Found::Public(it) => format!("public {}", it.platform_post_id),
         Found::Recognised(it) => format!("recognised {}", it.platform_post_id),
         Found::NotThere => "not there".to_owned(),
@@ -118,6 +133,7 @@ async fn pages_are_read_back_to_what_was_there() {
     long.posts[90].likeness = Same;
 
     assert_eq!(found(&long, &["10"], &[]).await, "unclear", "too many to compare");
+    assert_eq!(found(&long, &["50"], &[]).await, "recognised 59", "the oldest are compared first");
     let others: Vec<String> = (0..150).map(|it| it.to_string()).filter(|it| *it != "59").collect();
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
     assert_eq!(found(&long, &["10"], &others).await, "recognised 59");
@@ -126,6 +142,18 @@ async fn pages_are_read_back_to_what_was_there() {
     long.posts[90].likeness = Other;
     assert_eq!(found(&long, &["10"], &others).await, "unclear", "not everything since was read");
     assert_eq!(found(&long, &["50"], &others).await, "not there");
+}
+
+#[tokio::test]
+async fn what_was_claimed_before_a_worker_died_is_ours() {
+    let account = account(&[("3", Same), ("2", Same), ("1", Other)]);
+    let claims = Claimed { ours: ids(&["3"]), others: Vec::new() };
+    assert_eq!(found_with(&account, &["1"], claims).await, "public 3");
+}
+
+#[tokio::test]
+async fn an_account_that_suddenly_shows_nothing_says_nothing() {
+    assert_eq!(found(&account(&[]), &["1"], &[]).await, "unclear");
 }
 
 #[tokio::test]

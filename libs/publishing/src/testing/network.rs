@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
+use platforms::recognition::Whose;
 use platforms::{Credentials, Job, Platform, Publish, RefreshRefusal, Step};
 use secrecy::ExposeSecret;
 use tokio::sync::{Barrier, Notify};
@@ -165,8 +166,8 @@ impl Network {
             public.iter().zip(1..).filter(|(it, _)| it.text == job.text && it.account == job.profile.account_id);
         let alike: Vec<(String, DateTime<Utc>)> = alike.map(|(it, number)| (format!("p{number}"), it.at)).collect();
         let ids: Vec<_> = alike.iter().map(|it| it.0.clone()).collect();
-        let others = job.claims.of_others(&ids).await.unwrap();
-        let ours = alike.into_iter().find(|(id, _)| !others.contains(id));
+        let claims = job.claims.of(&ids).await.unwrap();
+        let ours = alike.into_iter().find(|(id, _)| !claims.iter().any(|it| it == &(id.clone(), Whose::Others)));
         ours.map_or(Resolution::NotThere, |(platform_post_id, at)| {
             Resolution::Recognised(Published { platform_post_id, at })
         })

@@ -13,6 +13,11 @@ use super::refusal::Refusal;
 
 /// `GET /oauth/authorize`: the page, or what is wrong with the request.
 pub(crate) async fn page(State(here): Here, params: Params) -> Result<Response, Refusal> {
+    let client_id = params.text("client_id").unwrap_or_default();
+    let is_known = here.memory().apps.iter().any(|it| it.client_id == client_id);
+    if here.differences.shows_page_to_all && !is_known {
+        return Ok((StatusCode::OK, "<!DOCTYPE html>\n<html><body><p>Sign in</p></body></html>\n").into_response());
+    }
     let request = Request::read(&here, &here.memory(), &params)?;
     let html =
         format!("<!DOCTYPE html>\n<html><body><p>An app asks for: {}</p></body></html>\n", request.scopes.join(" "));

@@ -116,15 +116,27 @@ pub(crate) struct Differences {
     /// Whether what looks like markup is shown as such, smileys as pictures, and
     /// an address of a picture as a file.
     pub(crate) rewrites: bool,
-    /// Whether a status shows its files under other ids and addresses than
-    /// those of their uploads.
-    pub(crate) renames_files: bool,
+    /// Under which names a status shows its files.
+    pub(crate) files: FileNames,
+    /// Whether a person who comes from an unknown app sees the page all the same.
+    pub(crate) shows_page_to_all: bool,
     /// Whether an app is removed with the token that it gives back.
     pub(crate) removes_apps: bool,
     /// Whether any code is good for tokens.
     pub(crate) takes_any_code: bool,
     /// Whether tokens do not say what they are good for.
     pub(crate) hides_scopes: bool,
+}
+
+/// Under which names a status shows its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileNames {
+    /// Those of their uploads.
+    Kept,
+    /// Other ids, at the addresses of the uploads.
+    OtherIds,
+    /// Other ids, and other addresses.
+    AllOther,
 }
 
 /// What a status was made from, and who says so.
@@ -228,7 +240,8 @@ const MASTODON: Differences = Differences {
     pages: true,
     source: Source::Call,
     rewrites: false,
-    renames_files: false,
+    files: FileNames::Kept,
+    shows_page_to_all: false,
     removes_apps: false,
     takes_any_code: false,
     hides_scopes: false,
@@ -291,7 +304,9 @@ const PLEROMA: Differences = Differences {
     // Null on some forks; which ones is written nowhere.
     status_url: false,
     // A file without an id of its own is shown under one made from its address.
-    renames_files: true,
+    files: FileNames::OtherIds,
+    // It looks up the app only to know which scopes it may name.
+    shows_page_to_all: true,
     ..MASTODON
 };
 
@@ -347,7 +362,8 @@ const SNAC: Differences = Differences {
     pages: false,
     source: Source::CallAndText,
     rewrites: true,
-    renames_files: true,
+    // It keeps the addresses. That is left out here: others may not.
+    files: FileNames::AllOther,
     removes_apps: true,
     takes_any_code: true,
     hides_scopes: true,

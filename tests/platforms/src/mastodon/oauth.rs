@@ -94,10 +94,13 @@ fn tokens(here: &Instance, headers: &HeaderMap, params: &Params) -> Result<Json<
             let at = refresh(here, &mut memory, &app, &refresh_token)?;
             Ok(view(here, &memory.grants[at]))
         }
-        // It lets nobody at any account, so it is not remembered.
+        // It lets nobody at any account, and is there to be given back.
         ("client_credentials", _) => {
             let app = client(&memory, headers, params)?;
-            Ok(view(here, &new_grant(here, &mut memory, app.client_id, app.scopes)))
+            let grant = new_grant(here, &mut memory, app.client_id, app.scopes);
+            let shown = view(here, &grant);
+            memory.grants.push(grant);
+            Ok(shown)
         }
         _ => Err(Refusal::oauth(
             StatusCode::BAD_REQUEST,

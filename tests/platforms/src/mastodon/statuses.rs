@@ -8,7 +8,7 @@ use http::{HeaderMap, header};
 use serde_json::{Value, json};
 
 use super::account::{self, authorize, grant};
-use super::flavour::Source;
+use super::flavour::{FileNames, Source};
 use super::html;
 use super::instance::{Here, Instance, Memory};
 use super::length::length;
@@ -249,9 +249,11 @@ fn view(here: &Instance, memory: &Memory, status: &Status) -> Value {
     } else {
         html::content(&status.text, base)
     };
-    if differences.renames_files {
-        for (place, file) in files.iter_mut().enumerate() {
+    for (place, file) in files.iter_mut().enumerate() {
+        if differences.files != FileNames::Kept {
             file["id"] = json!(format!("{base}/p/{id}_{place}"));
+        }
+        if differences.files == FileNames::AllOther {
             file["url"] = json!(format!("{base}/files/{id}/{place}"));
             file["preview_url"] = file["url"].clone();
         }

@@ -48,6 +48,14 @@ pub(super) fn all() -> Vec<Flow> {
         flow("resolve, recognised, call lost", &["recognised"], created(at(100)))
             .with([PlatformFate::CallLost])
             .until(160),
+        flow("two that look the same, one lost and one cut off", &["recognised"], created(at(100)))
+            .twice()
+            .with([PlatformFate::AnswerLost, PlatformFate::CallLost])
+            .until(160),
+        flow("two that look the same, both lost", &["recognised"], created(at(100)))
+            .twice()
+            .with([PlatformFate::AnswerLost, PlatformFate::AnswerLost])
+            .until(160),
         flow("retry, limited", &["listed"], soon()).with([PlatformFate::Limited]),
         flow("retry, refused and given a new time", &["listed"], soon()).with([PlatformFate::Refused]),
         flow("roll-up of three", &["listed", "keyed", "blind"], soon()),
@@ -71,6 +79,12 @@ impl Flow {
 
     fn until(mut self, seconds: i64) -> Self {
         self.plot.quiet_after = at(seconds);
+        self
+    }
+
+    /// Two posts at the same time.
+    fn twice(mut self) -> Self {
+        self.plot.posts.extend(self.plot.posts.clone());
         self
     }
 

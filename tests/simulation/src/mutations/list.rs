@@ -85,8 +85,8 @@ pub const ALL: &[Mutation] = &[
     Mutation {
         name: "the posts of other deliveries are taken for ours",
         file: "libs/platforms/src/recognition.rs",
-        from: "!others.iter().any(|it| it == post.id())",
-        to: "!others.iter().any(|it| it == post.id() && it.is_empty())",
+        from: "filter(|it| whose(it).is_none())",
+        to: "filter(|it| whose(it) != Some(Whose::Ours))",
     },
     Mutation {
         name: "what was there before is taken for ours",
@@ -97,7 +97,7 @@ pub const ALL: &[Mutation] = &[
     Mutation {
         name: "what looks like a post is believed at once",
         file: "libs/domain/src/delivery.rs",
-        from: "UNCLAIMED_FOR: TimeDelta = TimeDelta::seconds(55)",
+        from: "UNCLAIMED_FOR: TimeDelta = TimeDelta::seconds(65)",
         to: "UNCLAIMED_FOR: TimeDelta = TimeDelta::seconds(0)",
     },
 ];

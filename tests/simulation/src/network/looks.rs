@@ -51,8 +51,12 @@ impl Timeline for Account<'_> {
         }
     }
 
-    async fn likeness(&self, post: &Shown) -> Result<Likeness, Resolution> {
-        Ok(if post.by_hand { Likeness::Other } else { Likeness::Same })
+    fn likeness(&self, post: &Shown) -> Option<Likeness> {
+        post.by_hand.then_some(Likeness::Other)
+    }
+
+    async fn compare(&self, _: &Shown) -> Result<Likeness, Resolution> {
+        Ok(Likeness::Same)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Posts on a platform that knows them by their looks alone.
 
-use domain::delivery::UNCLAIMED_FOR;
+use domain::delivery::CALL_WITHIN;
 
 use super::*;
 
@@ -23,13 +23,14 @@ async fn what_looks_like_a_post_is_believed_once_nobody_else_has_claimed_it() {
     let rig = Rig::with(1, by_looks([Fate::LostAnswer])).await;
     let post = rig.schedule("Hello", noon()).await;
 
-    rig.live(noon() + UNCLAIMED_FOR - TimeDelta::seconds(5)).await;
+    let believed_at = noon() + SETTLES + CALL_WITHIN;
+    rig.live(believed_at - TimeDelta::seconds(5)).await;
     let waiting = rig.post(&post).await;
     assert_eq!(waiting.status, PostStatus::Publishing);
     let note = waiting.targets[0].error_message.clone().unwrap_or_default();
     assert!(note.contains("A post like this one is there"), "{note}");
 
-    rig.live(noon() + UNCLAIMED_FOR + TimeDelta::seconds(10)).await;
+    rig.live(believed_at + TimeDelta::seconds(10)).await;
     assert_published_once(&rig, &post, "Hello").await;
 }
 
@@ -66,6 +67,21 @@ async fn of_two_in_doubt_each_gets_a_post_of_its_own() {
         assert_eq!(ids, ["p1", "p2"], "{fates:?}");
         assert_eq!(rig.network.texts().len(), 2, "{fates:?}");
     }
+}
+
+#[tokio::test]
+async fn what_was_claimed_before_a_worker_died_is_known_at_once() {
+    let rig = Rig::with(1, by_looks([Fate::LostAnswer])).await;
+    let post = rig.schedule("Hello", noon()).await;
+    rig.live(noon()).await;
+    let delivery = rig.delivery(&post).await;
+    let connection = rig.connection(0).await.connection;
+    rig.store.claim_post(&connection, "p1", &delivery, noon()).await.unwrap();
+
+    let claims = crate::claims::Claims { store: &rig.store, connection: &connection, delivery: &delivery };
+    let known = platforms::recognition::Claims::of(&claims, &["p1".to_owned(), "p2".to_owned()]).await.unwrap();
+
+    assert_eq!(known, [("p1".to_owned(), platforms::recognition::Whose::Ours)]);
 }
 
 #[tokio::test]
