@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use futures::FutureExt;
-use networks::mastodon::{Known, Server, Snac, Stock};
+use networks::mastodon::{Known, OldMastodon, Server, Snac};
 use platforms::conformance::network::{Decision, Network, PublicPost};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -122,7 +122,7 @@ pub async fn run(report: &mut Report) -> Result {
         places.push(Place::<Snac>::start().await?);
     }
     // It gives all who connect an account the same token.
-    let shared = Place::<Stock>::start().await?;
+    let shared = Place::<OldMastodon>::start().await?;
     let platforms = json!({ "mastodon": {} }).to_string();
     if let Some(folder) = std::path::Path::new(LOG_OF_RECOGNITION).parent() {
         std::fs::create_dir_all(folder)?;
@@ -238,7 +238,7 @@ async fn by_hand(place: &Place, world: &World) -> Result {
     place.each_once(&user, &[id], 3).await
 }
 
-async fn two_users(place: &Place<Stock>, world: &World) -> Result {
+async fn two_users(place: &Place<OldMastodon>, world: &World) -> Result {
     let (one, other) = (world.new_user().await?, world.new_user().await?);
     let first = place.connect(&one).await?;
     let second = place.connect(&other).await?;
