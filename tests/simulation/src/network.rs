@@ -96,7 +96,14 @@ impl Network {
     /// The person lets us act for an account.
     pub(crate) fn authorize(&self, spec: Spec, account: &str) -> Credentials {
         let (now, lasts) = (self.world.now(), self.lasts());
-        self.lock().grants.give(account, spec, lasts, now)
+        let mut inner = self.lock();
+        if spec.certainty == Certainty::Recognised && inner.timeline.page(account, None, 1).is_empty() {
+            // From before it was connected, and like everything that will come.
+            for _ in 0..4 {
+                inner.timeline.show(account, false, now);
+            }
+        }
+        inner.grants.give(account, spec, lasts, now)
     }
 
     /// The person takes that back, over there.

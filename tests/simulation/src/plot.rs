@@ -16,8 +16,11 @@ impl Plot {
     pub(crate) fn drawn(seed: u64) -> Self {
         // Other dice than those of the run, so that faults do not change it.
         let mut rng = fastrand::Rng::with_seed(seed ^ 0x5eed);
-        let accounts: Vec<_> = (0..rng.usize(2..=4)).map(|_| account(&mut rng)).collect();
-        let posts = (0..[2, 3, 3, 4, 5][rng.usize(0..5)]).map(|_| post(&mut rng, accounts.len())).collect();
+        let mut accounts: Vec<_> = (0..rng.usize(2..=4)).map(|_| account(&mut rng)).collect();
+        let mut posts: Vec<_> = (0..[2, 3, 3, 4, 5][rng.usize(0..5)]).map(|_| post(&mut rng, accounts.len())).collect();
+        if rng.u32(0..8) == 0 {
+            rush(&mut rng, &mut accounts, &mut posts);
+        }
         Self {
             quiet_after: TimeDelta::seconds(QUIET_S),
             due_shards: rng.u32(1..=2),
@@ -25,6 +28,18 @@ impl Plot {
             posts,
             public_calls: Vec::new(),
         }
+    }
+}
+
+/// Many posts at once on one account, where nobody can tell one from another.
+fn rush(rng: &mut fastrand::Rng, accounts: &mut [AccountPlot], posts: &mut Vec<PostPlot>) {
+    let platform = ["recognised", "recognised-in-steps"][rng.usize(0..2)];
+    accounts[0] = AccountPlot { platform, acts: Vec::new(), minded: true };
+    let due = seconds(rng, 120, LAST_DUE_S);
+    for _ in 0..rng.usize(3..=6) {
+        let due = due + TimeDelta::milliseconds(rng.i64(0..4_000));
+        let acts = vec![(seconds(rng, 0, 60), PostAct::Create(Some(due)))];
+        posts.push(PostPlot { targets: vec![0], acts, retries: 0 });
     }
 }
 

@@ -94,10 +94,4 @@ pub const ALL: &[Mutation] = &[
         from: "before.iter().any(|it| it == post.id())",
         to: "before.iter().any(|it| it == post.id() && it.is_empty())",
     },
-    Mutation {
-        name: "what looks like a post is believed at once",
-        file: "libs/domain/src/delivery.rs",
-        from: "UNCLAIMED_FOR: TimeDelta = TimeDelta::seconds(65)",
-        to: "UNCLAIMED_FOR: TimeDelta = TimeDelta::seconds(0)",
-    },
 ];

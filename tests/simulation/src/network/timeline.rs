@@ -124,28 +124,17 @@ impl Timeline {
         older.skip(usize::from(after.is_some())).take(length).cloned().collect()
     }
 
-    /// Of two posts in doubt that look the same, each may have been given the
-    /// other's id, or be there because the other was taken for it: nobody can
-    /// tell, and nobody is wrong. `holders` says which target holds which id, of
-    /// which revision and with which text.
+    /// Of posts in doubt that look the same, each may have been given another's,
+    /// whose own is then sent again: nobody can tell, and nobody is wrong as long
+    /// as each has one. What is held is its holder's from here on. `holders` says
+    /// which target holds which id, of which revision and with which text.
     pub(crate) fn give_each_its_own(&mut self, holders: &[(Reference, String, String)]) {
         for (reference, id, text) in holders {
-            let is_of = |it: &Public, of: Reference| (it.reference.post, it.reference.target) == (of.post, of.target);
-            let Some(held) = self.public.iter().position(|it| it.id == *id) else { continue };
-            let (of_held, account) = (self.public[held].reference, self.public[held].account.clone());
-            if is_of(&self.public[held], *reference) {
-                continue;
+            let Some(held) = self.public.iter_mut().find(|it| it.id == *id) else { continue };
+            if (held.reference.post, held.reference.target) != (reference.post, reference.target) {
+                held.reference = *reference;
+                held.text.clone_from(text);
             }
-            let own = self.public.iter().position(|it| it.account == account && is_of(it, *reference));
-            // Sent again in place of the one that this target was given.
-            let again = || self.public.iter().rposition(|it| it.reference == of_held && it.id != *id);
-            let Some(other) = own.or_else(again) else { continue };
-            if own.is_none() {
-                self.public[other].reference = *reference;
-                self.public[other].text.clone_from(text);
-            }
-            let theirs = std::mem::replace(&mut self.public[other].id, id.clone());
-            self.public[held].id = theirs;
         }
     }
 
