@@ -1,6 +1,6 @@
 //! Writes down what a function asks of its stores, as its SDK sends it. The
-//! test of the roles reads it: files are fetched from here alone, where a
-//! server of the tests may be asked.
+//! test of the roles reads it: files are fetched, and servers that users name
+//! are asked, from here alone, where a server of the tests may be asked.
 
 use std::fs::File;
 use std::io::Write;

@@ -71,7 +71,7 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
     let stack = Stack::open(options, &origin, data, folder).await?;
     let server = stack.router.into_make_service_with_connect_info::<SocketAddr>();
     tokio::spawn(async move { axum::serve(listener, server).await });
-    run(stack.publishing, stack.platforms, stack.renewable, stack.messages);
+    run(stack.publishing, stack.delivering, stack.platforms, stack.renewable, stack.messages);
 
     let user = demo::user(&stack.api).await?;
     let token = demo::token(&stack.api, &user, data).await?;
@@ -81,6 +81,8 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
 struct Stack {
     api: Api,
     publishing: Publishing,
+    /// As the delivery function has it.
+    delivering: Publishing,
     platforms: Registry<dyn Publish>,
     renewable: Registry<dyn Platform>,
     messages: tokio::sync::mpsc::UnboundedReceiver<cloud::queue::DeliveryMessage>,
@@ -132,6 +134,7 @@ impl Stack {
             plans: Plans::default(),
             roll_ups: RollUps::default(),
         };
+        let delivering = Publishing { store: stores.of("delivery", log.as_ref()), ..publishing.clone() };
         let oidc = OidcSettings {
             issuer: issuer::url(origin),
             discovery: None,
@@ -181,6 +184,7 @@ impl Stack {
         Ok(Self {
             api,
             publishing,
+            delivering,
             platforms: Registry::new(&setup)?,
             renewable: Registry::new(&setup)?,
             messages,
@@ -204,11 +208,12 @@ async fn with_client_ip(mut request: Request) -> Request {
 /// The schedules and the queue.
 fn run(
     publishing: Publishing,
+    delivering: Publishing,
     platforms: Registry<dyn Publish>,
     renewable: Registry<dyn Platform>,
     messages: tokio::sync::mpsc::UnboundedReceiver<cloud::queue::DeliveryMessage>,
 ) {
-    tokio::spawn(queue::work(publishing.clone(), platforms, messages));
+    tokio::spawn(queue::work(delivering, platforms, messages));
     let ticking = publishing.clone();
     tokio::spawn(async move {
         // The queue of an earlier process is gone: what it held is planned anew.

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use crate::network::SPECS;
+use crate::network::{PlatformFate, SPECS};
 use crate::scenario::{AccountAct, AccountPlot, Plot, PostAct, PostPlot};
 
 /// By when posts are first due at the latest.
@@ -18,29 +18,32 @@ impl Plot {
         let mut rng = fastrand::Rng::with_seed(seed ^ 0x5eed);
         let mut accounts: Vec<_> = (0..rng.usize(2..=4)).map(|_| account(&mut rng)).collect();
         let mut posts: Vec<_> = (0..[2, 3, 3, 4, 5][rng.usize(0..5)]).map(|_| post(&mut rng, accounts.len())).collect();
-        if rng.u32(0..8) == 0 {
-            rush(&mut rng, &mut accounts, &mut posts);
-        }
+        let is_rush = rng.u32(0..8) == 0;
+        let public_calls = if is_rush { rush(&mut rng, &mut accounts, &mut posts) } else { Vec::new() };
         Self {
             quiet_after: TimeDelta::seconds(QUIET_S),
             due_shards: rng.u32(1..=2),
             accounts,
             posts,
-            public_calls: Vec::new(),
+            public_calls,
         }
     }
 }
 
-/// Many posts at once on one account, where nobody can tell one from another.
-fn rush(rng: &mut fastrand::Rng, accounts: &mut [AccountPlot], posts: &mut Vec<PostPlot>) {
+/// Many posts at once on one account, where nobody can tell one from another;
+/// what becomes of the first public calls.
+fn rush(rng: &mut fastrand::Rng, accounts: &mut [AccountPlot], posts: &mut Vec<PostPlot>) -> Vec<PlatformFate> {
+    const DOUBTFUL: [PlatformFate; 4] =
+        [PlatformFate::AnswerLost, PlatformFate::CallLost, PlatformFate::ErrorAfter, PlatformFate::Error];
     let platform = ["recognised", "recognised-in-steps"][rng.usize(0..2)];
     accounts[0] = AccountPlot { platform, acts: Vec::new(), minded: true };
-    let due = seconds(rng, 120, LAST_DUE_S);
+    let due = TimeDelta::seconds(rng.i64(120..LAST_DUE_S));
+    posts.clear();
     for _ in 0..rng.usize(3..=6) {
-        let due = due + TimeDelta::milliseconds(rng.i64(0..4_000));
-        let acts = vec![(seconds(rng, 0, 60), PostAct::Create(Some(due)))];
+        let acts = vec![(seconds(rng, 0, 30), PostAct::Create(Some(due)))];
         posts.push(PostPlot { targets: vec![0], acts, retries: 0 });
     }
+    (0..rng.usize(0..=4)).map(|_| DOUBTFUL[rng.usize(0..DOUBTFUL.len())]).collect()
 }
 
 fn seconds(rng: &mut fastrand::Rng, from: i64, to: i64) -> TimeDelta {

@@ -77,10 +77,10 @@ pub const ALL: &[Mutation] = &[
         to: "",
     },
     Mutation {
-        name: "a post is claimed whoever has it",
-        file: "libs/storage/src/claims.rs",
-        from: "\"attribute_not_exists(#account) OR delivery = :delivery\"",
-        to: "\"attribute_not_exists(#account) OR delivery = :delivery OR delivery <> :delivery\"",
+        name: "nobody claims what it made",
+        file: "libs/publishing/src/claims.rs",
+        from: "if !platform.recognises() {",
+        to: "if !platform.recognises() || platform.recognises() {",
     },
     Mutation {
         name: "the posts of other deliveries are taken for ours",
