@@ -137,7 +137,7 @@ impl LossyProxy {
     }
 
     /// How many orders were not met yet.
-    pub fn to_lose(&self) -> usize {
+    pub fn unmet(&self) -> usize {
         self.change(|state| state.orders.iter().map(|it| it.left).sum())
     }
 
@@ -294,7 +294,7 @@ mod tests {
         assert!(!lost.unwrap_err().is_connect());
         assert_eq!(repeated, "2");
         assert_eq!(posted.load(Ordering::SeqCst), 2);
-        assert_eq!((proxy.came("POST /posts"), proxy.came("/posts"), proxy.to_lose()), (2, 3, 0));
+        assert_eq!((proxy.came("POST /posts"), proxy.came("/posts"), proxy.unmet()), (2, 3, 0));
     }
 
     #[tokio::test]

@@ -371,6 +371,8 @@ fn what_a_delivery_begins_ends_before_its_function_does() {
     let begun = BEGIN_WITHIN.num_seconds().unsigned_abs() + STEP_LIMIT.as_secs();
 
     assert!(begun + 10 <= function, "{begun} s and {function} s");
+    let unclaimed = domain::delivery::UNCLAIMED_FOR.num_seconds().unsigned_abs();
+    assert!(function < unclaimed, "whoever made a post has claimed it, or is no more: {function} s and {unclaimed} s");
 }
 
 #[test]

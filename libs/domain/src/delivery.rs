@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{ConnectionId, PostId, TargetId, UserId};
 use crate::post::{Post, Target};
-pub use outcome::{FailureClass, Published, Resolution, Setback};
+pub use outcome::{Claim, FailureClass, Published, Resolution, Setback};
 
 /// How long one worker may hold a delivery.
 ///

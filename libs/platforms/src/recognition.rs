@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
-use domain::delivery::{Published, Resolution};
+use domain::delivery::{Claim, Published, Resolution};
 use serde::{Deserialize, Serialize};
 
 /// The most pages that are read back.
@@ -85,16 +85,7 @@ pub trait Timeline: Send + Sync {
 #[async_trait::async_trait]
 pub trait Claims: Send + Sync {
     /// Those of these ids that are claimed, and whose; each id is given once.
-    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Whose)>, ClaimsUnreadable>;
-}
-
-/// Whose a post is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
-    /// That of the delivery that asks.
-    Ours,
-    /// Another delivery's.
-    Others,
+    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsUnreadable>;
 }
 
 /// Our own store could not be asked.
@@ -109,7 +100,7 @@ pub struct NobodyElse;
 #[cfg(any(test, feature = "conformance"))]
 #[async_trait::async_trait]
 impl Claims for NobodyElse {
-    async fn of(&self, _: &[String]) -> Result<Vec<(String, Whose)>, ClaimsUnreadable> {
+    async fn of(&self, _: &[String]) -> Result<Vec<(String, Claim)>, ClaimsUnreadable> {
         Ok(Vec::new())
     }
 }
@@ -155,14 +146,14 @@ pub async fn look_for<T: Timeline>(
     let Newer { posts, is_all } = newer(timeline, before).await?;
     let ids: Vec<String> = posts.iter().map(|it| it.id().to_owned()).collect();
     let Ok(claims) = claims.of(&ids).await else { return unclear(&ClaimsUnreadable.to_string()) };
-    let whose = |post: &T::Post| claims.iter().find(|(id, _)| id == post.id()).map(|(_, whose)| *whose);
+    let claim = |post: &T::Post| claims.iter().find(|(id, _)| id == post.id()).map(|(_, claim)| *claim);
     let published = |post: &T::Post| Published { platform_post_id: post.id().to_owned(), at: post.at().unwrap_or(now) };
 
     // What a worker claimed before it died is as good as told.
-    if let Some(post) = posts.iter().find(|it| whose(it) == Some(Whose::Ours)) {
+    if let Some(post) = posts.iter().find(|it| claim(it) == Some(Claim::Ours)) {
         return Ok(Found::Public(published(post)));
     }
-    let unclaimed: Vec<_> = posts.iter().rev().filter(|it| whose(it).is_none()).collect();
+    let unclaimed: Vec<_> = posts.iter().rev().filter(|it| claim(it).is_none()).collect();
     if let Some(post) = unclaimed.iter().find(|it| timeline.likeness(it) == Some(Likeness::It)) {
         return Ok(Found::Public(published(post)));
     }

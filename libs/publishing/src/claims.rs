@@ -3,10 +3,10 @@
 
 use async_trait::async_trait;
 use domain::connection::Connection;
-use domain::delivery::{Delivery, Published, Resolution, Setback};
+use domain::delivery::{Claim, Delivery, Published, Resolution, Setback};
 use platforms::Publish;
-use platforms::recognition::{self, ClaimsUnreadable, Whose};
-use storage::{Claim, ConnectionRecord, Store};
+use platforms::recognition::{self, ClaimsUnreadable};
+use storage::{ConnectionRecord, Store};
 
 use crate::{Publishing, PublishingError};
 
@@ -19,16 +19,11 @@ pub(crate) struct Claims<'a> {
 
 #[async_trait]
 impl recognition::Claims for Claims<'_> {
-    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Whose)>, ClaimsUnreadable> {
-        let claims = self.store.claims(self.connection, ids, self.delivery).await.map_err(|error| {
+    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsUnreadable> {
+        self.store.claims(self.connection, ids, self.delivery).await.map_err(|error| {
             tracing::error!(%error, post_id = %self.delivery.post_id, "claims could not be read");
             ClaimsUnreadable
-        })?;
-        let whose = |claim| match claim {
-            Claim::Ours => Whose::Ours,
-            Claim::Others => Whose::Others,
-        };
-        Ok(claims.into_iter().map(|(id, claim)| (id, whose(claim))).collect())
+        })
     }
 }
 

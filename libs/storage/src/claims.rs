@@ -8,7 +8,7 @@
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Connection;
-use domain::delivery::Delivery;
+use domain::delivery::{Claim, Delivery};
 
 use crate::Store;
 use crate::error::StorageError;
@@ -18,15 +18,6 @@ use crate::schema::Table;
 /// How long a claim is kept. A delivery is in doubt for a day at most, and asks
 /// about posts that are newer than its own preparation.
 const KEPT_FOR: TimeDelta = TimeDelta::days(3);
-
-/// Whose a post is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Claim {
-    /// This delivery's, from now on or since before.
-    Ours,
-    /// Another delivery's.
-    Others,
-}
 
 impl Store {
     /// Takes a public post of an account for what this delivery made. Of any

@@ -40,7 +40,6 @@ mod vault;
 
 use aws_sdk_dynamodb::Client;
 
-pub use claims::*;
 pub use connections::*;
 pub use deliveries::*;
 pub use error::StorageError;

@@ -240,7 +240,7 @@ async fn lost_answer(stand: &Stand, user: &User<'_>, connection: &Value) -> Resu
     });
     let (post, _) = stand.published(user, &body).await?;
 
-    same(stand.proxy.to_lose(), 0, "answers still to be lost")?;
+    same(stand.proxy.unmet(), 0, "answers still to be lost")?;
     let ours: Vec<_> = stand.server.posts().await?.into_iter().filter(|it| it["value"]["text"] == words).collect();
     same(ours.len(), 1, "records with these words")?;
     same(&ours[0]["uri"], &post["platforms"][0]["platform_post_id"], "its uri")

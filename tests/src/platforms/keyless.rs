@@ -184,7 +184,7 @@ async fn troubled(place: &Place, world: &World, trouble: Trouble, words: &str, h
     let id = post(&user, &connection, &format!("{} {words}", fresh("troubled")), has_picture, 2000).await?;
 
     place.each_once(&user, &[id], 0).await?;
-    same(place.front.to_lose(), 0, "troubles that were not met")
+    same(place.front.unmet(), 0, "troubles that were not met")
 }
 
 async fn the_same_words(place: &Place, world: &World, has_picture: bool) -> Result {
@@ -198,7 +198,7 @@ async fn the_same_words(place: &Place, world: &World, has_picture: bool) -> Resu
     place.front.cut(1, PUBLISH);
 
     place.each_once(&user, &[first, second], 0).await?;
-    same(place.front.to_lose(), 0, "calls that were not cut")
+    same(place.front.unmet(), 0, "calls that were not cut")
 }
 
 async fn dead_for_a_while(place: &Place, world: &World) -> Result {
@@ -228,7 +228,7 @@ async fn by_hand(place: &Place, world: &World) -> Result {
     place.front.cut(1, PUBLISH);
     let id = post(&user, &connection, &fresh("not by hand"), false, 2000).await?;
     moment::eventually(Duration::from_secs(30), "the call that is cut", async || {
-        Ok((place.front.to_lose() == 0).then_some(()))
+        Ok((place.front.unmet() == 0).then_some(()))
     })
     .await?;
     for number in 0..3 {

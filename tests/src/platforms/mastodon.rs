@@ -213,7 +213,7 @@ async fn lost_answers(stand: &Stand, user: &User<'_>, connection: &Value) -> Res
 
         let status = stand.published(user, id, SETTLED_SECONDS).await?;
 
-        same(stand.proxy.to_lose(), 0, "answers still to be lost")?;
+        same(stand.proxy.unmet(), 0, "answers still to be lost")?;
         same(stand.public_calls() - before, calls, "public calls")?;
         stand.exactly_once(&words, &status).await?;
     }
@@ -270,7 +270,7 @@ async fn uncertain(stand: &Stand, user: &User<'_>, connection: &Value) -> Result
         let status = stand.published(user, id, SETTLED_SECONDS).await?;
         stand.exactly_once(&words, &status).await?;
     }
-    same(stand.proxy.to_lose(), 0, "answers still to be lost")?;
+    same(stand.proxy.unmet(), 0, "answers still to be lost")?;
     same(stand.public_calls() - before, 6, "public calls, two for each")
 }
 

@@ -36,6 +36,15 @@ pub struct Published {
     pub at: DateTime<Utc>,
 }
 
+/// Which delivery made a public post, as far as another one has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// That of the delivery that asks.
+    Ours,
+    /// Another delivery's.
+    Others,
+}
+
 /// Why a call to a platform did not bring a public post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setback {

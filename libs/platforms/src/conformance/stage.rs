@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
-use domain::delivery::{Published, Resolution, Setback, UNCLAIMED_FOR};
+use domain::delivery::{Claim, Published, Resolution, Setback, UNCLAIMED_FOR};
 use domain::id::MediaId;
 use domain::media::Attachment;
 use domain::testing::noon;
@@ -26,7 +26,7 @@ use crate::handoff::{
 };
 use crate::job::{Job, MediaBytes, MediaReader, MediaUnreadable};
 use crate::platform::{Connect, Publish, Step};
-use crate::recognition::{Claims, ClaimsUnreadable, Whose};
+use crate::recognition::{Claims, ClaimsUnreadable};
 use crate::registry::{Leads, Registry};
 use crate::setup::{PlatformSettings, Setup};
 use crate::vault::{MemoryVault, Vault};
@@ -303,7 +303,7 @@ impl<N: Network> Stage<N> {
     }
 
     fn claimed(&self, post: &Post<'_>) -> Claimed {
-        let whose = |reference: &String| if *reference == post.reference { Whose::Ours } else { Whose::Others };
+        let whose = |reference: &String| if *reference == post.reference { Claim::Ours } else { Claim::Others };
         let claims = self.claims.lock().unwrap();
         let claims = claims.iter().filter(|_| self.publishing().recognises());
         Claimed(claims.map(|(id, reference)| (id.clone(), whose(reference))).collect())
@@ -380,11 +380,11 @@ impl<N: Network> Stage<N> {
 }
 
 /// Which post made what.
-struct Claimed(Vec<(String, Whose)>);
+struct Claimed(Vec<(String, Claim)>);
 
 #[async_trait]
 impl Claims for Claimed {
-    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Whose)>, ClaimsUnreadable> {
+    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsUnreadable> {
         Ok(self.0.iter().filter(|(it, _)| ids.contains(it)).cloned().collect())
     }
 }

@@ -52,12 +52,12 @@ struct Claimed {
 
 #[async_trait::async_trait]
 impl Claims for Claimed {
-    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Whose)>, ClaimsUnreadable> {
-        let of = |claimed: &[String], whose| {
+    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsUnreadable> {
+        let of = |claimed: &[String], claim| {
             let among = claimed.iter().filter(|it| ids.contains(it)).cloned();
-            among.map(|it| (it, whose)).collect::<Vec<_>>()
+            among.map(|it| (it, claim)).collect::<Vec<_>>()
         };
-        Ok([of(&self.ours, Whose::Ours), of(&self.others, Whose::Others)].concat())
+        Ok([of(&self.ours, Claim::Ours), of(&self.others, Claim::Others)].concat())
     }
 }
 
@@ -65,7 +65,7 @@ struct Down;
 
 #[async_trait::async_trait]
 impl Claims for Down {
-    async fn of(&self, _: &[String]) -> Result<Vec<(String, Whose)>, ClaimsUnreadable> {
+    async fn of(&self, _: &[String]) -> Result<Vec<(String, Claim)>, ClaimsUnreadable> {
         Err(ClaimsUnreadable)
     }
 }

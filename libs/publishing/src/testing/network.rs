@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{Published, Resolution, Setback};
-use platforms::recognition::Whose;
+use domain::delivery::{Claim, Published, Resolution, Setback};
 use platforms::{Credentials, Job, Platform, Publish, RefreshRefusal, Step};
 use secrecy::ExposeSecret;
 use tokio::sync::{Barrier, Notify};
@@ -167,10 +166,16 @@ impl Network {
         let alike: Vec<(String, DateTime<Utc>)> = alike.map(|(it, number)| (format!("p{number}"), it.at)).collect();
         let ids: Vec<_> = alike.iter().map(|it| it.0.clone()).collect();
         let claims = job.claims.of(&ids).await.unwrap();
-        let ours = alike.into_iter().find(|(id, _)| !claims.iter().any(|it| it == &(id.clone(), Whose::Others)));
-        ours.map_or(Resolution::NotThere, |(platform_post_id, at)| {
-            Resolution::Recognised(Published { platform_post_id, at })
-        })
+        let claim = |id: &str| claims.iter().find(|it| it.0 == id).map(|it| it.1);
+        let published = |(platform_post_id, at): &(String, DateTime<Utc>)| Published {
+            platform_post_id: platform_post_id.clone(),
+            at: *at,
+        };
+        if let Some(ours) = alike.iter().find(|(id, _)| claim(id) == Some(Claim::Ours)) {
+            return Resolution::Public(published(ours));
+        }
+        let unclaimed = alike.iter().find(|(id, _)| claim(id).is_none());
+        unclaimed.map_or(Resolution::NotThere, |it| Resolution::Recognised(published(it)))
     }
 
     fn make_public(&self, job: &Job<'_>) -> Published {

@@ -85,8 +85,8 @@ pub const ALL: &[Mutation] = &[
     Mutation {
         name: "the posts of other deliveries are taken for ours",
         file: "libs/platforms/src/recognition.rs",
-        from: "filter(|it| whose(it).is_none())",
-        to: "filter(|it| whose(it) != Some(Whose::Ours))",
+        from: "filter(|it| claim(it).is_none())",
+        to: "filter(|it| claim(it) != Some(Claim::Ours))",
     },
     Mutation {
         name: "what was there before is taken for ours",
