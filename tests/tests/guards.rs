@@ -458,6 +458,7 @@ fn the_top_level_holds_what_it_is_to_hold() {
             "functions",
             "infra",
             "libs",
+            "rust-toolchain.toml",
             "samconfig.toml",
             "template.yaml",
             "tests",
