@@ -1,14 +1,14 @@
-//! Whether a status says what we wanted to say: by its source where the server
-//! gives that out, else by the HTML made of it.
+//! Whether the text of a status is ours: compared with its source where the
+//! server gives that out, else with the HTML that the server made of it.
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 
 use crate::entity;
 use crate::recognition::Likeness;
 
-/// How much the source of a status is like our text. Servers trim it and bring
-/// letters into one form; what else they do to it nobody knows, so that another
-/// one with the same letters in it is only doubtful.
+/// How much the source of a status is like our text. Servers are known to trim it
+/// and to normalize its characters. They may do more, so a source that differs,
+/// but has the same letters and digits, is doubtful and not another one.
 pub(super) fn likeness_of_source(source: &str, ours: &str) -> Likeness {
     let (source, ours) = (normalized(source), normalized(ours));
     let visible = |text: &str| -> String { text.chars().filter(|it| !it.is_whitespace()).collect() };
@@ -20,28 +20,28 @@ pub(super) fn likeness_of_source(source: &str, ours: &str) -> Likeness {
     if !ours.is_empty() && letters(&source) == ours { Likeness::Doubtful } else { Likeness::Other }
 }
 
-/// In Unicode's form NFC, without control characters, the pictures of them that
-/// snac shows instead, and marks of how an emoji is to be drawn.
+/// In Unicode's form NFC, without control characters, the symbols by which snac
+/// replaces them, and the selectors of how an emoji is drawn.
 fn normalized(text: &str) -> String {
     let composed = ComposingNormalizerBorrowed::new_nfc().normalize(text);
     let is_seen = |it: char| !it.is_control() && !matches!(it, '\u{2400}'..='\u{2426}' | '\u{fe0e}' | '\u{fe0f}');
     composed.chars().filter(|it| is_seen(*it) || it.is_whitespace()).collect()
 }
 
-/// A text reduced to what every server leaves of it: no spaces, no hosts of
-/// mentions, no difference of case. Servers set paragraphs and breaks, shorten
-/// mentions and write names as their owners do.
+/// A text reduced to what every server leaves unchanged: no white space, no hosts
+/// of mentions, no difference of case. Servers set paragraphs and breaks, shorten
+/// mentions and write names as their owners write them.
 pub(super) fn of_text(text: &str) -> String {
     without_hosts(text).chars().filter(|it| !it.is_whitespace()).flat_map(char::to_lowercase).collect()
 }
 
-/// The same of the HTML that a server made of a text.
+/// The HTML that a server made of a text, reduced like [`of_text`].
 pub(super) fn of_html(html: &str) -> String {
     of_text(&plain(html))
 }
 
-/// HTML without its tags and entities. What begins a line or paragraph leaves
-/// a space, so that the words around it stay two.
+/// The text of HTML, with entities decoded. A tag that begins a line or paragraph
+/// leaves a line break, so that the words around it do not run together.
 fn plain(html: &str) -> String {
     let mut text = String::with_capacity(html.len());
     let mut rest = html;
@@ -55,7 +55,7 @@ fn plain(html: &str) -> String {
     text
 }
 
-/// Leaves out a tag; its length.
+/// Skips the tag at the start of `rest`. Returns its length in bytes.
 fn tag(rest: &str, text: &mut String) -> usize {
     let Some(end) = rest.find('>') else { return rest.len() };
     let name = rest[1..end].trim_start_matches('/');
@@ -66,7 +66,8 @@ fn tag(rest: &str, text: &mut String) -> usize {
     end + 1
 }
 
-/// Writes an entity as what it stands for; its length. What is none stays.
+/// Writes the letter that the entity at the start of `rest` stands for, or a bare
+/// `&` where it is no entity. Returns how many bytes were read.
 fn entity(rest: &str, text: &mut String) -> usize {
     /// `&#x10FFFF;` is the longest that has to be read.
     const LONGEST: usize = 10;
@@ -78,8 +79,8 @@ fn entity(rest: &str, text: &mut String) -> usize {
     taken
 }
 
-/// `@user` in place of every `@user@host`. More may be taken for a mention
-/// than a server does: it is on both sides.
+/// `@user` in place of every `@user@host`. It may take more for a mention than a
+/// server does, which does no harm, because both texts are reduced alike.
 fn without_hosts(text: &str) -> String {
     let mut short = String::with_capacity(text.len());
     let mut rest = text;

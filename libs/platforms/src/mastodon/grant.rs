@@ -1,13 +1,11 @@
 //! What this service has to know to act for an account.
 
 use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use domain::delivery::Setback;
 use domain::rules::Rules;
 
-use super::api::Discovered;
-use super::app::App;
 use super::server::Server;
 use super::software::Software;
 use crate::account::Credentials;
@@ -23,6 +21,24 @@ pub(super) struct Grant {
     pub(super) app: App,
 }
 
+/// This service as one server knows it since it registered itself there.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct App {
+    pub(super) client_id: String,
+    #[serde(serialize_with = "exposed")]
+    pub(super) client_secret: SecretString,
+    /// What it may ask for; a server refuses anything else.
+    pub(super) scopes: String,
+    /// Whether its server gives tokens for any code. Then an invalid code does not
+    /// tell whether it knows the app, and is not tried again.
+    #[serde(default)]
+    pub(super) any_code: bool,
+}
+
+fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(secret.expose_secret())
+}
+
 /// The paths of OAuth on a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Endpoints {
@@ -32,7 +48,7 @@ pub(super) struct Endpoints {
     pub(super) registration: String,
 }
 
-/// Where they are on servers that do not say so.
+/// The paths of servers that do not say where theirs are.
 impl Default for Endpoints {
     fn default() -> Self {
         Self {
@@ -64,12 +80,6 @@ impl From<UnreadableGrant> for Setback {
 }
 
 impl Grant {
-    /// That of whoever will say yes at a server.
-    pub(super) fn at(found: &Discovered, app: App) -> Self {
-        let (server, endpoints) = (found.server.clone(), found.endpoints.clone());
-        Self { server, software: found.software, endpoints, app }
-    }
-
     /// That of an account.
     pub(super) fn of(credentials: &Credentials) -> Result<Self, UnreadableGrant> {
         let stored = credentials.extra.as_ref().ok_or(UnreadableGrant)?;
@@ -81,9 +91,9 @@ impl Grant {
         serde_json::to_string(self).unwrap_or_default().into()
     }
 
-    /// The page on which the person decides. Servers that do not know PKCE or
-    /// `force_login` ignore them; with the latter the person can choose
-    /// another account than the one that is signed in.
+    /// The page on which the person decides. With `force_login` the person can
+    /// choose another account than the one that is signed in. Servers that know
+    /// neither it nor PKCE ignore both.
     pub(super) fn authorization_url(&self, request: &AuthorizationRequest) -> String {
         let mut url = self.server.url(&self.endpoints.authorization);
         url.query_pairs_mut()

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::software::Software;
 
-/// As Mastodon is installed.
+// The limits of Mastodon as it is installed.
 const CHARACTERS: u64 = 500;
 const URL_CHARACTERS: u64 = 23;
 const MEDIA: u64 = 4;
@@ -30,9 +30,8 @@ impl Instance {
         Some(Self { answer, software })
     }
 
-    /// What it accepts: what it says, and where it says nothing what its
-    /// software is known for. `host` is what a server is called of which nobody
-    /// knows what it runs.
+    /// What it accepts. Where it says nothing of a limit, the one that its software
+    /// is known for. `host` is the title for a server whose software is unknown.
     pub(super) fn rules(&self, host: &str) -> Rules {
         let software = self.software;
         let characters = self.statuses("max_characters").or_else(|| self.number("/max_toot_chars"));

@@ -1,30 +1,19 @@
 //! Whether a status is among those of its account.
 
-use domain::delivery::Published;
-
-use super::api::{Api, Status};
+use super::account;
+use super::api::Api;
+use super::api::statuses::{Status, Uploaded};
 use super::content;
 use super::grant::Grant;
-use super::preparation::{Progress, Uploaded};
+use super::preparation::Progress;
 use super::refused::Failure;
 use super::watch::Watch;
 use crate::job::Job;
-use crate::recognition::{self, Before, Likeness, Timeline};
+use crate::recognition::{self, Before, Found, Likeness, Timeline};
 
-/// What the listing shows.
+/// Why the listing could not be read.
 #[derive(Debug)]
-pub(super) enum Found {
-    /// It is public.
-    Public(Published),
-    /// One that looks the same is public, and nobody is known to have made it.
-    Recognised(Published),
-    /// Everything since was read, and it is not there.
-    NotThere,
-    /// It cannot be said now.
-    Unclear {
-        /// For the user.
-        reason: String,
-    },
+pub(super) enum Unread {
     /// The grant is gone.
     Disconnected {
         /// For the user.
@@ -32,20 +21,26 @@ pub(super) enum Found {
     },
     /// The grant does not cover reading.
     Forbidden,
+    /// Something that may pass.
+    Passing {
+        /// For the user.
+        reason: String,
+    },
 }
 
-impl From<recognition::Found> for Found {
-    fn from(found: recognition::Found) -> Self {
-        match found {
-            recognition::Found::Public(published) => Self::Public(published),
-            recognition::Found::Recognised(published) => Self::Recognised(published),
-            recognition::Found::NotThere => Self::NotThere,
-            recognition::Found::Unclear { reason } => Self::Unclear { reason },
+impl From<Failure> for Unread {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            // Asked first: such a refusal may also read like a lost grant, but
+            // the grant stands and only does not cover reading.
+            Failure::Refused(refused) if refused.is_beyond_the_scopes() => Self::Forbidden,
+            Failure::Refused(refused) if refused.is_lost_grant() => Self::Disconnected { reason: refused.reason() },
+            failure => Self::Passing { reason: failure.reason() },
         }
     }
 }
 
-/// The statuses of a job's account, as they are when one of them is looked for.
+/// Looks for the status of a job among those of its account.
 pub(super) struct Statuses<'a> {
     pub(super) api: &'a Api,
     pub(super) grant: &'a Grant,
@@ -55,32 +50,18 @@ pub(super) struct Statuses<'a> {
     pub(super) watch: &'a Watch,
 }
 
-/// The account's id on its server.
-pub(super) fn account_of<'a>(job: &'a Job<'_>) -> Option<&'a str> {
-    job.profile.account_id.split_once('/').map(|(_, id)| id)
-}
-
 impl Statuses<'_> {
-    /// Looks for the job's status in what came after `before`.
-    pub(super) async fn look_up(&self) -> Found {
-        let before = self.progress.before.as_ref();
-        let before = match before {
-            Some(Before::Showed(before)) if account_of(self.job).is_some() => before,
-            Some(_) => return Found::Forbidden,
-            None => return Found::Unclear { reason: "it was not read what was there before".to_owned() },
+    /// Looks for the job's status among those that came after `before`.
+    pub(super) async fn look_up(&self) -> Result<Found, Unread> {
+        let before = match &self.progress.before {
+            Some(Before::Showed(ids)) if account::id_on_server(self.job.profile).is_some() => ids,
+            Some(_) => return Err(Unread::Forbidden),
+            None => return Ok(Found::Unclear { reason: "it was not read what was there before".to_owned() }),
         };
-        match recognition::look_for(self, before, self.job.claims, self.watch.now()).await {
-            Ok(found) => found.into(),
-            // The grant stands; what is lost with the others is the grant itself.
-            Err(Failure::Refused(refused)) if refused.is_beyond_the_scopes() => Found::Forbidden,
-            Err(Failure::Refused(refused)) if refused.is_lost_grant() => {
-                Found::Disconnected { reason: refused.reason() }
-            }
-            Err(failure) => Found::Unclear { reason: failure.reason() },
-        }
+        Ok(recognition::look_for(self, before, self.job.claims, self.watch.now()).await?)
     }
 
-    /// Likeness by words, and by nothing else.
+    /// How much the words of a status are like ours.
     async fn by_words(&self, status: &Status) -> Result<Likeness, Failure> {
         let now = self.watch.now();
         let source = match status.source() {
@@ -89,7 +70,8 @@ impl Statuses<'_> {
         };
         Ok(match source {
             Some(source) => content::likeness_of_source(&source, self.job.text),
-            // Servers rewrite what they show, so that only sameness says anything.
+            // Servers rewrite the HTML that they show, so that a difference does
+            // not prove that it is another status.
             None if content::of_html(status.content()) == content::of_text(self.job.text) => Likeness::Same,
             None => Likeness::Doubtful,
         })
@@ -102,13 +84,14 @@ impl Timeline for Statuses<'_> {
     type Failure = Failure;
 
     async fn page(&self, after: Option<&str>) -> Result<Vec<Status>, Failure> {
-        let Some(account) = account_of(self.job) else { return Ok(Vec::new()) };
+        let Some(account) = account::id_on_server(self.job.profile) else { return Ok(Vec::new()) };
         let token = &self.job.credentials.access_token;
         self.api.statuses(self.grant, token, account, after, self.watch.now()).await
     }
 
-    /// A file is shown by one status only, so its id or its address tells even
-    /// when the text was changed since.
+    /// A file is shown by one status only, so a status with our files is ours even
+    /// when its text was edited. Where the software keeps the ids of files, a
+    /// status with other files is another one.
     fn likeness(&self, status: &Status) -> Option<Likeness> {
         if status.is_boost() || status.is_reply() {
             return Some(Likeness::Other);
@@ -124,7 +107,8 @@ impl Timeline for Statuses<'_> {
 
     async fn compare(&self, status: &Status) -> Result<Likeness, Failure> {
         let ours = self.progress.media.len();
-        // Some show a picture that is only linked to as if it were a file.
+        // Some servers show a picture that the text only links to as if it were a
+        // file of the status.
         let may_show = ours..=ours + self.job.text.matches("://").count();
         Ok(match self.by_words(status).await? {
             Likeness::Same if !may_show.contains(&status.files()) => Likeness::Doubtful,

@@ -1,35 +1,37 @@
-//! What comes before the public call: files uploaded one by one and waited
-//! for, and then a look at what the account shows.
+//! What comes before the public call: files are uploaded one by one, the server
+//! is waited for until it has processed them, and then the account's listing is
+//! read.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
 use domain::media::Attachment;
 use serde::{Deserialize, Serialize};
 
-use super::api::{self, Api, Medium, Upload};
+use super::account;
+use super::api::Api;
+use super::api::statuses::{Medium, UPLOAD, UPLOAD_AT_ONCE, Upload, Uploaded};
 use super::grant::Grant;
-use super::look_up::account_of;
 use super::refused::{Failure, Refused};
 use crate::job::{Job, MediaBytes};
 use crate::platform::Step;
 use crate::recognition::Before;
 
-/// The longest time between two looks at a file that is being worked on.
+/// The longest time between two looks at a file that is being processed.
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(30);
 
-/// Before a file is sent again whose processing failed.
+/// How long to wait before a file whose processing failed is uploaded again.
 const PROCESSING_WAIT: TimeDelta = TimeDelta::seconds(10);
 
-/// How long before the due second it is read what the account shows: the less
-/// is published in between, the less there is to compare when an answer is
-/// lost. Enough for a slow server.
+/// How long before the due second the account's listing is read. Late, because
+/// everything that is published in between has to be compared when an answer is
+/// lost; early enough for a slow server.
 pub(super) const LOOK_BACK: TimeDelta = TimeDelta::seconds(20);
 
-/// Until the next try, while the post is not due.
+/// How long to wait before the listing is tried again, while the post is not due.
 const LOOK_BACK_AGAIN: TimeDelta = TimeDelta::seconds(5);
 
-/// How long after its time a post waits for what the account shows, where
-/// nothing else tells it from others.
+/// How long after its due second a post waits for the listing, where nothing
+/// else can tell it from others when the answer is lost.
 const PATIENCE: TimeDelta = TimeDelta::minutes(2);
 
 /// What preparation has reached. Stored between the steps, so that a step
@@ -38,27 +40,18 @@ const PATIENCE: TimeDelta = TimeDelta::minutes(2);
 pub(super) struct Progress {
     /// The files that are ready, in the order of the post.
     pub(super) media: Vec<Uploaded>,
-    /// The next one, when it is uploaded and being worked on.
+    /// The next one, once it is uploaded and while the server processes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     processing: Option<Processing>,
-    /// Whether the server has failed once to make something of the next one.
+    /// Whether the server has failed once to process the next one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed_once: bool,
-    /// What the account showed when all files were there; the last step.
+    /// What the account showed after all files were uploaded; the last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<Before>,
 }
 
-/// A file that a status can show.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Uploaded {
-    pub(super) id: String,
-    /// Where it is, which a status may tell it by.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) url: Option<String>,
-}
-
-/// A file that is being worked on.
+/// A file that the server still processes.
 #[derive(Serialize, Deserialize)]
 struct Processing {
     id: String,
@@ -74,8 +67,8 @@ pub(super) struct Preparation<'a> {
 }
 
 impl Preparation<'_> {
-    /// One file per step, or one look at a file that is being worked on, or the
-    /// look at what the account shows.
+    /// One step: the upload of a file, a look at a file that is being processed,
+    /// or the reading of the listing.
     pub(super) async fn step(&self) -> Result<Step, Setback> {
         let job = self.job;
         let progress = Progress::of(job).unwrap_or_default();
@@ -95,10 +88,10 @@ impl Preparation<'_> {
         let token = &job.credentials.access_token;
         let mut uploaded = Err(Failure::Refused(Refused::not_there()));
         if grant.software.uploads_in_background() {
-            uploaded = api.upload(grant, token, api::UPLOAD, file, self.open(file).await?, job.now).await;
+            uploaded = api.upload(grant, token, UPLOAD, file, self.open(file).await?, job.now).await;
         }
         if matches!(&uploaded, Err(Failure::Refused(refused)) if refused.has_no_such_call()) {
-            uploaded = api.upload(grant, token, api::UPLOAD_AT_ONCE, file, self.open(file).await?, job.now).await;
+            uploaded = api.upload(grant, token, UPLOAD_AT_ONCE, file, self.open(file).await?, job.now).await;
         }
         match uploaded {
             Ok(Upload::Ready(file)) => Ok(progress.with(file).again_with_the_rest(job)),
@@ -131,11 +124,11 @@ impl Preparation<'_> {
         }
     }
 
-    /// Reads what the account shows, so that what is there afterwards and was
-    /// not there now is known to be new.
+    /// Reads what the account shows before the public call. A status that appears
+    /// in the listing later is then known to be newer.
     async fn look_back(&self, mut progress: Progress) -> Result<Step, Setback> {
         let Self { api, grant, job } = *self;
-        let read = match account_of(job) {
+        let read = match account::id_on_server(job.profile) {
             Some(account) => api.statuses(grant, &job.credentials.access_token, account, None, job.now).await.map(Some),
             None => Ok(None),
         };
@@ -143,9 +136,11 @@ impl Preparation<'_> {
             Ok(Some(statuses)) => Before::showed(&statuses),
             Ok(None) => Before::Unreadable,
             Err(failure) if failure.is_lost_grant() => return Err(failure.setback()),
-            // Whatever is the matter with its listing, a post is not kept back by
-            // it for long. Where keys tell, it is not made late at all; where
-            // they do not, a server in trouble would not take it either.
+            // A listing that cannot be read does not hold a post back for long. On
+            // servers with idempotency keys it is not made late at all, because
+            // the key can tell what became of a call. On the others it waits for
+            // `PATIENCE`: a server that cannot list statuses would probably not
+            // take one either.
             Err(failure) => {
                 let patience = if grant.software.keeps_keys() { TimeDelta::zero() } else { PATIENCE };
                 match failure.may_pass() {
@@ -168,7 +163,8 @@ impl Preparation<'_> {
 }
 
 impl Progress {
-    /// That of a delivery; `None` when it is not in the form of this version.
+    /// What a delivery has stored; `None` when it was written by a version with
+    /// another form.
     pub(super) fn of(job: &Job<'_>) -> Option<Self> {
         job.progress.map_or_else(|| Some(Self::default()), |it| serde_json::from_str(it).ok())
     }
@@ -184,7 +180,8 @@ impl Progress {
         Self { media, processing: None, failed_once: false, before }
     }
 
-    /// The step that ends here; the next one goes on at once, or looks back.
+    /// Ends a step with a file that is ready. The next step follows at once, or
+    /// shortly before the due second when only the listing is left to be read.
     fn again_with_the_rest(self, job: &Job<'_>) -> Step {
         let is_all = self.media.len() == job.media.len();
         let at = if is_all { (job.publish_at - LOOK_BACK).max(job.now) } else { job.now };
@@ -196,7 +193,7 @@ impl Progress {
     }
 }
 
-/// Until the next look at a file that is being worked on.
+/// How long to wait before the next look at a file that is being processed.
 fn wait(looks: u32) -> TimeDelta {
     TimeDelta::seconds(1 << looks.min(5)).min(LONGEST_WAIT)
 }

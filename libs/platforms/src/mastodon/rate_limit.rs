@@ -1,12 +1,12 @@
-//! When a server wants to be asked again.
+//! When a rate limit ends.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use http::HeaderMap;
 
 use crate::answer;
 
-/// Figures from here on are seconds since 1970 (this is in 2001), those below
-/// seconds from now.
+/// Numbers from here on are seconds since 1970 (this one is in 2001). Smaller ones
+/// are seconds from now.
 const EARLIEST_INSTANT: i64 = 1_000_000_000;
 
 /// When the limit ends: `X-RateLimit-Reset`, which is a timestamp of ISO 8601

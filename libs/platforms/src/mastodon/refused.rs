@@ -14,7 +14,7 @@ use crate::handoff::HandOffRefusal;
 /// The most of a server's words that a user sees.
 const MAX_WORDS: usize = 300;
 
-/// Of a request that may be taken later.
+/// The statuses of requests that may be taken later.
 const PASSING: [StatusCode; 4] = [
     StatusCode::REQUEST_TIMEOUT,
     StatusCode::MISDIRECTED_REQUEST,
@@ -27,7 +27,7 @@ const PASSING: [StatusCode; 4] = [
 pub(super) enum Failure {
     /// There is no answer.
     NoAnswer(NoAnswer),
-    /// The answer is another one than was hoped for.
+    /// The server answered with something else than success.
     Refused(Refused),
     /// It went well, and what came back cannot be read.
     Unreadable,
@@ -46,7 +46,7 @@ pub(super) enum NoAnswer {
     CutOff,
 }
 
-/// An answer that is not the one hoped for.
+/// An answer other than success.
 #[derive(Debug)]
 pub(super) struct Refused {
     status: StatusCode,
@@ -115,7 +115,7 @@ impl Failure {
         }
     }
 
-    /// Of a call that would have changed something.
+    /// What follows for a delivery from a call that would have changed something.
     pub(super) fn setback(self) -> Setback {
         let reason = self.reason();
         match self {
@@ -128,8 +128,8 @@ impl Failure {
     }
 }
 
-/// Of a hand-off. What is refused for a reason is said to the person; whatever
-/// may pass is "try again".
+/// What follows for a hand-off: the person reads a reason that will not change,
+/// and is told to try again where the failure may pass.
 impl From<Failure> for HandOffRefusal {
     fn from(failure: Failure) -> Self {
         match failure {
@@ -146,7 +146,7 @@ impl From<NoAnswer> for HandOffRefusal {
 }
 
 impl Refused {
-    /// Reads it.
+    /// Reads the answer.
     pub(super) async fn read(response: Response, now: DateTime<Utc>) -> Self {
         let status = response.status();
         let retry_at = rate_limit::ends_at(response.headers(), now);
@@ -172,8 +172,8 @@ impl Refused {
         self.error.as_deref() == Some("invalid_client")
     }
 
-    /// Whether a call for tokens was refused without a word that it was for the
-    /// code: then it may be that the server does not know our app any more.
+    /// Whether the refusal of a call for tokens may mean that the server does not
+    /// know our app any more: it does not say that the code is at fault.
     pub(super) fn may_be_of_our_app(&self) -> bool {
         matches!(self.status, StatusCode::UNAUTHORIZED | StatusCode::BAD_REQUEST) && !self.is_of_the_grant()
     }
@@ -183,8 +183,8 @@ impl Refused {
         self.error.as_deref() == Some("invalid_grant")
     }
 
-    /// Whether it only says that something of a call for tokens is of no use
-    /// (Pleroma and Akkoma).
+    /// Whether it says that the app or the token of a call is of no use, but not
+    /// which of the two (Pleroma and Akkoma).
     pub(super) fn is_of_some_credentials(&self) -> bool {
         self.status == StatusCode::BAD_REQUEST && self.error.as_deref() == Some("Invalid credentials")
     }
@@ -231,7 +231,7 @@ impl Refused {
         self.status == StatusCode::FORBIDDEN && signs.iter().any(says)
     }
 
-    /// Whether this was refused for what it is, by the server itself.
+    /// Whether the server itself has refused the content of the request, for good.
     pub(super) fn is_final(&self) -> bool {
         let by_front = matches!(self.status, StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) && self.error.is_none();
         self.is_about_the_request() && !by_front && !self.is_lost_grant()
@@ -251,14 +251,16 @@ impl Refused {
             return Setback::Refused { reason };
         }
         if self.status.is_server_error() || self.status == StatusCode::REQUEST_TIMEOUT {
-            // 500 is of the server itself, which is no longer at it, and so is a
-            // 503 in the API's form. In the others, and with a page for people,
-            // a proxy may have lost its patience with it.
+            // A 500 comes from the server itself, which has then stopped working on
+            // the request; so does a 503 in the API's form. With any other status,
+            // and with a page for people, a proxy may have given up on a server that
+            // still works on it.
             let by_itself = self.status == StatusCode::INTERNAL_SERVER_ERROR
                 || (self.status == StatusCode::SERVICE_UNAVAILABLE && self.error.is_some());
             return Setback::Unknown { may_still_run: !by_itself, reason };
         }
-        // Too many requests, a redirect, a page of a firewall: nothing was done.
+        // Too many requests, a redirect, a page of a firewall: none of them comes
+        // from the API itself, so nothing was done.
         Setback::Busy { retry_at: self.retry_at, reason }
     }
 }

@@ -65,7 +65,8 @@ impl Server {
         &self.0[..Position::BeforePath]
     }
 
-    /// An address there. A path that is none leads to the server itself.
+    /// An address on this server. A path that cannot be part of one leads to the
+    /// server itself.
     pub(super) fn url(&self, path: &str) -> Url {
         let joined = format!("{}/{}", self.origin(), path.trim_start_matches('/'));
         Url::parse(&joined).unwrap_or_else(|_| self.0.clone())
@@ -94,7 +95,7 @@ impl TryFrom<String> for Server {
     }
 }
 
-/// That what the person typed is of no use.
+/// The answer to a person whose input names no server that can be used.
 pub(super) fn refused(message: String) -> HandOffRefusal {
     HandOffRefusal::Field { name: FIELD, message }
 }

@@ -3,12 +3,12 @@
 use domain::rules::Counting;
 use serde::{Deserialize, Serialize};
 
-/// What a server runs.
+/// The software of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Software {
-    /// Mastodon, and forks that keep to its versions. What only claims one
-    /// beside words of its own is [`Software::Other`].
+    /// Mastodon, and forks that number their versions like it. Software that names
+    /// a version of Mastodon beside its own name is [`Software::Other`].
     Mastodon,
     /// `GoToSocial`.
     GoToSocial,
@@ -23,9 +23,9 @@ pub(super) enum Software {
 }
 
 impl Software {
-    /// By what an instance says of itself: its `version`, which all but
-    /// `GoToSocial` begin with that of the Mastodon whose API they follow, and
-    /// its `source_url`.
+    /// Recognised by what an instance says of itself: its `version`, which begins
+    /// with the version of Mastodon whose API it follows, except on `GoToSocial`,
+    /// and its `source_url`.
     pub(super) fn of(version: &str, source_url: &str) -> Self {
         let version = version.to_ascii_lowercase();
         let says = |name: &str| version.contains(name) || source_url.to_ascii_lowercase().contains(name);
@@ -51,17 +51,17 @@ impl Software {
         }
     }
 
-    /// Whether a repeat with the same `Idempotency-Key` makes nothing new for
-    /// an hour, if the first call made something. Where that is not so, no key
-    /// is sent: Pixelfed refuses a repeat even if the first call failed, and
-    /// Pleroma and Akkoma give for hours the same answer again, also an error
-    /// that has passed.
+    /// Whether a repeat with the same `Idempotency-Key` makes nothing new for an
+    /// hour, provided that the first call made something. Where that is not so, no
+    /// key is sent: Pixelfed refuses a repeat even if the first call failed, and
+    /// Pleroma and Akkoma repeat their first answer for hours, also an error that
+    /// has passed since.
     pub(super) const fn keeps_keys(self) -> bool {
         matches!(self, Self::Mastodon)
     }
 
-    /// Whether a call for tokens that fails does not say whether the app or
-    /// what it brought is of no use.
+    /// Whether the refusal of a call for tokens does not say which is at fault, the
+    /// app or the code or token that it brought.
     pub(super) const fn hides_why_tokens_fail(self) -> bool {
         matches!(self, Self::Pleroma | Self::Akkoma)
     }
@@ -72,18 +72,19 @@ impl Software {
         matches!(self, Self::Mastodon | Self::GoToSocial | Self::Pixelfed)
     }
 
-    /// Whether [`super::api::UPLOAD`] is worth a try. Older versions of
-    /// Pixelfed do not have it, and newer ones do all the work before they
-    /// answer the older call.
+    /// Whether it is worth trying the newer call for uploads, which answers
+    /// before the file has been processed. Older versions of Pixelfed do not
+    /// have it, and newer ones answer the older call, too, only when the file is
+    /// ready, so that nothing is lost by making that one at once.
     pub(super) const fn uploads_in_background(self) -> bool {
         !matches!(self, Self::Pixelfed)
     }
 
-    /// What a text is to be read as, where an account's own setting would
-    /// decide otherwise.
+    /// How a text is to be interpreted. Without it, the account's own setting
+    /// decides, which may be Markdown.
     pub(super) const fn content_type(self) -> Option<&'static str> {
         match self {
-            // Of Mastodon's kind only forks know it; Mastodon passes it over.
+            // Of Mastodon only forks know it; Mastodon itself ignores it.
             Self::Mastodon | Self::GoToSocial | Self::Pleroma | Self::Akkoma => Some("text/plain"),
             Self::Pixelfed | Self::Other => None,
         }
@@ -99,7 +100,7 @@ impl Software {
         }
     }
 
-    /// How it counts a text; `url` is what it says that a link counts.
+    /// How it counts a text; `url` is how many characters it says a link counts.
     pub(super) const fn counting(self, url: u32) -> Counting {
         match self {
             Self::Mastodon => Counting::graphemes_of_unicode_15().url(url).short_mentions(),

@@ -1,18 +1,18 @@
-//! How late it is while a call is being worked on.
+//! The time during a step that makes several calls.
 
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use tokio::time::{Instant, timeout_at};
 
-/// Goes on from the time at which a call was begun.
+/// A clock that was set when the step began and runs on from there.
 pub(super) struct Watch {
     begun_at: DateTime<Utc>,
     begun: Instant,
 }
 
 impl Watch {
-    /// Of a call that begins now, which is `now`.
+    /// Starts it at the beginning of a step, where the time is `now`.
     pub(super) fn begin(now: DateTime<Utc>) -> Self {
         Self { begun_at: now, begun: Instant::now() }
     }
@@ -22,8 +22,8 @@ impl Watch {
         self.begun_at + TimeDelta::from_std(self.begun.elapsed()).unwrap_or_default()
     }
 
-    /// What comes of this before so much time has passed since the beginning;
-    /// `None` when nothing does.
+    /// The result of the work if it ends within `limit` of the beginning of the
+    /// step, else `None`.
     pub(super) async fn within<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
         timeout_at(self.begun + limit, work).await.ok()
     }

@@ -1,34 +1,17 @@
-//! This service as servers know it: registered by itself, once per server.
+//! This service as servers know it: an app that it registers by itself, once per
+//! server.
 
 use std::sync::Arc;
 
-use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Serialize, Serializer};
+use secrecy::ExposeSecret;
 
-use super::api::{Api, Discovered, Knows, NewApp};
-use super::grant::Grant;
+use super::api::oauth::{Knows, NewApp};
+use super::api::{Api, Discovered};
+use super::grant::{App, Grant};
 use super::refused::Refused;
 use super::server::Server;
 use crate::handoff::{AuthorizationRequest, HandOffRefusal, OurAddresses};
 use crate::vault::{Kept, Vault};
-
-/// What a server gave this service when it registered itself there.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct App {
-    pub(super) client_id: String,
-    #[serde(serialize_with = "exposed")]
-    pub(super) client_secret: SecretString,
-    /// What it may ask for; a server refuses anything else.
-    pub(super) scopes: String,
-    /// Whether its server gives tokens for any code, so that it is not asked
-    /// for some again.
-    #[serde(default)]
-    pub(super) any_code: bool,
-}
-
-fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(secret.expose_secret())
-}
 
 /// The apps of all servers, in the vault.
 pub(super) struct Apps {
@@ -42,18 +25,19 @@ impl Apps {
         Self { api, vault, client_name }
     }
 
-    /// The grant that a person is to be asked for, with the app that is kept,
-    /// if the server still knows it, or a new one. Servers before Mastodon 4.3
-    /// remove apps, some do when a token is given back, and any can have been
-    /// set up anew.
+    /// The grant that a person is to be asked for: with the app in the vault if
+    /// the server still knows it, else with a new one. Servers before Mastodon 4.3
+    /// remove apps that they think nobody uses, some remove an app when one of its
+    /// tokens is given back, and any server can have been set up anew.
     pub(super) async fn at(&self, found: &Discovered, request: &AuthorizationRequest) -> Result<Grant, HandOffRefusal> {
         let here = &request.here;
         let kept = self.vault.find(&name(&found.server, here)).await?;
         let mut any_code = false;
         if let Some(app) = kept.as_ref().and_then(read) {
             any_code = app.any_code;
-            let grant = Grant::at(found, app);
-            // What the person would see is looked at first.
+            let grant = found.grant(app);
+            // The page that the person would see comes first: some servers show an
+            // error there when they do not know the app.
             if self.api.shows_page(&grant.authorization_url(request)).await {
                 match self.knows(&grant, here).await {
                     Knows::It => return Ok(grant),
@@ -63,11 +47,11 @@ impl Apps {
             }
         }
         let app = self.register(found, here, any_code, kept.as_ref()).await?;
-        Ok(Grant::at(found, app))
+        Ok(found.grant(app))
     }
 
-    /// Registers this service anew at a server that no longer knows it, unless
-    /// somebody has done so since; what the person is told.
+    /// Registers this service anew at a server that no longer knows its app, unless
+    /// another hand-off has already done so. Returns what the person is told.
     pub(super) async fn forgotten(
         &self,
         grant: &Grant,
@@ -109,12 +93,14 @@ impl Apps {
         let app = App { any_code, ..self.api.register(found, &new).await? };
         let stored = serde_json::to_string(&app).unwrap_or_default();
         let stands = self.vault.keep(&name(&found.server, here), stored.into(), over).await?;
-        // Of two that registered at once, both go on with what is kept.
+        // Where two hand-offs registered at the same time, both go on with the app
+        // that the vault has kept.
         Ok(read(&stands).unwrap_or(app))
     }
 }
 
-/// A redirect URI belongs to the registration, and a service can change its address.
+/// Where the vault keeps the app of a server. A registration is for one redirect
+/// URI, so after a change of the service's own address another one is needed.
 fn name(server: &Server, here: &OurAddresses) -> String {
     format!("mastodon {} {}", server.origin(), here.redirect_uri)
 }

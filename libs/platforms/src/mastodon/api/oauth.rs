@@ -1,0 +1,145 @@
+//! OAuth: registering this service, its tokens, and whose account they are for.
+
+use chrono::DateTime;
+use http::StatusCode;
+use reqwest::Method;
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::{Api, Discovered, SHORT, expected, id};
+use crate::handoff::{Callback, HandOffRefusal, OurAddresses};
+use crate::mastodon::grant::{App, Grant};
+use crate::mastodon::refused::Failure;
+use crate::mastodon::server::Server;
+
+/// Whether a server still knows our app.
+pub(crate) enum Knows {
+    /// It does, or it cannot be asked now.
+    It,
+    /// It may have removed it.
+    Not,
+    /// It cannot be told, because it gives tokens for any code. They were given
+    /// back, and some servers remove the app with its token.
+    TakesAnyCode,
+}
+
+/// An app to be registered.
+#[derive(Serialize)]
+pub(crate) struct NewApp<'a> {
+    pub(crate) client_name: &'a str,
+    pub(crate) redirect_uris: &'a str,
+    pub(crate) scopes: &'a str,
+    pub(crate) website: &'a str,
+}
+
+/// The answer of the token endpoint.
+#[derive(Deserialize)]
+pub(crate) struct Tokens {
+    pub(crate) access_token: SecretString,
+    pub(crate) refresh_token: Option<SecretString>,
+    /// In seconds.
+    pub(crate) expires_in: Option<i64>,
+    pub(crate) scope: Option<String>,
+}
+
+/// The account behind a token.
+#[derive(Deserialize)]
+pub(crate) struct Me {
+    #[serde(deserialize_with = "id")]
+    pub(crate) id: String,
+    pub(crate) username: String,
+    pub(crate) display_name: Option<String>,
+    pub(crate) avatar: Option<String>,
+    pub(crate) url: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Registered {
+    client_id: String,
+    client_secret: SecretString,
+}
+
+impl Api {
+    /// Registers this service at a server.
+    pub(crate) async fn register(&self, found: &Discovered, new: &NewApp<'_>) -> Result<App, HandOffRefusal> {
+        let url = found.server.url(&found.endpoints.registration);
+        let response = self.send(&url, Method::POST, |it| it.json(new).timeout(SHORT)).await?;
+        let Registered { client_id, client_secret } = expected(response, DateTime::UNIX_EPOCH).await?;
+        Ok(App { client_id, client_secret, scopes: new.scopes.to_owned(), any_code: false })
+    }
+
+    /// Whether a server shows the page on which the person decides. Some answer
+    /// with an error there when they do not know the app.
+    pub(crate) async fn shows_page(&self, page: &str) -> bool {
+        const PASSING: [StatusCode; 2] = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS];
+        let Ok(url) = Url::parse(page) else { return false };
+        match self.send(&url, Method::GET, |it| it.timeout(SHORT)).await {
+            Ok(response) => !response.status().is_client_error() || PASSING.contains(&response.status()),
+            Err(_) => true,
+        }
+    }
+
+    /// Whether a server still knows our app. There is no call for that question,
+    /// so tokens are asked for with an invalid code: servers check the app before
+    /// the code, and say which of the two they refuse. Those that refuse both in
+    /// the same words are asked for a token without an account, which depends on
+    /// nothing but the app. Tokens that come of either are given back.
+    pub(crate) async fn knows(&self, grant: &Grant, here: &OurAddresses) -> Knows {
+        let with_code = [("grant_type", "authorization_code"), ("code", "0"), ("redirect_uri", &here.redirect_uri)];
+        let without_account = [("grant_type", "client_credentials")];
+        let hides_why = grant.software.hides_why_tokens_fail();
+        let form = if hides_why { without_account.as_slice() } else { with_code.as_slice() };
+        let url = grant.server.url(&grant.endpoints.token);
+        match self.form::<Tokens>(&url, &grant.app, form).await {
+            Err(Failure::Refused(refused)) if refused.may_be_of_our_app() => Knows::Not,
+            Err(_) => Knows::It,
+            Ok(Tokens { access_token, .. }) => {
+                if let Err(failure) = self.revoke(grant, &access_token).await {
+                    tracing::warn!(server = grant.server.name(), ?failure, "an unwanted token was not given back");
+                }
+                if hides_why { Knows::It } else { Knows::TakesAnyCode }
+            }
+        }
+    }
+
+    /// Tokens for a code.
+    pub(crate) async fn exchange(&self, grant: &Grant, code: &str, callback: &Callback) -> Result<Tokens, Failure> {
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("code_verifier", callback.verifier.expose_secret()),
+            ("redirect_uri", &callback.here.redirect_uri),
+        ];
+        self.form(&grant.server.url(&grant.endpoints.token), &grant.app, &form).await
+    }
+
+    /// New tokens for a refresh token, which may work only this once.
+    pub(crate) async fn refresh(&self, grant: &Grant, token: &SecretString) -> Result<Tokens, Failure> {
+        let form = [("grant_type", "refresh_token"), ("refresh_token", token.expose_secret())];
+        self.form(&grant.server.url(&grant.endpoints.token), &grant.app, &form).await
+    }
+
+    /// Ends the grant of a token.
+    pub(crate) async fn revoke(&self, grant: &Grant, token: &SecretString) -> Result<(), Failure> {
+        let form = [("token", token.expose_secret())];
+        let url = grant.server.url(&grant.endpoints.revocation);
+        self.form(&url, &grant.app, &form).await.map(|IgnoredAny| ())
+    }
+
+    /// The account behind a token.
+    pub(crate) async fn me(&self, server: &Server, token: &SecretString) -> Result<Me, Failure> {
+        let url = server.url("/api/v1/accounts/verify_credentials");
+        let response = self.send(&url, Method::GET, |it| it.bearer_auth(token.expose_secret()).timeout(SHORT)).await?;
+        expected(response, DateTime::UNIX_EPOCH).await
+    }
+
+    /// Sends a form with the app's own id and secret.
+    async fn form<T: DeserializeOwned>(&self, url: &Url, app: &App, form: &[(&str, &str)]) -> Result<T, Failure> {
+        let ours = [("client_id", app.client_id.as_str()), ("client_secret", app.client_secret.expose_secret())];
+        let form: Vec<_> = form.iter().chain(&ours).collect();
+        let response = self.send(url, Method::POST, |it| it.form(&form).timeout(SHORT)).await?;
+        expected(response, DateTime::UNIX_EPOCH).await
+    }
+}

@@ -1,0 +1,276 @@
+//! Statuses, and the files that they show.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use domain::media::Attachment;
+use http::StatusCode;
+use reqwest::{Method, RequestBuilder};
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+
+use super::{Api, SHORT, expected, id};
+use crate::answer;
+use crate::job::MediaBytes;
+use crate::mastodon::grant::Grant;
+use crate::mastodon::multipart;
+use crate::mastodon::refused::{Failure, Refused};
+use crate::recognition::Listed;
+
+/// Uploads a file and may answer before it is processed.
+pub(crate) const UPLOAD: &str = "/api/v2/media";
+
+/// Uploads a file and answers when it is processed; the older call.
+pub(crate) const UPLOAD_AT_ONCE: &str = "/api/v1/media";
+
+/// For the public call. Longer than servers need, and so much shorter than
+/// [`STEP_LIMIT`](crate::platform::STEP_LIMIT) that files and statuses can be asked for afterwards.
+const PUBLISH: Duration = Duration::from_secs(15);
+
+/// For one file; shorter than [`STEP_LIMIT`](crate::platform::STEP_LIMIT), too.
+const FILE: Duration = Duration::from_secs(35);
+
+/// How many statuses are asked for at once: the most that a server lists.
+const PAGE: &str = "40";
+
+/// More than [`PAGE`] statuses take with all that belongs to them.
+const MAX_PAGE_BYTES: usize = 4 << 20;
+
+/// A file that a status can show.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Uploaded {
+    pub(crate) id: String,
+    /// Its address. A status may show it under this address and another id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) url: Option<String>,
+}
+
+/// How far a file is once its upload has been answered.
+pub(crate) enum Upload {
+    /// A status can show it.
+    Ready(Uploaded),
+    /// The server still processes it; its id.
+    Processing(String),
+}
+
+/// How far a file is that was uploaded before.
+pub(crate) enum Medium {
+    /// A status can show it.
+    Ready(Uploaded),
+    /// The server still processes it.
+    Processing,
+    /// It is not there, or a status already shows it.
+    Unknown,
+}
+
+/// A status to be made.
+#[derive(Serialize)]
+pub(crate) struct NewStatus<'a> {
+    pub(crate) status: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) media_ids: Vec<&'a str>,
+    pub(crate) visibility: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) content_type: Option<&'static str>,
+}
+
+/// A status.
+#[derive(Deserialize)]
+pub(crate) struct Status {
+    #[serde(deserialize_with = "id")]
+    pub(crate) id: String,
+    created_at: Option<String>,
+    edited_at: Option<String>,
+    content: Option<String>,
+    /// What it was made from; few servers say so in a listing.
+    text: Option<String>,
+    media_attachments: Option<Vec<Shown>>,
+    reblog: Option<IgnoredAny>,
+    in_reply_to_id: Option<IgnoredAny>,
+}
+
+/// A file as a status shows it.
+#[derive(Deserialize)]
+struct Shown {
+    id: Option<String>,
+    url: Option<String>,
+}
+
+/// What a status was made from.
+#[derive(Deserialize)]
+struct Source {
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(deserialize_with = "id")]
+    id: String,
+    url: Option<String>,
+}
+
+impl Status {
+    pub(crate) fn created_at(&self) -> Option<DateTime<Utc>> {
+        DateTime::parse_from_rfc3339(self.created_at.as_ref()?).ok().map(|it| it.to_utc())
+    }
+
+    /// Whether it was edited after it was published.
+    pub(crate) fn is_edited(&self) -> bool {
+        self.edited_at.is_some()
+    }
+
+    /// What it was made from, where the listing says so.
+    pub(crate) fn source(&self) -> Option<&str> {
+        self.text.as_deref().filter(|it| !it.is_empty())
+    }
+
+    /// As HTML.
+    pub(crate) fn content(&self) -> &str {
+        self.content.as_deref().unwrap_or_default()
+    }
+
+    /// How many files it shows.
+    pub(crate) fn files(&self) -> usize {
+        self.media_attachments.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Whether it shows the file with this id, or this address.
+    pub(crate) fn shows(&self, id: &str, url: Option<&str>) -> bool {
+        let is_it = |it: &Shown| it.id.as_deref() == Some(id) || (url.is_some() && it.url.as_deref() == url);
+        self.media_attachments.iter().flatten().any(is_it)
+    }
+
+    /// Whether it only boosts another one.
+    pub(crate) fn is_boost(&self) -> bool {
+        self.reblog.is_some()
+    }
+
+    /// Whether it replies to another one, which none of ours does.
+    pub(crate) fn is_reply(&self) -> bool {
+        self.in_reply_to_id.is_some()
+    }
+}
+
+impl From<File> for Uploaded {
+    fn from(File { id, url }: File) -> Self {
+        // The address only helps to recognise the file; a very long one is not
+        // worth the room that it takes in the stored progress.
+        Self { id, url: url.filter(|it| it.len() <= 500) }
+    }
+}
+
+impl Listed for Status {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn at(&self) -> Option<DateTime<Utc>> {
+        self.created_at()
+    }
+}
+
+impl Api {
+    /// Uploads a file, by [`UPLOAD`] or [`UPLOAD_AT_ONCE`].
+    pub(crate) async fn upload(
+        &self,
+        grant: &Grant,
+        token: &SecretString,
+        path: &str,
+        file: &Attachment,
+        bytes: MediaBytes,
+        now: DateTime<Utc>,
+    ) -> Result<Upload, Failure> {
+        let with_file =
+            |it: RequestBuilder| multipart::with_file(it, file, bytes).bearer_auth(token.expose_secret()).timeout(FILE);
+        let response = self.send(&grant.server.url(path), Method::POST, with_file).await?;
+        let is_processing = response.status() == StatusCode::ACCEPTED;
+        let file: File = expected(response, now).await?;
+        Ok(if is_processing { Upload::Processing(file.id) } else { Upload::Ready(file.into()) })
+    }
+
+    /// How far a file is that was uploaded before.
+    pub(crate) async fn medium(
+        &self,
+        grant: &Grant,
+        token: &SecretString,
+        id: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Medium, Failure> {
+        let url = grant.server.url(&format!("/api/v1/media/{id}"));
+        let response = self.send(&url, Method::GET, |it| it.bearer_auth(token.expose_secret()).timeout(SHORT)).await?;
+        if response.status() == StatusCode::PARTIAL_CONTENT {
+            return Ok(Medium::Processing);
+        }
+        match expected::<File>(response, now).await {
+            Ok(file) if file.id == id => Ok(Medium::Ready(file.into())),
+            Ok(_) => Err(Failure::Unreadable),
+            Err(Failure::Refused(refused)) if refused.is_not_found() => Ok(Medium::Unknown),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Makes a status. `key` is its idempotency key, by which a server
+    /// recognises a repeat; `None` for servers that do not know such keys.
+    pub(crate) async fn post(
+        &self,
+        grant: &Grant,
+        token: &SecretString,
+        status: &NewStatus<'_>,
+        key: Option<&str>,
+        now: DateTime<Utc>,
+    ) -> Result<Status, Failure> {
+        let url = grant.server.url("/api/v1/statuses");
+        let with_status = |it: RequestBuilder| {
+            let it = match key {
+                Some(key) => it.header("Idempotency-Key", key),
+                None => it,
+            };
+            it.bearer_auth(token.expose_secret()).json(status).timeout(PUBLISH)
+        };
+        expected(self.send(&url, Method::POST, with_status).await?, now).await
+    }
+
+    /// A page of an account's statuses, newest first; the first one, or the one
+    /// after a status.
+    pub(crate) async fn statuses(
+        &self,
+        grant: &Grant,
+        token: &SecretString,
+        account_id: &str,
+        after: Option<&str>,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<Status>, Failure> {
+        let mut url = grant.server.url(&format!("/api/v1/accounts/{account_id}/statuses"));
+        url.query_pairs_mut().append_pair("limit", PAGE).append_pair("exclude_reblogs", "true");
+        if let Some(after) = after {
+            url.query_pairs_mut().append_pair("max_id", after);
+        }
+        let response = self.send(&url, Method::GET, |it| it.bearer_auth(token.expose_secret()).timeout(SHORT)).await?;
+        if !response.status().is_success() {
+            return Err(Failure::Refused(Refused::read(response, now).await));
+        }
+        answer::json_up_to(response, MAX_PAGE_BYTES).await.map_err(|_| Failure::Unreadable)
+    }
+
+    /// What a status was made from; `None` where the server does not say.
+    pub(crate) async fn source(
+        &self,
+        grant: &Grant,
+        token: &SecretString,
+        id: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Option<String>, Failure> {
+        let url = grant.server.url(&format!("/api/v1/statuses/{id}/source"));
+        let response = self.send(&url, Method::GET, |it| it.bearer_auth(token.expose_secret()).timeout(SHORT)).await?;
+        match expected::<Source>(response, now).await {
+            Ok(source) => Ok(source.text),
+            Err(Failure::Refused(refused))
+                if refused.is_final() || refused.has_no_such_call() || refused.is_beyond_the_scopes() =>
+            {
+                Ok(None)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Preparing and publishing posts, and finding out what became of a public call.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Published, Resolution, Setback};
+
+use super::Mastodon;
+use super::api::statuses::{Medium, NewStatus};
+use super::grant::Grant;
+use super::look_up::{Statuses, Unread};
+use super::preparation::{Preparation, Progress};
+use super::refused::{Failure, NoAnswer, Refused};
+use super::watch::Watch;
+use crate::job::Job;
+use crate::platform::{Publish, STEP_LIMIT, Step};
+use crate::recognition::Found;
+
+/// How long a public call that was cut off may still take effect: servers and
+/// the proxies in front of them end a request after a minute at most.
+const SETTLES: TimeDelta = TimeDelta::seconds(90);
+
+/// How long after a public call its idempotency key is certainly remembered:
+/// an hour, less what two clocks may differ by.
+const KEY_IS_KNOWN: TimeDelta = TimeDelta::minutes(55);
+
+/// Why a post cannot be looked for, in words for the user.
+const UNREADABLE_LISTING: &str = "what it has published may not be read";
+
+/// Why a post that looks the same is not taken for ours while the idempotency
+/// key can still decide, in words for the user.
+const ONLY_ITS_KEY_TELLS: &str =
+    "a post in the same words is there; the server is asked for this one by its key when that can make no second one";
+
+/// How long the account's statuses are read at most. What remains of
+/// [`STEP_LIMIT`] is enough for the public call, which may have to be repeated.
+const LOOKING: Duration = Duration::from_secs(20);
+
+#[async_trait::async_trait]
+impl Publish for Mastodon {
+    /// A file is not public until a status shows it.
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let grant = Grant::of(job.credentials)?;
+        let preparation = Preparation { api: &self.api, grant: &grant, job };
+        let step = Watch::begin(job.now).within(STEP_LIMIT, preparation.step()).await;
+        step.unwrap_or_else(|| Err(Setback::Busy { retry_at: None, reason: NoAnswer::Late.reason() }))
+    }
+
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        let watch = Watch::begin(job.now);
+        let grant = Grant::of(job.credentials)?;
+        let progress = Progress::of(job).unwrap_or_default();
+        if progress.media.len() != job.media.len() {
+            return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
+        }
+        // It was prepared by an earlier version, which did not read the listing.
+        if progress.before.is_none() && !grant.software.keeps_keys() {
+            return Err(Setback::Stale { reason: "it was not read what was there before".to_owned() });
+        }
+        match self.post(job, &grant, &progress).await {
+            Ok(published) => Ok(published),
+            Err(Failure::Refused(refused)) if !progress.media.is_empty() && refused.is_final() => {
+                let reason = refused.reason();
+                let learned =
+                    watch.within(STEP_LIMIT, self.refused_with_files(job, &grant, &progress, refused, &watch));
+                learned.await.unwrap_or(Err(Setback::Busy { retry_at: None, reason }))
+            }
+            Err(failure) => Err(failure.setback()),
+        }
+    }
+
+    /// First the account's statuses are read back to those that were there
+    /// before the call. Where that does not decide, the very same call is made
+    /// again while the server still remembers its idempotency key: if the first
+    /// call made a status, the repeat is answered with that one. The repeat waits
+    /// until the first call can no longer be running, because not every server
+    /// notices the same key in two calls at once.
+    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+        let grant = match Grant::of(job.credentials) {
+            Ok(grant) => grant,
+            Err(unreadable) => return Resolution::Disconnected { reason: unreadable.to_string() },
+        };
+        let watch = Watch::begin(job.now);
+        let Some(progress) = Progress::of(job) else {
+            return Resolution::Unclear { reason: "what was kept of its preparation is unreadable".to_owned() };
+        };
+        if progress.media.len() != job.media.len() {
+            // The public call comes after all files, so it was never made.
+            return Resolution::NotThere;
+        }
+        let has_key = grant.software.keeps_keys() && job.now < since + KEY_IS_KNOWN;
+        let looked = watch.within(LOOKING, self.look_up(job, &grant, &progress, &watch)).await;
+        let late = || Err(Unread::Passing { reason: NoAnswer::Late.reason() });
+        let in_doubt = match looked.unwrap_or_else(late) {
+            Ok(Found::Public(published)) => return Resolution::Public(published),
+            Ok(Found::NotThere) => return Resolution::NotThere,
+            Ok(Found::Recognised(_)) if has_key => ONLY_ITS_KEY_TELLS.to_owned(),
+            Ok(Found::Recognised(published)) => return Resolution::Recognised(published),
+            Err(Unread::Disconnected { reason }) => return Resolution::Disconnected { reason },
+            Err(Unread::Forbidden) if has_key => UNREADABLE_LISTING.to_owned(),
+            Err(Unread::Forbidden) => return Resolution::Unknowable { advice: UNREADABLE_LISTING.to_owned() },
+            Ok(Found::Unclear { reason }) | Err(Unread::Passing { reason }) => reason,
+        };
+        if !has_key || job.now < since + SETTLES {
+            return Resolution::Unclear { reason: in_doubt };
+        }
+        match self.post(job, &grant, &progress).await {
+            Ok(published) => Resolution::Public(published),
+            Err(Failure::Refused(refused)) if refused.is_lost_grant() => {
+                Resolution::Disconnected { reason: refused.reason() }
+            }
+            // The server looks for the key first. That it went on to refuse the
+            // request shows that the first call made nothing.
+            Err(Failure::Refused(refused)) if refused.is_final() => Resolution::NotThere,
+            Err(failure) => Resolution::Unclear { reason: failure.reason() },
+        }
+    }
+
+    fn settles(&self) -> TimeDelta {
+        SETTLES
+    }
+}
+
+impl Mastodon {
+    /// The public call.
+    async fn post(&self, job: &Job<'_>, grant: &Grant, progress: &Progress) -> Result<Published, Failure> {
+        let status = NewStatus {
+            status: job.text,
+            media_ids: progress.media.iter().map(|it| it.id.as_str()).collect(),
+            visibility: "public",
+            content_type: grant.software.content_type(),
+        };
+        let key = grant.software.keeps_keys().then_some(job.reference);
+        let made = self.api.post(grant, &job.credentials.access_token, &status, key, job.now).await?;
+        Ok(Published { at: made.created_at().unwrap_or(job.now), platform_post_id: made.id })
+    }
+
+    /// What the refusal of a status with files means: it may be about the files,
+    /// and then they are uploaded anew. Servers word it in their users' languages,
+    /// so it is decided by asking for each file, not by the words.
+    async fn refused_with_files(
+        &self,
+        job: &Job<'_>,
+        grant: &Grant,
+        progress: &Progress,
+        refused: Refused,
+        watch: &Watch,
+    ) -> Result<Published, Setback> {
+        let busy = |reason: String| Err(Setback::Busy { retry_at: None, reason });
+        // A file that a status already shows is refused as well. Only our own
+        // earlier attempt can have used it, so that status is looked for first.
+        match self.look_up(job, grant, progress, watch).await {
+            Ok(Found::Public(published)) => return Ok(published),
+            // A post that only looks the same does not show that this one was made.
+            Ok(Found::Recognised(_) | Found::NotThere) | Err(Unread::Forbidden) => {}
+            Err(Unread::Disconnected { reason }) => return Err(Setback::Disconnected { reason }),
+            Ok(Found::Unclear { reason }) | Err(Unread::Passing { reason }) => return busy(reason),
+        }
+        if refused.is_not_found() {
+            return Err(Setback::Stale { reason: refused.reason() });
+        }
+        let mut is_unknown = false;
+        for file in &progress.media {
+            match self.api.medium(grant, &job.credentials.access_token, &file.id, job.now).await {
+                Ok(Medium::Ready(_)) => {}
+                Ok(Medium::Processing) => return busy(refused.reason()),
+                Ok(Medium::Unknown) => is_unknown = true,
+                Err(Failure::Refused(of_file)) if of_file.is_final() => {}
+                Err(Failure::Refused(of_file)) if of_file.is_lost_grant() => {
+                    return Err(Setback::Disconnected { reason: of_file.reason() });
+                }
+                // Whether the file is at fault cannot be said now. The next attempt
+                // will be refused again, and the files asked for once more.
+                Err(failure) => return busy(failure.reason()),
+            }
+        }
+        if is_unknown {
+            return Err(Setback::Stale { reason: refused.reason() });
+        }
+        Err(Failure::Refused(refused).setback())
+    }
+
+    async fn look_up(&self, job: &Job<'_>, grant: &Grant, progress: &Progress, watch: &Watch) -> Result<Found, Unread> {
+        Statuses { api: &self.api, grant, job, progress, watch }.look_up().await
+    }
+}
