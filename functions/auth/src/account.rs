@@ -8,7 +8,7 @@ use axum::response::Redirect;
 use chrono::{DateTime, Utc};
 use domain::scope::{Scope, Scopes};
 use serde::Deserialize;
-use storage::{TokenGrant, Won};
+use storage::{Race, TokenGrant};
 
 #[derive(Deserialize)]
 pub(crate) struct AccountQuery {
@@ -71,7 +71,7 @@ pub(crate) async fn revoke(
 ) -> PageResult<Redirect> {
     session.check(&form.csrf)?;
     // One that is gone already is as good as revoked.
-    if api.store.revoke_token(session.user, &form.grant).await? == Won::Ours {
+    if api.store.revoke_token(session.user, &form.grant).await? == Race::Won {
         tracing::info!(user_id = session.user.get(), "a token was revoked");
     }
     Ok(Redirect::to("/account?revoked=true"))

@@ -10,7 +10,7 @@ use domain::token::UserCode;
 use http::StatusCode;
 use http::header::RETRY_AFTER;
 use serde::Deserialize;
-use storage::{DeviceGrant, DeviceStage, Won};
+use storage::{DeviceGrant, DeviceStage, Race};
 
 use crate::entries::{Entry, enter};
 
@@ -93,12 +93,12 @@ pub(crate) async fn decide_device(
         Decision::Deny => (DeviceStage::Denied, false),
     };
     match api.store.decide_device(&hash, session.user, stage, now).await? {
-        Won::Ours => {
+        Race::Won => {
             tracing::info!(user_id = session.user.get(), approved, "a device was decided about");
             let title = if approved { "Device approved" } else { "Device denied" };
             Ok(Page::of(title, &DonePage { approved })?.signed_in(&session).into_response())
         }
-        Won::Lost => refuse(&api, &Entry::Over, &form.user_code, &session),
+        Race::Lost => refuse(&api, &Entry::Over, &form.user_code, &session),
     }
 }
 

@@ -11,7 +11,7 @@ use http::StatusCode;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use storage::{DeviceGrant, DeviceStage, Won};
+use storage::{DeviceGrant, DeviceStage, Race};
 use utoipa::ToSchema;
 
 /// How long the codes live.
@@ -145,7 +145,7 @@ async fn keep(api: &Api, device_hash: &str, device: &DeviceGrant) -> ApiResult<U
     // collision in a row means that something else is wrong.
     for _ in 0..3 {
         let code = UserCode::random();
-        if api.store.put_device(device_hash, &code.hash(), device).await? == Won::Ours {
+        if api.store.put_device(device_hash, &code.hash(), device).await? == Race::Won {
             return Ok(code);
         }
     }

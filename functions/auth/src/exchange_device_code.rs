@@ -10,7 +10,7 @@ use domain::user::User;
 use http::StatusCode;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
-use storage::{DeviceGrant, DeviceStage, TokenGrant, Won};
+use storage::{DeviceGrant, DeviceStage, Race, TokenGrant};
 use utoipa::ToSchema;
 
 /// How long an expired code is told apart from one that never was.
@@ -150,7 +150,7 @@ async fn exchange(api: &Api, hash: &str, device: &DeviceGrant, user: &User) -> A
         expires_at: now + api.token_lifetime,
     };
     let won = api.store.exchange_device(hash, &token.hash(), &grant).await?;
-    Ok((won == Won::Ours).then_some(token))
+    Ok((won == Race::Won).then_some(token))
 }
 
 fn body(token: &AccessToken, user: User) -> AccessTokenBody {

@@ -10,7 +10,7 @@ use domain::delivery::{CALL_WITHIN, Delivery, Next, Published, Resolution, Setba
 use domain::post::Post;
 use domain::token::{random_u32, random_u64};
 use platforms::{Job, Publish, Registry, Step};
-use storage::{ConnectionRecord, Swap, Work};
+use storage::{ConnectionRecord, Race, Work};
 
 use crate::claims::Claims;
 use crate::files::Files;
@@ -167,7 +167,7 @@ impl Publishing {
             _ => delivery.clone().held(now),
         };
         let held = held.restamped(random_u64());
-        if self.store.swap_delivery(delivery, &held).await? == Swap::Overtaken {
+        if self.store.swap_delivery(delivery, &held).await? == Race::Lost {
             return Ok(After::Done);
         }
         let files = Files { bucket: &self.bucket, user: delivery.user_id };
@@ -310,7 +310,7 @@ impl Publishing {
             Some(at) => after.told_at(*at),
             None => after,
         };
-        if self.store.swap_delivery(before, &after).await? == Swap::Overtaken {
+        if self.store.swap_delivery(before, &after).await? == Race::Lost {
             return Ok(After::Done);
         }
         if let (State::Waiting, State::Failed { class, .. }) = (&before.state, &after.state) {

@@ -9,7 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use cloud::queue::{DeliveryMessage, Outgoing};
 use domain::delivery::{PLAN_AHEAD, WATCHDOG};
 use futures::{StreamExt, TryStreamExt};
-use storage::{Due, DueKey, Swap};
+use storage::{Due, DueKey, Race};
 
 use crate::{Publishing, PublishingError};
 
@@ -138,7 +138,7 @@ impl Publishing {
             // Sent first: a crash in between sends them twice, never not at all.
             self.queue.send(&messages).await?;
             let moves: Vec<_> = overdue.iter().map(|it| self.store.move_due(it, now)).collect();
-            let _: Vec<Swap> = futures::stream::iter(moves).buffer_unordered(MOVES_AT_ONCE).try_collect().await?;
+            let _: Vec<Race> = futures::stream::iter(moves).buffer_unordered(MOVES_AT_ONCE).try_collect().await?;
             let oldest = overdue.iter().map(|it| now - it.look_at).max().unwrap_or_default();
             planned.oldest_overdue = planned.oldest_overdue.max(oldest);
             planned.count += overdue.len();

@@ -27,7 +27,7 @@ use domain::user::User;
 use platforms::{Credentials, Lead, Leads, Platform, Publish, Registry};
 use secrecy::ExposeSecret;
 use storage::testing::{connect, join, store};
-use storage::{Connected, ConnectionRecord, Due, Store, Swap, credentials_context};
+use storage::{Connected, ConnectionRecord, Due, Race, Store, credentials_context};
 
 pub(crate) use self::network::{Fate, Network, Registered, Renewal, SETTLES, a_public};
 use crate::{ChangePost, Changed, CreatePost, Created, Publishing, RollUps};
@@ -271,7 +271,7 @@ impl Rig {
     /// Writes a delivery as a worker leaves it behind that then crashes.
     pub(crate) async fn leave(&self, before: &Delivery, after: Delivery) -> Delivery {
         let after = after.restamped(before.stamp + 1);
-        assert_eq!(self.store.swap_delivery(before, &after).await.unwrap(), Swap::Ours);
+        assert_eq!(self.store.swap_delivery(before, &after).await.unwrap(), Race::Won);
         after
     }
 

@@ -5,7 +5,6 @@
 //! connected the same one, and their deliveries must not take each other's
 //! posts for their own.
 
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Connection;
 use domain::delivery::{Claim, Delivery};
@@ -13,6 +12,7 @@ use domain::delivery::{Claim, Delivery};
 use crate::Store;
 use crate::error::StorageError;
 use crate::item::{Item, attributes, s, ttl};
+use crate::race::Race;
 use crate::schema::Table;
 
 /// How long a claim is kept. A delivery is in doubt for a day at most, and asks
@@ -43,13 +43,10 @@ impl Store {
             .expression_attribute_values(":delivery", s(name(delivery)))
             .send()
             .await;
-        match put {
-            Ok(_) => Ok(Claim::Ours),
-            Err(error) if error.as_service_error().is_some_and(PutItemError::is_conditional_check_failed_exception) => {
-                Ok(Claim::Others)
-            }
-            Err(error) => Err(error.into()),
-        }
+        Ok(match Race::of(put)? {
+            Race::Won => Claim::Ours,
+            Race::Lost => Claim::Others,
+        })
     }
 
     /// Those of these posts of an account that deliveries made, and whether this

@@ -23,8 +23,9 @@ use crate::error::StorageError;
 use crate::handoffs;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item};
 use crate::schema::Table;
+pub use change::REFRESH_SHARDS;
 use change::{Change, shard};
-pub use refresh::{REFRESH_SHARDS, RefreshClaim, RefreshKey, RefreshPage, Refreshed};
+pub use refresh::{RefreshClaim, RefreshKey, RefreshPage, Refreshed};
 
 /// How often a write is tried that lost against another write of the same item.
 const TRIES: usize = 5;

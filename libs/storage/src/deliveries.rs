@@ -13,6 +13,7 @@ use crate::connections::ConnectionRecord;
 use crate::error::{CONFLICT_WAITS, StorageError};
 use crate::item::{Item, at, attributes, from_item, n, s, to_item};
 use crate::posts::post_key;
+use crate::race::Race;
 use crate::schema::Table;
 
 /// The condition that a delivery is as it was read. The revision makes sure
@@ -62,15 +63,6 @@ pub struct DuePage {
 #[derive(Clone, Debug)]
 pub struct DueKey(Item);
 
-/// Whether a conditional write was ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Swap {
-    /// Written.
-    Ours,
-    /// It is not as it was read; nothing was written.
-    Overtaken,
-}
-
 impl Store {
     /// A delivery with its post and its account, in one call; `None` when
     /// there is no such delivery.
@@ -114,11 +106,11 @@ impl Store {
     }
 
     /// Writes a delivery over the one that was read. Of any number of callers
-    /// with the same reading, at most one gets [`Swap::Ours`].
+    /// with the same reading, at most one gets [`Race::Won`].
     ///
     /// The SDK sends a write again when it hears no answer. Its own first
     /// attempt then stands in the way of the second, and is known by its stamp.
-    pub async fn swap_delivery(&self, before: &Delivery, after: &Delivery) -> Result<Swap, StorageError> {
+    pub async fn swap_delivery(&self, before: &Delivery, after: &Delivery) -> Result<Race, StorageError> {
         let put = self
             .client
             .put_item()
@@ -131,18 +123,18 @@ impl Store {
         let mut waits = CONFLICT_WAITS.into_iter();
         loop {
             return match (put.clone().send().await, waits.next()) {
-                (Err(error), _) if is_our_own(&error, after) => Ok(Swap::Ours),
+                (Err(error), _) if is_our_own(&error, after) => Ok(Race::Won),
                 (Err(error), Some(wait)) if meets_a_transaction(&error) => {
                     tokio::time::sleep(wait).await;
                     continue;
                 }
-                (written, _) => won(written.map(drop)),
+                (written, _) => Race::of(written),
             };
         }
     }
 
     /// Removes a delivery whose post does not know it any more.
-    pub async fn remove_delivery(&self, delivery: &Delivery) -> Result<Swap, StorageError> {
+    pub async fn remove_delivery(&self, delivery: &Delivery) -> Result<Race, StorageError> {
         let removed = self
             .client
             .delete_item()
@@ -153,7 +145,7 @@ impl Store {
             .expression_attribute_values(":revision", n(delivery.revision))
             .send()
             .await;
-        won(removed.map(drop))
+        Race::of(removed)
     }
 
     /// What stands in one shard of the due index after `after` and no later
@@ -210,12 +202,12 @@ impl Store {
             .expression_attribute_values(":until", at(until))
             .send()
             .await;
-        won(set.map(drop)).map(drop)
+        Race::of(set).map(drop)
     }
 
     /// Moves an entry of the due index, unless it has moved or its delivery
     /// was replaced since it was read.
-    pub async fn move_due(&self, due: &Due, to: DateTime<Utc>) -> Result<Swap, StorageError> {
+    pub async fn move_due(&self, due: &Due, to: DateTime<Utc>) -> Result<Race, StorageError> {
         let moved = self
             .client
             .update_item()
@@ -228,7 +220,7 @@ impl Store {
             .expression_attribute_values(":revision", n(due.revision))
             .send()
             .await;
-        won(moved.map(drop))
+        Race::of(moved)
     }
 }
 
@@ -291,19 +283,6 @@ fn is_our_own<R>(error: &SdkError<PutItemError, R>, after: &Delivery) -> bool {
 
 fn meets_a_transaction<R>(error: &SdkError<PutItemError, R>) -> bool {
     error.as_service_error().is_some_and(PutItemError::is_transaction_conflict_exception)
-}
-
-/// A condition that did not hold is a lost race, not an error.
-pub(crate) fn won<E>(written: Result<(), aws_sdk_dynamodb::error::SdkError<E>>) -> Result<Swap, StorageError>
-where
-    E: aws_sdk_dynamodb::error::ProvideErrorMetadata,
-{
-    use aws_sdk_dynamodb::error::ProvideErrorMetadata;
-    match written {
-        Ok(()) => Ok(Swap::Ours),
-        Err(error) if error.code() == Some("ConditionalCheckFailedException") => Ok(Swap::Overtaken),
-        Err(error) => Err(error.into()),
-    }
 }
 
 #[cfg(test)]

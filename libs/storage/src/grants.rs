@@ -3,9 +3,6 @@
 
 use std::net::IpAddr;
 
-use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem, Update};
 use chrono::serde::ts_milliseconds;
 use chrono::{DateTime, Utc};
@@ -17,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item, ttl};
+use crate::race::Race;
 use crate::{Store, Table};
 
 /// An access token.
@@ -86,15 +84,6 @@ pub struct SessionGrant {
     pub expires_at: DateTime<Utc>,
 }
 
-/// Whether a conditional write was the one that counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Won {
-    /// It was.
-    Ours,
-    /// Another came first, or what it was about is gone.
-    Lost,
-}
-
 impl Store {
     /// The token with this hash. Read consistently: a revoked token is refused
     /// from the moment of its revocation on.
@@ -116,7 +105,7 @@ impl Store {
         hash: &str,
         used_at: DateTime<Utc>,
         expires_at: DateTime<Utc>,
-    ) -> Result<Won, StorageError> {
+    ) -> Result<Race, StorageError> {
         let update = self
             .client
             .update_item()
@@ -132,15 +121,7 @@ impl Store {
             .expression_attribute_values(":ttl", ttl(expires_at))
             .send()
             .await;
-        match update {
-            Ok(_) => Ok(Won::Ours),
-            Err(error)
-                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(Won::Lost)
-            }
-            Err(error) => Err(error.into()),
-        }
+        Race::of(update)
     }
 
     /// The tokens of a user with their hashes, the latest first.
@@ -167,7 +148,7 @@ impl Store {
     }
 
     /// Ends a token of this user.
-    pub async fn revoke_token(&self, owner: UserId, hash: &str) -> Result<Won, StorageError> {
+    pub async fn revoke_token(&self, owner: UserId, hash: &str) -> Result<Race, StorageError> {
         let deleted = self
             .client
             .delete_item()
@@ -178,25 +159,17 @@ impl Store {
             .expression_attribute_values(":owner", n(owner))
             .send()
             .await;
-        match deleted {
-            Ok(_) => Ok(Won::Ours),
-            Err(error)
-                if error.as_service_error().is_some_and(DeleteItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(Won::Lost)
-            }
-            Err(error) => Err(error.into()),
-        }
+        Race::of(deleted)
     }
 
-    /// Keeps a device's request under both of its codes. [`Won::Lost`] when
+    /// Keeps a device's request under both of its codes. [`Race::Lost`] when
     /// somebody has the user code already: the caller takes another.
     pub async fn put_device(
         &self,
         device_hash: &str,
         user_code_hash: &str,
         device: &DeviceGrant,
-    ) -> Result<Won, StorageError> {
+    ) -> Result<Race, StorageError> {
         // Both outlive the request by the day in which its end is told apart
         // from a code that never was; `ttl` adds that day.
         let mut item = to_item(device)?;
@@ -213,7 +186,7 @@ impl Store {
             .transact_items(self.put_new_grant(pointer)?)
             .send()
             .await;
-        won(written.map(drop))
+        Race::of_transaction(written)
     }
 
     /// The request with this device code.
@@ -244,7 +217,7 @@ impl Store {
         user: UserId,
         stage: DeviceStage,
         now: DateTime<Utc>,
-    ) -> Result<Won, StorageError> {
+    ) -> Result<Race, StorageError> {
         let update = self
             .client
             .update_item()
@@ -259,26 +232,18 @@ impl Store {
             .expression_attribute_values(":now", at(now))
             .send()
             .await;
-        match update {
-            Ok(_) => Ok(Won::Ours),
-            Err(error)
-                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(Won::Lost)
-            }
-            Err(error) => Err(error.into()),
-        }
+        Race::of(update)
     }
 
     /// Spends an approved device code on this token. Of any number of
-    /// exchanges at the same time, at most one gets [`Won::Ours`], and no code
+    /// exchanges at the same time, at most one gets [`Race::Won`], and no code
     /// is spent without its token being there.
     pub async fn exchange_device(
         &self,
         device_hash: &str,
         token_hash: &str,
         token: &TokenGrant,
-    ) -> Result<Won, StorageError> {
+    ) -> Result<Race, StorageError> {
         let spend = Update::builder()
             .table_name(self.table(Table::Grants))
             .set_key(Some(key(device_key(device_hash))))
@@ -297,7 +262,7 @@ impl Store {
             .transact_items(self.put_new_grant(token_item(token_hash, token)?)?)
             .send()
             .await;
-        won(written.map(drop))
+        Race::of_transaction(written)
     }
 
     /// Keeps a session.
@@ -345,20 +310,6 @@ impl Store {
             .build()
             .map_err(StorageError::build)?;
         Ok(TransactWriteItem::builder().put(put).build())
-    }
-}
-
-fn won<R>(
-    written: Result<(), aws_sdk_dynamodb::error::SdkError<TransactWriteItemsError, R>>,
-) -> Result<Won, StorageError> {
-    match written {
-        Ok(()) => Ok(Won::Ours),
-        Err(error)
-            if error.as_service_error().is_some_and(TransactWriteItemsError::is_transaction_canceled_exception) =>
-        {
-            Ok(Won::Lost)
-        }
-        Err(error) => Err(error.into()),
     }
 }
 
@@ -433,8 +384,8 @@ mod tests {
         let token = a_token(user);
         let won = futures::future::join_all(hashes.iter().map(|it| store.exchange_device("d", it, &token))).await;
 
-        let won: Vec<Won> = won.into_iter().map(Result::unwrap).collect();
-        assert_eq!(won.iter().filter(|it| **it == Won::Ours).count(), 1, "{won:?}");
+        let won: Vec<Race> = won.into_iter().map(Result::unwrap).collect();
+        assert_eq!(won.iter().filter(|it| **it == Race::Won).count(), 1, "{won:?}");
         assert_eq!(store.tokens_of(user).await.unwrap().len(), 1);
         assert_eq!(store.device("d").await.unwrap().unwrap().stage, DeviceStage::Spent);
     }
@@ -452,8 +403,8 @@ mod tests {
         let late = store.decide_device("two", user, DeviceStage::Approved, end).await.unwrap();
         let unknown = store.decide_device("three", user, DeviceStage::Approved, noon()).await.unwrap();
 
-        assert_eq!([denied, approved, late, unknown], [Won::Ours, Won::Lost, Won::Lost, Won::Lost]);
-        assert_eq!(store.exchange_device("one", "t", &a_token(user)).await.unwrap(), Won::Lost);
+        assert_eq!([denied, approved, late, unknown], [Race::Won, Race::Lost, Race::Lost, Race::Lost]);
+        assert_eq!(store.exchange_device("one", "t", &a_token(user)).await.unwrap(), Race::Lost);
     }
 
     #[tokio::test]
@@ -463,7 +414,7 @@ mod tests {
 
         let second = store.put_device("two", "same", &a_device()).await.unwrap();
 
-        assert_eq!(second, Won::Lost);
+        assert_eq!(second, Race::Lost);
         assert_eq!(store.device("two").await.unwrap(), None);
         let (hash, device) = store.device_by_user_code("same").await.unwrap().unwrap();
         assert_eq!((hash.as_str(), device), ("one", a_device()));
@@ -476,12 +427,12 @@ mod tests {
         let stranger = UserId::new(2).unwrap();
         store.put_token("t", &a_token(owner)).await.unwrap();
 
-        assert_eq!(store.revoke_token(stranger, "t").await.unwrap(), Won::Lost);
+        assert_eq!(store.revoke_token(stranger, "t").await.unwrap(), Race::Lost);
         assert!(store.token("t").await.unwrap().is_some());
-        assert_eq!(store.revoke_token(owner, "t").await.unwrap(), Won::Ours);
+        assert_eq!(store.revoke_token(owner, "t").await.unwrap(), Race::Won);
         let touched = store.touch_token("t", noon(), noon()).await.unwrap();
 
-        assert_eq!(touched, Won::Lost);
+        assert_eq!(touched, Race::Lost);
         assert_eq!(store.token("t").await.unwrap(), None);
     }
 

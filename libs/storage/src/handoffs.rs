@@ -1,6 +1,5 @@
 //! Hand-offs: a user on the way to a platform's page and back.
 
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem, Update};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -10,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::Store;
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item, ttl};
+use crate::race::Race;
 use crate::schema::Table;
 
 /// How long after its end a hand-off can still be asked about.
@@ -179,15 +179,7 @@ impl Store {
             .set_expression_attribute_values(Some(values))
             .send()
             .await;
-        match changed {
-            Ok(_) => Ok(true),
-            Err(error)
-                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(false)
-            }
-            Err(error) => Err(error.into()),
-        }
+        Ok(Race::of(changed)?.is_won())
     }
 }
 

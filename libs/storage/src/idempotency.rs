@@ -4,9 +4,7 @@
 //! ([`kept_item`]). A long one claims its key first, so that a second request
 //! does not begin the same work beside it.
 
-use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::id::UserId;
@@ -15,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item, ttl};
+use crate::race::Race;
 use crate::{Store, Table};
 
 /// How long an answer is kept.
@@ -180,15 +179,7 @@ impl Store {
             .expression_attribute_values(":ttl", ttl(expires_at))
             .send()
             .await;
-        match completed {
-            Ok(_) => Ok(()),
-            Err(error)
-                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(())
-            }
-            Err(error) => Err(error.into()),
-        }
+        Race::of(completed).map(drop)
     }
 
     /// Gives a key back after a request that was refused, so that a corrected
@@ -205,15 +196,7 @@ impl Store {
             .expression_attribute_values(":running", s("running"))
             .send()
             .await;
-        match released {
-            Ok(_) => Ok(()),
-            Err(error)
-                if error.as_service_error().is_some_and(DeleteItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(())
-            }
-            Err(error) => Err(error.into()),
-        }
+        Race::of(released).map(drop)
     }
 }
 

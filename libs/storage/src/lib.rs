@@ -32,6 +32,7 @@ mod limits;
 mod media;
 mod post_write;
 mod posts;
+mod race;
 mod schema;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -50,6 +51,7 @@ pub use limits::*;
 pub use media::*;
 pub use post_write::*;
 pub use posts::*;
+pub use race::Race;
 pub use schema::{Index, Key, Projection, Table, TableSchema};
 pub use users::*;
 pub use vault::*;

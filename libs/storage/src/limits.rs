@@ -1,12 +1,12 @@
 //! Counters: requests per minute, and wrong entries of user codes.
 
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::ReturnValue;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
 
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, ttl};
+use crate::race::{Race, if_won};
 use crate::{Store, Table};
 
 /// What a subject has used of a minute, the request just counted included.
@@ -104,15 +104,7 @@ impl Store {
             .expression_attribute_values(":back", n(-1))
             .send()
             .await;
-        match update {
-            Ok(_) => Ok(()),
-            Err(error)
-                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(())
-            }
-            Err(error) => Err(error.into()),
-        }
+        Race::of(update).map(drop)
     }
 
     async fn count_in_open_window(&self, subject: &str, now: DateTime<Utc>) -> Result<Option<Entries>, StorageError> {
@@ -128,15 +120,7 @@ impl Store {
             .return_values(ReturnValue::AllNew)
             .send()
             .await;
-        match update {
-            Ok(counted) => entries(counted.attributes).map(Some),
-            Err(error)
-                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(None)
-            }
-            Err(error) => Err(error.into()),
-        }
+        if_won(update)?.map(|it| entries(it.attributes)).transpose()
     }
 
     async fn open_window(
@@ -160,15 +144,7 @@ impl Store {
             .return_values(ReturnValue::AllNew)
             .send()
             .await;
-        match update {
-            Ok(counted) => entries(counted.attributes).map(Some),
-            Err(error)
-                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(None)
-            }
-            Err(error) => Err(error.into()),
-        }
+        if_won(update)?.map(|it| entries(it.attributes)).transpose()
     }
 }
 

@@ -5,9 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use domain::id::{MediaId, UserId};
@@ -16,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item};
+use crate::race::Race;
 use crate::{Store, Table};
 
 /// Partitions of the index of unused files: a constant, because a file's
@@ -101,13 +99,10 @@ impl Store {
             .condition_expression("attribute_not_exists(media_id)")
             .send()
             .await;
-        match added {
-            Ok(_) => Ok(MediumAdded::Added),
-            Err(error) if error.as_service_error().is_some_and(PutItemError::is_conditional_check_failed_exception) => {
-                Ok(MediumAdded::IdTaken)
-            }
-            Err(error) => Err(error.into()),
-        }
+        Ok(match Race::of(added)? {
+            Race::Won => MediumAdded::Added,
+            Race::Lost => MediumAdded::IdTaken,
+        })
     }
 
     /// The files of this user with these ids, in no order.
@@ -160,15 +155,10 @@ impl Store {
             .expression_attribute_values(":size", n(size_bytes))
             .send()
             .await;
-        match updated {
-            Ok(_) => Ok(MediumUse::Kept),
-            Err(error)
-                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(MediumUse::Gone)
-            }
-            Err(error) => Err(error.into()),
-        }
+        Ok(match Race::of(updated)? {
+            Race::Won => MediumUse::Kept,
+            Race::Lost => MediumUse::Gone,
+        })
     }
 
     /// Files that no post has used since before `before`: the oldest of each
@@ -222,15 +212,10 @@ impl Store {
             .expression_attribute_values(":yes", AttributeValue::Bool(true))
             .send()
             .await;
-        match doomed {
-            Ok(_) => Ok(MediumRemoval::Doomed),
-            Err(error)
-                if error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(MediumRemoval::Spared)
-            }
-            Err(error) => Err(error.into()),
-        }
+        Ok(match Race::of(doomed)? {
+            Race::Won => MediumRemoval::Doomed,
+            Race::Lost => MediumRemoval::Spared,
+        })
     }
 
     /// Deletes the record of a file that no post uses and that is out of the
@@ -244,15 +229,7 @@ impl Store {
             .condition_expression("attribute_exists(unused_since)")
             .send()
             .await;
-        match forgotten {
-            Ok(_) => Ok(()),
-            Err(error)
-                if error.as_service_error().is_some_and(DeleteItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(())
-            }
-            Err(error) => Err(error.into()),
-        }
+        Race::of(forgotten).map(drop)
     }
 }
 

@@ -1,6 +1,5 @@
 //! People, and the identities by which an issuer knows them.
 
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
 use domain::id::UserId;
 use domain::token;
@@ -9,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StorageError;
 use crate::item::{attributes, from_item, n, s, to_item};
+use crate::race::Race;
 use crate::{Store, Table};
 
 /// Who somebody is to an OpenID Connect issuer. The pair never changes, which
@@ -98,16 +98,11 @@ impl Store {
             .transact_items(TransactWriteItem::builder().put(user).build())
             .send()
             .await;
-        match written {
-            Ok(_) => Ok(Joined::Ours),
+        Ok(match Race::of_transaction(written)? {
+            Race::Won => Joined::Ours,
             // Another sign-in holds or has just taken it: the caller looks again.
-            Err(error)
-                if error.as_service_error().is_some_and(TransactWriteItemsError::is_transaction_canceled_exception) =>
-            {
-                Ok(Joined::Taken)
-            }
-            Err(error) => Err(error.into()),
-        }
+            Race::Lost => Joined::Taken,
+        })
     }
 
     /// Keeps what the issuer now tells of a user.
@@ -129,49 +124,4 @@ impl Store {
 }
 
 #[cfg(test)]
-mod tests {
-    use domain::testing::a_user;
-
-    use super::*;
-    use crate::testing::store;
-
-    fn identity(subject: &str) -> Identity {
-        Identity { issuer: "https://issuer.example".to_owned(), subject: subject.to_owned() }
-    }
-
-    #[tokio::test]
-    async fn two_first_sign_ins_at_once_make_one_user() {
-        let store = store().await;
-        let (one, two) = (a_user(), User { user_id: UserId::new(7).unwrap(), ..a_user() });
-        let identity = identity("1");
-
-        let joined = futures::join!(store.join(&identity, &one), store.join(&identity, &two));
-
-        let joined = [joined.0.unwrap(), joined.1.unwrap()];
-        assert_eq!(joined.iter().filter(|it| **it == Joined::Ours).count(), 1, "{joined:?}");
-        let (winner, loser) = if joined[0] == Joined::Ours { (one, two) } else { (two, one) };
-        assert_eq!(store.user_of(&identity).await.unwrap(), Some(winner.user_id));
-        assert_eq!(store.user(winner.user_id).await.unwrap(), Some(winner));
-        assert_eq!(store.user(loser.user_id).await.unwrap(), None);
-    }
-
-    #[tokio::test]
-    async fn a_user_goes_by_what_the_issuer_tells_last() {
-        let store = store().await;
-        let user = a_user();
-        store.join(&identity("1"), &user).await.unwrap();
-
-        store.rename(user.user_id, "New Name", "new@example.com").await.unwrap();
-
-        let found = store.user(user.user_id).await.unwrap().unwrap();
-        assert_eq!((found.name.as_str(), found.email.as_str()), ("New Name", "new@example.com"));
-        assert_eq!(found.bucket, user.bucket);
-    }
-
-    #[tokio::test]
-    async fn an_identity_nobody_has_leads_to_nobody() {
-        let store = store().await;
-
-        assert_eq!(store.user_of(&identity("2")).await.unwrap(), None);
-    }
-}
+mod tests;

@@ -1,7 +1,6 @@
 //! Secrets of the deployment itself: what it was given by servers, or made, to
 //! be known by.
 
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
@@ -9,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Store;
 use crate::error::StorageError;
 use crate::item::{Item, attributes, from_item, n, s, to_item};
+use crate::race::Race;
 use crate::schema::Table;
 
 /// A secret of the deployment.
@@ -52,13 +52,7 @@ impl Store {
                 .condition_expression("revision = :before")
                 .set_expression_attribute_values(Some(attributes([(":before", n(later - 1))]))),
         };
-        match put.send().await {
-            Ok(_) => Ok(true),
-            Err(error) if error.as_service_error().is_some_and(PutItemError::is_conditional_check_failed_exception) => {
-                Ok(false)
-            }
-            Err(error) => Err(error.into()),
-        }
+        Ok(Race::of(put.send().await)?.is_won())
     }
 }
 

@@ -141,7 +141,7 @@ mod tests {
     use domain::delivery::Delivery;
     use domain::post::Post;
     use domain::testing::{a_connection, a_post, a_user, noon};
-    use storage::{DeliveryWrite, PostWrite, PostWritten, Store, Swap};
+    use storage::{DeliveryWrite, PostWrite, PostWritten, Race, Store};
 
     use super::super::Reference;
     use super::super::history::Record;
@@ -185,7 +185,7 @@ mod tests {
         rig.write(None, Some(&bare), DeliveryWrite::Put(&rig.delivery)).await;
         rig.clock.advance(TimeDelta::seconds(1));
         let begun = rig.delivery.clone().intended(noon()).restamped(2);
-        assert_eq!(rig.store.swap_delivery(&rig.delivery, &begun).await.unwrap(), Swap::Ours);
+        assert_eq!(rig.store.swap_delivery(&rig.delivery, &begun).await.unwrap(), Race::Won);
 
         let written = rig.record().unwrap().written;
 
@@ -198,7 +198,7 @@ mod tests {
         let rig = Rig::new().await;
         let begun = rig.delivery.clone().intended(noon());
 
-        assert_eq!(rig.store.swap_delivery(&rig.delivery, &begun).await.unwrap(), Swap::Overtaken);
+        assert_eq!(rig.store.swap_delivery(&rig.delivery, &begun).await.unwrap(), Race::Lost);
 
         assert!(rig.record().is_none());
     }

@@ -7,8 +7,10 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use domain::id::ConnectionId;
 
-use super::refresh::REFRESH_SHARDS;
 use crate::item::{Item, at, s};
+
+/// Partitions of the `refresh` index.
+pub const REFRESH_SHARDS: u32 = 4;
 
 /// An update expression under construction.
 #[derive(Default)]

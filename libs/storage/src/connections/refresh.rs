@@ -1,8 +1,8 @@
 //! Renewal of credentials: by one worker at a time, and never over newer ones.
 
 use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
-use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemOutput};
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -14,10 +14,8 @@ use super::{ConnectionRecord, read};
 use crate::Store;
 use crate::error::{CONFLICT_WAITS, StorageError};
 use crate::item::{Item, at, n, s};
+use crate::race::Race;
 use crate::schema::Table;
-
-/// Partitions of the `refresh` index.
-pub const REFRESH_SHARDS: u32 = 4;
 
 /// How long one worker may take to renew credentials.
 ///
@@ -226,23 +224,13 @@ fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
 async fn won(update: UpdateItemFluentBuilder) -> Result<bool, StorageError> {
     for wait in CONFLICT_WAITS {
         match update.clone().send().await {
-            Err(error) if meets(&error, UpdateItemError::is_transaction_conflict_exception) => {
-                tokio::time::sleep(wait).await;
-            }
-            written => return held(written),
+            Err(error) if meets_a_transaction(&error) => tokio::time::sleep(wait).await,
+            written => return Ok(Race::of(written)?.is_won()),
         }
     }
-    held(update.send().await)
+    Ok(Race::of(update.send().await)?.is_won())
 }
 
-fn held(written: Result<UpdateItemOutput, SdkError<UpdateItemError>>) -> Result<bool, StorageError> {
-    match written {
-        Ok(_) => Ok(true),
-        Err(error) if meets(&error, UpdateItemError::is_conditional_check_failed_exception) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn meets(error: &SdkError<UpdateItemError>, what: fn(&UpdateItemError) -> bool) -> bool {
-    error.as_service_error().is_some_and(what)
+fn meets_a_transaction(error: &SdkError<UpdateItemError>) -> bool {
+    error.as_service_error().is_some_and(UpdateItemError::is_transaction_conflict_exception)
 }

@@ -116,7 +116,7 @@ async fn of_many_swaps_of_the_same_reading_exactly_one_is_ours() {
     });
     let ends = futures::future::join_all(swaps).await;
 
-    let ours: Vec<_> = ends.into_iter().filter(|it| it.0 == Swap::Ours).collect();
+    let ours: Vec<_> = ends.into_iter().filter(|it| it.0 == Race::Won).collect();
     assert_eq!(ours.len(), 1);
     assert_eq!(read(&store, &before).await.as_ref(), Some(&ours[0].1));
 }
@@ -128,10 +128,10 @@ async fn a_swap_whose_answer_was_lost_is_known_when_it_is_sent_again() {
     put(&store, &before).await;
     let (ours, theirs) = (before.clone().intended(noon()).restamped(7), before.clone().intended(noon()).restamped(8));
 
-    assert_eq!(store.swap_delivery(&before, &ours).await.unwrap(), Swap::Ours);
+    assert_eq!(store.swap_delivery(&before, &ours).await.unwrap(), Race::Won);
 
-    assert_eq!(store.swap_delivery(&before, &ours).await.unwrap(), Swap::Ours);
-    assert_eq!(store.swap_delivery(&before, &theirs).await.unwrap(), Swap::Overtaken);
+    assert_eq!(store.swap_delivery(&before, &ours).await.unwrap(), Race::Won);
+    assert_eq!(store.swap_delivery(&before, &theirs).await.unwrap(), Race::Lost);
     assert_eq!(read(&store, &before).await, Some(ours));
 }
 
@@ -158,12 +158,12 @@ async fn a_swap_with_what_was_removed_or_is_of_another_revision_is_overtaken() {
     let newer = Delivery { revision: 2, ..before.clone() };
     put(&store, &newer).await;
 
-    assert_eq!(store.swap_delivery(&before, &after).await.unwrap(), Swap::Overtaken);
-    assert_eq!(store.remove_delivery(&before).await.unwrap(), Swap::Overtaken);
+    assert_eq!(store.swap_delivery(&before, &after).await.unwrap(), Race::Lost);
+    assert_eq!(store.remove_delivery(&before).await.unwrap(), Race::Lost);
     assert_eq!(read(&store, &before).await.as_ref(), Some(&newer));
 
-    assert_eq!(store.remove_delivery(&newer).await.unwrap(), Swap::Ours);
-    assert_eq!(store.swap_delivery(&newer, &newer.clone().restamped(2)).await.unwrap(), Swap::Overtaken);
+    assert_eq!(store.remove_delivery(&newer).await.unwrap(), Race::Won);
+    assert_eq!(store.swap_delivery(&newer, &newer.clone().restamped(2)).await.unwrap(), Race::Lost);
     assert_eq!(read(&store, &before).await, None);
 }
 
@@ -198,7 +198,7 @@ async fn every_unfinished_delivery_is_due_in_some_shard_and_finished_ones_in_non
 
     for delivery in &all[..5] {
         let ended = delivery.clone().intended(noon()).settled(Ok(published()), noon(), 0).rolled_up().restamped(2);
-        assert_eq!(store.swap_delivery(delivery, &ended).await.unwrap(), Swap::Ours);
+        assert_eq!(store.swap_delivery(delivery, &ended).await.unwrap(), Race::Won);
     }
 
     assert_eq!(due(&store, noon() + TimeDelta::days(9)).await.len(), 15);
@@ -216,15 +216,15 @@ async fn a_due_entry_is_moved_once_and_only_as_it_was_read() {
 
     let moves = futures::future::join_all((0..8).map(|_| store.move_due(&entry, later(60)))).await;
 
-    assert_eq!(moves.into_iter().filter(|it| *it.as_ref().unwrap() == Swap::Ours).count(), 1);
+    assert_eq!(moves.into_iter().filter(|it| *it.as_ref().unwrap() == Race::Won).count(), 1);
     assert_eq!(due(&store, later(59)).await, []);
     assert_eq!(due(&store, later(60)).await, [Due { due_at: later(60), ..entry.clone() }]);
     // A worker that read it before loses nothing by it.
     let held = delivery.clone().held(noon()).restamped(2);
-    assert_eq!(store.swap_delivery(&delivery, &held).await.unwrap(), Swap::Ours);
-    assert_eq!(store.move_due(&Due { due_at: later(60), ..entry.clone() }, later(99)).await.unwrap(), Swap::Overtaken);
+    assert_eq!(store.swap_delivery(&delivery, &held).await.unwrap(), Race::Won);
+    assert_eq!(store.move_due(&Due { due_at: later(60), ..entry.clone() }, later(99)).await.unwrap(), Race::Lost);
     assert_eq!(due(&store, later(999)).await[0].due_at, noon(), "back where it was: looked at again, not lost");
-    assert_eq!(store.move_due(&Due { revision: 2, ..entry }, later(99)).await.unwrap(), Swap::Overtaken);
+    assert_eq!(store.move_due(&Due { revision: 2, ..entry }, later(99)).await.unwrap(), Race::Lost);
 }
 
 #[tokio::test]
@@ -235,7 +235,7 @@ async fn what_has_ended_is_not_put_back_into_the_index() {
     let entry = due(&store, noon()).await.remove(0);
     put(&store, &delivery.clone().rolled_up()).await;
 
-    assert_eq!(store.move_due(&entry, later(60)).await.unwrap(), Swap::Overtaken);
+    assert_eq!(store.move_due(&entry, later(60)).await.unwrap(), Race::Lost);
 
     assert_eq!(due(&store, later(60)).await, []);
 }

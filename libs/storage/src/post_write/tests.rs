@@ -10,7 +10,7 @@ use domain::user::User;
 
 use super::*;
 use crate::connections::{Connected, ConnectionRecord, Disconnected};
-use crate::deliveries::Swap;
+use crate::race::Race;
 use crate::testing::{connect, store};
 
 /// A user with some accounts, and ids that are each other's only once.
@@ -185,7 +185,7 @@ async fn a_delivery_that_is_being_sent_keeps_its_post_from_changing() {
     let desk = Desk::with_accounts(2).await;
     let (post, deliveries) = desk.scheduled().await;
     let intended = deliveries[1].clone().intended(noon()).restamped(8);
-    assert_eq!(desk.store.swap_delivery(&deliveries[1], &intended).await.unwrap(), Swap::Ours);
+    assert_eq!(desk.store.swap_delivery(&deliveries[1], &intended).await.unwrap(), Race::Won);
     let before = desk.picture(&post).await;
     let after = changed(&post);
     let newer = desk.deliveries(&after);
@@ -226,7 +226,7 @@ async fn a_delivery_that_is_only_prepared_gives_way_to_a_change() {
     assert_eq!(desk.write(Some(&post), Some(&after), puts(&newer)).await, PostWritten::Done);
 
     let prepared = held.clone().prepared(Some("done".to_owned()), None).restamped(9);
-    assert_eq!(desk.store.swap_delivery(&held, &prepared).await.unwrap(), Swap::Overtaken);
+    assert_eq!(desk.store.swap_delivery(&held, &prepared).await.unwrap(), Race::Lost);
     assert_eq!(desk.store.deliveries(post.user_id, post.post_id).await.unwrap(), newer);
 }
 

@@ -1,0 +1,44 @@
+use domain::testing::a_user;
+
+use super::*;
+use crate::testing::store;
+
+fn identity(subject: &str) -> Identity {
+    Identity { issuer: "https://issuer.example".to_owned(), subject: subject.to_owned() }
+}
+
+#[tokio::test]
+async fn two_first_sign_ins_at_once_make_one_user() {
+    let store = store().await;
+    let (one, two) = (a_user(), User { user_id: UserId::new(7).unwrap(), ..a_user() });
+    let identity = identity("1");
+
+    let joined = futures::join!(store.join(&identity, &one), store.join(&identity, &two));
+
+    let joined = [joined.0.unwrap(), joined.1.unwrap()];
+    assert_eq!(joined.iter().filter(|it| **it == Joined::Ours).count(), 1, "{joined:?}");
+    let (winner, loser) = if joined[0] == Joined::Ours { (one, two) } else { (two, one) };
+    assert_eq!(store.user_of(&identity).await.unwrap(), Some(winner.user_id));
+    assert_eq!(store.user(winner.user_id).await.unwrap(), Some(winner));
+    assert_eq!(store.user(loser.user_id).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_user_goes_by_what_the_issuer_tells_last() {
+    let store = store().await;
+    let user = a_user();
+    store.join(&identity("1"), &user).await.unwrap();
+
+    store.rename(user.user_id, "New Name", "new@example.com").await.unwrap();
+
+    let found = store.user(user.user_id).await.unwrap().unwrap();
+    assert_eq!((found.name.as_str(), found.email.as_str()), ("New Name", "new@example.com"));
+    assert_eq!(found.bucket, user.bucket);
+}
+
+#[tokio::test]
+async fn an_identity_nobody_has_leads_to_nobody() {
+    let store = store().await;
+
+    assert_eq!(store.user_of(&identity("2")).await.unwrap(), None);
+}
