@@ -1,0 +1,239 @@
+//! Requests of devices for access, from the first code to the token.
+//!
+//! A request is kept under its device code. A second item leads to it from the
+//! user code, which its user types.
+
+use std::net::IpAddr;
+
+use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem, Update};
+use chrono::serde::ts_milliseconds;
+use chrono::{DateTime, Utc};
+use domain::id::UserId;
+use domain::scope::Scopes;
+use serde::{Deserialize, Serialize};
+
+use super::key;
+use super::token::{TokenGrant, token_item};
+use crate::error::StorageError;
+use crate::item::{at, attributes, n, s, to_item, ttl};
+use crate::race::Race;
+use crate::{Store, Table};
+
+/// A request of a device for access.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceGrant {
+    /// What it asks for.
+    pub scopes: Scopes,
+    /// Where it asked from.
+    pub asked_from: IpAddr,
+    /// When it asked.
+    #[serde(with = "ts_milliseconds")]
+    pub created_at: DateTime<Utc>,
+    /// From then on it can be neither approved nor exchanged.
+    #[serde(with = "ts_milliseconds")]
+    pub expires_at: DateTime<Utc>,
+    /// How far it has come.
+    pub stage: DeviceStage,
+    /// Who approved it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<UserId>,
+}
+
+/// How far a device's request has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceStage {
+    /// Nobody has decided.
+    Waiting,
+    /// To be exchanged for a token.
+    Approved,
+    /// Its user said no.
+    Denied,
+    /// Exchanged.
+    Spent,
+}
+
+impl Store {
+    /// Keeps a device's request under both of its codes. [`Race::Lost`] when
+    /// somebody has the user code already: the caller takes another.
+    pub async fn put_device(
+        &self,
+        device_hash: &str,
+        user_code_hash: &str,
+        device: &DeviceGrant,
+    ) -> Result<Race, StorageError> {
+        // Both outlive the request by the day in which its end is told apart
+        // from a code that never was; `ttl` adds that day.
+        let mut item = to_item(device)?;
+        item.extend(attributes([("grant", s(device_key(device_hash))), ("ttl", ttl(device.expires_at))]));
+        let pointer = attributes([
+            ("grant", s(user_code_key(user_code_hash))),
+            ("device", s(device_hash)),
+            ("ttl", ttl(device.expires_at)),
+        ]);
+        let written = self
+            .client
+            .transact_write_items()
+            .transact_items(self.put_new_grant(item)?)
+            .transact_items(self.put_new_grant(pointer)?)
+            .send()
+            .await;
+        Race::of_transaction(written)
+    }
+
+    /// The request with this device code.
+    pub async fn device(&self, device_hash: &str) -> Result<Option<DeviceGrant>, StorageError> {
+        self.grant(device_key(device_hash)).await
+    }
+
+    /// The request with this user code, and the hash of its device code.
+    pub async fn device_by_user_code(
+        &self,
+        user_code_hash: &str,
+    ) -> Result<Option<(String, DeviceGrant)>, StorageError> {
+        #[derive(Deserialize)]
+        struct Pointer {
+            device: String,
+        }
+        let Some(Pointer { device }) = self.grant(user_code_key(user_code_hash)).await? else {
+            return Ok(None);
+        };
+        Ok(self.device(&device).await?.map(|grant| (device, grant)))
+    }
+
+    /// Approves a device's request for this user, or denies it for everyone.
+    /// Only one that waits and has not expired can be decided, once.
+    pub async fn decide_device(
+        &self,
+        device_hash: &str,
+        user: UserId,
+        stage: DeviceStage,
+        now: DateTime<Utc>,
+    ) -> Result<Race, StorageError> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Grants))
+            .set_key(Some(key(device_key(device_hash))))
+            .condition_expression("#stage = :waiting AND expires_at > :now")
+            .update_expression("SET #stage = :stage, user_id = :user")
+            .expression_attribute_names("#stage", "stage")
+            .expression_attribute_values(":waiting", stage_value(DeviceStage::Waiting)?)
+            .expression_attribute_values(":stage", stage_value(stage)?)
+            .expression_attribute_values(":user", n(user))
+            .expression_attribute_values(":now", at(now))
+            .send()
+            .await;
+        Race::of(update)
+    }
+
+    /// Spends an approved device code on this token. Of any number of
+    /// exchanges at the same time, at most one gets [`Race::Won`], and no code
+    /// is spent without its token being there.
+    pub async fn exchange_device(
+        &self,
+        device_hash: &str,
+        token_hash: &str,
+        token: &TokenGrant,
+    ) -> Result<Race, StorageError> {
+        let spend = Update::builder()
+            .table_name(self.table(Table::Grants))
+            .set_key(Some(key(device_key(device_hash))))
+            .condition_expression("#stage = :approved AND user_id = :user")
+            .update_expression("SET #stage = :spent")
+            .expression_attribute_names("#stage", "stage")
+            .expression_attribute_values(":approved", stage_value(DeviceStage::Approved)?)
+            .expression_attribute_values(":spent", stage_value(DeviceStage::Spent)?)
+            .expression_attribute_values(":user", n(token.owner))
+            .build()
+            .map_err(StorageError::build)?;
+        let written = self
+            .client
+            .transact_write_items()
+            .transact_items(TransactWriteItem::builder().update(spend).build())
+            .transact_items(self.put_new_grant(token_item(token_hash, token)?)?)
+            .send()
+            .await;
+        Race::of_transaction(written)
+    }
+}
+
+fn stage_value(stage: DeviceStage) -> Result<AttributeValue, StorageError> {
+    Ok(serde_dynamo::to_attribute_value(stage)?)
+}
+
+fn device_key(hash: &str) -> String {
+    format!("device#{hash}")
+}
+
+fn user_code_key(hash: &str) -> String {
+    format!("user_code#{hash}")
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::testing::{a_user, noon};
+
+    use super::super::testing::a_token;
+    use super::*;
+    use crate::testing::store;
+
+    fn a_device() -> DeviceGrant {
+        DeviceGrant {
+            scopes: Scopes::of(&[]),
+            asked_from: IpAddr::from([192, 0, 2, 7]),
+            created_at: noon(),
+            expires_at: noon() + TimeDelta::seconds(900),
+            stage: DeviceStage::Waiting,
+            user_id: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_code_is_spent_by_one_of_ten_exchanges_at_once() {
+        let store = store().await;
+        let user = a_user().user_id;
+        store.put_device("d", "u", &a_device()).await.unwrap();
+        store.decide_device("d", user, DeviceStage::Approved, noon()).await.unwrap();
+
+        let hashes: Vec<String> = (0..10).map(|number| format!("t{number}")).collect();
+        let token = a_token(user);
+        let won = futures::future::join_all(hashes.iter().map(|it| store.exchange_device("d", it, &token))).await;
+
+        let won: Vec<Race> = won.into_iter().map(Result::unwrap).collect();
+        assert_eq!(won.iter().filter(|it| **it == Race::Won).count(), 1, "{won:?}");
+        assert_eq!(store.tokens_of(user).await.unwrap().len(), 1);
+        assert_eq!(store.device("d").await.unwrap().unwrap().stage, DeviceStage::Spent);
+    }
+
+    #[tokio::test]
+    async fn a_device_is_decided_once_and_in_time() {
+        let store = store().await;
+        let user = a_user().user_id;
+        store.put_device("one", "1", &a_device()).await.unwrap();
+        store.put_device("two", "2", &a_device()).await.unwrap();
+        let end = a_device().expires_at;
+
+        let denied = store.decide_device("one", user, DeviceStage::Denied, noon()).await.unwrap();
+        let approved = store.decide_device("one", user, DeviceStage::Approved, noon()).await.unwrap();
+        let late = store.decide_device("two", user, DeviceStage::Approved, end).await.unwrap();
+        let unknown = store.decide_device("three", user, DeviceStage::Approved, noon()).await.unwrap();
+
+        assert_eq!([denied, approved, late, unknown], [Race::Won, Race::Lost, Race::Lost, Race::Lost]);
+        assert_eq!(store.exchange_device("one", "t", &a_token(user)).await.unwrap(), Race::Lost);
+    }
+
+    #[tokio::test]
+    async fn a_user_code_leads_to_one_device() {
+        let store = store().await;
+        store.put_device("one", "same", &a_device()).await.unwrap();
+
+        let second = store.put_device("two", "same", &a_device()).await.unwrap();
+
+        assert_eq!(second, Race::Lost);
+        assert_eq!(store.device("two").await.unwrap(), None);
+        let (hash, device) = store.device_by_user_code("same").await.unwrap().unwrap();
+        assert_eq!((hash.as_str(), device), ("one", a_device()));
+    }
+}

@@ -1,0 +1,164 @@
+//! Access tokens: what a client sends with every request.
+
+use chrono::serde::ts_milliseconds;
+use chrono::{DateTime, Utc};
+use domain::id::UserId;
+use domain::scope::Scopes;
+use domain::token::Bucket;
+use serde::{Deserialize, Serialize};
+
+use super::key;
+use crate::error::StorageError;
+use crate::item::{Item, at, attributes, from_item, n, s, to_item, ttl};
+use crate::race::Race;
+use crate::{Store, Table};
+
+/// An access token.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TokenGrant {
+    /// Whose.
+    pub owner: UserId,
+    /// Under which the owner's requests are counted.
+    pub bucket: Bucket,
+    /// What it may do.
+    pub scopes: Scopes,
+    /// When its owner approved it.
+    #[serde(with = "ts_milliseconds")]
+    pub created_at: DateTime<Utc>,
+    /// To the day: see [`Store::touch_token`].
+    #[serde(with = "ts_milliseconds")]
+    pub last_used_at: DateTime<Utc>,
+    /// From then on it is as if it had never been.
+    #[serde(with = "ts_milliseconds")]
+    pub expires_at: DateTime<Utc>,
+}
+
+impl Store {
+    /// The token with this hash. Read consistently: a revoked token is refused
+    /// from the moment of its revocation on.
+    pub async fn token(&self, hash: &str) -> Result<Option<TokenGrant>, StorageError> {
+        self.grant(token_key(hash)).await
+    }
+
+    /// Keeps a token.
+    pub async fn put_token(&self, hash: &str, token: &TokenGrant) -> Result<(), StorageError> {
+        let item = token_item(hash, token)?;
+        self.client.put_item().table_name(self.table(Table::Grants)).set_item(Some(item)).send().await?;
+        Ok(())
+    }
+
+    /// Notes that a token was used, and how long it now lives. Callers do it
+    /// once a day at most: a write per request would cost more than the request.
+    pub async fn touch_token(
+        &self,
+        hash: &str,
+        used_at: DateTime<Utc>,
+        expires_at: DateTime<Utc>,
+    ) -> Result<Race, StorageError> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Grants))
+            .set_key(Some(key(token_key(hash))))
+            // A token revoked since it was read does not come back.
+            .condition_expression("attribute_exists(#grant)")
+            .update_expression("SET last_used_at = :used, expires_at = :expires, #ttl = :ttl")
+            .expression_attribute_names("#grant", "grant")
+            .expression_attribute_names("#ttl", "ttl")
+            .expression_attribute_values(":used", at(used_at))
+            .expression_attribute_values(":expires", at(expires_at))
+            .expression_attribute_values(":ttl", ttl(expires_at))
+            .send()
+            .await;
+        Race::of(update)
+    }
+
+    /// The tokens of a user with their hashes, the latest first.
+    pub async fn tokens_of(&self, owner: UserId) -> Result<Vec<(String, TokenGrant)>, StorageError> {
+        let mut pages = self
+            .client
+            .query()
+            .table_name(self.table(Table::Grants))
+            .index_name("by_user")
+            .key_condition_expression("#owner = :owner")
+            .expression_attribute_names("#owner", "owner")
+            .expression_attribute_values(":owner", n(owner))
+            .scan_index_forward(false)
+            .into_paginator()
+            .items()
+            .send();
+        let mut tokens = Vec::new();
+        while let Some(item) = pages.next().await.transpose()? {
+            let hash = item.get("grant").and_then(|it| it.as_s().ok()).and_then(|it| it.strip_prefix("token#"));
+            let hash = hash.unwrap_or_default().to_owned();
+            tokens.push((hash, from_item(item)?));
+        }
+        Ok(tokens)
+    }
+
+    /// Ends a token of this user.
+    pub async fn revoke_token(&self, owner: UserId, hash: &str) -> Result<Race, StorageError> {
+        let deleted = self
+            .client
+            .delete_item()
+            .table_name(self.table(Table::Grants))
+            .set_key(Some(key(token_key(hash))))
+            .condition_expression("#owner = :owner")
+            .expression_attribute_names("#owner", "owner")
+            .expression_attribute_values(":owner", n(owner))
+            .send()
+            .await;
+        Race::of(deleted)
+    }
+}
+
+/// A token as it is kept.
+pub(super) fn token_item(hash: &str, token: &TokenGrant) -> Result<Item, StorageError> {
+    let mut item = to_item(token)?;
+    item.extend(attributes([("grant", s(token_key(hash))), ("ttl", ttl(token.expires_at))]));
+    Ok(item)
+}
+
+fn token_key(hash: &str) -> String {
+    format!("token#{hash}")
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::testing::noon;
+
+    use super::super::testing::a_token;
+    use super::*;
+    use crate::testing::store;
+
+    #[tokio::test]
+    async fn a_token_is_revoked_by_its_owner_alone_and_stays_so() {
+        let store = store().await;
+        let owner = UserId::new(1).unwrap();
+        let stranger = UserId::new(2).unwrap();
+        store.put_token("t", &a_token(owner)).await.unwrap();
+
+        assert_eq!(store.revoke_token(stranger, "t").await.unwrap(), Race::Lost);
+        assert!(store.token("t").await.unwrap().is_some());
+        assert_eq!(store.revoke_token(owner, "t").await.unwrap(), Race::Won);
+        let touched = store.touch_token("t", noon(), noon()).await.unwrap();
+
+        assert_eq!(touched, Race::Lost);
+        assert_eq!(store.token("t").await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn tokens_are_listed_for_their_owner_the_latest_first() {
+        let store = store().await;
+        let owner = UserId::new(1).unwrap();
+        let later = TokenGrant { created_at: noon() + TimeDelta::days(1), ..a_token(owner) };
+        store.put_token("early", &a_token(owner)).await.unwrap();
+        store.put_token("late", &later).await.unwrap();
+        store.put_token("other", &a_token(UserId::new(2).unwrap())).await.unwrap();
+
+        let hashes: Vec<String> = store.tokens_of(owner).await.unwrap().into_iter().map(|it| it.0).collect();
+
+        assert_eq!(hashes, ["late", "early"]);
+    }
+}
