@@ -1,5 +1,5 @@
 //! What has to stay the same in several places: the API's document, the
-//! template, the README, and the code.
+//! template, infra/deploying.md, and the code.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
@@ -303,11 +303,11 @@ fn the_environment_is_read_where_settings_are_and_nowhere_else() {
 }
 
 #[test]
-fn the_readme_lists_every_variable() {
+fn the_instructions_for_deploying_list_every_variable() {
     let template = Template::read().unwrap();
     let set: Names = FUNCTIONS.iter().flat_map(|it| template.variables(it)).collect();
-    let readme = read("README.md");
-    let rows = readme.lines().filter_map(|it| it.strip_prefix("| ")).filter_map(|it| it.split(" | ").next());
+    let instructions = read("infra/deploying.md");
+    let rows = instructions.lines().filter_map(|it| it.strip_prefix("| ")).filter_map(|it| it.split(" | ").next());
     let listed: Names = rows.flat_map(|it| it.split(", ")).map(|it| it.trim_matches('`').to_owned()).collect();
     let is_name = |it: &&String| it.bytes().all(|it| it.is_ascii_uppercase() || it == b'_');
 
