@@ -75,7 +75,10 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::noon;
+
+    fn noon() -> DateTime<Utc> {
+        "2026-11-21T12:00:00Z".parse().unwrap()
+    }
 
     #[test]
     fn a_clock_that_is_told_the_time_is_waited_for() {

@@ -16,9 +16,10 @@ mod transitions;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+pub use crate::failure::FailureClass;
 use crate::id::{ConnectionId, PostId, TargetId, UserId};
 use crate::post::{Post, Target};
-pub use outcome::{Claim, FailureClass, Published, Resolution, Setback};
+pub use outcome::{Claim, Published, Resolution, Setback};
 
 /// How long one worker may hold a delivery.
 ///

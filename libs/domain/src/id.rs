@@ -119,10 +119,14 @@ impl Ids {
 
 #[cfg(test)]
 mod tests {
+    use chrono::{DateTime, Utc};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::noon;
+
+    fn noon() -> DateTime<Utc> {
+        "2026-11-21T12:00:00Z".parse().unwrap()
+    }
 
     #[test]
     fn ids_grow_even_within_one_millisecond() {

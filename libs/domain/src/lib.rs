@@ -5,6 +5,7 @@ pub mod clock;
 pub mod connection;
 pub mod delivery;
 pub mod event;
+pub mod failure;
 pub mod faults;
 pub mod id;
 pub mod idempotency;
@@ -12,9 +13,12 @@ pub mod listing;
 pub mod media;
 pub mod plan;
 pub mod post;
+mod roll_up;
 pub mod rules;
 pub mod schedule;
 pub mod scope;
+#[cfg(any(test, feature = "testing"))]
+mod seeded;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod text;

@@ -1,7 +1,6 @@
 //! Builders for tests: each starts from something valid, so that a test names
-//! only what it is about. And randomness that repeats itself.
+//! only what it is about.
 
-use std::cell::Cell;
 use std::sync::LazyLock;
 
 use chrono::{DateTime, TimeZone, Utc};
@@ -13,6 +12,7 @@ use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId};
 use crate::media::{Attachment, MimeType};
 use crate::post::{Accounts, NewPost, NewTarget, Post};
 use crate::rules::{Counting, Rule, Rules};
+pub use crate::seeded::seed_randomness;
 use crate::text::PostText;
 use crate::token::Bucket;
 use crate::user::User;
@@ -20,34 +20,6 @@ use crate::user::User;
 /// One source for all builders: of two, each with a clock of its own, one could
 /// give out what the other has.
 static FRESH: LazyLock<Ids> = LazyLock::new(|| Ids::new(Clock::System));
-
-thread_local! {
-    /// The state of this thread's source; `None` is the operating system.
-    static SEEDED: Cell<Option<u64>> = const { Cell::new(None) };
-}
-
-/// From now on this thread's random numbers follow from `seed` alone, so that
-/// a run can be repeated; `None` gives it back the operating system's.
-pub fn seed_randomness(seed: impl Into<Option<u64>>) {
-    SEEDED.set(seed.into());
-}
-
-/// Fills `bytes` where [`seed_randomness`] was called; whether it was.
-pub(crate) fn fill_seeded(bytes: &mut [u8]) -> bool {
-    let Some(mut state) = SEEDED.get() else { return false };
-    for chunk in bytes.chunks_mut(8) {
-        // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
-        // generators, 2014).
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^= mixed >> 31;
-        chunk.copy_from_slice(&mixed.to_le_bytes()[..chunk.len()]);
-    }
-    SEEDED.set(Some(state));
-    true
-}
 
 /// The time in tests.
 pub fn noon() -> DateTime<Utc> {
@@ -166,30 +138,5 @@ pub fn a_delivery() -> Delivery {
         intent: None,
         note: None,
         stamp: 1,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::token::{random_bytes, random_u32};
-
-    #[test]
-    fn seeded_randomness_repeats_itself_until_it_is_given_up() {
-        let draw = || (random_u32(), random_bytes::<19>());
-
-        seed_randomness(7);
-        let first = [draw(), draw()];
-        seed_randomness(7);
-        let again = [draw(), draw()];
-        seed_randomness(8);
-        let other = draw();
-        seed_randomness(None);
-        let unseeded = draw();
-
-        assert_eq!(first, again);
-        assert_ne!(first[0], first[1]);
-        assert_ne!(first[0], other);
-        assert!(!first.contains(&unseeded));
     }
 }

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     #[cfg(any(test, feature = "testing"))]
-    if crate::testing::fill_seeded(&mut bytes) {
+    if crate::seeded::fill_seeded(&mut bytes) {
         return bytes;
     }
     #[expect(clippy::expect_used, reason = "no token may be made without randomness")]
@@ -198,6 +198,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::seeded::seed_randomness;
 
     #[test]
     fn a_token_reads_back_with_its_bucket() {
@@ -240,5 +241,24 @@ mod tests {
             let _ = AccessToken::parse(&text);
             let _ = UserCode::parse(&text);
         }
+    }
+
+    #[test]
+    fn seeded_randomness_repeats_itself_until_it_is_given_up() {
+        let draw = || (random_u32(), random_bytes::<19>());
+
+        seed_randomness(7);
+        let first = [draw(), draw()];
+        seed_randomness(7);
+        let again = [draw(), draw()];
+        seed_randomness(8);
+        let other = draw();
+        seed_randomness(None);
+        let unseeded = draw();
+
+        assert_eq!(first, again);
+        assert_ne!(first[0], first[1]);
+        assert_ne!(first[0], other);
+        assert!(!first.contains(&unseeded));
     }
 }

@@ -1,0 +1,173 @@
+//! A post as its user writes and changes it, and what is not allowed.
+
+use chrono::{DateTime, Utc};
+
+use super::request::{Accounts, Changes, NewPost, NewTarget};
+use super::status::{PostStatus, TargetStatus};
+use super::target::aim;
+use super::{MAX_TEXT_BYTES, Post};
+use crate::faults::Faults;
+use crate::id::Ids;
+use crate::media::Attachment;
+use crate::user::User;
+
+impl Post {
+    /// A new post: a draft, or scheduled when it has a time.
+    pub fn create(
+        new: NewPost,
+        media: Vec<Attachment>,
+        user: &User,
+        accounts: &Accounts,
+        ids: &Ids,
+        now: DateTime<Utc>,
+    ) -> Result<Self, Faults> {
+        let mut faults = Faults::new();
+        let targets = aim(&new.targets, &[], accounts, ids, &mut faults);
+        let post = Self {
+            user_id: user.user_id,
+            post_id: ids.fresh(),
+            revision: 1,
+            stamp: 1,
+            text: new.text,
+            status: PostStatus::Draft,
+            scheduled_at: None,
+            created_at: now,
+            updated_at: now,
+            creator_name: user.name.clone(),
+            targets,
+            media,
+        };
+        let post = match new.scheduled_at {
+            Some(at) => post.scheduled(at, accounts, &new.targets, &mut faults),
+            None => post,
+        };
+        post.check_size(&mut faults);
+        faults.or(post)
+    }
+
+    /// The post after a user's changes.
+    pub fn change(&self, changes: Changes, accounts: &Accounts, ids: &Ids, now: DateTime<Utc>) -> Result<Self, Faults> {
+        self.check_changeable()?;
+        let mut faults = Faults::new();
+        let mut post = Self { revision: self.revision + 1, updated_at: now, ..self.clone() };
+        let named = changes.targets.as_deref();
+        if let Some(targets) = named {
+            post.keep_published(targets, &mut faults);
+            post.targets = aim(targets, &self.targets, accounts, ids, &mut faults);
+        }
+        let named = named.unwrap_or_default();
+        if let Some(text) = changes.text {
+            for target in post.targets.iter_mut().filter(|it| it.status == TargetStatus::Published) {
+                // It went out with the old words, and says so from now on.
+                target.text.get_or_insert_with(|| self.text.clone());
+            }
+            post.text = text;
+        }
+        if let Some(media) = changes.media {
+            post.media = media;
+        }
+        let post = match (changes.scheduled_at, self.status) {
+            (Some(Some(at)), _) => post.scheduled(at, accounts, named, &mut faults),
+            (Some(None), _) => post.unscheduled(&mut faults),
+            (None, PostStatus::Scheduled) => {
+                // What stays scheduled must still be acceptable.
+                let at = self.scheduled_at.unwrap_or(now);
+                post.scheduled(at, accounts, named, &mut faults)
+            }
+            (None, _) => post,
+        };
+        post.check_size(&mut faults);
+        faults.or(post.finished_if_all_public())
+    }
+
+    fn scheduled(mut self, at: DateTime<Utc>, accounts: &Accounts, named: &[NewTarget], faults: &mut Faults) -> Self {
+        // Targets that were named but cannot be used are faults already.
+        let none_named = faults.iter().all(|(field, _)| !field.starts_with("platforms"));
+        if self.targets.is_empty() && none_named {
+            faults.add_sentence("platforms", "a scheduled post needs at least one account in platforms");
+        }
+        let (text, media) = (self.text.clone(), self.media.clone());
+        for (index, target) in self.targets.iter_mut().enumerate() {
+            // Entries of the request that cannot be used are not among the targets.
+            let named = named.iter().find(|it| it.connection_id == target.connection_id);
+            let index = named.map_or(index, |it| it.index);
+            let account = accounts.get(&target.connection_id);
+            target.marked = account.is_some();
+            if target.status == TargetStatus::Published {
+                continue;
+            }
+            target.start_over();
+            let field = format!("platforms.{index}.connected_account_id");
+            match account {
+                None => faults.add(field, "is no longer connected; remove the entry or connect the account again"),
+                Some(account) if account.needs_reconnection => {
+                    faults.add(field, "needs reconnection; connect the account again first");
+                }
+                Some(account) => {
+                    let text = target.text.as_ref().unwrap_or(&text);
+                    for breach in account.rules.breaches(text, &media) {
+                        faults.add_sentence(format!("platforms.{index}.{}", breach.field), breach.message);
+                    }
+                }
+            }
+        }
+        self.status = PostStatus::Scheduled;
+        self.scheduled_at = Some(at);
+        self
+    }
+
+    fn unscheduled(mut self, faults: &mut Faults) -> Self {
+        if self.targets.iter().any(|it| it.status == TargetStatus::Published) {
+            faults.add_sentence(
+                "scheduled_at",
+                "a post of which a part is public cannot go back to draft; give a new scheduled_at to try the rest again",
+            );
+        }
+        for target in &mut self.targets {
+            target.start_over();
+        }
+        self.unmark();
+        self.status = PostStatus::Draft;
+        self.scheduled_at = None;
+        self
+    }
+
+    fn keep_published(&self, targets: &[NewTarget], faults: &mut Faults) {
+        for published in self.targets.iter().filter(|it| it.status == TargetStatus::Published) {
+            let Some(named) = targets.iter().find(|it| it.connection_id == published.connection_id) else {
+                let id = published.connection_id;
+                faults.add_sentence(
+                    "platforms",
+                    format!("the account {id} has already published this post and cannot be removed from it"),
+                );
+                continue;
+            };
+            let index = named.index;
+            let other = named.text.as_ref().filter(|it| *it != self.text_of(published));
+            if other.is_some() {
+                faults.add(format!("platforms.{index}.content"), "is already public and cannot be changed");
+            }
+        }
+    }
+
+    fn check_size(&self, faults: &mut Faults) {
+        let overrides = self.targets.iter().filter_map(|it| it.text.as_ref());
+        let bytes: usize = overrides.chain([&self.text]).map(|it| it.as_str().len()).sum();
+        if MAX_TEXT_BYTES < bytes {
+            faults.add(
+                "content",
+                format!("and the texts of platforms may have {MAX_TEXT_BYTES} bytes together, these have {bytes}"),
+            );
+        }
+    }
+
+    /// A failed post that is left with public targets alone has succeeded.
+    fn finished_if_all_public(mut self) -> Self {
+        let all_public = !self.targets.is_empty() && self.targets.iter().all(|it| it.status == TargetStatus::Published);
+        if all_public {
+            self.status = PostStatus::Published;
+            self.unmark();
+        }
+        self
+    }
+}

@@ -1,0 +1,94 @@
+//! One account that a post is aimed at.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::request::{Accounts, NewTarget};
+use super::status::TargetStatus;
+use crate::failure::FailureClass;
+use crate::faults::Faults;
+use crate::id::{ConnectionId, Ids, TargetId};
+use crate::text::PostText;
+
+/// One account that a post is aimed at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// Ours; kept as long as the post is aimed at the account.
+    pub target_id: TargetId,
+    /// The account.
+    pub connection_id: ConnectionId,
+    /// Kept here, so that it can be read after the account is disconnected.
+    pub provider: String,
+    /// Likewise.
+    pub username: Option<String>,
+    /// The text for this target alone, or the one that it went out with.
+    pub text: Option<PostText>,
+    /// Where it stands.
+    pub status: TargetStatus,
+    /// When it became public.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub published_at: Option<DateTime<Utc>>,
+    /// The platform's id of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_post_id: Option<String>,
+    /// Why it is not public.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+    /// Why it failed, for programs; `None` unless it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureClass>,
+    /// Whether it is counted among its connection's pending targets.
+    #[serde(default)]
+    pub marked: bool,
+}
+
+impl Target {
+    /// As if it had never been tried.
+    pub(super) fn start_over(&mut self) {
+        self.status = TargetStatus::Pending;
+        self.error_message = None;
+        self.failure = None;
+    }
+}
+
+/// The targets that a client names, with the ids of those that were there before.
+pub(super) fn aim(
+    named: &[NewTarget],
+    before: &[Target],
+    accounts: &Accounts,
+    ids: &Ids,
+    faults: &mut Faults,
+) -> Vec<Target> {
+    let mut targets = Vec::new();
+    let mut seen = BTreeSet::new();
+    for new in named {
+        let index = new.index;
+        let field = format!("platforms.{index}.connected_account_id");
+        if !seen.insert(new.connection_id) {
+            faults.add(field, "names an account that stands in platforms already");
+            continue;
+        }
+        let kept = before.iter().find(|it| it.connection_id == new.connection_id);
+        let published = kept.filter(|it| it.status == TargetStatus::Published);
+        match (published, accounts.get(&new.connection_id)) {
+            (Some(published), _) => targets.push(published.clone()),
+            (None, Some(account)) => targets.push(Target {
+                target_id: kept.map_or_else(|| ids.fresh(), |it| it.target_id),
+                connection_id: new.connection_id,
+                provider: account.provider.clone(),
+                username: account.profile.username.clone(),
+                text: new.text.clone(),
+                status: kept.map_or(TargetStatus::Pending, |it| it.status),
+                published_at: None,
+                platform_post_id: None,
+                error_message: kept.and_then(|it| it.error_message.clone()),
+                failure: kept.and_then(|it| it.failure),
+                marked: kept.is_some_and(|it| it.marked),
+            }),
+            (None, None) => faults.add(field, "is not one of your connected accounts"),
+        }
+    }
+    targets
+}

@@ -1,0 +1,64 @@
+//! What deliveries tell the post that they belong to.
+
+use chrono::{DateTime, Utc};
+
+use crate::delivery::{Delivery, State};
+use crate::post::{Post, PostStatus, Target, TargetStatus};
+
+impl Post {
+    /// The post as its deliveries say it stands. Those of another revision are
+    /// void.
+    #[must_use]
+    pub fn rolled_up(&self, deliveries: &[Delivery], now: DateTime<Utc>) -> Self {
+        let mut post = self.clone();
+        if !self.status.is_pending() {
+            return post;
+        }
+        let mut begun = self.status == PostStatus::Publishing;
+        for delivery in deliveries.iter().filter(|it| it.revision == self.revision) {
+            begun |= delivery.is_begun() || delivery.state != State::Waiting;
+            if let Some(target) = post.targets.iter_mut().find(|it| it.target_id == delivery.target_id) {
+                target.tell(delivery);
+            }
+        }
+        if post.targets.iter().all(|it| it.status.has_ended()) {
+            let failed = post.targets.iter().any(|it| it.status == TargetStatus::Failed);
+            post.status = if failed { PostStatus::Failed } else { PostStatus::Published };
+            post.unmark();
+        } else if begun {
+            post.status = PostStatus::Publishing;
+        }
+        if post != *self {
+            post.updated_at = now;
+        }
+        post
+    }
+}
+
+impl Target {
+    fn tell(&mut self, delivery: &Delivery) {
+        match &delivery.state {
+            // The delivery was read before it ended, and in the meantime another
+            // worker has told the post its end: that is not taken back.
+            State::Waiting if self.status.has_ended() => {}
+            State::Waiting => {
+                self.status = if delivery.is_begun() { TargetStatus::Publishing } else { TargetStatus::Pending };
+                self.error_message.clone_from(&delivery.note);
+            }
+            State::Published(published) => {
+                self.status = TargetStatus::Published;
+                self.published_at = Some(published.at);
+                self.platform_post_id = Some(published.platform_post_id.clone());
+                self.error_message = None;
+            }
+            State::Failed { reason, class } => {
+                self.status = TargetStatus::Failed;
+                self.error_message = Some(reason.clone());
+                self.failure = Some(*class);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! A post as its deliveries tell it, and what its user may change after that.
+
+use chrono::TimeDelta;
+
+use super::*;
+use crate::delivery::{Published, Setback};
+use crate::faults::Faults;
+use crate::post::{Accounts, Changes, NewTarget};
+use crate::testing::{a_connection, a_post, a_user, accounts, ids, noon, text};
+
+fn delivery_of(post: &Post, target: &Target) -> Delivery {
+    Delivery::new(post, target, None, 1, noon())
+}
+
+fn published(delivery: Delivery) -> Delivery {
+    let published = Published { platform_post_id: "p1".to_owned(), at: noon() };
+    delivery.intended(noon()).settled(Ok(published), noon(), 0)
+}
+
+fn refused(delivery: Delivery) -> Delivery {
+    let setback = Setback::Refused { reason: "not wanted".to_owned() };
+    delivery.intended(noon()).settled(Err(setback), noon(), 0)
+}
+
+/// A post with a public and a failed target, and its accounts.
+fn a_half_failed_post() -> (Post, Accounts) {
+    let user = a_user();
+    let connections = [a_connection(&user), a_connection(&user)];
+    let post = a_post(&user, Some(noon()), &connections);
+    let deliveries = [published(delivery_of(&post, &post.targets[0])), refused(delivery_of(&post, &post.targets[1]))];
+    (post.rolled_up(&deliveries, noon()), accounts(&connections))
+}
+
+fn refused_delivery(post: &Post) -> Delivery {
+    refused(delivery_of(post, &post.targets[0]))
+}
+
+fn fields(faults: &Faults) -> Vec<&str> {
+    faults.iter().map(|it| it.0).collect()
+}
+
+#[test]
+fn a_post_whose_preparation_went_stale_can_still_be_changed() {
+    let user = a_user();
+    let connections = [a_connection(&user)];
+    let post = a_post(&user, Some(noon()), &connections);
+    let delivery = Delivery::new(&post, &post.targets[0], Some(TimeDelta::minutes(1)), 1, noon());
+    let stale = Setback::Stale { reason: "a file has expired".to_owned() };
+
+    let told = post.rolled_up(&[delivery.preparation_failed(stale, noon(), 0)], noon());
+
+    assert_eq!((told.status, told.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
+    told.change(Changes::default(), &accounts(&connections), &ids(), noon()).unwrap();
+    told.check_deletable().unwrap();
+}
+
+#[test]
+fn a_post_ends_failed_when_one_target_does_and_the_others_stay_public() {
+    let (post, _) = a_half_failed_post();
+
+    assert_eq!(post.status, PostStatus::Failed);
+    assert_eq!(post.targets[0].status, TargetStatus::Published);
+    assert_eq!(post.targets[1].error_message.as_deref(), Some("not wanted"));
+    assert!(post.marked().is_empty());
+}
+
+#[test]
+fn a_failed_post_with_a_new_time_tries_only_what_is_not_public() {
+    let (post, accounts) = a_half_failed_post();
+
+    let wanted = Changes { scheduled_at: Some(Some(noon())), text: Some(text("Other")), ..Changes::default() };
+    let changed = post.change(wanted, &accounts, &ids(), noon()).unwrap();
+
+    let again: Vec<_> = changed.to_deliver().map(|it| it.target_id).collect();
+    assert_eq!(again, [post.targets[1].target_id]);
+    assert_eq!(changed.text_of(&changed.targets[0]).as_str(), "Hello");
+    assert_eq!(changed.text_of(&changed.targets[1]).as_str(), "Other");
+}
+
+#[test]
+fn a_public_target_can_be_neither_removed_nor_reworded() {
+    let (post, accounts) = a_half_failed_post();
+    let public = post.targets[0].connection_id;
+    let failed = post.targets[1].connection_id;
+    let named = |connection_id, text| NewTarget { index: 0, connection_id, text };
+    let refused = |targets| {
+        let wanted = Changes { targets: Some(targets), ..Changes::default() };
+        post.change(wanted, &accounts, &ids(), noon()).unwrap_err()
+    };
+
+    assert_eq!(fields(&refused(vec![named(failed, None)])), ["platforms"]);
+    assert_eq!(fields(&refused(vec![named(public, Some(text("Other")))])), ["platforms.0.content"]);
+}
+
+#[test]
+fn a_failed_post_goes_back_to_draft_only_when_nothing_is_public() {
+    let (post, accounts) = a_half_failed_post();
+    let changes = || Changes { scheduled_at: Some(None), ..Changes::default() };
+    let refused = post.change(changes(), &accounts, &ids(), noon()).unwrap_err();
+    assert_eq!(fields(&refused), ["scheduled_at"]);
+
+    let user = a_user();
+    let connections = [a_connection(&user)];
+    let post = a_post(&user, Some(noon()), &connections);
+    let failed = post.rolled_up(&[refused_delivery(&post)], noon());
+    assert_eq!(failed.status, PostStatus::Failed);
+    let draft = failed.change(changes(), &crate::testing::accounts(&connections), &ids(), noon()).unwrap();
+    assert_eq!(draft.status, PostStatus::Draft);
+    assert_eq!(draft.targets[0].status, TargetStatus::Pending);
+}
+
+#[test]
+fn deliveries_of_another_revision_say_nothing() {
+    let user = a_user();
+    let connections = [a_connection(&user)];
+    let post = a_post(&user, Some(noon()), &connections);
+    let stale = published(delivery_of(&post, &post.targets[0]));
+    let edited = Post { revision: 2, ..post };
+
+    assert_eq!(edited.rolled_up(&[stale], noon()), edited);
+}
+
+#[test]
+fn rolling_up_twice_changes_nothing_more() {
+    let user = a_user();
+    let connections = [a_connection(&user)];
+    let post = a_post(&user, Some(noon()), &connections);
+    let deliveries = [published(delivery_of(&post, &post.targets[0]))];
+
+    let once = post.rolled_up(&deliveries, noon());
+    let twice = once.rolled_up(&deliveries, noon() + TimeDelta::seconds(9));
+
+    assert_eq!(once.status, PostStatus::Published);
+    assert_eq!(once, twice);
+}
+
+#[test]
+fn a_target_that_has_ended_is_not_told_what_was_so_before() {
+    let user = a_user();
+    let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
+    let waiting = Delivery::new(&post, &post.targets[0], None, 1, noon()).intended(noon());
+    let published = Published { platform_post_id: "p1".to_owned(), at: noon() };
+    let told = post.rolled_up(&[waiting.clone().settled(Ok(published), noon(), 0)], noon());
+    // As if another target were still on its way.
+    let told = Post { status: PostStatus::Publishing, ..told };
+
+    assert_eq!(told.rolled_up(&[waiting], noon()).targets, told.targets);
+}

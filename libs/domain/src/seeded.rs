@@ -1,0 +1,31 @@
+//! Randomness that repeats itself, so that a test or a simulated run can.
+
+use std::cell::Cell;
+
+thread_local! {
+    /// The state of this thread's source; `None` is the operating system.
+    static SEEDED: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// From now on this thread's random numbers follow from `seed` alone, so that
+/// a run can be repeated; `None` gives it back the operating system's.
+pub fn seed_randomness(seed: impl Into<Option<u64>>) {
+    SEEDED.set(seed.into());
+}
+
+/// Fills `bytes` where [`seed_randomness`] was called; whether it was.
+pub(crate) fn fill_seeded(bytes: &mut [u8]) -> bool {
+    let Some(mut state) = SEEDED.get() else { return false };
+    for chunk in bytes.chunks_mut(8) {
+        // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+        // generators, 2014).
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^= mixed >> 31;
+        chunk.copy_from_slice(&mixed.to_le_bytes()[..chunk.len()]);
+    }
+    SEEDED.set(Some(state));
+    true
+}
