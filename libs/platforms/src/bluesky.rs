@@ -21,6 +21,7 @@
 
 mod account;
 mod app_password;
+mod authorization_server;
 mod blob;
 mod client;
 mod client_key;
@@ -36,6 +37,7 @@ mod pds;
 mod preparation;
 mod record;
 mod record_key;
+mod reply;
 mod session;
 mod signing_key;
 #[cfg(test)]
@@ -43,7 +45,6 @@ mod tests;
 mod typed;
 mod upload;
 mod video;
-mod wire;
 
 use std::sync::Arc;
 
@@ -54,6 +55,7 @@ use serde::Deserialize;
 use serde::de::Error as _;
 use url::Url;
 
+use self::dpop::Nonces;
 use self::hand_off::HandOffs;
 use self::identity::Directory;
 use self::oauth::Authorization;
@@ -61,12 +63,12 @@ use self::pds::Pds;
 use self::preparation::{Preparation, Progress};
 use self::record::{LookUp, Stored};
 use self::record_key::record_key;
-use self::session::{Kind, Session};
-use self::wire::Wire;
+use self::session::{Grant, Kind, Session};
 use crate::account::{Account, Credentials};
 use crate::handoff::{
     Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
 };
+use crate::http_clients::HttpClients;
 use crate::job::Job;
 use crate::lead::Lead;
 use crate::not_now::NotNow;
@@ -126,15 +128,15 @@ const VIDEO_SERVICE: &str = "https://video.bsky.app";
 /// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Bluesky>, SetupError> {
     let Some(settings) = setup.settings::<Settings>(NAME)? else { return Ok(None) };
-    let wire = Arc::new(Wire::new(setup.http.clone()));
     Ok(Some(Bluesky {
-        directory: Directory::new(&wire, &url(&settings.plc)?, &url(&settings.resolver)?),
+        directory: Directory::new(&setup.http, &url(&settings.plc)?, &url(&settings.resolver)?),
         appview: url(&settings.appview)?,
         any_video: settings.video.is_some(),
         video_service: url(settings.video.as_deref().unwrap_or(VIDEO_SERVICE))?,
         client_name: settings.client_name,
         vault: setup.vault.clone(),
-        wire,
+        http: setup.http.clone(),
+        nonces: Nonces::default(),
     }))
 }
 
@@ -149,7 +151,8 @@ fn url(setting: &str) -> Result<Url, SetupError> {
 
 /// Every server of the AT Protocol.
 pub(crate) struct Bluesky {
-    wire: Arc<Wire>,
+    http: HttpClients,
+    nonces: Nonces,
     vault: Arc<dyn Vault>,
     directory: Directory,
     appview: Url,
@@ -172,18 +175,22 @@ const FIELDS: &[Field] = &[
 
 impl Bluesky {
     fn hand_offs(&self) -> HandOffs<'_> {
-        let Self { wire, directory, vault, appview, any_video, .. } = self;
-        HandOffs { wire, directory, vault, appview, any_video: *any_video }
+        let Self { http, nonces, directory, vault, appview, any_video, .. } = self;
+        HandOffs { http, nonces, directory, vault, appview, any_video: *any_video }
     }
 
     fn pds<'a>(&'a self, session: &'a Session, job: &'a Job<'_>) -> Pds<'a> {
-        Pds { wire: &self.wire, session, token: &job.credentials.access_token, now: job.now }
+        Pds { http: &self.http, nonces: &self.nonces, session, token: &job.credentials.access_token, now: job.now }
+    }
+
+    fn authorization<'a>(&'a self, grant: &'a Grant, now: DateTime<Utc>) -> Authorization<'a> {
+        Authorization { http: &self.http, nonces: &self.nonces, grant, now }
     }
 
     async fn look_up(&self, job: &Job<'_>, session: &Session) -> LookUp {
         let rkey = record_key(job.publish_at, job.reference);
         let account = (&session.pds, session.did.as_str());
-        record::look_up(&self.wire, account, &rkey, job.text, job.publish_at).await
+        record::look_up(&self.http, account, &rkey, job.text, job.publish_at).await
     }
 }
 
@@ -204,7 +211,7 @@ impl Platform for Bluesky {
         };
         match &session.kind {
             Kind::Oauth(grant) => {
-                let tokens = Authorization { wire: &self.wire, grant, now }.refresh(token).await?;
+                let tokens = self.authorization(grant, now).refresh(token).await?;
                 if !tokens.are_of(&session.did) {
                     tracing::error!(did = session.did.as_str(), "a refresh was answered with another account's tokens");
                     return Err(RefreshRefusal::Unreachable("it answered for another account".to_owned()));
@@ -217,7 +224,7 @@ impl Platform for Bluesky {
                 })
             }
             Kind::AppPassword => {
-                let tokens = app_password::refresh(&self.wire, &session.pds, token).await?;
+                let tokens = app_password::refresh(&self.http, &session.pds, token).await?;
                 Ok(tokens.into_credentials(old.extra.clone(), now))
             }
         }
@@ -260,8 +267,8 @@ impl Connect for Bluesky {
         // Either token ends the whole session; the refresh token lives longer.
         let token = credentials.refresh_token.as_ref().unwrap_or(&credentials.access_token);
         let ended = match &session.kind {
-            Kind::Oauth(grant) => Authorization { wire: &self.wire, grant, now }.revoke(token).await?,
-            Kind::AppPassword => Some(app_password::end(&self.wire, &session.pds, token).await?),
+            Kind::Oauth(grant) => self.authorization(grant, now).revoke(token).await?,
+            Kind::AppPassword => Some(app_password::end(&self.http, &session.pds, token).await?),
         };
         match ended {
             Some(reply) if !reply.status.is_success() => Err(faults::setback(&reply, now)),

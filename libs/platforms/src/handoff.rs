@@ -51,7 +51,7 @@ pub struct OurAddresses {
     pub origin: String,
     /// Where the platform sends the person afterwards.
     pub redirect_uri: String,
-    /// Where [`crate::Connect::client_document`] is served.
+    /// Where `Connect::client_document` is served.
     pub client_document: String,
 }
 

@@ -22,7 +22,7 @@ pub struct Job<'a> {
     /// The same for every attempt of this delivery and revision, and for no
     /// other: what a platform can recognise a repeat by.
     pub reference: &'a str,
-    /// What [`crate::Publish::prepare`] has reached, in the adapter's own form.
+    /// What `Publish::prepare` has reached, in the adapter's own form.
     pub progress: Option<&'a str>,
     /// The second it is due: what a platform is to show as its time. The same
     /// for every attempt.

@@ -10,7 +10,7 @@ mod bluesky;
 pub mod conformance;
 mod entity;
 mod handoff;
-mod http_client;
+mod http_clients;
 mod job;
 mod lead;
 mod mastodon;

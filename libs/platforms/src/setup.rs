@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::app::AppSource;
-use crate::http_client::HttpClient;
+use crate::http_clients::HttpClients;
 use crate::vault::Vault;
 
 /// What a deployment says of its platforms, and what it gives them.
@@ -18,7 +18,7 @@ pub struct Setup {
     /// Where they keep what they are given.
     pub(crate) vault: Arc<dyn Vault>,
     /// How they are called.
-    pub(crate) http: HttpClient,
+    pub(crate) http: HttpClients,
 }
 
 /// Our id and secret at the platform with a name.
@@ -58,7 +58,7 @@ impl Setup {
         vault: Arc<dyn Vault>,
         policy: AddressPolicy,
     ) -> Self {
-        Self { settings, apps: Box::new(apps), vault, http: HttpClient::new(policy) }
+        Self { settings, apps: Box::new(apps), vault, http: HttpClients::new(policy) }
     }
 
     /// The settings of a platform; `None` when it is switched off.

@@ -17,7 +17,8 @@ use url::Url;
 
 use super::identity::Identity;
 use super::pds::address;
-use super::wire::Wire;
+use super::reply::Reply;
+use crate::http_clients::HttpClients;
 
 /// The largest video of the lexicon.
 const MAX_VIDEO_BYTES: u64 = 300_000_000;
@@ -74,11 +75,11 @@ pub(super) fn rules(max_video_bytes: u64) -> Rules {
 }
 
 /// Somebody's profile. Without a name and a picture it is one all the same.
-pub(super) async fn profile(wire: &Wire, appview: &Url, who: &Identity, within: Duration) -> Profile {
+pub(super) async fn profile(http: &HttpClients, appview: &Url, who: &Identity, within: Duration) -> Profile {
     let asked = async {
-        match from_appview(wire, appview, who).await {
+        match from_appview(http, appview, who).await {
             Some(shown) => shown,
-            None => from_record(wire, who).await.unwrap_or_default(),
+            None => from_record(http, who).await.unwrap_or_default(),
         }
     };
     let shown = timeout(within, asked).await.unwrap_or_default();
@@ -97,17 +98,17 @@ fn start_of(text: &str, max_bytes: usize) -> &str {
     &text[..end.unwrap_or_default()]
 }
 
-async fn from_appview(wire: &Wire, appview: &Url, who: &Identity) -> Option<Shown> {
-    let request = wire.to_known(Method::GET, address(appview, "app.bsky.actor.getProfile")).ok()?;
-    let reply = wire.send(request.query(&[("actor", who.did.as_str())])).await.ok()?;
+async fn from_appview(http: &HttpClients, appview: &Url, who: &Identity) -> Option<Shown> {
+    let request = http.to_known(Method::GET, address(appview, "app.bsky.actor.getProfile")).ok()?;
+    let reply = Reply::to(request.query(&[("actor", who.did.as_str())])).await.ok()?;
     reply.status.is_success().then(|| reply.json())?
 }
 
-async fn from_record(wire: &Wire, who: &Identity) -> Option<Shown> {
+async fn from_record(http: &HttpClients, who: &Identity) -> Option<Shown> {
     let did = who.did.as_str();
-    let request = wire.to_named(Method::GET, address(&who.pds, "com.atproto.repo.getRecord")).ok()?;
+    let request = http.to_named(Method::GET, address(&who.pds, "com.atproto.repo.getRecord")).ok()?;
     let asked = [("repo", did), ("collection", "app.bsky.actor.profile"), ("rkey", "self")];
-    let reply = wire.send(request.query(&asked)).await.ok()?;
+    let reply = Reply::to(request.query(&asked)).await.ok()?;
     let Record { value } = reply.status.is_success().then(|| reply.json())??;
     let avatar = value["avatar"]["ref"]["$link"].as_str().map(|cid| {
         let mut url = address(&who.pds, "com.atproto.sync.getBlob");
@@ -118,9 +119,9 @@ async fn from_record(wire: &Wire, who: &Identity) -> Option<Shown> {
 }
 
 /// What its server says of the largest file, where it says so.
-pub(super) async fn blob_limit(wire: &Wire, pds: &Url) -> Option<u64> {
-    let request = wire.to_named(Method::GET, address(pds, "com.atproto.server.describeServer")).ok()?;
-    let reply = wire.send(request).await.ok()?;
+pub(super) async fn blob_limit(http: &HttpClients, pds: &Url) -> Option<u64> {
+    let request = http.to_named(Method::GET, address(pds, "com.atproto.server.describeServer")).ok()?;
+    let reply = Reply::to(request).await.ok()?;
     reply.status.is_success().then(|| reply.json::<Server>())??.blob_upload_limit
 }
 

@@ -7,7 +7,6 @@
 
 use std::time::Duration;
 
-use super::names::Did;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -17,10 +16,13 @@ use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
+use super::names::Did;
 use super::pds::address;
-use super::wire::{REFRESH, Reply, SHORT, Silence, Wire};
+use super::reply::{Reply, Silence};
+use super::session::REFRESH_WITHIN;
 use crate::account::Credentials;
 use crate::handoff::{HandOffRefusal, RefreshRefusal};
+use crate::http_clients::{ANSWER_WITHIN, HttpClients};
 
 /// How long an access token lasts where it does not say.
 const LIFETIME: TimeDelta = TimeDelta::hours(2);
@@ -71,14 +73,14 @@ impl Tokens {
 
 /// Makes a session.
 pub(super) async fn sign_in(
-    wire: &Wire,
+    http: &HttpClients,
     pds: &Url,
     did: &Did,
     password: &SecretString,
 ) -> Result<Tokens, HandOffRefusal> {
     let url = address(pds, "com.atproto.server.createSession");
     let body = json!({"identifier": did, "password": password.expose_secret().trim()});
-    let reply = wire.send(wire.to_named(Method::POST, url)?.json(&body)).await?;
+    let reply = Reply::to(http.to_named(Method::POST, url).map_err(Silence::from)?.json(&body)).await?;
     let wrong = |message: &str| HandOffRefusal::Field { name: FIELD, message: message.to_owned() };
     match (reply.status, reply.error().as_deref()) {
         (it, _) if it.is_success() => {}
@@ -94,13 +96,13 @@ pub(super) async fn sign_in(
     }
     let tokens: Tokens = reply.json().ok_or(HandOffRefusal::Unreachable)?;
     if tokens.did != did.as_str() {
-        end(wire, pds, &tokens.refresh_jwt).await.ok();
+        end(http, pds, &tokens.refresh_jwt).await.ok();
         return Err(HandOffRefusal::Refused("its server opened another account".to_owned()));
     }
     let is_own_password = tokens.claims().scope.as_deref() == Some(MAIN_PASSWORD);
     if is_own_password || tokens.active == Some(false) {
         // Nobody will use it. What becomes of this call is of no matter.
-        end(wire, pds, &tokens.refresh_jwt).await.ok();
+        end(http, pds, &tokens.refresh_jwt).await.ok();
     }
     match &tokens.status {
         _ if is_own_password => Err(wrong(OWN_PASSWORD)),
@@ -115,8 +117,8 @@ const OWN_PASSWORD: &str = "This is the password of the account itself, which no
      App passwords, and type that one.";
 
 /// New tokens for a refresh token.
-pub(super) async fn refresh(wire: &Wire, pds: &Url, token: &SecretString) -> Result<Tokens, RefreshRefusal> {
-    let reply = as_bearer(wire, pds, "com.atproto.server.refreshSession", token, REFRESH).await?;
+pub(super) async fn refresh(http: &HttpClients, pds: &Url, token: &SecretString) -> Result<Tokens, RefreshRefusal> {
+    let reply = as_bearer(http, pds, "com.atproto.server.refreshSession", token, REFRESH_WITHIN).await?;
     if reply.status.is_success() {
         let unreadable = || RefreshRefusal::Unreachable("it answered in another form".to_owned());
         return reply.json().ok_or_else(unreadable);
@@ -145,19 +147,19 @@ fn not_refreshed(reply: &Reply) -> RefreshRefusal {
 }
 
 /// Ends a session.
-pub(super) async fn end(wire: &Wire, pds: &Url, token: &SecretString) -> Result<Reply, Silence> {
-    as_bearer(wire, pds, "com.atproto.server.deleteSession", token, SHORT).await
+pub(super) async fn end(http: &HttpClients, pds: &Url, token: &SecretString) -> Result<Reply, Silence> {
+    as_bearer(http, pds, "com.atproto.server.deleteSession", token, ANSWER_WITHIN).await
 }
 
 async fn as_bearer(
-    wire: &Wire,
+    http: &HttpClients,
     pds: &Url,
     method: &str,
     token: &SecretString,
     within: Duration,
 ) -> Result<Reply, Silence> {
-    let request = wire.to_named(Method::POST, address(pds, method))?;
-    wire.send(request.bearer_auth(token.expose_secret()).timeout(within)).await
+    let request = http.to_named(Method::POST, address(pds, method))?;
+    Reply::to(request.bearer_auth(token.expose_secret()).timeout(within)).await
 }
 
 #[cfg(test)]

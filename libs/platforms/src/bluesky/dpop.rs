@@ -10,12 +10,16 @@ use std::sync::Mutex;
 
 use chrono::{DateTime, Utc};
 use domain::token;
-use http::{HeaderMap, Method};
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue, Method};
+use reqwest::RequestBuilder;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use url::Url;
 
+use super::reply::{Reply, Silence};
 use super::signing_key::SigningKey;
+use crate::http_clients::HttpClients;
 use crate::not_now::NotNow;
 
 /// Servers whose nonces are remembered at most. Whoever connects accounts can
@@ -31,12 +35,55 @@ const MAX_NONCE_BYTES: usize = 512;
 pub(super) struct Prover<'a> {
     pub(super) key: &'a SigningKey,
     pub(super) token: Option<&'a SecretString>,
+    pub(super) nonces: &'a Nonces,
     pub(super) now: DateTime<Utc>,
 }
 
 impl Prover<'_> {
+    /// Sends a request to a named server with a proof of who sends it, and with
+    /// the access token if there is one. `shape` gives it its body, anew each
+    /// time; `None` when it cannot.
+    ///
+    /// A server that wants another nonce has done nothing, so the request is
+    /// sent once more with the one it gave.
+    pub(super) async fn send(
+        &self,
+        http: &HttpClients,
+        method: Method,
+        url: Url,
+        mut shape: impl FnMut(RequestBuilder) -> Option<RequestBuilder> + Send,
+    ) -> Result<Reply, Silence> {
+        let mut request = |nonce: Option<&str>| -> Result<Option<RequestBuilder>, Silence> {
+            let Some(request) = shape(http.to_named(method.clone(), url.clone())?) else { return Ok(None) };
+            let request = request.header("DPoP", self.proof(&method, &url, nonce)?);
+            Ok(Some(match self.token {
+                Some(token) => {
+                    let value = HeaderValue::try_from(format!("DPoP {}", token.expose_secret()));
+                    let mut value = value.map_err(|_| NotNow)?;
+                    value.set_sensitive(true);
+                    request.header(AUTHORIZATION, value)
+                }
+                None => request,
+            }))
+        };
+        let first = request(self.nonces.of(&url).as_deref())?.ok_or(NotNow)?;
+        let reply = Reply::to(first).await?;
+        let nonce = self.nonces.learn(&url, &reply.headers);
+        if !wants_another_nonce(&reply) || nonce.is_none() {
+            return Ok(reply);
+        }
+        match request(nonce.as_deref())? {
+            None => Ok(reply),
+            Some(again) => {
+                let reply = Reply::to(again).await?;
+                self.nonces.learn(&url, &reply.headers);
+                Ok(reply)
+            }
+        }
+    }
+
     /// The proof for one request.
-    pub(super) fn proof(&self, method: &Method, url: &Url, nonce: Option<&str>) -> Result<String, NotNow> {
+    fn proof(&self, method: &Method, url: &Url, nonce: Option<&str>) -> Result<String, NotNow> {
         let header = json!({"typ": "dpop+jwt", "alg": "ES256", "jwk": self.key.public()});
         let mut address = url.clone();
         address.set_query(None);
@@ -57,18 +104,22 @@ impl Prover<'_> {
     }
 }
 
+fn wants_another_nonce(reply: &Reply) -> bool {
+    reply.status.is_client_error() && reply.error().as_deref() == Some("use_dpop_nonce")
+}
+
 /// The last nonce of each server, to spare the call that would only ask for
 /// it. Forgetting one costs that call and nothing else.
 #[derive(Debug, Default)]
 pub(super) struct Nonces(Mutex<BTreeMap<String, String>>);
 
 impl Nonces {
-    pub(super) fn of(&self, url: &Url) -> Option<String> {
+    fn of(&self, url: &Url) -> Option<String> {
         self.0.lock().ok()?.get(&server(url)).cloned()
     }
 
     /// Remembers what an answer brought; the nonce, if it brought one.
-    pub(super) fn learn(&self, url: &Url, headers: &HeaderMap) -> Option<String> {
+    fn learn(&self, url: &Url, headers: &HeaderMap) -> Option<String> {
         let nonce = headers.get("dpop-nonce")?.to_str().ok()?;
         let mut known = self.0.lock().ok()?;
         if MAX_SERVERS <= known.len() {
@@ -102,7 +153,8 @@ mod tests {
     fn a_proof_is_for_one_request_with_one_token() {
         let key = SigningKey::generate().unwrap();
         let token = SecretString::from("access");
-        let prover = Prover { key: &key, token: Some(&token), now: noon() };
+        let nonces = Nonces::default();
+        let prover = Prover { key: &key, token: Some(&token), nonces: &nonces, now: noon() };
         let url = Url::parse("https://pds.example/xrpc/get?a=b").unwrap();
 
         let one = prover.proof(&Method::GET, &url, Some("n1")).unwrap();

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use domain::delivery::Setback;
 use http::StatusCode;
 
-use super::wire::Reply;
+use super::reply::Reply;
 
 /// An answer of the account's server that is no success.
 pub(super) fn setback(reply: &Reply, now: DateTime<Utc>) -> Setback {

@@ -3,24 +3,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::names::Did;
 use chrono::{DateTime, Utc};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 use url::Url;
 
+use super::authorization_server::AuthorizationServer;
 use super::client::{self, Client};
+use super::dpop::Nonces;
 use super::identity::{Directory, Identity, Unknown};
-use super::oauth::{Authorization, AuthorizationServer, Tokens};
+use super::names::Did;
+use super::oauth::{Authorization, Tokens};
+use super::reply::Silence;
 use super::session::{Grant, Kind, Session};
 use super::signing_key::SigningKey;
 use super::typed::{Name, Typed};
-use super::wire::{Silence, Wire};
 use super::{account, app_password, client_key, is_of_bluesky};
 use crate::account::{Account, Credentials};
 use crate::answer;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal};
+use crate::http_clients::HttpClients;
 use crate::vault::Vault;
 
 /// The field in which the handle is typed.
@@ -49,7 +52,8 @@ struct Flow {
 
 /// Connects accounts.
 pub(super) struct HandOffs<'a> {
-    pub(super) wire: &'a Wire,
+    pub(super) http: &'a HttpClients,
+    pub(super) nonces: &'a Nonces,
     pub(super) directory: &'a Directory,
     pub(super) vault: &'a Arc<dyn Vault>,
     pub(super) appview: &'a Url,
@@ -74,15 +78,15 @@ impl HandOffs<'_> {
             }
             (Typed::Name(name), None) => {
                 let who = self.directory.find(&name).await?;
-                let server = AuthorizationServer::of_pds(self.wire, &who.pds).await?;
+                let server = AuthorizationServer::of_pds(self.http, &who.pds).await?;
                 self.depart(server, Some(who), Some(name.as_str()), request, now).await
             }
             (Typed::Server(url), None) => {
                 // Either keeps accounts, or only gives out tokens for those that do.
-                let server = match AuthorizationServer::of_pds(self.wire, &url).await {
+                let server = match AuthorizationServer::of_pds(self.http, &url).await {
                     Ok(server) => server,
                     Err(refusal @ HandOffRefusal::Field { .. }) => return Err(refusal),
-                    Err(_) => AuthorizationServer::at(self.wire, &url).await?,
+                    Err(_) => AuthorizationServer::at(self.http, &url).await?,
                 };
                 self.depart(server, None, None, request, now).await
             }
@@ -105,7 +109,9 @@ impl HandOffs<'_> {
             Client::of(here, client_key::newest(self.vault.as_ref()).await?)
         };
         let grant = Grant { server, client, key: SigningKey::generate()? };
-        let url = Authorization { wire: self.wire, grant: &grant, now }.push(request, login_hint).await?;
+        let url = Authorization { http: self.http, nonces: self.nonces, grant: &grant, now }
+            .push(request, login_hint)
+            .await?;
         let flow = Flow { who, grant: Box::new(grant) };
         let memory = serde_json::to_string(&flow).map_err(|_| HandOffRefusal::Unreachable)?;
         Ok(Departure::Page { url: url.into(), memory: Some(memory.into()) })
@@ -130,7 +136,7 @@ impl HandOffs<'_> {
             }
         }
         let code = said("code").ok_or_else(|| refused("it sent no code"))?;
-        let authorization = Authorization { wire: self.wire, grant: &grant, now };
+        let authorization = Authorization { http: self.http, nonces: self.nonces, grant: &grant, now };
         let redirect_uri = client::redirect_uri(&callback.here);
         let exchanged = authorization.exchange(code, &callback.verifier, &redirect_uri);
         let tokens = in_time(EXCHANGE, exchanged).await?;
@@ -178,7 +184,7 @@ impl HandOffs<'_> {
     /// back to that server, or any server could speak for anybody.
     async fn vouched(&self, did: Did, server: &AuthorizationServer) -> Result<Identity, HandOffRefusal> {
         let who = self.directory.find(&Name::Did(did)).await?;
-        let theirs = AuthorizationServer::of_pds(self.wire, &who.pds).await?;
+        let theirs = AuthorizationServer::of_pds(self.http, &who.pds).await?;
         if theirs.issuer != server.issuer {
             return Err(HandOffRefusal::Refused("this server does not speak for that account".to_owned()));
         }
@@ -193,7 +199,7 @@ impl HandOffs<'_> {
         now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
         let who = self.directory.find(name).await?;
-        let tokens = app_password::sign_in(self.wire, &who.pds, &who.did, password).await?;
+        let tokens = app_password::sign_in(self.http, &who.pds, &who.did, password).await?;
         let credentials = tokens.into_credentials(None, now);
         Ok(Departure::Arrived(vec![self.account(&who, Kind::AppPassword, credentials, Vec::new()).await]))
     }
@@ -205,10 +211,10 @@ impl HandOffs<'_> {
             if !direct {
                 return u64::MAX;
             }
-            let said = timeout(ABOUT, account::blob_limit(self.wire, &who.pds)).await.ok().flatten();
+            let said = timeout(ABOUT, account::blob_limit(self.http, &who.pds)).await.ok().flatten();
             said.unwrap_or(account::UNSAID_LIMIT)
         };
-        let profile = account::profile(self.wire, self.appview, who, ABOUT);
+        let profile = account::profile(self.http, self.appview, who, ABOUT);
         let (profile, max_video_bytes) = futures::join!(profile, max_video_bytes);
         let session = Session { did: who.did.clone(), pds: who.pds.clone(), kind };
         Account {

@@ -4,8 +4,6 @@
 //! only if the DID's document names it, too; the document also names the
 //! account's server.
 
-use std::sync::Arc;
-
 use http::{Method, StatusCode};
 use outbound::Refusal;
 use serde::{Deserialize, Serialize};
@@ -13,8 +11,9 @@ use serde_json::Value;
 use url::Url;
 
 use super::names::{Did, Handle};
+use super::reply::{Reply, Silence};
 use super::typed::Name;
-use super::wire::{Reply, SHORT, Silence, Wire};
+use crate::http_clients::HttpClients;
 
 /// Somebody, and where their account is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +46,7 @@ pub(super) enum Unknown {
 
 /// The directories in which people are looked up.
 pub(super) struct Directory {
-    wire: Arc<Wire>,
+    http: HttpClients,
     plc: Url,
     resolver: Url,
 }
@@ -76,8 +75,8 @@ struct Resolved {
 
 impl Directory {
     /// `plc` knows the DIDs of most people, `resolver` their handles.
-    pub(super) fn new(wire: &Arc<Wire>, plc: &Url, resolver: &Url) -> Self {
-        Self { wire: wire.clone(), plc: plc.clone(), resolver: resolver.clone() }
+    pub(super) fn new(http: &HttpClients, plc: &Url, resolver: &Url) -> Self {
+        Self { http: http.clone(), plc: plc.clone(), resolver: resolver.clone() }
     }
 
     /// Who has this name.
@@ -114,16 +113,16 @@ impl Directory {
     async fn by_resolver(&self, handle: &Handle) -> Result<Did, Unknown> {
         let mut url = joined(&self.resolver, "xrpc/com.atproto.identity.resolveHandle").ok_or(Unknown::Unreachable)?;
         url.query_pairs_mut().append_pair("handle", handle);
-        let call = self.wire.to_known(Method::GET, url).map_err(|_| Unknown::Unreachable)?;
-        let reply = self.wire.send(call.timeout(SHORT)).await.map_err(|_| Unknown::Unreachable)?;
+        let call = self.http.to_known(Method::GET, url).map_err(|_| Unknown::Unreachable)?;
+        let reply = Reply::to(call).await.map_err(|_| Unknown::Unreachable)?;
         found(&reply)?;
         reply.json::<Resolved>().map(|it| it.did).ok_or(Unknown::Unreachable)
     }
 
     async fn at_handle(&self, handle: &Handle) -> Option<Did> {
         let url = Url::parse(&format!("https://{handle}/.well-known/atproto-did")).ok()?;
-        let call = self.wire.to_named(Method::GET, url).ok()?;
-        let reply = self.wire.send(call.timeout(SHORT)).await.ok()?;
+        let call = self.http.to_named(Method::GET, url).ok()?;
+        let reply = Reply::to(call).await.ok()?;
         found(&reply).ok()?;
         std::str::from_utf8(&reply.body).ok()?.trim().parse().ok()
     }
@@ -131,16 +130,19 @@ impl Directory {
     /// The document of a DID, which somebody wrote and keeps somewhere.
     async fn document(&self, did: &Did) -> Result<DidDocument, Unknown> {
         let call = match did.parts() {
-            ("plc", _) => self.wire.to_known(Method::GET, joined(&self.plc, did).ok_or(Unknown::Nobody)?),
+            ("plc", _) => {
+                let url = joined(&self.plc, did).ok_or(Unknown::Nobody)?;
+                self.http.to_known(Method::GET, url).map_err(Silence::from)
+            }
             ("web", host) => {
                 let host = host.replace("%3A", ":").replace("%3a", ":");
                 let url = Url::parse(&format!("https://{host}/.well-known/did.json")).map_err(|_| Unknown::Nobody)?;
-                self.wire.to_named(Method::GET, url)
+                self.http.to_named(Method::GET, url).map_err(Silence::from)
             }
             _ => return Err(Unknown::Nobody),
         };
         let reply = match call {
-            Ok(call) => self.wire.send(call.timeout(SHORT)).await.map_err(not_heard)?,
+            Ok(call) => Reply::to(call).await.map_err(not_heard)?,
             Err(silence) => return Err(not_heard(silence)),
         };
         found(&reply)?;

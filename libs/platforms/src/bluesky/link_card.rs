@@ -18,7 +18,7 @@ use self::page_head::PageHead;
 use super::blob::Blob;
 use super::pds::Pds;
 use super::upload;
-use super::wire::Wire;
+use crate::http_clients::HttpClients;
 use crate::picture::{self, PictureLimits};
 
 /// The most of a page that is read: its head comes first.
@@ -42,7 +42,7 @@ const THUMB: PictureLimits = PictureLimits { max_bytes: 1_000_000, max_side: 120
 /// The embed for a link, if its page has a card.
 pub(super) async fn of(pds: &Pds<'_>, link: &str) -> Option<Value> {
     let page = Url::parse(link).ok()?;
-    let (page, head) = tokio::time::timeout(FETCH, read_head(pds.wire, page)).await.ok()??;
+    let (page, head) = tokio::time::timeout(FETCH, read_head(pds.http, page)).await.ok()??;
     let PageHead { title, description, picture } = head;
     let mut card = json!({"uri": link, "title": title?, "description": description.unwrap_or_default()});
     if let Some(picture) = picture.and_then(|it| page.join(&it).ok())
@@ -53,8 +53,8 @@ pub(super) async fn of(pds: &Pds<'_>, link: &str) -> Option<Value> {
     Some(json!({"$type": "app.bsky.embed.external", "external": card}))
 }
 
-async fn read_head(wire: &Wire, page: Url) -> Option<(Url, PageHead)> {
-    let (page, response) = get(wire, page, "text/html").await?;
+async fn read_head(http: &HttpClients, page: Url) -> Option<(Url, PageHead)> {
+    let (page, response) = get(http, page, "text/html").await?;
     let kind = response.headers().get(CONTENT_TYPE)?.to_str().ok()?.to_ascii_lowercase();
     if !kind.starts_with("text/html") && !kind.starts_with("application/xhtml+xml") {
         return None;
@@ -67,7 +67,7 @@ async fn read_head(wire: &Wire, page: Url) -> Option<(Url, PageHead)> {
 async fn thumb(pds: &Pds<'_>, picture: Url) -> Option<Blob> {
     let turn = picture::turn().await.ok()?;
     let fetched = async {
-        let (_, response) = get(pds.wire, picture, "image/jpeg, image/png, image/webp").await?;
+        let (_, response) = get(pds.http, picture, "image/jpeg, image/png, image/webp").await?;
         let (bytes, is_whole) = start_of(response, MAX_PICTURE_BYTES).await;
         is_whole.then_some(bytes)
     };
@@ -79,10 +79,10 @@ async fn thumb(pds: &Pds<'_>, picture: Url) -> Option<Blob> {
 
 /// Fetches something. Redirects are followed by hand: each is an address to be
 /// checked like the first.
-async fn get(wire: &Wire, url: Url, accept: &str) -> Option<(Url, reqwest::Response)> {
+async fn get(http: &HttpClients, url: Url, accept: &str) -> Option<(Url, reqwest::Response)> {
     let mut url = url;
     for _ in 0..=MAX_HOPS {
-        let request = wire.client_for_page(&url).ok()?.get(url.clone()).header(ACCEPT, accept).timeout(FETCH);
+        let request = http.to_page(url.clone()).ok()?.header(ACCEPT, accept).timeout(FETCH);
         let response = request.send().await.ok()?;
         if response.status().is_success() {
             return Some((url, response));

@@ -1,48 +1,31 @@
 //! OAuth as servers of this network have it: authorization requests are pushed
 //! first (RFC 9126), codes are bound to a verifier, tokens to a key.
 //!
-//! Facts: a PDS names its authorization server, which may be another origin;
-//! that server's metadata must name itself as the issuer; it says `iss` when
-//! the person comes back; `sub` of a token is the account. Each refresh token
-//! is good for one exchange, and using it twice ends the whole session.
+//! Facts: the server says `iss` when the person comes back; `sub` of a token is
+//! the account. Each refresh token is good for one exchange, and using it twice
+//! ends the whole session.
 
 use std::time::Duration;
 
-use super::names::Did;
 use chrono::{DateTime, TimeDelta, Utc};
 use http::{Method, StatusCode};
 use reqwest::RequestBuilder;
 use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use url::Url;
 
 use super::client::{self, SCOPE};
-use super::dpop::Prover;
-use super::session::Grant;
-use super::wire::{REFRESH, Reply, SHORT, Silence, Wire};
+use super::dpop::{Nonces, Prover};
+use super::names::Did;
+use super::reply::{Reply, Silence};
+use super::session::{Grant, REFRESH_WITHIN};
+
 use crate::handoff::{AuthorizationRequest, HandOffRefusal, RefreshRefusal};
+use crate::http_clients::{ANSWER_WITHIN, HttpClients};
 
 /// The longest name of a pushed request, which goes into an address.
 const MAX_REQUEST_URI_BYTES: usize = 1024;
-
-/// What we need of a server's metadata (RFC 8414).
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct AuthorizationServer {
-    pub(super) issuer: String,
-    authorization_endpoint: Url,
-    pushed_authorization_request_endpoint: Url,
-    token_endpoint: Url,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    revocation_endpoint: Option<Url>,
-}
-
-/// What a PDS says of itself (RFC 9728).
-#[derive(Deserialize)]
-struct ProtectedResource {
-    resource: Url,
-    authorization_servers: Vec<Url>,
-}
 
 #[derive(Deserialize)]
 struct Pushed {
@@ -95,27 +78,6 @@ impl Lifetime {
     }
 }
 
-impl AuthorizationServer {
-    /// The one that gives out tokens for this PDS.
-    pub(super) async fn of_pds(wire: &Wire, pds: &Url) -> Result<Self, HandOffRefusal> {
-        let resource: ProtectedResource = document(wire, pds, "/.well-known/oauth-protected-resource").await?;
-        match resource.authorization_servers.as_slice() {
-            [server] if resource.resource.origin() == pds.origin() => Self::at(wire, server).await,
-            _ => Err(HandOffRefusal::Unreachable),
-        }
-    }
-
-    /// The one at this address.
-    pub(super) async fn at(wire: &Wire, server: &Url) -> Result<Self, HandOffRefusal> {
-        let found: Self = document(wire, server, "/.well-known/oauth-authorization-server").await?;
-        // Whoever names another issuer wants an answer that is meant for that one.
-        if found.issuer != server.origin().ascii_serialization() {
-            return Err(HandOffRefusal::Refused("its server names another one as the issuer".to_owned()));
-        }
-        Ok(found)
-    }
-}
-
 impl Tokens {
     /// Whether these are such tokens as we can use.
     pub(super) fn are_ours(&self) -> bool {
@@ -144,7 +106,8 @@ impl NewTokens {
 
 /// Calls of a grant's authorization server.
 pub(super) struct Authorization<'a> {
-    pub(super) wire: &'a Wire,
+    pub(super) http: &'a HttpClients,
+    pub(super) nonces: &'a Nonces,
     pub(super) grant: &'a Grant,
     pub(super) now: DateTime<Utc>,
 }
@@ -157,8 +120,8 @@ impl Authorization<'_> {
         login_hint: Option<&str>,
     ) -> Result<Url, HandOffRefusal> {
         let Grant { server, client, .. } = self.grant;
-        // Where the person is sent has to be such a place as we would go to.
-        self.wire.client_for(&server.authorization_endpoint)?;
+        // The person's browser is sent only to addresses that we would call ourselves.
+        self.http.check_named(&server.authorization_endpoint).map_err(Silence::from)?;
         let redirect_uri = client::redirect_uri(&request.here);
         let mut form = vec![
             ("response_type", "code"),
@@ -198,8 +161,8 @@ impl Authorization<'_> {
     /// New tokens for a refresh token, which is spent by it.
     pub(super) async fn refresh(&self, token: &SecretString) -> Result<NewTokens, RefreshRefusal> {
         let form = [("grant_type", "refresh_token"), ("refresh_token", token.expose_secret())];
-        let asked = self.send_within(REFRESH, &self.grant.server.token_endpoint, &form);
-        let reply = tokio::time::timeout(REFRESH, asked).await.map_err(|_| Silence::TooSlow)??;
+        let asked = self.send_within(REFRESH_WITHIN, &self.grant.server.token_endpoint, &form);
+        let reply = tokio::time::timeout(REFRESH_WITHIN, asked).await.map_err(|_| Silence::TooSlow)??;
         if reply.status.is_success() {
             let unreadable = || RefreshRefusal::Unreachable("it answered in another form".to_owned());
             return reply.json().ok_or_else(unreadable);
@@ -220,29 +183,20 @@ impl Authorization<'_> {
 
     /// Sends a form with who we are, and with a proof.
     async fn send(&self, url: &Url, form: &[(&'static str, &str)]) -> Result<Reply, Silence> {
-        self.send_within(SHORT, url, form).await
+        self.send_within(ANSWER_WITHIN, url, form).await
     }
 
     /// The same, waiting so long for each answer.
     async fn send_within(&self, within: Duration, url: &Url, form: &[(&'static str, &str)]) -> Result<Reply, Silence> {
         let Grant { server, client, key } = self.grant;
-        let prover = Prover { key, token: None, now: self.now };
+        let prover = Prover { key, token: None, nonces: self.nonces, now: self.now };
         let shape = |request: RequestBuilder| {
             // Each time signed anew: the same signature twice is not taken.
             let ours = client.said_to(&server.issuer, self.now).ok()?;
             let ours = ours.iter().map(|(name, value)| (*name, value.as_str()));
             Some(request.timeout(within).form(&form.iter().copied().chain(ours).collect::<Vec<_>>()))
         };
-        self.wire.send_proven(prover, Method::POST, url.clone(), shape).await
-    }
-}
-
-async fn document<T: serde::de::DeserializeOwned>(wire: &Wire, server: &Url, path: &str) -> Result<T, HandOffRefusal> {
-    let url = server.join(path).map_err(|_| HandOffRefusal::Unreachable)?;
-    let reply = wire.send(wire.to_named(Method::GET, url)?).await?;
-    match reply.status {
-        StatusCode::OK => reply.json().ok_or(HandOffRefusal::Unreachable),
-        _ => Err(HandOffRefusal::Unreachable),
+        prover.send(self.http, Method::POST, url.clone(), shape).await
     }
 }
 

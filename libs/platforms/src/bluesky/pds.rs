@@ -9,14 +9,16 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use url::Url;
 
-use super::dpop::Prover;
+use super::dpop::{Nonces, Prover};
+use super::reply::{Reply, Silence};
 use super::session::{Kind, Session};
-use super::wire::{Reply, Silence, Wire};
+use crate::http_clients::HttpClients;
 use crate::not_now::NotNow;
 
 /// Calls to the account's server, on behalf of the account.
 pub(super) struct Pds<'a> {
-    pub(super) wire: &'a Wire,
+    pub(super) http: &'a HttpClients,
+    pub(super) nonces: &'a Nonces,
     pub(super) session: &'a Session,
     pub(super) token: &'a SecretString,
     pub(super) now: DateTime<Utc>,
@@ -38,7 +40,7 @@ impl Pds<'_> {
         self.send(Method::POST, method, |request| Some(request.json(body).timeout(timeout))).await
     }
 
-    /// Sends a request that `shape` gives its body, as in [`Wire::send_proven`].
+    /// Sends a request that `shape` gives its body, as in [`Prover::send`].
     pub(super) async fn send(
         &self,
         http_method: Method,
@@ -48,12 +50,12 @@ impl Pds<'_> {
         let url = address(&self.session.pds, method);
         match &self.session.kind {
             Kind::Oauth(grant) => {
-                let prover = Prover { key: &grant.key, token: Some(self.token), now: self.now };
-                self.wire.send_proven(prover, http_method, url, shape).await
+                let prover = Prover { key: &grant.key, token: Some(self.token), nonces: self.nonces, now: self.now };
+                prover.send(self.http, http_method, url, shape).await
             }
             Kind::AppPassword => {
-                let request = self.wire.to_named(http_method, url)?.bearer_auth(self.token.expose_secret());
-                self.wire.send(shape(request).ok_or(NotNow)?).await
+                let request = self.http.to_named(http_method, url)?.bearer_auth(self.token.expose_secret());
+                Reply::to(shape(request).ok_or(NotNow)?).await
             }
         }
     }

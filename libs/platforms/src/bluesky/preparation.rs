@@ -4,7 +4,6 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use super::names::{Did, Handle};
 use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::media::{Attachment, FileType};
@@ -17,6 +16,7 @@ use super::account::MAX_IMAGE_BYTES;
 use super::blob::Blob;
 use super::facets::{self, Facet, LeadsTo};
 use super::identity::{Directory, Unknown};
+use super::names::{Did, Handle};
 use super::pds::Pds;
 use super::record::{self, Post};
 use super::record_key::record_key;

@@ -14,7 +14,8 @@ use url::Url;
 
 use super::faults;
 use super::pds::{Pds, address};
-use super::wire::{Reply, Silence, Wire};
+use super::reply::{Reply, Silence};
+use crate::http_clients::HttpClients;
 
 /// Where posts are kept.
 pub(super) const COLLECTION: &str = "app.bsky.feed.post";
@@ -114,19 +115,21 @@ fn uri(did: &str, rkey: &str) -> String {
 
 /// Whether the post with this key, text and time is there.
 pub(super) async fn look_up(
-    wire: &Wire,
+    http: &HttpClients,
     (pds, did): (&Url, &str),
     rkey: &str,
     text: &str,
     publish_at: DateTime<Utc>,
 ) -> LookUp {
     let asked = async {
-        let request = wire.to_named(Method::GET, address(pds, "com.atproto.repo.getRecord"))?;
-        wire.send(request.query(&[("repo", did), ("collection", COLLECTION), ("rkey", rkey)])).await
+        let request = http.to_named(Method::GET, address(pds, "com.atproto.repo.getRecord"))?;
+        let request = request.query(&[("repo", did), ("collection", COLLECTION), ("rkey", rkey)]);
+        Reply::to(request).await
     };
-    let reply: Reply = match asked.await {
+    let asked: Result<Reply, Silence> = asked.await;
+    let reply = match asked {
         Ok(reply) => reply,
-        Err(silence) => return LookUp::Unclear(Silence::to_string(&silence)),
+        Err(silence) => return LookUp::Unclear(silence.to_string()),
     };
     match (reply.status, reply.json::<Found>(), reply.error().as_deref()) {
         (StatusCode::OK, Some(Found { value }), _) => {

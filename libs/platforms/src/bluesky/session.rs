@@ -1,16 +1,23 @@
 //! What is kept of a grant beside its tokens.
 
-use super::names::Did;
+use std::time::Duration;
+
+use domain::delivery::Setback;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::authorization_server::AuthorizationServer;
 use super::client::Client;
-use super::oauth::AuthorizationServer;
+use super::names::Did;
 use super::signing_key::SigningKey;
 use crate::account::Credentials;
 use crate::handoff::RefreshRefusal;
-use domain::delivery::Setback;
+
+/// For a refresh, also one that has to be sent twice. Whoever asks waits for 30
+/// seconds. The tokens of a later answer would be lost, and the grant with them,
+/// because the old refresh token is spent.
+pub(super) const REFRESH_WITHIN: Duration = Duration::from_secs(28);
 
 /// A grant: whose, where, and how calls prove it. It holds all that delivery
 /// and renewal need, so that they open no vault.

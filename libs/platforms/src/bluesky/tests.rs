@@ -21,10 +21,8 @@ use serde_json::{Value, from_value, json};
 use tokio::net::TcpListener;
 
 use super::client::Client;
-use super::session::Grant;
 use super::signing_key::SigningKey;
 use super::*;
-use crate::http_client::HttpClient;
 use crate::job::{MediaBytes, MediaReader, MediaUnreadable};
 use crate::picture;
 
@@ -32,7 +30,8 @@ const DID: &str = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
 
 /// An account at a server that stands in.
 struct Stand {
-    wire: Arc<Wire>,
+    http: HttpClients,
+    nonces: Nonces,
     session: Session,
     token: SecretString,
 }
@@ -45,19 +44,19 @@ impl Stand {
         tokio::spawn(async move { axum::serve(listener, server).await });
         let pds = Url::parse(&format!("http://{address}")).unwrap();
         let session = Session { did: DID.parse().unwrap(), pds, kind: Kind::AppPassword };
-        let wire = Arc::new(Wire::new(HttpClient::new(AddressPolicy::Also(vec![address]))));
-        Self { wire, session, token: "token".into() }
+        let http = HttpClients::new(AddressPolicy::Also(vec![address]));
+        Self { http, nonces: Nonces::default(), session, token: "token".into() }
     }
 
     fn pds(&self) -> Pds<'_> {
-        Pds { wire: &self.wire, session: &self.session, token: &self.token, now: noon() }
+        Pds { http: &self.http, nonces: &self.nonces, session: &self.session, token: &self.token, now: noon() }
     }
 
     /// A step of the preparation of a post, so long before it is due.
     async fn step(&self, text: &str, media: &[Attachment], files: &Files, before: TimeDelta) -> Result<Step, Setback> {
         // Where nobody listens.
         let nowhere = Url::parse(&format!("http://{}", SocketAddr::from(([127, 0, 0, 1], 1)))).unwrap();
-        let directory = Directory::new(&self.wire, &nowhere, &nowhere);
+        let directory = Directory::new(&self.http, &nowhere, &nowhere);
         let profile =
             Profile { account_id: DID.to_owned(), username: None, display_name: None, avatar: None, profile_url: None };
         let credentials =
@@ -184,7 +183,8 @@ async fn nobody_is_sent_where_we_would_not_go() {
         ("file:///etc/passwd", false),
     ] {
         let grant = grant(&stand, page);
-        let departure = Authorization { wire: &stand.wire, grant: &grant, now: noon() }.push(&request, None).await;
+        let authorization = Authorization { http: &stand.http, nonces: &stand.nonces, grant: &grant, now: noon() };
+        let departure = authorization.push(&request, None).await;
         match departure {
             Ok(url) => assert!(is_taken && url.as_str().starts_with(page), "{page}"),
             Err(refusal) => {

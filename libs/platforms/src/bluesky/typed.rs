@@ -1,7 +1,8 @@
 //! What people type when they are asked for their handle.
 
-use super::names::{Did, Handle};
 use url::Url;
+
+use super::names::{Did, Handle};
 
 /// A name that leads to one account.
 #[derive(Clone, Debug, PartialEq, Eq)]

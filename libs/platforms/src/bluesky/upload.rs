@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::blob::Blob;
 use super::faults;
 use super::pds::Pds;
-use super::wire::Reply;
+use super::reply::Reply;
 use crate::job::Job;
 
 /// For one file: all of a step.

@@ -16,8 +16,8 @@ use url::Url;
 
 use super::blob::Blob;
 use super::pds::{Pds, address};
+use super::reply::Reply;
 use super::upload::{open, with_file};
-use super::wire::Reply;
 use super::{faults, host_of};
 use crate::answer;
 use crate::job::Job;
@@ -89,16 +89,16 @@ impl VideoService<'_> {
     /// Hands a file over.
     pub(super) async fn begin(&self, job: &Job<'_>, file: &Attachment) -> Result<VideoJob, Setback> {
         self.check_limits().await?;
-        let Pds { session, wire, .. } = self.pds;
+        let Pds { session, http, .. } = self.pds;
         let keeper = format!("did:web:{}", host_of(&session.pds));
         let token = self.token(&keeper, "com.atproto.repo.uploadBlob", TOKEN_LIVES).await?;
         let name = format!("{}.mp4", job.reference);
-        let request = wire
+        let request = http
             .to_known(Method::POST, address(self.base, "app.bsky.video.uploadVideo"))?
             .query(&[("did", session.did.as_str()), ("name", &name)])
             .bearer_auth(token.expose_secret());
         let body = reqwest::Body::wrap_stream(open(job, file).await?);
-        let reply = wire.send(with_file(request, file).body(body)).await?;
+        let reply = Reply::to(with_file(request, file).body(body)).await?;
         match status(&reply) {
             Some(status) if reply.status.is_success() || reply.status == StatusCode::CONFLICT => {
                 Ok(VideoJob { id: status.job_id, since: job.now })
@@ -109,9 +109,8 @@ impl VideoService<'_> {
 
     /// Asks how far a job is.
     pub(super) async fn look(&self, job: &VideoJob, now: DateTime<Utc>) -> Result<Progress, Setback> {
-        let wire = self.pds.wire;
-        let request = wire.to_known(Method::GET, address(self.base, "app.bsky.video.getJobStatus"))?;
-        let reply = wire.send(request.query(&[("jobId", &job.id)])).await?;
+        let request = self.pds.http.to_known(Method::GET, address(self.base, "app.bsky.video.getJobStatus"))?;
+        let reply = Reply::to(request.query(&[("jobId", &job.id)])).await?;
         let status = match status(&reply) {
             Some(status) if reply.status.is_success() => status,
             _ => return Err(not_looked(&reply, now)),
@@ -134,10 +133,10 @@ impl VideoService<'_> {
     /// says why, and that may pass.
     async fn check_limits(&self) -> Result<(), Setback> {
         let method = "app.bsky.video.getUploadLimits";
-        let Pds { wire, now, .. } = self.pds;
+        let Pds { http, now, .. } = self.pds;
         let token = self.token(&format!("did:web:{}", host_of(self.base)), method, TimeDelta::minutes(1)).await?;
-        let request = wire.to_known(Method::GET, address(self.base, method))?.bearer_auth(token.expose_secret());
-        let reply = wire.send(request).await?;
+        let request = http.to_known(Method::GET, address(self.base, method))?.bearer_auth(token.expose_secret());
+        let reply = Reply::to(request).await?;
         match reply.json::<Limits>() {
             Some(Limits { can_upload: true, .. }) if reply.status.is_success() => Ok(()),
             Some(Limits { message, .. }) if reply.status.is_success() => {

@@ -22,7 +22,7 @@ use super::server::{self, Server};
 use super::software::Software;
 use crate::answer;
 use crate::handoff::HandOffRefusal;
-use crate::http_client::HttpClient;
+use crate::http_clients::HttpClients;
 
 /// For the other calls. While an account is connected a person waits for several
 /// of them in a row.
@@ -35,7 +35,7 @@ const MAX_STATUS_BYTES: usize = 1 << 20;
 /// The HTTP API of any server.
 #[derive(Clone)]
 pub(super) struct Api {
-    http: HttpClient,
+    http: HttpClients,
 }
 
 /// A server, and what it says of itself.
@@ -76,7 +76,7 @@ impl Discovered {
 }
 
 impl Api {
-    pub(super) fn new(http: HttpClient) -> Self {
+    pub(super) fn new(http: HttpClients) -> Self {
         Self { http }
     }
 
@@ -155,7 +155,7 @@ impl Api {
         method: Method,
         fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<Response, NoAnswer> {
-        let request = self.http.client_for(url)?.request(method, url.clone());
+        let request = self.http.to_named(method, url.clone())?;
         // Without it, Pixelfed answers with redirects and pages.
         let request = request.header(http::header::ACCEPT, "application/json");
         Ok(fill(request).send().await?)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use domain::delivery::{Resolution, Setback};
 use domain::media::Attachment;
-use reqwest::{RequestBuilder, Response, StatusCode};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -14,16 +14,13 @@ use url::Url;
 use crate::answer;
 use crate::app::AppSource;
 use crate::handoff::{AuthorizationRequest, HandOffRefusal, RefreshRefusal};
-use crate::http_client::HttpClient;
+use crate::http_clients::HttpClients;
 use crate::job::MediaBytes;
 use crate::not_now::NotNow;
 use crate::platform::STEP_LIMIT;
 
 /// What we ask to be allowed.
 const SCOPE: &str = "profile publish";
-
-/// For calls that a person or the next step waits for.
-const SHORT: Duration = Duration::from_secs(10);
 
 /// For the public call. Longer than the network needs, shorter than
 /// `delivery::LEASE`, so that whoever holds the delivery also learns the end.
@@ -34,7 +31,7 @@ const UPLOAD: Duration = STEP_LIMIT;
 
 /// The sandbox network's HTTP API.
 pub(super) struct Api {
-    http: HttpClient,
+    http: HttpClients,
     base_url: String,
     /// Our id and secret over there.
     app: Arc<dyn AppSource>,
@@ -86,7 +83,7 @@ struct TokenRefusal {
 }
 
 impl Api {
-    pub(super) fn new(http: HttpClient, base_url: &str, app: Arc<dyn AppSource>) -> Self {
+    pub(super) fn new(http: HttpClients, base_url: &str, app: Arc<dyn AppSource>) -> Self {
         Self { http, base_url: base_url.trim_end_matches('/').to_owned(), app }
     }
 
@@ -127,7 +124,7 @@ impl Api {
 
     /// The account behind a token.
     pub(super) async fn me(&self, token: &SecretString) -> Result<Me, HandOffRefusal> {
-        let request = self.http.client()?.get(self.url("api/me")).bearer_auth(token.expose_secret()).timeout(SHORT);
+        let request = self.http.to_known(Method::GET, self.url("api/me"))?.bearer_auth(token.expose_secret());
         hand_off_answer(request.send().await).await
     }
 
@@ -165,7 +162,7 @@ impl Api {
         let app = self.app.credentials().await?;
         let ours = [("client_id", app.client_id.as_str()), ("client_secret", app.client_secret.expose_secret())];
         let form: Vec<_> = form.iter().chain(&ours).collect();
-        let sent = self.http.client()?.post(self.url(path)).form(&form).timeout(SHORT).send().await;
+        let sent = self.http.to_known(Method::POST, self.url(path))?.form(&form).send().await;
         // Here this is said of our id and secret alone (`invalid_client`).
         if sent.as_ref().is_ok_and(|it| it.status() == StatusCode::UNAUTHORIZED) {
             self.app.refused(&app);
@@ -184,8 +181,7 @@ impl Api {
     ) -> Result<String, Setback> {
         let request = self
             .http
-            .client()?
-            .post(self.url("api/media"))
+            .to_known(Method::POST, self.url("api/media"))?
             .bearer_auth(token.expose_secret())
             .header(http::header::CONTENT_TYPE, file.mime_type.as_str())
             // With a length, a stream that ends early is not taken for the file.
@@ -206,8 +202,7 @@ impl Api {
     ) -> Result<String, Setback> {
         let request = self
             .http
-            .client()?
-            .post(self.url("api/posts"))
+            .to_known(Method::POST, self.url("api/posts"))?
             .bearer_auth(token.expose_secret())
             .json(&NewPost { text, media_ids, reference })
             .timeout(PUBLISH);
@@ -222,12 +217,8 @@ impl Api {
         reference: &str,
     ) -> Result<Vec<PublicPost>, Resolution> {
         let unclear = |reason: &str| Resolution::Unclear { reason: reason.to_owned() };
-        let http = self.http.client().map_err(|it| unclear(&it.to_string()))?;
-        let request = http
-            .get(self.url("api/posts"))
-            .query(&[("reference", reference)])
-            .bearer_auth(token.expose_secret())
-            .timeout(SHORT);
+        let request = self.http.to_known(Method::GET, self.url("api/posts")).map_err(|it| unclear(&it.to_string()))?;
+        let request = request.query(&[("reference", reference)]).bearer_auth(token.expose_secret());
         let response = request.send().await.map_err(|_| unclear("the sandbox did not answer"))?;
         match response.status() {
             StatusCode::OK => answer::json(response).await.map_err(|it| unclear(&it.to_string())),

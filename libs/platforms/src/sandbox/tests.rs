@@ -20,7 +20,7 @@ use outbound::AddressPolicy;
 use super::*;
 use crate::app::{AppCredentials, AppSource, Withheld};
 use crate::handoff::OurAddresses;
-use crate::http_client::HttpClient;
+use crate::http_clients::HttpClients;
 use crate::job::{MediaBytes, MediaReader, MediaUnreadable};
 use crate::not_now::NotNow;
 
@@ -85,7 +85,7 @@ fn adapter_at(base_url: &str) -> Sandbox {
 
 fn adapter_of(base_url: &str, app: Arc<dyn AppSource>) -> Sandbox {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Sandbox { api: Api::new(HttpClient::new(AddressPolicy::PublicOnly), base_url, app) }
+    Sandbox { api: Api::new(HttpClients::new(AddressPolicy::PublicOnly), base_url, app) }
 }
 
 async fn form(State(network): State<Network>, Form(form): Form<BTreeMap<String, String>>) -> Response {

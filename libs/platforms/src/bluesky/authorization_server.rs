@@ -1,0 +1,61 @@
+//! The server that gives out tokens for an account's server.
+//!
+//! Facts: a PDS names its authorization server, which may be another origin;
+//! that server's metadata must name itself as the issuer.
+
+use http::{Method, StatusCode};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::reply::{Reply, Silence};
+use crate::handoff::HandOffRefusal;
+use crate::http_clients::HttpClients;
+
+/// What we need of a server's metadata (RFC 8414).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct AuthorizationServer {
+    pub(super) issuer: String,
+    pub(super) authorization_endpoint: Url,
+    pub(super) pushed_authorization_request_endpoint: Url,
+    pub(super) token_endpoint: Url,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) revocation_endpoint: Option<Url>,
+}
+
+/// What a PDS says of itself (RFC 9728).
+#[derive(Deserialize)]
+struct ProtectedResource {
+    resource: Url,
+    authorization_servers: Vec<Url>,
+}
+
+impl AuthorizationServer {
+    /// The one that gives out tokens for this PDS.
+    pub(super) async fn of_pds(http: &HttpClients, pds: &Url) -> Result<Self, HandOffRefusal> {
+        let resource: ProtectedResource = document(http, pds, "/.well-known/oauth-protected-resource").await?;
+        match resource.authorization_servers.as_slice() {
+            [server] if resource.resource.origin() == pds.origin() => Self::at(http, server).await,
+            _ => Err(HandOffRefusal::Unreachable),
+        }
+    }
+
+    /// The one at this address.
+    pub(super) async fn at(http: &HttpClients, server: &Url) -> Result<Self, HandOffRefusal> {
+        let found: Self = document(http, server, "/.well-known/oauth-authorization-server").await?;
+        // Whoever names another issuer wants an answer that is meant for that one.
+        if found.issuer != server.origin().ascii_serialization() {
+            return Err(HandOffRefusal::Refused("its server names another one as the issuer".to_owned()));
+        }
+        Ok(found)
+    }
+}
+
+async fn document<T: DeserializeOwned>(http: &HttpClients, server: &Url, path: &str) -> Result<T, HandOffRefusal> {
+    let url = server.join(path).map_err(|_| HandOffRefusal::Unreachable)?;
+    let reply = Reply::to(http.to_named(Method::GET, url).map_err(Silence::from)?).await?;
+    match reply.status {
+        StatusCode::OK => reply.json().ok_or(HandOffRefusal::Unreachable),
+        _ => Err(HandOffRefusal::Unreachable),
+    }
+}
