@@ -450,6 +450,7 @@ fn the_top_level_holds_what_it_is_to_hold() {
     assert_eq!(
         visible,
         [
+            "CHANGELOG.md",
             "CONTRIBUTING.md",
             "Cargo.lock",
             "Cargo.toml",
