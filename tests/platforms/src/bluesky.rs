@@ -21,6 +21,7 @@ mod oauth;
 mod record;
 mod refusal;
 mod repo;
+mod schema;
 mod scope;
 mod service;
 mod session;
@@ -35,7 +36,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::Router;
-use chrono::TimeDelta;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use platforms::Answers;
@@ -44,6 +44,7 @@ use serde_json::{Value, json};
 
 use self::account::Status;
 use self::dpop::Realm;
+use self::world::repo::Entry;
 use self::world::{Shared, World};
 use crate::wire;
 
@@ -247,7 +248,7 @@ impl Network for Bluesky {
                 bytes: stored.bytes.to_vec(),
             }
         };
-        let post = |entry: &repo::Entry| PublicPost {
+        let post = |entry: &Entry| PublicPost {
             id: entry.uri(),
             text: entry.value["text"].as_str().unwrap_or_default().to_owned(),
             media: embed::media(&entry.value["embed"]).iter().map(medium).collect(),
@@ -271,7 +272,3 @@ impl Network for Bluesky {
         self.world.state().troubles.arrived(call)
     }
 }
-
-/// How long a file that no record refers to is kept: the least that the
-/// specification of blobs wants.
-const UNREFERENCED_BLOBS_LIVE: TimeDelta = TimeDelta::hours(1);

@@ -5,6 +5,7 @@
 mod account;
 mod apps;
 mod authorize;
+mod description;
 mod entities;
 mod flavour;
 mod front;
@@ -94,8 +95,8 @@ fn router(here: &Arc<Instance>) -> Router {
         .route("/oauth/token", post(oauth::token))
         .route("/oauth/revoke", post(oauth::revoke))
         .route("/api/v1/apps", post(apps::register))
-        .route("/api/v1/instance", get(instance::first))
-        .route("/api/v2/instance", get(instance::second))
+        .route("/api/v1/instance", get(description::first))
+        .route("/api/v2/instance", get(description::second))
         .route("/api/v1/accounts/verify_credentials", get(account::verify_credentials))
         .route("/api/v1/accounts/{id}/statuses", get(statuses::of_account))
         .route("/api/v1/media", post(media::upload_at_once))

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::cid;
-use super::record::{Checked, array, fault, require, string};
+use super::facet;
+use super::schema::{Checked, array, fault, require, string};
 use super::scope::accepts;
 
 /// A file that a record refers to, as the record says it is.
@@ -106,7 +107,7 @@ fn video(embed: &Value, path: &str) -> Checked<Vec<BlobRef>> {
 
 fn external(card: &Value, path: &str) -> Checked<Vec<BlobRef>> {
     let uri = string(&card["uri"], &format!("{path}.uri"))?;
-    require(super::facet::is_uri(uri), path, "expected a uri")?;
+    require(facet::is_uri(uri), path, "expected a uri")?;
     string(&card["title"], &format!("{path}.title"))?;
     string(&card["description"], &format!("{path}.description"))?;
     if card["thumb"].is_null() {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::record::{Checked, array, require, string};
+use super::schema::{Checked, array, fault, require, string};
 
 /// Checks the facets of a text: on whole characters of its UTF-8, and apart
 /// from each other. Real servers accept others too; readers then show nothing
@@ -35,7 +35,7 @@ pub(super) fn links(facets: &Value, text: &str) -> Vec<String> {
 fn range(index: &Value, text: &str, path: &str) -> Checked<(usize, usize)> {
     let offset = |name: &str| index[name].as_u64().and_then(|it| usize::try_from(it).ok());
     let (Some(start), Some(end)) = (offset("byteStart"), offset("byteEnd")) else {
-        return super::record::fault(path, "expected byteStart and byteEnd");
+        return fault(path, "expected byteStart and byteEnd");
     };
     require(start < end && end <= text.len(), path, "out of the text")?;
     let whole = text.is_char_boundary(start) && text.is_char_boundary(end);
@@ -50,7 +50,7 @@ fn feature(feature: &Value, path: &str) -> Checked<()> {
             require(is_did(string(&feature["did"], path)?), path, "expected a did")
         }
         Some("app.bsky.richtext.facet#tag") => tag(string(&feature["tag"], path)?, path),
-        _ => super::record::fault(path, "expected a known feature"),
+        _ => fault(path, "expected a known feature"),
     }
 }
 

@@ -1,12 +1,9 @@
 //! The authorization server.
 
 mod assertion;
-mod client;
-pub(super) mod grants;
 mod metadata;
 mod page;
 mod par;
-pub(super) mod requests;
 mod revoke;
 mod token;
 
@@ -20,10 +17,9 @@ use axum::routing::{get, post};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Method};
 
-use self::assertion::ClientAuth;
-use self::client::Client;
 use super::dpop::{self, Realm};
 use super::refusal::Refusal;
+use super::world::client::{Client, ClientAuth};
 use super::world::{Shared, World};
 
 pub(super) fn routes() -> Router<Shared> {

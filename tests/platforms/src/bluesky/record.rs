@@ -8,12 +8,10 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::embed::{self, BlobRef};
 use super::facet;
+use super::schema::{Checked, array, require, string};
 
 /// The collection of posts.
 pub(super) const POST: &str = "app.bsky.feed.post";
-
-/// The words of the server about what is wrong, and where.
-pub(super) type Checked<T> = Result<T, String>;
 
 /// Checks a post; returns the files it refers to.
 pub(super) fn check(post: &Value) -> Checked<Vec<BlobRef>> {
@@ -54,30 +52,6 @@ fn is_language(text: &str) -> bool {
     (2..=3).contains(&first.len())
         && first.bytes().all(|it| it.is_ascii_lowercase())
         && parts.all(|it| (1..=8).contains(&it.len()) && it.bytes().all(|byte| byte.is_ascii_alphanumeric()))
-}
-
-pub(super) fn string<'a>(value: &'a Value, path: &str) -> Checked<&'a str> {
-    value.as_str().ok_or_else(|| words(path, "expected a string"))
-}
-
-pub(super) fn array<'a>(value: &'a Value, longest: usize, path: &str) -> Checked<&'a [Value]> {
-    match value.as_array() {
-        None => fault(path, "expected an array"),
-        Some(items) if longest < items.len() => fault(path, &format!("array too big (maximum {longest})")),
-        Some(items) => Ok(items),
-    }
-}
-
-pub(super) fn require(holds: bool, path: &str, otherwise: &str) -> Checked<()> {
-    if holds { Ok(()) } else { fault(path, otherwise) }
-}
-
-pub(super) fn fault<T>(path: &str, what: &str) -> Checked<T> {
-    Err(words(path, what))
-}
-
-fn words(path: &str, what: &str) -> String {
-    format!("{what} at {path}")
 }
 
 #[cfg(test)]

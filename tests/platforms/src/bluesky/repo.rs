@@ -10,14 +10,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::caller::{self, Caller};
-use super::embed::BlobRef;
 use super::input::{self, Input};
 use super::limits::{Allowance, Route};
-use super::record::{self, POST};
 use super::refusal::Refusal;
 use super::scope::Action;
+use super::world::repo::{Entry, Prepared};
 use super::world::{Shared, State as Everything, World};
-use super::{account, cid, embed, tid};
+use super::{account, tid};
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
@@ -27,115 +26,6 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/xrpc/com.atproto.repo.applyWrites", post(apply_writes))
         .route("/xrpc/com.atproto.repo.getRecord", get(get_record))
         .route("/xrpc/com.atproto.repo.listRecords", get(list))
-}
-
-/// A record.
-pub(super) struct Entry {
-    collection: String,
-    rkey: String,
-    pub(super) value: Value,
-    cid: String,
-    blobs: Vec<BlobRef>,
-}
-
-impl Entry {
-    pub(super) fn uri(&self) -> String {
-        format!("at://{}/{}/{}", account::DID, self.collection, self.rkey)
-    }
-
-    fn answer(&self) -> Value {
-        json!({ "uri": self.uri(), "cid": self.cid, "value": self.value })
-    }
-}
-
-/// All records, oldest first.
-pub(super) struct Repo {
-    entries: Vec<Entry>,
-    commits: usize,
-}
-
-impl Default for Repo {
-    /// With a profile that has a name.
-    fn default() -> Self {
-        let value = json!({ "$type": "app.bsky.actor.profile", "displayName": "Alice" });
-        let profile = Prepared::read("app.bsky.actor.profile", Some("self"), value, String::new);
-        let profile = profile.expect("a profile is a record");
-        Self { entries: vec![profile.entry], commits: 0 }
-    }
-}
-
-impl Repo {
-    pub(super) fn get(&self, collection: &str, rkey: &str) -> Option<&Entry> {
-        self.entries(collection).find(|it| it.rkey == rkey)
-    }
-
-    /// The record at an `at://` address.
-    pub(super) fn at(&self, uri: &str) -> Option<&Entry> {
-        self.entries.iter().find(|it| it.uri() == uri)
-    }
-
-    pub(super) fn entries(&self, collection: &str) -> impl DoubleEndedIterator<Item = &Entry> {
-        self.entries.iter().filter(move |it| it.collection == collection)
-    }
-
-    /// How often something changed.
-    pub(super) fn commits(&self) -> usize {
-        self.commits
-    }
-
-    fn commit(&mut self, now: DateTime<Utc>) -> Value {
-        self.commits += 1;
-        let rev = tid::at(now, self.commits);
-        let cid = cid::of_record(&json!({ "rev": rev })).expect("a commit is a record");
-        json!({ "cid": cid, "rev": rev })
-    }
-}
-
-/// A record that may be written.
-struct Prepared {
-    entry: Entry,
-    status: &'static str,
-}
-
-impl Prepared {
-    /// Checks key and content. Unlike real servers it does so whatever
-    /// `validate` says: what only passes unchecked is of no use to a reader.
-    fn read(
-        collection: &str,
-        rkey: Option<&str>,
-        mut value: Value,
-        next: impl Fn() -> String,
-    ) -> Result<Self, Refusal> {
-        if !value.is_object() {
-            return Err(Refusal::invalid("Input/record must be an object"));
-        }
-        if value["$type"].is_null() {
-            value["$type"] = collection.into();
-        }
-        if value["$type"] != collection {
-            return Err(Refusal::invalid(format!("Invalid $type: expected {collection}, got {}", value["$type"])));
-        }
-        let rkey = rkey.map_or_else(next, str::to_owned);
-        let is_key = (1..=512).contains(&rkey.len())
-            && rkey.bytes().all(|it| it.is_ascii_alphanumeric() || b".-_:~".contains(&it))
-            && !matches!(rkey.as_str(), "." | "..");
-        if !is_key {
-            return Err(Refusal::invalid(format!("Invalid record key: {rkey}")));
-        }
-        let (blobs, status) = match collection {
-            POST if !tid::is_tid(&rkey) => {
-                return Err(Refusal::invalid(format!("Invalid record key for {POST}: expected a TID")));
-            }
-            POST => {
-                let words = |it| Refusal::invalid(format!("Invalid {POST} record: {it}"));
-                (record::check(&value).map_err(words)?, "valid")
-            }
-            _ => (embed::read(&value["avatar"]).into_iter().collect(), "unknown"),
-        };
-        let cid = cid::of_record(&value).ok_or_else(|| Refusal::invalid("records hold no fractions"))?;
-        let collection = collection.to_owned();
-        Ok(Self { entry: Entry { collection, rkey, value, cid, blobs }, status })
-    }
 }
 
 /// What may be there before a write.

@@ -1,7 +1,5 @@
 //! Signing in with a password: the account's own, or one made for an app.
 
-use std::collections::{HashMap, HashSet};
-
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
@@ -19,9 +17,6 @@ use super::refusal::Refusal;
 use super::world::{Shared, World};
 
 const ACCESS_LIVES: TimeDelta = TimeDelta::hours(2);
-const REFRESH_LIVES: TimeDelta = TimeDelta::days(90);
-/// How long a refresh token works after it was used.
-const USED_REFRESH_LIVES: TimeDelta = TimeDelta::hours(2);
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
@@ -29,91 +24,6 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/xrpc/com.atproto.server.refreshSession", post(refresh))
         .route("/xrpc/com.atproto.server.deleteSession", post(delete))
         .route("/xrpc/com.atproto.server.getSession", get(get_session))
-}
-
-/// App passwords and the sessions that were begun with one.
-pub(super) struct Passwords {
-    current: String,
-    refresh: HashMap<String, Refresh>,
-    /// Ids of access tokens that were given out.
-    access: HashSet<String>,
-    /// Ids of access tokens that were ended by hand.
-    ended: HashSet<String>,
-}
-
-struct Refresh {
-    ends: DateTime<Utc>,
-    /// The one that it was exchanged for.
-    next: Option<String>,
-    /// Begun with an app password, not with the account's own.
-    of_app: bool,
-}
-
-impl Default for Passwords {
-    fn default() -> Self {
-        Self { current: app_password(), refresh: HashMap::new(), access: HashSet::new(), ended: HashSet::new() }
-    }
-}
-
-impl Passwords {
-    /// The app password of the moment.
-    pub(super) fn current(&self) -> &str {
-        &self.current
-    }
-
-    /// The app password is removed, and with it what was begun with it.
-    pub(super) fn revoke(&mut self) {
-        self.current = app_password();
-        self.refresh.retain(|_, it| !it.of_app);
-    }
-
-    /// All sessions end with their access tokens.
-    pub(super) fn forget_refresh_tokens(&mut self) {
-        self.refresh.clear();
-    }
-
-    /// Access tokens end now.
-    pub(super) fn end_access(&mut self) {
-        self.ended.extend(self.access.drain());
-    }
-
-    /// Whether an access token was ended by hand.
-    pub(super) fn has_ended(&self, access: &str) -> bool {
-        self.ended.contains(access)
-    }
-
-    /// How many sessions can still be refreshed.
-    pub(super) fn usable(&self, now: DateTime<Utc>) -> usize {
-        self.refresh.values().filter(|it| it.next.is_none() && now < it.ends).count()
-    }
-
-    fn add(&mut self, of_app: bool, now: DateTime<Utc>) -> String {
-        let id = jose::random("");
-        self.refresh.insert(id.clone(), Refresh { ends: now + REFRESH_LIVES, next: None, of_app });
-        id
-    }
-
-    /// The next refresh token for this one; the same again when it is asked
-    /// for again. `None` when there is no such session.
-    fn rotate(&mut self, id: &str, now: DateTime<Utc>) -> Option<String> {
-        let refresh = self.refresh.get(id).filter(|it| now < it.ends)?;
-        if let Some(next) = &refresh.next {
-            let next = next.clone();
-            return self.refresh.contains_key(&next).then_some(next);
-        }
-        let next = self.add(refresh.of_app, now);
-        let used = self.refresh.get_mut(id)?;
-        used.ends = used.ends.min(now + USED_REFRESH_LIVES);
-        used.next = Some(next.clone());
-        Some(next)
-    }
-}
-
-/// The person makes an app password: four times four letters.
-fn app_password() -> String {
-    let letters: String = jose::random("").to_lowercase().chars().filter(char::is_ascii_lowercase).collect();
-    let of = |index: usize| letters.get(4 * index..4 * index + 4).unwrap_or("abcd");
-    format!("{}-{}-{}-{}", of(0), of(1), of(2), of(3))
 }
 
 async fn create(State(world): State<Shared>, input: Input) -> Result<Response, Refusal> {

@@ -1,7 +1,5 @@
 //! Calls by kind: how many came, and what goes wrong with the next of them.
 
-use std::collections::{HashMap, VecDeque};
-
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -18,28 +16,6 @@ use super::record::POST;
 use super::refusal::Refusal;
 use super::world::{Shared, World};
 use crate::wire::Cut;
-
-/// What is to go wrong.
-#[derive(Default)]
-pub(super) struct Troubles {
-    expected: HashMap<Call, VecDeque<Trouble>>,
-    arrived: HashMap<Call, usize>,
-}
-
-impl Troubles {
-    pub(super) fn expect(&mut self, call: Call, trouble: Trouble, count: usize) {
-        self.expected.insert(call, std::iter::repeat_n(trouble, count).collect());
-    }
-
-    pub(super) fn arrived(&self, call: Call) -> usize {
-        self.arrived.get(&call).copied().unwrap_or_default()
-    }
-
-    fn meet(&mut self, call: Call) -> Option<Trouble> {
-        *self.arrived.entry(call).or_default() += 1;
-        self.expected.get_mut(&call)?.pop_front()
-    }
-}
 
 /// A server whose calls can be in trouble.
 pub(super) fn around(world: &Shared, realm: Realm, server: Router<Shared>) -> Router {

@@ -1,8 +1,5 @@
 //! The video service.
 
-use std::collections::BTreeMap;
-
-use axum::body::Bytes;
 use axum::extract::{FromRequestParts, Query, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -16,7 +13,8 @@ use super::caller;
 use super::embed::VIDEO;
 use super::input::{self, File};
 use super::refusal::Refusal;
-use super::world::Shared;
+use super::world::videos::{Job, Work};
+use super::world::{Shared, State as Everything};
 use super::{account, cid, jose, service};
 
 /// The video service's name for itself.
@@ -27,68 +25,6 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/xrpc/app.bsky.video.getUploadLimits", get(limits))
         .route("/xrpc/app.bsky.video.uploadVideo", post(upload))
         .route("/xrpc/app.bsky.video.getJobStatus", get(status))
-}
-
-/// Videos that are or were worked on.
-pub(super) struct Videos {
-    jobs: BTreeMap<String, Job>,
-    /// How often a job is asked for before it is done.
-    pub(super) polls: usize,
-    /// How many videos may be uploaded today.
-    pub(super) left: u64,
-    /// Whether `uploadVideo` answers as its lexicon says.
-    pub(super) by_lexicon: bool,
-}
-
-impl Default for Videos {
-    fn default() -> Self {
-        Self { jobs: BTreeMap::new(), polls: 2, left: 25, by_lexicon: false }
-    }
-}
-
-struct Job {
-    cid: String,
-    work: Work,
-}
-
-/// How far a job is.
-enum Work {
-    Encoding { bytes: Bytes, polls_left: usize },
-    Done { blob: Value },
-    Failed,
-}
-
-impl Videos {
-    /// A job turns out to be nothing that can be played.
-    pub(super) fn fail(&mut self, id: &str) {
-        if let Some(job) = self.jobs.get_mut(id) {
-            job.work = Work::Failed;
-        }
-    }
-}
-
-impl Job {
-    fn status(&self, id: &str) -> Value {
-        let mut status = json!({ "jobId": id, "did": account::DID });
-        match &self.work {
-            Work::Encoding { .. } => {
-                status["state"] = "JOB_STATE_ENCODING".into();
-                status["progress"] = 50.into();
-            }
-            Work::Done { blob } => {
-                status["state"] = "JOB_STATE_COMPLETED".into();
-                status["progress"] = 100.into();
-                status["blob"] = blob.clone();
-            }
-            Work::Failed => {
-                status["state"] = "JOB_STATE_FAILED".into();
-                status["error"] = "validation_failure".into();
-                status["failureCode"] = "validation_failure".into();
-                status["message"] = "The video could not be validated".into();
-            }
-        }
-        status
-    }
 }
 
 /// The token of a request to this service.
@@ -152,7 +88,7 @@ async fn upload(
 
     let cid = cid::of_bytes(&bytes);
     let mut state = world.state();
-    let super::world::State { videos, blobs, .. } = &mut *state;
+    let Everything { videos, blobs, .. } = &mut *state;
     blobs.collect_old(world.clock.now());
     let same = |it: &Job| match &it.work {
         Work::Failed => false,

@@ -1,21 +1,30 @@
 //! What the servers know between two requests.
 
+pub(super) mod blobs;
+pub(super) mod client;
+pub(super) mod grants;
+pub(super) mod passwords;
+pub(super) mod repo;
+pub(super) mod requests;
+pub(super) mod troubles;
+pub(super) mod videos;
+
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use domain::clock::Clock;
 use serde_json::Value;
 
+use self::blobs::Blobs;
+use self::grants::Grants;
+use self::passwords::Passwords;
+use self::repo::Repo;
+use self::requests::Requests;
+use self::troubles::Troubles;
+use self::videos::Videos;
 use super::account::Account;
-use super::blobs::Blobs;
 use super::jose::{self, Key};
 use super::limits::Meters;
-use super::oauth::grants::Grants;
-use super::oauth::requests::Requests;
-use super::repo::Repo;
-use super::session::Passwords;
-use super::trouble::Troubles;
-use super::video::Videos;
 
 pub(super) type Shared = Arc<World>;
 

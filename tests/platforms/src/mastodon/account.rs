@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 
+use super::instance::grants::Grant;
 use super::instance::{Here, Instance, Memory};
-use super::oauth::Grant;
 use super::refusal::Refusal;
 
 /// Its id on this server.

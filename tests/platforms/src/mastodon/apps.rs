@@ -9,20 +9,10 @@ use http::header::AUTHORIZATION;
 use serde_json::{Value, json};
 use url::Url;
 
+use super::instance::apps::App;
 use super::instance::{Here, Memory};
 use super::params::Params;
 use super::refusal::Refusal;
-
-/// A registered app.
-#[derive(Clone)]
-pub(crate) struct App {
-    pub(crate) client_id: String,
-    pub(crate) client_secret: String,
-    pub(crate) redirect_uris: Vec<String>,
-    pub(crate) scopes: Vec<String>,
-    /// Whether it is of no use any more, but to give tokens back.
-    pub(crate) removed: bool,
-}
 
 /// `POST /api/v1/apps`
 pub(crate) async fn register(State(here): Here, params: Params) -> Result<Json<Value>, Refusal> {

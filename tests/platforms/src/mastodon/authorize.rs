@@ -5,9 +5,10 @@ use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use url::Url;
 
-use super::apps::{App, scopes};
+use super::apps::scopes;
+use super::instance::apps::App;
+use super::instance::grants::Code;
 use super::instance::{Here, Instance, Memory};
-use super::oauth::Code;
 use super::params::Params;
 use super::refusal::Refusal;
 

@@ -1,51 +1,25 @@
 //! What stands before the server: troubles on the way to it, and its limits.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::SecondsFormat;
 use futures::StreamExt;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use platforms::conformance::network::{Call, Trouble};
 
 use super::account::grant;
 use super::flavour::Reset;
+use super::instance::limits::{PER_ACCOUNT, PER_ADDRESS, PER_TOKEN, Standing, UPLOADS};
 use super::instance::{Here, Instance};
 use super::media;
 use super::oauth::{invalid_grant, worded};
 use super::params::Params;
 use super::refusal::Refusal;
 use crate::wire::Cut;
-
-/// What goes wrong next, and how often what was asked.
-#[derive(Default)]
-pub(crate) struct Troubles {
-    next: BTreeMap<Call, (Trouble, usize)>,
-    calls: BTreeMap<Call, usize>,
-}
-
-impl Troubles {
-    /// The next calls of this kind meet it, and nothing that was ordered before.
-    pub(crate) fn order(&mut self, call: Call, trouble: Trouble, count: usize) {
-        self.next.insert(call, (trouble, count));
-    }
-
-    /// How many calls of this kind arrived.
-    pub(crate) fn calls(&self, call: Call) -> usize {
-        self.calls.get(&call).copied().unwrap_or_default()
-    }
-
-    fn meet(&mut self, call: Call) -> Option<Trouble> {
-        *self.calls.entry(call).or_default() += 1;
-        let (trouble, count) = self.next.get_mut(&call).filter(|(_, count)| *count != 0)?;
-        *count -= 1;
-        Some(*trouble)
-    }
-}
 
 /// Every request comes through here, and answers say what the time is.
 pub(crate) async fn pass(State(here): Here, request: Request, next: Next) -> Response {
@@ -174,38 +148,6 @@ fn unwanted(call: Call) -> Refusal {
         Call::Process => Refusal::unprocessable("Error processing thumbnail for uploaded media"),
         Call::Publish => Refusal::invalid("Text contained a disallowed hashtag: lighthouse"),
         Call::LookUp => Refusal::not_found(),
-    }
-}
-
-/// A name, how many requests, in which time.
-type Limit = (&'static str, usize, TimeDelta);
-
-const PER_ACCOUNT: Limit = ("account", 1500, TimeDelta::minutes(5));
-const PER_TOKEN: Limit = ("token", 300, TimeDelta::minutes(5));
-const PER_ADDRESS: Limit = ("address", 300, TimeDelta::minutes(5));
-const UPLOADS: Limit = ("uploads", 30, TimeDelta::minutes(30));
-
-/// The requests of the current span of each limit.
-#[derive(Default)]
-pub(crate) struct Limits(BTreeMap<(&'static str, String), (i64, usize)>);
-
-/// How near a limit is.
-#[derive(Clone, Copy)]
-struct Standing {
-    limit: usize,
-    remaining: usize,
-    reset: DateTime<Utc>,
-}
-
-impl Limits {
-    /// Counts a request of `whose`; `None` when it is one too many.
-    fn count(&mut self, (name, limit, period): Limit, whose: &str, now: DateTime<Utc>) -> (Standing, bool) {
-        let seconds = period.num_seconds();
-        let span = now.timestamp() / seconds;
-        let counted = self.0.entry((name, whose.to_owned())).or_default();
-        *counted = if counted.0 == span { (span, counted.1 + 1) } else { (span, 1) };
-        let reset = now + TimeDelta::seconds(seconds - now.timestamp() % seconds);
-        (Standing { limit, remaining: limit.saturating_sub(counted.1), reset }, limit < counted.1)
     }
 }
 

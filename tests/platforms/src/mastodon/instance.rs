@@ -1,25 +1,29 @@
-//! The server as a whole: what it remembers, and how it describes itself.
+//! The server as a whole: its differences, its clock, and what it remembers.
+
+pub(crate) mod apps;
+pub(crate) mod grants;
+pub(crate) mod limits;
+pub(crate) mod media;
+pub(crate) mod statuses;
+pub(crate) mod troubles;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use axum::Json;
 use axum::extract::State;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
-use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::account;
-use super::apps::App;
-use super::flavour::{Differences, InstanceApi};
-use super::front::{Limits, Troubles};
-use super::media::{self, Medium};
-use super::oauth::{Code, Grant};
-use super::refusal::Refusal;
-use super::statuses::Status;
+use self::apps::App;
+use self::grants::{Code, Grant};
+use self::limits::Limits;
+use self::media::Medium;
+use self::statuses::Status;
+use self::troubles::Troubles;
+use super::flavour::Differences;
 
 /// A server.
 pub(crate) struct Instance {
@@ -89,70 +93,4 @@ impl Instance {
         memory.secrets += 1;
         URL_SAFE_NO_PAD.encode(Sha256::digest(format!("{} {}", self.base_url(), memory.secrets)))
     }
-}
-
-/// `GET /api/v2/instance`
-pub(crate) async fn second(State(here): Here) -> Result<Json<Value>, Refusal> {
-    let differences = here.differences;
-    if differences.instance != InstanceApi::Both {
-        return Err(Refusal::not_found());
-    }
-    let mut instance = Map::from_iter([
-        ("domain".to_owned(), json!(account::HOST)),
-        ("title".to_owned(), json!("Harbour")),
-        ("version".to_owned(), json!(differences.version)),
-        ("description".to_owned(), json!("Ships and lights.")),
-        ("languages".to_owned(), json!(["en"])),
-        ("configuration".to_owned(), configuration(differences)),
-        ("registrations".to_owned(), json!({"enabled": false, "approval_required": false, "message": null})),
-        ("rules".to_owned(), json!([])),
-    ]);
-    if let Some(source_url) = differences.source_url {
-        instance.insert("source_url".to_owned(), json!(source_url));
-    }
-    if let Some(version) = differences.api_version {
-        instance.insert("api_versions".to_owned(), json!({"mastodon": version}));
-    }
-    Ok(Json(instance.into()))
-}
-
-/// `GET /api/v1/instance`
-pub(crate) async fn first(State(here): Here) -> Json<Value> {
-    let differences = here.differences;
-    let mut instance = json!({
-        "uri": account::HOST,
-        "title": "Harbour",
-        "short_description": "Ships and lights.",
-        "version": differences.version,
-        "languages": ["en"],
-        "registrations": false,
-        "rules": [],
-    });
-    if differences.instance == InstanceApi::FirstWithLimits {
-        instance["max_toot_chars"] = json!(differences.max_characters);
-        instance["upload_limit"] = json!(differences.video_limit);
-    } else {
-        instance["configuration"] = configuration(differences);
-    }
-    Json(instance)
-}
-
-fn configuration(differences: &Differences) -> Value {
-    json!({
-        "statuses": {
-            "max_characters": differences.max_characters,
-            "max_media_attachments": differences.max_media,
-            "characters_reserved_per_url": differences.told_url_characters,
-        },
-        "media_attachments": {
-            "supported_mime_types": media::TYPES,
-            "description_limit": media::DESCRIPTION_LIMIT,
-            "image_size_limit": differences.image_limit,
-            "image_matrix_limit": 33_177_600,
-            "video_size_limit": differences.video_limit,
-            "video_frame_rate_limit": 120,
-            "video_matrix_limit": 8_294_400,
-        },
-        "polls": {"max_options": 4, "max_characters_per_option": 50, "min_expiration": 300, "max_expiration": 2_629_746},
-    })
 }

@@ -6,13 +6,14 @@ use axum::Json;
 use axum::extract::{FromRequest, Multipart, Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use domain::media::MimeType;
 use http::{StatusCode, header};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::account::authorize;
 use super::flavour::SecondUpload;
+use super::instance::media::Medium;
 use super::instance::{Here, Instance, Memory};
 use super::params::essence;
 use super::refusal::Refusal;
@@ -34,60 +35,6 @@ pub(crate) const TYPES: [&str; 11] = [
 
 /// The most characters of a description.
 pub(crate) const DESCRIPTION_LIMIT: usize = 1500;
-
-/// How long a file waits for its status.
-const UNATTACHED_LIFETIME: TimeDelta = TimeDelta::days(1);
-
-/// A file.
-#[derive(Clone)]
-pub(crate) struct Medium {
-    pub(crate) id: u64,
-    pub(crate) mime_type: String,
-    pub(crate) bytes: Bytes,
-    description: Option<String>,
-    uploaded_at: DateTime<Utc>,
-    /// How often it is asked for before it is ready.
-    polls_left: usize,
-    pub(crate) failed: bool,
-    pub(crate) attached: bool,
-}
-
-impl Medium {
-    /// Whether it can still get its status.
-    pub(crate) fn is_free(&self, now: DateTime<Utc>) -> bool {
-        !self.attached && now < self.uploaded_at + UNATTACHED_LIFETIME
-    }
-
-    /// Whether a status can have it now.
-    pub(crate) fn is_ready(&self) -> bool {
-        self.polls_left == 0 && !self.failed
-    }
-
-    /// Whether it stands alone; a moving picture need not.
-    pub(crate) fn is_video(&self) -> bool {
-        self.mime_type.starts_with("video/")
-    }
-
-    /// As the API shows it.
-    pub(crate) fn view(&self, base_url: &str) -> Value {
-        let kind = match self.mime_type.as_str() {
-            "image/gif" => "gifv",
-            _ if self.is_video() => "video",
-            _ => "image",
-        };
-        let url = self.is_ready().then(|| format!("{base_url}/media_attachments/{}/original", self.id));
-        json!({
-            "id": self.id.to_string(),
-            "type": kind,
-            "url": url,
-            "preview_url": format!("{base_url}/media_attachments/{}/small", self.id),
-            "remote_url": null,
-            "meta": {},
-            "description": self.description,
-            "blurhash": null,
-        })
-    }
-}
 
 /// `POST /api/v1/media`: what comes back is ready.
 pub(crate) async fn upload_at_once(State(here): Here, request: Request) -> Result<Json<Value>, Refusal> {

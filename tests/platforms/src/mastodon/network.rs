@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::instance::Memory;
-use super::statuses::Status;
+use super::instance::statuses::Status;
 use super::{Known, Server};
 use crate::wire::browser;
 

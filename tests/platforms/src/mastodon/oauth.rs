@@ -4,41 +4,20 @@ use axum::Json;
 use axum::extract::State;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::apps::{App, authenticated};
+use super::apps::authenticated;
+use super::instance::apps::App;
+use super::instance::grants::Grant;
 use super::instance::{Here, Instance, Memory};
 use super::params::Params;
 use super::refusal::Refusal;
 
 /// How long a code waits for its exchange.
 const CODE_LIFETIME: TimeDelta = TimeDelta::minutes(10);
-
-/// What the person's yes is told to the app by.
-pub(crate) struct Code {
-    pub(crate) value: String,
-    pub(crate) client_id: String,
-    pub(crate) redirect_uri: String,
-    pub(crate) scopes: Vec<String>,
-    pub(crate) challenge: Option<String>,
-    pub(crate) made_at: DateTime<Utc>,
-    pub(crate) used: bool,
-}
-
-/// What an app may do for the person.
-#[derive(Clone)]
-pub(crate) struct Grant {
-    pub(crate) client_id: String,
-    pub(crate) scopes: Vec<String>,
-    pub(crate) access_token: String,
-    pub(crate) refresh_token: Option<String>,
-    pub(crate) made_at: DateTime<Utc>,
-    pub(crate) expires_at: Option<DateTime<Utc>>,
-    pub(crate) revoked: bool,
-}
 
 /// `GET /.well-known/oauth-authorization-server`
 pub(crate) async fn metadata(State(here): Here) -> Result<Json<Value>, Refusal> {

@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use super::account::{self, authorize, grant};
 use super::flavour::{FileNames, Source};
 use super::html;
+use super::instance::media::Medium;
+use super::instance::statuses::Status;
 use super::instance::{Here, Instance, Memory};
 use super::length::length;
-use super::media::Medium;
 use super::params::Params;
 use super::refusal::Refusal;
 use super::rewritten::{linked_pictures, rewritten};
@@ -25,45 +26,6 @@ const PAGE: usize = 20;
 const MAX_PAGE: usize = 40;
 
 const VISIBILITIES: [&str; 4] = ["public", "unlisted", "private", "direct"];
-
-/// A status.
-#[derive(Clone)]
-pub(crate) struct Status {
-    pub(crate) id: u64,
-    /// Exactly as it came.
-    pub(crate) text: String,
-    spoiler_text: String,
-    visibility: String,
-    sensitive: bool,
-    language: Option<String>,
-    created_at: DateTime<Utc>,
-    /// In the order in which they were named.
-    pub(crate) media: Vec<u64>,
-}
-
-impl Status {
-    /// Whether everybody can see it.
-    pub(crate) fn is_public(&self) -> bool {
-        ["public", "unlisted"].contains(&self.visibility.as_str())
-    }
-}
-
-impl Memory {
-    /// A public status without files, as another program writes it.
-    pub(crate) fn add_by_hand(&mut self, text: &str, now: DateTime<Utc>) {
-        let id = self.next_id(now);
-        self.statuses.push(Status {
-            id,
-            text: text.to_owned(),
-            spoiler_text: String::new(),
-            visibility: "public".to_owned(),
-            sensitive: false,
-            language: None,
-            created_at: now,
-            media: Vec::new(),
-        });
-    }
-}
 
 /// `POST /api/v1/statuses`
 pub(crate) async fn publish(State(here): Here, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {

@@ -1,22 +1,15 @@
 //! How a client proves at the authorization server that it is itself.
 
 use super::Form;
-use super::client::{Client, ClientKey};
 use crate::bluesky::jose::Jwt;
 use crate::bluesky::refusal::Refusal;
 use crate::bluesky::world::World;
+use crate::bluesky::world::client::{Client, ClientAuth};
 
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 /// How old an assertion may be.
 const MAX_AGE_SECONDS: i64 = 60;
-
-/// What a client proved: nothing, or that it holds this key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ClientAuth {
-    None,
-    PrivateKeyJwt(ClientKey),
-}
 
 impl Client {
     /// Checks what the client says of itself. `jkt` is the key of its `DPoP`

@@ -6,10 +6,10 @@ use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use url::Url;
 
-use super::requests::Asked;
 use crate::bluesky::account;
 use crate::bluesky::refusal::Refusal;
 use crate::bluesky::world::Shared;
+use crate::bluesky::world::requests::Asked;
 
 #[derive(Deserialize)]
 pub(super) struct Shown {

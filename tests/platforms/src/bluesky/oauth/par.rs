@@ -6,10 +6,11 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::Posted;
-use super::requests::Asked;
 use crate::bluesky::refusal::Refusal;
 use crate::bluesky::scope::Scopes;
 use crate::bluesky::world::Shared;
+use crate::bluesky::world::client::Client;
+use crate::bluesky::world::requests::Asked;
 
 pub(super) async fn push(State(world): State<Shared>, posted: Posted) -> Result<(StatusCode, Json<Value>), Refusal> {
     let known = posted.authenticate(&world, "invalid_client")?;
@@ -55,7 +56,7 @@ pub(super) async fn push(State(world): State<Shared>, posted: Posted) -> Result<
 
 /// The scope that is asked for. What the server does not understand is left
 /// out silently, as real servers do.
-fn scope(asked: &str, client: &super::Client) -> Result<String, Refusal> {
+fn scope(asked: &str, client: &Client) -> Result<String, Refusal> {
     if let Some(foreign) = asked.split(' ').find(|it| !client.declares(it)) {
         let why = format!("Scope \"{foreign}\" is not declared in the client metadata");
         return Err(Refusal::oauth("invalid_scope", why));

@@ -5,9 +5,9 @@ use axum::extract::State;
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::grants::{ACCESS_LIVES, Grant};
 use super::{Known, Posted};
 use crate::bluesky::refusal::Refusal;
+use crate::bluesky::world::grants::{ACCESS_LIVES, Grant};
 use crate::bluesky::world::{Shared, World};
 use crate::bluesky::{account, jose};
 

@@ -11,20 +11,27 @@ use crate::bluesky::refusal::Refusal;
 
 /// A client whose document is in order.
 #[derive(Debug)]
-pub(super) struct Client {
-    pub(super) id: String,
+pub(in crate::bluesky) struct Client {
+    pub(in crate::bluesky) id: String,
     redirect_uris: Vec<String>,
     scopes: Vec<String>,
     grant_types: Vec<String>,
     /// The keys that it authenticates with; `None` for a public client.
-    pub(super) keys: Option<Vec<ClientKey>>,
+    pub(in crate::bluesky) keys: Option<Vec<ClientKey>>,
 }
 
 /// A key of a client's document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ClientKey {
-    pub(super) kid: String,
-    pub(super) key: PublicKey,
+pub(in crate::bluesky) struct ClientKey {
+    pub(in crate::bluesky) kid: String,
+    pub(in crate::bluesky) key: PublicKey,
+}
+
+/// What a client proved: nothing, or that it holds this key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::bluesky) enum ClientAuth {
+    None,
+    PrivateKeyJwt(ClientKey),
 }
 
 type Checked<T> = Result<T, Refusal>;
@@ -34,7 +41,7 @@ impl Client {
     ///
     /// Development clients on loopback describe themselves in the id. All
     /// others are looked up in `documents`, which stands for the web.
-    pub(super) fn find(id: &str, documents: &BTreeMap<String, Value>) -> Checked<Self> {
+    pub(in crate::bluesky) fn find(id: &str, documents: &BTreeMap<String, Value>) -> Checked<Self> {
         let loopback =
             id.strip_prefix("http://localhost").filter(|rest| matches!(rest.as_bytes(), [] | [b'?' | b'/', ..]));
         if let Some(rest) = loopback {
@@ -49,16 +56,16 @@ impl Client {
     }
 
     /// Whether the person may be sent there.
-    pub(super) fn redirects_to(&self, uri: &str) -> bool {
+    pub(in crate::bluesky) fn redirects_to(&self, uri: &str) -> bool {
         self.redirect_uris.iter().any(|registered| matches(registered, uri))
     }
 
     /// Whether the document declares this scope, letter by letter.
-    pub(super) fn declares(&self, scope: &str) -> bool {
+    pub(in crate::bluesky) fn declares(&self, scope: &str) -> bool {
         self.scopes.iter().any(|it| it == scope)
     }
 
-    pub(super) fn may(&self, grant_type: &str) -> bool {
+    pub(in crate::bluesky) fn may(&self, grant_type: &str) -> bool {
         self.grant_types.iter().any(|it| it == grant_type)
     }
 

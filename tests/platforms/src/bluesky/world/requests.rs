@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::assertion::ClientAuth;
+use super::client::ClientAuth;
 use crate::bluesky::jose;
 use crate::bluesky::refusal::Refusal;
 
@@ -14,15 +14,15 @@ const LIFETIME: TimeDelta = TimeDelta::minutes(5);
 /// What a client asked for.
 #[derive(Clone, Debug)]
 pub(in crate::bluesky) struct Asked {
-    pub(super) client_id: String,
-    pub(super) auth: ClientAuth,
-    pub(super) jkt: String,
-    pub(super) redirect_uri: String,
-    pub(super) scope: String,
-    pub(super) state: String,
-    pub(super) challenge: String,
+    pub(in crate::bluesky) client_id: String,
+    pub(in crate::bluesky) auth: ClientAuth,
+    pub(in crate::bluesky) jkt: String,
+    pub(in crate::bluesky) redirect_uri: String,
+    pub(in crate::bluesky) scope: String,
+    pub(in crate::bluesky) state: String,
+    pub(in crate::bluesky) challenge: String,
     /// Whom the client expects, if it says so.
-    pub(super) login_hint: Option<String>,
+    pub(in crate::bluesky) login_hint: Option<String>,
 }
 
 struct Waiting {
@@ -39,7 +39,7 @@ pub(in crate::bluesky) struct Requests {
 
 impl Requests {
     /// Keeps a request; returns its `request_uri`.
-    pub(super) fn push(&mut self, asked: Asked, now: DateTime<Utc>) -> String {
+    pub(in crate::bluesky) fn push(&mut self, asked: Asked, now: DateTime<Utc>) -> String {
         let uri = jose::random("urn:ietf:params:oauth:request_uri:req-");
         self.by_uri.insert(uri.clone(), Waiting { asked, ends: now + LIFETIME });
         uri
@@ -47,7 +47,12 @@ impl Requests {
 
     /// The request that a person looks at. Looking gives more time; anything
     /// wrong ends it.
-    pub(super) fn open(&mut self, uri: &str, client_id: &str, now: DateTime<Utc>) -> Result<Asked, Refusal> {
+    pub(in crate::bluesky) fn open(
+        &mut self,
+        uri: &str,
+        client_id: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Asked, Refusal> {
         let unknown = || Refusal::oauth("invalid_request", "Unknown request_uri");
         let waiting = self.by_uri.get_mut(uri).ok_or_else(unknown)?;
         let why = if waiting.ends < now {
@@ -63,7 +68,7 @@ impl Requests {
     }
 
     /// The person says yes: a code.
-    pub(super) fn accept(&mut self, uri: &str, now: DateTime<Utc>) -> Option<String> {
+    pub(in crate::bluesky) fn accept(&mut self, uri: &str, now: DateTime<Utc>) -> Option<String> {
         let waiting = self.by_uri.remove(uri)?;
         let code = jose::random("cod-");
         self.by_code.insert(code.clone(), Waiting { ends: now + LIFETIME, ..waiting });
@@ -71,12 +76,12 @@ impl Requests {
     }
 
     /// The person says no.
-    pub(super) fn reject(&mut self, uri: &str) {
+    pub(in crate::bluesky) fn reject(&mut self, uri: &str) {
         self.by_uri.remove(uri);
     }
 
     /// What a code stands for; it does so once.
-    pub(super) fn take_code(&mut self, code: &str, now: DateTime<Utc>) -> Result<Asked, Refusal> {
+    pub(in crate::bluesky) fn take_code(&mut self, code: &str, now: DateTime<Utc>) -> Result<Asked, Refusal> {
         match self.by_code.remove(code) {
             None => Err(Refusal::oauth("invalid_grant", "Invalid code")),
             Some(waiting) if waiting.ends < now => Err(Refusal::oauth("invalid_grant", "This code has expired")),

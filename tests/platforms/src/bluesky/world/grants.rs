@@ -4,14 +4,13 @@ use std::collections::HashSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::assertion::ClientAuth;
-use super::client::Client;
+use super::client::{Client, ClientAuth};
 use super::requests::Asked;
 use crate::bluesky::jose;
 use crate::bluesky::refusal::Refusal;
 
 /// How long an access token works.
-pub(super) const ACCESS_LIVES: TimeDelta = TimeDelta::minutes(60);
+pub(in crate::bluesky) const ACCESS_LIVES: TimeDelta = TimeDelta::minutes(60);
 
 /// A grant.
 #[derive(Debug)]
@@ -22,9 +21,9 @@ pub(in crate::bluesky) struct Grant {
     pub(in crate::bluesky) jkt: String,
     pub(in crate::bluesky) scope: String,
     code: String,
-    pub(super) access: String,
+    pub(in crate::bluesky) access: String,
     pub(in crate::bluesky) access_ends: DateTime<Utc>,
-    pub(super) refresh: String,
+    pub(in crate::bluesky) refresh: String,
     /// Refresh tokens that were used.
     used: HashSet<String>,
     created: DateTime<Utc>,
@@ -37,7 +36,7 @@ pub(in crate::bluesky) struct Grants(Vec<Grant>);
 
 impl Grants {
     /// A new one. `access` is its first access token.
-    pub(super) fn add(
+    pub(in crate::bluesky) fn add(
         &mut self,
         asked: Asked,
         auth: ClientAuth,
@@ -68,7 +67,7 @@ impl Grants {
 
     /// Takes a refresh token for the next pair of tokens. Anything wrong with
     /// it ends the whole grant, as does a token that was used before.
-    pub(super) fn rotate(
+    pub(in crate::bluesky) fn rotate(
         &mut self,
         refresh: &str,
         by: (&Client, &ClientAuth, &str),
@@ -98,7 +97,7 @@ impl Grants {
     }
 
     /// Ends the grant that a token belongs to, if this client may.
-    pub(super) fn revoke(&mut self, token: &str, by: (&Client, &ClientAuth, &str)) {
+    pub(in crate::bluesky) fn revoke(&mut self, token: &str, by: (&Client, &ClientAuth, &str)) {
         self.0.retain(|it| {
             let named = it.access == token || it.refresh == token || it.used.contains(token);
             !(named && it.is_of(by).is_ok())
@@ -106,7 +105,7 @@ impl Grants {
     }
 
     /// Ends what came of a code: somebody tried it again.
-    pub(super) fn end_code(&mut self, code: &str) {
+    pub(in crate::bluesky) fn end_code(&mut self, code: &str) {
         self.0.retain(|it| it.code != code);
     }
 

@@ -1,0 +1,31 @@
+//! What schemas of records have in common: types and lengths, and the words of
+//! the server where a record does not keep to them.
+
+use serde_json::Value;
+
+/// The words of the server about what is wrong, and where.
+pub(super) type Checked<T> = Result<T, String>;
+
+pub(super) fn string<'a>(value: &'a Value, path: &str) -> Checked<&'a str> {
+    value.as_str().ok_or_else(|| words(path, "expected a string"))
+}
+
+pub(super) fn array<'a>(value: &'a Value, longest: usize, path: &str) -> Checked<&'a [Value]> {
+    match value.as_array() {
+        None => fault(path, "expected an array"),
+        Some(items) if longest < items.len() => fault(path, &format!("array too big (maximum {longest})")),
+        Some(items) => Ok(items),
+    }
+}
+
+pub(super) fn require(holds: bool, path: &str, otherwise: &str) -> Checked<()> {
+    if holds { Ok(()) } else { fault(path, otherwise) }
+}
+
+pub(super) fn fault<T>(path: &str, what: &str) -> Checked<T> {
+    Err(words(path, what))
+}
+
+fn words(path: &str, what: &str) -> String {
+    format!("{what} at {path}")
+}

@@ -1,0 +1,72 @@
+//! The jobs of the video service.
+
+use std::collections::BTreeMap;
+
+use axum::body::Bytes;
+use serde_json::{Value, json};
+
+use crate::bluesky::account;
+
+/// Videos that are or were worked on.
+pub(in crate::bluesky) struct Videos {
+    pub(in crate::bluesky) jobs: BTreeMap<String, Job>,
+    /// How often a job is asked for before it is done.
+    pub(in crate::bluesky) polls: usize,
+    /// How many videos may be uploaded today.
+    pub(in crate::bluesky) left: u64,
+    /// Whether `uploadVideo` answers as its lexicon says.
+    pub(in crate::bluesky) by_lexicon: bool,
+}
+
+impl Default for Videos {
+    fn default() -> Self {
+        Self { jobs: BTreeMap::new(), polls: 2, left: 25, by_lexicon: false }
+    }
+}
+
+/// A video that is or was worked on.
+pub(in crate::bluesky) struct Job {
+    pub(in crate::bluesky) cid: String,
+    pub(in crate::bluesky) work: Work,
+}
+
+/// How far a job is.
+pub(in crate::bluesky) enum Work {
+    Encoding { bytes: Bytes, polls_left: usize },
+    Done { blob: Value },
+    Failed,
+}
+
+impl Videos {
+    /// A job turns out to be nothing that can be played.
+    pub(in crate::bluesky) fn fail(&mut self, id: &str) {
+        if let Some(job) = self.jobs.get_mut(id) {
+            job.work = Work::Failed;
+        }
+    }
+}
+
+impl Job {
+    /// As the service tells it.
+    pub(in crate::bluesky) fn status(&self, id: &str) -> Value {
+        let mut status = json!({ "jobId": id, "did": account::DID });
+        match &self.work {
+            Work::Encoding { .. } => {
+                status["state"] = "JOB_STATE_ENCODING".into();
+                status["progress"] = 50.into();
+            }
+            Work::Done { blob } => {
+                status["state"] = "JOB_STATE_COMPLETED".into();
+                status["progress"] = 100.into();
+                status["blob"] = blob.clone();
+            }
+            Work::Failed => {
+                status["state"] = "JOB_STATE_FAILED".into();
+                status["error"] = "validation_failure".into();
+                status["failureCode"] = "validation_failure".into();
+                status["message"] = "The video could not be validated".into();
+            }
+        }
+        status
+    }
+}

@@ -1,0 +1,44 @@
+//! The statuses that a server remembers.
+
+use chrono::{DateTime, Utc};
+
+use super::Memory;
+
+/// A status.
+#[derive(Clone)]
+pub(crate) struct Status {
+    pub(crate) id: u64,
+    /// Exactly as it came.
+    pub(crate) text: String,
+    pub(crate) spoiler_text: String,
+    pub(crate) visibility: String,
+    pub(crate) sensitive: bool,
+    pub(crate) language: Option<String>,
+    pub(crate) created_at: DateTime<Utc>,
+    /// In the order in which they were named.
+    pub(crate) media: Vec<u64>,
+}
+
+impl Status {
+    /// Whether everybody can see it.
+    pub(crate) fn is_public(&self) -> bool {
+        ["public", "unlisted"].contains(&self.visibility.as_str())
+    }
+}
+
+impl Memory {
+    /// A public status without files, as another program writes it.
+    pub(crate) fn add_by_hand(&mut self, text: &str, now: DateTime<Utc>) {
+        let id = self.next_id(now);
+        self.statuses.push(Status {
+            id,
+            text: text.to_owned(),
+            spoiler_text: String::new(),
+            visibility: "public".to_owned(),
+            sensitive: false,
+            language: None,
+            created_at: now,
+            media: Vec::new(),
+        });
+    }
+}

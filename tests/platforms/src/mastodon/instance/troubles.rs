@@ -1,0 +1,32 @@
+//! The troubles that a test has ordered.
+
+use std::collections::BTreeMap;
+
+use platforms::conformance::network::{Call, Trouble};
+
+/// What goes wrong next, and how often what was asked.
+#[derive(Default)]
+pub(crate) struct Troubles {
+    next: BTreeMap<Call, (Trouble, usize)>,
+    calls: BTreeMap<Call, usize>,
+}
+
+impl Troubles {
+    /// The next calls of this kind meet it, and nothing that was ordered before.
+    pub(crate) fn order(&mut self, call: Call, trouble: Trouble, count: usize) {
+        self.next.insert(call, (trouble, count));
+    }
+
+    /// How many calls of this kind arrived.
+    pub(crate) fn calls(&self, call: Call) -> usize {
+        self.calls.get(&call).copied().unwrap_or_default()
+    }
+
+    /// Counts a call; what goes wrong with it.
+    pub(crate) fn meet(&mut self, call: Call) -> Option<Trouble> {
+        *self.calls.entry(call).or_default() += 1;
+        let (trouble, count) = self.next.get_mut(&call).filter(|(_, count)| *count != 0)?;
+        *count -= 1;
+        Some(*trouble)
+    }
+}
