@@ -1,145 +1,58 @@
-//! How the SDK's clients send: HTTP/1.1, which is what AWS speaks, from one pool
+//! How the SDK's clients send: through the SDK's own HTTP client, from one pool
 //! of connections for all of them.
 //!
-//! The SDK's own client does the same with HTTP/2 beside it, which would be a
-//! twentieth of a function's binary, and reads its roots for each client anew.
+//! Left to itself, each SDK client would open connections of its own and read
+//! all of the machine's root certificates when it is made.
 
-use std::borrow::Cow;
-use std::error::Error;
-use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use aws_smithy_runtime_api::box_error::BoxError;
-use aws_smithy_runtime_api::client::connection::{CaptureSmithyConnection, ConnectionMetadata};
-use aws_smithy_runtime_api::client::connector_metadata::ConnectorMetadata;
+use aws_smithy_http_client::Connector;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_smithy_http_client::tls::{Provider, TlsContext};
 use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient, SharedHttpConnector,
+    HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient, SharedHttpConnector, http_client_fn,
 };
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
-use aws_smithy_runtime_api::client::result::ConnectorError;
-use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
-use aws_smithy_types::body::SdkBody;
-use aws_smithy_types::retry::ErrorKind;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::ClientConfig;
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 
 use crate::trust;
 
 /// How long opening a connection may take: the SDK's own default.
 const CONNECT: Duration = Duration::from_millis(3100);
 
-type Tcp = legacy::connect::HttpConnector;
-type Pool = legacy::Client<HttpsConnector<Tcp>, SdkBody>;
-
 /// What every SDK client of a process sends through.
 pub(crate) fn http_client() -> SharedHttpClient {
-    SharedHttpClient::new(Http::default())
+    let connector = SharedHttpConnector::new(ByHost::default());
+    // The settings, which differ between clients only in their limits on
+    // connecting and reading, are not looked at: no client of ours sets those.
+    http_client_fn(move |_, _| connector.clone())
 }
 
-/// Each pool is made when it is first needed, for it reads its roots then.
-#[derive(Clone, Debug, Default)]
-struct Http {
-    aws: Arc<OnceLock<Pool>>,
-    elsewhere: Arc<OnceLock<Pool>>,
+/// Two pools, because the trusted roots depend on the host. Each is made at its
+/// first call, so that nobody reads roots that are not needed.
+#[derive(Debug, Default)]
+struct ByHost {
+    aws: OnceLock<Connector>,
+    elsewhere: OnceLock<Connector>,
 }
 
-impl HttpClient for Http {
-    /// The same for all settings: they are time limits, of which the call's own
-    /// is the shorter.
-    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
-        SharedHttpConnector::new(self.clone())
-    }
-
-    fn connector_metadata(&self) -> Option<ConnectorMetadata> {
-        Some(ConnectorMetadata::new("hyper", Some(Cow::Borrowed("1.x"))))
-    }
-}
-
-impl HttpConnector for Http {
+impl HttpConnector for ByHost {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let mut request = match request.try_into_http1x() {
-            Ok(request) => request,
-            Err(error) => return HttpConnectorFuture::ready(Err(ConnectorError::user(error.into()))),
-        };
-        let pool = if trust::is_elsewhere(request.uri()) {
-            pool(&self.elsewhere, trust::machine)
+        let connector = if trust::is_elsewhere(request.uri()) {
+            self.elsewhere.get_or_init(|| connector(trust::machine()))
         } else {
-            pool(&self.aws, trust::amazon)
+            self.aws.get_or_init(|| connector(trust::amazon()))
         };
-        let pool = match pool {
-            Ok(pool) => pool,
-            Err(error) => return HttpConnectorFuture::ready(Err(ConnectorError::other(error.into(), None))),
-        };
-
-        // By this the SDK closes a connection on which something went wrong.
-        let connection = capture_connection(&mut request);
-        if let Some(capture) = request.extensions().get::<CaptureSmithyConnection>() {
-            capture.set_connection_retriever(move || metadata(&connection));
-        }
-        let answer = pool.request(request);
-        HttpConnectorFuture::new(async move {
-            let response = answer.await.map_err(failed)?;
-            HttpResponse::try_from(response.map(SdkBody::from_body_1_x))
-                .map_err(|error| ConnectorError::other(error.into(), None))
-        })
+        connector.call(request)
     }
 }
 
-fn pool(made: &OnceLock<Pool>, tls: fn() -> Result<ClientConfig, rustls::Error>) -> Result<&Pool, rustls::Error> {
-    if let Some(pool) = made.get() {
-        return Ok(pool);
-    }
-    let mut tcp = Tcp::new();
-    tcp.enforce_http(false);
-    tcp.set_nodelay(true);
-    tcp.set_connect_timeout(Some(CONNECT));
-    let https = HttpsConnectorBuilder::new().with_tls_config(tls()?).https_or_http().enable_http1().wrap_connector(tcp);
-    let pool = legacy::Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(https);
-    // Whoever was faster made the same.
-    Ok(made.get_or_init(|| pool))
-}
-
-/// What is known of a connection once there is one.
-fn metadata(connection: &CaptureConnection) -> Option<ConnectionMetadata> {
-    connection.connection_metadata().as_ref()?;
-    let connection = connection.clone();
-    let poison = move || {
-        if let Some(connected) = connection.connection_metadata().as_ref() {
-            connected.poison();
-        }
-    };
-    Some(ConnectionMetadata::builder().proxied(false).poison_fn(poison).build())
-}
-
-/// A failure in the SDK's terms, by which it decides whether to try again: the
-/// same decisions as in its own client.
-fn failed(error: legacy::Error) -> ConnectorError {
-    let of_hyper = cause::<hyper::Error>(&error);
-    let times_out = of_hyper.is_some_and(hyper::Error::is_timeout);
-    let is_ours = of_hyper.is_some_and(hyper::Error::is_user);
-    let is_closed = of_hyper.is_some_and(|it| it.is_closed() || it.is_canceled());
-    let is_cut_off = of_hyper.is_some_and(hyper::Error::is_incomplete_message);
-    let is_io = is_closed || error.is_connect() || cause::<io::Error>(&error).is_some();
-
-    let error: BoxError = error.into();
-    if times_out {
-        ConnectorError::timeout(error)
-    } else if is_ours {
-        ConnectorError::user(error)
-    } else if is_io {
-        ConnectorError::io(error)
-    } else {
-        ConnectorError::other(error, is_cut_off.then_some(ErrorKind::TransientError))
-    }
-}
-
-/// The first of its causes that is of this type.
-fn cause<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
-    std::iter::successors(Some(error), |&it| it.source()).find_map(|it| it.downcast_ref())
+fn connector(roots: TlsContext) -> Connector {
+    Connector::builder()
+        .connector_settings(HttpConnectorSettings::builder().connect_timeout(CONNECT).build())
+        .tls_provider(Provider::Rustls(CryptoMode::Ring))
+        .tls_context(roots)
+        .build()
 }
 
 #[cfg(test)]

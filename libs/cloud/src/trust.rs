@@ -4,62 +4,61 @@
 //! Five roots are read in a fraction of the time of a machine's hundred and
 //! more, and nobody but Amazon can speak for AWS.
 
-use std::sync::Arc;
-
+use aws_smithy_http_client::tls::{TlsContext, TrustStore};
 use http::Uri;
-use rustls::crypto::ring;
-use rustls::pki_types::CertificateDer;
-use rustls::{ClientConfig, ConfigBuilder, Error, RootCertStore, WantsVerifier};
-use rustls_platform_verifier::BuilderVerifierExt;
 
 /// All five that Amazon recommends to whoever has a trust store of their own:
 /// <https://www.amazontrust.com/repository/>. The first of them ends in
 /// December 2037.
 const AMAZON: [&[u8]; 5] = [
-    include_bytes!("trust/amazon_root_ca_1.der"),
-    include_bytes!("trust/amazon_root_ca_2.der"),
-    include_bytes!("trust/amazon_root_ca_3.der"),
-    include_bytes!("trust/amazon_root_ca_4.der"),
-    include_bytes!("trust/starfield_services_root_g2.der"),
+    include_bytes!("trust/amazon_root_ca_1.pem"),
+    include_bytes!("trust/amazon_root_ca_2.pem"),
+    include_bytes!("trust/amazon_root_ca_3.pem"),
+    include_bytes!("trust/amazon_root_ca_4.pem"),
+    include_bytes!("trust/starfield_services_root_g2.pem"),
 ];
 
-/// TLS with AWS.
-pub(crate) fn amazon() -> Result<ClientConfig, Error> {
-    let mut roots = RootCertStore::empty();
-    for root in AMAZON {
-        roots.add(CertificateDer::from(root))?;
-    }
-    Ok(tls()?.with_root_certificates(roots).with_no_client_auth())
+/// For AWS.
+#[expect(clippy::expect_used, reason = "a context only holds what it is given; nothing of it can fail")]
+pub(crate) fn amazon() -> TlsContext {
+    let roots = AMAZON.into_iter().fold(TrustStore::empty(), TrustStore::with_pem_certificate);
+    TlsContext::builder().with_trust_store(roots).build().expect("a TLS context")
 }
 
-/// TLS with whoever the machine trusts.
-pub(crate) fn machine() -> Result<ClientConfig, Error> {
-    Ok(tls()?.with_platform_verifier()?.with_no_client_auth())
+/// For a store elsewhere.
+pub(crate) fn machine() -> TlsContext {
+    TlsContext::default()
 }
 
-fn tls() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, Error> {
-    ClientConfig::builder_with_provider(Arc::new(ring::default_provider())).with_safe_default_protocol_versions()
-}
-
-/// Whether it takes other roots than Amazon's: TLS with a host that is not of
-/// AWS. China's regions (`amazonaws.com.cn`) count among them, as nothing says
-/// who certifies those.
-pub(crate) fn is_elsewhere(uri: &Uri) -> bool {
-    uri.scheme_str() == Some("https") && !uri.host().is_some_and(|it| it.ends_with(".amazonaws.com"))
+/// Whether a call of this URL needs the machine's roots: it is encrypted, and
+/// its host is not one of AWS.
+///
+/// China's regions (`amazonaws.com.cn`) count as elsewhere, because nothing
+/// says who certifies those.
+pub(crate) fn is_elsewhere(url: &str) -> bool {
+    let Ok(url) = url.parse::<Uri>() else { return false };
+    url.scheme_str() == Some("https") && !url.host().is_some_and(|it| it.ends_with(".amazonaws.com"))
 }
 
 #[cfg(test)]
 mod tests {
+    use rustls::RootCertStore;
+    use rustls::pki_types::CertificateDer;
+    use rustls::pki_types::pem::PemObject;
+
     use super::*;
 
     #[test]
     fn each_of_amazons_roots_can_be_read() {
-        assert!(amazon().is_ok());
+        for root in AMAZON {
+            let certificate = CertificateDer::from_pem_slice(root).unwrap();
+
+            RootCertStore::empty().add(certificate).unwrap();
+        }
     }
 
     #[test]
     fn other_roots_are_for_tls_with_others() {
-        let is_elsewhere = |uri: &'static str| is_elsewhere(&Uri::from_static(uri));
         for aws in ["https://dynamodb.eu-central-1.amazonaws.com/", "https://media.s3.eu-central-1.amazonaws.com/a?b=c"]
         {
             assert!(!is_elsewhere(aws), "{aws}");
