@@ -1,104 +1,17 @@
-use chrono::{DateTime, TimeDelta};
+mod desk;
+
+use chrono::TimeDelta;
 use domain::connection::Connection;
 use domain::delivery::Published;
-use domain::id::{Ids, PostId};
 use domain::idempotency::IdempotencyKey;
 use domain::listing::Counts;
 use domain::post::TargetStatus;
-use domain::testing::{a_connection, a_new_post, a_user, accounts, ids, noon};
-use domain::user::User;
+use domain::testing::noon;
 
+use self::desk::{Desk, puts};
 use super::*;
-use crate::connections::{Connected, ConnectionRecord, Disconnected};
+use crate::connections::Disconnected;
 use crate::race::Race;
-use crate::testing::{connect, store};
-
-/// A user with some accounts, and ids that are each other's only once.
-struct Desk {
-    store: Store,
-    user: User,
-    accounts: Vec<Connection>,
-    ids: Ids,
-}
-
-impl Desk {
-    async fn with_accounts(count: u32) -> Self {
-        let (store, user, ids) = (store().await, a_user(), ids());
-        let mut accounts = Vec::new();
-        for index in 0..count {
-            let mut connection = a_connection(&user);
-            connection.connection_id = ids.fresh();
-            connection.profile.account_id = index.to_string();
-            let record = ConnectionRecord { connection: connection.clone(), credentials: vec![1] };
-            assert_eq!(connect(&store, &record, None, None).await, Connected::New);
-            accounts.push(connection);
-        }
-        Self { store, user, accounts, ids }
-    }
-
-    /// Aimed at every account.
-    fn post(&self, in_minutes: Option<i64>) -> Post {
-        let at = in_minutes.map(|it| noon() + TimeDelta::minutes(it));
-        let new = a_new_post(at, &self.accounts);
-        Post::create(new, Vec::new(), &self.user, &accounts(&self.accounts), &self.ids, noon()).unwrap()
-    }
-
-    fn deliveries(&self, post: &Post) -> Vec<Delivery> {
-        let stamp = || self.ids.fresh::<PostId>().get();
-        post.to_deliver().map(|it| Delivery::new(post, it, None, stamp(), noon())).collect()
-    }
-
-    async fn write(
-        &self,
-        before: Option<&Post>,
-        after: Option<&Post>,
-        deliveries: Vec<DeliveryWrite<'_>>,
-    ) -> PostWritten {
-        let write = PostWrite { before, after, deliveries, kept: None };
-        self.store.write_post(&write, noon()).await.unwrap()
-    }
-
-    /// A scheduled post with its deliveries, written.
-    async fn scheduled(&self) -> (Post, Vec<Delivery>) {
-        let post = self.post(Some(10));
-        let deliveries = self.deliveries(&post);
-        assert_eq!(self.write(None, Some(&post), puts(&deliveries)).await, PostWritten::Done);
-        (post, deliveries)
-    }
-
-    async fn counts(&self) -> Counts {
-        self.store.surroundings(self.user.user_id, [], [], None, noon()).await.unwrap().counts
-    }
-
-    async fn pending(&self) -> Vec<u32> {
-        let connections = self.store.connections(self.user.user_id).await.unwrap();
-        connections.iter().map(|it| it.pending).collect()
-    }
-
-    async fn due(&self) -> usize {
-        let mut count = 0;
-        for shard in 0..self.store.due_shards() {
-            let ever = (DateTime::UNIX_EPOCH, noon() + TimeDelta::days(9));
-            count += self.store.due(shard, ever, None, 100).await.unwrap().entries.len();
-        }
-        count
-    }
-
-    /// Everything that a refused write must leave as it was.
-    async fn picture(&self, post: &Post) -> (Option<Post>, Vec<Delivery>, Counts, Vec<u32>, usize) {
-        (
-            self.store.post(post.user_id, post.post_id).await.unwrap(),
-            self.store.deliveries(post.user_id, post.post_id).await.unwrap(),
-            self.counts().await,
-            self.pending().await,
-            self.due().await,
-        )
-    }
-}
-
-fn puts(deliveries: &[Delivery]) -> Vec<DeliveryWrite<'_>> {
-    deliveries.iter().map(DeliveryWrite::Put).collect()
-}
 
 fn published(delivery: &Delivery) -> Delivery {
     let published = Published { platform_post_id: "p1".to_owned(), at: noon() };

@@ -1,0 +1,130 @@
+//! Grants that are gone, or seem to be, and how their user is told.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::*;
+
+#[tokio::test]
+async fn a_refresh_token_that_was_spent_by_a_lost_answer_asks_for_reconnection() {
+    let rig = ending(noon(), [Renewal::Unreachable, Renewal::Gone]).await;
+    let post = rig.schedule("Hello", noon()).await;
+
+    rig.live(later(120)).await;
+    assert_eq!((renewed(&rig), rig.network.calls()), (2, 0));
+    assert_eq!(rig.events.types(), ["post.scheduled", "connection.needs_reconnection"]);
+
+    rig.reconnect(0, Rig::credentials(None), None).await;
+    goes_out(&rig, &post, later(600)).await;
+}
+
+#[tokio::test]
+async fn a_refused_renewal_asks_for_reconnection_and_is_not_tried_again() {
+    let rig = rig([Renewal::Gone]).await;
+    let post = rig.schedule("Hello", noon()).await;
+
+    rig.live(later(600)).await;
+    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0);
+
+    assert!(rig.connection(0).await.connection.needs_reconnection);
+    assert_eq!((renewed(&rig), rig.network.calls()), (1, 0));
+    assert_eq!(rig.events.types(), ["post.scheduled", "connection.needs_reconnection"]);
+    let waiting = rig.post(&post).await;
+    assert_eq!(waiting.status, PostStatus::Scheduled, "nothing was begun");
+    assert!(waiting.targets[0].error_message.is_some());
+
+    rig.reconnect(0, Rig::credentials(None), None).await;
+    goes_out(&rig, &post, later(1200)).await;
+}
+
+#[tokio::test]
+async fn a_rejected_token_is_renewed_and_the_post_sent_with_the_new_one() {
+    let rig = ending(later(3000), [Renewal::Rotated]).await;
+    rig.network.fates.lock().unwrap().push_back(Fate::Gone);
+    rig.schedule("Hello", noon()).await;
+
+    rig.live(later(60)).await;
+
+    let public = rig.network.public.lock().unwrap().clone();
+    assert_eq!((public.len(), public[0].token.as_str(), renewed(&rig)), (1, "token1", 1));
+    assert!(!rig.connection(0).await.connection.needs_reconnection);
+}
+
+#[tokio::test]
+async fn a_token_that_is_rejected_right_after_its_renewal_asks_for_reconnection() {
+    let rig = ending(later(3000), [Renewal::Rotated, Renewal::Rotated]).await;
+    rig.network.fates.lock().unwrap().extend([Fate::Gone, Fate::Gone]);
+    let post = rig.schedule("Hello", noon()).await;
+
+    rig.live(later(60)).await;
+    assert!(rig.connection(0).await.connection.needs_reconnection);
+    assert_eq!((renewed(&rig), rig.network.calls()), (1, 2), "once more with the new one, and no more");
+    assert_eq!(rig.events.types(), ["post.scheduled", "connection.needs_reconnection"]);
+    assert!(rig.post(&post).await.targets[0].error_message.as_ref().unwrap().contains("connect the account again"));
+
+    rig.reconnect(0, Rig::credentials(None), None).await;
+    goes_out(&rig, &post, later(600)).await;
+}
+
+#[tokio::test]
+async fn a_token_that_has_worked_for_a_while_is_renewed_when_it_is_rejected() {
+    let rig = rig([Renewal::Rotated, Renewal::Rotated]).await;
+    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 1);
+    rig.live(noon() + ON_PROBATION).await;
+    rig.network.fates.lock().unwrap().push_back(Fate::Gone);
+    let post = rig.schedule("Hello", noon() + ON_PROBATION).await;
+
+    goes_out(&rig, &post, noon() + ON_PROBATION * 2).await;
+
+    assert_eq!((renewed(&rig), rig.network.public.lock().unwrap()[0].token.as_str()), (2, "token2"));
+}
+
+#[tokio::test]
+async fn a_rejected_call_is_known_not_to_be_public_even_if_nobody_can_be_told_of_the_connection() {
+    let rig = Rig::with(1, Network::default().fated([Fate::Gone])).await;
+    let post = rig.schedule("Hello", later(60)).await;
+    rig.events.down.store(true, Ordering::SeqCst);
+
+    rig.live(later(61)).await;
+    let delivery = rig.delivery(&post).await;
+    assert_eq!((delivery.attempts, delivery.intent), (1, None));
+    assert!(!rig.connection(0).await.connection.needs_reconnection, "it is said first");
+
+    rig.events.down.store(false, Ordering::SeqCst);
+    goes_out(&rig, &post, later(300)).await;
+    assert_eq!(*rig.network.looks.lock().unwrap(), 0, "nothing was in doubt");
+}
+
+#[tokio::test]
+async fn a_loss_is_told_before_it_is_written_down_and_again_if_it_could_not_be_told() {
+    let rig = rig([Renewal::Gone, Renewal::Gone]).await;
+    rig.events.down.store(true, Ordering::SeqCst);
+
+    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert!(!rig.connection(0).await.connection.needs_reconnection, "nobody was told");
+    rig.events.down.store(false, Ordering::SeqCst);
+    rig.clock.advance(TimeDelta::seconds(60));
+    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0);
+
+    let connection = rig.connection(0).await.connection;
+    assert!(connection.needs_reconnection);
+    let events = rig.events.all();
+    let id = format!("connection.needs_reconnection:{}:{}", connection.connection_id, connection.generation);
+    assert_eq!((events.len(), events[0].detail["id"].as_str()), (1, Some(id.as_str())));
+}
+
+#[tokio::test]
+async fn a_loss_whose_writing_failed_is_told_again_under_the_same_id() {
+    let mut rig = ending(noon(), []).await;
+    let losses = Arc::new(AtomicU32::new(1));
+    rig.publishing.store = storage::testing::losing_updates(&rig.store, Arc::clone(&losses));
+    let connection = rig.connection(0).await.connection;
+
+    rig.publishing.lose(&connection).await.unwrap_err();
+    assert!(rig.publishing.lose(&connection).await.unwrap());
+
+    let ids: Vec<_> = rig.events.all().iter().map(|it| it.detail["id"].clone()).collect();
+    assert_eq!(ids.len(), 2);
+    assert_eq!(ids[0], ids[1]);
+    assert!(rig.publishing.lose(&connection).await.unwrap(), "it is lost");
+    assert_eq!(rig.events.all().len(), 2, "and everybody knows");
+}

@@ -1,0 +1,71 @@
+//! Everything that can happen, in an order that dice decide.
+
+use domain::delivery::GIVE_UP_AFTER;
+
+use super::*;
+
+/// Numbers that look random and are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % end
+    }
+}
+
+#[tokio::test]
+async fn whatever_happens_a_post_goes_out_at_most_once_and_its_end_is_told_truly() {
+    for seed in 0..6 {
+        let mut dice = Dice(seed);
+        let fates = [Fate::Public, Fate::Busy(None), Fate::LostAnswer, Fate::LostCall, Fate::TheirError, Fate::Refused];
+        let fates: Vec<_> = (0..60).map(|_| fates[dice.below(6)].clone()).collect();
+        let rig = Rig::with(2, Network::default().fated(fates)).await;
+        let mut posts = Vec::new();
+        for index in 0..4 {
+            let at = later(i64::try_from(dice.below(300)).unwrap());
+            posts.push(rig.schedule(&format!("post {index}"), at).await);
+        }
+        for step in 1..40 {
+            match dice.below(6) {
+                0 => drop(rig.queue.take()),
+                1 => {
+                    let post = &posts[dice.below(posts.len())];
+                    for delivery in rig.deliveries(post).await {
+                        rig.deliver(message_of(&delivery), 3).await;
+                    }
+                }
+                2 => {
+                    let post = &posts[dice.below(posts.len())];
+                    rig.rewrite(post, &format!("post {} at {step}", post.post_id)).await;
+                }
+                _ => {}
+            }
+            rig.live(later(step * 20)).await;
+        }
+        rig.live(later(7200) + GIVE_UP_AFTER).await;
+
+        let public = rig.network.public.lock().unwrap().clone();
+        for post in &posts {
+            let post = rig.post(post).await;
+            for delivery in rig.deliveries(&post).await {
+                let of = format!("{}-{}-", delivery.post_id, delivery.target_id);
+                let texts: Vec<_> = public.iter().filter(|it| it.reference.starts_with(&of)).collect();
+                let target = post.target(delivery.target_id).unwrap();
+                match delivery.state {
+                    State::Published(_) => {
+                        assert_eq!(texts.len(), 1, "seed {seed}: {texts:?}");
+                        assert_eq!(texts[0].text, post.text_of(target).as_str(), "seed {seed}");
+                    }
+                    State::Failed { .. } => assert_eq!(texts.len(), 0, "seed {seed}: {texts:?}"),
+                    State::Waiting => panic!("seed {seed}: {delivery:?}"),
+                }
+            }
+            assert!(matches!(post.status, PostStatus::Published | PostStatus::Failed), "seed {seed}");
+        }
+        assert_eq!((rig.pending(0).await, rig.pending(1).await), (0, 0), "seed {seed}");
+        let counts = rig.counts().await;
+        assert_eq!((counts.published + counts.failed, counts.of(None)), (4, 4), "seed {seed}");
+        assert_eq!(rig.due().await, [], "seed {seed}");
+    }
+}

@@ -1,0 +1,52 @@
+//! Workers that die at a step, and those that come after them.
+
+use domain::delivery::LEASE;
+
+use super::*;
+
+#[tokio::test]
+async fn a_worker_that_crashed_before_its_call_is_followed_by_one_that_asks_first() {
+    let rig = Rig::new().await;
+    let post = rig.schedule("Hello", noon()).await;
+    let delivery = rig.delivery(&post).await;
+    rig.leave(&delivery, delivery.clone().intended(noon())).await;
+
+    rig.live(noon() + LEASE - TimeDelta::seconds(1)).await;
+    assert_eq!(*rig.network.looks.lock().unwrap(), 0, "the worker may still be at it");
+    rig.live(noon() + LEASE + TICK + TimeDelta::seconds(10)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_worker_that_crashed_after_its_call_is_followed_by_one_that_finds_the_post() {
+    let rig = Rig::new().await;
+    let post = rig.schedule("Hello", noon()).await;
+    let delivery = rig.delivery(&post).await;
+    rig.network.public.lock().unwrap().push(crate::testing::a_public("Hello", &reference(&delivery)));
+    rig.leave(&delivery, delivery.clone().intended(noon())).await;
+
+    rig.live(later(300)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    assert_eq!(rig.network.calls(), 0);
+}
+
+#[tokio::test]
+async fn an_outcome_that_the_post_was_not_told_is_told_by_the_sweep() {
+    let rig = Rig::new().await;
+    let post = rig.schedule("Hello", noon()).await;
+    rig.queue.take();
+    let delivery = rig.delivery(&post).await;
+    let intended = rig.leave(&delivery, delivery.clone().intended(noon())).await;
+    rig.network.public.lock().unwrap().push(crate::testing::a_public("Hello", &reference(&delivery)));
+    let published = Published { platform_post_id: "p1".to_owned(), at: noon() };
+    rig.leave(&intended, intended.clone().settled(Ok(published), noon(), 0)).await;
+    assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
+
+    rig.live(later(200)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (0, 0));
+}

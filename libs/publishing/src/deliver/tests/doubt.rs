@@ -1,0 +1,92 @@
+//! Calls of which nobody knows whether they took effect.
+
+use domain::delivery::GIVE_UP_AFTER;
+use platforms::Registry;
+
+use super::*;
+
+#[tokio::test]
+async fn a_lost_answer_is_found_and_nothing_is_sent_again() {
+    let rig = Rig::with(1, Network::default().fated([Fate::LostAnswer])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(3600)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_lost_call_is_made_again_only_when_it_can_no_longer_take_effect() {
+    let rig = Rig::with(1, Network::default().fated([Fate::LostCall])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(5) + SETTLES - TimeDelta::milliseconds(1)).await;
+    assert_eq!(rig.network.calls(), 1);
+    assert!(0 < *rig.network.looks.lock().unwrap());
+    rig.live(later(3600)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    let calls = rig.network.calls.lock().unwrap().clone();
+    assert_eq!(calls.len(), 2);
+    assert!(calls[0] + SETTLES <= calls[1] && calls[1] < calls[0] + SETTLES * 2, "{calls:?}");
+}
+
+#[tokio::test]
+async fn after_an_error_that_was_answered_a_post_that_is_not_there_is_sent_again_soon() {
+    let rig = Rig::with(1, Network::default().fated([Fate::TheirError])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(15)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    assert_eq!(rig.network.calls(), 2);
+}
+
+#[tokio::test]
+async fn what_stays_unclear_ends_a_day_later_and_says_that_it_may_be_public() {
+    let rig = Rig::with(1, Network::default().fated([Fate::LostAnswer])).await;
+    *rig.network.always.lock().unwrap() = Some(Resolution::Unclear { reason: "down".to_owned() });
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(3600)).await;
+    rig.clock.skip_to(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(60));
+    rig.live(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(5)).await;
+    assert_eq!(rig.post(&post).await.status, PostStatus::Publishing);
+    rig.live(later(5) + GIVE_UP_AFTER + TimeDelta::hours(1)).await;
+
+    assert!(failure(&rig, &post).await.contains("may be public"));
+    assert_eq!(rig.network.calls(), 1);
+}
+
+#[tokio::test]
+async fn what_can_never_be_known_fails_and_says_where_to_look() {
+    let rig = Rig::with(1, Network::default().fated([Fate::LostCall])).await;
+    let advice = "look at your page".to_owned();
+    rig.network.resolutions.lock().unwrap().push_back(Resolution::Unknowable { advice });
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(3600)).await;
+
+    let words = failure(&rig, &post).await;
+    assert!(words.starts_with("The post may be public: look at your page"), "{words}");
+    assert_eq!(rig.network.calls(), 1);
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_survives_that_its_platform_is_switched_off() {
+    let mut rig = Rig::with(1, Network::default().fated([Fate::LostAnswer])).await;
+    *rig.network.always.lock().unwrap() = Some(Resolution::Unclear { reason: "down".to_owned() });
+    let post = rig.schedule("Hello", noon()).await;
+    rig.live(later(10)).await;
+    let on = std::mem::replace(&mut rig.platforms, Registry::of(Vec::new()));
+
+    rig.live(later(900)).await;
+    assert!(rig.delivery(&post).await.intent.is_some());
+    rig.platforms = on;
+    *rig.network.always.lock().unwrap() = None;
+    rig.live(later(7200)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    assert_eq!(rig.network.calls(), 1);
+}

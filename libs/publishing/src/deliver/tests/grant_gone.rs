@@ -1,0 +1,80 @@
+//! Accounts whose grant is gone, until their user connects them again.
+
+use domain::delivery::GIVE_UP_AFTER;
+
+use super::*;
+
+#[tokio::test]
+async fn a_revoked_grant_asks_for_reconnection_and_the_post_goes_out_after_it() {
+    let rig = Rig::with(1, Network::default().fated([Fate::Gone])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(3600)).await;
+    assert!(rig.connection(0).await.connection.needs_reconnection);
+    assert_eq!(rig.events.types(), ["post.scheduled", "connection.needs_reconnection"]);
+    let waiting = rig.post(&post).await;
+    assert_eq!((waiting.status, rig.pending(0).await), (PostStatus::Publishing, 1));
+    let words = waiting.targets[0].error_message.clone().unwrap();
+    assert!(words.contains("connect the account again"), "{words}");
+    assert_eq!(rig.network.calls(), 1, "nothing is tried with a grant that is gone");
+
+    rig.reconnect(0, Rig::credentials(None), None).await;
+    rig.live(later(3600 + 330)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    assert_eq!(rig.network.calls(), 2);
+}
+
+#[tokio::test]
+async fn a_grant_that_stays_gone_fails_the_post_a_day_later() {
+    let rig = Rig::with(1, Network::default().fated([Fate::Gone])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(1800)).await;
+    rig.clock.skip_to(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(60));
+    rig.live(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(5)).await;
+    assert_eq!(rig.post(&post).await.status, PostStatus::Publishing);
+    rig.live(later(5) + GIVE_UP_AFTER + TICK * 7).await;
+
+    let words = failure(&rig, &post).await;
+    assert!(
+        words.starts_with("Given up 24 hours after its time") && words.contains("connect the account again"),
+        "{words}"
+    );
+    assert_eq!(rig.network.calls(), 1);
+}
+
+#[tokio::test]
+async fn a_grant_that_is_found_gone_in_doubt_asks_for_reconnection_and_the_doubt_is_settled_after_it() {
+    let rig = Rig::with(1, Network::default().fated([Fate::LostAnswer])).await;
+    let gone = Resolution::Disconnected { reason: "revoked".to_owned() };
+    rig.network.resolutions.lock().unwrap().push_back(gone);
+    let post = rig.schedule("Hello", noon()).await;
+
+    rig.live(later(60)).await;
+    assert!(rig.connection(0).await.connection.needs_reconnection);
+    assert!(rig.delivery(&post).await.intent.is_some());
+    rig.reconnect(0, Rig::credentials(None), None).await;
+    rig.live(later(7200)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    assert_eq!(rig.network.calls(), 1);
+}
+
+#[tokio::test]
+async fn an_open_intent_outlives_a_grant_that_is_gone() {
+    let rig = Rig::with(1, Network::default().fated([Fate::LostAnswer])).await;
+    rig.network.resolutions.lock().unwrap().extend([Resolution::Unclear { reason: "revoked".to_owned() }]);
+    let post = rig.schedule("Hello", noon()).await;
+    rig.live(later(3)).await;
+    let record = rig.connection(0).await.connection;
+    assert!(rig.store.mark_needs_reconnection(record.user_id, record.connection_id, record.generation).await.unwrap());
+
+    rig.live(later(600)).await;
+    assert!(rig.delivery(&post).await.intent.is_some());
+    rig.reconnect(0, Rig::credentials(None), None).await;
+    rig.live(later(7200)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    assert_eq!(rig.network.calls(), 1);
+}

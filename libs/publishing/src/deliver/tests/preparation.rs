@@ -1,0 +1,91 @@
+//! What comes before the public call.
+
+use domain::delivery::LEASE;
+
+use super::*;
+
+#[tokio::test]
+async fn preparation_goes_on_where_a_crash_left_it() {
+    let lead = TimeDelta::minutes(10);
+    let rig = Rig::with(1, Network { lead: Some(lead), ..Network::default() }).await;
+    let again = |progress: &str, seconds| Ok(Step::Again { progress: progress.to_owned(), at: later(seconds) });
+    let ready = Ok(Step::Ready { progress: Some("uploaded".to_owned()) });
+    rig.network.steps.lock().unwrap().extend([again("one", 0), again("two", 700), ready]);
+    let post = rig.schedule("Hello", later(1200)).await;
+
+    rig.live(later(597)).await;
+    assert_eq!(rig.network.prepared.lock().unwrap().len(), 0, "not before the lead");
+    rig.live(later(601)).await;
+    assert_eq!(rig.delivery(&post).await.progress.as_deref(), Some("two"));
+    // A worker takes the next step and is never heard of again.
+    let delivery = rig.delivery(&post).await;
+    rig.leave(&delivery, delivery.clone().held(later(700))).await;
+    rig.clock.skip_to(later(700));
+    rig.live(later(700) + LEASE - TimeDelta::seconds(1)).await;
+    assert_eq!(rig.network.prepared.lock().unwrap().len(), 2);
+    rig.live(later(1100)).await;
+    assert!(rig.delivery(&post).await.prepared);
+    assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
+    rig.live(later(1300)).await;
+
+    let given = [None, Some("one".to_owned()), Some("two".to_owned())];
+    assert_eq!(*rig.network.prepared.lock().unwrap(), given);
+    assert_eq!(rig.network.public.lock().unwrap()[0].progress.as_deref(), Some("uploaded"));
+    assert_eq!(*rig.network.calls.lock().unwrap(), [later(1200)]);
+    assert_published_once(&rig, &post, "Hello").await;
+}
+
+#[tokio::test]
+async fn what_the_platform_no_longer_knows_is_prepared_anew_and_the_post_goes_out() {
+    let network = Network { lead: Some(TimeDelta::minutes(10)), ..Network::default() };
+    let rig = Rig::with(1, network.fated([Fate::Stale])).await;
+    let ready = |progress: &str| Ok(Step::Ready { progress: Some(progress.to_owned()) });
+    rig.network.steps.lock().unwrap().extend([ready("old"), ready("new")]);
+    let post = rig.schedule("Hello", later(1200)).await;
+
+    rig.live(later(1201)).await;
+    let waiting = rig.post(&post).await;
+    assert_eq!((waiting.status, waiting.targets[0].status), (PostStatus::Publishing, TargetStatus::Publishing));
+    let words = "Sandbox no longer knows what came before the post: a file has expired. Doing that again first.";
+    assert_eq!(waiting.targets[0].error_message.as_deref(), Some(words));
+    rig.live(later(1300)).await;
+
+    assert_eq!(*rig.network.prepared.lock().unwrap(), [None, None]);
+    assert_eq!(rig.network.public.lock().unwrap()[0].progress.as_deref(), Some("new"));
+    assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (2, 0));
+    assert_published_once(&rig, &post, "Hello").await;
+}
+
+#[tokio::test]
+async fn a_preparation_that_meets_a_passing_failure_is_tried_again_and_the_post_can_still_be_changed() {
+    let rig = Rig::with(1, Network { lead: Some(TimeDelta::minutes(10)), ..Network::default() }).await;
+    let lost = Setback::Unknown { may_still_run: true, reason: "no answer".to_owned() };
+    let busy = Setback::Busy { retry_at: None, reason: "busy".to_owned() };
+    rig.network.steps.lock().unwrap().extend([Err(lost), Err(busy)]);
+    let post = rig.schedule("Old", later(1200)).await;
+
+    rig.live(later(650)).await;
+    assert_eq!(rig.network.prepared.lock().unwrap().len(), 3);
+    let waiting = rig.post(&post).await;
+    assert_eq!((waiting.status, &waiting.targets[0].error_message), (PostStatus::Scheduled, &None));
+    assert!(matches!(rig.rewrite(&post, "New").await, Changed::Done(_)));
+    rig.live(later(1300)).await;
+
+    assert_eq!(rig.network.prepared.lock().unwrap().len(), 4, "the new text is prepared anew");
+    assert_published_once(&rig, &post, "New").await;
+    assert_eq!(*rig.network.looks.lock().unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_file_that_the_platform_refuses_fails_the_post_before_its_time() {
+    let rig = Rig::with(1, Network { lead: Some(TimeDelta::minutes(10)), ..Network::default() }).await;
+    let refused = Setback::Refused { reason: "too dark".to_owned() };
+    rig.network.steps.lock().unwrap().push_back(Err(refused));
+    let post = rig.schedule("Hello", later(1200)).await;
+
+    rig.live(later(700)).await;
+
+    let words = failure(&rig, &post).await;
+    assert!(words.starts_with("Sandbox refused what comes before the post: too dark."), "{words}");
+    assert_eq!(rig.network.calls(), 0);
+}

@@ -1,0 +1,67 @@
+//! A platform that refuses, is busy, or is switched off.
+
+use domain::delivery::GIVE_UP_AFTER;
+use platforms::Registry;
+
+use super::*;
+
+#[tokio::test]
+async fn a_refused_post_fails_with_the_words_of_the_platform() {
+    let rig = Rig::with(1, Network::default().fated([Fate::Refused])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(3600)).await;
+
+    let words = failure(&rig, &post).await;
+    assert_eq!(words, "Sandbox refused the post: not polite enough. Change it and give it a new time.");
+    assert_eq!((rig.network.calls(), rig.network.texts().len()), (1, 0));
+    assert_eq!(rig.events.types(), ["post.scheduled", "target.failed", "post.failed"]);
+}
+
+#[tokio::test]
+async fn a_busy_platform_is_asked_again_when_it_says() {
+    let rig = Rig::with(1, Network::default().fated([Fate::Busy(None), Fate::Busy(Some(later(500)))])).await;
+    let post = rig.schedule("Hello", later(100)).await;
+
+    rig.live(later(300)).await;
+    let waiting = rig.post(&post).await;
+    assert_eq!(waiting.status, PostStatus::Publishing);
+    let words = "Sandbox did not take the post yet: too many posts. Trying again.";
+    assert_eq!(waiting.targets[0].error_message.as_deref(), Some(words));
+    rig.live(later(3600)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    let calls = rig.network.calls.lock().unwrap().clone();
+    assert_eq!((calls.len(), calls[0], calls[2]), (3, later(100), later(500)));
+    assert!(later(105) <= calls[1] && calls[1] <= later(107), "{}", calls[1]);
+}
+
+#[tokio::test]
+async fn a_platform_that_stays_busy_is_given_up_a_day_later() {
+    let rig = Rig::with(1, Network::default().fated(vec![Fate::Busy(None); 200])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(3600)).await;
+    rig.clock.skip_to(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(60));
+    rig.live(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(5)).await;
+    assert_eq!(rig.post(&post).await.status, PostStatus::Publishing);
+    rig.live(later(5) + GIVE_UP_AFTER + TICK).await;
+
+    let words = failure(&rig, &post).await;
+    assert!(words.starts_with("Given up 24 hours after its time") && words.contains("too many posts"), "{words}");
+    assert!(rig.network.calls() < 100, "{}", rig.network.calls());
+}
+
+#[tokio::test]
+async fn a_post_of_a_platform_that_is_switched_off_waits_and_goes_out_later() {
+    let mut rig = Rig::new().await;
+    let post = rig.schedule("Hello", noon()).await;
+    let on = std::mem::replace(&mut rig.platforms, Registry::of(Vec::new()));
+    rig.live(later(900)).await;
+    assert!(rig.post(&post).await.targets[0].error_message.is_some());
+
+    rig.platforms = on;
+    rig.live(later(1800)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+}
