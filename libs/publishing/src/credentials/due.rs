@@ -38,7 +38,7 @@ type Entry = (UserId, ConnectionId);
 enum Ended {
     Renewed,
     NotRenewed,
-    /// Its platform seems to be away: it comes after the others.
+    /// Its platform seems to be away: it is tried after all the others.
     SetAside(Entry),
 }
 
@@ -68,6 +68,17 @@ impl Silences {
     }
 }
 
+/// One round over the index of renewals.
+struct Round<'a> {
+    publishing: &'a Publishing,
+    platforms: &'a Registry<dyn Platform>,
+    /// What wants renewal by then belongs to this round.
+    began_at: DateTime<Utc>,
+    /// Entries of platforms that are away are set aside by what is counted
+    /// here; `None` when nothing is set aside any more.
+    silences: Option<Silences>,
+}
+
 impl Publishing {
     /// Renews whatever credentials want it by now; the number of those that
     /// were renewed. What there is no time for is met first in the next round.
@@ -75,25 +86,33 @@ impl Publishing {
     /// # Errors
     /// When a part of the index could not be read; the others were seen to.
     pub async fn refresh_due(&self, platforms: &Registry<dyn Platform>) -> Result<usize, PublishingError> {
-        let now = self.clock.now();
-        let ends_at = now + ROUND;
-        let shards = (0..REFRESH_SHARDS).map(|shard| self.due_in(shard, now).boxed());
-        let first =
-            self.renew_each(platforms, stream::select_all(shards), now, ends_at, Some(&Silences::default())).await;
-        // With nobody left whom they could hold up.
-        let rest = stream::iter(first.set_aside).map(Ok);
-        let second = self.renew_each(platforms, rest, now, ends_at, None).await;
+        let began_at = self.clock.now();
+        let mut round = Round { publishing: self, platforms, began_at, silences: Some(Silences::default()) };
+        let shards = (0..REFRESH_SHARDS).map(|shard| round.due_in(shard).boxed());
+        let first = round.renew_each(stream::select_all(shards)).await;
+        // Those that were set aside can hold up nobody else any more.
+        round.silences = None;
+        let second = round.renew_each(stream::iter(first.set_aside).map(Ok)).await;
         match first.error {
             Some(error) => Err(error.into()),
             None => Ok(first.renewed + second.renewed),
         }
     }
 
+    async fn look_again(&self, connection: &Connection, at: Option<DateTime<Utc>>) -> Result<(), PublishingError> {
+        let (user, id, generation) = (connection.user_id, connection.connection_id, connection.generation);
+        // Credentials that were changed meanwhile have a time of their own.
+        self.store.put_off_refresh(user, id, generation, at).await?;
+        Ok(())
+    }
+}
+
+impl Round<'_> {
     /// What the index has in one shard, page after page, up to the first that
     /// cannot be read.
-    fn due_in(&self, shard: u32, now: DateTime<Utc>) -> impl Stream<Item = Result<Entry, StorageError>> + Send {
+    fn due_in(&self, shard: u32) -> impl Stream<Item = Result<Entry, StorageError>> + Send + use<'_> {
         let pages = stream::unfold(Some(None), move |page| async move {
-            match self.store.connections_to_refresh(shard, now, page?, PAGE).await {
+            match self.publishing.store.connections_to_refresh(shard, self.began_at, page?, PAGE).await {
                 Ok(read) => Some((read.entries.into_iter().map(Ok).collect(), read.next.map(Some))),
                 Err(error) => Some((vec![Err(error)], None)),
             }
@@ -101,20 +120,15 @@ impl Publishing {
         pages.flat_map(stream::iter)
     }
 
-    /// None is cut off: the answer may be the only one that has the new token.
-    async fn renew_each(
-        &self,
-        platforms: &Registry<dyn Platform>,
-        due: impl Stream<Item = Result<Entry, StorageError>> + Send,
-        now: DateTime<Utc>,
-        ends_at: DateTime<Utc>,
-        silences: Option<&Silences>,
-    ) -> Tally {
+    /// Renewals are begun until the round is over, and every one that was begun
+    /// is awaited: its answer may be the only one that has the new token.
+    async fn renew_each(&self, due: impl Stream<Item = Result<Entry, StorageError>> + Send) -> Tally {
+        let ends_at = self.began_at + ROUND;
         let ends = due
-            .take_while(|_| future::ready(self.clock.now() < ends_at))
+            .take_while(|_| future::ready(self.publishing.clock.now() < ends_at))
             .map(|entry| async move {
                 match entry {
-                    Ok(entry) => Ok(self.renew_due(platforms, entry, now, silences).await),
+                    Ok(entry) => Ok(self.renew_or_log(entry).await),
                     Err(error) => Err(error),
                 }
             })
@@ -131,16 +145,10 @@ impl Publishing {
         ends.fold(Tally::default(), count).await
     }
 
-    /// What fails is met again in the next round, and keeps nothing from the
-    /// others in this one.
-    async fn renew_due(
-        &self,
-        platforms: &Registry<dyn Platform>,
-        entry: Entry,
-        now: DateTime<Utc>,
-        silences: Option<&Silences>,
-    ) -> Ended {
-        match self.see_to(platforms, entry, now, silences).await {
+    /// A renewal that fails is met again in the next round, and keeps no other
+    /// from being made in this one.
+    async fn renew_or_log(&self, entry: Entry) -> Ended {
+        match self.renew_due(entry).await {
             Ok(ended) => ended,
             Err(error) => {
                 tracing::error!(%error, connection_id = %entry.1, "credentials were not renewed");
@@ -149,56 +157,51 @@ impl Publishing {
         }
     }
 
-    async fn see_to(
-        &self,
-        platforms: &Registry<dyn Platform>,
-        entry: Entry,
-        now: DateTime<Utc>,
-        silences: Option<&Silences>,
-    ) -> Result<Ended, PublishingError> {
-        let Some(record) = self.store.connection_to_refresh(entry.0, entry.1, now).await? else {
+    async fn renew_due(&self, entry: Entry) -> Result<Ended, PublishingError> {
+        let Self { publishing, platforms, began_at, silences } = self;
+        let Some(record) = publishing.store.connection_to_refresh(entry.0, entry.1, *began_at).await? else {
             return Ok(Ended::NotRenewed);
         };
         let connection = &record.connection;
         let Some(platform) = platforms.get(&connection.provider) else {
             // Switched off in this deployment. It may come back.
-            self.look_again(connection, Some(now + TOMORROW)).await?;
+            publishing.look_again(connection, Some(*began_at + TOMORROW)).await?;
             return Ok(Ended::NotRenewed);
         };
-        if silences.is_some_and(|it| it.is_away(platform.name())) {
+        if silences.as_ref().is_some_and(|it| it.is_away(platform.name())) {
             return Ok(Ended::SetAside(entry));
         }
-        let old = match self.open(&record).await {
+        let old = match publishing.open(&record).await {
             Ok(old) => old,
-            // The key service is away, for everybody.
+            // The key service is away, and nothing is wrong with this entry.
             Err(error @ PublishingError::Seal(SealError::Keys(_))) => return Err(error),
             Err(broken) => {
-                self.look_again(connection, Some(now + TOMORROW)).await?;
+                publishing.look_again(connection, Some(*began_at + TOMORROW)).await?;
                 return Err(broken);
             }
         };
         if platform.renewal().can_renew(&old) {
-            return self.renew_noted(platform, &record, &old, silences).await;
+            return self.renew(platform, &record, &old).await;
         }
         match old.expires_at {
             // The user is told as soon as there is something to be done.
-            Some(ends_at) if ends_at <= self.clock.now() => {
-                self.lose(connection).await?;
+            Some(ends_at) if ends_at <= publishing.clock.now() => {
+                publishing.lose(connection).await?;
             }
-            ends_at => self.look_again(connection, ends_at).await?,
+            ends_at => publishing.look_again(connection, ends_at).await?,
         }
         Ok(Ended::NotRenewed)
     }
 
-    async fn renew_noted(
+    /// Renews, and counts whether the platform answered.
+    async fn renew(
         &self,
         platform: &dyn Platform,
         record: &ConnectionRecord,
         old: &Credentials,
-        silences: Option<&Silences>,
     ) -> Result<Ended, PublishingError> {
-        let renewed = self.renew(platform, record, old).await?;
-        if let (Some(silences), Renewed::Now(_) | Renewed::Gone | Renewed::NotNow(_)) = (silences, &renewed) {
+        let renewed = self.publishing.renew(platform, record, old).await?;
+        if let (Some(silences), Renewed::Now(_) | Renewed::Gone | Renewed::NotNow(_)) = (&self.silences, &renewed) {
             silences.note(platform.name(), !matches!(renewed, Renewed::NotNow(_)));
         }
         if let Renewed::NotNow(setback) = &renewed {
@@ -206,13 +209,6 @@ impl Publishing {
             tracing::warn!(?setback, %connection_id, platform = platform.name(), "credentials are not renewed yet");
         }
         Ok(if matches!(renewed, Renewed::Now(_)) { Ended::Renewed } else { Ended::NotRenewed })
-    }
-
-    async fn look_again(&self, connection: &Connection, at: Option<DateTime<Utc>>) -> Result<(), PublishingError> {
-        let (user, id, generation) = (connection.user_id, connection.connection_id, connection.generation);
-        // When they were changed meanwhile, they have a time of their own.
-        self.store.put_off_refresh(user, id, generation, at).await?;
-        Ok(())
     }
 }
 
