@@ -57,24 +57,16 @@ impl Publishing {
 
     /// The platform did not accept the credentials: they are renewed where
     /// that may help, and otherwise the user has to connect the account again.
-    pub(crate) async fn rejected(
-        &self,
-        platform: &dyn Platform,
-        record: &ConnectionRecord,
-        reason: String,
-    ) -> Result<Setback, PublishingError> {
+    pub(crate) async fn rejected(&self, platform: &dyn Platform, record: &ConnectionRecord, reason: String) -> Setback {
         let looked_into = self.look_into(platform, record, &reason).await;
-        let again = Setback::Busy { retry_at: None, reason };
-        match looked_into {
-            Ok(setback) => Ok(setback.unwrap_or(again)),
-            // The call is known to have had no effect. Whatever fails here,
-            // that has to be written down, or it counts as unknown.
-            Err(error) => {
-                let connection_id = record.connection.connection_id;
-                tracing::error!(%error, %connection_id, "rejected credentials were not looked into");
-                Ok(again)
-            }
-        }
+        // An error must not end the delivery here. The call is known to have had
+        // no effect, and if that is not written down, it counts as unknown.
+        let setback = looked_into.unwrap_or_else(|error| {
+            let connection_id = record.connection.connection_id;
+            tracing::error!(%error, %connection_id, "rejected credentials were not looked into");
+            None
+        });
+        setback.unwrap_or(Setback::Busy { retry_at: None, reason })
     }
 
     /// What stands in the way of another attempt; `None` when there are other

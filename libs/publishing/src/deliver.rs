@@ -69,7 +69,7 @@ impl Publishing {
             let DeliveryMessage { user_id, post_id, target_id, connection_id, revision, .. } = message;
             let work = self.store.work(user_id, post_id, target_id, connection_id).await?;
             let Some(work) = work.filter(|it| it.delivery.revision == revision) else { return Ok(()) };
-            // On the heap: many deliveries wait at the same time.
+            // On the heap, because one worker holds many deliveries that wait.
             match Box::pin(self.step(platforms, work, message, begin_until)).await? {
                 After::Again if self.clock.now() <= begin_until => {}
                 After::Again => {
@@ -207,7 +207,7 @@ impl Publishing {
             Ok(Step::Ready { progress }) => delivery.prepared(progress, None),
             Ok(Step::Again { progress, at }) => delivery.prepared(Some(progress), Some(at)),
             Err(setback) => {
-                let setback = self.weighed(&held, platform, record, setback).await?;
+                let setback = self.weighed(&held, platform, record, setback).await;
                 let setback = worded(setback, Doing::Preparing, &record.connection);
                 delivery.preparation_failed(setback, now, random_u32())
             }
@@ -234,7 +234,7 @@ impl Publishing {
         let now = self.clock.now();
         let attempt = match attempt {
             Err(setback) => {
-                let setback = self.weighed(&intended, platform, record, setback).await?;
+                let setback = self.weighed(&intended, platform, record, setback).await;
                 Err(worded(setback, Doing::Publishing, &record.connection))
             }
             Ok(published) => self.made(delivery, platform, record, published).await?,
@@ -262,14 +262,8 @@ impl Publishing {
         let Some(since) = held.delivery.intent.as_ref().map(|it| it.at) else { return Ok(After::Done) };
         let answer = match platform.resolve(job, since).await {
             Resolution::Disconnected { reason } => {
-                let weighed = self.weighed(&held, platform, record, Setback::Disconnected { reason }).await?;
-                match of_a_doubt(weighed, &record.connection) {
-                    Setback::Refused { reason }
-                    | Setback::Busy { reason, .. }
-                    | Setback::Disconnected { reason }
-                    | Setback::Stale { reason }
-                    | Setback::Unknown { reason, .. } => Resolution::Unclear { reason },
-                }
+                let weighed = self.weighed(&held, platform, record, Setback::Disconnected { reason }).await;
+                Resolution::Unclear { reason: of_a_doubt(weighed, &record.connection).into_reason() }
             }
             answer => worded_answer(self.found(&held.delivery, platform, record, answer).await?, &record.connection),
         };
@@ -292,13 +286,13 @@ impl Publishing {
         platform: &dyn Publish,
         record: &ConnectionRecord,
         setback: Setback,
-    ) -> Result<Setback, PublishingError> {
+    ) -> Setback {
         match setback {
             Setback::Disconnected { reason } if task.begin_until < self.clock.now() => {
-                Ok(Setback::Busy { retry_at: None, reason })
+                Setback::Busy { retry_at: None, reason }
             }
             Setback::Disconnected { reason } => self.rejected(platform, record, reason).await,
-            other => Ok(other),
+            other => other,
         }
     }
 
@@ -369,14 +363,10 @@ fn not_callable(delivery: &Delivery, setback: Setback, now: DateTime<Utc>) -> De
             delivery.settled(Err(Setback::Busy { retry_at, reason }), now, random_u32())
         }
         (setback, None) => delivery.settled(Err(setback), now, random_u32()),
-        (
-            Setback::Refused { reason }
-            | Setback::Busy { reason, .. }
-            | Setback::Disconnected { reason }
-            | Setback::Stale { reason }
-            | Setback::Unknown { reason, .. },
-            Some(_),
-        ) => delivery.resolved(Resolution::Unclear { reason }, TimeDelta::zero(), now, random_u32()),
+        (setback, Some(_)) => {
+            let unclear = Resolution::Unclear { reason: setback.into_reason() };
+            delivery.resolved(unclear, TimeDelta::zero(), now, random_u32())
+        }
     }
 }
 

@@ -57,6 +57,19 @@ pub enum Setback {
     },
 }
 
+impl Setback {
+    /// Why, for the user.
+    pub fn into_reason(self) -> String {
+        match self {
+            Self::Refused { reason }
+            | Self::Busy { reason, .. }
+            | Self::Disconnected { reason }
+            | Self::Stale { reason }
+            | Self::Unknown { reason, .. } => reason,
+        }
+    }
+}
+
 /// What the platform answers when it is asked about an open intent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {
