@@ -1,0 +1,78 @@
+//! Limits, and calls in trouble.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::testing::noon;
+use platforms::conformance::network::{Call, Network, Trouble};
+use reqwest::Response;
+use serde_json::json;
+
+use super::{PNG, Visit, error, part, read, refused};
+use crate::mastodon::Flavour;
+
+#[tokio::test]
+async fn limits_are_told_and_kept_until_their_span_ends() {
+    let visit = Visit::usual().await;
+    let ask = async || visit.get("/api/v1/accounts/verify_credentials").send().await.unwrap();
+    let header = |response: &Response, name: &str| response.headers()[name].to_str().unwrap().to_owned();
+
+    let first = ask().await;
+    for _ in 1..300 {
+        ask().await;
+    }
+    let last = ask().await;
+
+    assert_eq!(header(&first, "x-ratelimit-limit"), "300");
+    assert_eq!(header(&first, "x-ratelimit-remaining"), "299");
+    assert_eq!(last.status(), 429);
+    let reset: DateTime<Utc> = header(&last, "x-ratelimit-reset").parse().unwrap();
+    assert!(noon() < reset && reset <= noon() + TimeDelta::minutes(5));
+    assert_eq!(error(read(last).await), refused(429, "Too many requests"));
+    visit.clock.skip_to(reset);
+    assert_eq!(ask().await.status(), 200);
+}
+
+#[tokio::test]
+async fn thirty_files_in_half_an_hour_are_enough() {
+    let visit = Visit::usual().await;
+    for _ in 0..30 {
+        visit.picture().await;
+    }
+
+    assert_eq!(error(visit.upload(&part("image/png"), PNG).await), refused(429, "Too many requests"));
+    visit.clock.advance(TimeDelta::minutes(30));
+    visit.picture().await;
+}
+
+#[tokio::test]
+async fn a_call_in_trouble_is_done_or_not_and_counted_anyway() {
+    let visit = Visit::usual().await;
+    let publish = async |trouble| {
+        visit.server.trouble(Call::Publish, trouble, 1);
+        let sent = visit.post("/api/v1/statuses").json(&json!({"status": "hello"})).send().await;
+        (sent.ok().map(|it| it.status().as_u16()), visit.server.public().len())
+    };
+
+    assert_eq!(publish(Trouble::CutBefore).await, (None, 0));
+    assert_eq!(publish(Trouble::LoseAnswer).await, (None, 1));
+    assert_eq!(publish(Trouble::Broken).await, (Some(500), 1));
+    assert_eq!(publish(Trouble::BrokenAfter).await, (Some(500), 2));
+    assert_eq!(publish(Trouble::Unavailable).await, (Some(503), 2));
+    assert_eq!(publish(Trouble::Gibberish).await, (Some(200), 2));
+    assert_eq!(publish(Trouble::Unwanted).await, (Some(422), 2));
+    assert_eq!(visit.publish(&json!({"status": "hello"})).await.0, 200);
+    assert_eq!(visit.server.calls(Call::Publish), 8);
+}
+
+#[tokio::test]
+async fn the_end_of_a_limit_is_written_as_each_server_writes_it() {
+    let limited = async |flavour| {
+        let visit = Visit::friend(flavour, "read write").await;
+        visit.server.trouble(Call::Publish, Trouble::Limited { retry_after: TimeDelta::seconds(90) }, 1);
+        let answer = visit.post("/api/v1/statuses").json(&json!({"status": "hello"})).send().await.unwrap();
+        (answer.status().as_u16(), answer.headers()["x-ratelimit-reset"].to_str().unwrap().to_owned())
+    };
+    let end = noon() + TimeDelta::seconds(90);
+
+    assert_eq!(limited(Flavour::Mastodon).await, (429, end.format("%Y-%m-%dT%H:%M:%S.000000Z").to_string()));
+    assert_eq!(limited(Flavour::GoToSocial).await, (429, end.timestamp().to_string()));
+}

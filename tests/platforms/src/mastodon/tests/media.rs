@@ -1,0 +1,108 @@
+//! Uploads, and the files of a status.
+
+use chrono::TimeDelta;
+use platforms::conformance::network::{Call, Network, Trouble};
+use serde_json::json;
+
+use super::{MP4, PNG, Visit, error, part, read, refused};
+use crate::mastodon::Flavour;
+
+#[tokio::test]
+async fn a_status_has_four_pictures_or_one_finished_video_each_once() {
+    let visit = Visit::usual().await;
+    let (picture, video) = (visit.picture().await, visit.video().await);
+    let with = async |ids: &[&String]| error(visit.publish(&json!({"status": "look", "media_ids": ids})).await);
+    let ask = async || {
+        let answer = visit.get(&format!("/api/v1/media/{video}")).send().await.unwrap();
+        answer.status().as_u16()
+    };
+
+    assert_eq!(with(&[&picture; 5]).await, refused(422, "Cannot attach more than 4 files"));
+    let mixed = refused(422, "Cannot attach a video to a post that already contains images");
+    assert_eq!(with(&[&picture, &video]).await, mixed);
+    let early = refused(422, "Cannot attach files that have not finished processing. Try again in a moment!");
+    assert_eq!(with(&[&video]).await, early);
+    assert_eq!((ask().await, ask().await, ask().await), (206, 206, 200));
+    assert_eq!(with(&[&video]).await, refused(200, ""));
+    assert_eq!(ask().await, 404);
+    let attached = format!("Media {video} not found or already attached to another post");
+    assert_eq!(with(&[&video]).await, refused(422, &attached));
+    visit.clock.advance(TimeDelta::days(1));
+    let gone = format!("Media {picture} not found or already attached to another post");
+    assert_eq!(with(&[&picture]).await, refused(422, &gone));
+    assert_eq!(visit.server.public()[0].media[0].bytes, MP4);
+}
+
+#[tokio::test]
+async fn a_video_that_fails_never_becomes_ready() {
+    let visit = Visit::usual().await;
+    let video = visit.video().await;
+    visit.server.trouble(Call::Process, Trouble::Unwanted, 1);
+
+    for _ in 0..2 {
+        let answer = visit.get(&format!("/api/v1/media/{video}")).send().await.unwrap();
+        assert_eq!(error(read(answer).await), refused(422, "Error processing thumbnail for uploaded media"));
+    }
+}
+
+#[tokio::test]
+async fn an_upload_is_a_form_with_a_named_file_of_a_known_type() {
+    let visit = Visit::usual().await;
+    let unknown = refused(422, "Validation failed: File content type is invalid, File is invalid");
+    let missing = refused(422, "Validation failed: File can't be blank");
+
+    let nameless = visit.upload("Content-Disposition: form-data; name=\"file\"\r\nContent-Type: image/png", PNG).await;
+    let untyped = visit.upload("Content-Disposition: form-data; name=\"file\"; filename=\"a\"", PNG).await;
+    let bitmap = visit.upload(&part("image/bmp"), PNG).await;
+    let disguised = visit.upload(&part("image/jpeg"), PNG).await;
+    let bare = visit.post("/api/v2/media").header("Content-Type", "image/png").body(PNG).send().await.unwrap();
+    let pieces = futures::stream::iter([Ok::<_, std::io::Error>(PNG)]);
+    let endless = visit
+        .post("/api/v2/media")
+        .header("Content-Type", "multipart/form-data; boundary=edge")
+        .body(reqwest::Body::wrap_stream(pieces))
+        .send()
+        .await
+        .unwrap();
+
+    assert_eq!(error(nameless), missing);
+    assert_eq!(error(untyped), unknown);
+    assert_eq!(error(bitmap), unknown);
+    assert!(error(disguised).1.contains("not what they are reported to be"));
+    assert_eq!(error(read(bare).await), missing);
+    assert_eq!(endless.status(), 411);
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_large_is_refused_by_the_server_or_before_it() {
+    let visit = Visit::usual().await;
+    let mut picture = PNG.to_vec();
+    picture.resize(16 << 20, 0);
+    let mut video = MP4.to_vec();
+    video.resize(99 << 20, 0);
+
+    let (status, answer) = visit.upload(&part("image/png"), &picture).await;
+    let before = visit.uploading("/api/v2/media", &part("video/mp4"), &video).send().await.unwrap();
+
+    assert_eq!(status, 422);
+    assert!(answer["error"].as_str().unwrap().contains("must be less than 16 MB"), "{answer}");
+    assert_eq!(before.status(), 413);
+    picture.pop();
+    assert_eq!(visit.upload(&part("image/png"), &picture).await.0, 200);
+}
+
+#[tokio::test]
+async fn uploading_differs_from_server_to_server() {
+    let upload = async |flavour, path| {
+        let visit = Visit::friend(flavour, "read write").await;
+        let answer = visit.uploading(path, &part("video/mp4"), MP4).send().await.unwrap();
+        let (status, medium) = read(answer).await;
+        (status, medium["url"].is_string())
+    };
+
+    assert_eq!(upload(Flavour::Mastodon, "/api/v1/media").await, (200, true));
+    assert_eq!(upload(Flavour::GoToSocial, "/api/v2/media").await, (200, false));
+    assert_eq!(upload(Flavour::Pleroma, "/api/v2/media").await, (202, true));
+    assert_eq!(upload(Flavour::Pixelfed, "/api/v2/media").await, (404, false));
+    assert_eq!(upload(Flavour::Pixelfed, "/api/v1/media").await, (200, true));
+}

@@ -1,0 +1,113 @@
+//! That this service registers itself once per server, and again where its app was
+//! removed.
+
+use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
+use platforms::conformance::network::{Decision, Network};
+use platforms::conformance::stage::Stage;
+use platforms::{Departure, HandOffRefusal, RefreshRefusal};
+use url::Url;
+
+use super::stage;
+
+fn client_id(departure: &Departure) -> String {
+    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let url = Url::parse(url).unwrap();
+    url.query_pairs().find(|(name, _)| name == "client_id").unwrap().1.into_owned()
+}
+
+async fn departure<K: Known>(stage: &Stage<Server<K>>) -> Departure {
+    stage.depart(&stage.network.answers()).await.unwrap().0
+}
+
+#[tokio::test]
+async fn an_app_is_registered_once_per_server() {
+    async fn registers_once<K: Known>() {
+        let stage = Stage::<Server<K>>::new().await;
+        let first = client_id(&departure(&stage).await);
+        assert_eq!(client_id(&departure(&stage).await), first);
+        stage.connect().await;
+        assert_eq!(client_id(&departure(&stage).await), first);
+    }
+
+    registers_once::<Stock>().await;
+    registers_once::<OldMastodon>().await;
+    registers_once::<GoToSocial>().await;
+    registers_once::<Pleroma>().await;
+    registers_once::<Pixelfed>().await;
+}
+
+#[tokio::test]
+async fn an_app_that_a_server_removed_between_is_registered_again_before_anybody_is_sent_there() {
+    async fn is_registered_again<K: Known>() {
+        let (stage, _) = stage::<K>().await;
+        let before = client_id(&departure(&stage).await);
+
+        stage.network.forget_apps();
+
+        assert_ne!(client_id(&departure(&stage).await), before);
+        stage.connect().await;
+    }
+
+    is_registered_again::<Stock>().await;
+    is_registered_again::<OldMastodon>().await;
+    is_registered_again::<Pleroma>().await;
+}
+
+#[tokio::test]
+async fn a_renewal_that_an_unknown_app_asks_for_says_that_the_grant_is_gone() {
+    let (stage, _) = stage::<Pleroma>().await;
+
+    stage.network.forget_apps();
+
+    let renewed = stage.renew().await;
+    assert!(matches!(renewed, Err(RefreshRefusal::Gone(_))), "{renewed:?}");
+}
+
+#[tokio::test]
+async fn nothing_that_asking_for_an_app_brings_is_left_over() {
+    async fn left<K: Known>() -> usize {
+        let (stage, _) = stage::<K>().await;
+        for _ in 0..3 {
+            departure(&stage).await;
+        }
+        stage.network.grants()
+    }
+    assert_eq!(left::<Stock>().await, 1);
+    assert_eq!(left::<Pleroma>().await, 1);
+    assert_eq!(left::<Snac>().await, 1);
+}
+
+#[tokio::test]
+async fn a_server_that_takes_any_code_is_asked_once() {
+    let (stage, _) = stage::<Snac>().await;
+    let asked = client_id(&departure(&stage).await);
+    let (departure_of_one, departure_of_other) = (departure(&stage).await, departure(&stage).await);
+
+    assert_eq!(client_id(&departure_of_one), asked);
+    assert_eq!(client_id(&departure_of_other), asked, "who is on the way there is not cut off");
+}
+
+#[tokio::test]
+async fn a_dead_app_is_known_by_the_page_or_by_what_the_token_endpoint_says() {
+    let (stage, _) = stage::<Snac>().await;
+    let before = client_id(&departure(&stage).await);
+    let account = stage.connect().await;
+    stage.connecting().revoke(&account.credentials, stage.clock.now()).await.unwrap();
+
+    let after = client_id(&departure(&stage).await);
+
+    assert_ne!(after, before, "the app went with its token");
+    stage.connect().await;
+}
+
+#[tokio::test]
+async fn an_app_that_is_removed_while_the_person_decides_is_registered_again_and_the_person_is_told() {
+    let stage = Stage::<Server<Stock>>::new().await;
+    let callback = stage.decided(Decision::Allow).await;
+
+    stage.network.forget_apps();
+    let Err(HandOffRefusal::Refused(words)) = stage.complete(&callback).await else { panic!() };
+
+    assert!(words.ends_with("connect the account once more"), "{words}");
+    stage.connect().await;
+}

@@ -1,0 +1,68 @@
+//! What a hand-off brings: an account, its rules and its credentials.
+
+use domain::rules::Rule;
+use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
+use platforms::conformance::network::Network;
+use platforms::conformance::stage::Stage;
+use platforms::{Answers, HandOffRefusal};
+
+use super::stage;
+
+#[tokio::test]
+async fn each_kind_of_server_says_what_it_accepts() {
+    async fn title<K: Known>() -> (String, Vec<Rule>) {
+        let rules = stage::<K>().await.1.rules;
+        (rules.title, rules.rules)
+    }
+
+    let (mastodon, of_mastodon) = title::<Stock>().await;
+    assert_eq!((mastodon.as_str(), of_mastodon.contains(&Rule::NotMixed)), ("Mastodon", true));
+    assert_eq!(title::<OldMastodon>().await, (mastodon, of_mastodon));
+    let (gotosocial, of_gotosocial) = title::<GoToSocial>().await;
+    assert_eq!((gotosocial.as_str(), of_gotosocial.contains(&Rule::max_media(6))), ("GoToSocial", true));
+    let (pleroma, of_pleroma) = title::<Pleroma>().await;
+    assert_eq!((pleroma.as_str(), of_pleroma.contains(&Rule::max_image_bytes(15_999_999))), ("Pleroma", true));
+    let (pixelfed, of_pixelfed) = title::<Pixelfed>().await;
+    assert_eq!((pixelfed.as_str(), of_pixelfed.contains(&Rule::MediaRequired)), ("Pixelfed", true));
+}
+
+#[tokio::test]
+async fn an_account_is_named_by_its_server() {
+    let (stage, account) = stage::<Stock>().await;
+    let host = stage.network.base_url().trim_start_matches("http://");
+
+    assert!(account.profile.account_id.starts_with(&format!("{host}/")), "{}", account.profile.account_id);
+    assert_eq!(account.profile.username, Some(format!("keeper@{host}")));
+    assert!(account.scopes.iter().any(|it| it == "write:statuses"), "{:?}", account.scopes);
+}
+
+#[tokio::test]
+async fn scopes_that_are_not_told_are_as_asked_for() {
+    let (_, account) = stage::<Snac>().await;
+    assert_eq!(account.scopes, ["read:accounts", "read:statuses", "write:statuses", "write:media"]);
+    assert_eq!(account.rules.title, "snac");
+}
+
+#[tokio::test]
+async fn a_server_that_is_none_is_asked_for_again() {
+    let stage = Stage::<Server<Stock>>::new().await;
+    for typed in ["", "two words", "http://10.0.0.1", "http://127.0.0.1:9", "127.0.0.1", "no-such-host.invalid"] {
+        let answers = Answers::from([("server".to_owned(), typed.into())]);
+        let Err(HandOffRefusal::Field { name, message }) = stage.depart(&answers).await else { panic!("{typed}") };
+        assert_eq!(name, "server");
+        assert!(message.contains("name"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_that_end_are_renewed_and_others_are_not() {
+    let (of_mastodon, of_pleroma) = (stage::<Stock>().await.0, stage::<Pleroma>().await.0);
+    assert!(!of_mastodon.can_renew());
+    assert!(of_pleroma.can_renew());
+
+    of_pleroma.network.end_access_tokens();
+    let new = of_pleroma.renew().await.unwrap();
+    assert!(new.extra.is_some() && new.expires_at.is_some());
+    of_pleroma.connecting().revoke(&new, of_pleroma.clock.now()).await.unwrap();
+    assert_eq!(of_pleroma.network.grants(), 0);
+}

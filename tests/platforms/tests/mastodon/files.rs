@@ -1,0 +1,108 @@
+//! Files: uploaded once, waited for, and uploaded again when they are gone.
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use domain::media::MimeType;
+use networks::mastodon::{GoToSocial, Stock};
+use platforms::Step;
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::samples::{Sample, sample};
+
+use super::{due, picture, stage};
+
+fn video() -> Vec<Sample> {
+    vec![sample(MimeType::Mp4, 1)]
+}
+
+#[tokio::test]
+async fn a_refusal_with_files_is_believed_once_it_is_certain_that_no_status_shows_them() {
+    let (stage, account) = stage::<GoToSocial>().await;
+    let post = due(&stage, &account, "Look", picture()).await;
+    stage.network.trouble(Call::Publish, Trouble::Unwanted, 2);
+
+    stage.network.trouble(Call::LookUp, Trouble::Broken, 1);
+    let unclear = stage.publish(&post).await;
+    assert!(matches!(unclear, Err(Setback::Busy { .. })), "{unclear:?}");
+    let certain = stage.publish(&post).await;
+    assert!(matches!(certain, Err(Setback::Refused { .. })), "{certain:?}");
+
+    // Refused because it is there already, whatever the files say of themselves.
+    let published = stage.publish(&post).await.unwrap();
+    stage.network.trouble(Call::Publish, Trouble::Unwanted, 1);
+    assert_eq!(stage.publish(&post).await.unwrap(), published);
+}
+
+#[tokio::test]
+async fn a_video_is_waited_for_in_steps() {
+    let (stage, account) = stage::<Stock>().await;
+    stage.network.polls_until_ready(7);
+    let mut post = stage.post(&account, "Look", video());
+    let mut waits = Vec::new();
+    let progress = loop {
+        match stage.prepare(&post).await.unwrap() {
+            Step::Ready { progress } => break progress,
+            Step::Again { progress, at } => {
+                post.progress = Some(progress);
+                waits.push((at - stage.clock.now()).num_seconds());
+                stage.clock.skip_to(at);
+            }
+        }
+    };
+
+    let (look_back, looks) = waits.split_last().unwrap();
+    assert_eq!(looks, [1, 2, 4, 8, 16, 30, 30, 30]);
+    assert_eq!(stage.clock.now() + TimeDelta::seconds(20), post.publish_at, "after {look_back} s");
+    post.progress = progress;
+    stage.publish(&post).await.unwrap();
+    assert_eq!(stage.network.public()[0].media[0].bytes, video()[0].bytes);
+    assert_eq!(stage.network.calls(Call::Upload), 1);
+}
+
+#[tokio::test]
+async fn a_file_that_waited_too_long_is_uploaded_again() {
+    let (stage, account) = stage::<Stock>().await;
+    let mut post = due(&stage, &account, "Look", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Png, 2)]).await;
+    stage.clock.advance(TimeDelta::hours(25));
+
+    assert!(matches!(stage.publish(&post).await, Err(Setback::Stale { .. })));
+    post.progress = None;
+    stage.deliver(&mut post).await.unwrap();
+
+    let public = stage.network.public();
+    assert_eq!(public.len(), 1);
+    assert_eq!(public[0].media.len(), 2);
+    assert_eq!(stage.network.calls(Call::Upload), 4);
+}
+
+#[tokio::test]
+async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
+    let (stage, account) = stage::<Stock>().await;
+    let mut post = stage.post(&account, "Look", video());
+    let Ok(Step::Again { progress, .. }) = stage.prepare(&post).await else { panic!() };
+    post.progress = Some(progress);
+    stage.clock.advance(TimeDelta::hours(25));
+
+    assert!(matches!(stage.prepare(&post).await, Err(Setback::Stale { .. })));
+}
+
+#[tokio::test]
+async fn files_that_a_status_shows_are_not_uploaded_again_but_found() {
+    let (stage, account) = stage::<GoToSocial>().await;
+    let post = due(&stage, &account, "Look", picture()).await;
+    let published = stage.publish(&post).await.unwrap();
+
+    // As if somebody had believed that it is not there.
+    let again = stage.publish(&post).await.unwrap();
+
+    assert_eq!(again, published);
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+#[tokio::test]
+async fn a_refusal_of_a_post_with_good_files_is_final() {
+    let (stage, account) = stage::<Stock>().await;
+    let post = due(&stage, &account, &"x".repeat(501), picture()).await;
+
+    let Err(Setback::Refused { reason }) = stage.publish(&post).await else { panic!() };
+    assert!(reason.contains("character limit"), "{reason}");
+}
