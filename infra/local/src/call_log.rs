@@ -1,12 +1,17 @@
-//! Writes down what a function asks of its stores, as its SDK sends it. The
-//! test of the roles reads it: files are fetched, and servers that users name
-//! are asked, from here alone, where a server of the tests may be asked.
+//! Writes down what a function asks of its stores, as its SDK sends it.
+//!
+//! The test of the roles reads it for what only the local stack can do: fetching
+//! files, and calling servers that users name. The deployed functions refuse the
+//! addresses of the tests' servers.
 
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use aws_config::SdkConfig;
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient, SharedHttpConnector,
 };
@@ -30,14 +35,20 @@ impl CallLog {
         Ok(Self(Arc::new(Mutex::new(File::create(path)?))))
     }
 
-    /// The client with which this function calls its stores.
-    pub(crate) fn client(&self, function: &'static str, inner: SharedHttpClient) -> SharedHttpClient {
-        SharedHttpClient::new(Logged { inner, function, log: self.clone() })
+    /// Settings for the clients with which `function` calls the store at this
+    /// URL.
+    fn config(&self, function: &'static str, endpoint: &str) -> SdkConfig {
+        let config = clients::config(endpoint);
+        let credentials = Credentials::new(clients::access_key_of(function), clients::SECRET_KEY, None, None, "local");
+        let logged = config.http_client().map(|inner| Logged { inner, function, log: self.clone() });
+        let mut config = config.into_builder();
+        config.set_http_client(logged.map(SharedHttpClient::new));
+        config.credentials_provider(SharedCredentialsProvider::new(credentials)).build()
     }
 
     /// Writes down what users do by links that a function signed.
     pub(crate) fn watch_links(self, router: Router) -> Router {
-        router.layer(from_fn_with_state(self, linked))
+        router.layer(from_fn_with_state(self, write_link_use))
     }
 
     fn write(&self, call: &Value) {
@@ -48,7 +59,7 @@ impl CallLog {
     }
 }
 
-async fn linked(State(log): State<CallLog>, request: Request, next: Next) -> Response {
+async fn write_link_use(State(log): State<CallLog>, request: Request, next: Next) -> Response {
     let signed = request.uri().query().and_then(|it| it.split_once("X-Amz-Credential="));
     let function = signed.and_then(|(_, it)| it.split(['%', '/']).next()).and_then(clients::function_of);
     let call = function
@@ -59,6 +70,12 @@ async fn linked(State(log): State<CallLog>, request: Request, next: Next) -> Res
         log.write(&call);
     }
     response
+}
+
+/// Settings for the clients with which `function` calls the store at this URL.
+/// Its calls are written down if there is a log.
+pub(crate) fn config_of(function: &'static str, log: Option<&CallLog>, endpoint: &str) -> SdkConfig {
+    log.map_or_else(|| clients::config(endpoint), |it| it.config(function, endpoint))
 }
 
 #[derive(Debug)]
@@ -84,7 +101,7 @@ struct LoggedConnector {
 
 impl HttpConnector for LoggedConnector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        // Files are streams; what is done to them is in the address.
+        // A file is a stream and cannot be read here; the URI says what is done to it.
         let body: Value = request.body().bytes().and_then(|it| serde_json::from_slice(it).ok()).unwrap_or_default();
         let mut call = json!({
             "function": self.function,

@@ -6,31 +6,21 @@ use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_async::rt::sleep::{SharedAsyncSleep, TokioSleep};
 use aws_smithy_http_client::Builder;
 
-use crate::call_log::CallLog;
-
-/// What the embedded stores know their users by: everything, and the function
-/// whose calls can be logged. It protects nothing: they listen on loopback.
+/// The access keys that the media store accepts: one for everything, and one for
+/// the function whose calls can be logged. The database accepts any. They
+/// protect nothing, because both listen on loopback.
 pub(crate) const ACCESS_KEYS: [&str; 2] = ["local", "local-media"];
 pub(crate) const SECRET_KEY: &str = "local-secret";
+
+/// The access key of a function, by which the calls that it signs are told from
+/// all others.
+pub(crate) fn access_key_of(function: &str) -> String {
+    format!("local-{function}")
+}
 
 /// The function with this access key.
 pub(crate) fn function_of(access_key: &str) -> Option<&'static str> {
     ACCESS_KEYS.into_iter().find(|it| *it == access_key)?.strip_prefix("local-")
-}
-
-/// Settings for clients of the store at this URL. What `function` asks goes to
-/// the log, if there is one.
-pub(crate) fn config_of(function: &'static str, log: Option<&CallLog>, endpoint: &str) -> SdkConfig {
-    let config = config(endpoint);
-    match (log, config.http_client()) {
-        (Some(log), Some(http)) => {
-            let http = log.client(function, http);
-            let credentials = Credentials::new(format!("local-{function}"), SECRET_KEY, None, None, "local");
-            let credentials = SharedCredentialsProvider::new(credentials);
-            config.into_builder().http_client(http).credentials_provider(credentials).build()
-        }
-        _ => config,
-    }
 }
 
 /// Settings for clients of the store at this URL.

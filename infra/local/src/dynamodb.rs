@@ -11,10 +11,10 @@ use storage::{DEFAULT_DUE_SHARDS, Store, Table};
 use tokio::net::TcpListener;
 
 use crate::call_log::CallLog;
-use crate::clients;
 use crate::deliveries::History;
 use crate::error::LocalError;
 use crate::meter::Meter;
+use crate::{call_log, clients};
 
 /// The prefix of the tables' names.
 const PREFIX: &str = "local";
@@ -72,7 +72,7 @@ impl Stores {
 
     /// For one function, whose calls go to the log, if there is one.
     pub(crate) fn of(&self, function: &'static str, log: Option<&CallLog>) -> Store {
-        let config = clients::config_of(function, log, &self.endpoint);
+        let config = call_log::config_of(function, log, &self.endpoint);
         Store::new(self.client(&config), PREFIX, DEFAULT_DUE_SHARDS)
     }
 

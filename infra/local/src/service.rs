@@ -34,7 +34,7 @@ use crate::meter::Meter;
 use crate::options::Options;
 use crate::queue::LocalQueue;
 use crate::sandbox::{self, Sandbox};
-use crate::{clients, demo, dynamodb, events, issuer, queue, s3, sealing_key};
+use crate::{call_log, clients, demo, dynamodb, events, issuer, queue, s3, sealing_key};
 
 /// How often the sweep looks; a minute in the cloud, where each look is paid.
 const TICK: Duration = Duration::from_secs(5);
@@ -157,7 +157,7 @@ impl Stack {
             }))
             .merge(media::router(media::App {
                 api: Api { store: stores.of("media", log.as_ref()), ..api.clone() },
-                bucket: Bucket::new(&clients::config_of("media", log.as_ref(), origin), &settings),
+                bucket: Bucket::new(&call_log::config_of("media", log.as_ref(), origin), &settings),
                 fetcher: Fetcher::new(policy, FETCH_TIMEOUT),
                 limits: MediaLimits::default(),
                 plans: Plans::default(),
