@@ -257,9 +257,6 @@ fn the_template_sets_exactly_the_variables_that_a_function_reads() {
 fn variables_read(function: &str) -> Names {
     let folder = format!("functions/{function}/src");
     let source: String = rust_files(&folder).into_iter().map(read).collect();
-    let publishing = read("libs/publishing/src/environment.rs");
-    let (publishing, platforms) = publishing.split_once("pub fn registry").expect("where platforms are configured");
-
     let mut names = variables(&read("libs/cloud/src/aws.rs"));
     // Made up of its parts there.
     names.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned());
@@ -271,10 +268,10 @@ fn variables_read(function: &str) -> Names {
         names.extend(variables(&read("libs/api/src/environment.rs")));
     }
     if source.contains("Publishing::from_env") {
-        names.extend(variables(publishing));
+        names.extend(variables(&read("libs/publishing/src/environment.rs")));
     }
-    if source.contains("publishing::registry(") {
-        names.extend(variables(platforms));
+    if source.contains("deployment::platforms(") {
+        names.extend(variables(&read("libs/deployment/src/environment.rs")));
     }
     names
 }

@@ -13,7 +13,7 @@ async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
     let publishing = Publishing::from_env(&aws)?;
-    let platforms = publishing::registry(&aws, Arc::new(Withheld))?;
+    let platforms = deployment::platforms(&aws, Arc::new(Withheld))?;
     cloud::aws::warm_up(publishing.store.warm_up(Table::Connections)).await;
 
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {

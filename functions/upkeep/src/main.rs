@@ -12,7 +12,7 @@ async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
     let publishing = Publishing::from_env(&aws)?;
-    let platforms = publishing::registry(&aws, Arc::new(Withheld))?;
+    let platforms = deployment::platforms(&aws, Arc::new(Withheld))?;
 
     lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
         upkeep::round(&publishing, &platforms).await?;

@@ -1,5 +1,7 @@
 //! What every function that publishes reads from its environment.
 
+use std::sync::Arc;
+
 use aws_config::SdkConfig;
 use cloud::bucket::{Bucket, BucketSettings};
 use cloud::events::EventBridge;
@@ -8,12 +10,9 @@ use cloud::seal::{Envelope, KmsKeys};
 use cloud::settings::{SettingsError, json, optional, parsed, required};
 use domain::clock::Clock;
 use domain::id::Ids;
-use outbound::AddressPolicy;
-use platforms::{AppSource, Leads, Part, Registry, Setup, Vault};
-use std::sync::Arc;
+use platforms::Leads;
 use storage::{DEFAULT_DUE_SHARDS, Store};
 
-use crate::app_secret::AppSecret;
 use crate::{Publishing, RollUps};
 
 impl Publishing {
@@ -46,14 +45,4 @@ impl Publishing {
             roll_ups: RollUps::default(),
         })
     }
-}
-
-/// The platforms that `PLATFORMS` (JSON) switches on. Our id and secret at one,
-/// where an operator has to get them, are in the secret whose name is
-/// `PLATFORM_SECRETS`, a slash and the platform's name.
-pub fn registry<P: Part + ?Sized>(aws: &SdkConfig, vault: Arc<dyn Vault>) -> Result<Registry<P>, SettingsError> {
-    let (aws, secrets) = (aws.clone(), required("PLATFORM_SECRETS")?);
-    let app = move |name: &str| -> Arc<dyn AppSource> { Arc::new(AppSecret::new(&aws, format!("{secrets}/{name}"))) };
-    let setup = Setup::new(json("PLATFORMS")?, app, vault, AddressPolicy::PublicOnly);
-    Registry::new(&setup).map_err(|error| SettingsError::Invalid { name: "PLATFORMS", reason: error.to_string() })
 }

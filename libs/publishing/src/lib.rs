@@ -5,7 +5,6 @@
 //! Timers and messages are hints; the store decides. A delivery changes only
 //! by the transitions of [`domain::delivery`], each written over what was read.
 
-mod app_secret;
 mod attachments;
 mod change_post;
 mod claims;
@@ -43,7 +42,6 @@ pub use attachments::NamedMedium;
 pub use change_post::{ChangePost, Changed};
 pub use create_post::{CreatePost, Created};
 pub use deliver::BEGIN_WITHIN;
-pub use environment::registry;
 pub use error::PublishingError;
 pub use plan::Planned;
 pub use unused_uploads::remove_unused_uploads;
