@@ -1,120 +1,22 @@
 //! The adapter against a small server that answers as the network does.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+mod network;
 
-use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::extract::{Form, Query, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use axum::body::Bytes;
 use domain::media::Attachment;
 use domain::testing::{a_connection, a_user, an_attachment, noon};
 use futures::{StreamExt, stream};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use outbound::AddressPolicy;
-
+use self::network::{Network, adapter_at, adapter_of};
 use super::*;
 use crate::app::{AppCredentials, AppSource, Withheld};
 use crate::handoff::OurAddresses;
-use crate::http_clients::HttpClients;
 use crate::job::{MediaBytes, MediaReader, MediaUnreadable};
 use crate::not_now::NotNow;
-
-/// What the server is to answer, and what it saw.
-#[derive(Clone, Default)]
-struct Network {
-    /// The next answer to a new post; `None` cuts the connection.
-    answer: Arc<Mutex<Option<(u16, Value)>>>,
-    /// Forms, posts and uploads, in order.
-    seen: Arc<Mutex<Vec<Value>>>,
-    /// The list under a reference.
-    found: Arc<Mutex<(u16, Value)>>,
-}
-
-impl Network {
-    fn answers(&self, status: u16, body: Value) {
-        *self.answer.lock().unwrap() = Some((status, body));
-    }
-
-    fn finds(&self, status: u16, body: Value) {
-        *self.found.lock().unwrap() = (status, body);
-    }
-
-    fn saw(&self) -> Vec<Value> {
-        self.seen.lock().unwrap().clone()
-    }
-
-    fn next_answer(&self, request: Value) -> Response {
-        self.seen.lock().unwrap().push(request);
-        let Some((status, body)) = self.answer.lock().unwrap().clone() else {
-            let cut = std::io::Error::other("cut");
-            return Body::from_stream(stream::once(async { Err::<Bytes, _>(cut) })).into_response();
-        };
-        let status = StatusCode::from_u16(status).unwrap();
-        (status, [("retry-after", "30")], axum::Json(body)).into_response()
-    }
-
-    /// Runs it; the adapter that calls it.
-    async fn adapter(&self) -> Sandbox {
-        adapter_at(&self.run().await)
-    }
-
-    /// Runs it; where it is.
-    async fn run(&self) -> String {
-        let routes = Router::new()
-            .route("/sandbox/oauth/token", post(form))
-            .route("/sandbox/oauth/revoke", post(form))
-            .route("/sandbox/api/me", get(me))
-            .route("/sandbox/api/media", post(upload))
-            .route("/sandbox/api/posts", post(new_post).get(posts))
-            .with_state(self.clone());
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        tokio::spawn(async move { axum::serve(listener, routes).await });
-        format!("http://{address}/sandbox")
-    }
-}
-
-fn adapter_at(base_url: &str) -> Sandbox {
-    adapter_of(base_url, Arc::new(AppCredentials { client_id: "us".to_owned(), client_secret: "our-secret".into() }))
-}
-
-fn adapter_of(base_url: &str, app: Arc<dyn AppSource>) -> Sandbox {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    Sandbox { api: Api::new(HttpClients::new(AddressPolicy::PublicOnly), base_url, app) }
-}
-
-async fn form(State(network): State<Network>, Form(form): Form<BTreeMap<String, String>>) -> Response {
-    network.next_answer(json!(form))
-}
-
-async fn me(headers: HeaderMap) -> Response {
-    assert_eq!(headers["authorization"], "Bearer access");
-    axum::Json(json!({
-        "id": "102", "handle": "lighthouse", "name": "Lighthouse",
-        "avatar_url": "http://x/a.svg", "profile_url": "http://x/@lighthouse",
-    }))
-    .into_response()
-}
-
-async fn upload(State(network): State<Network>, headers: HeaderMap, body: Bytes) -> Response {
-    let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok()).map(str::to_owned);
-    network.next_answer(json!({"type": header("content-type"), "length": header("content-length"), "size": body.len()}))
-}
-
-async fn new_post(State(network): State<Network>, axum::Json(body): axum::Json<Value>) -> Response {
-    network.next_answer(body)
-}
-
-async fn posts(State(network): State<Network>, Query(query): Query<BTreeMap<String, String>>) -> Response {
-    assert_eq!(query["reference"], "post-1");
-    let (status, body) = network.found.lock().unwrap().clone();
-    (StatusCode::from_u16(status).unwrap(), axum::Json(body)).into_response()
-}
 
 /// Files of a given size.
 struct Files;
@@ -344,7 +246,7 @@ async fn an_answer_is_classified_by_what_is_known() {
     let broken = adapter.publish(&target.job()).await;
     assert!(matches!(broken, Err(Setback::Unknown { may_still_run: true, .. })), "{broken:?}");
 
-    *network.answer.lock().unwrap() = None;
+    network.cuts();
     let cut = adapter.publish(&target.job()).await;
     assert!(matches!(cut, Err(Setback::Unknown { may_still_run: true, .. })), "{cut:?}");
 

@@ -1,6 +1,10 @@
 //! How servers that speak Mastodon's API differ from each other.
 
+mod differences;
+
 use chrono::TimeDelta;
+
+pub(crate) use self::differences::{Counting, Differences, FileNames, InstanceApi, Reset, SecondUpload, Source};
 
 /// Which software, and how old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,152 +51,6 @@ known!(
     Pixelfed: Pixelfed,
     Snac: Snac
 );
-
-/// Everything that a flavour does in its own way.
-#[expect(clippy::struct_excessive_bools, reason = "each is a difference of its own")]
-pub(crate) struct Differences {
-    /// What the instance says it runs.
-    pub(crate) version: &'static str,
-    /// Where its source is, if the instance says so.
-    pub(crate) source_url: Option<&'static str>,
-    /// The number of Mastodon's API that it follows, if it says so.
-    pub(crate) api_version: Option<u32>,
-    /// How the instance describes itself.
-    pub(crate) instance: InstanceApi,
-    /// Whether there is `/.well-known/oauth-authorization-server`.
-    pub(crate) metadata: bool,
-    /// The scopes that a person can be asked for.
-    pub(crate) scopes: &'static [&'static str],
-    /// Whether an app with other scopes is refused at once, or only its requests.
-    pub(crate) checks_scopes_of_apps: bool,
-    /// Whether `redirect_uris` may be a list.
-    pub(crate) lists_of_redirect_uris: bool,
-    /// Whether a PKCE challenge is looked at.
-    pub(crate) pkce: bool,
-    /// Whether the same app gets the token again that it already has.
-    pub(crate) reuses_tokens: bool,
-    /// Whether a refresh token that is of no use is an `invalid_request`.
-    pub(crate) calls_dead_tokens_invalid_requests: bool,
-    /// How long an access token works, where it comes with a refresh token.
-    pub(crate) token_lifetime: Option<TimeDelta>,
-    /// Whether a call for tokens that fails says no more than "Invalid credentials".
-    pub(crate) hides_why_tokens_fail: bool,
-    /// What counts as a character.
-    pub(crate) counting: Counting,
-    /// The most characters of a status.
-    pub(crate) max_characters: usize,
-    /// What the instance says that a URL counts, which is not always true.
-    pub(crate) told_url_characters: usize,
-    /// The most files of a status.
-    pub(crate) max_media: Option<usize>,
-    /// Whether a status without a file is refused.
-    pub(crate) needs_media: bool,
-    /// Whether a video may stand beside something else.
-    pub(crate) mixes_media: bool,
-    /// What `POST /api/v2/media` does.
-    pub(crate) second_upload: SecondUpload,
-    /// A picture has fewer bytes than this.
-    pub(crate) image_limit: usize,
-    /// A video has fewer bytes than this.
-    pub(crate) video_limit: usize,
-    /// Whether `Idempotency-Key` is looked at.
-    pub(crate) idempotency: bool,
-    /// How `X-RateLimit-Reset` is written.
-    pub(crate) reset: Reset,
-    /// Whether requests are limited by address alone, not by token and account.
-    pub(crate) limits_by_address: bool,
-    /// Whether a status has a `url` beside its `uri`.
-    pub(crate) status_url: bool,
-    /// Whether a refusal says anything beside its status.
-    pub(crate) says_why: bool,
-    /// Whether answers say what the time is.
-    pub(crate) tells_date: bool,
-    /// Whether statuses are made at whole seconds.
-    pub(crate) whole_seconds: bool,
-    /// Whether a listing goes on after `max_id`; otherwise it begins again.
-    pub(crate) pages: bool,
-    /// What a status was made from.
-    pub(crate) source: Source,
-    /// Whether what looks like markup is shown as such, smileys as pictures, and
-    /// an address of a picture as a file.
-    pub(crate) rewrites: bool,
-    /// Under which names a status shows its files.
-    pub(crate) files: FileNames,
-    /// Whether a person who comes from an unknown app sees the page all the same.
-    pub(crate) shows_page_to_all: bool,
-    /// Whether an app is removed with the token that it gives back.
-    pub(crate) removes_apps: bool,
-    /// Whether any code is good for tokens.
-    pub(crate) takes_any_code: bool,
-    /// Whether tokens do not say what they are good for.
-    pub(crate) hides_scopes: bool,
-}
-
-/// Under which names a status shows its files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FileNames {
-    /// Those of their uploads.
-    Kept,
-    /// Other ids, at the addresses of the uploads.
-    OtherIds,
-    /// Other ids, and other addresses.
-    AllOther,
-}
-
-/// What a status was made from, and who says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// `/api/v1/statuses/{id}/source`
-    Call,
-    /// The same, and every status in its `text`.
-    CallAndText,
-    /// Nobody.
-    Untold,
-}
-
-/// How an instance describes itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum InstanceApi {
-    /// `/api/v2/instance` and `/api/v1/instance`, both with `configuration`.
-    Both,
-    /// `/api/v1/instance` with `configuration`.
-    FirstWithConfiguration,
-    /// `/api/v1/instance` with `max_toot_chars` and `upload_limit`.
-    FirstWithLimits,
-}
-
-/// What counts as a character.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counting {
-    /// Grapheme clusters; a URL is 23, a mention is without its host.
-    Mastodon,
-    /// Grapheme clusters, whatever they are part of.
-    Graphemes,
-    /// Unicode code points, whatever they are part of.
-    CodePoints,
-}
-
-/// What the second version of uploading does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SecondUpload {
-    /// It is not there.
-    Absent,
-    /// Pictures are done at once with 200, the rest later after 202.
-    LargeLater,
-    /// All is done at once with 200, and the URL is withheld.
-    WithoutUrl,
-    /// All is done at once, with 202 nevertheless.
-    AlwaysAccepted,
-}
-
-/// How the end of a limit is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reset {
-    /// A timestamp of ISO 8601.
-    Timestamp,
-    /// Seconds since 1970.
-    UnixSeconds,
-}
 
 const MIB: usize = 1 << 20;
 
