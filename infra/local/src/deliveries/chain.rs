@@ -1,18 +1,19 @@
 //! A delivery's calls in one line: what was tried, and what came of it.
 
-use crate::sandbox::calls::{Call, How, What};
+use crate::sandbox::calls::{Call, How};
+use crate::sandbox::operation::Operation;
 
 /// Such as `call 1: accepted, answer lost → asked: found 1 post → public once`.
 pub(super) fn chain(calls: &[Call], public: usize) -> String {
     let mut links: Vec<(String, usize)> = Vec::new();
     let mut number = 0;
     for call in calls {
-        let link = match call.what {
-            What::Publish => {
+        let link = match call.operation {
+            Operation::Publish => {
                 number += 1;
                 format!("call {number}: {}", published(call))
             }
-            What::Look => format!("asked: {}", looked(call)),
+            Operation::Look => format!("asked: {}", looked(call)),
             _ => continue,
         };
         match links.last_mut() {
@@ -65,10 +66,10 @@ mod tests {
     use super::*;
     use crate::sandbox::calls::End;
 
-    fn call(what: What, made: bool, how: How) -> Call {
+    fn call(operation: Operation, made: bool, how: How) -> Call {
         Call {
             number: 1,
-            what,
+            operation,
             at: noon(),
             account: None,
             reference: Some("r".to_owned()),
@@ -84,7 +85,8 @@ mod tests {
 
     #[test]
     fn a_lost_answer_is_told_in_one_line() {
-        let calls = [call(What::Publish, true, How::Cut), call(What::Look, false, answered(200, "found 1 post"))];
+        let calls =
+            [call(Operation::Publish, true, How::Cut), call(Operation::Look, false, answered(200, "found 1 post"))];
 
         let line = chain(&calls, 1);
 
@@ -93,13 +95,13 @@ mod tests {
 
     #[test]
     fn questions_with_the_same_answer_are_counted() {
-        let look = || call(What::Look, false, answered(200, "found none"));
+        let look = || call(Operation::Look, false, answered(200, "found none"));
         let calls = [
-            call(What::Publish, false, How::Cut),
+            call(Operation::Publish, false, How::Cut),
             look(),
             look(),
             look(),
-            call(What::Publish, true, answered(201, "post 7")),
+            call(Operation::Publish, true, answered(201, "post 7")),
         ];
 
         let line = chain(&calls, 1);

@@ -6,8 +6,9 @@ use domain::delivery::State;
 use super::history::Record;
 use super::{step, time};
 use crate::sandbox::Sandbox;
-use crate::sandbox::calls::{Call, How, What};
-use crate::sandbox::kind::Kind;
+use crate::sandbox::calls::{Call, How};
+use crate::sandbox::fault_kind::FaultKind;
+use crate::sandbox::operation::Operation;
 
 /// How long before its second a delivery may begin to prepare.
 const PREPARES_BEFORE: TimeDelta = TimeDelta::minutes(2);
@@ -25,7 +26,7 @@ pub(super) struct Entry {
     pub(super) side: Side,
     pub(super) words: String,
     /// The fault that struck here.
-    pub(super) fault: Option<Kind>,
+    pub(super) fault: Option<FaultKind>,
     /// The post that became public here.
     pub(super) public: Option<usize>,
     /// Of what happened in the same millisecond: what comes first.
@@ -64,7 +65,7 @@ pub(super) fn story(record: Option<&Record>, calls: &[Call], public: &[(usize, D
     }
     let mut number = 0;
     for call in calls {
-        number += usize::from(call.what == What::Publish);
+        number += usize::from(call.operation == Operation::Publish);
         tell_call(call, number, &mut entries);
     }
     for (id, at) in public {
@@ -93,11 +94,11 @@ fn tell_writes(record: &Record, entries: &mut Vec<Entry>) {
 }
 
 fn tell_call(call: &Call, number: usize, entries: &mut Vec<Entry>) {
-    let asked = match call.what {
-        What::Publish => format!("Call {number}: {}.", call.what.words()),
+    let asked = match call.operation {
+        Operation::Publish => format!("Call {number}: {}.", call.operation.words()),
         // Nothing in such a call says which post it is for.
-        _ if call.reference.is_none() => format!("Was {}, for the account.", call.what.words()),
-        _ => format!("Was {}.", call.what.words()),
+        _ if call.reference.is_none() => format!("Was {}, for the account.", call.operation.words()),
+        _ => format!("Was {}.", call.operation.words()),
     };
     entries.push(Entry { fault: call.fault, ..Entry::new(call.at, Side::Network, 1, asked) });
     let Some(end) = &call.end else { return };
@@ -121,7 +122,7 @@ pub(super) fn calls_of(network: &Sandbox, reference: &str, record: Option<&Recor
     network.calls_where(|it| {
         let is_own = it.reference.as_deref() == Some(reference);
         let may_be = it.reference.is_none()
-            && matches!(it.what, What::Upload | What::LookAtFile | What::Refresh)
+            && matches!(it.operation, Operation::Upload | Operation::LookAtFile | Operation::Refresh)
             && account.is_some()
             && it.account == account
             && (from..=until).contains(&it.at);
@@ -155,11 +156,11 @@ mod tests {
         let how = How::Answered { status: 201, words: "post 7".to_owned() };
         Call {
             number: 1,
-            what: What::Publish,
+            operation: Operation::Publish,
             at,
             account: None,
             reference: Some("r".to_owned()),
-            fault: Some(Kind::Slow),
+            fault: Some(FaultKind::Slow),
             made: Some("7".to_owned()),
             end: Some(End { at: ends_at, how }),
         }
@@ -188,7 +189,7 @@ mod tests {
             ("Service", "Noted"),
         ];
         assert_eq!(words, expected);
-        assert_eq!(story[2].fault, Some(Kind::Slow));
+        assert_eq!(story[2].fault, Some(FaultKind::Slow));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use domain::token;
 use super::Sandbox;
 use super::accounts::Account;
 use super::fact::Fact;
-use super::kind::Kind;
+use super::fault_kind::FaultKind;
 use super::record_calls::CallUnderWay;
 use super::refusal::Refusal;
 
@@ -32,10 +32,10 @@ impl Caller {
     }
 
     /// Ends what a fault of this kind ends, and refuses; other faults pass.
-    pub(super) fn lose_access(&self, sandbox: &Sandbox, kind: Kind) -> Result<(), Refusal> {
+    pub(super) fn lose_access(&self, sandbox: &Sandbox, kind: FaultKind) -> Result<(), Refusal> {
         let fact = match kind {
-            Kind::Revoke => Fact::Revoked { grant: self.grant },
-            Kind::Expire => Fact::Expired { grants: vec![self.grant] },
+            FaultKind::Revoke => Fact::Revoked { grant: self.grant },
+            FaultKind::Expire => Fact::Expired { grants: vec![self.grant] },
             _ => return Ok(()),
         };
         sandbox.ledger().record(fact)?;

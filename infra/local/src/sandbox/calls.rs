@@ -4,88 +4,35 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use axum::http::Method;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::SandboxError;
 use super::accounts::Account;
+use super::fault_kind::FaultKind;
 use super::journal::Journal;
-use super::kind::Kind;
+use super::operation::Operation;
 
 /// The latest calls that are remembered.
 const KEPT: usize = 20_000;
-
-/// What a call asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum What {
-    /// To make a post public.
-    Publish,
-    /// Which posts carry a reference.
-    Look,
-    /// To take a file.
-    Upload,
-    /// Whether a file can be shown.
-    LookAtFile,
-    /// Tokens for a code.
-    Exchange,
-    /// Tokens for a refresh token.
-    Refresh,
-    /// To end a grant.
-    Revoke,
-    /// Who the account is.
-    Profile,
-}
-
-impl What {
-    /// Of a request to the API. A renewal looks like an exchange until its
-    /// form is read.
-    pub(super) fn of(method: &Method, path: &str) -> Option<Self> {
-        let path = path.strip_prefix("/sandbox/")?;
-        match (method.as_str(), path) {
-            ("POST", "api/posts") => Some(Self::Publish),
-            ("GET", "api/posts") => Some(Self::Look),
-            ("POST", "api/media") => Some(Self::Upload),
-            ("GET", "api/me") => Some(Self::Profile),
-            ("POST", "oauth/token") => Some(Self::Exchange),
-            ("POST", "oauth/revoke") => Some(Self::Revoke),
-            ("GET", path) if path.starts_with("api/media/") => Some(Self::LookAtFile),
-            _ => None,
-        }
-    }
-
-    /// What was asked, in words.
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Self::Publish => "asked to publish",
-            Self::Look => "asked what it has published",
-            Self::Upload => "sent a file",
-            Self::LookAtFile => "asked whether a file is ready",
-            Self::Exchange => "asked for tokens",
-            Self::Refresh => "asked to renew the access token",
-            Self::Revoke => "asked to end the grant",
-            Self::Profile => "asked who the account is",
-        }
-    }
-}
 
 /// One call.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Call {
     /// Counted from 1.
     pub(crate) number: u64,
-    pub(crate) what: What,
+    #[serde(rename = "what")]
+    pub(crate) operation: Operation,
     /// When it came in.
     pub(crate) at: DateTime<Utc>,
     /// On whose behalf, once that is known.
     pub(crate) account: Option<Account>,
-    /// What the client will find its post by.
+    /// The reference that the client gave its post, and looks for it by.
     pub(crate) reference: Option<String>,
-    /// What was done to it.
-    pub(crate) fault: Option<Kind>,
-    /// The post that it made public.
+    /// The fault that struck it.
+    pub(crate) fault: Option<FaultKind>,
+    /// The id of the post that it made public.
     pub(crate) made: Option<String>,
     /// How it ended; `None` while it has not.
     pub(crate) end: Option<End>,
@@ -136,7 +83,8 @@ impl Calls {
     pub(super) fn open(path: &Path, now: DateTime<Utc>) -> Result<Self, SandboxError> {
         let mut calls = Self::in_memory();
         calls.journal = Some(Journal::open(path, |line: Value| {
-            // A line of another version tells nothing that matters.
+            // A line that another version wrote is passed over: nothing depends
+            // on old calls.
             if let Ok(call) = serde_json::from_value(line) {
                 calls.remember(call);
             }
@@ -148,9 +96,9 @@ impl Calls {
     }
 
     /// A call that comes in now.
-    pub(super) fn begin(&mut self, what: What, at: DateTime<Utc>) -> u64 {
+    pub(super) fn begin(&mut self, operation: Operation, at: DateTime<Utc>) -> u64 {
         let number = self.kept.back().map_or(1, |it| it.number + 1);
-        let call = Call { number, what, at, account: None, reference: None, fault: None, made: None, end: None };
+        let call = Call { number, operation, at, account: None, reference: None, fault: None, made: None, end: None };
         self.remember(call);
         number
     }
@@ -213,7 +161,7 @@ mod tests {
         let at = DateTime::UNIX_EPOCH;
         let mut calls = Calls::open(&path, at).unwrap();
         for ends in [true, false] {
-            let number = calls.begin(What::Publish, at);
+            let number = calls.begin(Operation::Publish, at);
             calls.change(number, |it| it.reference = Some("r".to_owned()));
             calls.write(number);
             if ends {
@@ -228,7 +176,7 @@ mod tests {
 
         let ends: Vec<_> = calls.all().map(|it| it.how().cloned().unwrap()).collect();
         assert!(matches!(ends[..], [How::Answered { .. }, How::Died]), "{ends:?}");
-        assert_eq!(calls.begin(What::Look, later), 3);
+        assert_eq!(calls.begin(Operation::Look, later), 3);
     }
 
     #[test]
@@ -244,7 +192,7 @@ mod tests {
     fn only_the_latest_calls_are_kept() {
         let mut calls = Calls::in_memory();
         for _ in 0..KEPT + 3 {
-            calls.begin(What::Look, DateTime::UNIX_EPOCH);
+            calls.begin(Operation::Look, DateTime::UNIX_EPOCH);
         }
         calls.change(1, |_| panic!("it is forgotten"));
 

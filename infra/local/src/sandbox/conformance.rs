@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use url::Url;
 
-use super::calls::What;
 use super::fact::Fact;
+use super::fault_kind::FaultKind;
 use super::faults::Order;
-use super::kind::Kind;
+use super::operation::Operation;
 use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
 
 /// The account that the person has.
@@ -70,7 +70,8 @@ impl network::Network for Listening {
 
     fn trouble(&self, call: network::Call, trouble: Trouble, count: usize) {
         let mut faults = self.sandbox.faults();
-        let before: Vec<_> = faults.armed().iter().filter(|it| it.kind.strikes(what(call))).map(|it| it.id).collect();
+        let before: Vec<_> =
+            faults.armed().iter().filter(|it| it.kind.strikes(operation(call))).map(|it| it.id).collect();
         for order in before {
             faults.switch_off(order);
         }
@@ -121,37 +122,37 @@ impl network::Network for Listening {
     }
 
     fn calls(&self, call: network::Call) -> usize {
-        self.sandbox.calls_where(|it| it.what == what(call)).len()
+        self.sandbox.calls_where(|it| it.operation == operation(call)).len()
     }
 }
 
-fn what(call: network::Call) -> What {
+fn operation(call: network::Call) -> Operation {
     match call {
-        network::Call::Exchange => What::Exchange,
-        network::Call::Refresh => What::Refresh,
-        network::Call::Revoke => What::Revoke,
-        network::Call::Upload => What::Upload,
-        network::Call::Process => What::LookAtFile,
-        network::Call::Publish => What::Publish,
-        network::Call::LookUp => What::Look,
+        network::Call::Exchange => Operation::Exchange,
+        network::Call::Refresh => Operation::Refresh,
+        network::Call::Revoke => Operation::Revoke,
+        network::Call::Upload => Operation::Upload,
+        network::Call::Process => Operation::LookAtFile,
+        network::Call::Publish => Operation::Publish,
+        network::Call::LookUp => Operation::Look,
     }
 }
 
 /// The fault that is this trouble, where there is one.
-fn kind(call: network::Call, trouble: Trouble) -> Option<Kind> {
+fn kind(call: network::Call, trouble: Trouble) -> Option<FaultKind> {
     use network::Call::{LookUp, Publish, Refresh, Upload};
 
     Some(match (call, trouble) {
-        (Publish, Trouble::CutBefore) => Kind::LoseCall,
-        (Publish, Trouble::LoseAnswer) => Kind::LoseAnswer,
-        (Publish, Trouble::Broken) => Kind::ErrorBefore,
-        (Publish, Trouble::BrokenAfter) => Kind::ErrorAfter,
-        (Publish, Trouble::Limited { .. }) => Kind::RateLimit,
-        (Publish, Trouble::Unwanted) => Kind::Refuse,
-        (LookUp, Trouble::Broken) => Kind::LookError,
-        (Upload, Trouble::Broken) => Kind::MediaError,
-        (Upload, Trouble::Unwanted) => Kind::MediaRefuse,
-        (Refresh, Trouble::Unavailable) => Kind::RefreshUnreachable,
+        (Publish, Trouble::CutBefore) => FaultKind::LoseCall,
+        (Publish, Trouble::LoseAnswer) => FaultKind::LoseAnswer,
+        (Publish, Trouble::Broken) => FaultKind::ErrorBefore,
+        (Publish, Trouble::BrokenAfter) => FaultKind::ErrorAfter,
+        (Publish, Trouble::Limited { .. }) => FaultKind::RateLimit,
+        (Publish, Trouble::Unwanted) => FaultKind::Refuse,
+        (LookUp, Trouble::Broken) => FaultKind::LookError,
+        (Upload, Trouble::Broken) => FaultKind::MediaError,
+        (Upload, Trouble::Unwanted) => FaultKind::MediaRefuse,
+        (Refresh, Trouble::Unavailable) => FaultKind::RefreshUnreachable,
         _ => return None,
     })
 }

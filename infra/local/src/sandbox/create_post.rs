@@ -12,8 +12,8 @@ use super::Sandbox;
 use super::accounts::Account;
 use super::caller::{Caller, PUBLISH};
 use super::fact::{Fact, Post};
+use super::fault_kind::FaultKind;
 use super::faults::Strike;
-use super::kind::Kind;
 use super::record_calls::{CallUnderWay, Said, cut_connection};
 use super::refusal::Refusal;
 
@@ -69,20 +69,20 @@ struct Work {
 impl Work {
     async fn suffer(self, strike: Strike, caller: &Caller) -> Result<Response, Refusal> {
         match strike.kind {
-            Kind::Refuse => {
+            FaultKind::Refuse => {
                 let message = "this content is against the rules of the sandbox";
                 Err(Refusal::content("content_refused", message))
             }
-            Kind::Busy => Err(Refusal::Busy { wait_seconds: None }),
-            Kind::BusyUntil => Err(Refusal::Busy { wait_seconds: Some(strike.wait_seconds()) }),
-            Kind::RateLimit => Err(Refusal::RateLimited { wait_seconds: strike.wait_seconds() }),
-            Kind::ErrorBefore => Err(Refusal::Broken),
-            Kind::ErrorAfter => self.publish().and(Err(Refusal::Broken)),
-            Kind::LoseCall => Ok(cut_connection()),
-            Kind::LoseAnswer => self.publish().map(|_| cut_connection()),
+            FaultKind::Busy => Err(Refusal::Busy { wait_seconds: None }),
+            FaultKind::BusyUntil => Err(Refusal::Busy { wait_seconds: Some(strike.wait_seconds()) }),
+            FaultKind::RateLimit => Err(Refusal::RateLimited { wait_seconds: strike.wait_seconds() }),
+            FaultKind::ErrorBefore => Err(Refusal::Broken),
+            FaultKind::ErrorAfter => self.publish().and(Err(Refusal::Broken)),
+            FaultKind::LoseCall => Ok(cut_connection()),
+            FaultKind::LoseAnswer => self.publish().map(|_| cut_connection()),
             // A task of its own goes on when the client hangs up.
-            Kind::Slow => tokio::spawn(self.publish_after(strike)).await.unwrap_or(Err(Refusal::Internal)),
-            Kind::Late => {
+            FaultKind::Slow => tokio::spawn(self.publish_after(strike)).await.unwrap_or(Err(Refusal::Internal)),
+            FaultKind::Late => {
                 self.check()?;
                 tokio::spawn(self.publish_after(strike));
                 Ok(cut_connection())

@@ -11,9 +11,9 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::calls::What;
 use super::fact::{Fact, TokenPair};
-use super::kind::Kind;
+use super::fault_kind::FaultKind;
+use super::operation::Operation;
 use super::record_calls::{CallUnderWay, Said, cut_connection};
 use super::refusal::TokenRefusal;
 use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
@@ -97,7 +97,7 @@ fn exchange_code(sandbox: &Sandbox, exchange: &Exchange) -> Result<Response, Tok
 }
 
 fn refresh(sandbox: &Sandbox, mut call: CallUnderWay, exchange: &Exchange) -> Result<Response, TokenRefusal> {
-    call.is(What::Refresh);
+    call.set_operation(Operation::Refresh);
     let old = exchange.refresh_token.as_ref().ok_or_else(|| missing("refresh_token"))?;
     let now = sandbox.now();
 
@@ -110,13 +110,13 @@ fn refresh(sandbox: &Sandbox, mut call: CallUnderWay, exchange: &Exchange) -> Re
     call.by(account);
     let fault = call.strike(account).map(|it| it.kind);
     match fault {
-        Some(Kind::RefuseRefresh) => return Err(TokenRefusal::InvalidGrant("the refresh token is not accepted")),
-        Some(Kind::RefreshUnreachable) => return Err(TokenRefusal::Unavailable),
+        Some(FaultKind::RefuseRefresh) => return Err(TokenRefusal::InvalidGrant("the refresh token is not accepted")),
+        Some(FaultKind::RefreshUnreachable) => return Err(TokenRefusal::Unavailable),
         _ => {}
     }
     let fresh = FreshTokens::new(now);
     ledger.record(Fact::Refreshed { grant, tokens: fresh.hashed(), at: now })?;
-    if fault == Some(Kind::LoseRefresh) { Ok(cut_connection()) } else { Ok(fresh.answer(&scope)) }
+    if fault == Some(FaultKind::LoseRefresh) { Ok(cut_connection()) } else { Ok(fresh.answer(&scope)) }
 }
 
 /// Ends the grant of an access or refresh token. An unknown token is no error:

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::accounts::Account;
-use super::calls::What;
-use super::kind::Kind;
+use super::fault_kind::FaultKind;
+use super::operation::Operation;
 
 /// How many orders may stand at once.
 const MAX_ARMED: usize = 100;
@@ -26,7 +26,7 @@ pub(super) struct Order {
     pub(super) id: u64,
     #[serde(default)]
     pub(super) account: Option<Account>,
-    pub(super) kind: Kind,
+    pub(super) kind: FaultKind,
     /// How many calls it strikes; `None` all until it is switched off.
     #[serde(default = "once")]
     pub(super) count: Option<u32>,
@@ -63,7 +63,7 @@ pub(super) enum InvalidOrder {
 /// A fault that strikes now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Strike {
-    pub(super) kind: Kind,
+    pub(super) kind: FaultKind,
     pub(super) delay: Duration,
 }
 
@@ -119,10 +119,10 @@ impl Faults {
     }
 
     /// The fault for such a call of this account; it is used up by this.
-    pub(super) fn take(&mut self, what: What, account: Account) -> Option<Strike> {
+    pub(super) fn take(&mut self, operation: Operation, account: Account) -> Option<Strike> {
         for at in 0..self.armed.len() {
             let order = &mut self.armed[at];
-            if !order.kind.strikes(what) || order.account.is_some_and(|only| only != account) {
+            if !order.kind.strikes(operation) || order.account.is_some_and(|only| only != account) {
                 continue;
             }
             if 1 < order.file {
@@ -144,77 +144,77 @@ impl Faults {
 mod tests {
     use super::*;
 
-    fn order(account: Option<&str>, kind: Kind, count: u32) -> Order {
+    fn order(account: Option<&str>, kind: FaultKind, count: u32) -> Order {
         let account = account.map(|it| Account::find(it).unwrap());
         Order { id: 0, account, kind, count: Some(count), delay_ms: 0, file: 1 }
     }
 
-    fn kinds(faults: &mut Faults, what: What, account: &str, calls: usize) -> Vec<Option<Kind>> {
+    fn kinds(faults: &mut Faults, operation: Operation, account: &str, calls: usize) -> Vec<Option<FaultKind>> {
         let account = Account::find(account).unwrap();
-        (0..calls).map(|_| faults.take(what, account).map(|it| it.kind)).collect()
+        (0..calls).map(|_| faults.take(operation, account).map(|it| it.kind)).collect()
     }
 
     #[test]
     fn an_order_strikes_as_often_as_it_says() {
         let mut faults = Faults::default();
-        faults.arm(order(None, Kind::Refuse, 2)).unwrap();
-        faults.arm(order(None, Kind::Slow, 1)).unwrap();
+        faults.arm(order(None, FaultKind::Refuse, 2)).unwrap();
+        faults.arm(order(None, FaultKind::Slow, 1)).unwrap();
 
-        let struck = kinds(&mut faults, What::Publish, "meadow", 4);
+        let struck = kinds(&mut faults, Operation::Publish, "meadow", 4);
 
-        assert_eq!(struck, [Some(Kind::Refuse), Some(Kind::Refuse), Some(Kind::Slow), None]);
+        assert_eq!(struck, [Some(FaultKind::Refuse), Some(FaultKind::Refuse), Some(FaultKind::Slow), None]);
     }
 
     #[test]
     fn an_order_without_a_count_strikes_until_it_is_switched_off() {
         let mut faults = Faults::default();
-        faults.arm(Order { count: None, ..order(None, Kind::Busy, 1) }).unwrap();
+        faults.arm(Order { count: None, ..order(None, FaultKind::Busy, 1) }).unwrap();
 
-        assert_eq!(kinds(&mut faults, What::Publish, "meadow", 50), [Some(Kind::Busy); 50]);
+        assert_eq!(kinds(&mut faults, Operation::Publish, "meadow", 50), [Some(FaultKind::Busy); 50]);
         let id = faults.armed()[0].id;
         faults.switch_off(id);
         faults.switch_off(id);
 
-        assert_eq!(kinds(&mut faults, What::Publish, "meadow", 1), [None]);
+        assert_eq!(kinds(&mut faults, Operation::Publish, "meadow", 1), [None]);
     }
 
     #[test]
     fn an_order_for_one_account_leaves_the_others_alone() {
         let mut faults = Faults::default();
-        faults.arm(order(Some("meadow"), Kind::Revoke, 1)).unwrap();
+        faults.arm(order(Some("meadow"), FaultKind::Revoke, 1)).unwrap();
 
-        assert_eq!(kinds(&mut faults, What::Publish, "harbour", 1), [None]);
-        assert_eq!(kinds(&mut faults, What::Publish, "meadow", 1), [Some(Kind::Revoke)]);
+        assert_eq!(kinds(&mut faults, Operation::Publish, "harbour", 1), [None]);
+        assert_eq!(kinds(&mut faults, Operation::Publish, "meadow", 1), [Some(FaultKind::Revoke)]);
     }
 
     #[test]
     fn an_order_waits_for_the_calls_it_is_about() {
         let mut faults = Faults::default();
-        faults.arm(order(None, Kind::RefuseRefresh, 1)).unwrap();
-        faults.arm(order(None, Kind::MediaRefuse, 1)).unwrap();
-        faults.arm(order(None, Kind::LookError, 1)).unwrap();
+        faults.arm(order(None, FaultKind::RefuseRefresh, 1)).unwrap();
+        faults.arm(order(None, FaultKind::MediaRefuse, 1)).unwrap();
+        faults.arm(order(None, FaultKind::LookError, 1)).unwrap();
 
-        assert_eq!(kinds(&mut faults, What::Publish, "meadow", 1), [None]);
-        assert_eq!(kinds(&mut faults, What::Look, "meadow", 2), [Some(Kind::LookError), None]);
-        assert_eq!(kinds(&mut faults, What::Upload, "meadow", 2), [Some(Kind::MediaRefuse), None]);
-        assert_eq!(kinds(&mut faults, What::Refresh, "meadow", 2), [Some(Kind::RefuseRefresh), None]);
+        assert_eq!(kinds(&mut faults, Operation::Publish, "meadow", 1), [None]);
+        assert_eq!(kinds(&mut faults, Operation::Look, "meadow", 2), [Some(FaultKind::LookError), None]);
+        assert_eq!(kinds(&mut faults, Operation::Upload, "meadow", 2), [Some(FaultKind::MediaRefuse), None]);
+        assert_eq!(kinds(&mut faults, Operation::Refresh, "meadow", 2), [Some(FaultKind::RefuseRefresh), None]);
     }
 
     #[test]
     fn files_before_the_one_that_is_named_pass() {
         let mut faults = Faults::default();
-        faults.arm(Order { file: 3, ..order(None, Kind::MediaError, 2) }).unwrap();
+        faults.arm(Order { file: 3, ..order(None, FaultKind::MediaError, 2) }).unwrap();
 
-        let struck = kinds(&mut faults, What::Upload, "meadow", 5);
+        let struck = kinds(&mut faults, Operation::Upload, "meadow", 5);
 
-        assert_eq!(struck, [None, None, Some(Kind::MediaError), Some(Kind::MediaError), None]);
+        assert_eq!(struck, [None, None, Some(FaultKind::MediaError), Some(FaultKind::MediaError), None]);
     }
 
     #[test]
     fn clearing_one_account_leaves_the_orders_of_others_and_of_all() {
         let mut faults = Faults::default();
         for account in [Some("meadow"), Some("harbour"), None] {
-            faults.arm(order(account, Kind::Slow, 1)).unwrap();
+            faults.arm(order(account, FaultKind::Slow, 1)).unwrap();
         }
 
         faults.clear(Account::find("meadow"));
@@ -228,17 +228,17 @@ mod tests {
     #[test]
     fn orders_are_bounded() {
         let mut faults = Faults::default();
-        assert_eq!(faults.arm(order(None, Kind::Slow, 0)), Err(InvalidOrder::Count));
-        assert_eq!(faults.arm(order(None, Kind::Slow, 10_001)), Err(InvalidOrder::Count));
-        let long = Order { delay_ms: 60_001, ..order(None, Kind::Slow, 1) };
+        assert_eq!(faults.arm(order(None, FaultKind::Slow, 0)), Err(InvalidOrder::Count));
+        assert_eq!(faults.arm(order(None, FaultKind::Slow, 10_001)), Err(InvalidOrder::Count));
+        let long = Order { delay_ms: 60_001, ..order(None, FaultKind::Slow, 1) };
         assert_eq!(faults.arm(long), Err(InvalidOrder::Delay));
-        for (kind, file) in [(Kind::MediaSlow, 0), (Kind::MediaSlow, 101), (Kind::Slow, 2)] {
+        for (kind, file) in [(FaultKind::MediaSlow, 0), (FaultKind::MediaSlow, 101), (FaultKind::Slow, 2)] {
             let order = Order { file, ..order(None, kind, 1) };
             assert_eq!(faults.arm(order), Err(InvalidOrder::File));
         }
         for _ in 0..100 {
-            faults.arm(order(None, Kind::Slow, 1)).unwrap();
+            faults.arm(order(None, FaultKind::Slow, 1)).unwrap();
         }
-        assert_eq!(faults.arm(order(None, Kind::Slow, 1)), Err(InvalidOrder::TooMany));
+        assert_eq!(faults.arm(order(None, FaultKind::Slow, 1)), Err(InvalidOrder::TooMany));
     }
 }

@@ -18,7 +18,7 @@ use tokio_util::io::ReaderStream;
 
 use super::caller::{Caller, PUBLISH};
 use super::fact::{Fact, Medium};
-use super::kind::Kind;
+use super::fault_kind::FaultKind;
 use super::record_calls::{CallUnderWay, Said};
 use super::refusal::Refusal;
 use super::world::World;
@@ -55,14 +55,14 @@ pub(super) async fn upload_medium(
     let mut ready_at = None;
     if let Some(strike) = call.strike(caller.account) {
         match strike.kind {
-            Kind::MediaSlow => tokio::time::sleep(strike.delay).await,
-            Kind::MediaProcessing => ready_at = Some(sandbox.now() + strike.delay),
+            FaultKind::MediaSlow => tokio::time::sleep(strike.delay).await,
+            FaultKind::MediaProcessing => ready_at = Some(sandbox.now() + strike.delay),
             kind => {
                 // A client that is still sending would not see the answer.
                 read_past(body).await;
                 caller.lose_access(&sandbox, kind)?;
                 return Err(match kind {
-                    Kind::MediaRefuse => Refusal::content("file_refused", "the sandbox does not want this file"),
+                    FaultKind::MediaRefuse => Refusal::content("file_refused", "the sandbox does not want this file"),
                     _ => Refusal::Broken,
                 });
             }

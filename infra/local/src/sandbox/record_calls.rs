@@ -10,15 +10,16 @@ use futures::stream;
 
 use super::Sandbox;
 use super::accounts::Account;
-use super::calls::{End, How, What};
+use super::calls::{End, How};
 use super::faults::Strike;
+use super::operation::Operation;
 
 /// A call under way: its handler tells it what it learns.
 #[derive(Clone)]
 pub(super) struct CallUnderWay {
     sandbox: Sandbox,
     number: u64,
-    what: What,
+    operation: Operation,
 }
 
 /// What an answer says, in a few words for those who read about it.
@@ -31,9 +32,9 @@ struct Cut;
 
 /// Goes around each call of the API.
 pub(super) async fn record_call(State(sandbox): State<Sandbox>, mut request: Request, next: Next) -> Response {
-    let Some(what) = What::of(request.method(), request.uri().path()) else { return next.run(request).await };
-    let number = sandbox.calls().begin(what, sandbox.now());
-    let call = CallUnderWay { sandbox, number, what };
+    let Some(operation) = Operation::of(request.method(), request.uri().path()) else { return next.run(request).await };
+    let number = sandbox.calls().begin(operation, sandbox.now());
+    let call = CallUnderWay { sandbox, number, operation };
     request.extensions_mut().insert(call.clone());
 
     let waiting = Waiting(Some(call));
@@ -43,10 +44,10 @@ pub(super) async fn record_call(State(sandbox): State<Sandbox>, mut request: Req
 }
 
 impl CallUnderWay {
-    /// It turns out to be this.
-    pub(super) fn is(&mut self, what: What) {
-        self.what = what;
-        self.sandbox.calls().change(self.number, |it| it.what = what);
+    /// It turned out to ask for another operation than its path suggested.
+    pub(super) fn set_operation(&mut self, operation: Operation) {
+        self.operation = operation;
+        self.sandbox.calls().change(self.number, |it| it.operation = operation);
     }
 
     /// It is made on behalf of this account.
@@ -64,7 +65,7 @@ impl CallUnderWay {
 
     /// The fault that was ordered for it, if there is one.
     pub(super) fn strike(&self, account: Account) -> Option<Strike> {
-        let strike = self.sandbox.faults().take(self.what, account)?;
+        let strike = self.sandbox.faults().take(self.operation, account)?;
         tracing::info!(kind = strike.kind.name(), account = account.handle(), "a fault strikes");
         let mut calls = self.sandbox.calls();
         calls.change(self.number, |it| it.fault = Some(strike.kind));
@@ -123,12 +124,12 @@ mod tests {
     use serde_json::json;
 
     use super::super::calls::Call;
-    use super::super::kind::Kind;
+    use super::super::fault_kind::FaultKind;
     use super::super::testing::Network;
     use super::*;
 
-    fn calls(network: &Network, what: What) -> Vec<Call> {
-        network.sandbox.calls().all().filter(|it| it.what == what).cloned().collect()
+    fn calls(network: &Network, operation: Operation) -> Vec<Call> {
+        network.sandbox.calls().all().filter(|it| it.operation == operation).cloned().collect()
     }
 
     #[tokio::test]
@@ -141,7 +142,7 @@ mod tests {
         network.call("GET", "/sandbox/api/posts?reference=r1", &token, None).await;
         network.post("old token", json!({"text": "Hello", "reference": "r3"})).await;
 
-        let published = calls(&network, What::Publish);
+        let published = calls(&network, Operation::Publish);
         assert_eq!(published[0].account.map(Account::handle), Some("meadow"));
         assert_eq!((published[0].reference.as_deref(), published[0].made.as_deref()), (Some("r1"), Some("1")));
         assert_eq!(published[0].how(), Some(&How::Answered { status: 201, words: "post 1".to_owned() }));
@@ -150,7 +151,7 @@ mod tests {
         assert_eq!(published[1].how(), Some(&How::Answered { status: 422, words }));
         assert_eq!((published[2].account, published[2].reference.as_deref()), (None, Some("r3")));
         assert!(matches!(published[2].how(), Some(How::Answered { status: 401, .. })));
-        let looked = &calls(&network, What::Look)[0];
+        let looked = &calls(&network, Operation::Look)[0];
         assert_eq!(looked.reference.as_deref(), Some("r1"));
         assert_eq!(looked.how(), Some(&How::Answered { status: 200, words: "found 1 post".to_owned() }));
     }
@@ -163,10 +164,10 @@ mod tests {
 
         network.post(&token, json!({"text": "Hello", "reference": "r1"})).await;
 
-        let call = &calls(&network, What::Publish)[0];
+        let call = &calls(&network, Operation::Publish)[0];
         assert_eq!(
             (call.fault, call.made.as_deref(), call.how()),
-            (Some(Kind::LoseAnswer), Some("1"), Some(&How::Cut))
+            (Some(FaultKind::LoseAnswer), Some("1"), Some(&How::Cut))
         );
     }
 
@@ -180,7 +181,7 @@ mod tests {
         let gone = tokio::time::timeout(Duration::from_millis(50), post).await;
 
         assert!(gone.is_err());
-        assert_eq!(calls(&network, What::Publish)[0].how(), Some(&How::HungUp));
+        assert_eq!(calls(&network, Operation::Publish)[0].how(), Some(&How::HungUp));
     }
 
     #[tokio::test]
@@ -191,9 +192,9 @@ mod tests {
         network.refresh("unknown").await;
         network.client_form("/sandbox/oauth/revoke", &[("token", &tokens.access)]).await;
 
-        assert_eq!(calls(&network, What::Exchange).len(), 1);
-        assert_eq!(calls(&network, What::Revoke).len(), 1);
-        let refreshed = calls(&network, What::Refresh);
+        assert_eq!(calls(&network, Operation::Exchange).len(), 1);
+        assert_eq!(calls(&network, Operation::Revoke).len(), 1);
+        let refreshed = calls(&network, Operation::Refresh);
         assert_eq!(refreshed[0].account.map(Account::handle), Some("meadow"));
         assert_eq!(refreshed[1].account, None);
         assert!(matches!(refreshed[1].how(), Some(How::Answered { status: 400, .. })));

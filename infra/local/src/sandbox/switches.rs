@@ -15,8 +15,8 @@ use serde_json::json;
 
 use super::accounts::Account;
 use super::fact::Fact;
+use super::fault_kind::{FaultKind, GROUPS, Group};
 use super::faults::Order;
-use super::kind::{GROUPS, Group, Kind};
 use super::{Sandbox, pages};
 
 /// What is armed.
@@ -119,7 +119,7 @@ impl Default for OrderForm {
         Self {
             csrf: String::new(),
             account: String::new(),
-            kind: Kind::LoseAnswer.name().to_owned(),
+            kind: FaultKind::LoseAnswer.name().to_owned(),
             count: "1".to_owned(),
             seconds: "5".to_owned(),
             file: "1".to_owned(),
@@ -301,7 +301,7 @@ mod tests {
         assert!(page.text().contains("Armed now"), "{}", page.text());
         let faults = network.sandbox.faults();
         let order = &faults.armed()[0];
-        assert_eq!((order.kind, order.count, order.delay_ms, order.file), (Kind::MediaSlow, Some(2), 500, 3));
+        assert_eq!((order.kind, order.count, order.delay_ms, order.file), (FaultKind::MediaSlow, Some(2), 500, 3));
     }
 
     #[tokio::test]
@@ -318,7 +318,7 @@ mod tests {
         send(&network, "/sandbox/switches/off", &[]).await;
 
         assert_eq!(off.status, 303);
-        assert_eq!(left, [(Kind::Slow, None)]);
+        assert_eq!(left, [(FaultKind::Slow, None)]);
         assert!(network.sandbox.faults().armed().is_empty());
     }
 

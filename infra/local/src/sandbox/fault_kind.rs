@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::calls::What;
+use super::operation::Operation;
 
-/// A fault. JSON names it as [`Kind::name`] does.
+/// A fault. JSON names it as [`FaultKind::name`] does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub(crate) enum FaultKind {
     /// The content is refused for good.
     Refuse,
     /// Refused for now; no time is given.
@@ -53,7 +53,7 @@ pub(crate) enum Kind {
 /// Faults that belong together on the page.
 pub(super) struct Group {
     pub(super) title: &'static str,
-    pub(super) kinds: &'static [Kind],
+    pub(super) kinds: &'static [FaultKind],
 }
 
 /// All faults, as the page shows them.
@@ -61,30 +61,36 @@ pub(super) const GROUPS: [Group; 3] = [
     Group {
         title: "When a post is published",
         kinds: &[
-            Kind::Refuse,
-            Kind::Busy,
-            Kind::BusyUntil,
-            Kind::RateLimit,
-            Kind::ErrorBefore,
-            Kind::ErrorAfter,
-            Kind::LoseCall,
-            Kind::LoseAnswer,
-            Kind::Slow,
-            Kind::Late,
-            Kind::LookError,
+            FaultKind::Refuse,
+            FaultKind::Busy,
+            FaultKind::BusyUntil,
+            FaultKind::RateLimit,
+            FaultKind::ErrorBefore,
+            FaultKind::ErrorAfter,
+            FaultKind::LoseCall,
+            FaultKind::LoseAnswer,
+            FaultKind::Slow,
+            FaultKind::Late,
+            FaultKind::LookError,
         ],
     },
     Group {
         title: "When a file is uploaded",
-        kinds: &[Kind::MediaSlow, Kind::MediaError, Kind::MediaRefuse, Kind::MediaProcessing],
+        kinds: &[FaultKind::MediaSlow, FaultKind::MediaError, FaultKind::MediaRefuse, FaultKind::MediaProcessing],
     },
     Group {
         title: "Access to the account",
-        kinds: &[Kind::Revoke, Kind::Expire, Kind::RefuseRefresh, Kind::RefreshUnreachable, Kind::LoseRefresh],
+        kinds: &[
+            FaultKind::Revoke,
+            FaultKind::Expire,
+            FaultKind::RefuseRefresh,
+            FaultKind::RefreshUnreachable,
+            FaultKind::LoseRefresh,
+        ],
     },
 ];
 
-impl Kind {
+impl FaultKind {
     /// The name in JSON and in the form.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -166,7 +172,7 @@ impl Kind {
     }
 
     /// Whether it strikes such calls.
-    pub(super) fn strikes(self, what: What) -> bool {
+    pub(super) fn strikes(self, operation: Operation) -> bool {
         match self {
             Self::Refuse
             | Self::Busy
@@ -177,17 +183,19 @@ impl Kind {
             | Self::LoseCall
             | Self::LoseAnswer
             | Self::Slow
-            | Self::Late => what == What::Publish,
-            Self::LookError => what == What::Look,
-            Self::MediaSlow | Self::MediaError | Self::MediaRefuse | Self::MediaProcessing => what == What::Upload,
-            Self::Revoke | Self::Expire => matches!(what, What::Publish | What::Upload),
-            Self::RefuseRefresh | Self::RefreshUnreachable | Self::LoseRefresh => what == What::Refresh,
+            | Self::Late => operation == Operation::Publish,
+            Self::LookError => operation == Operation::Look,
+            Self::MediaSlow | Self::MediaError | Self::MediaRefuse | Self::MediaProcessing => {
+                operation == Operation::Upload
+            }
+            Self::Revoke | Self::Expire => matches!(operation, Operation::Publish | Operation::Upload),
+            Self::RefuseRefresh | Self::RefreshUnreachable | Self::LoseRefresh => operation == Operation::Refresh,
         }
     }
 
     /// Whether it is about one file of several.
     pub(super) fn is_about_files(self) -> bool {
-        self.strikes(What::Upload) && !self.strikes(What::Publish)
+        self.strikes(Operation::Upload) && !self.strikes(Operation::Publish)
     }
 
     /// Whether a time is a part of it.
@@ -201,7 +209,7 @@ impl Kind {
     /// Whether access tokens end when it is armed: without that, nobody would
     /// renew one for most of an hour.
     pub(super) fn ends_tokens(self) -> bool {
-        self.strikes(What::Refresh)
+        self.strikes(Operation::Refresh)
     }
 }
 
@@ -209,7 +217,7 @@ impl Kind {
 mod tests {
     use super::*;
 
-    fn all() -> Vec<Kind> {
+    fn all() -> Vec<FaultKind> {
         GROUPS.iter().flat_map(|it| it.kinds).copied().collect()
     }
 
@@ -222,9 +230,9 @@ mod tests {
 
     #[test]
     fn every_kind_is_on_the_page_once_and_strikes_something() {
-        let names: std::collections::BTreeSet<_> = all().into_iter().map(Kind::name).collect();
+        let names: std::collections::BTreeSet<_> = all().into_iter().map(FaultKind::name).collect();
         assert_eq!((all().len(), names.len()), (20, 20));
-        let calls = [What::Publish, What::Look, What::Upload, What::Refresh];
+        let calls = [Operation::Publish, Operation::Look, Operation::Upload, Operation::Refresh];
         for kind in all() {
             assert!(calls.iter().any(|it| kind.strikes(*it)), "{}", kind.name());
         }

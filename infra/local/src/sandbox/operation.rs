@@ -1,0 +1,58 @@
+//! The operations of the API.
+
+use axum::http::Method;
+use serde::{Deserialize, Serialize};
+
+/// What a call of the API asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Operation {
+    /// Makes a post public.
+    Publish,
+    /// Lists the posts with a reference.
+    Look,
+    /// Stores a file.
+    Upload,
+    /// Tells whether a post can show a file yet.
+    LookAtFile,
+    /// Gives tokens for a code.
+    Exchange,
+    /// Gives tokens for a refresh token.
+    Refresh,
+    /// Ends a grant.
+    Revoke,
+    /// Tells who the account is.
+    Profile,
+}
+
+impl Operation {
+    /// The operation of a request; `None` for one that is not of the API. A
+    /// renewal is taken for an exchange, because only its form tells them apart.
+    pub(super) fn of(method: &Method, path: &str) -> Option<Self> {
+        let path = path.strip_prefix("/sandbox/")?;
+        match (method.as_str(), path) {
+            ("POST", "api/posts") => Some(Self::Publish),
+            ("GET", "api/posts") => Some(Self::Look),
+            ("POST", "api/media") => Some(Self::Upload),
+            ("GET", "api/me") => Some(Self::Profile),
+            ("POST", "oauth/token") => Some(Self::Exchange),
+            ("POST", "oauth/revoke") => Some(Self::Revoke),
+            ("GET", path) if path.starts_with("api/media/") => Some(Self::LookAtFile),
+            _ => None,
+        }
+    }
+
+    /// What the network has to tell of such a call, worded to follow "it was".
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Publish => "asked to publish",
+            Self::Look => "asked what it has published",
+            Self::Upload => "sent a file",
+            Self::LookAtFile => "asked whether a file is ready",
+            Self::Exchange => "asked for tokens",
+            Self::Refresh => "asked to renew the access token",
+            Self::Revoke => "asked to end the grant",
+            Self::Profile => "asked who the account is",
+        }
+    }
+}
