@@ -20,6 +20,7 @@ pub(crate) mod journal;
 mod ledger;
 mod media;
 pub(crate) mod operation;
+mod order_faults;
 pub(crate) mod pages;
 mod read_api;
 mod record_calls;
@@ -119,7 +120,7 @@ impl Sandbox {
                 tempfile::tempdir().map_err(|source| SandboxError::Folder { path: std::env::temp_dir(), source })?;
             (Ledger::in_memory(), Calls::in_memory(), temporary.path().to_owned(), Some(temporary))
         };
-        media::remove_strangers(&media_dir, ledger.world())
+        media::remove_unknown_files(&media_dir, ledger.world())
             .map_err(|source| SandboxError::Folder { path: media_dir.clone(), source })?;
         Ok(Self(Arc::new(Inner {
             origin,
@@ -194,9 +195,12 @@ pub fn router(sandbox: Sandbox) -> Router {
         .route("/sandbox/posts.json", get(read_api::list_everything))
         .route("/sandbox/style.css", get(pages::get_style))
         .route("/sandbox/avatars/{file}", get(accounts::get_avatar))
-        .route("/sandbox/media/{id}", get(media::get_medium))
+        .route("/sandbox/media/{id}", get(media::serve::get_medium))
         .route("/sandbox/oauth/authorize", get(authorize::show_consent).post(authorize::answer_consent))
-        .route("/sandbox/faults", get(switches::list_faults).post(switches::arm_faults).delete(switches::clear_faults))
+        .route(
+            "/sandbox/faults",
+            get(order_faults::list_faults).post(order_faults::arm_faults).delete(order_faults::clear_faults),
+        )
         .route("/sandbox/switches", get(switches::show_switches).post(switches::arm_by_form))
         .route("/sandbox/switches/off", post(switches::switch_off))
         .layer(DefaultBodyLimit::max(MAX_BODY))

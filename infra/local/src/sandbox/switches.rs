@@ -1,76 +1,21 @@
-//! Ordering faults: as JSON for tests, as a form for people.
+//! Ordering faults on a page, which people do.
 
 use std::time::Duration;
 
 use askama::Template;
-use axum::body::Bytes;
-use axum::extract::rejection::{FormRejection, QueryRejection};
-use axum::extract::{Query, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::Form;
+use axum::extract::State;
+use axum::extract::rejection::FormRejection;
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::{Form, Json};
 use domain::token;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::accounts::Account;
-use super::fact::Fact;
 use super::fault_kind::{FaultKind, GROUPS, Group};
 use super::faults::Order;
+use super::order_faults::arm;
 use super::{Sandbox, pages};
-
-/// What is armed.
-pub(super) async fn list_faults(State(sandbox): State<Sandbox>) -> Json<Vec<Order>> {
-    Json(sandbox.faults().armed().to_vec())
-}
-
-/// Arms a fault for the next calls, and tells what is armed now.
-pub(super) async fn arm_faults(State(sandbox): State<Sandbox>, headers: HeaderMap, body: Bytes) -> Response {
-    // Another site can send forms and plain text, but not this.
-    if headers.get(header::CONTENT_TYPE).is_none_or(|it| it != "application/json") {
-        return invalid(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send application/json");
-    }
-    let order = serde_json::from_slice(&body).map_err(|error| error.to_string());
-    match order.and_then(|order| arm(&sandbox, order)) {
-        Ok(()) => (StatusCode::CREATED, list_faults(State(sandbox)).await).into_response(),
-        Err(message) => invalid(StatusCode::UNPROCESSABLE_ENTITY, &message),
-    }
-}
-
-fn invalid(status: StatusCode, message: &str) -> Response {
-    (status, Json(json!({ "error": "invalid_fault", "message": message }))).into_response()
-}
-
-/// Whose orders are to be switched off; everybody's when nobody is named.
-#[derive(Deserialize)]
-pub(super) struct Whose {
-    account: Option<Account>,
-}
-
-/// Switches everything off, or what is for one account alone.
-pub(super) async fn clear_faults(
-    State(sandbox): State<Sandbox>,
-    whose: Result<Query<Whose>, QueryRejection>,
-) -> Response {
-    match whose {
-        Ok(Query(Whose { account })) => {
-            sandbox.faults().clear(account);
-            StatusCode::NO_CONTENT.into_response()
-        }
-        Err(rejection) => invalid(StatusCode::UNPROCESSABLE_ENTITY, &rejection.body_text()),
-    }
-}
-
-fn arm(sandbox: &Sandbox, order: Order) -> Result<(), String> {
-    let (kind, account) = (order.kind, order.account);
-    sandbox.faults().arm(order).map_err(|invalid| invalid.to_string())?;
-    if kind.ends_tokens() {
-        let mut ledger = sandbox.ledger();
-        let grants = ledger.world().grants_of(account);
-        ledger.record(Fact::Expired { grants }).map_err(|error| format!("this could not be stored: {error}"))?;
-    }
-    Ok(())
-}
 
 #[derive(Template)]
 #[template(path = "sandbox/switches.html")]
@@ -209,6 +154,8 @@ fn incomplete() -> Response {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::super::testing::{Answer, Network};
     use super::*;
 
@@ -216,59 +163,6 @@ mod tests {
         let page = network.get("/sandbox/switches").await;
         let csrf = page.text().split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap();
         network.form(path, &[&[("csrf", csrf)], pairs].concat()).await
-    }
-
-    #[tokio::test]
-    async fn armed_faults_are_listed_until_they_are_cleared() {
-        let network = Network::new();
-        let order = json!({"account": "meadow", "kind": "slow", "count": 3, "delay_ms": 100});
-
-        let armed = network.arm(order).await;
-        let listed = network.get("/sandbox/faults").await;
-        let cleared = network.send("DELETE", "/sandbox/faults", &[], Vec::new()).await;
-        let after = network.get("/sandbox/faults").await;
-
-        assert_eq!((armed.status, cleared.status), (201, 204));
-        let expected = json!({"id": 1, "account": "meadow", "kind": "slow", "count": 3, "delay_ms": 100, "file": 1});
-        assert_eq!(listed.json(), json!([expected]));
-        assert_eq!(after.json(), json!([]));
-    }
-
-    #[tokio::test]
-    async fn the_orders_of_one_account_can_be_cleared_alone() {
-        let network = Network::new();
-        network.arm(json!({"account": "meadow", "kind": "slow"})).await;
-        network.arm(json!({"kind": "slow", "count": null})).await;
-
-        let cleared = network.send("DELETE", "/sandbox/faults?account=meadow", &[], Vec::new()).await;
-        let unknown = network.send("DELETE", "/sandbox/faults?account=nobody", &[], Vec::new()).await;
-
-        assert_eq!((cleared.status, unknown.status), (204, 422));
-        let left = network.get("/sandbox/faults").await.json();
-        assert_eq!(
-            (&left[0]["account"], &left[0]["count"], left.as_array().unwrap().len()),
-            (&json!(null), &json!(null), 1)
-        );
-    }
-
-    #[tokio::test]
-    async fn a_bad_order_is_refused_with_the_reason() {
-        let network = Network::new();
-        for (order, reason) in [
-            (json!({"kind": "explode"}), "unknown variant `explode`"),
-            (json!({"kind": "slow", "account": "nobody"}), "choose one of harbour, lighthouse"),
-            (json!({"kind": "slow", "count": 0}), "the number of calls must be from 1"),
-            (json!({"kind": "slow", "delay_ms": 60_001}), "the delay must be from 0 to 60000 ms"),
-            (json!({"kind": "slow", "file": 2}), "the file must be from 1"),
-            (json!({"kind": "slow", "delay": 1}), "unknown field `delay`"),
-            (json!({"kind": "slow", "id": 1}), "unknown field `id`"),
-            (json!({"count": 1}), "missing field `kind`"),
-        ] {
-            let answer = network.try_arm(order).await;
-            assert_eq!((answer.status, answer.error()), (422, "invalid_fault".into()));
-            assert!(answer.text().contains(reason), "{}", answer.text());
-        }
-        assert_eq!(network.get("/sandbox/faults").await.json(), json!([]));
     }
 
     #[tokio::test]

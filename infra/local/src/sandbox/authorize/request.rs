@@ -1,0 +1,139 @@
+//! What a client asks of the consent page (RFC 6749, section 4.1.1), and what is
+//! said of a request that is not valid.
+
+use axum::http::header;
+use axum::response::{IntoResponse, Redirect, Response};
+use url::{Url, form_urlencoded};
+
+use super::super::CLIENT_ID;
+use super::super::caller::{PROFILE, PUBLISH};
+use super::wrong_page;
+
+/// Characters of each parameter; an honest request needs less.
+const MAX_PARAMETER: usize = 2048;
+
+/// A valid request.
+#[derive(Debug)]
+pub(super) struct AuthorizationRequest {
+    pub(super) redirect_uri: Url,
+    /// As the client wrote it: the exchange has to repeat it letter by letter.
+    pub(super) redirect_uri_text: String,
+    state: Option<String>,
+    pub(super) challenge: String,
+    pub(super) scope: String,
+}
+
+/// What is wrong with a request, and whom that may be told.
+#[derive(Debug)]
+pub(super) enum InvalidRequest {
+    /// The person, on a page: the client or its redirect URI is not known to be
+    /// right, so nobody may be sent there (section 4.1.2.1).
+    TellPerson(&'static str),
+    /// The client, by this redirect.
+    TellClient(Url),
+}
+
+impl AuthorizationRequest {
+    pub(super) fn parse(query: &str) -> Result<Self, InvalidRequest> {
+        let query = Parameters::parse(query)?;
+        if query.get("client_id") != Some(CLIENT_ID) {
+            return Err(InvalidRequest::TellPerson("This client is not known here: check client_id."));
+        }
+        let redirect_uri_text = query.get("redirect_uri").unwrap_or_default();
+        let redirect_uri = redirect_uri(redirect_uri_text)
+            .ok_or(InvalidRequest::TellPerson("redirect_uri must be a full http or https address."))?;
+        let state = query.get("state").map(str::to_owned);
+        let challenge = query.get("code_challenge").unwrap_or_default().to_owned();
+
+        let fault = if query.get("response_type") != Some("code") {
+            Some(("unsupported_response_type", "response_type must be code"))
+        } else if query.get("code_challenge_method") != Some("S256") || !is_sha256(&challenge) {
+            Some(("invalid_request", "PKCE with code_challenge_method=S256 is required"))
+        } else {
+            None
+        };
+        let scope = scope(query.get("scope")).ok_or(("invalid_scope", "use profile and publish"));
+        let scope = match fault.map_or(scope, Err) {
+            Ok(scope) => scope,
+            Err((error, description)) => {
+                let parameters = [("error", error), ("error_description", description)];
+                return Err(InvalidRequest::TellClient(answer_url(&redirect_uri, state.as_deref(), &parameters)));
+            }
+        };
+        let redirect_uri_text = redirect_uri_text.to_owned();
+        Ok(Self { redirect_uri, redirect_uri_text, state, challenge, scope })
+    }
+
+    /// Sends the person back to the client with these parameters and the state.
+    pub(super) fn redirect_with(&self, parameters: &[(&str, &str)]) -> Response {
+        redirect(&answer_url(&self.redirect_uri, self.state.as_deref(), parameters))
+    }
+}
+
+/// The parameters of a query, each at most once.
+struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    fn parse(query: &str) -> Result<Self, InvalidRequest> {
+        let mut seen: Vec<(String, String)> = Vec::new();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            if MAX_PARAMETER < value.len() {
+                return Err(InvalidRequest::TellPerson("A parameter of the request is too long."));
+            }
+            if seen.iter().any(|(known, _)| *known == name) {
+                return Err(InvalidRequest::TellPerson("A parameter of the request is there twice."));
+            }
+            seen.push((name.into_owned(), value.into_owned()));
+        }
+        Ok(Self(seen))
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.0.iter().find(|(known, _)| known == name)?;
+        Some(value)
+    }
+}
+
+fn redirect_uri(text: &str) -> Option<Url> {
+    let url = Url::parse(text).ok()?;
+    let plain = matches!(url.scheme(), "http" | "https")
+        && url.fragment().is_none()
+        && url.username().is_empty()
+        && url.password().is_none();
+    plain.then_some(url)
+}
+
+/// 32 bytes in URL-safe base64 without padding.
+fn is_sha256(challenge: &str) -> bool {
+    challenge.len() == 43 && challenge.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_'))
+}
+
+/// The scope asked for; everything when none is named.
+fn scope(asked: Option<&str>) -> Option<String> {
+    let asked: Vec<_> = asked.unwrap_or_default().split_ascii_whitespace().collect();
+    let known = [PROFILE, PUBLISH];
+    if asked.iter().any(|it| !known.contains(it)) {
+        return None;
+    }
+    let granted = known.into_iter().filter(|it| asked.is_empty() || asked.contains(it));
+    Some(granted.collect::<Vec<_>>().join(" "))
+}
+
+fn answer_url(redirect_uri: &Url, state: Option<&str>, parameters: &[(&str, &str)]) -> Url {
+    let mut url = redirect_uri.clone();
+    url.query_pairs_mut().extend_pairs(parameters).extend_pairs(state.map(|state| ("state", state)));
+    url
+}
+
+fn redirect(url: &Url) -> Response {
+    ([(header::CACHE_CONTROL, "no-store")], Redirect::to(url.as_str())).into_response()
+}
+
+impl IntoResponse for InvalidRequest {
+    fn into_response(self) -> Response {
+        match self {
+            Self::TellPerson(message) => wrong_page(message),
+            Self::TellClient(url) => redirect(&url),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Against the whole network, as a client and a browser meet it.
+
+use std::collections::HashSet;
+
+use super::super::testing::Network;
+use super::*;
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\nnot really";
+
+fn files(media_dir: &FsPath) -> HashSet<String> {
+    let entries = std::fs::read_dir(media_dir).unwrap();
+    entries.map(|it| it.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn an_uploaded_picture_is_served_as_what_it_is() {
+    let network = Network::new();
+    let token = network.connect("meadow").await.access;
+
+    let uploaded = network.upload(&token, "image/png", PNG.to_vec()).await;
+    let id = uploaded.string("id");
+    let served = network.get(&format!("/sandbox/media/{id}")).await;
+
+    assert_eq!(uploaded.status, 201);
+    assert_eq!(uploaded.string("url"), format!("http://sandbox.test/sandbox/media/{id}"));
+    assert_eq!((served.status, served.body.as_slice()), (200, PNG));
+    assert_eq!(served.header("content-type"), "image/png");
+    assert_eq!(served.header("x-content-type-options"), "nosniff");
+}
+
+#[tokio::test]
+async fn a_player_gets_the_part_it_asks_for() {
+    let network = Network::new();
+    let token = network.connect("meadow").await.access;
+    let id = network.upload(&token, "video/mp4", b"0123456789".to_vec()).await.string("id");
+
+    let part = network.get_part(&format!("/sandbox/media/{id}"), "bytes=2-4").await;
+    let beyond = network.get_part(&format!("/sandbox/media/{id}"), "bytes=10-").await;
+
+    assert_eq!((part.status, part.body.as_slice()), (206, b"234".as_slice()));
+    assert_eq!(part.header("content-range"), "bytes 2-4/10");
+    assert_eq!((beyond.status, beyond.header("content-range")), (416, "bytes */10"));
+}
+
+#[tokio::test]
+async fn what_is_no_picture_or_video_is_refused_and_leaves_nothing() {
+    let network = Network::new();
+    let token = network.connect("meadow").await.access;
+    for mime_type in ["text/html", "image/svg+xml", "image/", "image/p g"] {
+        let answer = network.upload(&token, mime_type, PNG.to_vec()).await;
+        assert_eq!(answer.status, 415, "{mime_type}");
+    }
+
+    let empty = network.upload(&token, "image/png", Vec::new()).await;
+    let large = network.upload(&token, "video/mp4", vec![0; MAX_FILE + 1]).await;
+
+    assert_eq!((empty.status, large.status), (422, 413));
+    assert!(files(network.sandbox.media_dir()).is_empty());
+}
+
+#[tokio::test]
+async fn a_file_of_another_account_cannot_be_posted() {
+    let network = Network::new();
+    let meadow = network.connect("meadow").await.access;
+    let harbour = network.connect("harbour").await.access;
+    let id = network.upload(&meadow, "image/png", PNG.to_vec()).await.string("id");
+
+    let answer = network.post(&harbour, json!({"text": "mine", "media_ids": [id]})).await;
+
+    assert_eq!((answer.status, answer.error()), (422, "unknown_media".into()));
+}
+
+#[tokio::test]
+async fn a_fault_strikes_the_file_that_it_names_and_the_next_try_passes() {
+    for (kind, status) in [("media_error", 500), ("media_refuse", 422), ("expire", 401)] {
+        let network = Network::new();
+        let token = network.connect("meadow").await.access;
+        let file = if kind == "expire" { 1 } else { 2 };
+        network.arm(json!({"kind": kind, "file": file})).await;
+
+        let mut statuses = Vec::new();
+        for _ in 0..file {
+            statuses.push(network.upload(&token, "image/png", PNG.to_vec()).await.status);
+        }
+
+        assert_eq!(statuses.pop(), Some(status), "{kind}");
+        assert!(statuses.iter().all(|it| *it == 201), "{kind}: {statuses:?}");
+        assert_eq!(files(network.sandbox.media_dir()).len(), statuses.len(), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_slow_file_is_taken_in_the_end() {
+    let network = Network::new();
+    let token = network.connect("meadow").await.access;
+    network.arm(json!({"kind": "media_slow", "delay_ms": 30})).await;
+
+    let started = std::time::Instant::now();
+    let answer = network.upload(&token, "image/png", PNG.to_vec()).await;
+
+    assert_eq!(answer.status, 201);
+    assert!(30 <= started.elapsed().as_millis());
+}
+
+#[tokio::test]
+async fn a_file_that_is_processed_cannot_be_shown_before_it_is_ready() {
+    let network = Network::new();
+    let token = network.connect("meadow").await.access;
+    network.arm(json!({"kind": "media_processing", "delay_ms": 2500})).await;
+    let uploaded = network.upload(&token, "video/mp4", PNG.to_vec()).await;
+    let id = uploaded.string("id");
+    let own = format!("/sandbox/api/media/{id}");
+    let post = json!({"text": "Look", "media_ids": [id]});
+
+    let early = network.post(&token, post.clone()).await;
+    let early_state = network.call("GET", &own, &token, None).await.string("state");
+    network.clock.advance(chrono::TimeDelta::milliseconds(2500));
+    let late_state = network.call("GET", &own, &token, None).await.string("state");
+    let late = network.post(&token, post).await;
+
+    assert_eq!((uploaded.status, uploaded.string("state").as_str()), (201, "processing"));
+    assert_eq!((early.status, early.error(), early.header("retry-after")), (429, "media_processing".into(), "3"));
+    assert_eq!((early_state.as_str(), late_state.as_str()), ("processing", "ready"));
+    assert_eq!(late.status, 201);
+    let harbour = network.connect("harbour").await.access;
+    assert_eq!(network.call("GET", &own, &harbour, None).await.status, 404);
+}
+
+#[tokio::test]
+async fn opening_removes_what_no_fact_tells_of() {
+    let dir = tempfile::tempdir().unwrap();
+    let network = Network::open(dir.path());
+    let token = network.connect("meadow").await.access;
+    let id = network.upload(&token, "image/png", PNG.to_vec()).await.string("id");
+    let media_dir = network.sandbox.media_dir().to_owned();
+    std::fs::write(media_dir.join("half-an-upload"), PNG).unwrap();
+    drop(network);
+
+    let _again = Network::open(dir.path());
+
+    assert_eq!(files(&media_dir), HashSet::from([id]));
+}
