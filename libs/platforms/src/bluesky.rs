@@ -1,16 +1,16 @@
 //! Bluesky, and every other server of the AT Protocol.
 //!
-//! What it relies on; each file below says what it is about:
+//! What it relies on (more of it in the files below):
 //!
-//! - An account is its DID, kept by a server of its own, the PDS; its handle
+//! - An account is identified by its DID and kept by a server, its PDS. Its handle
 //!   leads to the DID and may change.
 //! - OAuth with pushed requests, proofs of possession and refresh tokens that
 //!   work once; or app passwords.
-//! - A post is a record under a key that we choose. It is made while it is
-//!   prepared, its key, time, facets and files with it, and stored before the
-//!   first attempt. Putting the same record again changes nothing, for ever:
-//!   whatever became of a call, it may be repeated.
-//! - Each change of a record is answered when it is public.
+//! - A post is a record under a key that we choose. Preparation makes the whole
+//!   record, with its key, time, facets and files, and it is stored before the
+//!   first attempt. Putting the same record again never changes anything, so
+//!   that a call may be repeated whatever became of the first one.
+//! - A call that puts a record is answered when the record is public.
 //!
 //! All of it is called with our own client, which checks the address of every
 //! host that a name leads to. `atrium` has identities and OAuth as well, but
@@ -80,9 +80,9 @@ use crate::vault::Vault;
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "bluesky";
 
-/// Every record is made before its time: people who are mentioned are looked
-/// up, and pages that are linked. Files are uploaded not long before, because
-/// they are not kept for ever without a record.
+/// Every record is made before its time, because the people whom it mentions and
+/// the page that it links are looked up. Files are uploaded only shortly before:
+/// servers remove files that no record shows.
 pub(crate) const LEAD: Lead = Lead {
     always: Some(TimeDelta::seconds(60)),
     images: Some(TimeDelta::minutes(2)),
@@ -298,8 +298,9 @@ impl Publish for Bluesky {
         let published = |uri| Ok(Published { platform_post_id: uri, at: job.now });
         match record::put(&self.pds(&session, job), &post).await? {
             Stored::At(uri) => published(uri),
-            // A repeat in other words: it was prepared anew after an attempt
-            // that did arrive, and its link's page had changed.
+            // Probably our own record with another content: the post was prepared
+            // anew after an attempt that had arrived, and the page that it links
+            // had changed in between.
             Stored::Taken => match self.look_up(job, &session).await {
                 LookUp::Ours(uri) => published(uri),
                 LookUp::Another => Err(Setback::Refused { reason: TAKEN.to_owned() }),
@@ -322,16 +323,16 @@ impl Publish for Bluesky {
         }
     }
 
-    /// A record is put under a key that is ours.
+    /// No: a post is found by the key of its record, which we chose.
     fn recognises(&self) -> bool {
         false
     }
 }
 
-/// Keys come from the post and its time, so that nobody else has them.
+/// Keys are made of the post and its time, so that no other post has the same.
 const TAKEN: &str = "another post of this account already has its key, which should not happen";
 
-/// Whether a server is one of those that the company Bluesky runs.
+/// Whether the company Bluesky runs this server.
 fn is_of_bluesky(server: &Url) -> bool {
     let host = host_of(server);
     host == "bsky.social" || host.ends_with(".host.bsky.network")

@@ -1,4 +1,4 @@
-//! The suite that every adapter runs through, against a stand-in for its
+//! The suite of tests that every adapter has to pass, against a stand-in for its
 //! platform that is as strict as the real one.
 //!
 //! An adapter gets it by naming its [`network::Network`] in a test file:

@@ -1,9 +1,10 @@
-//! Telling which post of an account a call made, on platforms that neither
-//! know a key of ours nor let us choose an id: by what the account has
-//! published since, less what other deliveries are known to have made.
+//! Recognising the post that a public call made when its answer was lost, on
+//! platforms that neither take an idempotency key nor let us choose an id.
 //!
-//! What was there before the call is known by its ids, which preparation reads;
-//! no clock is asked.
+//! Preparation reads the ids of what the account shows before the call. Whatever
+//! it shows later and did not show then is newer; clocks, which differ, are not
+//! compared. Of the newer posts, those that other deliveries have claimed are
+//! left out, and the others are compared with the one that is looked for.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +12,16 @@ use chrono::{DateTime, Utc};
 use domain::delivery::{Claim, Published, Resolution};
 use serde::{Deserialize, Serialize};
 
-/// The most pages that are read back.
+/// The most pages of a timeline that are read.
 const MAX_PAGES: usize = 6;
 
-/// A page with fewer posts than this is not cut off at its end by any platform.
+/// No platform has pages shorter than this, so that a shorter one is the last.
 const SMALLEST_PAGE: usize = 20;
 
-/// The most ids that are kept of what was there before.
+/// How many ids are kept of what the account showed before the call.
 const MAX_KEPT: usize = 20;
 
-/// The most posts that are compared at one look, which may take a call for each.
+/// The most posts that are compared at one look; each may take a call.
 const MAX_COMPARED: usize = 20;
 
 /// What an account showed before the public call.
@@ -34,7 +35,7 @@ pub enum Before {
 }
 
 impl Before {
-    /// The first page of what it has published.
+    /// Made of the first page of what it has published.
     pub fn showed(posts: &[impl Listed]) -> Self {
         Self::Showed(posts.iter().take(MAX_KEPT).map(|it| it.id().to_owned()).collect())
     }
@@ -52,11 +53,11 @@ pub trait Listed: Send + Sync {
 /// How much a post is like the one that is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likeness {
-    /// It is this one: it has something that no other can have.
+    /// It is certainly this one: it has something that no other post can have.
     It,
-    /// It looks the same.
+    /// It looks the same, as another post with the same words does.
     Same,
-    /// It may be this one, changed on the way or since.
+    /// It may be this one, changed by the platform or edited since.
     Doubtful,
     /// It is another one.
     Other,
@@ -73,18 +74,19 @@ pub trait Timeline: Send + Sync {
     /// A page, newest first: the first one, or the one after a post.
     async fn page(&self, after: Option<&str>) -> Result<Vec<Self::Post>, Self::Failure>;
 
-    /// How much a post is like the one that is looked for, where its entry in
-    /// the list is enough to tell.
+    /// How much a post is like the one that is looked for; `None` where its entry
+    /// in the timeline is not enough to tell.
     fn likeness(&self, post: &Self::Post) -> Option<Likeness>;
 
-    /// The same where it is not, of whatever else has to be read.
+    /// The same for a post whose entry is not enough. It may make a call.
     async fn compare(&self, post: &Self::Post) -> Result<Likeness, Self::Failure>;
 }
 
-/// Knows which posts of the account deliveries of this deployment made.
+/// Knows which posts of the account were made by deliveries of this deployment.
 #[async_trait::async_trait]
 pub trait Claims: Send + Sync {
-    /// Those of these ids that are claimed, and whose; each id is given once.
+    /// Which of these ids are claimed, and by whom: by the delivery that asks, or
+    /// by another one. No id is returned twice.
     async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsUnreadable>;
 }
 
@@ -93,7 +95,7 @@ pub trait Claims: Send + Sync {
 #[error("our own store could not be asked which posts are known")]
 pub struct ClaimsUnreadable;
 
-/// No delivery made anything.
+/// Claims of a deployment where no delivery has made anything.
 #[cfg(any(test, feature = "conformance"))]
 pub struct NobodyElse;
 
@@ -110,9 +112,9 @@ impl Claims for NobodyElse {
 pub enum Found {
     /// It is public.
     Public(Published),
-    /// One that looks the same is public, and nobody is known to have made it.
+    /// A post that looks the same is public, and no delivery has claimed it.
     Recognised(Published),
-    /// Everything since was read, and it is not there.
+    /// Everything published since was read, and it is not there.
     NotThere,
     /// It cannot be said now.
     Unclear {
@@ -149,7 +151,8 @@ pub async fn look_for<T: Timeline>(
     let claim = |post: &T::Post| claims.iter().find(|(id, _)| id == post.id()).map(|(_, claim)| *claim);
     let published = |post: &T::Post| Published { platform_post_id: post.id().to_owned(), at: post.at().unwrap_or(now) };
 
-    // What a worker claimed before it died is as good as told.
+    // A worker claimed it for this delivery and died before it could store the
+    // outcome.
     if let Some(post) = posts.iter().find(|it| claim(it) == Some(Claim::Ours)) {
         return Ok(Found::Public(published(post)));
     }
@@ -159,7 +162,8 @@ pub async fn look_for<T: Timeline>(
     }
     let told = |it: &&&T::Post| timeline.likeness(it).is_some();
     let mut is_doubtful = unclaimed.iter().any(|it| timeline.likeness(it) == Some(Likeness::Doubtful));
-    // The oldest first: ours was to come next after what was there before.
+    // The oldest first: our call followed the look at what was there before, so
+    // our post is probably the first after it.
     for (compared, post) in unclaimed.iter().filter(|it| !told(it)).enumerate() {
         if compared == MAX_COMPARED {
             return unclear("the account has published too much since");
@@ -191,19 +195,20 @@ async fn newer<T: Timeline>(timeline: &T, before: &[String]) -> Result<Newer<T::
     for _ in 0..MAX_PAGES {
         let page = timeline.page(posts.last().map(Listed::id)).await?;
         let Some(first) = page.first() else {
-            // An account that showed something shows nothing: a server in trouble.
+            // The account showed posts before and shows none now. That is a server
+            // in trouble rather than an account whose owner has removed them all.
             let is_all = before.is_empty() || !posts.is_empty();
             return Ok(Newer { posts, is_all });
         };
         if seen.contains(first.id()) {
-            // It begins anew, so it knows no pages. Whether its one page was cut
-            // off at the end is told by its length: it was if it is as long as
-            // it ever was.
+            // The next page is the first one again, so this server does not page.
+            // Its one page was cut off at its end if it is as long as a page: no
+            // shorter than `SMALLEST_PAGE`, nor than what was there before.
             let is_all = posts.len() < SMALLEST_PAGE.max(before.len());
             return Ok(Newer { posts, is_all });
         }
-        // What stands behind something that was there before is older still,
-        // even if it was not among the newest then.
+        // Posts behind a known one are older than it, and were there before as
+        // well, even if they were not among the ids that were kept.
         let is_known = |post: &T::Post| before.iter().any(|it| it == post.id());
         let last_known = page.iter().rposition(is_known);
         let newer = page.into_iter().take(last_known.unwrap_or(usize::MAX));

@@ -1,8 +1,8 @@
 //! An account as people see it, and what it may post.
 //!
-//! Facts: the `AppView` knows profiles and asks for no token; where there is
-//! none, the profile is a record of the account's own server. The limits are
-//! those of the lexicon of posts.
+//! Facts: an `AppView` tells profiles to anybody. Without one, the profile is read
+//! as a record from the account's own server. The limits are those of the lexicon
+//! of posts.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use crate::http_clients::HttpClients;
 /// The largest video of the lexicon.
 const MAX_VIDEO_BYTES: u64 = 300_000_000;
 
-/// What a server takes that does not say how much.
+/// The largest file for a server that does not tell its limit, in bytes.
 pub(super) const UNSAID_LIMIT: u64 = 5 << 20;
 
 /// The longest name of the lexicon, in bytes.
@@ -74,7 +74,8 @@ pub(super) fn rules(max_video_bytes: u64) -> Rules {
     )
 }
 
-/// Somebody's profile. Without a name and a picture it is one all the same.
+/// Somebody's profile. Where it cannot be read within this time, it is one without
+/// a name and a picture.
 pub(super) async fn profile(http: &HttpClients, appview: &Url, who: &Identity, within: Duration) -> Profile {
     let asked = async {
         match from_appview(http, appview, who).await {
@@ -92,7 +93,7 @@ pub(super) async fn profile(http: &HttpClients, appview: &Url, who: &Identity, w
     }
 }
 
-/// As much of a text as has so many bytes, in whole characters.
+/// The longest start of a text with at most so many bytes, in whole characters.
 fn start_of(text: &str, max_bytes: usize) -> &str {
     let end = (0..=max_bytes.min(text.len())).rev().find(|it| text.is_char_boundary(*it));
     &text[..end.unwrap_or_default()]
@@ -118,7 +119,7 @@ async fn from_record(http: &HttpClients, who: &Identity) -> Option<Shown> {
     Some(Shown { display_name: value["displayName"].as_str().map(str::to_owned), avatar })
 }
 
-/// What its server says of the largest file, where it says so.
+/// The largest file that a server takes, in bytes, where it says so.
 pub(super) async fn blob_limit(http: &HttpClients, pds: &Url) -> Option<u64> {
     let request = http.to_named(Method::GET, address(pds, "com.atproto.server.describeServer")).ok()?;
     let reply = Reply::to(request).await.ok()?;

@@ -1,4 +1,4 @@
-//! App passwords: the way in for programs before there was OAuth.
+//! App passwords: how programs signed in before there was OAuth.
 //!
 //! Facts: a session is made with a handle or DID and the password; its access
 //! token lasts two hours, its refresh token 90 days, and the old one keeps
@@ -61,7 +61,8 @@ impl Tokens {
         self.claims().exp.and_then(|it| DateTime::from_timestamp(it, 0)).unwrap_or(now + LIFETIME)
     }
 
-    /// What the access token says, where it can be read: it is not for us.
+    /// What the access token says. It is meant for the server, not for us, so it may
+    /// have another form.
     fn claims(&self) -> Claims {
         let read = || {
             let claims = URL_SAFE_NO_PAD.decode(self.access_jwt.expose_secret().split('.').nth(1)?).ok()?;
@@ -101,7 +102,7 @@ pub(super) async fn sign_in(
     }
     let is_own_password = tokens.claims().scope.as_deref() == Some(MAIN_PASSWORD);
     if is_own_password || tokens.active == Some(false) {
-        // Nobody will use it. What becomes of this call is of no matter.
+        // The session will not be used. Whether this call succeeds does not matter.
         end(http, pds, &tokens.refresh_jwt).await.ok();
     }
     match &tokens.status {
@@ -140,7 +141,7 @@ fn not_refreshed(reply: &Reply) -> RefreshRefusal {
                 | "AccountTakedown",
             ),
         )
-        // There is nothing in the request but the token.
+        // The request holds nothing but the token, so only that can be invalid.
         | (StatusCode::BAD_REQUEST, Some("InvalidRequest")) => RefreshRefusal::Gone(reply.words()),
         _ => RefreshRefusal::Unreachable(reply.words()),
     }

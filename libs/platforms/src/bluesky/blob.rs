@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The longest hash that is taken; those of today have 59 letters.
+/// The longest hash that is accepted; those of today have 59 letters.
 const MAX_CID_BYTES: usize = 128;
 
-/// The longest type that is taken.
+/// The longest MIME type that is accepted.
 const MAX_MIME_BYTES: usize = 127;
 
-/// A file that a server keeps. It is stored and put into records, so that of
-/// what the server says nothing is taken but this.
+/// A file that a server keeps. It is stored and put into records, so nothing that
+/// the server says of the file is kept except these fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Blob {
     #[serde(rename = "$type")]

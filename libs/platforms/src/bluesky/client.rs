@@ -1,4 +1,4 @@
-//! This service as an OAuth client, and how it proves to be that one.
+//! This service as an OAuth client, and how it authenticates itself.
 //!
 //! Facts: a client is known by the address of a document that it serves, and
 //! is registered nowhere. One at loopback, which nobody else can reach, is
@@ -23,8 +23,8 @@ use crate::not_now::NotNow;
 pub(super) const SCOPE: &str = "atproto repo:app.bsky.feed.post blob:image/* blob:video/* \
      rpc:com.atproto.repo.uploadBlob?aud=* rpc:app.bsky.video.getUploadLimits?aud=*";
 
-/// This service, as one grant knows it: the key that was used for it is used
-/// for it ever after.
+/// This service as the client of one grant. The key with which the grant was asked
+/// for has to be used for it ever after.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Client {
     /// The address of our document.
@@ -49,7 +49,8 @@ impl Client {
         Self { id: here.client_document.clone(), key: Some(key) }
     }
 
-    /// Who we are, for a form to the server that `issuer` names (RFC 7523).
+    /// The fields of a form by which the client authenticates itself to the server
+    /// with this issuer (RFC 7523).
     pub(super) fn said_to(&self, issuer: &str, now: DateTime<Utc>) -> Result<Vec<(&'static str, String)>, NotNow> {
         let mut form = vec![("client_id", self.id.clone())];
         if let Some(NamedKey { kid, key }) = &self.key {
@@ -81,8 +82,8 @@ pub(super) fn is_at_loopback(here: &OurAddresses) -> bool {
     origin.scheme() == "http" && is_loopback
 }
 
-/// Where the person comes back to: at loopback the name `localhost` is not
-/// taken for this.
+/// Where the person comes back to. For a client at loopback, servers accept an
+/// address here, but not the name `localhost`.
 pub(super) fn redirect_uri(here: &OurAddresses) -> String {
     match Url::parse(&here.redirect_uri) {
         Ok(mut url) if is_at_loopback(here) && url.host_str() == Some("localhost") => {

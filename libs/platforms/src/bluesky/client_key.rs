@@ -50,7 +50,8 @@ pub(super) async fn all(vault: &dyn Vault) -> Result<Vec<NamedKey>, NotNow> {
         return read(&kept);
     }
     let made = serde_json::to_string(&Keys { keys: vec![NamedKey::generate()?] }).map_err(|_| NotNow)?;
-    // Of two processes that make one, one wins, and both go on with that.
+    // Where two processes make a key at the same time, the vault keeps one, and
+    // both go on with that.
     read(&vault.keep(NAME, SecretString::from(made), None).await?)
 }
 

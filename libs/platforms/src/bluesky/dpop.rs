@@ -3,7 +3,7 @@
 //! Facts: a proof is an ES256 token for one request, with the method and the
 //! address without its query; calls with an access token add its SHA-256; each
 //! server wants the nonce that it gave last, and says `use_dpop_nonce` when it
-//! is another one, having done nothing.
+//! is another one, without carrying out the request.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -22,15 +22,15 @@ use super::signing_key::SigningKey;
 use crate::http_clients::HttpClients;
 use crate::not_now::NotNow;
 
-/// Servers whose nonces are remembered at most. Whoever connects accounts can
-/// name as many servers as they like.
+/// How many servers' nonces are remembered at most. Without a bound, somebody who
+/// names one server after the other could fill the memory.
 const MAX_SERVERS: usize = 256;
 
 /// The longest nonce that is remembered.
 const MAX_NONCE_BYTES: usize = 512;
 
-/// Whoever proves something: a grant's key, and the access token where there
-/// is one already.
+/// Sends requests with a proof: by the grant's key, and bound to the access token
+/// where there is one already.
 #[derive(Clone, Copy)]
 pub(super) struct Prover<'a> {
     pub(super) key: &'a SigningKey,
@@ -41,11 +41,11 @@ pub(super) struct Prover<'a> {
 
 impl Prover<'_> {
     /// Sends a request to a named server with a proof of who sends it, and with
-    /// the access token if there is one. `shape` gives it its body, anew each
-    /// time; `None` when it cannot.
+    /// the access token if there is one. `shape` adds the body, also to a request
+    /// that is sent again; it returns `None` where it cannot.
     ///
-    /// A server that wants another nonce has done nothing, so the request is
-    /// sent once more with the one it gave.
+    /// A server that wants another nonce has not carried out the request, so it
+    /// is sent once more with the nonce that came with the answer.
     pub(super) async fn send(
         &self,
         http: &HttpClients,
@@ -108,8 +108,8 @@ fn wants_another_nonce(reply: &Reply) -> bool {
     reply.status.is_client_error() && reply.error().as_deref() == Some("use_dpop_nonce")
 }
 
-/// The last nonce of each server, to spare the call that would only ask for
-/// it. Forgetting one costs that call and nothing else.
+/// The latest nonce of each server. It spares the call that would only bring the
+/// nonce; when one is forgotten, that call is made again.
 #[derive(Debug, Default)]
 pub(super) struct Nonces(Mutex<BTreeMap<String, String>>);
 
@@ -118,7 +118,7 @@ impl Nonces {
         self.0.lock().ok()?.get(&server(url)).cloned()
     }
 
-    /// Remembers what an answer brought; the nonce, if it brought one.
+    /// Remembers the nonce that came with an answer, and returns it.
     fn learn(&self, url: &Url, headers: &HeaderMap) -> Option<String> {
         let nonce = headers.get("dpop-nonce")?.to_str().ok()?;
         let mut known = self.0.lock().ok()?;

@@ -1,5 +1,5 @@
-//! What parts of a text lead to: links, mentions, tags. Nothing in a text leads
-//! anywhere without them.
+//! Facets: the parts of a text that are links, mentions or tags. Readers see plain
+//! text where there is no facet.
 //!
 //! Facts: offsets are bytes of UTF-8, end exclusive, and do not overlap. What
 //! is found is what the official client finds: links with a scheme, and domains
@@ -15,8 +15,9 @@ mod top_level;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::names::{Did, Handle};
 use serde_json::{Value, json};
+
+use super::names::{Did, Handle};
 
 /// A part of a text that leads somewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +53,8 @@ pub(super) fn find(text: &str) -> Vec<Facet> {
     found
 }
 
-/// As a record has them. A mention of somebody who is not known is left out.
+/// The facets as a record has them. Mentions of handles without a known DID are
+/// left out.
 pub(super) fn written(found: &[Facet], people: &HashMap<Handle, Did>) -> Vec<Value> {
     let feature = |leads_to: &LeadsTo| {
         Some(match leads_to {
@@ -70,8 +72,8 @@ pub(super) fn written(found: &[Facet], people: &HashMap<Handle, Did>) -> Vec<Val
     found.iter().filter_map(facet).collect()
 }
 
-/// Whether a word may begin behind these words: at the start, behind a space or
-/// one of these.
+/// Whether a facet may begin behind this text: at the start, behind white space or
+/// behind one of these characters.
 fn begins_behind(before: &str, also: &[char]) -> bool {
     before.chars().next_back().is_none_or(|it| it.is_whitespace() || also.contains(&it))
 }

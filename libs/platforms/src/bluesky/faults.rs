@@ -13,8 +13,8 @@ use super::reply::Reply;
 pub(super) fn setback(reply: &Reply, now: DateTime<Utc>) -> Setback {
     let reason = reply.words();
     match reply.error().as_deref() {
-        // It did not take the nonce that it had just given, and did nothing.
-        // The second is said when a clock is wrong; the grant stands.
+        // Both refuse the proof and not the grant: the server did not accept the
+        // nonce that it had just given, or a clock is wrong. Nothing was done.
         Some("use_dpop_nonce" | "invalid_dpop_proof") => return Setback::Busy { retry_at: None, reason },
         Some(
             "invalid_token"
@@ -27,7 +27,8 @@ pub(super) fn setback(reply: &Reply, now: DateTime<Utc>) -> Setback {
             | "AccountDeactivated"
             | "AccountNotFound",
         ) => return Setback::Disconnected { reason },
-        // Files that no record shows are thrown away after an hour or more.
+        // The server has removed the file: files that no record shows are kept for
+        // an hour or more, not for ever.
         Some("BlobNotFound") => return Setback::Stale { reason },
         Some("UpstreamFailure") => return Setback::Unknown { may_still_run: false, reason },
         Some("UpstreamTimeout") => return Setback::Unknown { may_still_run: true, reason },
@@ -39,16 +40,17 @@ pub(super) fn setback(reply: &Reply, now: DateTime<Utc>) -> Setback {
         StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => Setback::Unknown { may_still_run: true, reason },
         StatusCode::PAYLOAD_TOO_LARGE => Setback::Refused { reason },
         it if it.is_client_error() && reply.error().is_some() => Setback::Refused { reason },
-        // Of something in front of the server, which let nothing through.
+        // Not in the form of the server: something in front of it has refused the
+        // request, which never reached it.
         it if it.is_client_error() => Setback::Busy { retry_at: reply.retry_at(now), reason },
-        // It has answered, so it is no longer at it; what it did before the
-        // error nobody knows.
+        // It has answered, so it has stopped working on the request. What it had
+        // done before the error is not known.
         _ => Setback::Unknown { may_still_run: false, reason },
     }
 }
 
-/// An answer of the video service that is no success. What it thinks of the
-/// token that was made for it says nothing of the grant.
+/// An answer of the video service that is no success. Its token was made for this
+/// one call, so that a refusal of it says nothing of the grant.
 pub(super) fn of_video(reply: &Reply, now: DateTime<Utc>) -> Setback {
     let reason = reply.words();
     match reply.status {
@@ -56,14 +58,15 @@ pub(super) fn of_video(reply: &Reply, now: DateTime<Utc>) -> Setback {
             Setback::Busy { retry_at: reply.retry_at(now), reason }
         }
         StatusCode::PAYLOAD_TOO_LARGE => Setback::Refused { reason },
-        // Without a readable job; or of something in front of the service.
+        // The conflict names no job that could be read, or the answer comes from
+        // something in front of the service.
         it if it == StatusCode::CONFLICT || reply.error().is_none() => Setback::Busy { retry_at: None, reason },
         it if it.is_client_error() => Setback::Refused { reason },
         _ => Setback::Busy { retry_at: None, reason },
     }
 }
 
-/// An answer that says it was done, in a form that says nothing more.
+/// An answer that says success, in a form that cannot be read.
 pub(super) fn unreadable() -> Setback {
     Setback::Unknown { may_still_run: false, reason: "it answered in another form".to_owned() }
 }

@@ -29,8 +29,8 @@ use crate::vault::Vault;
 /// The field in which the handle is typed.
 pub(super) const HANDLE: &str = "handle";
 
-/// For the code, also when it is sent twice. With what follows it stays below
-/// the 25 seconds that the person waits at most.
+/// For the exchange of the code, also when it has to be sent twice. With the times
+/// below it stays within the 25 seconds that the person waits at most.
 const EXCHANGE: Duration = Duration::from_secs(12);
 
 /// To find out whose the tokens are.
@@ -82,7 +82,8 @@ impl HandOffs<'_> {
                 self.depart(server, Some(who), Some(name.as_str()), request, now).await
             }
             (Typed::Server(url), None) => {
-                // Either keeps accounts, or only gives out tokens for those that do.
+                // It is a server that keeps accounts, or one that only gives out tokens
+                // for such servers.
                 let server = match AuthorizationServer::of_pds(self.http, &url).await {
                     Ok(server) => server,
                     Err(refusal @ HandOffRefusal::Field { .. }) => return Err(refusal),
@@ -123,7 +124,8 @@ impl HandOffs<'_> {
         let Flow { who, grant } =
             serde_json::from_str(memory.expose_secret()).map_err(|_| HandOffRefusal::Unreachable)?;
         let said = |name| callback.query.get(name).map(String::as_str);
-        // An answer of another server, brought here to be sent to this one.
+        // An answer with another issuer is refused: somebody may try to have a code
+        // of one server sent to another (mix-up attack, RFC 9207).
         if said("iss") != Some(grant.server.issuer.as_str()) {
             return Err(refused("the answer came from another server"));
         }
@@ -143,7 +145,7 @@ impl HandOffs<'_> {
         let who = match in_time(VOUCHING, self.owner(&tokens, who, &grant.server)).await {
             Ok(who) => who,
             Err(refusal) => {
-                // Nobody will use them. What becomes of this call is of no matter.
+                // The tokens will not be used. Whether this call succeeds does not matter.
                 let token = tokens.refresh_token.as_ref().unwrap_or(&tokens.access_token);
                 timeout(GIVING_BACK, authorization.revoke(token)).await.ok();
                 return Err(refusal);
@@ -180,8 +182,9 @@ impl HandOffs<'_> {
         }
     }
 
-    /// An account that only the server named: its own directory has to lead
-    /// back to that server, or any server could speak for anybody.
+    /// The identity of an account that only the server named. The account's own
+    /// entry in the directory has to lead back to that server; otherwise any server
+    /// could hand out tokens for anybody's account.
     async fn vouched(&self, did: Did, server: &AuthorizationServer) -> Result<Identity, HandOffRefusal> {
         let who = self.directory.find(&Name::Did(did)).await?;
         let theirs = AuthorizationServer::of_pds(self.http, &who.pds).await?;
@@ -205,7 +208,8 @@ impl HandOffs<'_> {
     }
 
     async fn account(&self, who: &Identity, kind: Kind, credentials: Credentials, scopes: Vec<String>) -> Account {
-        // The video service takes what the account's server would not.
+        // Videos that go through the video service are not limited by the account's
+        // server.
         let direct = !self.any_video && !is_of_bluesky(&who.pds);
         let max_video_bytes = async {
             if !direct {

@@ -1,8 +1,8 @@
-//! Who somebody is: from what they type to their server.
+//! Finding an account and its server by a handle or DID.
 //!
-//! Facts: an account is its DID, for ever; a handle leads to a DID, and counts
-//! only if the DID's document names it, too; the document also names the
-//! account's server.
+//! Facts: an account keeps its DID for ever. A handle leads to a DID, and is valid
+//! only if the document of that DID names the handle, too. The document also names
+//! the account's server.
 
 use http::{Method, StatusCode};
 use outbound::Refusal;
@@ -19,8 +19,8 @@ use crate::http_clients::HttpClients;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Identity {
     pub(super) did: Did,
-    /// The one that was typed, or that their document names; `None` when that
-    /// one does not lead back to them.
+    /// The one that was typed, or else the one that their document names; `None`
+    /// when that one does not lead back to them.
     pub(super) handle: Option<Handle>,
     /// Their server.
     pub(super) pds: Url,
@@ -106,7 +106,7 @@ impl Directory {
             Ok(did) => return Ok(did),
             Err(unknown) => unknown,
         };
-        // What this one fails with says little: most handles are no servers.
+        // Why this second way failed says little: most handles have no server.
         self.at_handle(handle).await.ok_or(asked)
     }
 
@@ -127,7 +127,7 @@ impl Directory {
         std::str::from_utf8(&reply.body).ok()?.trim().parse().ok()
     }
 
-    /// The document of a DID, which somebody wrote and keeps somewhere.
+    /// The document of a DID, which its owner wrote.
     async fn document(&self, did: &Did) -> Result<DidDocument, Unknown> {
         let call = match did.parts() {
             ("plc", _) => {

@@ -1,8 +1,9 @@
-//! The card of a link: the title, the words and the picture by which its page
-//! wants to be shown. No server makes one; whoever posts brings it along.
+//! The card of a link: the title, description and picture that its page names for
+//! this purpose. Servers make none; it has to come with the post.
 //!
-//! The page is anybody's, so it is read with tight bounds, and whatever is
-//! wrong with it means that there is no card, or none with a picture.
+//! Anybody may have written the page, so it is read with tight limits, and
+//! whatever is wrong with it only means that the card, or its picture, is left
+//! out.
 
 mod page_head;
 
@@ -60,7 +61,8 @@ async fn read_head(http: &HttpClients, page: Url) -> Option<(Url, PageHead)> {
         return None;
     }
     let (start, _) = start_of(response, MAX_PAGE_BYTES).await;
-    // In another encoding than UTF-8 it becomes unreadable, and is left out there.
+    // Text in another encoding than UTF-8 gets replacement characters, and is left
+    // out when the head is read.
     Some((page, page_head::read(&String::from_utf8_lossy(&start))))
 }
 

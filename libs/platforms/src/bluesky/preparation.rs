@@ -1,5 +1,5 @@
-//! What comes before the public call: files uploaded one by one, and then the
-//! record, made once and stored, so that every attempt puts the same.
+//! What comes before the public call: files are uploaded one by one, and then the
+//! record is made and stored, so that every attempt puts the same record.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -29,11 +29,11 @@ use crate::platform::{STEP_LIMIT, Step};
 /// The longest side of a picture, as the official app sends it.
 const MAX_SIDE: u32 = 4000;
 
-/// For all the people of a post.
+/// For looking up all the people whom a post mentions.
 const PEOPLE: Duration = Duration::from_secs(10);
 
-/// How long before the due second nobody is looked up again. Enough for a last
-/// step with the post's card.
+/// From this long before the due second on, nobody is looked up again. It leaves
+/// enough time for the last step, which fetches the card of the linked page.
 const NO_MORE_LOOK_UPS: TimeDelta = TimeDelta::seconds(30);
 
 /// People who are looked up at a time.
@@ -104,8 +104,8 @@ impl Preparation<'_> {
 
     /// Uploads a picture that was made to fit.
     async fn image(&self, job: &Job<'_>, file: &Attachment) -> Result<File, Setback> {
-        // Servers of last spring and before refuse pictures over one megabyte,
-        // and that only in the public call. Bluesky's own are never that old.
+        // Servers of last spring and older refuse pictures over one megabyte, and
+        // they do so only at the public call. Bluesky's own are never that old.
         let max_bytes = if is_of_bluesky(&self.pds.session.pds) { 2_000_000 } else { 1_000_000 };
         let limits = PictureLimits { max_bytes, max_side: MAX_SIDE };
         let fault = |error: PictureError| match error {
@@ -119,7 +119,7 @@ impl Preparation<'_> {
         Ok(File { blob, size: Some((picture.width, picture.height)) })
     }
 
-    /// Brings a video on; when to go on.
+    /// One step of a video. Returns when to take the next one.
     async fn video(
         &self,
         job: &Job<'_>,
@@ -162,8 +162,9 @@ impl Preparation<'_> {
         Ok(Post { rkey: record_key(job.publish_at, job.reference), record })
     }
 
-    /// Who is mentioned. Somebody who cannot be looked up now is tried again
-    /// while there is time, and then is not linked.
+    /// The DIDs of the people who are mentioned. When somebody cannot be looked up,
+    /// the step is tried again while there is time; after that the mention stays
+    /// plain text.
     async fn people(&self, job: &Job<'_>, found: &[Facet]) -> Result<HashMap<Handle, Did>, Setback> {
         let handles: HashSet<Handle> = found
             .iter()
@@ -231,7 +232,7 @@ async fn read(job: &Job<'_>, file: &Attachment) -> Result<Vec<u8>, Setback> {
     Ok(bytes)
 }
 
-/// What it comes to, or that it took too long.
+/// The result of a step, or a setback when it took too long.
 async fn in_time<T>(within: Duration, step: impl Future<Output = Result<T, Setback>>) -> Result<T, Setback> {
     let late = |_| Setback::Busy { retry_at: None, reason: "it took too long to prepare this post".to_owned() };
     tokio::time::timeout(within, step).await.unwrap_or_else(|elapsed| Err(late(elapsed)))

@@ -20,12 +20,12 @@ use crate::http_clients::HttpClients;
 /// Where posts are kept.
 pub(super) const COLLECTION: &str = "app.bsky.feed.post";
 
-/// For the public call, which may be two, of which only the second does
-/// something. Shorter than `delivery::LEASE`, so that whoever holds the
-/// delivery also learns the end.
+/// For the public call. It may be sent twice, where the server wants another nonce
+/// and carries out only the second. Shorter than `delivery::LEASE`, so that the
+/// worker that holds the delivery also learns the outcome.
 const PUT: Duration = Duration::from_secs(15);
 
-/// A post as it is put, made once: what is put again is the same.
+/// A post as it is put. It is made once, so that every attempt puts the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Post {
     pub(super) rkey: String,
@@ -65,7 +65,7 @@ pub(super) enum LookUp {
     /// Something else.
     Another,
     Nothing,
-    /// It cannot be said.
+    /// It could not be read; the reason.
     Unclear(String),
 }
 

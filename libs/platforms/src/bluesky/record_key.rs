@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 /// In order, so that keys sort as their numbers do.
 const LETTERS: &[u8; 32] = b"234567abcdefghijklmnopqrstuvwxyz";
 
-/// The key for a post that is due at this time. Our times have milliseconds:
-/// what is below them, and the last ten bits, come from the reference, so that
-/// two posts of one account for the same second have two keys.
+/// The key for a post that is due at this time. Our times are in milliseconds. The
+/// microseconds and the last ten bits are taken from the reference, so that two
+/// posts of one account for the same time have different keys.
 pub(super) fn record_key(publish_at: DateTime<Utc>, reference: &str) -> String {
     let hash = Sha256::digest(reference.as_bytes());
     let number = hash.iter().take(8).fold(0_u64, |sum, byte| (sum << 8) | u64::from(*byte));

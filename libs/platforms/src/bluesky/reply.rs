@@ -52,20 +52,20 @@ impl Reply {
         Ok(Self { status, headers, body })
     }
 
-    /// The body, when it is what was asked for.
+    /// The body, where it has this form.
     pub(super) fn json<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.body).ok()
     }
 
-    /// The name of what is wrong, for programs: XRPC and OAuth write it alike.
-    /// `None` where what answered is none of these servers.
+    /// The name of the error, which XRPC and OAuth have in the same place. `None`
+    /// where the answer comes from something else, such as a proxy.
     pub(super) fn error(&self) -> Option<String> {
         let is_name = |it: &String| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
         self.json::<Refused>().map(|it| it.error).filter(is_name)
     }
 
-    /// Whether a 401 speaks of the token, and does not come from a proxy that
-    /// wants a password of its own.
+    /// Whether a 401 comes from the server and is about the token, and not from a
+    /// proxy that wants a password of its own.
     pub(super) fn is_of_the_server(&self) -> bool {
         let challenge = self.headers.get(WWW_AUTHENTICATE).and_then(|it| it.to_str().ok()).unwrap_or_default();
         let scheme = challenge.split(' ').next().unwrap_or_default();

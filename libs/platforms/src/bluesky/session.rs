@@ -19,8 +19,8 @@ use crate::handoff::RefreshRefusal;
 /// because the old refresh token is spent.
 pub(super) const REFRESH_WITHIN: Duration = Duration::from_secs(28);
 
-/// A grant: whose, where, and how calls prove it. It holds all that delivery
-/// and renewal need, so that they open no vault.
+/// What belongs to a grant: the account, its server, and how calls authenticate. It
+/// holds all that delivery and renewal need, so that they need no vault.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Session {
     pub(super) did: Did,

@@ -15,7 +15,7 @@ pub(super) enum Name {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Typed {
     Name(Name),
-    /// Only their server; which account it is they say over there.
+    /// Only their server. They choose the account on that server's page.
     Server(Url),
 }
 

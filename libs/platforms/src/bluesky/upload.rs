@@ -37,8 +37,8 @@ pub(super) async fn bytes(pds: &Pds<'_>, mime: MimeType, bytes: &Bytes) -> Resul
 
 /// Uploads a file of ours piece by piece; the blob, as records show it.
 pub(super) async fn streamed(pds: &Pds<'_>, job: &Job<'_>, file: &Attachment) -> Result<Blob, Setback> {
-    // A stream is sent once. A call before it brings the nonce that is good now,
-    // so that it is not turned away halfway.
+    // A stream can be sent only once. The call before it brings the current nonce, so
+    // that the upload is not refused for an old one.
     let session = pds.query("com.atproto.server.getSession", &[]).await?;
     if !session.status.is_success() {
         return Err(faults::setback(&session, pds.now));

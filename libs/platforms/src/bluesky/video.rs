@@ -1,5 +1,5 @@
-//! The video service, which makes of a file what can be played, and stores
-//! that on the account's server.
+//! The video service, which transcodes a video and stores the result on the
+//! account's server.
 //!
 //! Facts: each call of it needs a token that the account's server makes for one
 //! method; uploading gives a job; a job is finished when it has a blob, even
@@ -22,11 +22,11 @@ use super::{faults, host_of};
 use crate::answer;
 use crate::job::Job;
 
-/// How long the token for an upload is good; the service uses it when it has
-/// finished.
+/// How long the token for an upload is valid. The service uses it only when it has
+/// finished transcoding.
 const TOKEN_LIVES: TimeDelta = TimeDelta::minutes(30);
 
-/// After this a job does not end any more: its token has ended.
+/// A job that takes longer never ends, because its token has expired.
 const LONGEST_JOB: TimeDelta = TimeDelta::minutes(30);
 
 /// The longest name of a job that is remembered.
@@ -129,8 +129,8 @@ impl VideoService<'_> {
         }
     }
 
-    /// Whether the account may upload videos now; where it may not, the service
-    /// says why, and that may pass.
+    /// Checks that the account may upload videos now. Where it may not, for example
+    /// because of a daily limit, the post is tried again later.
     async fn check_limits(&self) -> Result<(), Setback> {
         let method = "app.bsky.video.getUploadLimits";
         let Pds { http, now, .. } = self.pds;
@@ -171,7 +171,7 @@ fn status(reply: &Reply) -> Option<Status> {
     status.filter(|it| (1..=MAX_ID_BYTES).contains(&it.job_id.len()))
 }
 
-/// What it means when the service does not say how far a job is.
+/// What follows when the service does not tell how far a job is.
 fn not_looked(reply: &Reply, now: DateTime<Utc>) -> Setback {
     match reply.status {
         // It does not know the job any more: the file is handed over anew.

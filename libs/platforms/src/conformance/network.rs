@@ -1,5 +1,5 @@
-//! What the suite wants of a stand-in for a platform: that it can be started,
-//! visited, troubled, and looked at.
+//! What the suite asks of a stand-in for a platform: it can be started, a person
+//! can visit it, calls of it can be made to fail, and its posts can be read.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -50,11 +50,11 @@ pub trait Network: Sized + Send + Sync {
     /// the platform would show an error instead.
     async fn decide(&self, url: &str, decision: Decision) -> BTreeMap<String, String>;
 
-    /// The next calls of this kind meet this trouble, `count` of them, in place
-    /// of whatever was ordered for the kind before.
+    /// Makes the next `count` calls of this kind fail in this way. It replaces
+    /// whatever was ordered for this kind before.
     fn trouble(&self, call: Call, trouble: Trouble, count: usize);
 
-    /// Whether this stand-in can play this trouble with this call.
+    /// Whether calls of this kind can fail in this way here.
     fn can(&self, call: Call, trouble: Trouble) -> bool {
         let _ = (call, trouble);
         true
@@ -68,7 +68,7 @@ pub trait Network: Sized + Send + Sync {
     /// The person takes the grant away on the platform's own pages.
     fn revoke(&self);
 
-    /// All access tokens given out so far end now, their grants do not.
+    /// Ends all access tokens given out so far. Their grants go on.
     fn end_access_tokens(&self);
 
     /// Everything the account has made public, oldest first.
@@ -83,7 +83,7 @@ pub trait Network: Sized + Send + Sync {
     /// Grants that can still be used.
     fn grants(&self) -> usize;
 
-    /// How many calls of this kind arrived, those in trouble included.
+    /// How many calls of this kind arrived, including those that failed.
     fn calls(&self, call: Call) -> usize;
 }
 
@@ -96,7 +96,7 @@ pub enum Decision {
     Deny,
 }
 
-/// Kinds of calls, as far as they can be in trouble apart.
+/// The kinds of calls that can be made to fail separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Call {
     /// A code, or a password, for a grant.
@@ -118,22 +118,22 @@ pub enum Call {
 /// What can go wrong with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// The connection is cut before anything is done.
+    /// The connection is cut before the call is carried out.
     CutBefore,
-    /// It is done, and the connection is cut before the answer.
+    /// The call is carried out, and the connection is cut before the answer.
     LoseAnswer,
-    /// 500 after nothing was done.
+    /// 500, and the call was not carried out.
     Broken,
-    /// 500 although it was done.
+    /// 500, although the call was carried out.
     BrokenAfter,
-    /// 503 after nothing was done.
+    /// 503, and the call was not carried out.
     Unavailable,
-    /// Too many requests; nothing is done.
+    /// Too many requests; the call is not carried out.
     Limited {
         /// When the platform wants to be asked again, in its own header.
         retry_after: TimeDelta,
     },
-    /// 200 with a page of HTML, nothing is done.
+    /// 200 with a page of HTML, and the call was not carried out.
     Gibberish,
     /// The content is not wanted, in the platform's own words.
     Unwanted,

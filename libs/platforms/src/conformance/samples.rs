@@ -1,4 +1,4 @@
-//! Files that a post may carry: small, and good enough for any decoder.
+//! Small files that a post may carry, valid enough for any decoder.
 
 use std::io::Cursor;
 
@@ -19,7 +19,7 @@ pub struct Sample {
 const GIF: &[u8] =
     b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
 
-/// A file of this type; each number gives another one.
+/// A file of this type. Different numbers give different files.
 pub fn sample(mime_type: MimeType, number: u8) -> Sample {
     let bytes = match mime_type {
         MimeType::Jpeg => picture(number, ImageFormat::Jpeg),
@@ -41,7 +41,7 @@ fn picture(number: u8, format: ImageFormat) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// Boxes as of a video, without pictures in it.
+/// The boxes of a video file, without any frames.
 fn video(brand: [u8; 4], number: u8) -> Vec<u8> {
     let boxed = |name: &[u8; 4], content: &[u8]| {
         let length = u32::try_from(content.len() + 8).unwrap().to_be_bytes();

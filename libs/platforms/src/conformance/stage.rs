@@ -29,16 +29,18 @@ use crate::vault::{MemoryVault, Vault};
 /// Where the service is, as far as platforms know.
 pub const ORIGIN: &str = "http://127.0.0.1:3000";
 
-/// A network and the adapter that calls it.
+/// A network, and the adapter that calls it as a connecting and as a publishing
+/// program.
 pub struct Stage<N> {
     /// The stand-in.
     pub network: N,
-    /// Our time and the network's. It stands until it is moved.
+    /// The time of the service and of the network. It stands still until a test
+    /// moves it.
     pub clock: Clock,
     connecting: Registry<dyn Connect>,
     publishing: Registry<dyn Publish>,
     posts: AtomicU64,
-    /// The latest of the account, as the store has them.
+    /// The account's latest credentials, as the store keeps them.
     credentials: Mutex<Option<Credentials>>,
     /// Which post made what is public, by the platform's id.
     claims: Mutex<BTreeMap<String, String>>,
@@ -103,7 +105,8 @@ impl<N: Network> Stage<N> {
         Ok((departure, callback))
     }
 
-    /// The person decides on the platform's page; what we are told of it.
+    /// The person decides on the platform's page. Returns what the platform tells
+    /// us of it.
     pub async fn decided(&self, decision: Decision) -> Callback {
         let (departure, callback) = self.depart(&self.network.answers()).await.unwrap();
         let Departure::Page { url, .. } = departure else { panic!("no page to decide on: {departure:?}") };
@@ -138,7 +141,7 @@ impl<N: Network> Stage<N> {
         *self.credentials.lock().unwrap() = Some(credentials.clone());
     }
 
-    /// The credentials that are stored, renewed when they are known to end.
+    /// The stored credentials, renewed first when they are about to end.
     pub async fn credentials(&self) -> Result<Credentials, Setback> {
         let stored = self.credentials.lock().unwrap().clone().unwrap();
         let ends = stored.expires_at.is_some_and(|it| it < self.clock.now() + TimeDelta::minutes(1));

@@ -15,7 +15,8 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
     let found: Vec<_> = finder.links(text).map(|it| it.start()..it.end()).collect();
     found.into_iter().filter_map(|range| {
         let words = words(&text[range.clone()]);
-        // One that comes later is in an address that begins without.
+        // A scheme further behind belongs to an address within this one, which has
+        // no scheme of its own.
         let scheme =
             words.split_once("://").map(|(scheme, _)| scheme).filter(|it| !it.contains(['.', '/', '?', '#', ':']));
         let uri = if let Some(scheme) = scheme {
@@ -34,8 +35,8 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
     })
 }
 
-/// Without what follows in texts that put no space behind a link, and without
-/// the punctuation of the sentence in any script.
+/// The link itself, without what follows it in scripts that put no space behind a
+/// link, and without the punctuation of the sentence, in any script.
 fn words(found: &str) -> &str {
     let words = found.split(ends_a_link).next().unwrap_or_default();
     let is_foreign = |it: char| !it.is_ascii() && is_punctuation(it);
@@ -43,13 +44,14 @@ fn words(found: &str) -> &str {
     if trimmed.len() == found.len() {
         return found;
     }
-    // The finder has trimmed what it knows, but in front of something else.
+    // The finder trims ASCII punctuation only at the very end. Here it stood before
+    // something else that is now gone.
     trimmed.trim_end_matches(|it| is_foreign(it) || matches!(it, '.' | ',' | ':' | ';' | '!' | '?' | '\''))
 }
 
-/// What no link has: white space, marks around links, and what ends sentences
-/// or puts brackets around words where there are no spaces. Other punctuation
-/// is a part of addresses, as in `Michelson–Morley_experiment`.
+/// Whether a link cannot contain this letter: white space, marks that are put
+/// around links, and the full stops and brackets of scripts without spaces. Other
+/// punctuation is a part of addresses, as in `Michelson–Morley_experiment`.
 fn ends_a_link(letter: char) -> bool {
     letter.is_whitespace()
         || matches!(letter,

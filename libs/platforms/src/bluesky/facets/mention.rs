@@ -1,14 +1,13 @@
 //! Mentions.
 
-use super::super::names::Handle;
-
 use super::{Facet, LeadsTo, begins_behind};
+use crate::bluesky::names::Handle;
 
 pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
     text.match_indices('@').filter(|(at, _)| begins_behind(&text[..*at], &['('])).filter_map(|(at, mark)| {
         let rest = &text[at + mark.len()..];
         let end = rest.find(|it: char| !matches!(it, 'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '.'));
-        // A full stop behind a handle is the sentence's.
+        // A full stop at the end belongs to the sentence, not to the handle.
         let written = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '-']);
         let handle: Handle = written.to_ascii_lowercase().parse().ok()?;
         let range = at..at + mark.len() + written.len();

@@ -9,7 +9,8 @@ use super::{Facet, LeadsTo, begins_behind};
 const MAX_GRAPHEMES: usize = 64;
 const MAX_BYTES: usize = 640;
 
-/// Makes an emoji of the mark before it: `#️⃣` is a key, no tag.
+/// The variation selector that turns the character before it into an emoji: `#️⃣`
+/// is a key of a telephone and no tag.
 const EMOJI: char = '\u{fe0f}';
 
 pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
@@ -27,7 +28,7 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
     })
 }
 
-/// A space, seen or not.
+/// Whether a tag ends here: at white space, also of no width, or at another mark.
 fn ends_a_tag(letter: char) -> bool {
     letter.is_whitespace()
         || letter.is_control()

@@ -7,7 +7,7 @@ use crate::conformance::network::{Call, Decision, Network, Trouble};
 use crate::conformance::stage::Stage;
 use crate::handoff::HandOffRefusal;
 
-/// The account is there with all that a user and a post need.
+/// The account comes with all that a user and a post need.
 pub async fn a_person_connects_an_account<N: Network>() {
     let stage = Stage::<N>::new().await;
 
@@ -22,7 +22,7 @@ pub async fn a_person_connects_an_account<N: Network>() {
     assert!(!printed.contains(account.credentials.access_token.expose_secret()), "secrets do not print");
 }
 
-/// No is no, and the person reads so.
+/// Nothing is connected, and the person is told that access was denied.
 pub async fn a_person_who_refuses_connects_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
 
@@ -33,7 +33,7 @@ pub async fn a_person_who_refuses_connects_nothing<N: Network>() {
     assert_eq!(stage.network.grants(), 0);
 }
 
-/// A code that is spent, or somebody else's, gives nothing.
+/// A code that was used, was forged or is missing connects nothing.
 pub async fn an_answer_is_taken_once<N: Network>() {
     let stage = Stage::<N>::new().await;
     let callback = stage.decided(Decision::Allow).await;
@@ -52,7 +52,7 @@ pub async fn an_answer_is_taken_once<N: Network>() {
     assert!(stage.complete(&empty).await.is_err());
 }
 
-/// The platform has forgotten the code by then.
+/// After an hour no platform accepts the code any more.
 pub async fn an_answer_that_comes_too_late_connects_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
     let callback = stage.decided(Decision::Allow).await;
@@ -93,7 +93,8 @@ pub async fn what_is_typed_may_be_nonsense<N: Network>() {
     }
 }
 
-/// Silence and nonsense are "try again", and a second try works.
+/// Where the platform does not answer, or answers nonsense, the person is asked
+/// to try again, and a second try works.
 pub async fn a_network_in_trouble_connects_nothing_and_says_so<N: Network>() {
     let stage = Stage::<N>::new().await;
     let limited = Trouble::Limited { retry_after: TimeDelta::seconds(30) };
@@ -109,7 +110,8 @@ pub async fn a_network_in_trouble_connects_nothing_and_says_so<N: Network>() {
     stage.connect().await;
 }
 
-/// Where there is such a way, it connects the same account.
+/// Where an account can be connected without the platform's page, it is the same
+/// account.
 pub async fn what_was_typed_may_be_enough<N: Network>() {
     let stage = Stage::<N>::new().await;
     let Some(answers) = stage.network.direct_answers() else { return };

@@ -10,7 +10,7 @@ use crate::conformance::samples::sample;
 use crate::conformance::stage::Stage;
 use crate::handoff::RefreshRefusal;
 
-/// New ones work, again and again, and the old access token is not needed.
+/// Credentials are renewed again and again, and the new ones work.
 pub async fn ended_credentials_are_renewed<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -34,7 +34,7 @@ pub async fn ended_credentials_are_renewed<N: Network>() {
     assert_eq!(stage.network.public().len(), 3);
 }
 
-/// Only the platform's own word ends a grant.
+/// A grant has ended only when the platform says so.
 pub async fn a_passing_failure_does_not_end_a_grant<N: Network>() {
     let stage = Stage::<N>::new().await;
     stage.connect().await;
@@ -56,7 +56,7 @@ async fn only_its_own_word_ends_it<N: Network>(stage: &Stage<N>) {
     stage.renew().await.unwrap();
 }
 
-/// Whoever took it away is asked to connect again.
+/// Then the user can be asked to connect the account again.
 pub async fn a_grant_that_was_taken_away_is_known_as_gone<N: Network>() {
     let stage = Stage::<N>::new().await;
     stage.connect().await;
@@ -69,7 +69,7 @@ pub async fn a_grant_that_was_taken_away_is_known_as_gone<N: Network>() {
     assert_eq!(stage.network.grants(), 0);
 }
 
-/// Disconnecting leaves nothing behind over there, and may be repeated.
+/// Disconnecting leaves no grant on the platform, and may be repeated.
 pub async fn a_grant_is_given_back<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -105,7 +105,7 @@ pub async fn what_somebody_else_needs_is_not_given_back<N: Network>() {
     stage.deliver(&mut post).await.unwrap();
 }
 
-/// As what came of the platform's page, though other calls may do it.
+/// Just like the grant of a platform's page, though the calls may be others.
 pub async fn what_came_of_typing_is_renewed_and_given_back<N: Network>() {
     let stage = Stage::<N>::new().await;
     if stage.connect_by_typing().await.is_none() {

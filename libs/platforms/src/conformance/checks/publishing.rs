@@ -10,7 +10,7 @@ use crate::conformance::samples::{Sample, sample};
 use crate::conformance::stage::Stage;
 use crate::platform::Step;
 
-/// Once, with our words, under the id that we are told.
+/// It is public once, in our words, under the id that the adapter returns.
 pub async fn a_text_goes_out_once<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -26,8 +26,8 @@ pub async fn a_text_goes_out_once<N: Network>() {
     assert_eq!(stage.network.public(), [public]);
 }
 
-/// Each type by itself: as it was, or as another picture where the platform
-/// needs a smaller one.
+/// Each type in a post of its own. A file arrives as it was, or as another picture
+/// where the platform needs a smaller one.
 pub async fn every_kind_of_file_it_claims_goes_out<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -70,8 +70,8 @@ pub async fn as_many_files_as_it_claims_go_out_in_order<N: Network>() {
 /// The longest texts that are tried, in any unit.
 const ENOUGH: usize = 20_000;
 
-/// What passes the rules is taken, and what does not is refused over there,
-/// too: a rule that is too strict or too lax is found here.
+/// The longest text that the rules allow is taken by the platform, and one that is
+/// longer by one unit is refused. So a rule that is too lax or too strict fails.
 pub async fn the_rules_are_those_of_the_platform<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -126,7 +126,8 @@ pub async fn text_in_all_scripts_arrives_as_it_was_written<N: Network>() {
     assert_eq!(stage.network.public().len(), texts.len());
 }
 
-/// Whatever stands before them: positions count in another unit than letters.
+/// Also behind letters of several bytes: platforms count positions in other units
+/// than letters.
 pub async fn links_are_where_they_stand_in_the_text<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -140,7 +141,8 @@ pub async fn links_are_where_they_stand_in_the_text<N: Network>() {
     }
 }
 
-/// A worker may die after any step, before what it did is written down.
+/// A worker may die after any step, before its outcome is stored. Then the step is
+/// taken again.
 pub async fn steps_that_are_taken_again_change_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -176,7 +178,8 @@ pub async fn steps_that_are_taken_again_change_nothing<N: Network>() {
     assert_eq!(public[0].media.len(), 2);
 }
 
-/// A picture may arrive as another one; everything else is the same bytes.
+/// Checks that a file has arrived: a picture may have been encoded anew, any other
+/// file has the same bytes.
 fn arrived(file: &Sample, mime_type: MimeType, bytes: &[u8]) {
     if mime_type == file.attachment.mime_type && bytes == file.bytes {
         return;

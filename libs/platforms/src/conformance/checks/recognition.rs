@@ -1,4 +1,4 @@
-//! That no post is taken for another, whatever else its account publishes.
+//! No post is taken for another one, whatever else its account publishes.
 
 use chrono::TimeDelta;
 use domain::media::MimeType;
@@ -9,10 +9,10 @@ use crate::conformance::network::{Call, Network, Trouble};
 use crate::conformance::samples::{Sample, sample};
 use crate::conformance::stage::Stage;
 
-/// So long after the service is back, everything has ended.
+/// How soon the outcome of every call is known once the platform answers again.
 const SOON: TimeDelta = TimeDelta::seconds(120);
 
-/// What people write, and what servers read something into.
+/// Texts that people write, in which servers see markup, links or smileys.
 const EVERYDAY: [&str; 17] = [
     "I <3 lighthouses",
     "See you there ;-)",
@@ -37,8 +37,9 @@ fn pictures(account: &Account, number: u8) -> Vec<Sample> {
     if needs_media(account) { vec![sample(MimeType::Png, number)] } else { Vec::new() }
 }
 
-/// Within a minute, the second cut off before it did anything, and with an
-/// answer that gets lost: with another picture, and without any.
+/// Two posts with the same words ten seconds apart, with different pictures and
+/// without any. The call for the second is cut off, before or after it was
+/// carried out.
 pub async fn the_same_words_twice_are_two_posts<N: Network>() {
     for trouble in [Trouble::CutBefore, Trouble::LoseAnswer] {
         for has_picture in [false, true] {
@@ -62,7 +63,8 @@ pub async fn the_same_words_twice_are_two_posts<N: Network>() {
     }
 }
 
-/// By this service and by others, with as many files.
+/// Other posts with as many files are published by this service and by another
+/// program, after the call was cut off.
 pub async fn what_did_not_arrive_is_sent_whatever_came_meanwhile<N: Network>() {
     for has_picture in [false, true] {
         let stage = Stage::<N>::new().await;
@@ -95,7 +97,7 @@ pub async fn what_did_not_arrive_is_sent_whatever_came_meanwhile<N: Network>() {
     }
 }
 
-/// Whatever a server makes of them to show them.
+/// Whatever a server turns them into to show them.
 pub async fn everyday_texts_are_recognised<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;

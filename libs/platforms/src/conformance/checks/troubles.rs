@@ -1,4 +1,4 @@
-//! What goes wrong on the way, and that a post goes out once all the same.
+//! Calls fail in every way, and a post goes out once all the same.
 
 use chrono::TimeDelta;
 use domain::delivery::{Resolution, Setback};
@@ -10,7 +10,7 @@ use crate::conformance::stage::Stage;
 
 const LIMITED: Trouble = Trouble::Limited { retry_after: TimeDelta::seconds(45) };
 
-/// All that passes.
+/// All troubles that pass.
 const PASSING: [Trouble; 7] = [
     Trouble::CutBefore,
     Trouble::LoseAnswer,
@@ -58,7 +58,8 @@ pub async fn a_refusal_is_final_and_says_why<N: Network>() {
     assert!(stage.network.public().is_empty());
 }
 
-/// Not before the platform says, and known not to be public.
+/// The post waits for the time that the platform names, and is known not to be
+/// public.
 pub async fn a_limit_is_kept<N: Network>() {
     let stage = Stage::<N>::new().await;
     if !stage.network.can(Call::Publish, LIMITED) {
@@ -104,7 +105,8 @@ pub async fn whatever_meets_a_file_it_goes_out_once<N: Network>() {
     }
 }
 
-/// "Not there" is only said by somebody who looked.
+/// While the platform cannot be asked, the adapter never says that a post is not
+/// there.
 pub async fn nothing_is_guessed_while_nobody_answers<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
@@ -137,7 +139,7 @@ pub async fn nothing_is_guessed_while_nobody_answers<N: Network>() {
     assert_eq!(stage.network.public().len(), 1);
 }
 
-/// Hours later, when whatever recognises repeats has forgotten.
+/// Hours later, when idempotency keys are forgotten.
 pub async fn a_lost_answer_is_found_much_later<N: Network>() {
     for (trouble, is_there) in [(Trouble::LoseAnswer, true), (Trouble::CutBefore, false)] {
         let stage = Stage::<N>::new().await;
@@ -164,7 +166,8 @@ pub async fn a_lost_answer_is_found_much_later<N: Network>() {
     }
 }
 
-/// Everything that wants the person: nothing else is taken for it.
+/// Only a grant that is gone asks for the person; no other failure is taken for
+/// that.
 pub async fn a_grant_that_is_gone_is_told_from_every_other_failure<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;

@@ -32,24 +32,24 @@ pub struct Post<'a> {
     pub reference: String,
     /// Due.
     pub publish_at: DateTime<Utc>,
-    /// What preparation has reached; it is stored after each step.
+    /// What preparation has reached, as it is stored after each step.
     pub progress: Option<String>,
-    /// Whether another program publishes it, of which this one knows nothing.
+    /// Whether another program publishes it, so that no delivery claims it.
     pub elsewhere: bool,
     files: Shelf,
     attachments: Vec<Attachment>,
 }
 
-/// How a post came through.
+/// How the delivery of a post went.
 #[derive(Debug)]
 pub struct Passage {
     /// As the platform says.
     pub published: Published,
-    /// What stood in its way, in order.
+    /// The setbacks on the way, in order.
     pub setbacks: Vec<Setback>,
 }
 
-/// More attempts than any passing trouble lasts.
+/// More attempts than any trouble of the suite lasts.
 const ATTEMPTS: usize = 30;
 
 impl<N: Network> Stage<N> {
@@ -74,7 +74,7 @@ impl<N: Network> Stage<N> {
         self.publishing().prepare(&self.job(post, &credentials, &claims)).await
     }
 
-    /// Everything before the public call; passing setbacks are waited out.
+    /// All steps before the public call. Passing setbacks are waited out.
     pub async fn prepare_all(&self, post: &mut Post<'_>, setbacks: &mut Vec<Setback>) -> Result<(), Setback> {
         let Some(lead) = self.lead(&post.attachments) else { return Ok(()) };
         self.clock.skip_to(post.publish_at - lead);
@@ -110,7 +110,7 @@ impl<N: Network> Stage<N> {
         published
     }
 
-    /// How a public call ended that began at `since`.
+    /// Asks how a public call ended that began at `since`.
     pub async fn resolve(&self, post: &Post<'_>, since: DateTime<Utc>) -> Resolution {
         let claims = self.claimed(post);
         match self.credentials().await {
@@ -119,8 +119,9 @@ impl<N: Network> Stage<N> {
         }
     }
 
-    /// Takes a post to the network: prepared, called, asked about, and called
-    /// again only when it is certain that it is not there.
+    /// Delivers a post: it is prepared and published. When an answer is lost, the
+    /// platform is asked, and the call is repeated only when it is certain that
+    /// the post is not there.
     pub async fn deliver(&self, post: &mut Post<'_>) -> Result<Passage, Setback> {
         let mut setbacks = Vec::new();
         self.prepare_all(post, &mut setbacks).await?;
@@ -147,7 +148,7 @@ impl<N: Network> Stage<N> {
         panic!("it never goes out: {setbacks:?}")
     }
 
-    /// What is public belongs to one post.
+    /// Notes which post made what is public, and that no two made the same.
     fn claim(&self, post: &Post<'_>, platform_post_id: &str) {
         if !post.elsewhere {
             let mut claims = self.claims.lock().unwrap();
@@ -178,7 +179,8 @@ impl<N: Network> Stage<N> {
         }
     }
 
-    /// Asks until it is certain. `None` is: not there.
+    /// Asks until the outcome of a public call is certain. `None` when the post is
+    /// not there.
     pub async fn settle(&self, post: &Post<'_>, since: DateTime<Utc>, may_still_run: bool) -> Option<Published> {
         let certain_at = if may_still_run { since + self.publishing().settles() } else { since };
         let mut seen: Option<(String, DateTime<Utc>)> = None;
@@ -225,7 +227,7 @@ impl<N: Network> Stage<N> {
     }
 }
 
-/// Which post made what.
+/// The posts that are claimed, as the store would tell the delivery of one.
 struct Claimed(Vec<(String, Claim)>);
 
 #[async_trait]
