@@ -47,9 +47,9 @@ struct Stored {
 }
 
 impl Credentials {
-    /// Whether ending one ends the other: several users of a deployment may
-    /// have connected one account, and some platforms give all of them the same
-    /// token.
+    /// Whether the end of one grant also ends the other. Several users of a
+    /// deployment may have connected the same account, and some platforms give all
+    /// of them the same token.
     pub fn share_a_token(&self, other: &Self) -> bool {
         let refresh = |it: &Self| it.refresh_token.as_ref().map(|it| it.expose_secret().to_owned());
         let shares_refresh = refresh(self).is_some_and(|it| Some(it) == refresh(other));

@@ -1,11 +1,11 @@
-//! Reading what platforms answer: bounded, and in words for the user.
+//! Reading the answers of platforms: bounded in size, and worded for the user.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::StreamExt;
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 
-/// More than any answer an adapter reads.
+/// More than the answers of most calls; see [`json_up_to`] for the others.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
 /// The most of a platform's words that a user sees, in characters.

@@ -51,18 +51,18 @@ impl TryFrom<Written> for AppCredentials {
 
 /// Where the credentials of this service at one platform are kept.
 ///
-/// Each platform has its own. An adapter asks directly before a call that
-/// wants them, and remembers nothing: they may change while it runs.
+/// Each platform has its own. They may change while a program runs, so an adapter
+/// asks for them before every call that needs them, and keeps none.
 #[async_trait]
 pub trait AppSource: Send + Sync {
     /// The credentials, within 20 seconds.
     async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow>;
 
-    /// The platform did not accept these. Who is asked next looks for others.
+    /// The platform did not accept these. The next question looks them up anew.
     fn refused(&self, credentials: &Arc<AppCredentials>);
 }
 
-/// The same for as long as the process runs: those of the local stack and of tests.
+/// A source that never changes, for the local stack and for tests.
 #[async_trait]
 impl AppSource for AppCredentials {
     async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow> {
@@ -74,8 +74,8 @@ impl AppSource for AppCredentials {
     }
 }
 
-/// What a function is not to know: our ids and secrets where none is used, and
-/// the vault where nothing is connected.
+/// Stands in for what a function must not know: our ids and secrets where none is
+/// used, and the vault where no account is connected.
 #[derive(Clone, Copy, Debug)]
 pub struct Withheld;
 

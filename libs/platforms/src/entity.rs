@@ -1,4 +1,4 @@
-//! What the entities of HTML stand for.
+//! The character entities of HTML.
 
 /// The letter that an entity stands for, named without `&` and `;`: by its
 /// number, or by one of the names that pages use most.

@@ -7,8 +7,8 @@ use secrecy::SecretString;
 
 use crate::account::Account;
 
-/// Something a platform has to know before its own authorization page can be
-/// shown: a server, a handle, a bot token.
+/// Something that an adapter has to know before the platform's authorization page
+/// can be shown: a server, a handle, a bot token.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// The input's name.
@@ -73,7 +73,8 @@ pub enum Departure {
     Page {
         /// Its address.
         url: String,
-        /// What the adapter wants to see again in [`Callback::memory`]; kept sealed.
+        /// What the adapter needs again when the person is back, as
+        /// [`Callback::memory`]; kept sealed.
         memory: Option<SecretString>,
     },
     /// What the person typed was enough: the accounts, at least one.

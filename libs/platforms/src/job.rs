@@ -19,8 +19,8 @@ pub struct Job<'a> {
     pub text: &'a str,
     /// What it carries, in order.
     pub media: &'a [Attachment],
-    /// The same for every attempt of this delivery and revision, and for no
-    /// other: what a platform can recognise a repeat by.
+    /// The idempotency key: the same for every attempt of this delivery and revision,
+    /// and for nothing else.
     pub reference: &'a str,
     /// What `Publish::prepare` has reached, in the adapter's own form.
     pub progress: Option<&'a str>,
@@ -29,7 +29,7 @@ pub struct Job<'a> {
     pub publish_at: DateTime<Utc>,
     /// Reads the files.
     pub files: &'a dyn MediaReader,
-    /// What other deliveries made on this account.
+    /// Which posts of this account other deliveries have made.
     pub claims: &'a dyn Claims,
     /// The time of the call.
     pub now: DateTime<Utc>,

@@ -1,11 +1,12 @@
-//! That a platform cannot be asked, through no fault of its own.
+//! Why a platform could not be asked, where the cause is on our side.
 
 use domain::delivery::Setback;
 
 use crate::handoff::{HandOffRefusal, RefreshRefusal};
 
-/// Something of ours that a call of the platform needs is not to be had just
-/// now; what it is and what to do is in the log. Nothing happened over there.
+/// A call could not be made because something of ours is unavailable for the
+/// moment, such as our own secret. The log says what it is. The platform was not
+/// asked, so nothing has changed there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it could not be asked just now")]
 pub struct NotNow;

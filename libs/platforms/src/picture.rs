@@ -1,9 +1,8 @@
 //! Pictures for platforms that take only small ones: upright, without
 //! metadata, and within a number of bytes and pixels.
 //!
-//! There is one way for all: every picture is decoded and encoded anew, also
-//! one that would fit. So nothing of the file that was given gets through but
-//! its pixels and their colour profile.
+//! Every picture is decoded and encoded anew, also one that would fit as it is. So
+//! nothing of the file passes on except its pixels and their colour profile.
 
 mod fit;
 mod jpeg;
@@ -31,8 +30,8 @@ const MAX_SIDE: u32 = 20_000;
 /// One picture takes up to 300 MB on its way, so there is one at a time.
 static TURNS: Semaphore = Semaphore::const_new(1);
 
-/// The right to have a picture in memory. It is taken before the file is read,
-/// so that those who wait hold nothing.
+/// The right to have a picture in memory. It is taken before the file is read, so
+/// that a step that waits for it holds no file.
 pub(crate) struct Turn(#[expect(dead_code, reason = "it is held, not read")] SemaphorePermit<'static>);
 
 /// Waits for the turn. Whoever asked first is first.

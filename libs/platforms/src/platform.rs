@@ -14,8 +14,9 @@ use crate::job::Job;
 use crate::not_now::NotNow;
 use crate::renewal::Renewal;
 
-/// The longest that an adapter takes for one question of [`Publish`]. Whoever
-/// asks ends soon after it, and needs the rest to write down what came of it.
+/// The longest time that an adapter takes for one question of [`Publish`]. The
+/// function that asks is stopped soon after it, and needs the time until then to
+/// store the outcome.
 pub const STEP_LIMIT: Duration = Duration::from_secs(40);
 
 /// How far preparation got.
@@ -113,10 +114,10 @@ pub trait Publish: Platform {
     /// at `since`, took effect.
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution;
 
-    /// Whether [`Publish::resolve`] may tell a post by what it looks like. Then
-    /// every post that a delivery made is claimed for it, so that no other takes
-    /// it for its own; a write for each. False where a key of ours or a chosen
-    /// id tells.
+    /// Whether [`Publish::resolve`] may recognise a post by what it looks like. Then
+    /// every delivery claims the post that it has made, at the cost of a write, so
+    /// that no other delivery takes it for its own. False where an idempotency key
+    /// or an id that we chose identifies a post.
     fn recognises(&self) -> bool {
         true
     }

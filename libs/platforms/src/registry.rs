@@ -24,8 +24,9 @@ macro_rules! registered {
     };
 }
 
-/// What is called through one trait only is not linked with the methods of the
-/// others: each trait has a table of its own.
+/// Implements [`Part`] for one trait. A program that asks adapters through one trait
+/// only is not linked with the methods of the others, because each trait has a
+/// virtual table of its own.
 macro_rules! adapters_as {
     ($part:ty, $($platform:ident),+) => {
         impl Part for $part {

@@ -21,8 +21,9 @@ pub enum Renewal {
 /// The shortest lead: a round of upkeep, which comes every five minutes.
 const SHORTEST_LEAD: TimeDelta = TimeDelta::minutes(5);
 
-/// The longest lead. Where tokens live for 60 days, platforms advise a renewal
-/// after 45 to 50 of them; a user can mend within ten days what we cannot.
+/// The longest lead. For tokens that live for 60 days, platforms advise a renewal
+/// after 45 to 50 days. Where it fails for good, ten days give the user time to
+/// connect the account again.
 const LONGEST_LEAD: TimeDelta = TimeDelta::days(10);
 
 impl Renewal {
@@ -47,10 +48,10 @@ impl Renewal {
 
 /// How long before their end credentials with such a life are renewed.
 ///
-/// A fifth of it, which leaves room for several tries where the platform is
-/// away for a moment, and is far from renewing twice as often as needed. Never
-/// before half of it: a platform may take offence at young ones (Threads and
-/// Instagram renew none that is younger than a day).
+/// A fifth of it: early enough for several tries while a platform is unavailable,
+/// and late enough not to renew much more often than needed. Never before half of
+/// it, because platforms may refuse to renew young credentials (Threads and
+/// Instagram renew none that are younger than a day).
 fn lead(life: TimeDelta) -> TimeDelta {
     (life / 5).clamp(SHORTEST_LEAD, LONGEST_LEAD).min(life / 2).max(TimeDelta::zero())
 }

@@ -6,12 +6,12 @@
 //! - Authorization code with PKCE; access tokens last an hour, each refresh
 //!   token works once.
 //! - Files are uploaded one by one before the post that shows them.
-//! - It never recognises a repeat. Posts carry a reference, and can be looked
-//!   up by it, which is how a lost answer is settled.
+//! - It never recognises a repeat. Posts carry our reference and can be looked up
+//!   by it, which tells what became of a call whose answer was lost.
 //!
-//! `api.rs` beside this file knows addresses and answers; here is what they
-//! mean. An adapter keeps that in two places because each can be read without
-//! the other: the platform's documentation beside one, the trait beside the other.
+//! `sandbox/api.rs` knows addresses and answers, and this file what they mean. They
+//! are apart so that one can be read beside the platform's documentation, the other
+//! beside the traits.
 
 mod api;
 #[cfg(test)]
@@ -116,7 +116,7 @@ impl Connect for Sandbox {
         _now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
         let url = self.api.authorization_url(request).await?;
-        // The verifier is kept for us, so there is nothing else to remember.
+        // The PKCE verifier is kept by the caller, so there is nothing to remember.
         Ok(Departure::Page { url, memory: None })
     }
 

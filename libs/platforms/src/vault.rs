@@ -1,4 +1,5 @@
-//! What this service was given by itself, or made, to be known by at servers.
+//! Secrets that this service has obtained or made by itself: apps that it has
+//! registered at servers, and keys of its own.
 
 use async_trait::async_trait;
 use secrecy::SecretString;
@@ -13,8 +14,9 @@ pub trait Vault: Send + Sync {
     /// What is kept under a name.
     async fn find(&self, name: &str) -> Result<Option<Kept>, NotNow>;
 
-    /// Keeps a value: under a name that is free, or in place of what was found
-    /// there. Of two processes one wins; both are told what stands now.
+    /// Keeps a value under a name that is free, or in place of `over`, which was
+    /// found there. It is a conditional write: where another process was faster,
+    /// nothing is changed. Returns what is kept now in either case.
     async fn keep(&self, name: &str, value: SecretString, over: Option<&Kept>) -> Result<Kept, NotNow>;
 }
 
@@ -27,8 +29,8 @@ pub struct Kept {
     pub revision: u64,
 }
 
-/// A vault that forgets everything with the process, for tests and for what
-/// never opens it.
+/// A vault in memory, which lasts as long as the process: for tests, and where no
+/// adapter uses the vault.
 #[derive(Debug, Default)]
 pub struct MemoryVault(std::sync::Mutex<std::collections::BTreeMap<String, Kept>>);
 

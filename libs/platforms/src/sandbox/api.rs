@@ -23,7 +23,8 @@ use crate::platform::STEP_LIMIT;
 const SCOPE: &str = "profile publish";
 
 /// For the public call. Longer than the network needs, shorter than
-/// `delivery::LEASE`, so that whoever holds the delivery also learns the end.
+/// `delivery::LEASE`, so that the worker that holds the delivery also learns the
+/// outcome.
 const PUBLISH: Duration = Duration::from_secs(15);
 
 /// For one file.
@@ -138,8 +139,8 @@ impl Api {
         if status.is_success() {
             return answer::json(response).await.map_err(|it| unreachable(&it.to_string()));
         }
-        // Only this one code speaks of the grant. Everything else would be the
-        // same with a good grant.
+        // Only this code is about the grant. Any other error could also meet a
+        // grant that is still good.
         match answer::json::<TokenRefusal>(response).await {
             Ok(refusal) if refusal.error == "invalid_grant" => {
                 Err(RefreshRefusal::Gone(refusal.error_description.unwrap_or(refusal.error)))
@@ -151,8 +152,8 @@ impl Api {
     /// Ends the grant of a token.
     pub(super) async fn revoke(&self, token: &SecretString) -> Result<(), Setback> {
         let sent = self.send_as_app("oauth/revoke", &[("token", token.expose_secret())]).await?;
-        // A revocation that is repeated changes nothing: the time of the call
-        // and what may still run are of no interest.
+        // A revocation may be repeated, so it does not matter when it was made or
+        // whether it still runs.
         let response = sent.map_err(|error| not_answered(&error))?;
         if response.status().is_success() { Ok(()) } else { Err(setback(response, DateTime::UNIX_EPOCH).await) }
     }
@@ -163,7 +164,8 @@ impl Api {
         let ours = [("client_id", app.client_id.as_str()), ("client_secret", app.client_secret.expose_secret())];
         let form: Vec<_> = form.iter().chain(&ours).collect();
         let sent = self.http.to_known(Method::POST, self.url(path))?.form(&form).send().await;
-        // Here this is said of our id and secret alone (`invalid_client`).
+        // At these two addresses, 401 means that our id or secret is wrong
+        // (`invalid_client`), not a token.
         if sent.as_ref().is_ok_and(|it| it.status() == StatusCode::UNAUTHORIZED) {
             self.app.refused(&app);
             return Err(NotNow);
@@ -251,14 +253,15 @@ async fn created(request: RequestBuilder, now: DateTime<Utc>) -> Result<String, 
     if response.status() != StatusCode::CREATED {
         return Err(setback(response, now).await);
     }
-    // It was done; only the id is not known.
+    // The call was carried out, but the id of what it made cannot be read.
     let created: Created = answer::json(response)
         .await
         .map_err(|error| Setback::Unknown { may_still_run: true, reason: error.to_string() })?;
     Ok(created.id)
 }
 
-/// No answer: only a connection that was never made says that nothing was done.
+/// What follows when there is no answer. Nothing was done for certain only where no
+/// connection was made.
 fn not_answered(error: &reqwest::Error) -> Setback {
     if error.is_connect() {
         return Setback::Busy { retry_at: None, reason: "the sandbox could not be reached".to_owned() };
@@ -268,7 +271,7 @@ fn not_answered(error: &reqwest::Error) -> Setback {
     Setback::Unknown { may_still_run: true, reason: reason.to_owned() }
 }
 
-/// An answer that is not what was asked for, by its status alone.
+/// What follows from an error, decided by its status alone.
 async fn setback(response: Response, now: DateTime<Utc>) -> Setback {
     let retry_at = answer::retry_at(response.headers(), now);
     let status = response.status();
@@ -277,8 +280,8 @@ async fn setback(response: Response, now: DateTime<Utc>) -> Setback {
         StatusCode::UNAUTHORIZED => Setback::Disconnected { reason },
         StatusCode::TOO_MANY_REQUESTS => Setback::Busy { retry_at, reason },
         it if it.is_client_error() => Setback::Refused { reason },
-        // It has answered, so it is no longer at it; what it did before the
-        // error nobody knows.
+        // It has answered, so it has stopped working on the call. What it had done
+        // before the error is not known.
         _ => Setback::Unknown { may_still_run: false, reason },
     }
 }
