@@ -2,7 +2,6 @@
 //! front of it.
 
 mod person;
-mod program;
 
 use std::{
     fs,
@@ -15,15 +14,13 @@ use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-pub use self::{
-    person::{Decision, Redirected, RedirectedPage, SignIn},
-    program::BlueskyProgram,
-};
+pub use self::person::{Decision, Redirected, RedirectedPage, SignIn};
 use crate::{
-    client::{list, text},
+    answer::{list, text},
     fail,
     fault::Result,
 };
+use steps::bluesky::BlueskyProgram;
 
 /// How long a start may take on a busy machine; on an idle one it takes two
 /// seconds.

@@ -9,10 +9,8 @@ mod processes;
 mod recorder;
 pub mod scenes;
 mod stack;
-mod user_pool;
 
 pub use stack::Stack;
-pub use user_pool::{PASSWORD, UserPool};
 
 /// Where `tests/blackbox` leaves what the local stack's functions asked of
 /// their stores.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
-    client::text,
+    answer::text,
     ensure, fail,
     fault::{Fault, Result},
 };

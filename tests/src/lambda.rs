@@ -3,7 +3,6 @@
 
 mod environment;
 mod function;
-pub mod programs;
 mod runtime_api;
 
 pub use environment::{PREFIX, environment, value};

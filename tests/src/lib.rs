@@ -1,11 +1,12 @@
 //! Black-box tests of the running service: a client that looks at everything it
 //! gets, the local stack as a child process, and one file of checks per area.
 
+pub mod answer;
+pub mod aws;
 pub mod bluesky_server;
 pub mod browser;
 pub mod client;
 pub mod deployed;
-pub mod fault;
 pub mod file_server;
 pub mod harness;
 pub mod html;
@@ -14,11 +15,10 @@ pub mod lossy_proxy;
 pub mod moment;
 pub mod picture;
 pub mod platforms;
-pub mod report;
 pub mod runner;
 pub mod shapes;
 pub mod suite;
 pub mod template;
-pub mod tools;
-pub mod user;
 pub mod world;
+
+pub use steps::{ensure, fail, fault, functions, program, report, tools};

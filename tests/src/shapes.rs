@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::Value;
 
 use crate::{
-    client::{Answer, integer, list, text},
+    answer::{Answer, integer, list, text},
     ensure,
     fault::{Fault, Result, same},
     moment,

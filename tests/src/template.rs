@@ -14,11 +14,7 @@ use crate::{
     fault::{Fault, Result},
 };
 
-/// The folder of the whole project.
-pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-
-/// The functions, and the folders they are in.
-pub const FUNCTIONS: [&str; 7] = ["auth", "connections", "delivery", "media", "posts", "publisher", "upkeep"];
+pub use steps::{ROOT, functions::FUNCTIONS};
 
 /// The template.
 #[derive(Clone, Debug)]

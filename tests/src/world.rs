@@ -1,5 +1,7 @@
 //! The deployment under test and the people who use it.
 
+mod user;
+
 use std::{
     net::SocketAddr,
     sync::atomic::{AtomicU32, Ordering},
@@ -9,15 +11,16 @@ use std::{
 use reqwest::Client;
 use serde_json::{Value, json};
 
+pub use self::user::{User, targets};
 use crate::{
+    answer::{integer, list, text},
+    aws::{PASSWORD, UserPool},
     browser::{Browser, Page},
-    client::{Api, http_client, integer, list, text},
-    deployed::{PASSWORD, UserPool},
+    client::{Api, http_client},
     ensure,
     fault::{Fault, Result},
     harness::Ready,
     moment,
-    user::User,
 };
 
 /// All scopes there are.

@@ -6,8 +6,9 @@
 mod tables;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 use tests::lambda::{self, Function, Outcome, value};
@@ -24,11 +25,18 @@ fn event(name: &str) -> Value {
 }
 
 /// The binary of a function, which cargo puts beside this test's folder.
+///
+/// Cargo builds the binaries of the package that it tests, and these are of
+/// others: once per run, it is told to.
 fn binary(name: &str) -> PathBuf {
+    static BUILT: LazyLock<()> = LazyLock::new(|| {
+        let build = ["build", "--quiet", "--workspace", "--bins"];
+        let built = Command::new(env!("CARGO")).args(build).current_dir(ROOT).status().unwrap();
+        assert!(built.success(), "the functions are not built: {built}");
+    });
+    LazyLock::force(&BUILT);
     let test = std::env::current_exe().unwrap();
-    let binary = test.parent().and_then(std::path::Path::parent).unwrap().join(name);
-    assert!(binary.exists(), "{} is not there: run `cargo build --workspace` first", binary.display());
-    binary
+    test.parent().and_then(Path::parent).unwrap().join(name)
 }
 
 /// What becomes of its sample event in a function with this environment and

@@ -7,7 +7,8 @@ use chrono::{DateTime, Utc};
 use cloud::events::{EventBus, EventError};
 use domain::event::Event;
 
-use crate::world::{Fate, Port, World, lock};
+use crate::port::Port;
+use crate::world::{Fate, World, lock};
 
 /// An event and when it was put.
 #[derive(Clone, Debug)]

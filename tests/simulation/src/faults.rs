@@ -1,10 +1,8 @@
 //! What goes wrong in a run: by chance, as a script says, or nothing.
 
-use std::time::Duration;
-
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::world::Port;
+use crate::port::Port;
 
 /// What goes wrong in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -113,6 +111,3 @@ fn outages(rng: &mut fastrand::Rng, from: DateTime<Utc>, until: DateTime<Utc>) -
     };
     (0..count).map(|_| outage(rng)).collect()
 }
-
-/// The longest that a call of the store, the queue or the bus takes.
-pub(crate) const SLOWEST: Duration = Duration::from_secs(20);

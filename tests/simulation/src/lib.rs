@@ -30,6 +30,7 @@ mod logs;
 pub mod mutations;
 mod network;
 mod plot;
+mod port;
 mod process;
 mod queue;
 mod report;

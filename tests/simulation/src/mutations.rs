@@ -1,13 +1,17 @@
 //! Whether the simulator would notice: the protocol is broken on purpose, one
 //! way at a time, in a copy of the sources, and the copy is simulated.
 //!
-//! Each mutation replaces a piece of source that must be there exactly once,
-//! so one that has lost its place is an error and not a silent pass.
+//! Each mutation replaces an expression that must be there exactly once, so one
+//! that has lost its place is an error and not a silent pass. The copy is built
+//! once: where a mutation applies, it asks which one it has to obey.
 
 mod list;
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 pub use list::{ALL, Mutation};
 
@@ -42,12 +46,21 @@ pub enum MutationError {
         found: usize,
     },
     /// The copy does not compile.
-    #[error("the mutation '{0}' does not compile")]
-    Broken(&'static str),
+    #[error("the copy with the mutations does not compile:\n{0}")]
+    DoesNotCompile(String),
+    /// The copy fails while it obeys no mutation, so that its failing would say
+    /// nothing of them.
+    #[error("the copy fails without any mutation")]
+    Broken,
 }
 
+/// How the simulation is built, here and in the copy.
+const PROFILE: &str = "quick";
+/// Enough to break every mutation that the simulator sees.
+const SEEDS: &str = "2000";
+
 /// What a copy needs to be built.
-const COPIED: [&str; 11] = [
+const COPIED: [&str; 12] = [
     "Cargo.toml",
     "Cargo.lock",
     ".cargo",
@@ -57,12 +70,16 @@ const COPIED: [&str; 11] = [
     "tests/hello",
     "tests/platforms",
     "tests/simulation",
+    "tests/steps",
     "tests/src",
     "tests/Cargo.toml",
 ];
 
 /// Tries every mutation of [`ALL`] and tells of each as soon as it is known.
-pub fn run(sources: &Path, mut told: impl FnMut(&Mutation, Verdict)) -> Result<usize, MutationError> {
+///
+/// All of them are compiled into one program, which obeys one at a time: the one
+/// that its environment names.
+pub fn run(sources: &Path, mut told: impl FnMut(&Mutation, Verdict, Duration)) -> Result<usize, MutationError> {
     // Cargo is run in the copy, where a relative path would be another one.
     let sources = &sources.canonicalize().map_err(|source| MutationError::Io { path: sources.to_owned(), source })?;
     let copy = sources.join("target/mutations");
@@ -70,51 +87,65 @@ pub fn run(sources: &Path, mut told: impl FnMut(&Mutation, Verdict)) -> Result<u
     for entry in COPIED {
         copy_all(&sources.join(entry), &copy.join(entry))?;
     }
-    let built = sources.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())).join("quick");
-    copy_built(&built, &copy.join("target/quick"))?;
+    for (file, text) in mutated(sources)? {
+        write(&copy.join(file), &text)?;
+    }
+    let built = sources.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())).join(PROFILE);
+    copy_built(&built, &copy.join("target").join(PROFILE))?;
+    let program = build(&copy)?;
+    if !passes(&program, &["--seed", "1"], "nothing")? {
+        return Err(MutationError::Broken);
+    }
     let mut caught = 0;
     for mutation in ALL {
-        let verdict = try_one(mutation, sources, &copy)?;
+        let started = Instant::now();
+        let verdict = if passes(&program, &["--until-broken", "--seeds", SEEDS], mutation.name)? {
+            Verdict::Missed
+        } else {
+            Verdict::Caught
+        };
         caught += usize::from(verdict == Verdict::Caught);
-        told(mutation, verdict);
+        told(mutation, verdict, started.elapsed());
     }
     Ok(caught)
 }
 
 /// Whether every mutation still has its place.
 pub fn check(sources: &Path) -> Result<(), MutationError> {
-    ALL.iter().try_for_each(|it| mutated(it, sources).map(drop))
+    mutated(sources).map(drop)
 }
 
-fn try_one(mutation: &Mutation, sources: &Path, copy: &Path) -> Result<Verdict, MutationError> {
-    let file = copy.join(mutation.file);
-    write(&file, &mutated(mutation, sources)?)?;
-    let verdict = simulate(mutation, copy);
-    write(&file, &read(&sources.join(mutation.file))?)?;
-    verdict
+/// Asks in the copy which mutation is to be obeyed.
+const SWITCH: &str = r#"
+pub(crate) fn broken(name: &str) -> bool {
+    static BROKEN: std::sync::LazyLock<Option<String>> = std::sync::LazyLock::new(|| std::env::var("BROKEN").ok());
+    BROKEN.as_deref() == Some(name)
 }
+"#;
 
-fn mutated(mutation: &Mutation, sources: &Path) -> Result<String, MutationError> {
-    let Mutation { name, file, from, to, .. } = *mutation;
-    let text = read(&sources.join(file))?;
-    let found = text.matches(from).count();
-    if found == 1 { Ok(text.replacen(from, to, 1)) } else { Err(MutationError::Misplaced { name, file, found }) }
+/// The files of the copy that differ from the sources, with their text.
+fn mutated(sources: &Path) -> Result<BTreeMap<PathBuf, String>, MutationError> {
+    let mut changed: BTreeMap<PathBuf, String> = BTreeMap::new();
+    for Mutation { name, file, before, from, to } in ALL {
+        let crate_root = PathBuf::from(file.split_inclusive("/src/").next().unwrap_or_default()).join("lib.rs");
+        if let Entry::Vacant(root) = changed.entry(crate_root) {
+            let text = read(&sources.join(root.key()))? + SWITCH;
+            root.insert(text);
+        }
+        let text = match changed.entry(PathBuf::from(file)) {
+            Entry::Occupied(text) => text.into_mut(),
+            Entry::Vacant(text) => text.insert(read(&sources.join(file))?),
+        };
+        let place = format!("{before}{from}");
+        let found = text.matches(&place).count();
+        if found != 1 {
+            return Err(MutationError::Misplaced { name, file, found });
+        }
+        let choice = format!("{before}(if crate::broken({name:?}) {{ {to} }} else {{ {from} }})");
+        *text = text.replacen(&place, &choice, 1);
+    }
+    Ok(changed)
 }
-
-/// Our own crates, built again for each mutation: a little slower to run, and
-/// much faster to build.
-const BUILT_AGAIN: [&str; 10] = [
-    "domain",
-    "storage",
-    "outbound",
-    "platforms",
-    "cloud",
-    "publishing",
-    "delivery",
-    "publisher",
-    "upkeep",
-    "simulation",
-];
 
 /// What cargo keeps of everything that is not our own, so that it is not built
 /// again. The target directory itself cannot be shared: cargo takes a crate of
@@ -127,22 +158,29 @@ fn copy_built(built: &Path, copy: &Path) -> Result<(), MutationError> {
     if copied.success() { Ok(()) } else { Err(io(std::io::Error::other("could not be copied"))) }
 }
 
-fn simulate(mutation: &Mutation, copy: &Path) -> Result<Verdict, MutationError> {
+fn build(copy: &Path) -> Result<PathBuf, MutationError> {
     let io = |source| MutationError::Io { path: copy.to_owned(), source };
     let target = copy.join("target");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--profile", "quick", "--offline", "--package", "simulation"]);
-    for package in BUILT_AGAIN {
-        cargo.args(["--config", &format!("profile.quick.package.{package}.opt-level=1")]);
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--profile", PROFILE, "--offline", "--package", "simulation"])
+        .current_dir(copy)
+        .env("CARGO_TARGET_DIR", &target)
+        .output()
+        .map_err(io)?;
+    if built.status.success() {
+        Ok(target.join(PROFILE).join("simulate"))
+    } else {
+        Err(MutationError::DoesNotCompile(String::from_utf8_lossy(&built.stderr).into_owned()))
     }
-    let built = cargo.current_dir(copy).env("CARGO_INCREMENTAL", "1").env("CARGO_TARGET_DIR", &target).output();
-    if !built.map_err(io)?.status.success() {
-        return Err(MutationError::Broken(mutation.name));
-    }
-    let binary = copy.join("simulate");
-    std::fs::copy(target.join("quick/simulate"), &binary).map_err(io)?;
-    let ended = Command::new(&binary).args(["--until-broken", "--seeds", "2000"]).output().map_err(io)?;
-    Ok(if ended.status.success() { Verdict::Missed } else { Verdict::Caught })
+}
+
+fn passes(program: &Path, arguments: &[&str], broken: &str) -> Result<bool, MutationError> {
+    let ended = Command::new(program)
+        .args(arguments)
+        .env("BROKEN", broken)
+        .output()
+        .map_err(|source| MutationError::Io { path: program.to_owned(), source })?;
+    Ok(ended.status.success())
 }
 
 fn copy_all(from: &Path, to: &Path) -> Result<(), MutationError> {

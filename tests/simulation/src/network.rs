@@ -4,7 +4,6 @@
 mod adapter;
 mod fates;
 mod grants;
-mod looks;
 mod spec;
 mod timeline;
 mod uploads;

@@ -11,7 +11,8 @@ use cloud::queue::{DeliveryMessage, Outgoing, Queue, QueueError};
 use tokio::sync::Notify;
 
 use crate::faults::Weather;
-use crate::world::{Fate, Port, World, lock};
+use crate::port::Port;
+use crate::world::{Fate, World, lock};
 
 /// How long a message is hidden that somebody took: `VisibilityTimeout` in
 /// `template.yaml`.

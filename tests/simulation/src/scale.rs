@@ -12,7 +12,6 @@
 
 mod agenda;
 mod chance;
-mod deliver;
 mod due_index;
 mod event_source;
 mod figures;
@@ -20,12 +19,10 @@ pub mod limits;
 mod meter;
 mod posts;
 mod profile;
-mod publisher;
 mod queue;
 mod report;
 mod setting;
 mod store;
-mod sweep;
 mod time;
 mod world;
 

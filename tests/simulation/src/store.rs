@@ -6,6 +6,7 @@ mod image;
 mod journal;
 mod meter;
 mod request;
+mod schema;
 mod stale;
 mod tables;
 
@@ -35,10 +36,12 @@ use self::failures::{answer, chances, response};
 pub(crate) use self::journal::{Journal, Version};
 pub(crate) use self::meter::Charge;
 use self::request::{Request, Written};
+use self::schema::PREFIX;
 use self::stale::Question;
-use self::tables::{PREFIX, Tables};
+use self::tables::Tables;
 use crate::faults::When;
-use crate::world::{Port, World, lock};
+use crate::port::Port;
+use crate::world::{World, lock};
 
 /// How long a request takes at least that may arrive after its caller has given
 /// up.

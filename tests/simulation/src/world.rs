@@ -9,38 +9,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use tokio::time::Instant;
 
-use crate::faults::{Faults, Kill, SLOWEST, Weather, When};
+use crate::faults::{Faults, Kill, Weather, When};
+use crate::port::Port;
 use crate::process::{self, Process};
 use crate::trace::Trace;
-
-/// A place where the code under test leaves itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Port {
-    Store,
-    Queue,
-    Events,
-    Platform,
-}
-
-impl Port {
-    /// How long a call takes: at least, and usually at most.
-    const fn pace(self) -> (Duration, Duration) {
-        match self {
-            Self::Store => (Duration::from_millis(1), Duration::from_millis(15)),
-            Self::Queue | Self::Events => (Duration::from_millis(3), Duration::from_millis(30)),
-            Self::Platform => (Duration::from_millis(50), Duration::from_millis(900)),
-        }
-    }
-
-    /// How long a slow call takes at most. A platform's adapter waits no
-    /// longer than this; what takes longer was cut off.
-    const fn slowest(self) -> Duration {
-        match self {
-            Self::Store | Self::Queue | Self::Events => SLOWEST,
-            Self::Platform => Duration::from_secs(14),
-        }
-    }
-}
 
 /// What becomes of a call, in the words of its port.
 pub(crate) trait Fate: Copy {

@@ -8,6 +8,7 @@ use tests::{
     fault::{Fault, Result},
     file_server,
     harness::{Harness, LIFTED, Ready},
+    program::Common,
     report::{Report, say},
     runner::{self, Check},
     suite,
@@ -37,41 +38,31 @@ struct Options {
     /// The origin of the sandbox platform, when it is not the service's own.
     #[arg(long)]
     sandbox: Option<String>,
-    /// Only checks whose area or name contains this.
-    #[arg(long)]
-    only: Option<String>,
     /// How many checks run at the same time.
     #[arg(long, default_value_t = 6)]
     jobs: usize,
     /// How often the local stack is killed; 0 leaves that out.
     #[arg(long, default_value_t = 20)]
     kills: u32,
-    /// Write the results here.
-    #[arg(long)]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    match run(Options::parse()).await {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(fault) => {
-            say(&format!("{fault}\n\n0 passed, 1 failed"));
-            ExitCode::FAILURE
-        }
-    }
+    let options = Options::parse();
+    options.common.end(run(&options).await)
 }
 
-async fn run(options: Options) -> Result<bool> {
+async fn run(options: &Options) -> Result<Report> {
     let mut report = Report::default();
-    if let Some(ready) = given(&options)? {
-        drive(ready, &options, &mut report).await?;
+    if let Some(ready) = given(options)? {
+        drive(ready, options, &mut report).await?;
     } else {
-        drive_local(&options, &mut report).await?;
+        drive_local(options, &mut report).await?;
     }
-    report.finish(options.json.as_deref())
+    Ok(report)
 }
 
 fn given(options: &Options) -> Result<Option<Ready>> {
@@ -120,7 +111,7 @@ async fn drive_local(options: &Options, report: &mut Report) -> Result {
     let checks = suite::checks().into_iter().chain(suite::local_checks()).collect();
     let (mut limits, mut crashes) = (Report::default(), Report::default());
     let killing = async {
-        if 0 < options.kills && options.only.as_deref().is_none_or(|it| "crash".contains(it)) {
+        if 0 < options.kills && options.common.wants("crash") {
             suite::crash::run(options.kills, &mut crashes).await;
         }
     };
@@ -136,9 +127,5 @@ async fn drive_local(options: &Options, report: &mut Report) -> Result {
 }
 
 fn chosen(checks: Vec<Check>, options: &Options) -> Vec<Check> {
-    let Some(only) = &options.only else {
-        return checks;
-    };
-    let only = only.replace(' ', "_");
-    checks.into_iter().filter(|it| it.area.replace(' ', "_").contains(&only) || it.name.contains(&only)).collect()
+    checks.into_iter().filter(|it| options.common.wants(it.area) || options.common.wants(it.name)).collect()
 }

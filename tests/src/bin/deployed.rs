@@ -8,6 +8,7 @@ use futures::FutureExt;
 use tests::{
     deployed::{LOG_OF_CALLS, LOG_OF_RECOGNITION, Stack, scenes},
     fault::{Fault, Result},
+    program::Common,
     report::{Line, Report, say},
     runner::{self, Check},
     suite,
@@ -20,7 +21,8 @@ use tests::{
 /// enforces their roles, and runs the checks of `tests/blackbox` against it;
 /// kills functions at work, deploys again, and runs them once more. In the end
 /// it holds what the roles allow against what was done, here and in
-/// `tests/blackbox`, which has to run before.
+/// `tests/blackbox`, which has to run before. With --only, checks and late
+/// scenes are played once.
 #[derive(Parser)]
 #[command(name = "deployed")]
 struct Options {
@@ -28,39 +30,30 @@ struct Options {
     /// given.
     #[arg(long)]
     programs: Option<PathBuf>,
-    /// Only checks and late scenes whose area or name contains this, once.
-    #[arg(long)]
-    only: Option<String>,
     /// How many checks run at the same time.
     #[arg(long, default_value_t = 6)]
     jobs: usize,
-    /// Write the results here.
-    #[arg(long)]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    match run(&Options::parse()).await {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(fault) => {
-            say(&format!("{fault}\n\n0 passed, 1 failed"));
-            ExitCode::FAILURE
-        }
-    }
+    let options = Options::parse();
+    options.common.end(run(&options).await)
 }
 
-async fn run(options: &Options) -> Result<bool> {
+async fn run(options: &Options) -> Result<Report> {
     let mut report = Report::default();
     let started = Instant::now();
     let mut stack = Stack::deploy(options.programs.clone()).await?;
     say(&format!("Deployed after {:.0} s", started.elapsed().as_secs_f64()));
-    if let Some(only) = &options.only {
-        checks(&stack, |it| it.area.contains(only) || it.name.contains(only), options.jobs, &mut report).await?;
-        last_scenes(&mut stack, |it| it.contains(only), &mut report).await?;
-        return report.finish(options.json.as_deref());
+    if options.common.only.is_some() {
+        let wants = |it: &str| options.common.wants(it);
+        checks(&stack, |it| wants(it.area) || wants(it.name), options.jobs, &mut report).await?;
+        last_scenes(&mut stack, wants, &mut report).await?;
+        return Ok(report);
     }
 
     // What the platform does wrong is left for the second time: it takes long.
@@ -71,7 +64,7 @@ async fn run(options: &Options) -> Result<bool> {
     checks(&stack, |_| true, options.jobs, &mut report).await?;
     last_scenes(&mut stack, |_| true, &mut report).await?;
     scene("roles allow what is done and nothing else", async { roles(&stack) }, &mut report).await;
-    report.finish(options.json.as_deref())
+    Ok(report)
 }
 
 /// Runs those checks of every deployment that are wanted.

@@ -8,22 +8,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use reqwest::{Client, Method};
-use serde_json::Value;
+use reqwest::Client;
 use tempfile::TempDir;
 
 use super::processes::{self, Function};
 use crate::{
-    ensure, fail,
+    aws::{self, Root},
+    fail,
     fault::{Fault, Result},
     tools::MINISTACK,
 };
-
-/// What the emulator takes for the root of the account.
-const ROOT: &str = "test";
-
-/// Everything is in this region.
-pub(super) const REGION: &str = "us-east-1";
 
 /// A running emulator; it ends, with every function, when this is dropped.
 pub(super) struct Emulator {
@@ -94,9 +88,9 @@ impl Emulator {
         let mut command = Command::new(program);
         command
             .env("AWS_ENDPOINT_URL", self.url())
-            .env("AWS_ACCESS_KEY_ID", ROOT)
-            .env("AWS_SECRET_ACCESS_KEY", ROOT)
-            .env("AWS_DEFAULT_REGION", REGION)
+            .env("AWS_ACCESS_KEY_ID", aws::ROOT)
+            .env("AWS_SECRET_ACCESS_KEY", aws::ROOT)
+            .env("AWS_DEFAULT_REGION", aws::REGION)
             .env("AWS_CONFIG_FILE", "/dev/null")
             .env("SAM_CLI_TELEMETRY", "0")
             .env_remove("AWS_CA_BUNDLE");
@@ -105,7 +99,7 @@ impl Emulator {
 
     /// How to call it as the root of the account.
     pub(super) fn root(&self) -> Root {
-        Root { http: self.http.clone(), url: self.url() }
+        Root::new(self.http.clone(), self.url())
     }
 
     /// The processes of functions that run now.
@@ -121,61 +115,6 @@ impl Drop for Emulator {
         for function in self.functions() {
             function.kill();
         }
-    }
-}
-
-/// Calls of AWS as the root of the account.
-#[derive(Clone, Debug)]
-pub struct Root {
-    http: Client,
-    url: String,
-}
-
-impl Root {
-    /// A call of one of the services that speak JSON, such as
-    /// `AmazonSQS.SendMessage`.
-    pub async fn call(&self, target: &str, body: &Value) -> Result<Value> {
-        let request = self.request(Method::POST, "/", signing_name(target)).header("x-amz-target", target);
-        let request = request.header("content-type", "application/x-amz-json-1.1").body(body.to_string());
-        answer(request, target).await
-    }
-
-    /// Has a function work on an event now, and gives what it answered.
-    pub async fn invoke(&self, function: &str, event: &Value) -> Result<Value> {
-        let path = format!("/2015-03-31/functions/{function}/invocations");
-        answer(self.request(Method::POST, &path, "lambda").body(event.to_string()), function).await
-    }
-
-    /// Removes an object from a bucket.
-    pub async fn remove_object(&self, bucket: &str, key: &str) -> Result {
-        answer(self.request(Method::DELETE, &format!("/{bucket}/{key}"), "s3"), key).await?;
-        Ok(())
-    }
-
-    fn request(&self, method: Method, path: &str, service: &str) -> reqwest::RequestBuilder {
-        // Root's signatures are not looked at.
-        let authorization = format!(
-            "AWS4-HMAC-SHA256 Credential={ROOT}/20260101/{REGION}/{service}/aws4_request, SignedHeaders=host, Signature=0"
-        );
-        self.http.request(method, format!("{}{path}", self.url)).header("authorization", authorization)
-    }
-}
-
-async fn answer(request: reqwest::RequestBuilder, what: &str) -> Result<Value> {
-    let response = request.send().await?;
-    let (status, failed) = (response.status(), response.headers().get("x-amz-function-error").is_some());
-    let text = response.text().await?;
-    ensure!(status.is_success() && !failed, "{what}: {status} {text}");
-    if text.is_empty() { Ok(Value::Null) } else { Ok(serde_json::from_str(&text)?) }
-}
-
-/// The service that a target is of, as it is called in a signature.
-fn signing_name(target: &str) -> &'static str {
-    match target.split(['.', '_']).next().unwrap_or_default() {
-        "AWSCognitoIdentityProviderService" => "cognito-idp",
-        "AmazonSQS" => "sqs",
-        "Logs" => "logs",
-        _ => "dynamodb",
     }
 }
 

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use super::Stack;
 use crate::{
-    client::{integer, list, text},
+    answer::{integer, list, text},
     ensure,
     fault::{Fault, Result, same},
     moment,
-    user::{User, targets},
+    world::{User, targets},
     world::{World, fresh},
 };
 

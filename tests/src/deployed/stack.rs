@@ -13,17 +13,17 @@ use tempfile::TempDir;
 
 use super::{
     artifacts,
-    emulator::{Emulator, Root, free_port},
+    emulator::{Emulator, free_port},
     passage::Passage,
     privileges::{self, Differences},
     recorder::Recorder,
-    user_pool::UserPool,
 };
 use crate::{
+    aws::{Root, UserPool},
     fault::{Fault, Result},
+    functions,
     harness::{Harness, Ready},
-    lambda::programs,
-    template::{FUNCTIONS, ROOT, Template, function_name},
+    template::{ROOT, Template, function_name},
     tools::{AWS_CLI, SAM, run},
     world::World,
 };
@@ -54,7 +54,7 @@ impl Stack {
     /// Starts everything and deploys the functions in this folder, or as they
     /// are built now.
     pub async fn deploy(programs: Option<PathBuf>) -> Result<Self> {
-        let programs = programs.map_or_else(|| programs::build(&FUNCTIONS), Ok)?;
+        let programs = programs.map_or_else(functions::build, Ok)?;
         let sandbox = Harness::start(&[]).await?;
         let (api_port, aws_port, emulator_port) = (free_port()?, free_port()?, free_port()?);
         let emulator = Emulator::start(emulator_port, &format!("http://127.0.0.1:{aws_port}")).await?;

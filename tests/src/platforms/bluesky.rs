@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::scenes::Scenes;
 use crate::{
+    answer::{integer, text},
     bluesky_server::{BlueskyServer, BlueskySettings, ConfidentialClient, Decision, Redirected, SignIn},
-    client::{integer, text},
     ensure,
     fault::{Result, same},
     harness::{Harness, LIFTED},
@@ -18,7 +18,7 @@ use crate::{
     moment,
     report::Report,
     template::ROOT,
-    user::{User, targets},
+    world::{User, targets},
     world::{World, fresh},
 };
 

@@ -9,10 +9,10 @@ use serde_json::Value;
 use url::{Url, form_urlencoded};
 
 use crate::{
-    client::text,
+    answer::text,
     ensure,
     fault::{Fault, Result},
-    user::User,
+    world::User,
 };
 
 /// Connects the account of a network: our page, the platform's, and back.

@@ -20,7 +20,7 @@ use super::{
     scenes::Scenes,
 };
 use crate::{
-    client::{integer, text},
+    answer::{integer, text},
     deployed::LOG_OF_RECOGNITION,
     ensure,
     fault::{Fault, Result, same},
@@ -28,7 +28,7 @@ use crate::{
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
-    user::{User, targets},
+    world::{User, targets},
     world::{World, fresh},
 };
 

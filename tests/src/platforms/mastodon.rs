@@ -20,14 +20,14 @@ use super::{
     scenes::Scenes,
 };
 use crate::{
-    client::{integer, text},
+    answer::{integer, text},
     ensure,
     fault::{Result, same},
     harness::{Harness, LIFTED},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
-    user::{User, targets},
+    world::{User, targets},
     world::{World, fresh},
 };
 

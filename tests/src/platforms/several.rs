@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use super::{connecting::connect, scenes::Scenes};
 use crate::{
-    client::{integer, text},
+    answer::{integer, text},
     ensure,
     fault::{Result, same},
     harness::{Harness, LIFTED},
     moment,
     report::Report,
-    user::User,
+    world::User,
     world::{World, fresh},
 };
 
@@ -97,7 +97,7 @@ async fn what_does_not_fit_is_told(stand: &Stand) -> Result {
     let words = format!("a https://example.com/{} b", "x".repeat(456));
     let body = json!({
         "content": words,
-        "platforms": crate::user::targets(&[&sandbox, &mastodon, &bluesky])?,
+        "platforms": crate::world::targets(&[&sandbox, &mastodon, &bluesky])?,
         "scheduled_at": moment::in_seconds(600),
     });
 

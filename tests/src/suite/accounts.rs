@@ -1,9 +1,8 @@
 //! GET /user and the page on which people take access back.
 
 use crate::{
-    checks,
-    client::text,
-    ensure,
+    answer::text,
+    checks, ensure,
     fault::{Result, same},
     moment,
     runner::Check,

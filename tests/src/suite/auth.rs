@@ -4,9 +4,10 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{
+    answer::text,
     browser::{Browser, Page},
     checks,
-    client::{Api, text},
+    client::Api,
     ensure,
     fault::{Result, same},
     runner::Check,
@@ -31,7 +32,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn exchange(api: &Api, device: &Device) -> Result<crate::client::Answer> {
+async fn exchange(api: &Api, device: &Device) -> Result<crate::answer::Answer> {
     api.post("/auth/device/token", &json!({ "device_code": device.device_code })).await
 }
 

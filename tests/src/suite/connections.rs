@@ -6,14 +6,13 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    checks,
-    client::{integer, list, text},
-    ensure,
+    answer::{integer, list, text},
+    checks, ensure,
     fault::{Result, same},
     moment,
     runner::Check,
     shapes,
-    user::targets,
+    world::targets,
     world::{World, missing},
 };
 

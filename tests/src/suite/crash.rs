@@ -10,13 +10,14 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{
-    client::{Api, integer},
+    answer::integer,
+    client::Api,
     ensure,
     fault::{Fault, Result, same},
     harness::{Harness, LIFTED, binary},
     moment,
     report::{Line, Report, say},
-    user::{User, targets},
+    world::{User, targets},
     world::{World, fresh},
 };
 

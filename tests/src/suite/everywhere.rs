@@ -4,8 +4,9 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::{
+    answer::{integer, list, text},
     checks,
-    client::{Api, integer, list, text},
+    client::Api,
     ensure,
     fault::{Result, same},
     runner::Check,

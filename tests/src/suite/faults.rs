@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 
 use super::publishing::once;
 use crate::{
-    client::{integer, text},
+    answer::{integer, text},
     ensure,
     fault::{Result, same},
     moment,
     runner::Check,
-    user::{User, targets},
+    world::{User, targets},
     world::{World, fresh},
 };
 

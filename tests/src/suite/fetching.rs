@@ -4,13 +4,12 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::{
-    checks,
-    client::{Answer, text},
-    ensure,
+    answer::{Answer, text},
+    checks, ensure,
     fault::{Fault, Result, same},
     file_server,
     runner::Check,
-    user::User,
+    world::User,
     world::{World, fresh},
 };
 

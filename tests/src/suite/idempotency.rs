@@ -5,12 +5,11 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    checks,
-    client::{Answer, integer, text},
-    ensure,
+    answer::{Answer, integer, text},
+    checks, ensure,
     fault::{Result, same},
     runner::Check,
-    user::User,
+    world::User,
     world::{World, fresh},
 };
 

@@ -4,8 +4,9 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::{
+    answer::Answer,
     checks,
-    client::{Answer, Api},
+    client::Api,
     ensure,
     fault::{Result, same},
     moment,

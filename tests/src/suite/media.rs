@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    checks,
-    client::{integer, list, text},
-    ensure,
+    answer::{integer, list, text},
+    checks, ensure,
     fault::{Result, same},
     picture,
     runner::Check,

@@ -3,10 +3,9 @@
 use serde_json::json;
 
 use crate::{
+    answer::text,
     browser::{Browser, Page},
-    checks,
-    client::text,
-    ensure,
+    checks, ensure,
     fault::{Result, same},
     html::tags,
     runner::Check,

@@ -5,14 +5,13 @@ use serde_json::{Value, json};
 
 use super::posts_create::without_links;
 use crate::{
-    checks,
-    client::{integer, list},
-    ensure,
+    answer::{integer, list},
+    checks, ensure,
     fault::{Result, same},
     moment,
     runner::Check,
-    user::targets,
     world::World,
+    world::targets,
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -126,7 +125,7 @@ async fn a_draft_is_scheduled_and_back(world: &World) -> Result {
     same(self::totals(&user).await?, (1, 0), "drafts and scheduled posts")
 }
 
-async fn totals(user: &crate::user::User<'_>) -> Result<(i64, i64)> {
+async fn totals(user: &crate::world::User<'_>) -> Result<(i64, i64)> {
     let draft = user.api.get("/posts?status=draft").await?.ok(200)?;
     let scheduled = user.api.get("/posts?status=scheduled").await?.ok(200)?;
     Ok((integer(&draft["meta"], "total")?, integer(&scheduled["meta"], "total")?))

@@ -4,13 +4,12 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use crate::{
-    checks,
-    client::{integer, list, text},
-    ensure,
+    answer::{integer, list, text},
+    checks, ensure,
     fault::{Result, same},
     moment,
     runner::Check,
-    user::{User, targets},
+    world::{User, targets},
     world::{World, fresh},
 };
 

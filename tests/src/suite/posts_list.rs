@@ -6,14 +6,13 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use crate::{
-    checks,
-    client::{integer, list},
-    ensure,
+    answer::{integer, list},
+    checks, ensure,
     fault::{Result, same},
     moment,
     runner::Check,
-    user::{User, targets},
     world::World,
+    world::{User, targets},
 };
 
 pub(super) fn checks() -> Vec<Check> {

@@ -5,13 +5,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::{
-    checks,
-    client::{integer, list, text},
-    ensure,
+    answer::{integer, list, text},
+    checks, ensure,
     fault::{Result, same},
     moment,
     runner::Check,
-    user::targets,
+    world::targets,
     world::{World, fresh},
 };
 

@@ -65,7 +65,7 @@ async fn every_operation_needs_its_scope(world: &World) -> Result {
 }
 
 /// Asks with a body that is not even JSON: the scope is decided before that.
-async fn ask(api: &Api, method: Method, path: &str) -> Result<crate::client::Answer> {
+async fn ask(api: &Api, method: Method, path: &str) -> Result<crate::answer::Answer> {
     let call = api.call(method.clone(), path);
     let body = method == Method::PATCH || method == Method::POST && path != "/connections/connect/sandbox";
     if body { call.raw("application/json", b"{").send().await } else { call.send().await }

@@ -7,8 +7,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
+    answer::{integer, text},
     checks,
-    client::{Api, integer, text},
+    client::Api,
     ensure,
     fault::{Result, same},
     runner::Check,

@@ -1,15 +1,18 @@
 //! The ways in which the protocol is broken.
 
-/// One way.
+/// One way: an expression of the sources and what is evaluated in its place.
 #[derive(Clone, Copy, Debug)]
 pub struct Mutation {
     /// What is broken, for the table.
     pub name: &'static str,
     /// Where, from the top of the sources.
     pub file: &'static str,
-    /// What stands there.
+    /// What stands immediately before the expression; with it, the expression is
+    /// found exactly once.
+    pub before: &'static str,
+    /// The expression.
     pub from: &'static str,
-    /// What stands there instead.
+    /// Another one of the same type.
     pub to: &'static str,
 }
 
@@ -18,79 +21,93 @@ pub const ALL: &[Mutation] = &[
     Mutation {
         name: "the intent is written whatever is there",
         file: "libs/storage/src/deliveries.rs",
-        from: "\"stamp = :stamp AND revision = :revision\"",
+        before: ".set_item(Some(delivery_item(after, self.due_shards)?))\n            .condition_expression(",
+        from: "AS_READ",
         to: "\"(stamp = :stamp OR stamp <> :stamp) AND (revision = :revision OR revision <> :revision)\"",
     },
     Mutation {
         name: "an unknown outcome is sent again",
         file: "libs/domain/src/delivery/transitions.rs",
-        from: "                self.wait_until(now + FIRST_LOOK, Some(reason))\n            }\n        }",
-        to: "                self.intent = None;\n                self.try_again(now + wait, reason, now)\n            }\n        }",
+        before: "intent.may_still_run = may_still_run;\n                }\n                ",
+        from: "self.wait_until(now + FIRST_LOOK, Some(reason))",
+        to: "self.intent = None; self.try_again(now + wait, reason, now)",
     },
     Mutation {
         name: "nobody looks for what is overdue",
         file: "libs/publishing/src/plan.rs",
-        from: "const MAX_OVERDUE_PAGES: usize = 200;",
-        to: "const MAX_OVERDUE_PAGES: usize = 0;",
+        before: "for _ in 0..",
+        from: "MAX_OVERDUE_PAGES",
+        to: "0",
     },
     Mutation {
         name: "a post is marked as public before it is sent",
         file: "libs/publishing/src/deliver.rs",
-        from: "Next::Publish => delivery.clone().intended(now),",
-        to: "Next::Publish => delivery.clone().intended(now).settled(\
-             Ok(Published { platform_post_id: \"1\".to_owned(), at: now }), now, 0),",
+        before: "Next::Publish => ",
+        from: "delivery.clone().intended(now)",
+        to: "delivery.clone().intended(now).settled(\
+             Ok(Published { platform_post_id: \"1\".to_owned(), at: now }), now, 0)",
     },
     Mutation {
         name: "not there is believed while the call may take effect",
         file: "libs/domain/src/delivery/transitions.rs",
-        from: "Resolution::NotThere if certain_at <= now =>",
-        to: "Resolution::NotThere if certain_at <= now.max(certain_at) =>",
+        before: "Resolution::NotThere if ",
+        from: "certain_at <= now",
+        to: "certain_at <= now.max(certain_at)",
     },
     Mutation {
         name: "a post is changed while it is being sent",
         file: "libs/storage/src/post_write.rs",
-        from: "(attribute_not_exists(intent) AND #state.#is <> :published)",
-        to: "(attribute_not_exists(nothing) AND #state.#is <> :published)",
+        before: ".condition_expression(\n                        ",
+        from: "\"attribute_not_exists(delivery) OR \\\n                         (attribute_not_exists(intent) AND #state.#is <> :published)\"",
+        to: "\"attribute_not_exists(delivery) OR (attribute_not_exists(nothing) AND #state.#is <> :published)\"",
     },
     Mutation {
         name: "a roll-up forgets the counts",
         file: "libs/storage/src/post_write.rs",
-        from: "            *changes.entry(before.status).or_default() -= 1;",
-        to: "            *changes.entry(before.status).or_default() -= 0;",
+        before: "*changes.entry(before.status).or_default() -= ",
+        from: "1",
+        to: "0",
     },
     Mutation {
         name: "an event that the bus did not take is forgotten",
         file: "libs/publishing/src/roll_up.rs",
-        from: "self.events.put(&events).await?;",
+        before: "if !events.is_empty() {\n                ",
+        from: "self.events.put(&events).await?",
         to: "let _ = self.events.put(&events).await;",
     },
     Mutation {
         name: "many renew the same credentials at once",
         file: "libs/storage/src/connections/refresh.rs",
-        from: "(attribute_not_exists(refresh_lease) OR refresh_lease <= :now",
-        to: "(attribute_not_exists(nothing) OR refresh_lease <= :now",
+        before: ".condition_expression(\n                ",
+        from: "\"generation = :generation AND needs_reconnection = :no AND \\\n                 (attribute_not_exists(refresh_lease) OR refresh_lease <= :now OR refresh_holder = :holder)\"",
+        to: "\"generation = :generation AND needs_reconnection = :no AND \
+             (attribute_not_exists(nothing) OR refresh_lease <= :now OR refresh_holder = :holder)\"",
     },
     Mutation {
         name: "what a platform has forgotten is not prepared anew",
         file: "libs/domain/src/delivery/transitions.rs",
-        from: "                self.prepared = false;\n",
+        before: "Err(Setback::Stale { reason }) => {\n                self.intent = None;\n                ",
+        from: "self.prepared = false",
         to: "",
     },
     Mutation {
         name: "nobody claims what it made",
         file: "libs/publishing/src/claims.rs",
-        from: "if !platform.recognises() {",
-        to: "if !platform.recognises() || platform.recognises() {",
+        before: "published: &Published,\n    ) -> Result<Claim, PublishingError> {\n        if ",
+        from: "!platform.recognises()",
+        to: "true",
     },
     Mutation {
         name: "the posts of other deliveries are taken for ours",
         file: "libs/platforms/src/recognition.rs",
-        from: "filter(|it| claim(it).is_none())",
-        to: "filter(|it| claim(it) != Some(Claim::Ours))",
+        before: "let unclaimed: Vec<_> = posts.iter().rev().filter(|it| ",
+        from: "claim(it).is_none()",
+        to: "claim(it) != Some(Claim::Ours)",
     },
     Mutation {
         name: "what was there before is taken for ours",
         file: "libs/platforms/src/recognition.rs",
+        before: "let is_known = |post: &T::Post| ",
         from: "before.iter().any(|it| it == post.id())",
         to: "before.iter().any(|it| it == post.id() && it.is_empty())",
     },

@@ -1,5 +1,7 @@
 //! An adapter: what the service calls instead of one that speaks HTTP.
 
+mod looks;
+
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,12 +18,12 @@ use secrecy::ExposeSecret;
 use super::Network;
 use super::fates::{PlatformFate, chances, question_chances, renewal_chances};
 use super::grants::Rejected;
-use super::looks;
 use super::spec::{Certainty, KEY_LASTS, SETTLES, Spec, TIMEOUT};
 use super::timeline::{Begun, Public, Reference};
 use super::uploads::Progress;
 use crate::faults::When;
-use crate::world::{Call, Port};
+use crate::port::Port;
+use crate::world::Call;
 
 /// How likely an account's owner publishes something beside a call of ours.
 const BY_HAND: f64 = 0.3;

@@ -1,12 +1,16 @@
 //! Everything together, from the first tick to the last post that is told.
 
+mod deliver;
+mod publisher;
+mod sweep;
+
 use std::collections::BTreeMap;
 
+use self::deliver::Tasks;
+use self::publisher::Publisher;
 use super::agenda::{Agenda, Event};
 use super::chance::Chance;
-use super::deliver::Tasks;
 use super::posts::{self, Post};
-use super::publisher::Publisher;
 use super::queue::Queue;
 use super::store::{Call, Store};
 use super::{Hottest, Ms, Scale, Setting};

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use storage::Table;
 
-use super::tables::Attributes;
+use super::schema::Attributes;
 
 /// An item as it stood.
 #[derive(Debug, PartialEq)]

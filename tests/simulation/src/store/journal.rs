@@ -14,7 +14,8 @@ use storage::Table;
 use super::image::{Image, Kept};
 use super::meter::Charge;
 use super::request::Written;
-use super::tables::{Attributes, Tables};
+use super::schema::Attributes;
+use super::tables::Tables;
 use crate::network::Reference;
 
 /// What was ever written to posts, deliveries and connections.

@@ -12,7 +12,7 @@ use dynoxide::actions::update_item::UpdateItemRequest;
 use dynoxide::types::AttributeValue;
 use storage::Table;
 
-use super::tables::{Attributes, PREFIX, schema};
+use super::schema::{Attributes, PREFIX, schema};
 
 /// A request to the store.
 pub(crate) enum Request {

@@ -11,7 +11,7 @@ use storage::{Index, Projection, TableSchema};
 
 use super::journal::{Journal, is_followed, text_of};
 use super::request::table_named;
-use super::tables::{Attributes, schema};
+use super::schema::{Attributes, schema};
 
 /// What a query asks an index for: one partition and a range in it.
 pub(crate) struct Question {

@@ -1,19 +1,11 @@
 //! The tables of a run: a DynamoDB in this thread, emptied for every run.
 
-use std::collections::HashMap;
-
 use dynoxide::actions::query::{QueryRequest, QueryResponse};
-use dynoxide::types::AttributeValue;
 use dynoxide::{Database, DynoxideError};
 use storage::{Table, TableSchema};
 
 use super::request::Request;
-
-/// The prefix of the tables' names.
-pub(crate) const PREFIX: &str = "sim";
-
-/// Attributes by name, as the database has them.
-pub(crate) type Attributes = HashMap<String, AttributeValue>;
+use super::schema::{Attributes, PREFIX};
 
 thread_local! {
     static TABLES: Tables = Tables::create();
@@ -98,11 +90,6 @@ impl Tables {
 /// An answer's body.
 pub(super) fn body(answer: &impl serde::Serialize) -> String {
     serde_json::to_string(answer).expect("an answer in JSON")
-}
-
-/// The description of a table.
-pub(crate) fn schema(table: Table) -> TableSchema {
-    Table::ALL.into_iter().find(|it| it.table == table).expect("every table is described")
 }
 
 fn creation(table: &TableSchema) -> serde_json::Value {

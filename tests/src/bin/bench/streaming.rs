@@ -13,14 +13,14 @@ use networks::mastodon::{Flavour, Server};
 use platforms::conformance::network::Network;
 use serde_json::{Value, json};
 use tests::{
-    client::{integer, text},
+    answer::{integer, text},
     ensure,
     fault::Result,
     harness::{Harness, LIFTED},
     moment,
     platforms::connecting::connect,
     report::say,
-    user::targets,
+    world::targets,
     world::{World, fresh},
 };
 

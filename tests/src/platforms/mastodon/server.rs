@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    client::{list, text},
+    answer::{list, text},
     ensure, fail,
     fault::Result,
     lossy_proxy::ProxyPort,

@@ -4,14 +4,13 @@ use serde_json::json;
 
 use super::{FERRY, Faulty};
 use crate::{
-    checks,
-    client::integer,
-    ensure,
+    answer::integer,
+    checks, ensure,
     fault::{Result, same},
     moment,
     runner::Check,
     suite::publishing::once,
-    user::targets,
+    world::targets,
     world::{World, fresh},
 };
 

@@ -4,14 +4,13 @@ use serde_json::{Value, json};
 
 use super::{Faulty, ORCHARD};
 use crate::{
-    checks,
-    client::{integer, text},
-    ensure,
+    answer::{integer, text},
+    checks, ensure,
     fault::{Result, same},
     moment,
     runner::Check,
     suite::publishing::once,
-    user::targets,
+    world::targets,
     world::{World, fresh},
 };
 

@@ -4,9 +4,8 @@ use serde_json::{Value, json};
 
 use super::{FERRY, Faulty, ORCHARD};
 use crate::{
-    checks,
-    client::{list, text},
-    ensure,
+    answer::{list, text},
+    checks, ensure,
     fault::{Result, same},
     runner::Check,
     world::{World, fresh},

@@ -4,9 +4,8 @@ use serde_json::json;
 
 use super::{Faulty, MEADOW, WINDMILL};
 use crate::{
-    checks,
-    client::integer,
-    ensure,
+    answer::integer,
+    checks, ensure,
     fault::{Result, same},
     moment,
     runner::Check,

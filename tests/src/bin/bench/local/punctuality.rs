@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use tests::{
-    client::text,
+    answer::text,
     ensure,
     fault::Result,
     moment,
     report::say,
-    user::targets,
+    world::targets,
     world::{World, fresh},
 };
 

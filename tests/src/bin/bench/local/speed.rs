@@ -11,13 +11,7 @@ use std::{
 use futures::future::join_all;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
-use tests::{
-    client::{http_client, integer},
-    ensure,
-    fault::Result,
-    report::say,
-    world::World,
-};
+use tests::{answer::integer, client::http_client, ensure, fault::Result, report::say, world::World};
 
 use crate::percentile::percentile;
 

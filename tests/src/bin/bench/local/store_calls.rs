@@ -6,12 +6,13 @@ use futures::{StreamExt, stream};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tests::{
-    client::{Answer, Call, integer, list},
+    answer::{Answer, integer, list},
+    client::Call,
     ensure,
     fault::{Fault, Result},
     moment,
     report::say,
-    user::{User, targets},
+    world::{User, targets},
     world::{World, fresh},
 };
 

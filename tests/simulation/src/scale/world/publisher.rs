@@ -7,26 +7,25 @@ use std::ops::Range;
 
 use domain::delivery::{PLAN_AHEAD, WATCHDOG};
 
-use super::agenda::{Event, Message};
-use super::due_index::DueIndex;
-use super::limits::{SEND_BATCH, STORE_ATTEMPTS};
-use super::posts::Post;
-use super::setting::copied::{LONGEST_PUT_OFF_S, PERIOD_MS};
-use super::store::{Answer, Keys, units};
-use super::sweep::Moves;
-use super::time::in_ms;
-use super::world::World;
-use super::{Ms, Setting};
+use super::World;
+use crate::scale::agenda::{Event, Message};
+use crate::scale::due_index::DueIndex;
+use crate::scale::limits::{SEND_BATCH, STORE_ATTEMPTS};
+use crate::scale::posts::Post;
+use crate::scale::setting::copied::{LONGEST_PUT_OFF_S, PERIOD_MS};
+use crate::scale::store::{Answer, Keys, units};
+use crate::scale::time::in_ms;
+use crate::scale::{Ms, Setting};
 
 /// Where planning stands.
-pub(super) struct Publisher {
-    pub(super) index: DueIndex,
+pub(in crate::scale) struct Publisher {
+    pub(in crate::scale) index: DueIndex,
     /// Where in each shard the entries of this tick stand.
     soon: Vec<Range<usize>>,
-    pub(super) overdue: Vec<Range<usize>>,
+    pub(in crate::scale) overdue: Vec<Range<usize>>,
     /// In each shard, of the page of overdue entries that it is at.
-    pub(super) moves: Vec<Moves>,
-    pub(super) planned_until: Option<Ms>,
+    pub(in crate::scale) moves: Vec<Moves>,
+    pub(in crate::scale) planned_until: Option<Ms>,
     moved_at: Ms,
     count: u32,
     running: Option<Running>,
@@ -34,10 +33,10 @@ pub(super) struct Publisher {
 
 /// A tick that has not ended.
 #[derive(Clone, Copy)]
-pub(super) struct Running {
+pub(in crate::scale) struct Running {
     tick: u32,
-    pub(super) began: Ms,
-    pub(super) ends: Ms,
+    pub(in crate::scale) began: Ms,
+    pub(in crate::scale) ends: Ms,
     /// The first shard that nobody is at yet.
     next_shard: u32,
     /// Shards that are not done.
@@ -47,7 +46,7 @@ pub(super) struct Running {
 }
 
 /// How reading a page went.
-pub(super) enum PageRead {
+pub(in crate::scale) enum PageRead {
     /// It took so many units.
     Done(f64),
     /// It was throttled and is read again after a while.
@@ -56,8 +55,20 @@ pub(super) enum PageRead {
     Failed,
 }
 
+/// A page of overdue entries that are moved.
+#[derive(Default)]
+pub(in crate::scale) struct Moves {
+    /// The next one last.
+    pub(super) left: Vec<u32>,
+    /// How many are moved at the same time by now; 0 when nothing is, or when
+    /// one of them failed.
+    pub(super) at_once: u32,
+    /// Where the next page begins.
+    pub(super) next_page: Option<u32>,
+}
+
 impl Publisher {
-    pub(super) fn new(setting: &Setting, posts: &[Post]) -> Self {
+    pub(in crate::scale) fn new(setting: &Setting, posts: &[Post]) -> Self {
         let shards = setting.due_shards as usize;
         Self {
             index: DueIndex::new(posts, setting.due_shards),
@@ -72,20 +83,20 @@ impl Publisher {
     }
 
     /// A tick before anything of the full minute is in its sight.
-    pub(super) fn first_tick(setting: &Setting) -> Ms {
+    pub(in crate::scale) fn first_tick(setting: &Setting) -> Ms {
         let earliest = -in_ms(PLAN_AHEAD) - 2 * PERIOD_MS;
         earliest + setting.tick_ms
     }
 }
 
 /// The places of a page among all.
-pub(super) fn page_of(all: &Range<usize>, from: u32, to: u32) -> Range<usize> {
+pub(in crate::scale) fn page_of(all: &Range<usize>, from: u32, to: u32) -> Range<usize> {
     let at = |offset: u32| (all.start + offset as usize).min(all.end);
     at(from)..at(to)
 }
 
 impl World<'_> {
-    pub(super) fn tick(&mut self) {
+    pub(in crate::scale) fn tick(&mut self) {
         let now = self.now;
         self.agenda.put(now + PERIOD_MS, Event::Tick);
         self.publisher.count += 1;
@@ -122,14 +133,14 @@ impl World<'_> {
 
     /// Its time is over, or planning failed: what it has not done is left to
     /// the next.
-    pub(super) fn end_tick(&mut self, tick: u32) {
+    pub(in crate::scale) fn end_tick(&mut self, tick: u32) {
         if self.running(tick).is_some() {
             self.publisher.running = None;
             self.tally.ticks_cut_off += 1;
         }
     }
 
-    pub(super) fn plan_soon(&mut self, tick: u32, shard: u32, (from, attempt): (u32, u32)) {
+    pub(in crate::scale) fn plan_soon(&mut self, tick: u32, shard: u32, (from, attempt): (u32, u32)) {
         let Some(running) = self.running(tick) else { return };
         let (to, shards) = (from + self.setting.page, self.setting.due_shards);
         let soon = self.publisher.soon[shard as usize].clone();
@@ -170,13 +181,13 @@ impl World<'_> {
         Ms::try_from(wait_s * 1_000).unwrap_or(Ms::MAX)
     }
 
-    pub(super) fn running(&self, tick: u32) -> Option<Running> {
+    pub(in crate::scale) fn running(&self, tick: u32) -> Option<Running> {
         self.publisher.running.filter(|it| it.tick == tick)
     }
 
     /// Reads a page; its units are rounded up to half a unit. `again` is put
     /// down when it was throttled and is to be read once more.
-    pub(super) fn read_page(&mut self, shard: u32, entries: usize, attempt: u32, again: Event) -> PageRead {
+    pub(in crate::scale) fn read_page(&mut self, shard: u32, entries: usize, attempt: u32, again: Event) -> PageRead {
         let each = units(&self.calls.plan).0;
         let entries = f64::from(u32::try_from(entries).unwrap_or(u32::MAX));
         let units = ((entries * each * 2.0).ceil() / 2.0).max(0.5);
@@ -195,7 +206,7 @@ impl World<'_> {
 
     /// Sends a page with so many calls at once; what a tick has no time for is
     /// not sent. Says when the last was.
-    pub(super) fn send_all(&mut self, messages: &[(Message, Ms)], from: Ms, ends: Ms) -> Ms {
+    pub(in crate::scale) fn send_all(&mut self, messages: &[(Message, Ms)], from: Ms, ends: Ms) -> Ms {
         let mut free_at: BinaryHeap<_> = (0..self.setting.sends_at_once).map(|_| Reverse(from)).collect();
         let mut sent_all = from;
         for batch in messages.chunks(SEND_BATCH as usize) {
@@ -213,7 +224,7 @@ impl World<'_> {
     }
 
     /// What is overdue in a shard is left to the next tick.
-    pub(super) fn leave_overdue(&mut self, tick: u32) {
+    pub(in crate::scale) fn leave_overdue(&mut self, tick: u32) {
         if let Some(running) = self.publisher.running.as_mut().filter(|it| it.tick == tick) {
             running.has_failed = true;
         }
@@ -222,7 +233,7 @@ impl World<'_> {
 
     /// A shard is done; the next one is begun. How far the tick planned is
     /// written down after the last, whatever became of what is overdue.
-    pub(super) fn end_shard(&mut self, tick: u32) {
+    pub(in crate::scale) fn end_shard(&mut self, tick: u32) {
         let Some(running) = self.publisher.running.as_mut().filter(|it| it.tick == tick) else { return };
         running.left -= 1;
         if 0 < running.left {

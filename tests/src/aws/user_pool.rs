@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::emulator::Root;
+use super::Root;
 use crate::fault::Result;
 
 /// Everybody's password: the pool wants twelve characters of several kinds.
@@ -16,7 +16,7 @@ pub struct UserPool {
 }
 
 impl UserPool {
-    pub(super) fn new(root: Root, id: String) -> Self {
+    pub(crate) fn new(root: Root, id: String) -> Self {
         Self { root, id }
     }
 

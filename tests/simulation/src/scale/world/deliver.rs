@@ -3,13 +3,13 @@
 
 use domain::delivery::LEASE;
 
-use super::Ms;
-use super::agenda::{Event, Message};
-use super::limits::STORE_ATTEMPTS;
-use super::posts::State;
-use super::store::{Answer, units};
-use super::time::in_ms;
-use super::world::World;
+use super::World;
+use crate::scale::Ms;
+use crate::scale::agenda::{Event, Message};
+use crate::scale::limits::STORE_ATTEMPTS;
+use crate::scale::posts::State;
+use crate::scale::store::{Answer, units};
+use crate::scale::time::in_ms;
 
 /// The next step of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ struct Task {
 
 /// Deliveries under way, at places that are used again.
 #[derive(Default)]
-pub(super) struct Tasks {
+pub(in crate::scale) struct Tasks {
     tasks: Vec<Task>,
     free: Vec<u32>,
 }
@@ -61,12 +61,12 @@ impl Tasks {
 }
 
 impl World<'_> {
-    pub(super) fn begin_delivery(&mut self, message: Message, batch: u32) {
+    pub(in crate::scale) fn begin_delivery(&mut self, message: Message, batch: u32) {
         let task = self.tasks.add(Task { message, batch, step: Step::Read, throttled: 0, stamp: 0, tells: false });
         self.step(task);
     }
 
-    pub(super) fn step(&mut self, place: u32) {
+    pub(in crate::scale) fn step(&mut self, place: u32) {
         let task = self.tasks.tasks[place as usize];
         if task.step == Step::End {
             return self.end(place, true);

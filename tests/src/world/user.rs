@@ -5,14 +5,15 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::World;
 use crate::{
+    answer::{integer, text},
     browser::{Browser, Page},
-    client::{Api, integer, text},
+    client::Api,
     ensure,
     fault::Result,
     html::Form,
     moment, picture, shapes,
-    world::World,
 };
 
 /// One person.

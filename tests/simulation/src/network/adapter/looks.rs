@@ -9,9 +9,9 @@ use domain::delivery::{Resolution, Setback};
 use platforms::Job;
 use platforms::recognition::{Likeness, Listed, Timeline, look_for};
 
-use super::adapter::Adapter;
-use super::fates::{PlatformFate, question_chances};
-use super::timeline::Shown;
+use super::Adapter;
+use crate::network::fates::{PlatformFate, question_chances};
+use crate::network::timeline::Shown;
 
 /// Few, so that pages are turned.
 const PAGE: usize = 3;

@@ -7,10 +7,9 @@ use std::{
 };
 
 use crate::{
-    ensure, fail,
+    ROOT, ensure, fail,
     fault::{Fault, Result},
     report::say,
-    template::ROOT,
 };
 
 /// A Python program and exactly what it consists of.
@@ -86,6 +85,37 @@ pub const AWS_CLI: PythonTool = PythonTool { program: "aws", packages: &["awscli
 /// Speaks Mastodon's API, by others than us.
 pub const MASTODON_MOCK: PythonTool =
     PythonTool { program: "mastodon_mock", packages: &["mastodon_mock==0.6.1"], mended: &[] };
+
+/// Finds words that are written wrong.
+pub const TYPOS: PythonTool = PythonTool { program: "typos", packages: &["typos==1.52.0"], mended: &[] };
+
+/// Holds dependencies against `deny.toml`.
+pub const CARGO_DENY: CargoTool = CargoTool { program: "cargo-deny", version: "0.20.2" };
+
+/// Finds dependencies that nothing uses.
+pub const CARGO_MACHETE: CargoTool = CargoTool { program: "cargo-machete", version: "0.9.2" };
+
+/// A Rust program, built from its sources.
+#[derive(Clone, Copy, Debug)]
+pub struct CargoTool {
+    program: &'static str,
+    version: &'static str,
+}
+
+impl CargoTool {
+    /// Its program; it is built unless it is there.
+    pub fn program(&self) -> Result<PathBuf> {
+        let folder = Path::new(ROOT).join(".tools").join(format!("{}-{}", self.program, self.version));
+        let program = folder.join("bin").join(self.program);
+        if !program.exists() {
+            say(&format!("       installing {} {}", self.program, self.version));
+            let arguments = ["install", "--quiet", "--locked", "--no-track", self.program, "--version", self.version];
+            // It makes way for what others wait for.
+            run(Command::new("nice").arg("-n15").arg("cargo").args(arguments).arg("--root").arg(&folder))?;
+        }
+        Ok(program)
+    }
+}
 
 impl PythonTool {
     /// Its program; it is installed unless it is there.

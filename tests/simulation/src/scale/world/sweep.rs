@@ -3,28 +3,16 @@
 
 use domain::delivery::WATCHDOG;
 
-use super::agenda::{Event, Message};
-use super::limits::STORE_ATTEMPTS;
-use super::posts::State;
-use super::publisher::{PageRead, page_of};
-use super::store::{Answer, units};
-use super::time::in_ms;
-use super::world::World;
-
-/// A page of overdue entries that are moved.
-#[derive(Default)]
-pub(super) struct Moves {
-    /// The next one last.
-    left: Vec<u32>,
-    /// How many are moved at the same time by now; 0 when nothing is, or when
-    /// one of them failed.
-    at_once: u32,
-    /// Where the next page begins.
-    next_page: Option<u32>,
-}
+use super::World;
+use super::publisher::{Moves, PageRead, page_of};
+use crate::scale::agenda::{Event, Message};
+use crate::scale::limits::STORE_ATTEMPTS;
+use crate::scale::posts::State;
+use crate::scale::store::{Answer, units};
+use crate::scale::time::in_ms;
 
 impl World<'_> {
-    pub(super) fn plan_overdue(&mut self, tick: u32, shard: u32, (from, attempt): (u32, u32)) {
+    pub(in crate::scale) fn plan_overdue(&mut self, tick: u32, shard: u32, (from, attempt): (u32, u32)) {
         let Some(running) = self.running(tick) else { return };
         let to = from + self.setting.page;
         let entries = self.publisher.overdue[shard as usize].clone();
@@ -58,7 +46,7 @@ impl World<'_> {
         }
     }
 
-    pub(super) fn move_next(&mut self, tick: u32, shard: u32) {
+    pub(in crate::scale) fn move_next(&mut self, tick: u32, shard: u32) {
         if self.running(tick).is_none() {
             return;
         }
@@ -77,7 +65,7 @@ impl World<'_> {
         }
     }
 
-    pub(super) fn move_on(&mut self, tick: u32, number: u32, attempt: u32) {
+    pub(in crate::scale) fn move_on(&mut self, tick: u32, number: u32, attempt: u32) {
         let Some(running) = self.running(tick) else { return };
         let post = &mut self.posts[number as usize];
         let shard = post.keys.shard;

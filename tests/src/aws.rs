@@ -1,0 +1,74 @@
+//! Calls of AWS, beside those that the service makes.
+
+mod user_pool;
+
+use reqwest::{Client, Method};
+use serde_json::Value;
+
+pub use self::user_pool::{PASSWORD, UserPool};
+use crate::{ensure, fault::Result};
+
+/// What the emulator takes for the root of the account.
+pub(crate) const ROOT: &str = "test";
+
+/// Everything is in this region.
+pub(crate) const REGION: &str = "us-east-1";
+
+/// Calls of AWS as the root of the account.
+#[derive(Clone, Debug)]
+pub struct Root {
+    http: Client,
+    url: String,
+}
+
+impl Root {
+    pub(crate) fn new(http: Client, url: String) -> Self {
+        Self { http, url }
+    }
+
+    /// A call of one of the services that speak JSON, such as
+    /// `AmazonSQS.SendMessage`.
+    pub async fn call(&self, target: &str, body: &Value) -> Result<Value> {
+        let request = self.request(Method::POST, "/", signing_name(target)).header("x-amz-target", target);
+        let request = request.header("content-type", "application/x-amz-json-1.1").body(body.to_string());
+        answer(request, target).await
+    }
+
+    /// Has a function work on an event now, and gives what it answered.
+    pub async fn invoke(&self, function: &str, event: &Value) -> Result<Value> {
+        let path = format!("/2015-03-31/functions/{function}/invocations");
+        answer(self.request(Method::POST, &path, "lambda").body(event.to_string()), function).await
+    }
+
+    /// Removes an object from a bucket.
+    pub async fn remove_object(&self, bucket: &str, key: &str) -> Result {
+        answer(self.request(Method::DELETE, &format!("/{bucket}/{key}"), "s3"), key).await?;
+        Ok(())
+    }
+
+    fn request(&self, method: Method, path: &str, service: &str) -> reqwest::RequestBuilder {
+        // Root's signatures are not looked at.
+        let authorization = format!(
+            "AWS4-HMAC-SHA256 Credential={ROOT}/20260101/{REGION}/{service}/aws4_request, SignedHeaders=host, Signature=0"
+        );
+        self.http.request(method, format!("{}{path}", self.url)).header("authorization", authorization)
+    }
+}
+
+async fn answer(request: reqwest::RequestBuilder, what: &str) -> Result<Value> {
+    let response = request.send().await?;
+    let (status, failed) = (response.status(), response.headers().get("x-amz-function-error").is_some());
+    let text = response.text().await?;
+    ensure!(status.is_success() && !failed, "{what}: {status} {text}");
+    if text.is_empty() { Ok(Value::Null) } else { Ok(serde_json::from_str(&text)?) }
+}
+
+/// The service that a target is of, as it is called in a signature.
+fn signing_name(target: &str) -> &'static str {
+    match target.split(['.', '_']).next().unwrap_or_default() {
+        "AWSCognitoIdentityProviderService" => "cognito-idp",
+        "AmazonSQS" => "sqs",
+        "Logs" => "logs",
+        _ => "dynamodb",
+    }
+}

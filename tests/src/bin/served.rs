@@ -1,0 +1,86 @@
+//! What the local stack serves, read by programs that know nothing of it: its
+//! API document by schemathesis, its pages by a browser.
+
+use std::{
+    fs,
+    process::{Command, ExitCode},
+};
+
+use clap::{Parser, ValueEnum};
+use serde_json::json;
+use tests::{
+    fault::{Fault, Result},
+    harness::{Harness, LIFTED, Ready},
+    report::say,
+    template::ROOT,
+    tools::SCHEMATHESIS,
+};
+
+/// Starts the local stack and lets another program read what it serves.
+#[derive(Parser)]
+#[command(name = "served")]
+struct Options {
+    /// The program.
+    reader: Reader,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Reader {
+    /// Calls everything that the API document describes.
+    Schemathesis,
+    /// Walks the whole journey in Chromium; pictures of the pages are in
+    /// target/screenshots afterwards.
+    Browser,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(Options::parse().reader).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            say(&format!("{fault}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(reader: Reader) -> Result {
+    let local = Harness::start(&LIFTED).await?;
+    let folder = tempfile::TempDir::new()?;
+    let mut command = match reader {
+        Reader::Schemathesis => schemathesis(local.ready())?,
+        Reader::Browser => {
+            let ready = local.ready();
+            let ready_file = folder.path().join("ready.json");
+            let known = json!({ "origin": ready.origin, "base_url": ready.base_url, "token": ready.token });
+            fs::write(&ready_file, known.to_string())?;
+            let mut node = Command::new("node");
+            node.arg("tests/browser/journey.mjs").arg("--ready-file").arg(ready_file);
+            node.args(["--screenshots", "target/screenshots"]);
+            node
+        }
+    };
+    // What it says is what this says.
+    let status = tokio::task::spawn_blocking(move || command.current_dir(ROOT).status()).await??;
+    if status.success() { Ok(()) } else { Err(Fault::new(format!("the reader ended with {status}"))) }
+}
+
+fn schemathesis(ready: &Ready) -> Result<Command> {
+    let mut command = Command::new(SCHEMATHESIS.program()?);
+    command.args([
+        "--config-file",
+        "tests/schemathesis.toml",
+        "run",
+        "--no-color",
+        "--checks=all",
+        "--max-examples=25",
+        "--seed=1",
+        "--generation-database=none",
+        "--continue-on-failure",
+        "--request-timeout=40",
+        "--suppress-health-check=all",
+    ]);
+    command.arg("-H").arg(format!("Authorization: Bearer {}", ready.token));
+    command.arg(format!("{}/openapi.json", ready.base_url));
+    Ok(command)
+}

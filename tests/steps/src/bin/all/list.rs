@@ -1,0 +1,183 @@
+//! The steps there are.
+
+use std::{path::Path, process::Command, time::Duration};
+
+use steps::{
+    ROOT,
+    bluesky::BlueskyProgram,
+    fault::Result,
+    functions,
+    schedule::{Kind, Place},
+    tools::{AWS_CLI, CARGO_DENY, CARGO_MACHETE, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS, TYPOS},
+};
+
+use crate::log::Log;
+
+/// One step of the run.
+#[derive(Clone, Copy)]
+pub(crate) struct Step {
+    pub(crate) place: Place,
+    pub(crate) about: &'static str,
+    pub(crate) run: fn(&Log) -> Result,
+    /// From where on its output is for whoever watches.
+    pub(crate) shows: Option<&'static str>,
+}
+
+const fn step(name: &'static str, kind: Kind, about: &'static str, run: fn(&Log) -> Result) -> Step {
+    Step { place: Place { name, kind, needs: &[], after: &[] }, about, run, shows: None }
+}
+
+impl Step {
+    const fn needs(mut self, needs: &'static [&'static str]) -> Self {
+        self.place.needs = needs;
+        self
+    }
+
+    const fn after(mut self, after: &'static [&'static str]) -> Self {
+        self.place.after = after;
+        self
+    }
+
+    const fn shows(mut self, from: &'static str) -> Self {
+        self.shows = Some(from);
+        self
+    }
+}
+
+/// All of them. Those that compute run one after the other in this order, which
+/// is why what others need comes first.
+pub(crate) const STEPS: [Step; 16] = [
+    step("tools", Kind::Waits, "programs from elsewhere are installed", tools),
+    step("format", Kind::Computes, "the code is formatted", format),
+    step("build", Kind::Computes, "all programs, as tests run them", build),
+    step("functions", Kind::Computes, "the functions, as they are deployed", build_functions),
+    step("template", Kind::Waits, "sam validate --lint", template).needs(&["tools"]),
+    step("blackbox", Kind::Waits, "every operation through HTTP, faults, limits, and kill -9 in a loop", blackbox)
+        .needs(&["build"]),
+    step(
+        "platforms",
+        Kind::Waits,
+        "accounts of other platforms: several at once, one without keys, a real Bluesky server, a Mastodon by others",
+        platforms,
+    )
+    .needs(&["build", "tools"]),
+    step("schemathesis", Kind::Waits, "the served API document against the service", schemathesis)
+        .needs(&["build", "tools"]),
+    step("browser", Kind::Waits, "the whole journey in Chromium, with screenshots", browser).needs(&["build", "tools"]),
+    step(
+        "deployed",
+        Kind::Waits,
+        "the template deployed, driven, killed, updated, and its roles held against what was done",
+        deployed,
+    )
+    .needs(&["build", "tools", "functions"])
+    // They write down what is called in the local stack only.
+    .after(&["blackbox", "platforms"]),
+    step("clippy", Kind::Computes, "no lint has anything to say", clippy),
+    step("tests", Kind::Computes, "unit, property and function tests", tests),
+    step("simulation", Kind::Computes, "seeds, a death at every call, a million posts", simulation).shows("seeds "),
+    step("mutations", Kind::Computes, "the protocol broken on purpose, and the simulation notices", mutations)
+        .needs(&["simulation"]),
+    step(
+        "supply",
+        Kind::Computes,
+        "licences and sources of what is depended on, unused dependencies, typing errors",
+        supply,
+    )
+    .needs(&["tools"]),
+    step("binaries", Kind::Measures, "work, memory and time until the functions are ready, within limits", binaries)
+        .needs(&["build", "functions"])
+        .shows("binary "),
+];
+
+/// None takes as long unless it hangs.
+const LIMIT: Duration = Duration::from_mins(30);
+
+fn cargo(arguments: &[&str]) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.args(arguments).current_dir(ROOT);
+    cargo
+}
+
+/// Runs a test program, which was built before.
+fn program(log: &Log, name: &str, arguments: &[&str]) -> Result {
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| format!("{ROOT}/target"));
+    log.run(Path::new(&target).join("debug").join(name), arguments, LIMIT)
+}
+
+fn tools(log: &Log) -> Result {
+    for tool in [SCHEMATHESIS, SAM, MINISTACK, AWS_CLI, MASTODON_MOCK, TYPOS] {
+        tool.program()?;
+    }
+    for tool in [CARGO_DENY, CARGO_MACHETE] {
+        tool.program()?;
+    }
+    BlueskyProgram::installed()?;
+    log.build(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(format!("{ROOT}/tests/browser")))
+}
+
+fn format(log: &Log) -> Result {
+    log.run("cargo", &["fmt", "--all", "--check"], LIMIT)
+}
+
+fn build(log: &Log) -> Result {
+    log.build(&mut cargo(&["build", "--quiet", "--workspace", "--bins"]))
+}
+
+fn build_functions(log: &Log) -> Result {
+    log.build(&mut functions::build_command())
+}
+
+fn template(log: &Log) -> Result {
+    let arguments = ["validate", "--lint", "--template", "template.yaml", "--region", "eu-central-1"];
+    log.run(SAM.program()?, &arguments, LIMIT)
+}
+
+fn blackbox(log: &Log) -> Result {
+    program(log, "blackbox", &["--json", "target/tests/blackbox.json"])
+}
+
+fn platforms(log: &Log) -> Result {
+    program(log, "platforms", &["--json", "target/tests/platforms.json"])
+}
+
+fn schemathesis(log: &Log) -> Result {
+    program(log, "served", &["schemathesis"])
+}
+
+fn browser(log: &Log) -> Result {
+    program(log, "served", &["browser"])
+}
+
+fn deployed(log: &Log) -> Result {
+    program(log, "deployed", &["--json", "target/tests/deployed.json"])
+}
+
+fn clippy(log: &Log) -> Result {
+    log.build(&mut cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+fn tests(log: &Log) -> Result {
+    log.build(&mut cargo(&["test", "--quiet", "--workspace", "--no-run"]))?;
+    log.run("cargo", &["test", "--quiet", "--workspace"], LIMIT)
+}
+
+fn simulation(log: &Log) -> Result {
+    log.build(&mut cargo(&["build", "--quiet", "--profile", "quick", "--package", "simulation"]))?;
+    // By hand it plays five times as many seeds: here time is short.
+    log.run("tests/simulate", &["--seeds", "2000", "--json", "target/tests/simulation.json"], LIMIT)
+}
+
+fn mutations(log: &Log) -> Result {
+    log.run("tests/simulate", &["--mutations", "--json", "target/tests/mutations.json"], LIMIT)
+}
+
+fn supply(log: &Log) -> Result {
+    log.run(CARGO_DENY.program()?, &["check", "bans", "licenses", "sources"], LIMIT)?;
+    log.run(CARGO_MACHETE.program()?, &["--with-metadata"], LIMIT)?;
+    log.run(TYPOS.program()?, &[], LIMIT)
+}
+
+fn binaries(log: &Log) -> Result {
+    program(log, "bench", &["binaries", "--json", "target/tests/binaries.json"])
+}

@@ -1,0 +1,104 @@
+//! Where the output of a step goes, and how long its commands took.
+
+use std::{
+    cell::Cell,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use steps::{
+    ROOT, ensure,
+    fault::{Fault, Result},
+};
+
+/// No build takes as long, even on a cold and slow machine.
+const BUILD_LIMIT: Duration = Duration::from_mins(30);
+
+/// The output of one step in a file of its own.
+pub(crate) struct Log {
+    file: PathBuf,
+    /// Commands make way for those of other steps.
+    yields: bool,
+    built: Cell<Duration>,
+}
+
+impl Log {
+    pub(crate) fn new(step: &str, yields: bool) -> Result<Self> {
+        let file = Path::new(ROOT).join("target/tests").join(format!("{step}.log"));
+        fs::write(&file, "")?;
+        Ok(Self { file, yields, built: Cell::default() })
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.file).unwrap_or_default()).into_owned()
+    }
+
+    /// How much of the time went into building.
+    pub(crate) fn built(&self) -> Duration {
+        self.built.get()
+    }
+
+    /// Enough of it to see what went wrong; the file has the rest.
+    pub(crate) fn end(&self) -> String {
+        let text = self.text();
+        let lines: Vec<_> = text.lines().collect();
+        let from = lines.len().saturating_sub(80);
+        format!("{}\n     (all of it: {})", lines[from..].join("\n"), self.file.display())
+    }
+
+    /// A command that only builds.
+    pub(crate) fn build(&self, command: &mut Command) -> Result {
+        let started = Instant::now();
+        let ended = self.command(command, BUILD_LIMIT);
+        self.built.set(self.built.get() + started.elapsed());
+        ended
+    }
+
+    /// Runs a command from the top of the project unless it says otherwise.
+    pub(crate) fn run(&self, program: impl AsRef<Path>, arguments: &[&str], limit: Duration) -> Result {
+        self.command(Command::new(program.as_ref()).args(arguments).current_dir(ROOT), limit)
+    }
+
+    fn command(&self, command: &mut Command, limit: Duration) -> Result {
+        let shown = command.get_program().display().to_string();
+        let output = fs::OpenOptions::new().append(true).open(&self.file)?;
+        let mut polite;
+        let command = if self.yields {
+            polite = made_polite(command);
+            &mut polite
+        } else {
+            command
+        };
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .spawn()
+            .map_err(|error| Fault::new(format!("{shown}: {error}")))?;
+        let started = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait()? {
+                ensure!(status.success(), "{shown}: {status}");
+                return Ok(());
+            }
+            if limit < started.elapsed() {
+                child.kill()?;
+                child.wait()?;
+                return Err(Fault::new(format!("{shown} did not end within {limit:?}")));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// The same command with a lower priority than what others wait for.
+fn made_polite(command: &Command) -> Command {
+    let mut polite = Command::new("nice");
+    polite.arg("-n15").arg(command.get_program()).args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        polite.current_dir(folder);
+    }
+    polite
+}

@@ -1,0 +1,195 @@
+//! Every test there is, on this machine.
+
+mod list;
+mod log;
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::ExitCode,
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use clap::Parser;
+use serde_json::json;
+use steps::{
+    ROOT, ensure,
+    fault::Result,
+    report::say,
+    schedule::{self, Kind, Outcome, Place},
+};
+
+use self::{
+    list::{STEPS, Step},
+    log::Log,
+};
+
+/// Every test of the project: formatting, lints, unit and property tests, black
+/// box, crashes, the functions, other platforms, the API document, the template
+/// and what it deploys, a browser, and publishing in simulation.
+#[derive(Parser)]
+#[command(name = "all", after_help = list_of_steps())]
+struct Options {
+    /// Only these steps, and those that they need.
+    #[arg(long, num_args = 1.., value_name = "NAME", value_parser = names())]
+    only: Vec<String>,
+    /// Only this step and those after it in the list, and those that they need.
+    #[arg(long, value_name = "NAME", value_parser = names(), conflicts_with = "only")]
+    from: Option<String>,
+    /// Write the results here.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+fn names() -> clap::builder::PossibleValuesParser {
+    STEPS.map(|it| it.place.name).into()
+}
+
+fn list_of_steps() -> String {
+    let line = |it: &Step| format!("  {:13} {}", it.place.name, it.about);
+    format!("Steps:\n{}", STEPS.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(fault) => {
+            say(&format!("{fault}\n\n0 passed, 1 failed"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<bool> {
+    fs::create_dir_all(format!("{ROOT}/target/tests"))?;
+    let began = Instant::now();
+    let steps = chosen(options);
+    let places: Vec<Place> = steps.iter().map(|it| it.place).collect();
+    let said = Mutex::new(());
+    let outcomes = schedule::run(&places, |index| one(&steps[index], &said), |done| done.failed == 0);
+
+    say("\nstep           waited    built      ran   passed  failed");
+    let (mut passed, mut failed) = (0, 0);
+    for (place, outcome) in places.iter().zip(&outcomes) {
+        match outcome {
+            Outcome::Ran { waited, result } => {
+                let [waited, built, ran] =
+                    [waited, &result.built, &result.ran].map(|it| format!("{:.0} s", it.as_secs_f64()));
+                say(&format!(
+                    "{:13} {waited:>7} {built:>8} {ran:>8}  {:7} {:7}",
+                    place.name, result.passed, result.failed
+                ));
+                passed += result.passed;
+                failed += result.failed;
+            }
+            Outcome::NotRun { lacks } => {
+                say(&format!("{:13} not run: {lacks} did not pass", place.name));
+                failed += 1;
+            }
+        }
+    }
+    let all = began.elapsed().as_secs_f64();
+    let left_out = STEPS.len() - steps.len();
+    if 0 < left_out {
+        say(&format!("{left_out} of {} steps were not asked for", STEPS.len()));
+    }
+    say(&format!("all together {:.1} minutes", all / 60.0));
+    if let Some(file) = &options.json {
+        let steps: Vec<_> = places.iter().zip(&outcomes).map(|(place, outcome)| figures(place, outcome)).collect();
+        let results = json!({ "passed": passed, "failed": failed, "seconds": all, "steps": steps });
+        fs::write(file, format!("{results:#}\n"))?;
+    }
+    say(&format!("\n{passed} passed, {failed} failed"));
+    Ok(failed == 0)
+}
+
+/// The steps of this run in the order of the list.
+fn chosen(options: &Options) -> Vec<Step> {
+    let from = options.from.as_deref().and_then(|name| STEPS.iter().position(|it| it.place.name == name));
+    let mut wanted: Vec<&str> = match from {
+        Some(from) => STEPS[from..].iter().map(|it| it.place.name).collect(),
+        None if options.only.is_empty() => STEPS.iter().map(|it| it.place.name).collect(),
+        None => options.only.iter().map(String::as_str).collect(),
+    };
+    let mut looked_at = 0;
+    while let Some(name) = wanted.get(looked_at) {
+        let needs = STEPS.iter().filter(|it| it.place.name == *name).flat_map(|it| it.place.needs);
+        let more: Vec<_> = needs.copied().filter(|it| !wanted.contains(it)).collect();
+        wanted.extend(more);
+        looked_at += 1;
+    }
+    STEPS.into_iter().filter(|it| wanted.contains(&it.place.name)).collect()
+}
+
+/// What a step did.
+struct Done {
+    built: Duration,
+    ran: Duration,
+    passed: usize,
+    failed: usize,
+}
+
+fn one(step: &Step, said: &Mutex<()>) -> Done {
+    let name = step.place.name;
+    say(&format!("     {name}: {}", step.about));
+    let started = Instant::now();
+    // What only measures is alone, and what waits is waited for.
+    let log = Log::new(name, step.place.kind == Kind::Computes);
+    let result = log.as_ref().map_err(Clone::clone).and_then(|log| (step.run)(log));
+    let took = started.elapsed();
+    let text = log.as_ref().map(Log::text).unwrap_or_default();
+    let built = log.as_ref().map(Log::built).unwrap_or_default();
+    let (mut passed, mut failed) = counted(&text);
+
+    // Several steps end at any time; what one says stays together.
+    let _together = said.lock();
+    match result.and_then(|()| {
+        ensure!(failed == 0, "{failed} failed");
+        Ok(())
+    }) {
+        Ok(()) => {
+            passed = passed.max(1);
+            say(&format!("ok   {:6.1} s  {name}", took.as_secs_f64()));
+        }
+        Err(fault) => {
+            failed = failed.max(1);
+            let end = log.as_ref().map(Log::end).unwrap_or_default();
+            say(&format!("{end}\nFAIL {:6.1} s  {name}: {fault}", took.as_secs_f64()));
+        }
+    }
+    if let Some(from) = step.shows {
+        text.lines().skip_while(|it| !it.starts_with(from)).for_each(say);
+    }
+    Done { built, ran: took.saturating_sub(built), passed, failed }
+}
+
+/// Adds up what test programs say they counted.
+fn counted(log: &str) -> (usize, usize) {
+    let mut sum = (0, 0);
+    for line in log.lines() {
+        let line = line.trim_start_matches("test result: ok. ").trim_start_matches("test result: FAILED. ");
+        let words: Vec<_> = line.split([' ', ',', ';']).filter(|it| !it.is_empty()).collect();
+        if let [passed, "passed", failed, "failed", ..] = words[..]
+            && let (Ok(passed), Ok(failed)) = (passed.parse::<usize>(), failed.parse::<usize>())
+        {
+            sum = (sum.0 + passed, sum.1 + failed);
+        }
+    }
+    sum
+}
+
+fn figures(place: &Place, outcome: &Outcome<Done>) -> serde_json::Value {
+    match outcome {
+        Outcome::Ran { waited, result } => json!({
+            "name": place.name,
+            "waited_s": waited.as_secs_f64(),
+            "built_s": result.built.as_secs_f64(),
+            "ran_s": result.ran.as_secs_f64(),
+            "passed": result.passed,
+            "failed": result.failed,
+        }),
+        Outcome::NotRun { lacks } => json!({ "name": place.name, "not_run": format!("{lacks} did not pass") }),
+    }
+}

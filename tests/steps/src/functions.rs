@@ -1,0 +1,35 @@
+//! The functions' programs as they are deployed.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{ROOT, fault::Result, tools::run};
+
+/// The functions, and the folders they are in.
+pub const FUNCTIONS: [&str; 7] = ["auth", "connections", "delivery", "media", "posts", "publisher", "upkeep"];
+
+/// The function that does nothing, to compare the others with.
+pub const HELLO: &str = "hello";
+
+/// Builds them all in the profile of what is deployed; the folder where they
+/// are then.
+///
+/// One call for all: what they share is built once, with the features that any
+/// of them wants, and with none of the tests'.
+pub fn build() -> Result<PathBuf> {
+    run(&mut build_command())?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new(ROOT).join("target"), PathBuf::from);
+    Ok(target.join("release"))
+}
+
+/// What builds them.
+pub fn build_command() -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--quiet", "--release"]).current_dir(ROOT);
+    for package in FUNCTIONS.into_iter().chain([HELLO]) {
+        cargo.args(["--package", package, "--bin", package]);
+    }
+    cargo
+}

@@ -1,0 +1,13 @@
+//! What all test programs share and what has to be there before any of them is
+//! compiled: programs from elsewhere, faults, and reports.
+
+pub mod bluesky;
+pub mod fault;
+pub mod functions;
+pub mod program;
+pub mod report;
+pub mod schedule;
+pub mod tools;
+
+/// The folder of the whole project.
+pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

@@ -1,0 +1,41 @@
+//! How a test program begins and ends.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::Args;
+
+use crate::{
+    fault::Result,
+    report::{Report, say},
+};
+
+/// What every test program can be told.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Common {
+    /// Only what has this in its name.
+    #[arg(long)]
+    pub only: Option<String>,
+    /// Write the results here.
+    #[arg(long)]
+    pub json: Option<PathBuf>,
+}
+
+impl Common {
+    /// Whether something of this name is to run.
+    pub fn wants(&self, name: &str) -> bool {
+        let plain = |it: &str| it.replace('_', " ");
+        self.only.as_deref().is_none_or(|it| plain(name).contains(&plain(it)))
+    }
+
+    /// What a program ends with: what failed, `N passed, N failed`, its code.
+    pub fn end(&self, run: Result<Report>) -> ExitCode {
+        match run.and_then(|report| report.finish(self.json.as_deref())) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(fault) => {
+                say(&format!("{fault}\n\n0 passed, 1 failed"));
+                ExitCode::FAILURE
+            }
+        }
+    }
+}

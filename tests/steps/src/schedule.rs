@@ -1,0 +1,123 @@
+//! Which steps run when: as many at the same time as do not get into each
+//! other's way.
+
+use std::{
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// What a step needs of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// All cores there are: one of these at a time, in the order of the list.
+    Computes,
+    /// Mostly time: as soon as what it needs is there.
+    Waits,
+    /// The machine for itself, because it measures.
+    Measures,
+}
+
+/// What the schedule knows of a step.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Of the step.
+    pub name: &'static str,
+    /// What it needs of the machine.
+    pub kind: Kind,
+    /// What must have passed before: without it the step cannot run.
+    pub needs: &'static [&'static str],
+    /// What must have ended before, if it runs at all.
+    pub after: &'static [&'static str],
+}
+
+/// What became of a step.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome<T> {
+    /// It ran.
+    Ran {
+        /// How long it waited for others.
+        waited: Duration,
+        /// What it brought.
+        result: T,
+    },
+    /// It did not, because this one that it needs did not pass.
+    NotRun {
+        /// Which.
+        lacks: &'static str,
+    },
+}
+
+/// Runs all steps; what became of each, in the order of the list. `passed`
+/// looks at a result, `run` makes one.
+pub fn run<T: Send>(places: &[Place], run: impl Fn(usize) -> T + Sync, passed: impl Fn(&T) -> bool) -> Vec<Outcome<T>> {
+    let began = Instant::now();
+    let mut outcomes: Vec<Option<Outcome<T>>> = places.iter().map(|_| None).collect();
+    let mut running: Vec<usize> = Vec::new();
+    let (ended, ends) = mpsc::channel();
+    thread::scope(|scope| {
+        loop {
+            while let Some(next) = next(places, &outcomes, &running, &passed) {
+                match next {
+                    Next::Skip(index, lacks) => outcomes[index] = Some(Outcome::NotRun { lacks }),
+                    Next::Run(index) => {
+                        running.push(index);
+                        let (ended, run, waited) = (ended.clone(), &run, began.elapsed());
+                        scope.spawn(move || ended.send((index, waited, run(index))));
+                    }
+                }
+            }
+            if running.is_empty() {
+                break;
+            }
+            let Ok((index, waited, result)) = ends.recv() else { break };
+            running.retain(|it| *it != index);
+            outcomes[index] = Some(Outcome::Ran { waited, result });
+        }
+    });
+    outcomes.into_iter().map(|it| it.unwrap_or(Outcome::NotRun { lacks: "a place in the order" })).collect()
+}
+
+enum Next {
+    Run(usize),
+    Skip(usize, &'static str),
+}
+
+fn next<T>(
+    places: &[Place],
+    outcomes: &[Option<Outcome<T>>],
+    running: &[usize],
+    passed: &impl Fn(&T) -> bool,
+) -> Option<Next> {
+    let index_of = |name: &str| places.iter().position(|it| it.name == name);
+    let waiting = |index: &usize| outcomes[*index].is_none() && !running.contains(index);
+    let is_running = |kind: Kind| running.iter().any(|it| places[*it].kind == kind);
+    for index in (0..places.len()).filter(waiting) {
+        let place = &places[index];
+        let lacks = place.needs.iter().find(|it| {
+            let outcome = index_of(it).and_then(|it| outcomes[it].as_ref());
+            matches!(outcome, Some(Outcome::NotRun { .. }))
+                || matches!(outcome, Some(Outcome::Ran { result, .. }) if !passed(result))
+        });
+        if let Some(lacks) = lacks {
+            return Some(Next::Skip(index, lacks));
+        }
+        let mut before = place.needs.iter().chain(place.after).filter_map(|it| index_of(it));
+        if before.any(|it| outcomes[it].is_none()) {
+            continue;
+        }
+        let free = match place.kind {
+            Kind::Computes => !is_running(Kind::Computes) && !is_running(Kind::Measures),
+            Kind::Waits => !is_running(Kind::Measures),
+            // What was listed before it goes first.
+            Kind::Measures => running.is_empty() && (0..index).all(|it| outcomes[it].is_some()),
+        };
+        if free {
+            return Some(Next::Run(index));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+
+fn place(name: &'static str, kind: Kind, needs: &'static [&'static str]) -> Place {
+    Place { name, kind, needs, after: &[] }
+}
+
+/// Runs them all; those of these names fail. The names as they were begun, and
+/// what became of each.
+fn play(places: &[Place], failing: &[&str]) -> (Vec<&'static str>, Vec<Outcome<bool>>) {
+    let begun = Mutex::new(Vec::new());
+    let outcomes = run(
+        places,
+        |index| {
+            begun.lock().expect("nobody panics").push(places[index].name);
+            !failing.contains(&places[index].name)
+        },
+        |passed| *passed,
+    );
+    (begun.into_inner().expect("nobody panics"), outcomes)
+}
+
+#[test]
+fn what_is_needed_runs_before() {
+    let places = [
+        place("deploy", Kind::Waits, &["build"]),
+        place("build", Kind::Computes, &[]),
+        place("x", Kind::Computes, &[]),
+    ];
+
+    let (begun, outcomes) = play(&places, &[]);
+
+    let at = |name| begun.iter().position(|it| *it == name);
+    assert!(at("build") < at("deploy"), "{begun:?}");
+    assert!(outcomes.iter().all(|it| matches!(it, Outcome::Ran { result: true, .. })));
+}
+
+#[test]
+fn what_lacks_something_is_not_run_and_neither_is_what_needs_it() {
+    let places = [
+        place("build", Kind::Computes, &[]),
+        place("deploy", Kind::Waits, &["build"]),
+        place("look", Kind::Waits, &["deploy"]),
+        place("other", Kind::Waits, &[]),
+    ];
+
+    let (begun, outcomes) = play(&places, &["build"]);
+
+    assert_eq!(begun.len(), 2, "{begun:?}");
+    assert_eq!(outcomes[1], Outcome::NotRun { lacks: "build" });
+    assert_eq!(outcomes[2], Outcome::NotRun { lacks: "deploy" });
+    assert!(matches!(outcomes[3], Outcome::Ran { result: true, .. }));
+}
+
+#[test]
+fn what_only_comes_after_runs_whatever_became_of_it() {
+    let mut places = [place("first", Kind::Waits, &[]), place("second", Kind::Waits, &[])];
+    places[1].after = &["first", "what is not in this run"];
+
+    let (begun, outcomes) = play(&places, &["first"]);
+
+    assert_eq!(begun, ["first", "second"]);
+    assert!(matches!(outcomes[1], Outcome::Ran { result: true, .. }));
+}
+
+#[test]
+fn one_computes_at_a_time_and_what_measures_is_alone() {
+    let kinds = [Kind::Computes, Kind::Waits, Kind::Computes, Kind::Waits, Kind::Computes, Kind::Measures];
+    let places = kinds.map(|kind| place("it", kind, &[]));
+    let (computing, all) = (AtomicUsize::new(0), AtomicUsize::new(0));
+
+    let outcomes = run(
+        &places,
+        |index| {
+            let kind = places[index].kind;
+            let computes = usize::from(kind == Kind::Computes);
+            let together = (computing.fetch_add(computes, Ordering::SeqCst), all.fetch_add(1, Ordering::SeqCst));
+            thread::yield_now();
+            computing.fetch_sub(computes, Ordering::SeqCst);
+            all.fetch_sub(1, Ordering::SeqCst);
+            match kind {
+                Kind::Computes => together.0 == 0,
+                Kind::Waits => true,
+                Kind::Measures => together.1 == 0,
+            }
+        },
+        |well| *well,
+    );
+
+    assert!(outcomes.iter().all(|it| matches!(it, Outcome::Ran { result: true, .. })), "{outcomes:?}");
+}
