@@ -81,8 +81,8 @@ impl<F> Server<F> {
         memory.grants.clear();
     }
 
-    /// How often a video that comes from now on is asked for in vain before it
-    /// is ready; 2 at first.
+    /// How many times a video that is uploaded from now on is asked for in vain
+    /// before it is ready; 2 unless this is called.
     pub fn polls_until_ready(&self, polls: usize) {
         self.here.memory().polls_until_ready = polls;
     }
@@ -106,7 +106,7 @@ fn router(here: &Arc<Instance>) -> Router {
         .route("/api/v1/statuses/{id}", get(statuses::show))
         .route("/api/v1/statuses/{id}/source", get(statuses::source))
         .fallback(|| async { Refusal::new(StatusCode::NOT_FOUND, "Not Found") })
-        // What is too large is turned away by the front.
+        // What is too large is refused in `front`.
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(Arc::clone(here), front::pass))
         .with_state(Arc::clone(here))

@@ -14,9 +14,8 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt;
 
-/// In a response's extensions: not a byte of it is sent, the connection ends.
-///
-/// As a response of its own it is the same.
+/// Marks a response of which nothing is to be sent: the connection is closed instead.
+/// It stands in the response's extensions, or is a response of its own.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the connection is cut on purpose")]
 pub(crate) struct Cut;
@@ -32,7 +31,7 @@ impl IntoResponse for Cut {
 /// A client that goes where it is told and nowhere else: redirects are its
 /// user's to follow.
 pub(crate) fn browser() -> reqwest::Client {
-    // Somebody else in the process may have been first, with the same.
+    // Another test of this process may have installed the same provider before.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
@@ -71,8 +70,8 @@ async fn answer(stream: TcpStream, router: Router) {
             }
         }
     });
-    // That a client went away, or was cut off, is nobody's error.
-    // Who says what the time is says so by the network's clock.
+    // The result is left aside: it is an error whenever a client goes away or is cut
+    // off. A date is only sent where the stand-in does so, by the test's clock.
     http1::Builder::new().auto_date_header(false).serve_connection(TokioIo::new(stream), service).await.ok();
 }
 

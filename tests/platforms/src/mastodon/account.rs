@@ -14,7 +14,7 @@ use super::refusal::Refusal;
 pub(crate) const ID: &str = "109348293842938471";
 /// Its name on this server.
 pub(crate) const USERNAME: &str = "keeper";
-/// The server's name in its own description. It is met elsewhere.
+/// The server's name in its own description. It is reached at another address.
 pub(crate) const HOST: &str = "harbour.example";
 
 /// `GET /api/v1/accounts/verify_credentials`
@@ -43,7 +43,7 @@ pub(crate) fn view(here: &Instance) -> Value {
     })
 }
 
-/// Lets in whoever brings a token with any of these scopes.
+/// Accepts a request with a valid token that has any of these scopes.
 pub(crate) fn authorize(
     memory: &Memory,
     headers: &HeaderMap,
@@ -64,7 +64,7 @@ pub(crate) fn authorize(
     Ok(())
 }
 
-/// Whose token it is, if the server gave it out; it may be of no use any more.
+/// The grant of the request's token, if the server gave it out. It may have ended.
 pub(crate) fn grant<'a>(memory: &'a Memory, headers: &HeaderMap) -> Option<&'a Grant> {
     let token = headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
     memory.grants.iter().find(|it| it.access_token == token)

@@ -1,4 +1,4 @@
-//! Apps: who may ask the person for anything.
+//! Registering apps, and authenticating them.
 
 use axum::Json;
 use axum::extract::State;
@@ -50,7 +50,7 @@ pub(crate) async fn register(State(here): Here, params: Params) -> Result<Json<V
     Ok(Json(view))
 }
 
-/// One string of lines, or a list where that is understood.
+/// The redirect URIs: one string of lines, or a list where the server knows lists.
 fn redirect_uris(params: &Params, lists: bool) -> Result<Vec<String>, Refusal> {
     let mut uris = if lists { params.list("redirect_uris") } else { Vec::new() };
     uris.extend(params.text("redirect_uris").iter().flat_map(|it| it.split_whitespace()).map(str::to_owned));
@@ -69,12 +69,12 @@ fn redirect_uris(params: &Params, lists: bool) -> Result<Vec<String>, Refusal> {
     Ok(uris)
 }
 
-/// Scopes are words.
+/// The scopes of a parameter, separated by spaces.
 pub(crate) fn scopes(raw: &str) -> Vec<String> {
     raw.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The app whose id and secret a request brings, in its head or among its parameters.
+/// The app whose id and secret a request brings, in its headers or parameters.
 pub(crate) fn authenticated(memory: &Memory, headers: &HeaderMap, params: &Params) -> Option<App> {
     let (client_id, client_secret) =
         basic(headers).or_else(|| Some((params.text("client_id")?, params.text("client_secret")?)))?;

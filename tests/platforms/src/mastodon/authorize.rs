@@ -25,7 +25,8 @@ pub(crate) async fn page(State(here): Here, params: Params) -> Result<Response, 
     Ok(([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response())
 }
 
-/// `POST /oauth/authorize`: yes; with `_method=delete`, which is how the page says it, no.
+/// `POST /oauth/authorize`: the person agrees, or declines with `_method=delete`, as
+/// the form of the real page does.
 pub(crate) async fn decide(State(here): Here, params: Params) -> Result<Response, Refusal> {
     let mut memory = here.memory();
     let request = Request::read(&here, &memory, &params)?;

@@ -15,18 +15,18 @@ pub enum Flavour {
     OldMastodon,
     /// `GoToSocial`.
     GoToSocial,
-    /// Pleroma, with coarse scopes and access that ends.
+    /// Pleroma, with coarse scopes and access tokens that end.
     Pleroma,
-    /// Pixelfed: pictures first.
+    /// Pixelfed, where every status needs a picture or video.
     Pixelfed,
-    /// snac: keeps no keys, rewrites what it shows, renames files, and does not
-    /// say what time it is.
+    /// snac, which knows no idempotency keys, rewrites the texts that it shows, gives
+    /// files new ids, and sends no date.
     Snac,
     /// Mastodon 4.5 whose owner has room for videos of 2 GiB.
     Roomy,
 }
 
-/// A flavour as a type, for whoever starts a server by its type alone.
+/// A flavour as a type, for the suite, which starts a server by its type alone.
 pub trait Known: Send + Sync + 'static {
     /// Which one.
     const FLAVOUR: Flavour;
@@ -159,11 +159,11 @@ const PLEROMA: Differences = Differences {
     second_upload: SecondUpload::AlwaysAccepted,
     image_limit: 16_000_000,
     video_limit: 16_000_000,
-    // Null on some forks; which ones is written nowhere.
+    // Null on some forks, though it is documented nowhere on which.
     status_url: false,
     // A file without an id of its own is shown under one made from its address.
     files: FileNames::OtherIds,
-    // It looks up the app only to know which scopes it may name.
+    // For the page it looks up the app only to tell which scopes it asks for.
     shows_page_to_all: true,
     ..MASTODON
 };
@@ -216,11 +216,12 @@ const SNAC: Differences = Differences {
     says_why: false,
     tells_date: false,
     whole_seconds: true,
-    // Those before 2.80 list from the beginning whatever they are asked.
+    // Versions before 2.80 ignore `max_id` and list from the beginning.
     pages: false,
     source: Source::CallAndText,
     rewrites: true,
-    // It keeps the addresses. That is left out here: others may not.
+    // snac itself keeps the addresses. This one does not, because other software
+    // may not either.
     files: FileNames::AllOther,
     removes_apps: true,
     takes_any_code: true,

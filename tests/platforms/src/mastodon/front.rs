@@ -1,4 +1,5 @@
-//! What stands before the server: troubles on the way to it, and its limits.
+//! What a request passes before it reaches a handler: the proxy in front of the
+//! server, the troubles that a test has ordered, and rate limits.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use super::params::Params;
 use super::refusal::Refusal;
 use crate::wire::Cut;
 
-/// Every request comes through here, and answers say what the time is.
+/// Every request passes through here. Answers get the date of the test's clock.
 pub(crate) async fn pass(State(here): Here, request: Request, next: Next) -> Response {
     let mut response = let_in(&here, request, next).await;
     if !here.differences.says_why && !response.status().is_success() && !response.status().is_redirection() {
@@ -84,14 +85,15 @@ async fn let_in(here: &Arc<Instance>, request: Request, next: Next) -> Response 
     }
 }
 
-/// Waits for the whole request, as the proxy before a server does, and turns
-/// away what is too large for it.
+/// Reads the whole request, as the proxy in front of a server does, and refuses what
+/// is too large for it.
 async fn arrive(here: &Instance, request: Request) -> Result<Request, Response> {
     let (head, body) = request.into_parts();
     let limit = here.differences.video_limit.max(here.differences.image_limit);
     let length = head.headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
     if length.is_some_and(|it| limit < it) {
-        // Read to the end, or the client would still be writing when the connection goes.
+        // Read to the end, because a client that is still writing when the connection
+        // is closed would not see the answer.
         let mut rest = body.into_data_stream();
         while let Some(Ok(_)) = rest.next().await {}
         return Err(Refusal::page(StatusCode::PAYLOAD_TOO_LARGE, "413 Request Entity Too Large").into_response());
@@ -101,7 +103,7 @@ async fn arrive(here: &Instance, request: Request) -> Result<Request, Response> 
     Ok(Request::from_parts(head, Body::from(body)))
 }
 
-/// What kind of call this is. Two kinds differ in their parameters only.
+/// What kind of call this is. Exchange and renewal differ only in their parameters.
 async fn call(request: Request) -> Result<(Option<Call>, Request), Cut> {
     let path: Vec<&str> = request.uri().path().split('/').skip(1).collect();
     let call = match (request.method(), path.as_slice()) {
@@ -151,7 +153,7 @@ fn unwanted(call: Call) -> Refusal {
     }
 }
 
-/// Lets the API be asked as often as it may be, and says how often that is.
+/// Applies the rate limits of the API, and tells them in the answer.
 async fn limited(here: &Arc<Instance>, request: Request, next: Next) -> Response {
     if !request.uri().path().starts_with("/api/") {
         return next.run(request).await;
@@ -165,7 +167,7 @@ async fn limited(here: &Arc<Instance>, request: Request, next: Next) -> Response
     response
 }
 
-/// The limit that this request comes nearest to, and whether it goes beyond.
+/// The limit that this request comes nearest to, and whether it goes beyond it.
 fn count(here: &Instance, request: &Request) -> (Standing, bool) {
     let now = here.clock.now();
     let mut memory = here.memory();

@@ -35,7 +35,7 @@ pub(crate) struct Instance {
     memory: Mutex<Memory>,
 }
 
-/// How a handler gets it.
+/// The server, as a handler receives it.
 pub(crate) type Here = State<Arc<Instance>>;
 
 /// All that a server remembers.
@@ -51,7 +51,7 @@ pub(crate) struct Memory {
     pub(crate) keys: BTreeMap<String, (u64, DateTime<Utc>)>,
     pub(crate) limits: Limits,
     pub(crate) troubles: Troubles,
-    /// How often a large file is asked for before it is ready.
+    /// How many times a large file is asked for in vain before it is ready.
     pub(crate) polls_until_ready: usize,
     last_id: u64,
     secrets: u64,
@@ -73,12 +73,12 @@ impl Instance {
         Self { differences, clock, base_url: OnceLock::new(), memory: Mutex::new(memory) }
     }
 
-    /// Says where it is met, once.
+    /// Tells it, once, at which address it is reached.
     pub(crate) fn is_at(&self, base_url: String) {
         self.base_url.set(base_url).expect("a server is started once");
     }
 
-    /// Where it is met, without a slash at the end.
+    /// The address at which it is reached, without a slash at the end.
     pub(crate) fn base_url(&self) -> &str {
         self.base_url.get().expect("nobody asks before it is started")
     }

@@ -61,7 +61,7 @@ impl<F: Known> Network for Server<F> {
         self.here.memory().troubles.order(call, trouble, count);
     }
 
-    /// Tokens are renewed only where they end.
+    /// A renewal can only fail where access tokens end.
     fn can(&self, call: Call, _: Trouble) -> bool {
         call != Call::Refresh || self.here.differences.token_lifetime.is_some()
     }
@@ -76,7 +76,7 @@ impl<F: Known> Network for Server<F> {
         }
     }
 
-    /// Nothing happens where access tokens have no end of their own.
+    /// Does nothing where access tokens do not end.
     fn end_access_tokens(&self) {
         let now = self.here.clock.now();
         for grant in &mut self.here.memory().grants {

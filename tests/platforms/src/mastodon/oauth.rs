@@ -1,4 +1,4 @@
-//! OAuth between servers: codes for tokens, and their end.
+//! OAuth between servers: tokens for codes, renewal and revocation.
 
 use axum::Json;
 use axum::extract::State;
@@ -16,7 +16,7 @@ use super::instance::{Here, Instance, Memory};
 use super::params::Params;
 use super::refusal::Refusal;
 
-/// How long a code waits for its exchange.
+/// How long a code can be exchanged.
 const CODE_LIFETIME: TimeDelta = TimeDelta::minutes(10);
 
 /// `GET /.well-known/oauth-authorization-server`
@@ -46,7 +46,7 @@ pub(crate) async fn token(State(here): Here, headers: HeaderMap, params: Params)
     tokens(&here, &headers, &params).map_err(|refusal| worded(&here, refusal))
 }
 
-/// A refused call for tokens in the words of this server.
+/// The refusal of a call for tokens, in the words of this server.
 pub(crate) fn worded(here: &Instance, refusal: Refusal) -> Refusal {
     if here.differences.hides_why_tokens_fail {
         Refusal::new(StatusCode::BAD_REQUEST, "Invalid credentials")
@@ -73,7 +73,7 @@ fn tokens(here: &Instance, headers: &HeaderMap, params: &Params) -> Result<Json<
             let at = refresh(here, &mut memory, &app, &refresh_token)?;
             Ok(view(here, &memory.grants[at]))
         }
-        // It lets nobody at any account, and is there to be given back.
+        // The app's own token, which gives access to no account.
         ("client_credentials", _) => {
             let app = client(&memory, headers, params)?;
             let grant = new_grant(here, &mut memory, app.client_id, app.scopes);
@@ -108,12 +108,12 @@ pub(crate) async fn revoke(State(here): Here, headers: HeaderMap, params: Params
             }
             Ok(Json(json!({})))
         }
-        // Whoever wants a token to be of no use has what he wants.
+        // A token that the server does not know is as good as revoked.
         None => Ok(Json(json!({}))),
     }
 }
 
-/// A grant for a code; where it is.
+/// Makes a grant for a code. Returns its index.
 fn exchange(
     here: &Instance,
     memory: &mut Memory,
@@ -151,7 +151,7 @@ fn exchange(
     Ok(memory.grants.len() - 1)
 }
 
-/// New tokens for an old one, which is of no use afterwards; where they are.
+/// Renews the tokens of a grant; the old ones end. Returns its index.
 fn refresh(here: &Instance, memory: &mut Memory, app: &App, refresh_token: &str) -> Result<usize, Refusal> {
     let same = |it: &Grant| it.refresh_token.as_deref() == Some(refresh_token) && it.client_id == app.client_id;
     let at = memory.grants.iter().position(|it| same(it) && !it.revoked).ok_or_else(|| dead_token(here))?;
@@ -160,7 +160,7 @@ fn refresh(here: &Instance, memory: &mut Memory, app: &App, refresh_token: &str)
     Ok(at)
 }
 
-/// As Pixelfed says it, and as the others do.
+/// The refusal of an invalid refresh token, which Pixelfed words differently.
 fn dead_token(here: &Instance) -> Refusal {
     if here.differences.calls_dead_tokens_invalid_requests {
         Refusal::oauth(StatusCode::UNAUTHORIZED, "invalid_request", "The refresh token is invalid.")
@@ -214,7 +214,7 @@ fn required(params: &Params, name: &str) -> Result<String, Refusal> {
     })
 }
 
-/// A code, or a refresh token, that is of no use.
+/// The refusal of an invalid code or refresh token.
 pub(crate) fn invalid_grant() -> Refusal {
     Refusal::oauth(
         StatusCode::BAD_REQUEST,

@@ -1,11 +1,11 @@
-//! What the server says when it does not do what it was asked.
+//! The answers by which the server refuses a request.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use serde_json::{Value, json};
 
-/// An answer that is not the one hoped for.
+/// A refusal.
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// The API's JSON.
@@ -20,7 +20,7 @@ impl Refusal {
         Self::Json(status, json!({"error": error.into()}))
     }
 
-    /// What a model's rules refuse.
+    /// 422 in the words of a model's validation.
     pub(crate) fn invalid(what: impl AsRef<str>) -> Self {
         Self::unprocessable(format!("Validation failed: {}", what.as_ref()))
     }

@@ -1,5 +1,6 @@
-//! A text as a server shows it that reads markup and smileys into it. After the
-//! source of snac (`format.c`), less exactly: nobody is to rely on it.
+//! A text as it is shown by a server that applies markup and smileys. It follows
+//! the source of snac (`format.c`), though not exactly, because nothing may rely on
+//! the details.
 
 use serde_json::{Value, json};
 
@@ -27,8 +28,8 @@ pub(crate) fn rewritten(text: &str) -> String {
     html
 }
 
-/// What stands between two of the same signs is shown otherwise, and they are
-/// gone.
+/// Puts what stands between two of the same signs into a tag, and leaves the signs
+/// out.
 fn marked_up(line: &str) -> String {
     let mut line = line.to_owned();
     for (sign, tag) in [("**", "b"), ("*", "i"), ("__", "u"), ("~~", "s"), ("`", "code")] {
@@ -41,7 +42,7 @@ fn marked_up(line: &str) -> String {
     line
 }
 
-/// Every address of a picture in it becomes a file.
+/// A file for every address of a picture in the text.
 pub(crate) fn linked_pictures(text: &str) -> Vec<Value> {
     let is_picture = |it: &&str| {
         let extension = it.rsplit_once('.').map(|(_, it)| it.to_ascii_lowercase());

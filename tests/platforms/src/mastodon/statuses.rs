@@ -18,7 +18,7 @@ use super::params::Params;
 use super::refusal::Refusal;
 use super::rewritten::{linked_pictures, rewritten};
 
-/// How long an `Idempotency-Key` is known.
+/// How long an `Idempotency-Key` is remembered.
 const KEY_LIFETIME: TimeDelta = TimeDelta::hours(1);
 /// How many statuses are shown at once when nobody says how many.
 const PAGE: usize = 20;
@@ -69,7 +69,7 @@ fn read(here: &Instance, params: &Params, now: DateTime<Utc>) -> Result<Status, 
         return Err(Refusal::invalid("Visibility is not included in the list"));
     }
     let max = here.differences.max_characters;
-    // Around a text nothing is kept.
+    // White space around a text is not kept, and does not count.
     if max < length(here.differences.counting, text.trim(), spoiler_text.trim()) {
         return Err(Refusal::invalid(format!("Text character limit of {max} exceeded")));
     }
@@ -128,7 +128,7 @@ pub(crate) async fn of_account(
     let number = |name: &str| params.text(name).and_then(|it| it.parse::<u64>().ok());
     let (max_id, min_id) = (number("max_id"), number("min_id"));
     let since_id = number("since_id").or(min_id);
-    // Nothing is pinned, and nothing is a reply or somebody else's.
+    // No status here is pinned, is a reply or is a boost.
     let is_pinned = params.text("pinned").as_deref() == Some("true");
     let asked = |it: &&Status| {
         !is_pinned
@@ -185,8 +185,8 @@ pub(crate) async fn source(
 
 const READING: &[&str] = &["read", "read:statuses"];
 
-/// Whether the reader is the account itself. Nobody needs a token to read what
-/// is public, but one that the server knows has to be fit for it.
+/// Whether the reader is the account itself. Public statuses can be read without a
+/// token, but a token that the server knows has to be valid and to cover reading.
 fn reads(here: &Instance, memory: &Memory, headers: &HeaderMap) -> Result<bool, Refusal> {
     let is_own = grant(memory, headers).is_some();
     if is_own {

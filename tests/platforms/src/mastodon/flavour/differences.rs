@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-/// Everything that a flavour does in its own way.
+/// Everything in which a flavour may differ from the others.
 #[expect(clippy::struct_excessive_bools, reason = "each is a difference of its own")]
 pub(crate) struct Differences {
     /// What the instance says it runs.
@@ -25,11 +25,12 @@ pub(crate) struct Differences {
     pub(crate) pkce: bool,
     /// Whether the same app gets the token again that it already has.
     pub(crate) reuses_tokens: bool,
-    /// Whether a refresh token that is of no use is an `invalid_request`.
+    /// Whether an invalid refresh token is refused as an `invalid_request`.
     pub(crate) calls_dead_tokens_invalid_requests: bool,
-    /// How long an access token works, where it comes with a refresh token.
+    /// How long an access token is valid, where it comes with a refresh token.
     pub(crate) token_lifetime: Option<TimeDelta>,
-    /// Whether a call for tokens that fails says no more than "Invalid credentials".
+    /// Whether the refusal of a call for tokens says no more than "Invalid
+    /// credentials".
     pub(crate) hides_why_tokens_fail: bool,
     /// What counts as a character.
     pub(crate) counting: Counting,
@@ -65,20 +66,20 @@ pub(crate) struct Differences {
     pub(crate) whole_seconds: bool,
     /// Whether a listing goes on after `max_id`; otherwise it begins again.
     pub(crate) pages: bool,
-    /// What a status was made from.
+    /// Where the text is told that a status was made from.
     pub(crate) source: Source,
-    /// Whether what looks like markup is shown as such, smileys as pictures, and
-    /// an address of a picture as a file.
+    /// Whether markup in a text is applied, smileys become emoji, and the address of
+    /// a picture is shown as a file.
     pub(crate) rewrites: bool,
     /// Under which names a status shows its files.
     pub(crate) files: FileNames,
     /// Whether a person who comes from an unknown app sees the page all the same.
     pub(crate) shows_page_to_all: bool,
-    /// Whether an app is removed with the token that it gives back.
+    /// Whether an app is removed when it gives a token back.
     pub(crate) removes_apps: bool,
-    /// Whether any code is good for tokens.
+    /// Whether tokens are given for any code, also an invalid one.
     pub(crate) takes_any_code: bool,
-    /// Whether tokens do not say what they are good for.
+    /// Whether the answer with the tokens leaves out their scopes.
     pub(crate) hides_scopes: bool,
 }
 
@@ -93,14 +94,14 @@ pub(crate) enum FileNames {
     AllOther,
 }
 
-/// What a status was made from, and who says so.
+/// Where the text is told that a status was made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// `/api/v1/statuses/{id}/source`
     Call,
-    /// The same, and every status in its `text`.
+    /// The same, and the `text` of every status.
     CallAndText,
-    /// Nobody.
+    /// Nowhere.
     Untold,
 }
 
@@ -131,11 +132,12 @@ pub(crate) enum Counting {
 pub(crate) enum SecondUpload {
     /// It is not there.
     Absent,
-    /// Pictures are done at once with 200, the rest later after 202.
+    /// Pictures are processed at once and answered with 200, other files later and
+    /// answered with 202.
     LargeLater,
-    /// All is done at once with 200, and the URL is withheld.
+    /// Every file is processed at once and answered with 200, but without its URL.
     WithoutUrl,
-    /// All is done at once, with 202 nevertheless.
+    /// Every file is processed at once, but answered with 202.
     AlwaysAccepted,
 }
 

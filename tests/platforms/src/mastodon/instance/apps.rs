@@ -7,6 +7,6 @@ pub(crate) struct App {
     pub(crate) client_secret: String,
     pub(crate) redirect_uris: Vec<String>,
     pub(crate) scopes: Vec<String>,
-    /// Whether it is of no use any more, but to give tokens back.
+    /// Whether the server has removed it. It can then only give tokens back.
     pub(crate) removed: bool,
 }

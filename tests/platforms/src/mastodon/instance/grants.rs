@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-/// What the person's yes is told to the app by.
+/// The code by which an app learns that the person has agreed.
 pub(crate) struct Code {
     pub(crate) value: String,
     pub(crate) client_id: String,

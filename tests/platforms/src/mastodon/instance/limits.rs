@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// A name, how many requests, in which time.
+/// A limit: its name, the most requests, and within which time.
 pub(crate) type Limit = (&'static str, usize, TimeDelta);
 
 pub(crate) const PER_ACCOUNT: Limit = ("account", 1500, TimeDelta::minutes(5));
@@ -12,11 +12,11 @@ pub(crate) const PER_TOKEN: Limit = ("token", 300, TimeDelta::minutes(5));
 pub(crate) const PER_ADDRESS: Limit = ("address", 300, TimeDelta::minutes(5));
 pub(crate) const UPLOADS: Limit = ("uploads", 30, TimeDelta::minutes(30));
 
-/// The requests of the current span of each limit.
+/// The requests within the current span of each limit.
 #[derive(Default)]
 pub(crate) struct Limits(BTreeMap<(&'static str, String), (i64, usize)>);
 
-/// How near a limit is.
+/// How far a limit is used up.
 #[derive(Clone, Copy)]
 pub(crate) struct Standing {
     pub(crate) limit: usize,
@@ -25,7 +25,8 @@ pub(crate) struct Standing {
 }
 
 impl Limits {
-    /// Counts a request of `whose`; `None` when it is one too many.
+    /// Counts a request of `whose`. Returns how far the limit is used up, and whether
+    /// this request goes beyond it.
     pub(crate) fn count(&mut self, (name, limit, period): Limit, whose: &str, now: DateTime<Utc>) -> (Standing, bool) {
         let seconds = period.num_seconds();
         let span = now.timestamp() / seconds;

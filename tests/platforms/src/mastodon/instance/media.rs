@@ -4,7 +4,7 @@ use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
-/// How long a file waits for its status.
+/// How long a file is kept that no status shows.
 const UNATTACHED_LIFETIME: TimeDelta = TimeDelta::days(1);
 
 /// A file.
@@ -15,24 +15,25 @@ pub(crate) struct Medium {
     pub(crate) bytes: Bytes,
     pub(crate) description: Option<String>,
     pub(crate) uploaded_at: DateTime<Utc>,
-    /// How often it is asked for before it is ready.
+    /// How many more times it is asked for in vain before it is ready.
     pub(crate) polls_left: usize,
     pub(crate) failed: bool,
     pub(crate) attached: bool,
 }
 
 impl Medium {
-    /// Whether it can still get its status.
+    /// Whether a status may still show it: no other does, and it is not too old.
     pub(crate) fn is_free(&self, now: DateTime<Utc>) -> bool {
         !self.attached && now < self.uploaded_at + UNATTACHED_LIFETIME
     }
 
-    /// Whether a status can have it now.
+    /// Whether it is processed, so that a status may show it.
     pub(crate) fn is_ready(&self) -> bool {
         self.polls_left == 0 && !self.failed
     }
 
-    /// Whether it stands alone; a moving picture need not.
+    /// Whether it is a video, which stands alone in a status. Animated pictures need
+    /// not.
     pub(crate) fn is_video(&self) -> bool {
         self.mime_type.starts_with("video/")
     }

@@ -27,7 +27,7 @@ impl Status {
 }
 
 impl Memory {
-    /// A public status without files, as another program writes it.
+    /// Adds a public status without files, as another program would publish it.
     pub(crate) fn add_by_hand(&mut self, text: &str, now: DateTime<Utc>) {
         let id = self.next_id(now);
         self.statuses.push(Status {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use platforms::conformance::network::{Call, Trouble};
 
-/// What goes wrong next, and how often what was asked.
+/// Which calls fail next and how, and how many calls of each kind arrived.
 #[derive(Default)]
 pub(crate) struct Troubles {
     next: BTreeMap<Call, (Trouble, usize)>,
@@ -12,7 +12,7 @@ pub(crate) struct Troubles {
 }
 
 impl Troubles {
-    /// The next calls of this kind meet it, and nothing that was ordered before.
+    /// Makes the next calls of this kind fail, in place of what was ordered before.
     pub(crate) fn order(&mut self, call: Call, trouble: Trouble, count: usize) {
         self.next.insert(call, (trouble, count));
     }
@@ -22,7 +22,7 @@ impl Troubles {
         self.calls.get(&call).copied().unwrap_or_default()
     }
 
-    /// Counts a call; what goes wrong with it.
+    /// Counts a call. Returns how it is to fail, if it is.
     pub(crate) fn meet(&mut self, call: Call) -> Option<Trouble> {
         *self.calls.entry(call).or_default() += 1;
         let (trouble, count) = self.next.get_mut(&call).filter(|(_, count)| *count != 0)?;
