@@ -1,5 +1,5 @@
-//! SDK clients as Lambda sets them up: nothing is looked for, one HTTP client
-//! is shared by all. And logs.
+//! What each function sets up at its start: the settings of its SDK clients, TLS,
+//! and logs.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -20,8 +20,8 @@ use crate::metrics::{EmbeddedMetrics, TARGET};
 use crate::sdk_http;
 use crate::settings::{SettingsError, optional, required};
 
-/// How long one attempt of a call may take. Without it the SDK waits for ever
-/// for an answer that was lost, and the post of that second with it.
+/// How long one attempt of a call may take. Without a limit the SDK would wait
+/// for ever when an answer is lost, and a post that is due would wait with it.
 const ATTEMPT: Duration = Duration::from_secs(3);
 
 /// How long a call may take with all its attempts.
@@ -32,8 +32,8 @@ const OPERATION: Duration = Duration::from_secs(10);
 /// an emulator, `AWS_ENDPOINT_URL`, or with an underscore and a service's name
 /// behind it for that service alone.
 ///
-/// The SDK's own way would look into profiles and ask metadata services, which
-/// a function does not have.
+/// The SDK's own loader would look for profiles and ask metadata services as
+/// well, which a function does not have.
 pub fn config() -> Result<SdkConfig, SettingsError> {
     install_tls();
     let credentials = Credentials::new(
@@ -56,7 +56,7 @@ pub fn config() -> Result<SdkConfig, SettingsError> {
     Ok(config.build())
 }
 
-/// The variables of single services, such as `AWS_ENDPOINT_URL_DYNAMODB`.
+/// Reads the endpoints of single services, such as `AWS_ENDPOINT_URL_DYNAMODB`.
 #[derive(Debug)]
 struct ServiceEndpoints;
 
@@ -67,16 +67,18 @@ impl LoadServiceConfig for ServiceEndpoints {
     }
 }
 
-/// For every client but that of the media bucket, which moves large files.
+/// The limits of every client but that of the media bucket, which moves large
+/// files.
 pub fn timeouts() -> TimeoutConfig {
     TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT).operation_timeout(OPERATION).build()
 }
 
-/// Waits for a call that is made for nothing but its connection: then the first
-/// request need not open one. During its start a function has a whole processor,
-/// afterwards only what its memory entitles it to.
+/// Waits for a call whose only purpose is to open a connection, so that the first
+/// request need not. A function has a whole processor during its start, and
+/// afterwards only the share that its memory entitles it to.
 ///
-/// A failure stops nothing; the request meets it again.
+/// A failure is only logged: the first request then opens the connection, or
+/// fails with the same error.
 pub async fn warm_up<E: Display>(call: impl Future<Output = Result<(), E>>) {
     match tokio::time::timeout(ATTEMPT, call).await {
         Ok(Ok(())) => {}
@@ -88,14 +90,15 @@ pub async fn warm_up<E: Display>(call: impl Future<Output = Result<(), E>>) {
 /// Makes rustls on ring the TLS stack of every client of this process that
 /// does not name one, which are those of reqwest.
 pub fn install_tls() {
-    // A second call finds it installed, which is as good.
+    // This fails only if a provider is installed already, by an earlier call.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
 /// Logs as JSON lines, which is what the log store searches, and measures in
 /// the form that it makes metrics of. `LOG_LEVEL` is a level, or levels by
-/// module such as `warn,publishing=info`. Less than `info` is not in what is
-/// deployed: it would be every request with its headers, and the code for that.
+/// module such as `warn,publishing=info`. Levels below `info` are left out of
+/// release builds: the SDK would write every request with its headers there, and
+/// the code for that makes a function larger.
 pub fn init_logs() {
     let level = optional("LOG_LEVEL").and_then(|it| it.parse().ok());
     let filter = level.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));

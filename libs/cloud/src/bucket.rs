@@ -82,8 +82,9 @@ impl Bucket {
     pub fn new(sdk: &SdkConfig, settings: &BucketSettings) -> Self {
         let client = |endpoint: Option<&String>| {
             let mut builder = Builder::from(sdk)
-                // A link would otherwise promise a checksum that the user's
-                // client cannot know of; the signature covers what we send.
+                // A link for an upload would otherwise demand a checksum of
+                // bytes that only the user's client has. What we send ourselves
+                // is covered by the signature.
                 .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
                 .response_checksum_validation(ResponseChecksumValidation::WhenRequired)
                 .timeout_config(TimeoutConfig::builder().operation_attempt_timeout(ATTEMPT).build())
@@ -99,8 +100,8 @@ impl Bucket {
         }
     }
 
-    /// A link for one upload. It does not replace a file that is there
-    /// already, so what was verified stays what it is.
+    /// A link for one upload. The store refuses it if there is a file of that
+    /// key already, so that a file cannot change after it was verified.
     pub async fn presigned_put(
         &self,
         key: &str,
@@ -144,7 +145,7 @@ impl Bucket {
             Err(error) if error.as_service_error().is_some_and(GetObjectError::is_no_such_key) => {
                 return Ok(None);
             }
-            // An empty file has no first byte to give.
+            // 416: the range has no byte in the file, so the file is empty.
             Err(error) if error.raw_response().is_some_and(|it| it.status().as_u16() == 416) => {
                 return Ok(Some(Look { size_bytes: 0, first_bytes: Bytes::new() }));
             }

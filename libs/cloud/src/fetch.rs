@@ -71,7 +71,8 @@ impl Fetcher {
 
 fn build() -> ClientBuilder {
     Client::builder()
-        // A function is frozen between requests; its idle connections are dead.
+        // A function is frozen between requests, and servers close its idle
+        // connections meanwhile: none is kept.
         .pool_max_idle_per_host(0)
         .connect_timeout(CONNECT_TIMEOUT)
         .user_agent(USER_AGENT)

@@ -14,15 +14,17 @@ use crate::error_chain::chain;
 /// A hint that a delivery wants to be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryMessage {
-    /// Whose.
+    /// The user whose delivery it is.
     pub user_id: UserId,
-    /// Of which post.
+    /// The post that is delivered.
     pub post_id: PostId,
-    /// Which target.
+    /// The target of that post.
     pub target_id: TargetId,
-    /// By which account, so that everything can be read in one call.
+    /// The account that it goes to, named here so that everything can be read in
+    /// one call.
     pub connection_id: ConnectionId,
-    /// Of which revision; another one is void.
+    /// The revision of the delivery. If the store has another one, the message
+    /// is void.
     pub revision: u64,
     /// When its post is told how it ended; `None` is at once.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
@@ -32,9 +34,9 @@ pub struct DeliveryMessage {
 /// A message and when somebody wants to be at work on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// What.
+    /// The hint to send.
     pub message: DeliveryMessage,
-    /// When; the past is at once.
+    /// When that is; a time in the past means at once.
     pub at: DateTime<Utc>,
 }
 
@@ -44,8 +46,8 @@ pub struct Outgoing {
 const EARLY: TimeDelta = TimeDelta::seconds(2);
 
 impl Outgoing {
-    /// For how many seconds a queue keeps it back that gets it now, at most
-    /// [`MAX_DELAY_S`].
+    /// For how many seconds a queue is to hold the message back when it is sent
+    /// at `now`; at most [`MAX_DELAY_S`].
     pub fn delay_s(&self, now: DateTime<Utc>) -> u16 {
         let wait_s = (self.at - EARLY - now).num_seconds().clamp(0, MAX_DELAY_S.into());
         u16::try_from(wait_s).unwrap_or(MAX_DELAY_S)
@@ -59,7 +61,7 @@ pub const MAX_DELAY_S: u16 = 900;
 /// The most messages that SQS takes in one call.
 const BATCH: usize = 10;
 
-/// Calls at the same time.
+/// How many calls are made at the same time.
 const CONCURRENCY: usize = 16;
 
 /// The queue did not take everything.
@@ -89,7 +91,8 @@ impl SqsQueue {
 
     async fn send_batch(&self, batch: &[Outgoing]) -> Result<(), QueueError> {
         let mut request = self.client.send_message_batch().queue_url(&self.url);
-        // Of many batches the last may go much later than the first.
+        // Read for each batch: of many, the last may be sent much later than the
+        // first.
         let now = self.clock.now();
         for (index, outgoing) in batch.iter().enumerate() {
             let body = serde_json::to_string(&outgoing.message).map_err(|it| QueueError(it.to_string()))?;

@@ -101,7 +101,7 @@ pub struct Envelope<K> {
 }
 
 impl<K: DataKeys> Envelope<K> {
-    /// With keys from there.
+    /// An envelope whose data keys come from `keys`.
     pub fn new(keys: K, clock: Clock) -> Arc<Self> {
         Arc::new(Self { keys, clock, sealing: Mutex::default(), opened: Mutex::default() })
     }
@@ -158,13 +158,13 @@ pub struct KmsKeys {
 }
 
 impl KmsKeys {
-    /// Under this key.
+    /// Data keys that are wrapped by this key.
     pub fn new(client: aws_sdk_kms::Client, key_id: String) -> Self {
         Self { client, key_id }
     }
 }
 
-/// What the key policy can insist on.
+/// The encryption context of every call, on which the key's policy can insist.
 const KMS_CONTEXT: (&str, &str) = ("service", "social-publishing");
 
 #[async_trait]
@@ -206,7 +206,7 @@ fn data_key(plaintext: Option<aws_sdk_kms::primitives::Blob>) -> Result<DataKey,
 pub struct LocalKeys(DataKey);
 
 impl LocalKeys {
-    /// Under this key.
+    /// Data keys that are wrapped by this key.
     pub fn new(key: DataKey) -> Self {
         Self(key)
     }

@@ -21,7 +21,8 @@ use crate::error_chain::chain;
 const LASTS: TimeDelta = TimeDelta::minutes(10);
 
 /// How long after a failure it is tried again. Whoever asks meanwhile gets the
-/// same answer: nobody waits for a service that does not answer, one by one.
+/// same answer at once, so that callers do not wait one after another for a
+/// service that does not respond.
 const AGAIN_AFTER: TimeDelta = TimeDelta::seconds(30);
 
 /// The longest value that is read. Secrets Manager keeps up to 64 KiB.
@@ -36,18 +37,18 @@ pub enum SecretError {
         /// Its name or ARN.
         id: String,
     },
-    /// The function's role does not say so.
+    /// The function's role does not permit it.
     #[error("the secret {id} may not be read; allow the function's role secretsmanager:GetSecretValue on it")]
     NotAllowed {
         /// Its name or ARN.
         id: String,
     },
-    /// What it holds is not what it is to hold.
+    /// It does not hold JSON of the expected form.
     #[error("the secret {id} does not hold JSON like {form}; give it a value that does")]
     Unreadable {
         /// Its name or ARN.
         id: String,
-        /// What it is to hold.
+        /// An example of the expected form.
         form: &'static str,
     },
     /// Secrets Manager failed, or could not be reached.
@@ -69,7 +70,7 @@ pub struct Secret<T> {
     kept: Mutex<Option<Kept<T>>>,
 }
 
-/// What came of reading it, and how long that holds.
+/// The outcome of the last reading, and until when it is used.
 struct Kept<T> {
     read: Result<Arc<T>, SecretError>,
     until: DateTime<Utc>,
@@ -82,13 +83,14 @@ impl<T: DeserializeOwned> Secret<T> {
         Self { aws: aws.clone(), id, form, clock, kept: Mutex::default() }
     }
 
-    /// What it holds. A value is ten minutes old at most, unless Secrets
-    /// Manager is away: then the last one still does.
+    /// What the secret holds. A value is ten minutes old at most, unless Secrets
+    /// Manager is unavailable: then the last one is used on.
     ///
     /// # Errors
-    /// Each was logged when it was met.
+    /// When it cannot be read. The cause has been logged, once for each reading.
     pub async fn get(&self) -> Result<Arc<T>, SecretError> {
-        // Held while it is read: whoever comes meanwhile takes the same answer.
+        // The lock is held during the reading, so that all who ask meanwhile
+        // share its outcome.
         let mut kept = self.kept.lock().await;
         if let Some(it) = &*kept
             && self.clock.now() < it.until
@@ -100,10 +102,11 @@ impl<T: DeserializeOwned> Secret<T> {
         kept.insert(next).read.clone()
     }
 
-    /// What it holds was refused where it was shown: it is read anew when it
-    /// is next asked for.
+    /// To be called when a platform did not accept this value: the secret is
+    /// read anew when it is next asked for.
     pub fn refused(&self, value: &Arc<T>) {
-        // When somebody has it, it is being read anew already.
+        // If the lock is taken, the secret is most likely being read anew already;
+        // if it is not, the next refusal clears the value.
         let Ok(mut kept) = self.kept.try_lock() else { return };
         let is_this = |it: &Kept<T>| it.read.as_ref().is_ok_and(|it| Arc::ptr_eq(it, value));
         if kept.as_ref().is_some_and(is_this) {
@@ -131,11 +134,11 @@ impl<T: DeserializeOwned> Secret<T> {
     }
 
     async fn read(&self) -> Result<T, SecretError> {
-        // A client for each time: most processes never want one, and its
-        // connection is the one that all clients share.
+        // A client for each reading: most processes never need one, and its
+        // connection comes from the pool that all clients share.
         let client = Client::new(&self.aws);
         let read = client.get_secret_value().secret_id(&self.id).send().await.map_err(|it| self.failed(&it))?;
-        // What serde has to say of it may quote it.
+        // The error of serde is dropped, because it may quote the secret.
         let text = read.secret_string().filter(|it| it.len() <= MAX_BYTES);
         let value = text.and_then(|it| serde_json::from_str(it).ok());
         value.ok_or_else(|| SecretError::Unreadable { id: self.id.clone(), form: self.form })

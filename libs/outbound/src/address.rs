@@ -15,7 +15,8 @@ pub enum AddressPolicy {
 }
 
 impl AddressPolicy {
-    /// Whether this address may be connected to. Exceptions need a port.
+    /// Whether this address may be connected to. Without a port no exception
+    /// applies.
     pub(crate) fn permits(&self, address: IpAddr, port: Option<u16>) -> bool {
         is_public(address) || port.is_some_and(|it| self.excepts(address, it))
     }
@@ -39,7 +40,7 @@ impl AddressPolicy {
 }
 
 /// Whether an address is one of the public Internet: globally reachable, of one
-/// host, and no cover for another address that is not.
+/// host, and not a form of another address that is not public.
 ///
 /// Sources: the IANA special-purpose registries of IPv4 and IPv6.
 pub fn is_public(address: IpAddr) -> bool {
@@ -76,7 +77,8 @@ fn within(address: Ipv6Addr, (network, length): &(Ipv6Addr, u32)) -> bool {
     differing.leading_zeros() >= *length
 }
 
-/// Networks, as their first address and the bits of their prefix.
+/// The networks that are not public, as their first address and the length of
+/// their prefix in bits.
 const SPECIAL_V4: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::UNSPECIFIED, 8),           // this host
     (Ipv4Addr::new(10, 0, 0, 0), 8),      // private

@@ -1,3 +1,5 @@
+//! The HTTP clients, each made at its first use.
+
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -62,23 +64,27 @@ impl LazyClient {
             tracing::error!(error = &error as &dyn std::error::Error, "an HTTP client could not be made");
             Refusal::Broken
         })?;
-        // Whoever was faster made the same.
+        // If another thread has made one meanwhile, that one is used: it has the
+        // same settings.
         Ok(self.made.get_or_init(|| client))
     }
 }
 
-/// Fails when the machine has no root certificates.
+/// A client without what would get around the checks. It cannot be made on a
+/// machine that has no root certificates.
 fn make(build: fn() -> ClientBuilder, resolver: CheckedResolver) -> Result<Client, reqwest::Error> {
     // Another client of this process may have installed it already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     build()
         .dns_resolver(resolver)
-        // Where a redirect leads is to be checked like the URL itself.
+        // A redirect is not followed here: its target has to be checked first,
+        // like any URL.
         .redirect(redirect::Policy::none())
-        // A proxy would connect for us, to an address nobody checked.
+        // A proxy would resolve the name itself and connect to an address that
+        // was not checked.
         .no_proxy()
         .referer(false)
-        // Whether a call may be made again is for the caller to know.
+        // Only the caller knows whether a call may be made twice.
         .retry(reqwest::retry::never())
         .build()
 }

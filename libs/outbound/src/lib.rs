@@ -24,8 +24,8 @@ pub use self::refusal::Refusal;
 
 /// The HTTP clients for hosts that users name.
 ///
-/// A clone shares them. Each is made at its first use: it reads all of the
-/// machine's root certificates, which nobody else need wait for.
+/// A clone shares them. Each is made at its first use, because that reads all of
+/// the machine's root certificates, and most processes need few of the clients.
 #[derive(Clone, Debug)]
 pub struct Outbound {
     policy: AddressPolicy,
@@ -43,8 +43,8 @@ pub enum Schemes {
 }
 
 impl Outbound {
-    /// Clients that connect to these addresses only. `build` sets what is the
-    /// caller's matter: timeouts, the user agent, the pool.
+    /// Clients that connect to these addresses only. `build` sets what the
+    /// caller decides: timeouts, the user agent, the pool.
     pub fn new(policy: AddressPolicy, build: fn() -> ClientBuilder) -> Self {
         let clients = Arc::new(Clients::new(&policy, build));
         Self { policy, clients }
@@ -52,8 +52,9 @@ impl Outbound {
 
     /// The client that may call this URL, or why it may not be called.
     ///
-    /// It is for this URL alone: the literal address of another one was not
-    /// checked. Redirects are not followed; each is a URL to ask for again.
+    /// Use it for this URL only: if another one names an address instead of a
+    /// host, that address was not checked. Redirects are not followed; ask again
+    /// for each one's target.
     pub fn client(&self, url: &Url, schemes: Schemes) -> Result<&Client, Refusal> {
         let only_exceptions = match (url.scheme(), schemes) {
             ("https", _) | ("http", Schemes::Any) => false,
@@ -64,7 +65,8 @@ impl Outbound {
             return Err(Refusal::Credentials);
         }
         let port = url.port_or_known_default().filter(|it| *it != 0).ok_or(Refusal::Port)?;
-        // Judged here, because a literal address never reaches a resolver.
+        // A literal address has to be checked here, because it never reaches the
+        // resolver.
         match literal(url)? {
             Some(address) if only_exceptions && !self.policy.excepts(address, port) => Err(Refusal::Scheme),
             Some(address) if !self.policy.permits(address, Some(port)) => Err(Refusal::NotPublic),
@@ -72,7 +74,7 @@ impl Outbound {
         }
     }
 
-    /// What our resolver said of the URL's host, if that is why a call failed.
+    /// Why our resolver refused the URL's host, if that is why a call failed.
     pub fn refusal(error: &reqwest::Error) -> Option<Refusal> {
         let mut cause = error.source();
         while let Some(inner) = cause {

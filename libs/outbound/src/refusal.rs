@@ -1,3 +1,5 @@
+//! Why a URL is not called.
+
 /// Why a URL may not be called, in words for the user who gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {

@@ -1,3 +1,5 @@
+//! Which addresses a name leads to, if all of them may be connected to.
+
 use std::net::{IpAddr, SocketAddr};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -21,7 +23,7 @@ pub(crate) enum Reach {
     Public,
     /// Public ones, and the exceptions with this port.
     AlsoExceptions { port: u16 },
-    /// Only the exceptions with this port: what is sent there is not encrypted.
+    /// Only the exceptions with this port, because the call is not encrypted.
     OnlyExceptions { port: u16 },
 }
 
@@ -36,8 +38,8 @@ impl CheckedResolver {
         self.pass(found.map_err(|_| Refusal::UnknownHost)?.collect())
     }
 
-    /// All of these or none: a name that also has an address of ours is no
-    /// honest public name.
+    /// All of these addresses or none. A name that has a private address among
+    /// public ones is made to slip past a check, or misconfigured.
     fn pass(&self, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Refusal> {
         let refused = found.iter().find_map(|it| self.refuse(it.ip()));
         match refused {

@@ -1,4 +1,5 @@
-//! Putting a file whose length nobody knows, with the memory of two parts.
+//! Putting a file whose length is not known in advance, with no more than two
+//! parts of it in memory.
 
 use std::future::ready;
 use std::pin::pin;
@@ -29,8 +30,8 @@ pub enum PutError<E> {
 }
 
 impl Bucket {
-    /// Puts a file and returns its size. After an error nothing of it is left,
-    /// unless the store could not be reached to say so.
+    /// Puts a file and returns its size. After an error nothing of it is left in
+    /// the bucket, unless the upload could not be aborted either.
     pub async fn put<E: Send>(
         &self,
         key: &str,
@@ -82,7 +83,7 @@ impl Upload {
         parts: impl Stream<Item = Result<Bytes, PutError<E>>> + Send,
     ) -> Result<u64, PutError<E>> {
         let sending = parts.zip(stream::iter(1..)).map(|(part, number)| {
-            // Its own, because the compiler cannot tell how long a borrowed
+            // A clone, because the compiler cannot tell how long a borrowed
             // upload lives in the stream.
             let upload = self.clone();
             async move { upload.send_part(number, part?).await.map_err(PutError::Bucket) }
@@ -109,8 +110,8 @@ impl Upload {
         Ok((CompletedPart::builder().part_number(number).set_e_tag(sent.e_tag).build(), part_bytes))
     }
 
-    /// The parts cost money until they are aborted. What fails here is left to
-    /// the bucket's lifecycle rule.
+    /// Removes the parts, which cost money as long as they are there. If this
+    /// fails, the bucket's lifecycle rule removes them later.
     async fn abort(&self) {
         let request = self.bucket.client.abort_multipart_upload().bucket(&self.bucket.name).key(&self.key);
         if let Err(error) = request.upload_id(&self.id).send().await {

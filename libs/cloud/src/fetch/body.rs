@@ -1,3 +1,5 @@
+//! The bytes of a file, counted and held to the deadline as they come.
+
 use bytes::Bytes;
 use futures::Stream;
 use futures::stream::try_unfold;

@@ -1,3 +1,5 @@
+//! One time limit for all steps of a fetch.
+
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};

@@ -1,3 +1,5 @@
+//! Why a file was not fetched.
+
 use std::error::Error;
 use std::time::Duration;
 
@@ -52,8 +54,8 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    /// What a failure of the HTTP client means: what our resolver said, if it
-    /// was asked and refused.
+    /// What a failure of the HTTP client means. If our resolver refused the
+    /// host, its reason is the answer.
     pub(super) fn from_client(error: reqwest::Error) -> Self {
         if let Some(refusal) = Outbound::refusal(&error) {
             return refusal.into();
