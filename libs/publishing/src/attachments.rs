@@ -1,5 +1,5 @@
-//! The files that a post is to carry: looked at once, and kept from the first
-//! use on.
+//! The files that a post is to carry. Each is looked at in the bucket once, and
+//! from its first use on it is never removed as unused.
 
 use domain::faults::Faults;
 use domain::id::UserId;
@@ -46,8 +46,8 @@ impl std::fmt::Display for Unusable {
 }
 
 impl Publishing {
-    /// The named files as attachments, in order. What cannot be used is a
-    /// fault, and nothing is said of those of somebody else.
+    /// The named files as attachments, in order. A file that cannot be used is a
+    /// fault; one of another user is reported as if it did not exist.
     pub(crate) async fn attach(
         &self,
         user: UserId,
@@ -55,7 +55,7 @@ impl Publishing {
         known: &[Medium],
         faults: &mut Faults,
     ) -> Result<Vec<Attachment>, PublishingError> {
-        // Each future owns what it looks at, so that they can run side by side.
+        // The futures run at the same time, so each has a medium of its own.
         let looks = named.iter().map(|named| {
             let known = known.iter().find(|it| it.path() == named.path && it.user_id == user).cloned();
             async move {
@@ -77,10 +77,11 @@ impl Publishing {
         Ok(attachments)
     }
 
-    /// Keeps the files of a post that is about to be written from now on:
-    /// before the write, because a file kept for nothing costs little, and a
-    /// file removed from under a post costs the post. What was removed
-    /// meanwhile is a fault.
+    /// Marks the files of a post that is about to be written as used. A file
+    /// that was removed meanwhile is a fault.
+    ///
+    /// This comes before the write of the post. If that fails, a file is kept
+    /// that no post uses; the other way round, a post could lose its file.
     pub(crate) async fn keep_files(
         &self,
         named: &[NamedMedium],

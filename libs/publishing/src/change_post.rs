@@ -1,6 +1,8 @@
-//! Changing and removing a post. An answered change is never overtaken: it is
-//! written on condition that no delivery of the post is being sent, and with
-//! it every older delivery is void.
+//! Changing and removing a post.
+//!
+//! Once a change is answered, what stood there before never goes out any more:
+//! the change is written on condition that no delivery of the post is being
+//! sent, and it makes every older delivery void.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +48,8 @@ pub enum Changed {
     Invalid(Faults),
 }
 
-/// How often a write is tried that meets another one.
+/// How often the change is decided and written before it is given up, because
+/// another write came in between every time.
 const TRIES: usize = 5;
 
 impl Publishing {
@@ -66,8 +69,10 @@ impl Publishing {
             let writes = writes(&before, &after, &deliveries);
             let write = PostWrite { before: Some(&before), after: Some(&after), deliveries: writes, kept: None };
 
-            // Left with public targets alone, it has succeeded by the change. Told
-            // before the write, so that it is repeated rather than lost.
+            // A failed post whose failed targets were removed is published by the
+            // change. The event goes first: after a crash in between, the change
+            // is made again and the event repeated, while one that comes after
+            // the write could be lost.
             if let Some(ended) = Event::ended(&after).filter(|_| before.status != after.status) {
                 self.events.put(&[ended]).await?;
             }
@@ -81,7 +86,8 @@ impl Publishing {
                     return Ok(Changed::Done(Box::new(after)));
                 }
                 PostWritten::TooMany => return Ok(Changed::Invalid(too_many())),
-                // It is going out: the post is told so, and refuses.
+                // A delivery is being sent. The roll-up makes the post say so, and
+                // the next turn refuses the change for that reason.
                 PostWritten::DeliveryBusy => self.roll_up(before.user_id, before.post_id).await?,
                 PostWritten::PostChanged | PostWritten::AccountGone(_) | PostWritten::KeyTaken => {}
             }
@@ -154,8 +160,8 @@ impl Publishing {
     }
 }
 
-/// What goes with a change: deliveries of what is still to be sent, and none
-/// of what is not.
+/// The deliveries that change with the post: those of targets that are still to
+/// be sent are put, those of other targets are removed.
 fn writes<'a>(before: &Post, after: &Post, deliveries: &'a [Delivery]) -> Vec<DeliveryWrite<'a>> {
     let to_remove = |target: &Target| {
         let replaced = deliveries.iter().any(|it| it.target_id == target.target_id);

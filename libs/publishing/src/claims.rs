@@ -30,7 +30,7 @@ impl recognition::Claims for Claims<'_> {
 impl Publishing {
     /// What a public call brought, claimed. A platform that answers with
     /// another delivery's post has made none: it takes the same only once.
-    pub(crate) async fn made(
+    pub(crate) async fn claim_published(
         &self,
         delivery: &Delivery,
         platform: &dyn Publish,
@@ -49,7 +49,7 @@ impl Publishing {
 
     /// What the platform says of an open intent, once what it found is claimed:
     /// a post that only looks like it when it has been there for long enough.
-    pub(crate) async fn found(
+    pub(crate) async fn claim_resolved(
         &self,
         delivery: &Delivery,
         platform: &dyn Publish,

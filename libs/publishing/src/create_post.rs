@@ -48,7 +48,8 @@ pub enum Created {
     Invalid(Faults),
 }
 
-/// How often a write is tried that meets another one.
+/// How often the post is decided and written before it is given up, because
+/// another write came in between every time.
 const TRIES: usize = 3;
 
 impl Publishing {
@@ -56,7 +57,7 @@ impl Publishing {
     pub async fn create_post(&self, user: UserId, request: CreatePost) -> Result<Created, PublishingError> {
         let now = self.clock.now();
         for _ in 0..TRIES {
-            // Each once: a key may stand only once in the one call that reads all.
+            // Sets, because DynamoDB refuses to read the same key twice in a call.
             let connections: BTreeSet<_> = request.targets.iter().map(|it| it.connection_id).collect();
             let media: BTreeSet<_> = request.media.iter().map(|it| it.path.media()).collect();
             let around = self.store.surroundings(user, connections, media, request.key.as_ref(), now).await?;
@@ -83,8 +84,8 @@ impl Publishing {
                     return Ok(Created::New(Box::new(post)));
                 }
                 PostWritten::TooMany => return Ok(Created::Invalid(too_many())),
-                // An id that was taken, an account that went away, the same
-                // request beside this one: look again.
+                // The id was taken, an account was disconnected, or the same
+                // request was answered beside this one: all is read again.
                 PostWritten::PostChanged
                 | PostWritten::DeliveryBusy
                 | PostWritten::AccountGone(_)
@@ -111,7 +112,8 @@ impl Publishing {
         let mut faults = request.faults.clone();
         let media = self.attach(user.user_id, &request.media, &around.media, &mut faults).await?;
         let new = NewPost {
-            // Never kept: without a text there is a fault, and nothing is created.
+            // This one is never written: a request without a text has a fault
+            // already, and nothing is created.
             text: request.text.clone().unwrap_or_else(PostText::missing),
             targets: request.targets.clone(),
             scheduled_at: request.scheduled_at,

@@ -19,11 +19,12 @@ use crate::{Publishing, PublishingError};
 /// Credentials that end sooner than this are renewed before a call.
 const TOO_SHORT: TimeDelta = TimeDelta::seconds(60);
 
-/// Credentials that could not be renewed still do for a call when they last
-/// this long: platforms look at them when a call begins.
+/// Credentials that could not be renewed are still used for a call when they
+/// last this long: platforms check them when a call begins.
 const ENOUGH_FOR_A_CALL: TimeDelta = TimeDelta::seconds(10);
 
-/// How long after a renewal a rejection means that another one does not help.
+/// How long after a renewal a rejection means that another renewal does not
+/// help, because the platform does not accept new credentials either.
 const ON_PROBATION: TimeDelta = TimeDelta::minutes(10);
 
 impl Publishing {
@@ -48,8 +49,9 @@ impl Publishing {
             };
         }
         match self.renewed(platform, record, &old).await? {
-            // Whoever renews them may have died, or the platform may be away
-            // for a moment: neither is a reason to be late.
+            // Another worker holds the renewal and may have died, or the platform
+            // could not be reached. The old credentials last for this call, so the
+            // post need not be late.
             Err(Setback::Busy { .. }) if self.clock.now() + ENOUGH_FOR_A_CALL <= ends_at => Ok(Ok(old)),
             ended => Ok(ended),
         }
@@ -87,10 +89,12 @@ impl Publishing {
         Ok(self.renewed(platform, record, &old).await?.err())
     }
 
-    /// Tells the user that the grant is gone, and then writes it down: a crash
-    /// in between repeats the event under the same id, and never loses it.
-    /// False when the credentials were changed since: what was refused were
-    /// the old ones.
+    /// Tells the user that the grant is gone, and then marks the connection. In
+    /// this order, because after a crash in between the event is repeated under
+    /// the same id; the other way round it could be lost.
+    ///
+    /// False when the credentials were changed since they were read: the platform
+    /// refused the old ones, and that says nothing of the new.
     async fn lose(&self, connection: &Connection) -> Result<bool, PublishingError> {
         let (user, id, generation) = (connection.user_id, connection.connection_id, connection.generation);
         let found = self.store.connection(user, id).await?.map(|it| it.connection);

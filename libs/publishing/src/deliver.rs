@@ -237,7 +237,7 @@ impl Publishing {
                 let setback = self.weighed(&intended, platform, record, setback).await;
                 Err(worded(setback, Doing::Publishing, &record.connection))
             }
-            Ok(published) => self.made(delivery, platform, record, published).await?,
+            Ok(published) => self.claim_published(delivery, platform, record, published).await?,
         };
         let late_ms = (job.now - delivery.publish_at).num_milliseconds();
         let is_first = delivery.attempts == 1 && delivery.restarts == 0;
@@ -265,7 +265,9 @@ impl Publishing {
                 let weighed = self.weighed(&held, platform, record, Setback::Disconnected { reason }).await;
                 Resolution::Unclear { reason: of_a_doubt(weighed, &record.connection).into_reason() }
             }
-            answer => worded_answer(self.found(&held.delivery, platform, record, answer).await?, &record.connection),
+            answer => {
+                worded_answer(self.claim_resolved(&held.delivery, platform, record, answer).await?, &record.connection)
+            }
         };
         let now = self.clock.now();
         let after = held.delivery.clone().resolved(answer, platform.settles(), now, random_u32());

@@ -11,6 +11,7 @@ mod claims;
 mod create_post;
 mod credentials;
 mod deliver;
+mod deliveries;
 mod environment;
 mod error;
 mod files;
@@ -20,7 +21,6 @@ mod roll_up;
 mod testing;
 mod unused_uploads;
 mod words;
-mod write;
 
 use std::sync::Arc;
 
@@ -49,17 +49,17 @@ pub use unused_uploads::remove_unused_uploads;
 /// Everything that publishing stands on.
 #[derive(Clone)]
 pub struct Publishing {
-    /// The tables.
+    /// Posts, deliveries and connections.
     pub store: Store,
     /// How long platforms prepare.
     pub leads: Leads,
     /// Where media are.
     pub bucket: Bucket,
-    /// Opens credentials.
+    /// Seals and opens credentials.
     pub sealer: Arc<dyn Sealer>,
-    /// Between planning and delivery.
+    /// Takes deliveries from planning to the workers.
     pub queue: Arc<dyn Queue>,
-    /// Who is told.
+    /// The bus for programs that want to know how posts end.
     pub events: Arc<dyn EventBus>,
     /// The time.
     pub clock: Clock,
@@ -73,9 +73,11 @@ pub struct Publishing {
     pub roll_ups: RollUps,
 }
 
-/// How many posts are told at the same time how their deliveries stand. A
-/// roll-up is in no hurry, and many at once would meet at the counts of their
-/// user and hold up the public calls of the same second.
+/// How many posts one process tells at the same time how their deliveries stand.
+///
+/// A roll-up is in no hurry. When a post changes its status, the item that counts
+/// its user's posts is written too: many at once would conflict there, retry, and
+/// hold up the public calls of the same second.
 #[derive(Clone, Debug)]
 pub struct RollUps(Arc<Semaphore>);
 
@@ -86,15 +88,17 @@ impl Default for RollUps {
 }
 
 impl Publishing {
-    /// Tells the bus of something whose loss nothing depends on.
+    /// Puts an event on the bus on which nothing depends: when that fails, it is
+    /// logged, and the work goes on.
     async fn announce(&self, event: Event) {
         if let Err(error) = self.events.put(&[event]).await {
             tracing::warn!(%error, "an event was not put on the bus");
         }
     }
 
-    /// Waits out a short time, and never wakes early. A clock that is moved by
-    /// hand is moved on instead.
+    /// Waits until the clock says so, and returns its time. A timer may go off a
+    /// little early; then the rest is waited for. In tests a clock that is moved
+    /// by hand is moved on instead.
     async fn sleep_until(&self, at: DateTime<Utc>) -> DateTime<Utc> {
         loop {
             let now = self.clock.now();

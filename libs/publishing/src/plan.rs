@@ -63,14 +63,14 @@ impl Publishing {
     async fn plan_after(&self, planned_until: Option<DateTime<Utc>>) -> Result<Planned, PublishingError> {
         let now = self.clock.now();
         let overdue_at = now - WATCHDOG;
-        // What is older than that is overdue, and found there.
+        // Entries that are older than this are read as overdue.
         let after = planned_until.map_or(overdue_at, |it| it.max(overdue_at));
         let until = now + PLAN_AHEAD;
         let shards: Vec<_> = (0..self.store.due_shards())
             .map(async |shard| {
                 let soon = self.plan_soon(shard, after, until).await?;
-                // What goes wrong here must not hold up what is on time, and is
-                // met again by the next tick.
+                // An error here does not end the tick: overdue entries must not hold
+                // up what is on time, and the next tick reads them again.
                 let overdue = self.plan_overdue(shard, overdue_at, now).await;
                 Ok::<_, PublishingError>((soon, overdue))
             })
@@ -99,7 +99,8 @@ impl Publishing {
         until: DateTime<Utc>,
     ) -> Result<usize, PublishingError> {
         let (mut count, mut page, mut put_off) = (0, None::<DueKey>, None);
-        // Deliveries spread evenly over the shards, so one tells of all.
+        // Deliveries spread evenly over the shards, so how full this one is shows
+        // how full the minute is.
         let shards = self.store.due_shards();
         if until <= after {
             return Ok(count);
@@ -132,10 +133,12 @@ impl Publishing {
         let (mut planned, mut page) = (Planned::default(), None);
         for _ in 0..MAX_OVERDUE_PAGES {
             let due = self.store.due(shard, (DateTime::UNIX_EPOCH, until), page, PAGE).await?;
-            // An ended one whose post is told later is not overdue yet.
+            // A delivery that has ended stands here too, until its post is told; it
+            // is overdue only when the time for that is over.
             let overdue: Vec<_> = due.entries.iter().filter(|it| it.look_at <= until).collect();
             let messages: Vec<_> = overdue.iter().map(|it| Outgoing { message: message(it), at: it.look_at }).collect();
-            // Sent first: a crash in between sends them twice, never not at all.
+            // Sent before they are moved: after a crash in between they are sent
+            // twice, and never not at all.
             self.queue.send(&messages).await?;
             let moves: Vec<_> = overdue.iter().map(|it| self.store.move_due(it, now)).collect();
             let _: Vec<Race> = futures::stream::iter(moves).buffer_unordered(MOVES_AT_ONCE).try_collect().await?;

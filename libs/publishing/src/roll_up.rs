@@ -10,13 +10,14 @@ use storage::{DeliveryWrite, PostWrite, PostWritten};
 
 use crate::{Publishing, PublishingError};
 
-/// How often a write is tried that meets another one.
+/// How often the roll-up is tried before it is left to the sweep, because
+/// another write of the post came in between every time.
 const TRIES: usize = 8;
 
 impl Publishing {
     /// Tells a post how its deliveries stand.
     pub async fn roll_up(&self, user: UserId, post: PostId) -> Result<(), PublishingError> {
-        // Never closed, so there is always a place after a while.
+        // An error would say that the semaphore is closed, which it never is.
         let _place = self.roll_ups.0.acquire().await;
         for _ in 0..TRIES {
             let (before, deliveries) =
@@ -28,7 +29,8 @@ impl Publishing {
             if after == before && ended.is_empty() {
                 return Ok(());
             }
-            // Before the write, so that an event is repeated rather than lost.
+            // The events go first: after a crash in between they are put again, and
+            // none is lost. Those that come after the write could be.
             let events = news(&before, &after);
             if !events.is_empty() {
                 self.events.put(&events).await?;
@@ -43,7 +45,8 @@ impl Publishing {
     }
 }
 
-/// Those that the post is told of for good with this write.
+/// Deliveries that have ended and stand in the due index until their post says
+/// so, which it does with this write.
 fn ended(deliveries: &[Delivery]) -> Vec<DeliveryWrite<'_>> {
     let ended = |it: &&Delivery| it.state != State::Waiting && it.due_at.is_some();
     deliveries.iter().filter(ended).map(DeliveryWrite::RolledUp).collect()

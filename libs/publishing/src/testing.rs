@@ -74,7 +74,7 @@ pub(crate) struct TestEvents {
 }
 
 impl TestEvents {
-    /// Their ids, in order, without the ids of posts and targets.
+    /// Their types, in order.
     pub(crate) fn types(&self) -> Vec<&'static str> {
         self.seen.lock().unwrap().iter().map(|it| it.detail_type).collect()
     }
@@ -186,7 +186,7 @@ impl Rig {
         self.publishing.leads = leads(&self.network);
     }
 
-    /// Some that end then, and can be renewed when they end at all.
+    /// Credentials that end then; those that do end can be renewed.
     pub(crate) fn credentials(expires_at: Option<DateTime<Utc>>) -> Credentials {
         Credentials {
             access_token: "first".into(),

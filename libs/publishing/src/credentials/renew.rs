@@ -16,10 +16,10 @@ pub(super) const RETRY_REFRESH: TimeDelta = TimeDelta::minutes(2);
 /// The longest such time.
 const RARELY: TimeDelta = TimeDelta::days(1);
 
-/// How often somebody else's renewal is looked for.
+/// How often it is checked whether another worker has finished its renewal.
 const LOOKS: usize = 6;
 
-/// The wait between two such looks.
+/// The wait between two such checks.
 const BETWEEN_LOOKS: TimeDelta = TimeDelta::seconds(1);
 
 /// How often it is tried to store new credentials. The whole grant may hang on
@@ -31,13 +31,13 @@ const FIRST_KEEP_WAIT: TimeDelta = TimeDelta::milliseconds(250);
 
 /// How a renewal ended.
 pub(super) enum Renewed {
-    /// With these.
+    /// These are the new credentials.
     Now(Credentials),
     /// The grant is gone, and its user was told.
     Gone,
     /// The platform could not be asked. The old credentials may still do.
     NotNow(Setback),
-    /// Somebody else is at it, or was faster.
+    /// Another worker renews them, or the account was connected anew.
     Elsewhere,
 }
 
@@ -70,7 +70,8 @@ impl Publishing {
     ) -> Result<Renewed, PublishingError> {
         let connection = &record.connection;
         let (user, id, generation) = (connection.user_id, connection.connection_id, connection.generation);
-        // Shows that new ones can be sealed, before a token is spent on them.
+        // A refresh token is spent only once. If new credentials could not be
+        // sealed, they would be lost, so that is tried with the old ones first.
         self.seal(connection, old).await?;
         let now = self.clock.now();
         if self.store.claim_refresh(user, id, generation, now).await? == RefreshClaim::Held {
@@ -81,7 +82,8 @@ impl Publishing {
                 let refresh_token = new.refresh_token.or_else(|| old.refresh_token.clone());
                 let new = Credentials { refresh_token, ..new };
                 let is_kept = self.keep_renewed(connection, platform.renewal(), &new, now).await?;
-                // Else it was connected anew: those credentials are as good.
+                // If they are not kept, the account was connected anew meanwhile,
+                // and the credentials of that are as good.
                 Ok(if is_kept { Renewed::Now(new) } else { Renewed::Elsewhere })
             }
             Err(RefreshRefusal::Gone(reason)) => {
@@ -91,7 +93,7 @@ impl Publishing {
             Err(refusal @ RefreshRefusal::Unreachable(_)) => {
                 let again_at = Some(now + retry_wait(old, now));
                 if let Err(error) = self.store.put_off_refresh(user, id, generation, again_at).await {
-                    // It ends by itself when the lease does.
+                    // The renewal is free for others when its lease runs out.
                     tracing::warn!(%error, connection_id = %id, "a renewal was not put off");
                 }
                 Ok(Renewed::NotNow(refusal.into()))
@@ -139,7 +141,7 @@ impl Publishing {
         Ok(self.store.store_refreshed(user, id, generation, refreshed).await?)
     }
 
-    /// Somebody else is renewing: their result is ours.
+    /// The credentials that another worker is renewing, once it has stored them.
     pub(super) async fn await_renewal(
         &self,
         connection: &Connection,
@@ -163,9 +165,9 @@ impl Publishing {
     }
 }
 
-/// The wait before another try. The farther off the end of the credentials,
-/// the less it presses; the longer ago, the less likely the platform is ever
-/// to answer.
+/// The wait before another try: a tenth of the time to the end of the
+/// credentials, or since then. While their end is far off, there is no hurry;
+/// long after it, the platform is unlikely to answer at all.
 fn retry_wait(old: &Credentials, now: DateTime<Utc>) -> TimeDelta {
     let off = old.expires_at.map_or(TimeDelta::zero(), |it| (it - now).abs());
     (off / 10).clamp(RETRY_REFRESH, RARELY)

@@ -13,8 +13,8 @@ use domain::testing::noon;
 
 use super::*;
 use crate::Changed;
+use crate::deliveries::message_of;
 use crate::testing::{Fate, Network, Rig, SETTLES, TICK, later};
-use crate::write::message_of;
 
 /// Ended well, with nothing left behind.
 async fn assert_published_once(rig: &Rig, post: &Post, words: &str) {

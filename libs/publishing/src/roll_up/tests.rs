@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use domain::post::PostStatus;
 use domain::testing::noon;
 
+use crate::deliveries::message_of;
 use crate::testing::{Fate, Network, Rig, later};
-use crate::write::message_of;
 
 #[tokio::test]
 async fn a_roll_up_done_again_changes_nothing() {

@@ -23,11 +23,11 @@ pub(crate) enum Fate {
     Gone,
     /// What was prepared is not known any more.
     Stale,
-    /// Public, and nobody hears of it.
+    /// It becomes public, and the answer is lost.
     LostAnswer,
-    /// Nothing happened, and nobody hears of it.
+    /// The call never arrives, and there is no answer.
     LostCall,
-    /// Nothing happened, as an error of theirs leads to guess.
+    /// The platform answers with an error of its own, and nothing becomes public.
     TheirError,
 }
 
@@ -76,7 +76,7 @@ impl Gate {
     }
 }
 
-/// The platform. What it is not told, it does well.
+/// The platform. Whatever a test does not set goes well.
 #[derive(Default)]
 pub(crate) struct Network {
     /// Instead of `sandbox`.

@@ -1,5 +1,5 @@
-//! What creating, changing and removing a post share: its deliveries, and the
-//! hints to look at them.
+//! The deliveries of a post that is written, and the messages that bring them to
+//! a worker.
 
 use chrono::{DateTime, Utc};
 use cloud::queue::{DeliveryMessage, Outgoing};
