@@ -12,7 +12,8 @@ use crate::schema::Table;
 /// The most keys that DynamoDB takes in one call.
 const MAX_KEYS: usize = 100;
 
-/// How often keys that were left over are asked for again.
+/// How many calls are made for the same keys at most: DynamoDB may leave some
+/// unread in each.
 const MAX_ROUNDS: usize = 8;
 
 /// Items by table, in no order.

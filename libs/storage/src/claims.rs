@@ -15,14 +15,16 @@ use crate::item::{Item, attributes, s, ttl};
 use crate::race::Race;
 use crate::schema::Table;
 
-/// How long a claim is kept. A delivery is in doubt for a day at most, and asks
-/// about posts that are newer than its own preparation.
+/// How long a claim is kept.
+///
+/// A delivery is given up a day after its time, and asks only about posts that
+/// are newer than its own preparation: nobody asks for an older claim.
 const KEPT_FOR: TimeDelta = TimeDelta::days(3);
 
 impl Store {
-    /// Takes a public post of an account for what this delivery made. Of any
-    /// number of deliveries that claim the same one, one gets [`Claim::Ours`],
-    /// as often as it asks.
+    /// Writes down that this delivery made a public post of an account. Of any
+    /// number of deliveries that claim the same post, the first gets
+    /// [`Claim::Ours`], also when it asks again, and the others never do.
     pub async fn claim_post(
         &self,
         connection: &Connection,
@@ -49,8 +51,8 @@ impl Store {
         })
     }
 
-    /// Those of these posts of an account that deliveries made, and whether this
-    /// one did. Each id is given once.
+    /// Which of these posts of an account are claimed, and whether by this
+    /// delivery. No id may be named twice.
     pub async fn claims(
         &self,
         connection: &Connection,
@@ -69,7 +71,8 @@ fn key(connection: &Connection, platform_post_id: &str) -> Item {
     attributes([("account", s(connection.account())), ("post", s(platform_post_id))])
 }
 
-/// A delivery under all of its revisions.
+/// Names a delivery without its revision: what an earlier revision made public
+/// is the same target's.
 fn name(delivery: &Delivery) -> String {
     format!("{}/{}/{}", delivery.user_id, delivery.post_id, delivery.target_id)
 }

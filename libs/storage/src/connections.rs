@@ -27,7 +27,7 @@ pub use change::REFRESH_SHARDS;
 use change::{Change, shard};
 pub use refresh::{RefreshClaim, RefreshKey, RefreshPage, Refreshed};
 
-/// How often a write is tried that lost against another write of the same item.
+/// How often a deletion is tried that met another write of the same connection.
 const TRIES: usize = 5;
 
 /// A connection and what it takes to act for it.
@@ -188,9 +188,11 @@ impl Store {
         }
     }
 
-    /// Disconnects an account that no scheduled or publishing post names. A
-    /// post that is being scheduled at the same moment either finds it gone or
-    /// is seen here.
+    /// Disconnects an account that no scheduled or publishing post names.
+    ///
+    /// A post that is being scheduled at the same moment counts itself in
+    /// `pending` in its own transaction. Whichever of the two is second meets a
+    /// condition that no longer holds.
     pub async fn delete_connection(&self, user: UserId, id: ConnectionId) -> Result<Disconnected, StorageError> {
         for _ in 0..TRIES {
             let Some(record) = self.connection(user, id).await? else { return Ok(Disconnected::NotThere) };
@@ -201,7 +203,8 @@ impl Store {
             let delete = Delete::builder()
                 .table_name(self.table(Table::Connections))
                 .set_key(Some(key(user, id)))
-                // With the generation, the credentials read are the ones deleted.
+                // The caller revokes the credentials that were read, so they have
+                // to be those that are deleted: each renewal has its own generation.
                 .condition_expression("pending = :none AND generation = :generation")
                 .expression_attribute_values(":none", n(0))
                 .expression_attribute_values(":generation", n(connection.generation));
@@ -281,7 +284,8 @@ impl Store {
             .table_name(self.table(Table::Connections))
             .set_key(Some(key(connection.user_id, id)))
             .condition_expression("attribute_exists(connection_id)")
-            // Counted by the store, so that two renewals never have the same number.
+            // DynamoDB adds it up, so that two writers at once never give the same
+            // generation to different credentials.
             .update_expression(format!("{} ADD generation :one", change.expression()))
             .set_expression_attribute_names(Some(change.names))
             .set_expression_attribute_values(Some(change.values))
@@ -294,16 +298,16 @@ impl Store {
 /// Why one item of a transaction was not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lost {
-    /// It would have been.
+    /// This item was not the reason.
     Nothing,
     /// Its condition did not hold.
     Condition,
-    /// Another transaction was at it.
+    /// Another transaction was writing it at that moment.
     Conflict,
 }
 
-/// How each item of a transaction fared; `None` when it failed for another
-/// reason than a race.
+/// What each item of a cancelled transaction lost, in their order; `None` when
+/// the transaction failed for another reason than a race.
 fn lost<R>(error: &SdkError<TransactWriteItemsError, R>) -> Option<Vec<Lost>> {
     let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error() else {
         return None;

@@ -16,8 +16,10 @@ use crate::posts::post_key;
 use crate::race::Race;
 use crate::schema::Table;
 
-/// The condition that a delivery is as it was read. The revision makes sure
-/// that a newer one never passes for it, whatever number it was given.
+/// The condition that a delivery is as it was read.
+///
+/// Two stamps could be equal by chance. With the revision, the delivery of a
+/// changed post never passes for the one that was read all the same.
 pub(crate) const AS_READ: &str = "stamp = :stamp AND revision = :revision";
 
 /// Everything that taking a step with a delivery has to know.
@@ -101,15 +103,17 @@ impl Store {
             .consistent_read(true)
             .send()
             .await?;
-        // Thirty deliveries are far from the megabyte at which a query is cut.
+        // A query is cut at a megabyte, which the thirty deliveries that a post
+        // can have never reach.
         found.items.unwrap_or_default().into_iter().map(from_item).collect()
     }
 
     /// Writes a delivery over the one that was read. Of any number of callers
     /// with the same reading, at most one gets [`Race::Won`].
     ///
-    /// The SDK sends a write again when it hears no answer. Its own first
-    /// attempt then stands in the way of the second, and is known by its stamp.
+    /// The SDK sends a write again when it hears no answer. If the first attempt
+    /// was written all the same, the condition of the second does not hold. The
+    /// item in its way then has the stamp of `after`, and the race is won.
     pub async fn swap_delivery(&self, before: &Delivery, after: &Delivery) -> Result<Race, StorageError> {
         let put = self
             .client
@@ -165,7 +169,8 @@ impl Store {
             .index_name("due")
             .key_condition_expression("due_shard = :shard AND due_at BETWEEN :from AND :until")
             .expression_attribute_values(":shard", s(shard_name(shard)))
-            // Both ends of BETWEEN belong to it; instants are whole milliseconds.
+            // BETWEEN includes both ends, and `after` is not asked for: instants
+            // are whole milliseconds, so the next one is a millisecond later.
             .expression_attribute_values(":from", at(after + TimeDelta::milliseconds(1)))
             .expression_attribute_values(":until", at(until))
             .set_exclusive_start_key(page.map(|it| it.0))
@@ -189,8 +194,8 @@ impl Store {
         Ok(found.item.as_ref().and_then(|it| instant(it, "planned_until")))
     }
 
-    /// Everything until then is on the queue. An earlier time than was set
-    /// changes nothing.
+    /// Notes that everything until then is on the queue. When a later time was
+    /// noted before, nothing changes.
     pub async fn set_planned_until(&self, until: DateTime<Utc>) -> Result<(), StorageError> {
         let set = self
             .client
@@ -247,7 +252,8 @@ fn shard_name(shard: u32) -> String {
     format!("due#{shard}")
 }
 
-/// How far planning got is the engine's own, and no user has the number 0.
+/// Where it is kept how far planning got: beside the deliveries, under the user
+/// 0, which nobody is.
 fn plan_key() -> Item {
     attributes([("user_id", n(0)), ("delivery", s("plan"))])
 }
@@ -274,7 +280,7 @@ fn due(entry: &Item) -> Option<Due> {
     })
 }
 
-/// Whether what stood in the way of a write is that write itself.
+/// Whether a write failed because an earlier attempt of the same write is there.
 fn is_our_own<R>(error: &SdkError<PutItemError, R>, after: &Delivery) -> bool {
     let Some(PutItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else { return false };
     let there = |name: &str| failed.item().and_then(|it| it.get(name));

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
-/// The waits between the tries of a write that meets a transaction. The SDK
-/// does not try it again by itself, and a transaction is over in milliseconds.
+/// The waits between the tries of a write whose item is part of a transaction
+/// at that moment. The SDK does not try such a write again by itself, and a
+/// transaction is over in milliseconds.
 pub(crate) const CONFLICT_WAITS: [Duration; 4] =
     [Duration::from_millis(10), Duration::from_millis(20), Duration::from_millis(40), Duration::from_millis(80)];
 
@@ -47,7 +48,7 @@ where
         };
         match (error.code(), &error) {
             (Some(code), _) => Self::Unavailable(format!("{code} {}", error.message().unwrap_or_default())),
-            // Without it nobody could tell a wrong address from a wrong certificate.
+            // Only the cause tells a wrong address from a wrong certificate.
             (None, SdkError::DispatchFailure(failure)) => {
                 let cause = failure.as_connector_error().map(ToString::to_string).unwrap_or_default();
                 Self::Unavailable(format!("{kind}: {cause}"))

@@ -24,13 +24,13 @@ pub struct HandOff {
     pub provider: String,
     /// How far it is.
     pub stage: Stage,
-    /// Begun.
+    /// When it was begun.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
-    /// Over, unless it has ended before.
+    /// When it is over, unless it has ended before.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub expires_at: DateTime<Utc>,
-    /// Completed or failed.
+    /// When it was completed or failed.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<DateTime<Utc>>,
     /// What it connected.
@@ -44,8 +44,8 @@ pub struct HandOff {
     pub sealed: Option<Vec<u8>>,
 }
 
-/// How far a hand-off is. It goes down this list; only from `Waiting` it may
-/// go back to other answers on our own page.
+/// How far a hand-off is. It only goes down this list, with one exception: from
+/// `Waiting` the person may go back to our own page and answer anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {

@@ -19,8 +19,10 @@ use crate::{Store, Table};
 /// How long an answer is kept.
 const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
 
-/// How long a claim holds. Longer than the timeout of any function, so that
-/// what still runs never loses it; a crash gives the key back after this time.
+/// How long a claim holds.
+///
+/// Longer than the timeout of any function, so that a request that still runs
+/// never loses its key. After a crash the key is free again when this is over.
 const CLAIM: TimeDelta = TimeDelta::minutes(2);
 
 /// The condition under which [`kept_item`] may be written; `#key` is `key` and

@@ -20,7 +20,8 @@ pub struct Counted {
     pub window_ends: DateTime<Utc>,
 }
 
-/// Entries that were counted and not taken back, the latest included.
+/// Wrong entries of codes in a window: those that were counted and not taken
+/// back, the latest included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entries {
     /// How many.
@@ -75,9 +76,9 @@ impl Store {
         window: TimeDelta,
         now: DateTime<Utc>,
     ) -> Result<Entries, StorageError> {
-        // A window may end, or start, between the two writes; then the other
-        // one applies after all. More than one turn of that needs two windows
-        // to end at once.
+        // Each write has the opposite condition of the other, so one of them
+        // holds, unless a window ends or is opened just between the two. Then
+        // the next turn succeeds; a third is needed only if that happens twice.
         for _ in 0..3 {
             if let Some(entries) = self.count_in_open_window(subject, now).await? {
                 return Ok(entries);
@@ -89,8 +90,8 @@ impl Store {
         Err(StorageError::Contended)
     }
 
-    /// Takes back an entry of the window that ends at `window_ends`; one of a
-    /// window that is over already does not count any more.
+    /// Takes back an entry of the window that ends at `window_ends`. When that
+    /// one is over and another was begun, there is nothing to take back.
     pub async fn take_back_entry(&self, subject: &str, window_ends: DateTime<Utc>) -> Result<(), StorageError> {
         let update = self
             .client

@@ -46,7 +46,7 @@ pub enum DeliveryWrite<'a> {
     Put(&'a Delivery),
     /// Removed, unless it has an open intent.
     Remove(TargetId),
-    /// Ended, and now the post says so: nobody needs to look at it any more.
+    /// Taken out of the due index, because it has ended and the post now says so.
     RolledUp(&'a Delivery),
 }
 
@@ -93,14 +93,16 @@ impl Store {
             if failed("TransactionConflict").is_none() && failed("ThrottlingError").is_none() {
                 return Err(error.into());
             }
-            // Another transaction is at one of the items: let it pass.
+            // Another transaction is writing one of the items. The wait doubles,
+            // and is drawn at random so that the two do not meet again.
             let wait = (10 << attempt) + random_u32() % (20 << attempt);
             tokio::time::sleep(Duration::from_millis(wait.into())).await;
         }
         Err(StorageError::Contended)
     }
 
-    /// Each action with what it means when its condition does not hold.
+    /// The writes of the transaction, each with what it means when its condition
+    /// does not hold.
     fn actions(
         &self,
         write: &PostWrite<'_>,

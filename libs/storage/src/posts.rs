@@ -1,5 +1,5 @@
-//! Posts, how many a user has in each status, and the one transaction that
-//! writes a post with everything that has to change together with it.
+//! Posts, and how many a user has in each status. They are written by
+//! [`Store::write_post`], together with all that changes with them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -191,7 +191,8 @@ pub(crate) fn post_key(user: UserId, post: PostId) -> Item {
     attributes([("user_id", n(user)), ("post_id", n(post))])
 }
 
-/// Post ids begin at 1.
+/// The item that counts a user's posts: it stands beside them under the id 0,
+/// which no post has.
 pub(crate) fn counts_key(user: UserId) -> Item {
     attributes([("user_id", n(user)), ("post_id", n(0))])
 }

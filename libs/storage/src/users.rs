@@ -23,7 +23,8 @@ pub struct Identity {
 
 impl Identity {
     fn grant(&self) -> String {
-        // The lengths keep two pairs apart whose parts are split differently.
+        // Without the length, the pairs ("a|b", "c") and ("a", "b|c") would be
+        // the same text.
         let pair = format!("{}|{}|{}", self.issuer.len(), self.issuer, self.subject);
         format!("identity#{}", token::hash(&pair))
     }
@@ -100,7 +101,8 @@ impl Store {
             .await;
         Ok(match Race::of_transaction(written)? {
             Race::Won => Joined::Ours,
-            // Another sign-in holds or has just taken it: the caller looks again.
+            // Another first sign-in was faster, or is being written at this
+            // moment. The caller looks for its user.
             Race::Lost => Joined::Taken,
         })
     }

@@ -36,15 +36,16 @@ impl Change {
         }
     }
 
-    /// Enters the connection into the `refresh` index, or takes it out; whoever
-    /// was renewing it is done.
+    /// Enters the connection into the `refresh` index, or takes it out, and ends
+    /// the lease of a worker that was renewing it.
     pub(super) fn refresh_at(&mut self, id: ConnectionId, refresh_at: Option<DateTime<Utc>>) {
         self.set_or_remove("refresh_shard", refresh_at.map(|_| shard(id)));
         self.set_or_remove("refresh_at", refresh_at.map(at));
         self.removes.extend(["refresh_lease", "refresh_holder"]);
     }
 
-    /// Only after [`Change::refresh_at`], which removes something in any case.
+    /// The expression for all that was named. Only after [`Change::refresh_at`]:
+    /// it always removes the lease, so that `REMOVE` is never empty.
     pub(super) fn expression(&self) -> String {
         let remove = format!("REMOVE {}", self.removes.join(", "));
         if self.sets.is_empty() { remove } else { format!("SET {} {remove}", self.sets.join(", ")) }

@@ -29,7 +29,8 @@ pub enum RefreshClaim {
     /// The caller, who then ends it with [`Store::store_refreshed`],
     /// [`Store::put_off_refresh`] or [`Store::mark_needs_reconnection`].
     Ours,
-    /// Somebody else is at it, or it was done: wait and read the connection again.
+    /// Another worker holds the lease, or has renewed them already: wait, and
+    /// read the connection again.
     Held,
 }
 
@@ -61,9 +62,9 @@ pub struct RefreshPage {
 pub struct RefreshKey(Item);
 
 impl Store {
-    /// The grant is gone, says the platform. False when the credentials were
-    /// changed since `generation`, and nothing was written: what was refused
-    /// were the old ones.
+    /// Marks that only its user can help, because the platform says that the
+    /// grant is gone. False when the credentials were changed since
+    /// `generation`: the platform refused the old ones, so nothing is written.
     pub async fn mark_needs_reconnection(
         &self,
         user: UserId,
@@ -111,8 +112,8 @@ impl Store {
         Ok(RefreshPage { entries: ids.collect(), next: found.last_evaluated_key.map(RefreshKey) })
     }
 
-    /// A connection that the index has for renewal by `until`, as it is now;
-    /// `None` when it was seen to since, or is gone.
+    /// A connection that the index has for renewal by `until`, read from the
+    /// table; `None` when it was renewed or put off since, or is gone.
     pub async fn connection_to_refresh(
         &self,
         user: UserId,
@@ -136,8 +137,9 @@ impl Store {
         self.claim_refresh_as(random_u64(), (user, id), generation, now).await
     }
 
-    /// The client sends a request again whose answer was lost. Its holder is
-    /// the same, so it is not taken for somebody else's.
+    /// The SDK sends a request again when its answer was lost, and meets the
+    /// lease that the first one took. Both name the same holder, so the second
+    /// gets the lease too.
     pub(super) async fn claim_refresh_as(
         &self,
         holder: u64,
@@ -163,8 +165,10 @@ impl Store {
     /// Keeps renewed credentials. False when the account was connected anew
     /// since `generation`, and nothing was written.
     ///
-    /// Whoever came after a lease that ran out may have been refused with the
-    /// old credentials. The new ones show that the grant was not gone.
+    /// The mark that the account needs reconnection is taken back. It can be
+    /// there when the lease of this renewal ran out: the next worker was refused
+    /// with the refresh token that this one had spent, and took the grant for
+    /// gone. The new credentials show that it is not.
     pub async fn store_refreshed(
         &self,
         user: UserId,
@@ -218,9 +222,12 @@ fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
     item.get(name)?.as_n().ok()?.parse().ok()
 }
 
-/// Whether an update's condition held. A post that is being scheduled counts
-/// itself at its connections in a transaction, which is over in milliseconds;
-/// the client does not try again by itself.
+/// Whether an update's condition held.
+///
+/// A post that is being scheduled counts itself at its connections in a
+/// transaction, and an update that meets it is refused. The SDK does not try
+/// that again by itself, so it is done here: the transaction is over in
+/// milliseconds.
 async fn won(update: UpdateItemFluentBuilder) -> Result<bool, StorageError> {
     for wait in CONFLICT_WAITS {
         match update.clone().send().await {
