@@ -70,7 +70,7 @@ pub(crate) async fn revoke(
     Filled(form): Filled<RevokeForm>,
 ) -> PageResult<Redirect> {
     session.check(&form.csrf)?;
-    // One that is gone already is as good as revoked.
+    // A token that is gone already needs no revoking.
     if api.store.revoke_token(session.user, &form.grant).await? == Race::Won {
         tracing::info!(user_id = session.user.get(), "a token was revoked");
     }

@@ -141,8 +141,8 @@ fn parse(mut fields: Fields) -> ApiResult<Scopes> {
 
 /// Keeps the request under a user code that nobody has.
 async fn keep(api: &Api, device_hash: &str, device: &DeviceGrant) -> ApiResult<UserCode> {
-    // One in 25 billion is taken for each code that is open: a second
-    // collision in a row means that something else is wrong.
+    // There are 25 billion codes, and few of them are taken. One collision can
+    // happen; three in a row mean that something else is wrong.
     for _ in 0..3 {
         let code = UserCode::random();
         if api.store.put_device(device_hash, &code.hash(), device).await? == Race::Won {

@@ -108,7 +108,8 @@ pub(crate) async fn exchange_device_code(
     let device_code = fields.required_text("device_code").unwrap_or_default();
     let hash = token::hash(&fields.finish(device_code)?);
 
-    // An exchange that loses a race looks again at what is there now.
+    // When the request was approved, denied or exchanged since it was read, the
+    // exchange is lost, and the next turn reads what became of it.
     for _ in 0..3 {
         let device = api.store.device(&hash).await?.ok_or_else(invalid)?;
         let user = approved_by(&api, &device).await?;

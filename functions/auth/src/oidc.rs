@@ -41,8 +41,8 @@ pub struct OidcSettings {
 pub struct Oidc {
     settings: OidcSettings,
     redirect_uri: String,
-    /// Made for the first sign-in: it reads all of the machine's root
-    /// certificates, which nobody else need wait for.
+    /// Made by the first sign-in, because it reads all of the machine's root
+    /// certificates. Requests that need none of this do not wait for it.
     http: Arc<OnceLock<Client>>,
     discovered: Arc<RwLock<Option<Discovered>>>,
 }
@@ -107,7 +107,8 @@ impl Oidc {
             return Ok(client);
         }
         let client = Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(PATIENCE).build()?;
-        // Whoever was faster made the same.
+        // Another request may have made one meanwhile, with the same settings:
+        // then that one is used.
         Ok(self.http.get_or_init(|| client))
     }
 

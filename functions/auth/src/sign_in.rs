@@ -132,7 +132,8 @@ async fn admit(app: &App, person: &Person) -> PageResult<User> {
     }
     let api = &app.api;
     let identity = Identity { issuer: app.oidc.issuer().to_owned(), subject: person.subject.clone() };
-    // Whoever loses a race of two first sign-ins finds the other's user.
+    // Of two first sign-ins of one person at the same time, one is lost. Its
+    // next turn finds the user that the other has made.
     for _ in 0..3 {
         if let Some(user) = known(api, &identity, person).await? {
             return Ok(user);

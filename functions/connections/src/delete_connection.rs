@@ -49,12 +49,13 @@ pub(crate) async fn delete_connection(
     State(app): State<App>,
 ) -> ApiResult<StatusCode> {
     if let Err(refusal) = params.none() {
-        // What is not there is not asked for wrongly.
+        // 404 goes before 422: a connection that is not there, or is somebody
+        // else's, is answered as such whatever else is wrong.
         app.api.store.connection(caller.user, id).await?.ok_or(ApiError::NotFound)?;
         return Err(refusal);
     }
-    // Deleted first, on condition: a post that is being scheduled at the same
-    // moment must not lose its grant.
+    // Deleted before the grant is revoked. The deletion is refused when a post
+    // is being scheduled at this moment, which then still needs the grant.
     match app.api.store.delete_connection(caller.user, id).await? {
         Disconnected::Deleted(record) => {
             revoke(&app, &record).await;

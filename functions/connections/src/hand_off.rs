@@ -18,7 +18,8 @@ use storage::{Connected, ConnectionRecord, HandOff, Stage, credentials_context, 
 use crate::App;
 use crate::failure::Failure;
 
-/// How often an account is kept that somebody else keeps at the same time.
+/// How often keeping an account is tried when another hand-off keeps the same
+/// account at the same time.
 const TRIES: usize = 5;
 
 /// What is remembered while the person is on the platform's page.
@@ -41,7 +42,7 @@ pub(crate) struct Offer {
 pub(crate) enum SentOff {
     /// The person goes to its page; `sealed` is what to remember until then.
     Page { url: String, sealed: Vec<u8> },
-    /// It has given these already.
+    /// No page is needed: the platform has given these accounts already.
     Arrived(Vec<Account>),
 }
 

@@ -47,7 +47,7 @@ pub struct App {
     pub platforms: Registry<dyn Connect>,
     /// Seals credentials.
     pub sealer: Arc<dyn Sealer>,
-    /// Who is told.
+    /// The bus for programs that want to know of connections.
     pub events: Arc<dyn EventBus>,
     /// What users may use.
     pub plans: Plans,
@@ -60,7 +60,8 @@ impl FromRef<App> for Api {
 }
 
 impl App {
-    /// Tells the bus of something whose loss nothing depends on.
+    /// Puts an event on the bus on which nothing depends: when that fails, it is
+    /// logged, and the request goes on.
     async fn announce(&self, event: Event) {
         if let Err(error) = self.events.put(&[event]).await {
             tracing::warn!(%error, "an event was not put on the bus");

@@ -34,8 +34,9 @@ pub(crate) async fn take_callback(
     let visit = app.visit(state_token, now).await?.filter(|it| it.hand_off.provider == name).ok_or_else(unknown)?;
     let page = Redirect::to(&format!("/connect/{}", visit.state_token.expose_secret()));
 
-    // The platform gives out one grant per code: whoever is second must not
-    // spend it, nor call it spoilt.
+    // A code is good for one grant. When the browser sends it twice, only the
+    // first request exchanges it. The second one must not, and must not take the
+    // refusal that it would get for a failed hand-off.
     let is_first = app.api.store.advance_hand_off(&visit.hash, &[Stage::Waiting], Stage::Answering, None, now).await?;
     if is_first && let Err(failure) = answer(&app, platform, &visit, query).await {
         tracing::error!(%failure, platform = name, "a platform's answer could not be taken");

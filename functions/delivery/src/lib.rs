@@ -32,9 +32,9 @@ async fn deliver_one(
     by_itself(record.message_id.unwrap_or_default(), delivery).await
 }
 
-/// Several tenants share a batch, and a panic is one's alone: the message comes
-/// again, and the store decides what the next worker does with what was left
-/// half done.
+/// Deliveries of several users share a batch, and a panic of one must not end the
+/// others. Its message is brought again, and the next worker goes on from what
+/// the store has.
 async fn by_itself(message_id: String, delivery: impl Future<Output = Result<(), String>>) -> Option<BatchItemFailure> {
     let failure = match AssertUnwindSafe(delivery).catch_unwind().await {
         Ok(Ok(())) => return None,

@@ -55,7 +55,8 @@ pub(crate) async fn create_medium(
 ) -> ApiResult<Answer> {
     app.check_plan(caller.user).await?;
     let (request, key) = CreateMedium::parse(incoming, &headers)?;
-    // A client that hangs up does not leave half a file and a claimed key.
+    // A task of its own, because a handler is dropped when its client hangs up.
+    // That would leave half a file behind, and a claimed idempotency key.
     let answer = async move { app.answer_once(caller.user, request, key).await };
     tokio::spawn(answer.in_current_span()).await.map_err(|error| {
         tracing::error!(%error, "an upload was cut off");

@@ -50,8 +50,9 @@ impl App {
         })
     }
 
-    /// Keeps an answer, or gives the key back. The file is there or not,
-    /// whether this works or not; a key that stays claimed is free again soon.
+    /// Keeps an answer, or gives the key back. When that fails, the request is
+    /// answered all the same: nothing about the file changes any more, and the
+    /// claim on the key runs out by itself.
     async fn settle(&self, claimed: ClaimedKey, answer: &ApiResult<Answer>) {
         let settled = match answer {
             Ok(answer) => self.api.store.complete_idempotency(claimed, answer.json().to_owned()).await,

@@ -45,7 +45,7 @@ pub struct Fields {
     faults: Faults,
 }
 
-/// Of more names that are not known than these nobody wants to read.
+/// The most unknown names that are answered: nobody reads more.
 const MAX_UNKNOWN: usize = 50;
 
 impl Fields {
@@ -168,7 +168,7 @@ fn whole_number(value: &Value, source: Source) -> Option<u64> {
 }
 
 fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
-    // A name longer than any of ours is compared by its beginning.
+    // Only the beginning is compared, so that a very long name costs no time.
     let name: String = name.chars().take(64).collect::<String>().to_lowercase();
     let likeness = |it: &&&str| strsim::jaro_winkler(&name, it);
     known.iter().max_by(|one, two| likeness(one).total_cmp(&likeness(two))).copied()

@@ -24,7 +24,7 @@ use crate::{cors, page::assets};
 #[derive(Clone, Debug)]
 pub struct RequestId(pub String);
 
-/// Where requests are counted.
+/// The paths whose requests are counted.
 const API: &str = "/api/";
 
 /// The route whose requests count as uploads too.
@@ -128,9 +128,9 @@ async fn counted(api: &Api, mut request: Request, handler: Handler<'_>) -> Respo
 /// The hash of a token whose use is to be noted.
 type ToTouch = Option<String>;
 
-/// Counts the request and looks its token up, side by side: the token carries
-/// the bucket it is counted in. A token that turns out to be bad, or none,
-/// counts against the address.
+/// Counts the request and looks its token up at the same time, which is possible
+/// because the token carries the bucket it is counted in. A request without a
+/// good token counts against its address.
 async fn see(api: &Api, asked: Asked, now: DateTime<Utc>) -> (Seen, ToTouch) {
     let Asked { address, is_media, token } = asked;
     let mut to_touch = None;

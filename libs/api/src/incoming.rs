@@ -71,7 +71,7 @@ impl Incoming {
         self.fields(known)
     }
 
-    /// No route with a body has parameters of a query.
+    /// Notes every parameter of the query as unknown: no route with a body takes any.
     fn check_params(self, fields: &mut Fields) {
         let mut params = self.params.fields(&[]);
         fields.faults().extend(std::mem::take(params.faults()));

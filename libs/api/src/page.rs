@@ -116,7 +116,8 @@ impl IntoResponse for Page {
 }
 
 fn headers(policy: &str) -> [(HeaderName, HeaderValue); 5] {
-    // A policy is made of the words above; one that were not, would permit nothing.
+    // The policy is made of fixed words and origins, which a header can hold. If
+    // it ever could not, the page may load nothing at all.
     let policy = HeaderValue::from_str(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
     [
         (CONTENT_SECURITY_POLICY, policy),

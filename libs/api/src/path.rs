@@ -1,4 +1,5 @@
-//! Parts of a path. What is not what it should be leads nowhere: 404.
+//! Parts of a path. One that cannot be read as what it stands for is answered 404,
+//! like an id that does not exist.
 
 use axum::extract::{FromRequestParts, Path};
 use domain::id::{ConnectionId, MediaId, PostId, TargetId, UserId};
@@ -9,7 +10,7 @@ use crate::error::ApiError;
 
 /// An id that can stand in a path.
 pub trait PathId: Sized + Send {
-    /// Reads it; letters, 0, negative and too big are none.
+    /// Reads it; `None` for letters, 0, a sign and numbers from 2^53 on.
     fn read(raw: &str) -> Option<Self>;
 }
 

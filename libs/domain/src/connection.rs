@@ -29,7 +29,7 @@ pub struct Connection {
     /// the account was last connected.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub renewed_at: Option<DateTime<Utc>>,
-    /// First connected.
+    /// When it was first connected.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
     /// Targets of scheduled and publishing posts that name this account. It

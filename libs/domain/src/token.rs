@@ -26,7 +26,7 @@ pub fn random_u32() -> u32 {
     u32::from_le_bytes(random_bytes())
 }
 
-/// A random number that nobody else draws.
+/// A random number so large that no two draws are the same.
 pub fn random_u64() -> u64 {
     u64::from_le_bytes(random_bytes())
 }

@@ -15,7 +15,7 @@ pub struct User {
     pub name: String,
     /// As the issuer last told it.
     pub email: String,
-    /// First sign-in.
+    /// When they first signed in.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
     /// Under which the user's requests are counted.

@@ -16,9 +16,9 @@ pub struct Published {
 /// Which delivery made a public post, as far as another one has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// That of the delivery that asks.
+    /// The delivery that asks made it.
     Ours,
-    /// Another delivery's.
+    /// Another delivery made it.
     Others,
 }
 
@@ -50,7 +50,7 @@ pub enum Setback {
     },
     /// Nobody knows whether it did something.
     Unknown {
-        /// Whether it may still be at it.
+        /// Whether the platform may still be working on the call.
         may_still_run: bool,
         /// For the user.
         reason: String,
@@ -75,8 +75,8 @@ impl Setback {
 pub enum Resolution {
     /// It is public.
     Public(Published),
-    /// A post that looks like it is public, and no other delivery is known to
-    /// have made it. Whoever made it may only be about to say so.
+    /// A post that looks like it is public, and no delivery has claimed it. It
+    /// may still be another's, whose worker is about to claim it.
     Recognised(Published),
     /// It certainly is not, and will not become so by itself.
     NotThere,
