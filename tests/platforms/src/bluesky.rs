@@ -2,8 +2,8 @@
 //! and around them a PLC directory, a handle resolver, an `AppView` and the
 //! video service.
 //!
-//! It refuses what `@atproto/pds` 0.5 refuses, and a little more where a real
-//! server would accept what no reader could use: see [`Bluesky`].
+//! It refuses what `@atproto/pds` 0.5 refuses, and also what a real server would
+//! accept although no reader could use it: see [`Bluesky`].
 
 mod account;
 mod blobs;

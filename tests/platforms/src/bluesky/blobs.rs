@@ -24,8 +24,8 @@ pub(super) fn routes() -> Router<Shared> {
 async fn upload(State(world): State<Shared>, caller: Caller, file: File) -> Result<Response, Refusal> {
     let checked = caller::not_taken_down(&world).and_then(|()| caller.blob(&file.mime_type));
     let limit = world.state().blobs.limit;
-    // Read before anything is refused: a client that still writes would not
-    // see the answer.
+    // The body is read before anything is refused, because a client that is still
+    // writing would not see the answer.
     let most = if checked.is_ok() && file.size_bytes <= limit { limit } else { 0 };
     let bytes = input::read(file.body, usize::try_from(most).unwrap_or(usize::MAX)).await;
     checked?;

@@ -73,8 +73,8 @@ pub(super) fn credentials(parts: &Parts) -> Result<(&str, &str), Refusal> {
     words.ok_or_else(|| Refusal::bad("InvalidToken", "Malformed authorization header"))
 }
 
-/// Access tokens of passwords are signed and remembered by nobody: they work
-/// until their end.
+/// Access tokens of password sessions are only signed, not stored, so they work until
+/// they expire even when the session has ended.
 fn check_bearer(world: &World, token: &str) -> Result<(), Refusal> {
     let malformed = || Refusal::bad("InvalidToken", "Token could not be verified");
     let token = world.key.verify("at+jwt", token).ok_or_else(malformed)?;

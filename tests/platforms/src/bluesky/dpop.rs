@@ -120,14 +120,14 @@ impl BadProof {
     }
 }
 
-/// Whether a request will be turned away for its nonce alone: nothing is done
-/// then, and the client has to come again.
+/// Whether a request will be refused only for its nonce. It is not carried out then,
+/// and the client has to send it again.
 pub(super) fn is_turned_away(world: &World, realm: Realm, headers: &HeaderMap) -> bool {
     let Some(proof) = headers.get("dpop").and_then(|it| Jwt::read(it.to_str().ok()?)) else { return false };
     !proof.text("nonce").is_some_and(|it| accepts(world, realm, it))
 }
 
-/// Brings the next nonce with the answers that real servers bring it with.
+/// Adds the next nonce to those answers to which real servers add it.
 pub(super) async fn bring_nonce(
     State((world, realm)): State<(Shared, Realm)>,
     request: Request,
@@ -153,7 +153,7 @@ fn accepts(world: &World, realm: Realm, said: &str) -> bool {
     (now - 1..=now + 1).any(|it| nonce(world, realm, it) == said)
 }
 
-/// How many nonces there have been.
+/// The number of the current nonce.
 fn now(world: &World) -> i64 {
     world.seconds().div_euclid(ROTATION_SECONDS)
 }

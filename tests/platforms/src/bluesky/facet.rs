@@ -5,9 +5,9 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::schema::{Checked, array, fault, require, string};
 
-/// Checks the facets of a text: on whole characters of its UTF-8, and apart
-/// from each other. Real servers accept others too; readers then show nothing
-/// or nonsense.
+/// Checks the facets of a text: they have to begin and end at characters of its
+/// UTF-8, and must not overlap. Real servers accept others too, but readers show
+/// them wrongly or not at all.
 pub(super) fn check(facets: &Value, text: &str, path: &str) -> Checked<()> {
     let mut ranges = Vec::new();
     for (index, facet) in array(facets, usize::MAX, path)?.iter().enumerate() {

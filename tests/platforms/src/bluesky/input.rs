@@ -42,8 +42,8 @@ impl<S: Send + Sync> FromRequest<S> for Input {
     }
 }
 
-/// A body; `None` when it is longer than `limit` bytes. It is read to its end
-/// all the same, so that the answer does not meet a client that still writes.
+/// A body; `None` when it is longer than `limit` bytes. It is read to its end all
+/// the same, because a client that is still writing would not see the answer.
 pub(super) async fn read(body: Body, limit: usize) -> Option<Vec<u8>> {
     use futures::StreamExt;
 

@@ -18,7 +18,7 @@ pub(super) enum Route {
 }
 
 impl Route {
-    /// Points per seconds.
+    /// The most points, and within how many seconds.
     const fn windows(self) -> &'static [(u64, i64)] {
         match self {
             Self::CreateSession => &[(30, 300), (300, 86_400)],
@@ -65,7 +65,7 @@ impl Meters {
 }
 
 impl Allowance {
-    /// One that is used up until then.
+    /// An allowance that is used up until then.
     pub(super) fn none_until(resets_at: DateTime<Utc>) -> Self {
         Self { limit: 5000, remaining: 0, resets_at, window: TimeDelta::hours(1) }
     }

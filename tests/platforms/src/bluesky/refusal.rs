@@ -1,4 +1,4 @@
-//! How the servers say no.
+//! The answers by which the servers refuse a request.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};

@@ -36,7 +36,7 @@ enum Swap<'a> {
 }
 
 impl<'a> Swap<'a> {
-    /// A field that is left out does not mind, and one that is `null` does.
+    /// A field that is left out allows anything, and `null` allows no record.
     fn read(input: &'a Value, name: &str) -> Self {
         match input.get(name) {
             Some(Value::String(cid)) => Self::This(cid),
@@ -70,7 +70,7 @@ async fn put(State(world): State<Shared>, caller: Caller, input: Input) -> Resul
         "cid": prepared.entry.cid,
         "validationStatus": status,
     });
-    // The same again changes nothing, whatever was expected to be there.
+    // The same record again changes nothing, whatever `swapRecord` says.
     if current.as_ref() != Some(&prepared.entry.cid) {
         if !Swap::read(&input.0, "swapRecord").allows(current.as_deref()) {
             return Err(Refusal::bad("InvalidSwap", format!("Record was at {}", current.unwrap_or_default())));
@@ -189,7 +189,7 @@ fn next_key(world: &World) -> String {
     tid::at(world.clock.now(), world.state().repo.commits() + 1)
 }
 
-/// A key that is taken is no question of the client's, as it seems: 500.
+/// Refuses a key that is taken. Real servers answer 500, as if it were their fault.
 fn absent(state: &Everything, entry: &Entry) -> Result<(), Refusal> {
     if state.repo.get(&entry.collection, &entry.rkey).is_none() {
         return Ok(());
@@ -197,7 +197,7 @@ fn absent(state: &Everything, entry: &Entry) -> Result<(), Refusal> {
     Err(Refusal::xrpc(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "Internal Server Error"))
 }
 
-/// Writes over what is there, which keeps its place.
+/// Writes a record, in the place of the one that has its key, if there is one.
 fn write(state: &mut Everything, entry: Entry, now: DateTime<Utc>) -> Result<(), Refusal> {
     state.blobs.collect_old(now);
     state.blobs.check(&entry.blobs)?;

@@ -13,9 +13,9 @@ pub(super) struct Scopes(Vec<(String, Permission)>);
 /// What one scope allows.
 #[derive(Clone, Debug)]
 enum Permission {
-    /// Nothing that is asked for here.
+    /// Signing in, which allows no call by itself.
     Sign,
-    /// Everything that is asked for here.
+    /// Every call that there is here.
     Generic,
     Repo {
         collections: Vec<String>,
@@ -170,8 +170,8 @@ impl Permission {
         understood.then_some(Self::Repo { collections: some(collections)?, actions })
     }
 
-    /// The audience is everybody, or a service of a DID: a bare DID is not
-    /// understood. Everything at everybody's is nothing.
+    /// The audience is `*` or a service of a DID. Neither a bare DID nor every method
+    /// for every audience is understood.
     fn rpc(methods: Vec<String>, audience: &[String]) -> Option<Self> {
         let [audience] = audience else { return None };
         let fits = audience == "*" || (audience.starts_with("did:") && audience.contains('#'));

@@ -1,4 +1,4 @@
-//! Calls by kind: how many came, and what goes wrong with the next of them.
+//! Makes calls fail as a test has ordered, and tells of which kind a call is.
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -25,8 +25,8 @@ pub(super) fn around(world: &Shared, realm: Realm, server: Router<Shared>) -> Ro
         .with_state(world.clone())
 }
 
-/// A request that only learns the next nonce is no call yet, and waits for no
-/// trouble.
+/// Makes a call fail if that was ordered. A request that is refused for its nonce is
+/// not counted as a call, because the client repeats it at once.
 async fn meet(State((world, realm)): State<(Shared, Realm)>, request: Request, next: Next) -> Response {
     let (request, call) = classify(request).await;
     let call = call.filter(|_| !dpop::is_turned_away(&world, realm, request.headers()));

@@ -42,7 +42,8 @@ impl FromRequestParts<Shared> for Bearer {
 }
 
 async fn limits(State(world): State<Shared>, Bearer(token): Bearer) -> Result<Json<Value>, Refusal> {
-    // Its own name, or that of the host where it is: it runs beside the server.
+    // The token may be for the service's own DID, or for that of its host, which is
+    // the data server's here.
     let method = "app.bsky.video.getUploadLimits";
     service::verify(&world, &token, DID, method)
         .or_else(|_| service::verify(&world, &token, &world.pds_did(), method))?;
@@ -97,7 +98,7 @@ async fn upload(
     };
     if let Some((id, job)) = videos.jobs.iter().find(|(_, it)| same(it)) {
         let mut status = job.status(id);
-        // The file itself is only told to who asks for the job.
+        // The finished file is only named when somebody asks for the job.
         if let Some(fields) = status.as_object_mut() {
             fields.remove("blob");
         }
@@ -125,7 +126,8 @@ struct Asked {
     job_id: String,
 }
 
-/// Looking brings a job on. With its last step the file is in the data server.
+/// Each question takes a job one step further. With the last step the file is stored
+/// in the data server.
 async fn status(State(world): State<Shared>, Query(Asked { job_id }): Query<Asked>) -> Result<Json<Value>, Refusal> {
     let now = world.clock.now();
     let mut state = world.state();

@@ -33,7 +33,7 @@ pub(super) struct World {
     pub(super) clock: Clock,
     /// Signs what the servers issue, and what the account says to other services.
     pub(super) key: Key,
-    /// What nonces are made of.
+    /// The secret that nonces are derived from.
     pub(super) secret: String,
     origins: OnceLock<Origins>,
     state: Mutex<State>,
@@ -51,8 +51,8 @@ pub(super) struct State {
     pub(super) account: Account,
     /// Documents of clients, by address.
     pub(super) clients: BTreeMap<String, Value>,
-    /// What was said once and must not be said again: `jti`s of proofs and
-    /// assertions, PKCE challenges.
+    /// What may be used only once and was: `jti`s of proofs and assertions, PKCE
+    /// challenges.
     pub(super) said: HashSet<String>,
     pub(super) requests: Requests,
     pub(super) grants: Grants,
@@ -65,7 +65,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Whether nobody has said this before.
+    /// Notes that this was used, and tells whether it was for the first time.
     pub(super) fn first_time(&mut self, kind: &str, what: &str) -> bool {
         self.said.insert(format!("{kind} {what}"))
     }

@@ -1,4 +1,4 @@
-//! How a client proves at the authorization server that it is itself.
+//! How a client authenticates itself at the authorization server.
 
 use super::Form;
 use crate::bluesky::jose::Jwt;

@@ -45,7 +45,7 @@ pub(super) async fn decide(
     let hinted = asked.login_hint.as_deref().is_none_or(account::is_it);
     let mut state = world.state();
     let answer = match decision.as_str() {
-        // There is one account here, and the page is for the one that was named.
+        // The client named another account than the only one that there is here.
         "accept" if !hinted => return Err(Refusal::oauth("invalid_request", "Unknown account")),
         "accept" => {
             let code = state.requests.accept(&uri, world.clock.now());

@@ -50,7 +50,7 @@ pub(super) async fn push(State(world): State<Shared>, posted: Posted) -> Result<
         login_hint,
     };
     let request_uri = world.state().requests.push(asked, world.clock.now());
-    // Five minutes, less the moment that passes until the answer is written.
+    // Five minutes, less a second for the time until the answer is written.
     Ok((StatusCode::CREATED, Json(json!({ "request_uri": request_uri, "expires_in": 299 }))))
 }
 

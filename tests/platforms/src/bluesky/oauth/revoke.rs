@@ -8,8 +8,8 @@ use super::Posted;
 use crate::bluesky::refusal::Refusal;
 use crate::bluesky::world::Shared;
 
-/// 200 `{}` whether or not there was such a token, or the client was whom it
-/// says; only a proof that cannot be used is told.
+/// Answers 200 `{}` even where there is no such token or the client cannot be
+/// authenticated. Only an unusable proof is refused.
 pub(super) async fn revoke(State(world): State<Shared>, posted: Posted) -> Result<Json<Value>, Refusal> {
     let token = posted.form.want("token", "invalid_request")?;
     match posted.authenticate(&world, "invalid_request") {

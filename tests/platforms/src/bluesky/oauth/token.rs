@@ -91,7 +91,7 @@ fn answer(grant: &Grant) -> Json<Value> {
         "token_type": "DPoP",
         "refresh_token": grant.refresh,
         "scope": grant.scope,
-        // An hour, less the moment that passes until the answer is written.
+        // An hour, less a second for the time until the answer is written.
         "expires_in": ACCESS_LIVES.num_seconds() - 1,
         "sub": account::DID,
     }))

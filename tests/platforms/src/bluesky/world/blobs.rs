@@ -38,8 +38,8 @@ impl Default for Blobs {
 }
 
 impl Blobs {
-    /// Keeps a file; what records say of it afterwards. What was there before
-    /// stays as it is.
+    /// Keeps a file. Returns the blob by which records refer to it. A file that was
+    /// there before keeps its type and its references.
     pub(in crate::bluesky) fn add(&mut self, mime_type: &str, bytes: Bytes, now: DateTime<Utc>) -> Value {
         let id = cid::of_bytes(&bytes);
         let sniffed = MimeType::sniff(&bytes).map(MimeType::as_str);

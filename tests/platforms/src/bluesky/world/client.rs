@@ -27,7 +27,7 @@ pub(in crate::bluesky) struct ClientKey {
     pub(in crate::bluesky) key: PublicKey,
 }
 
-/// What a client proved: nothing, or that it holds this key.
+/// How a client has authenticated itself: not at all, or with this key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::bluesky) enum ClientAuth {
     None,

@@ -30,12 +30,12 @@ pub(in crate::bluesky) struct Grant {
     refreshed: DateTime<Utc>,
 }
 
-/// The grants that have not ended by an act of somebody.
+/// The grants that nobody has ended. Their time may be over.
 #[derive(Default)]
 pub(in crate::bluesky) struct Grants(Vec<Grant>);
 
 impl Grants {
-    /// A new one. `access` is its first access token.
+    /// Adds a grant. `access` is its first access token.
     pub(in crate::bluesky) fn add(
         &mut self,
         asked: Asked,
@@ -65,8 +65,9 @@ impl Grants {
         self.0.iter().find(|it| it.access == token)
     }
 
-    /// Takes a refresh token for the next pair of tokens. Anything wrong with
-    /// it ends the whole grant, as does a token that was used before.
+    /// Exchanges a refresh token for the next pair of tokens. The whole grant ends when
+    /// the token was used before, when the session has expired, and when another
+    /// client or key asks.
     pub(in crate::bluesky) fn rotate(
         &mut self,
         refresh: &str,
@@ -104,7 +105,7 @@ impl Grants {
         });
     }
 
-    /// Ends what came of a code: somebody tried it again.
+    /// Ends the grant of a code that somebody has tried again.
     pub(in crate::bluesky) fn end_code(&mut self, code: &str) {
         self.0.retain(|it| it.code != code);
     }

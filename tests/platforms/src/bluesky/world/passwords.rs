@@ -35,12 +35,12 @@ impl Default for Passwords {
 }
 
 impl Passwords {
-    /// The app password of the moment.
+    /// The current app password.
     pub(in crate::bluesky) fn current(&self) -> &str {
         &self.current
     }
 
-    /// The app password is removed, and with it what was begun with it.
+    /// The app password is removed, and the sessions that were begun with it end.
     pub(in crate::bluesky) fn revoke(&mut self) {
         self.current = app_password();
         self.refresh.retain(|_, it| !it.of_app);
@@ -73,8 +73,8 @@ impl Passwords {
         id
     }
 
-    /// The next refresh token for this one; the same again when it is asked
-    /// for again. `None` when there is no such session.
+    /// The next refresh token for this one. Asked again, it is the same one. `None`
+    /// when there is no such session.
     pub(in crate::bluesky) fn rotate(&mut self, id: &str, now: DateTime<Utc>) -> Option<String> {
         let refresh = self.refresh.get(id).filter(|it| now < it.ends)?;
         if let Some(next) = &refresh.next {
@@ -89,7 +89,7 @@ impl Passwords {
     }
 }
 
-/// The person makes an app password: four times four letters.
+/// A new app password: four times four letters.
 fn app_password() -> String {
     let letters: String = jose::random("").to_lowercase().chars().filter(char::is_ascii_lowercase).collect();
     let of = |index: usize| letters.get(4 * index..4 * index + 4).unwrap_or("abcd");

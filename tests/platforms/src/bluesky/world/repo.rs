@@ -22,7 +22,7 @@ impl Entry {
         format!("at://{}/{}/{}", account::DID, self.collection, self.rkey)
     }
 
-    /// As reading it answers.
+    /// The record as it is shown to readers.
     pub(in crate::bluesky) fn answer(&self) -> Value {
         json!({ "uri": self.uri(), "cid": self.cid, "value": self.value })
     }
@@ -63,7 +63,7 @@ impl Repo {
         self.commits
     }
 
-    /// Counts a change; the commit as answers name it.
+    /// Counts a change. Returns the commit as answers show it.
     pub(in crate::bluesky) fn commit(&mut self, now: DateTime<Utc>) -> Value {
         self.commits += 1;
         let rev = tid::at(now, self.commits);
@@ -79,8 +79,8 @@ pub(in crate::bluesky) struct Prepared {
 }
 
 impl Prepared {
-    /// Checks key and content. Unlike real servers it does so whatever
-    /// `validate` says: what only passes unchecked is of no use to a reader.
+    /// Checks key and content. Unlike real servers it does so whatever `validate`
+    /// says, because readers cannot use a record that only passes unchecked.
     pub(in crate::bluesky) fn read(
         collection: &str,
         rkey: Option<&str>,

@@ -45,8 +45,8 @@ impl Requests {
         uri
     }
 
-    /// The request that a person looks at. Looking gives more time; anything
-    /// wrong ends it.
+    /// The request whose page a person opens, which gives it more time. When it has
+    /// expired or is another client's, it ends.
     pub(in crate::bluesky) fn open(
         &mut self,
         uri: &str,
@@ -67,7 +67,7 @@ impl Requests {
         Err(Refusal::oauth("access_denied", why))
     }
 
-    /// The person says yes: a code.
+    /// The person agrees. Returns the code.
     pub(in crate::bluesky) fn accept(&mut self, uri: &str, now: DateTime<Utc>) -> Option<String> {
         let waiting = self.by_uri.remove(uri)?;
         let code = jose::random("cod-");
@@ -75,12 +75,12 @@ impl Requests {
         Some(code)
     }
 
-    /// The person says no.
+    /// The person declines.
     pub(in crate::bluesky) fn reject(&mut self, uri: &str) {
         self.by_uri.remove(uri);
     }
 
-    /// What a code stands for; it does so once.
+    /// The request of a code, which can be used once.
     pub(in crate::bluesky) fn take_code(&mut self, code: &str, now: DateTime<Utc>) -> Result<Asked, Refusal> {
         match self.by_code.remove(code) {
             None => Err(Refusal::oauth("invalid_grant", "Invalid code")),

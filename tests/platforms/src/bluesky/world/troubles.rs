@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use platforms::conformance::network::{Call, Trouble};
 
-/// What is to go wrong.
+/// Which calls are to fail and how, and how many calls of each kind arrived.
 #[derive(Default)]
 pub(in crate::bluesky) struct Troubles {
     expected: HashMap<Call, VecDeque<Trouble>>,
@@ -20,7 +20,7 @@ impl Troubles {
         self.arrived.get(&call).copied().unwrap_or_default()
     }
 
-    /// Counts a call; what goes wrong with it.
+    /// Counts a call. Returns how it is to fail, if it is.
     pub(in crate::bluesky) fn meet(&mut self, call: Call) -> Option<Trouble> {
         *self.arrived.entry(call).or_default() += 1;
         self.expected.get_mut(&call)?.pop_front()

@@ -10,7 +10,7 @@ use crate::bluesky::account;
 /// Videos that are or were worked on.
 pub(in crate::bluesky) struct Videos {
     pub(in crate::bluesky) jobs: BTreeMap<String, Job>,
-    /// How often a job is asked for before it is done.
+    /// How many times a job is asked for in vain before it is done.
     pub(in crate::bluesky) polls: usize,
     /// How many videos may be uploaded today.
     pub(in crate::bluesky) left: u64,
@@ -38,7 +38,7 @@ pub(in crate::bluesky) enum Work {
 }
 
 impl Videos {
-    /// A job turns out to be nothing that can be played.
+    /// Makes a job fail: its file is no video that can be played.
     pub(in crate::bluesky) fn fail(&mut self, id: &str) {
         if let Some(job) = self.jobs.get_mut(id) {
             job.work = Work::Failed;
@@ -47,7 +47,7 @@ impl Videos {
 }
 
 impl Job {
-    /// As the service tells it.
+    /// The status as the service tells it.
     pub(in crate::bluesky) fn status(&self, id: &str) -> Value {
         let mut status = json!({ "jobId": id, "did": account::DID });
         match &self.work {
