@@ -37,7 +37,8 @@ pub(crate) async fn user(api: &api::Api) -> Result<User, LocalError> {
     }
 }
 
-/// A token of the demo user, the same as long as the data folder is.
+/// A token of the demo user. It is kept in the data folder, if there is one, and
+/// stays the same for as long as that is there and the token is valid.
 pub(crate) async fn token(api: &api::Api, user: &User, folder: Option<&Path>) -> Result<String, LocalError> {
     let path = folder.map(|it| it.join("demo-token"));
     if let Some(kept) = path.as_ref().and_then(|it| std::fs::read_to_string(it).ok())
@@ -59,7 +60,7 @@ pub(crate) async fn token(api: &api::Api, user: &User, folder: Option<&Path>) ->
     api.store.put_token(&token.hash(), &grant).await?;
     let text = token.secret().expose_secret().to_owned();
     if let Some(path) = path {
-        // For nobody else on the machine to read.
+        // Other users of the machine must not read it.
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
         file.write_all(text.as_bytes())?;
     }

@@ -19,8 +19,9 @@ use crate::{call_log, clients};
 /// The prefix of the tables' names.
 const PREFIX: &str = "local";
 
-/// Opens the database in this folder, or in memory, at this address, and
-/// creates what tables are missing. What is written of deliveries is told to `history`, too.
+/// Opens the database in this folder, or in memory, at this address, and creates
+/// the tables that are missing. Writes of deliveries are noted in `history` as
+/// well.
 pub(crate) async fn open(
     address: SocketAddr,
     folder: Option<&Path>,
@@ -65,12 +66,12 @@ pub(crate) struct Stores {
 }
 
 impl Stores {
-    /// For everything.
+    /// The store for everything that is not logged.
     pub(crate) fn shared(&self) -> Store {
         Store::new(self.client(&clients::config(&self.endpoint)), PREFIX, DEFAULT_DUE_SHARDS)
     }
 
-    /// For one function, whose calls go to the log, if there is one.
+    /// The store for one function, whose calls go to the log if there is one.
     pub(crate) fn of(&self, function: &'static str, log: Option<&CallLog>) -> Store {
         let config = call_log::config_of(function, log, &self.endpoint);
         Store::new(self.client(&config), PREFIX, DEFAULT_DUE_SHARDS)

@@ -31,7 +31,7 @@ async fn main() -> ExitCode {
         let _ = writeln!(std::io::stderr(), "cargo dev: {error}");
         return ExitCode::FAILURE;
     }
-    // Data are on disk after every answer: ending needs no preparation.
+    // Nothing is to be saved at the end: data are on disk before each answer.
     let _ = tokio::signal::ctrl_c().await;
     ExitCode::SUCCESS
 }
@@ -45,7 +45,8 @@ fn announce(options: &Options, running: &Running) -> std::io::Result<()> {
             "token": token,
             "user": { "id": user.user_id.to_string(), "name": user.name, "email": user.email },
         });
-        // Moved into place, so that whoever waits for it never reads half of it.
+        // Written elsewhere and renamed, so that whoever waits for the file never
+        // reads half of it.
         let part = path.with_extension("part");
         std::fs::write(&part, ready.to_string())?;
         std::fs::rename(part, path)?;

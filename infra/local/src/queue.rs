@@ -16,7 +16,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// included.
 const CONCURRENCY: usize = 2_000;
 
-/// When a delivery that was cut off is brought again.
+/// How long after an error a message is delivered once more.
 const BROUGHT_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
 /// A queue with timers for delays.
@@ -40,7 +40,7 @@ impl Queue for LocalQueue {
             let (ready, message, delay_s) = (self.ready.clone(), outgoing.message, outgoing.delay_s(self.clock.now()));
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_secs(delay_s.into())).await;
-                // Nobody is left to receive only when the process ends.
+                // This fails only when the receiver is gone, while the process ends.
                 let _ = ready.send(message);
             });
         }

@@ -53,7 +53,7 @@ use self::ledger::Ledger;
 /// The one client that the network knows.
 pub const CLIENT_ID: &str = "social-publishing";
 
-/// The secret of [`CLIENT_ID`]. It protects nothing, hence it stands here.
+/// The secret of [`CLIENT_ID`]. It protects nothing, so it may be in the code.
 pub const CLIENT_SECRET: &str = "sandbox-secret";
 
 /// Bytes of a JSON or form body; media have a limit of their own.
@@ -96,8 +96,8 @@ struct Inner {
     ledger: Mutex<Ledger>,
     faults: Mutex<Faults>,
     calls: Mutex<Calls>,
-    /// What every form that changes something carries. Another site can send a
-    /// form to this machine, but cannot read ours.
+    /// Every form that changes something carries this token. A page of another
+    /// site can send a form here, but cannot read the token from ours.
     form_token: SecretString,
     media_dir: PathBuf,
     /// Removes the media of a network without a folder when it is dropped.
@@ -142,7 +142,7 @@ impl Sandbox {
         self.0.faults.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Locked after the ledger where both are.
+    /// Where both are locked, the ledger is locked first.
     fn calls(&self) -> MutexGuard<'_, Calls> {
         self.0.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -81,7 +81,7 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
 struct Stack {
     api: Api,
     publishing: Publishing,
-    /// As the delivery function has it.
+    /// What the delivery function has: its calls of the store can be logged.
     delivering: Publishing,
     platforms: Registry<dyn Publish>,
     renewable: Registry<dyn Platform>,
@@ -205,7 +205,7 @@ async fn with_client_ip(mut request: Request) -> Request {
     request
 }
 
-/// The schedules and the queue.
+/// Starts what timers and the queue start in the cloud.
 fn run(
     publishing: Publishing,
     delivering: Publishing,
@@ -216,7 +216,8 @@ fn run(
     tokio::spawn(queue::work(delivering, platforms, messages));
     let ticking = publishing.clone();
     tokio::spawn(async move {
-        // The queue of an earlier process is gone: what it held is planned anew.
+        // The queue of an earlier process is lost, so what was on it is planned
+        // again.
         if let Err(error) = ticking.plan_anew().await {
             tracing::error!(%error, "what was planned could not be planned anew");
         }

@@ -17,7 +17,7 @@ pub(super) fn chain(calls: &[Call], public: usize) -> String {
             _ => continue,
         };
         match links.last_mut() {
-            // The same question with the same answer is told once.
+            // Repetitions of the same question with the same answer are left out.
             Some((last, times)) if *last == link => *times += 1,
             _ => links.push((link, 1)),
         }

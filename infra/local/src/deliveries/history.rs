@@ -1,5 +1,5 @@
-//! What was written of deliveries, in the order in which it was written. It
-//! is for reading alone; the service never asks for it.
+//! What was written of deliveries, in the order in which it was written. Only
+//! the pages read it; the service does not depend on it.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) struct History(Arc<Mutex<Inner>>);
 #[derive(Debug, Default)]
 struct Inner {
     journal: Option<Journal>,
-    /// Each comes anew to the end with its first write.
+    /// In the order of their first writes.
     records: VecDeque<Record>,
 }
 
@@ -70,7 +70,7 @@ impl History {
     pub(crate) fn open(path: &Path) -> Result<Self, SandboxError> {
         let mut inner = Inner::default();
         let journal = Journal::open(path, |line: Value| {
-            // A delivery that another version wrote may look different: it is
+            // A line that another version wrote may not be readable, which is
             // not worth refusing to start.
             if let Ok(change) = serde_json::from_value(line) {
                 inner.apply(change);
@@ -135,10 +135,10 @@ impl Inner {
 
     fn put(&mut self, written: Written) {
         let reference = Reference::of(&written.delivery);
-        // The one that is written is nearly always a young one.
+        // Searched from the end, because recent deliveries are written most.
         if let Some(record) = self.records.iter_mut().rev().find(|it| it.reference == reference) {
             if KEPT_OF_EACH <= record.written.len() {
-                // The first one says how it began.
+                // The first write stays, because it says how the delivery began.
                 record.written.remove(1);
             }
             record.written.push(written);

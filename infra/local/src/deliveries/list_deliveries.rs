@@ -17,7 +17,7 @@ use crate::sandbox::pages;
 /// Deliveries on the page.
 const SHOWN: usize = 50;
 
-/// Characters of a text that name its post.
+/// How many characters of a post's text stand for it in the list.
 const WORDS: usize = 60;
 
 #[derive(Template)]
@@ -49,7 +49,7 @@ pub(super) async fn list_deliveries(
     State(deliveries): State<Deliveries>,
     wanted: Result<Query<Wanted>, QueryRejection>,
 ) -> Response {
-    // What cannot be read asks for nothing in particular.
+    // A query that cannot be read shows the deliveries of all posts.
     let post = wanted.ok().and_then(|Query(it)| it.post);
     let records = deliveries.history.recent(SHOWN, post);
     let rows = join_all(records.iter().map(|it| row(&deliveries, it))).await;
@@ -76,7 +76,7 @@ pub(super) async fn post_of(deliveries: &Deliveries, record: &Record) -> Option<
     }
 }
 
-/// What a post is called here, and the account it goes to.
+/// The words that stand for a post in the list, and the account it goes to.
 pub(super) fn post_words(post: Option<&Post>, record: &Record) -> (String, String) {
     let Some(post) = post else {
         return (format!("Post {}, which was deleted", record.reference.post), "–".to_owned());

@@ -24,7 +24,8 @@ pub(super) fn words(before: Option<&Delivery>, after: &Delivery, at: DateTime<Ut
 fn first(delivery: &Delivery) -> String {
     let due = time(delivery.publish_at);
     match (&delivery.intent, delivery.prepared) {
-        // The steps before it were taken by an earlier process, and forgotten.
+        // An earlier process took the steps before this one; they are not known
+        // here.
         (Some(intent), _) => format!("Found with {}.", open(intent)),
         (None, true) => format!("Planned for {due}."),
         (None, false) => format!("Planned for {due}; its files are sent from {} on.", time(delivery.look_at)),

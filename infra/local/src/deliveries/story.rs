@@ -29,7 +29,7 @@ pub(super) struct Entry {
     pub(super) fault: Option<FaultKind>,
     /// The post that became public here.
     pub(super) public: Option<usize>,
-    /// Of what happened in the same millisecond: what comes first.
+    /// The order of entries of the same millisecond: the lowest comes first.
     rank: u8,
 }
 
@@ -80,7 +80,8 @@ fn tell_writes(record: &Record, entries: &mut Vec<Entry>) {
     let mut before = None;
     for written in &record.written {
         let after = &written.delivery;
-        // A claim is written before the call that it is for, everything else after it.
+        // Within a millisecond, a claim was written before its call, and
+        // everything else after one.
         let is_claim = after.lease_ends.is_some() || before.is_none();
         if let Some(words) = step::words(before, after, written.at) {
             entries.push(Entry::new(written.at, Side::Service, if is_claim { 0 } else { 4 }, words));
@@ -96,7 +97,7 @@ fn tell_writes(record: &Record, entries: &mut Vec<Entry>) {
 fn tell_call(call: &Call, number: usize, entries: &mut Vec<Entry>) {
     let asked = match call.operation {
         Operation::Publish => format!("Call {number}: {}.", call.operation.words()),
-        // Nothing in such a call says which post it is for.
+        // A call without a reference does not say which post it is for.
         _ if call.reference.is_none() => format!("Was {}, for the account.", call.operation.words()),
         _ => format!("Was {}.", call.operation.words()),
     };
@@ -114,7 +115,7 @@ fn tell_call(call: &Call, number: usize, entries: &mut Vec<Entry>) {
 }
 
 /// The calls of a delivery: those with its reference, and those of its account
-/// at the time that may have been for it.
+/// without any reference that were made while the delivery was worked on.
 pub(super) fn calls_of(network: &Sandbox, reference: &str, record: Option<&Record>) -> Vec<Call> {
     let own = network.calls_where(|it| it.reference.as_deref() == Some(reference));
     let account = own.iter().find_map(|it| it.account);
@@ -130,7 +131,7 @@ pub(super) fn calls_of(network: &Sandbox, reference: &str, record: Option<&Recor
     })
 }
 
-/// From when until when something is done for a delivery.
+/// From when until when a delivery was worked on.
 fn around(record: &Record) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
     let (first, last) = (record.written.first()?, record.written.last()?);
     let from = (first.delivery.publish_at - PREPARES_BEFORE).max(first.at);

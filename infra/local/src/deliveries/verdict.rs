@@ -42,7 +42,7 @@ impl Verdict {
             (0, None) => ("not public".to_owned(), Tone::Quiet),
             (0, Some(delivery)) => match &delivery.state {
                 State::Failed { .. } => ("failed".to_owned(), Tone::Wrong),
-                // It says so, and the network does not.
+                // The service takes it for public, but the network has no such post.
                 State::Published(_) => ("not public".to_owned(), Tone::Wrong),
                 State::Waiting if self.is_void => ("taken back".to_owned(), Tone::Quiet),
                 State::Waiting if delivery.intent.is_some() => ("not known yet".to_owned(), Tone::Quiet),

@@ -31,7 +31,8 @@ impl Caller {
         if covered { Ok(()) } else { Err(Refusal::InsufficientScope { needed: scope }) }
     }
 
-    /// Ends what a fault of this kind ends, and refuses; other faults pass.
+    /// Ends the grant or the access token if this kind of fault does so, and then
+    /// refuses the call. Other kinds do nothing here.
     pub(super) fn lose_access(&self, sandbox: &Sandbox, kind: FaultKind) -> Result<(), Refusal> {
         let fact = match kind {
             FaultKind::Revoke => Fact::Revoked { grant: self.grant },

@@ -41,7 +41,7 @@ pub(crate) struct Call {
 /// How a call ended.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct End {
-    /// When; of a call that ended with its process, when that was noticed.
+    /// When it ended. If it ended with its process, when that was noticed.
     pub(crate) at: DateTime<Utc>,
     pub(crate) how: How,
 }
@@ -125,8 +125,8 @@ impl Calls {
         self.kept.iter()
     }
 
-    /// Numbers grow, but some may be missing: a call is written down only when
-    /// it is known what it is about.
+    /// Numbers grow, but some are missing after a restart: a call is written down
+    /// only once it is known what it is about.
     fn find(&mut self, number: u64) -> Option<&mut Call> {
         let at = self.kept.binary_search_by_key(&number, |it| it.number).ok()?;
         self.kept.get_mut(at)

@@ -43,7 +43,8 @@ pub(super) async fn create_post(
     caller: Result<Caller, Refusal>,
     body: Result<Json<NewPost>, JsonRejection>,
 ) -> Result<Response, Refusal> {
-    // A call with a token that is no longer good is about a post, too.
+    // Noted before the token is checked, so that the list of calls also tells of
+    // this post when the token is no longer good.
     if let Ok(Json(post)) = &body {
         call.about(&post.reference);
     }
@@ -80,7 +81,7 @@ impl Work {
             FaultKind::ErrorAfter => self.publish().and(Err(Refusal::Broken)),
             FaultKind::LoseCall => Ok(cut_connection()),
             FaultKind::LoseAnswer => self.publish().map(|_| cut_connection()),
-            // A task of its own goes on when the client hangs up.
+            // In a task of its own, which goes on when the client hangs up.
             FaultKind::Slow => tokio::spawn(self.publish_after(strike)).await.unwrap_or(Err(Refusal::Internal)),
             FaultKind::Late => {
                 self.check()?;

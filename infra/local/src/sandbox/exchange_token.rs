@@ -78,14 +78,16 @@ fn exchange_code(sandbox: &Sandbox, exchange: &Exchange) -> Result<Response, Tok
     let code = token::hash(code.expose_secret());
     let now = sandbox.now();
 
-    // From here to the record the ledger is ours, so a code is spent once.
+    // The ledger stays locked until the exchange is recorded, so that a code is
+    // spent only once.
     let mut ledger = sandbox.ledger();
     let allowed =
         ledger.world().code(&code, now).ok_or(TokenRefusal::InvalidGrant("the code is unknown, spent or expired"))?;
     if allowed.redirect_uri != redirect_uri {
         return Err(TokenRefusal::InvalidGrant("redirect_uri is not the one of the request"));
     }
-    // The challenge is the hash of the verifier, written like all our hashes.
+    // The challenge is SHA-256 in base64url (RFC 7636, section 4.2), which is how
+    // `token::hash` writes its hashes as well.
     if allowed.challenge != token::hash(verifier.expose_secret()) {
         return Err(TokenRefusal::InvalidGrant("code_verifier does not match code_challenge"));
     }
@@ -119,8 +121,8 @@ fn refresh(sandbox: &Sandbox, mut call: CallUnderWay, exchange: &Exchange) -> Re
     if fault == Some(FaultKind::LoseRefresh) { Ok(cut_connection()) } else { Ok(fresh.answer(&scope)) }
 }
 
-/// Ends the grant of an access or refresh token. An unknown token is no error:
-/// what the client wants is the case already.
+/// Ends the grant of an access or refresh token. An unknown token is no error,
+/// because it gives no access (RFC 7009, section 2.2).
 pub(super) async fn revoke_token(
     State(sandbox): State<Sandbox>,
     form: Result<Form<Revocation>, FormRejection>,

@@ -171,7 +171,7 @@ impl FaultKind {
         }
     }
 
-    /// Whether it strikes such calls.
+    /// Whether it strikes calls of this operation.
     pub(super) fn strikes(self, operation: Operation) -> bool {
         match self {
             Self::Refuse
@@ -193,12 +193,12 @@ impl FaultKind {
         }
     }
 
-    /// Whether it is about one file of several.
+    /// Whether it strikes uploads but not posts, so that an order may name the file.
     pub(super) fn is_about_files(self) -> bool {
         self.strikes(Operation::Upload) && !self.strikes(Operation::Publish)
     }
 
-    /// Whether a time is a part of it.
+    /// Whether it uses the order's delay.
     pub(super) fn has_delay(self) -> bool {
         matches!(
             self,
@@ -206,8 +206,8 @@ impl FaultKind {
         )
     }
 
-    /// Whether access tokens end when it is armed: without that, nobody would
-    /// renew one for most of an hour.
+    /// Whether access tokens end when it is armed. It strikes renewals, and
+    /// without that nobody would renew a token for most of an hour.
     pub(super) fn ends_tokens(self) -> bool {
         self.strikes(Operation::Refresh)
     }

@@ -21,13 +21,13 @@ const MAX_FILE: u32 = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Order {
-    /// Given when it is armed, to switch it off by.
+    /// Given when it is armed, so that it can be switched off alone.
     #[serde(skip_deserializing)]
     pub(super) id: u64,
     #[serde(default)]
     pub(super) account: Option<Account>,
     pub(super) kind: FaultKind,
-    /// How many calls it strikes; `None` all until it is switched off.
+    /// How many calls it strikes; `None` for all until it is switched off.
     #[serde(default = "once")]
     pub(super) count: Option<u32>,
     #[serde(default)]
@@ -108,7 +108,7 @@ impl Faults {
         self.armed.retain(|it| account.is_some() && it.account != account);
     }
 
-    /// Switches off one order. That it is gone already is no error.
+    /// Switches off one order, if it is still there.
     pub(super) fn switch_off(&mut self, id: u64) {
         self.armed.retain(|it| it.id != id);
     }
@@ -118,7 +118,8 @@ impl Faults {
         &self.armed
     }
 
-    /// The fault for such a call of this account; it is used up by this.
+    /// The fault for such a call of this account, if one is armed. This counts as
+    /// one of the calls that its order covers.
     pub(super) fn take(&mut self, operation: Operation, account: Account) -> Option<Strike> {
         for at in 0..self.armed.len() {
             let order = &mut self.armed[at];

@@ -1,4 +1,5 @@
-//! The world together with its journal: nothing becomes true unwritten.
+//! The world together with its journal: a fact is written down before it becomes
+//! true.
 
 use std::io;
 use std::path::Path;

@@ -61,7 +61,8 @@ pub(super) async fn upload_medium(
             FaultKind::MediaSlow => tokio::time::sleep(strike.delay).await,
             FaultKind::MediaProcessing => ready_at = Some(sandbox.now() + strike.delay),
             kind => {
-                // A client that is still sending would not see the answer.
+                // The body is read to its end, because a client that is still
+                // sending would not see the answer.
                 read_past(body).await;
                 caller.lose_access(&sandbox, kind)?;
                 return Err(match kind {

@@ -21,7 +21,8 @@ pub(super) async fn list_faults(State(sandbox): State<Sandbox>) -> Json<Vec<Orde
 
 /// Arms a fault for the next calls, and tells what is armed now.
 pub(super) async fn arm_faults(State(sandbox): State<Sandbox>, headers: HeaderMap, body: Bytes) -> Response {
-    // Another site can send forms and plain text, but not this.
+    // A page of another site can make a browser send forms and plain text here,
+    // but not JSON.
     if headers.get(header::CONTENT_TYPE).is_none_or(|it| it != "application/json") {
         return invalid(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send application/json");
     }
@@ -56,10 +57,8 @@ pub(super) async fn clear_faults(
     }
 }
 
-/// Arms a fault; on an error, in words for whoever ordered it.
-///
-/// Where it strikes renewals, the access tokens end now: nobody would renew one
-/// for most of an hour otherwise.
+/// Arms a fault, and ends the access tokens if the fault needs that. An error is
+/// worded for whoever ordered it.
 pub(super) fn arm(sandbox: &Sandbox, order: Order) -> Result<(), String> {
     let (kind, account) = (order.kind, order.account);
     sandbox.faults().arm(order).map_err(|invalid| invalid.to_string())?;

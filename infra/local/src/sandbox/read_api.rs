@@ -89,7 +89,7 @@ pub(super) async fn list_everything(State(sandbox): State<Sandbox>) -> Response 
             (start <= end).then(|| {
                 let next = (start + PIECE).min(end);
                 let piece = piece(&sandbox, start, next, end);
-                // One past the end is where nothing more follows.
+                // A start past the end says that nothing more follows.
                 (Ok::<_, Infallible>(piece), if next == end { end + 1 } else { next })
             })
         }

@@ -43,7 +43,7 @@ impl Refusal {
 
     /// A file can be shown after this.
     pub(super) fn processing(wait: TimeDelta) -> Self {
-        // Rounded up: whoever waits that long has waited long enough.
+        // Rounded up, so that a client which waits that long finds the file ready.
         let wait_seconds = u64::try_from(wait.num_milliseconds()).unwrap_or(0).div_ceil(1000);
         Self::Processing { wait_seconds }
     }
@@ -84,7 +84,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// The body, also as those read it who look at the calls.
+/// The body of the answer, and the same words for the list of calls.
 type Body = (Extension<Said>, Json<Value>);
 
 fn body(error: &str, message: &str) -> Body {

@@ -50,10 +50,10 @@ fn switches_page(sandbox: &Sandbox, form: OrderForm, wrong: Option<String>) -> R
 #[serde(default)]
 pub(super) struct OrderForm {
     csrf: String,
-    /// Nothing for any account.
+    /// Empty for any account.
     account: String,
     kind: String,
-    /// Nothing for all calls until it is switched off.
+    /// Empty for all calls until it is switched off.
     count: String,
     seconds: String,
     file: String,
@@ -87,7 +87,8 @@ impl OrderForm {
             "" => None,
             count => Some(whole(count, "How many calls")?),
         };
-        // The form has all fields for all faults; what one has no use for is passed over.
+        // The form always has all fields; those that this fault does not use are
+        // ignored.
         let file = if kind.is_about_files() { whole(&self.file, "At which file")? } else { 1 };
         let seconds = if kind.has_delay() { self.seconds.trim().parse().ok() } else { Some(0.0) };
         let delay =
@@ -136,8 +137,8 @@ pub(super) async fn switch_off(State(sandbox): State<Sandbox>, form: Result<Form
     Redirect::to("/sandbox/switches").into_response()
 }
 
-/// Whether a form is from a page of this process. Hashes are compared, so the
-/// time it takes says nothing of the token.
+/// Whether a form is from a page of this process. Hashes are compared, because
+/// the time that takes tells nothing about the token.
 fn is_ours(sandbox: &Sandbox, csrf: &str) -> bool {
     token::hash(csrf) == token::hash(sandbox.form_token())
 }

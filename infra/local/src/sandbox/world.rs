@@ -33,8 +33,8 @@ struct Access {
 }
 
 impl World {
-    /// Takes in something that happened. Whether it may happen was decided
-    /// before it was written down.
+    /// Applies a fact. Whether it may happen was decided before it was written
+    /// down.
     pub(super) fn apply(&mut self, fact: Fact) {
         match fact {
             Fact::Allowed { code, allowed, at } => {
