@@ -1,7 +1,7 @@
 // A person with Chromium in front of a Bluesky server: what sign-in.mjs and revoke.mjs have in common.
 import { mkdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
+
+import { openPage } from '../browser/page.mjs';
 
 export const OPTIONS = {
   url: { type: 'string' },
@@ -14,14 +14,8 @@ export const OPTIONS = {
 // Opens a browser, does what `walk` says, and prints as one line what comes of it. When it fails, says why,
 // where, what the browser complained of and what could be read there, and sets the exit code.
 export async function asPerson(options, walk) {
-  // Packages come from where this runs, not from beside this file.
-  const { chromium } = createRequire(join(process.cwd(), 'person.mjs'))('playwright-core');
-  const browser = await chromium.launch({ executablePath: options.chromium, args: ['--no-sandbox'] });
-  // The server's pages are in the language of the browser.
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-US' });
-  const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
-  const person = new Person(page, options);
+  const { browser, page, complaints } = await openPage({ executablePath: options.chromium });
+  const person = new Person(page, complaints, options);
   try {
     console.log(JSON.stringify(await walk(person)));
   } catch (error) {
@@ -38,15 +32,11 @@ class Person {
   #options;
   #pictures = 0;
 
-  constructor(page, options) {
+  constructor(page, complaints, options) {
     this.#options = options;
     this.page = page;
-    this.complaints = [];
+    this.complaints = complaints;
     if (options.screenshots) mkdirSync(options.screenshots, { recursive: true });
-    page.on('pageerror', (error) => this.complaints.push(`${page.url()}: ${error.message}`));
-    page.on('console', (message) => {
-      if (message.type() === 'error') this.complaints.push(`${page.url()}: ${message.text()}`);
-    });
   }
 
   button(name) {

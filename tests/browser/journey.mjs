@@ -7,7 +7,7 @@
 import { readFileSync, mkdirSync } from 'node:fs';
 import zlib from 'node:zlib';
 import { parseArgs } from 'node:util';
-import { chromium } from 'playwright-core';
+import { DESKTOP, openPage } from './page.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -25,10 +25,8 @@ if (options.help || !options['ready-file'] || !options.screenshots) {
 const ready = JSON.parse(readFileSync(options['ready-file'], 'utf8'));
 mkdirSync(options.screenshots, { recursive: true });
 
-const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
 const run = Date.now();
-const complaints = [];
 let passed = 0;
 let failed = 0;
 
@@ -110,16 +108,10 @@ function crc(data) {
   return (sum ^ 0xffffffff) >>> 0;
 }
 
-const browser = await chromium.launch({ executablePath: options.chromium, args: ['--no-sandbox'] });
-const context = await browser.newContext({ viewport: DESKTOP });
-const page = await context.newPage();
-page.setDefaultTimeout(10_000);
-page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
-page.on('console', (message) => {
+const { browser, page, complaints } = await openPage({
+  executablePath: options.chromium,
   // A page that is answered with 4xx on purpose is reported by the browser as well.
-  if (message.type() === 'error' && !message.text().includes('the server responded with a status of 4')) {
-    complaints.push(`${page.url()}: ${message.text()}`);
-  }
+  isExpected: (text) => text.includes('the server responded with a status of 4'),
 });
 
 // Does something that leads to another page, and waits for that.

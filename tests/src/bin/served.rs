@@ -13,7 +13,7 @@ use tests::{
     harness::{Harness, LIFTED, Ready},
     report::say,
     template::ROOT,
-    tools::SCHEMATHESIS,
+    tools::{SCHEMATHESIS, browser_driver},
 };
 
 /// Starts the local stack and lets another program read what it serves.
@@ -50,6 +50,7 @@ async fn run(reader: Reader) -> Result {
     let mut command = match reader {
         Reader::Schemathesis => schemathesis(local.ready())?,
         Reader::Browser => {
+            browser_driver()?;
             let ready = local.ready();
             let ready_file = folder.path().join("ready.json");
             let known = json!({ "origin": ready.origin, "base_url": ready.base_url, "token": ready.token });

@@ -7,7 +7,12 @@ use std::{
     process::Command,
 };
 
-use crate::{ROOT, fault::Result, report::say, tools::run};
+use crate::{
+    ROOT,
+    fault::Result,
+    report::say,
+    tools::{browser_driver, run},
+};
 
 /// Where its scripts are, below the project.
 const SCRIPTS: &str = "tests/bluesky";
@@ -28,6 +33,7 @@ impl BlueskyProgram {
         let tools = Path::new(ROOT).join(".tools");
         let name = format!("bluesky-pds-{:016x}", wanted()?);
         let program = Self { folder: tools.join(&name) };
+        browser_driver()?;
         let installed = program.folder.join("installed");
         if installed.exists() {
             return Ok(program);

@@ -153,6 +153,20 @@ impl Mend {
     }
 }
 
+/// What drives Chromium, for the scripts in tests/browser and tests/bluesky; it
+/// is installed unless it is there.
+pub fn browser_driver() -> Result {
+    let folder = Path::new(ROOT).join("tests/browser");
+    // npm writes the second when it has installed the first.
+    let [wanted, installed] = ["package-lock.json", "node_modules/.package-lock.json"].map(|it| folder.join(it));
+    if let Ok(installed) = fs::metadata(installed)
+        && fs::metadata(wanted)?.modified()? <= installed.modified()?
+    {
+        return Ok(());
+    }
+    run(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(folder)).map(drop)
+}
+
 /// Runs a command to its end; what it says is shown only when it fails.
 pub fn run(command: &mut Command) -> Result<String> {
     let shown = command.get_program().display().to_string();

@@ -8,7 +8,7 @@ use steps::{
     fault::Result,
     functions,
     schedule::{Kind, Place},
-    tools::{AWS_CLI, CARGO_DENY, CARGO_MACHETE, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS, TYPOS},
+    tools::{AWS_CLI, CARGO_DENY, CARGO_MACHETE, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS, TYPOS, browser_driver},
 };
 
 use crate::log::Log;
@@ -105,15 +105,15 @@ fn program(log: &Log, name: &str, arguments: &[&str]) -> Result {
     log.run(Path::new(&target).join("debug").join(name), arguments, LIMIT)
 }
 
-fn tools(log: &Log) -> Result {
+fn tools(_: &Log) -> Result {
     for tool in [SCHEMATHESIS, SAM, MINISTACK, AWS_CLI, MASTODON_MOCK, TYPOS] {
         tool.program()?;
     }
     for tool in [CARGO_DENY, CARGO_MACHETE] {
         tool.program()?;
     }
-    BlueskyProgram::installed()?;
-    log.build(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(format!("{ROOT}/tests/browser")))
+    browser_driver()?;
+    BlueskyProgram::installed().map(drop)
 }
 
 fn format(log: &Log) -> Result {

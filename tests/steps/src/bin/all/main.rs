@@ -6,7 +6,7 @@ mod log;
 use std::{
     fs,
     path::PathBuf,
-    process::ExitCode,
+    process::{Command, ExitCode},
     sync::Mutex,
     time::{Duration, Instant},
 };
@@ -18,6 +18,7 @@ use steps::{
     fault::Result,
     report::say,
     schedule::{self, Kind, Outcome, Place},
+    tools::run as run_to_end,
 };
 
 use self::{
@@ -38,8 +39,8 @@ struct Options {
     #[arg(long, value_name = "NAME", value_parser = names(), conflicts_with = "only")]
     from: Option<String>,
     /// Write the results here.
-    #[arg(long)]
-    json: Option<PathBuf>,
+    #[arg(long, default_value = "target/tests/all.json")]
+    json: PathBuf,
 }
 
 fn names() -> clap::builder::PossibleValuesParser {
@@ -96,11 +97,16 @@ fn run(options: &Options) -> Result<bool> {
         say(&format!("{left_out} of {} steps were not asked for", STEPS.len()));
     }
     say(&format!("all together {:.1} minutes", all / 60.0));
-    if let Some(file) = &options.json {
-        let steps: Vec<_> = places.iter().zip(&outcomes).map(|(place, outcome)| figures(place, outcome)).collect();
-        let results = json!({ "passed": passed, "failed": failed, "seconds": all, "steps": steps });
-        fs::write(file, format!("{results:#}\n"))?;
-    }
+    let done: Vec<_> = places.iter().zip(&outcomes).map(|(place, outcome)| figures(place, outcome)).collect();
+    let results = json!({
+        "sources": sources()?,
+        "passed": passed,
+        "failed": failed,
+        "left_out": left_out,
+        "seconds": all,
+        "steps": done,
+    });
+    fs::write(&options.json, format!("{results:#}\n"))?;
     say(&format!("\n{passed} passed, {failed} failed"));
     Ok(failed == 0)
 }
@@ -121,6 +127,14 @@ fn chosen(options: &Options) -> Vec<Step> {
         looked_at += 1;
     }
     STEPS.into_iter().filter(|it| wanted.contains(&it.place.name)).collect()
+}
+
+/// Which sources these are: the commit, unless something differs from it.
+fn sources() -> Result<String> {
+    let git = |arguments: &[&str]| run_to_end(Command::new("git").args(arguments).current_dir(ROOT));
+    let commit = git(&["rev-parse", "--short=10", "HEAD"])?;
+    let changed = if git(&["status", "--porcelain"])?.is_empty() { "" } else { " with changes" };
+    Ok(format!("{}{changed}", commit.trim()))
 }
 
 /// What a step did.

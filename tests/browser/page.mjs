@@ -1,0 +1,20 @@
+// Chromium on one page, and everything that its pages complain of.
+import { chromium } from 'playwright-core';
+
+export const DESKTOP = { width: 1280, height: 800 };
+
+// Errors of scripts and of the console are in `complaints`, each with the address of its page, unless
+// `isExpected(text)`.
+export async function openPage({ executablePath, isExpected = () => false }) {
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  // Pages may be in the language of the browser.
+  const context = await browser.newContext({ viewport: DESKTOP, locale: 'en-US' });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const complaints = [];
+  page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !isExpected(message.text())) complaints.push(`${page.url()}: ${message.text()}`);
+  });
+  return { browser, page, complaints };
+}

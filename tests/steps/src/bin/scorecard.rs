@@ -1,0 +1,227 @@
+//! Writes `tests/figures.md`: what the tests and the benches measured, with the
+//! state of the sources and the machine.
+
+use std::{
+    fmt::Write as _,
+    fs,
+    process::{Command, ExitCode},
+};
+
+use clap::Parser;
+use serde_json::Value;
+use steps::{ROOT, ensure, fault::Result, report::say, tools::run};
+
+/// Writes tests/figures.md anew.
+///
+/// Takes the results of `tests/all`, which has to have passed on these sources,
+/// and runs the benches that it does not run: about six minutes.
+#[derive(Parser)]
+#[command(name = "scorecard")]
+struct Options {
+    /// Take what the benches wrote before.
+    #[arg(long)]
+    no_benches: bool,
+    /// Posts of the large account of the local stack's bench.
+    #[arg(long, default_value = "20000")]
+    large: String,
+}
+
+fn main() -> ExitCode {
+    match write(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            say(&format!("{fault}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn write(options: &Options) -> Result {
+    let all = results("all")?;
+    let sources = said("git", &["rev-parse", "--short=10", "HEAD"])?;
+    ensure!(
+        all["sources"] == sources.as_str() && all["failed"] == 0 && all["left_out"] == 0,
+        "the last run of tests/all was of {}, with {} failed and {} steps left out, and these are {sources}: run tests/all",
+        all["sources"],
+        all["failed"],
+        all["left_out"]
+    );
+    if !options.no_benches {
+        bench("local", &["--large", &options.large])?;
+        bench("streaming", &["streaming"])?;
+    }
+    let mut text = String::new();
+    head(&mut text, &sources)?;
+    steps(&mut text, &all)?;
+    simulation(&mut text, &results("simulation")?, &results("mutations")?)?;
+    functions(&mut text, &results("binaries")?)?;
+    local_stack(&mut text, &results("local")?)?;
+    streaming(&mut text, &results("streaming")?)?;
+    fs::write(format!("{ROOT}/tests/figures.md"), text)?;
+    say("tests/figures.md is written");
+    Ok(())
+}
+
+fn bench(name: &str, arguments: &[&str]) -> Result {
+    let file = format!("target/tests/{name}.json");
+    say(&format!("     tests/bench {}", arguments.join(" ")));
+    run(Command::new("tests/bench").args(arguments).args(["--json", &file]).current_dir(ROOT)).map(drop)
+}
+
+fn results(name: &str) -> Result<Value> {
+    let file = format!("{ROOT}/target/tests/{name}.json");
+    ensure!(fs::exists(&file)?, "{file} is not there: tests/all and tests/scorecard write it");
+    Ok(serde_json::from_str(&fs::read_to_string(file)?)?)
+}
+
+fn said(program: &str, arguments: &[&str]) -> Result<String> {
+    Ok(run(Command::new(program).args(arguments).current_dir(ROOT))?.trim().to_owned())
+}
+
+fn head(text: &mut String, sources: &str) -> Result {
+    let date = said("date", &["--utc", "+%Y-%m-%d"])?;
+    let line = |file: &str, name: &str| -> Result<String> {
+        let all = fs::read_to_string(file)?;
+        let found = all.lines().find_map(|it| it.strip_prefix(name)).unwrap_or_default();
+        Ok(found.trim_start_matches([':', ' ', '\t']).to_owned())
+    };
+    let processor = line("/proc/cpuinfo", "model name")?;
+    let memory: u64 = line("/proc/meminfo", "MemTotal")?.trim_end_matches(" kB").parse()?;
+    let cores = std::thread::available_parallelism()?;
+    let compiler = said("rustc", &["--version"])?;
+    writeln!(text, "# Figures\n")?;
+    writeln!(
+        text,
+        "Written by `tests/scorecard`, never by hand: on {date}, of the sources `{sources}`, on {cores} cores of"
+    )?;
+    writeln!(text, "{processor} with {} GiB of memory, with {compiler}.", memory >> 20)?;
+    Ok(())
+}
+
+fn heading(text: &mut String, words: &str, columns: &[&str]) -> Result {
+    let line = |cells: &[&str]| format!("| {} |", cells.join(" | "));
+    let under: Vec<_> = columns.iter().enumerate().map(|(at, _)| if at == 0 { "---" } else { "---:" }).collect();
+    writeln!(text, "\n{words}\n\n{}\n{}", line(columns), line(&under))?;
+    Ok(())
+}
+
+fn steps(text: &mut String, all: &Value) -> Result {
+    let minutes = number(&all["seconds"]) / 60.0;
+    let words = format!(
+        "## Every test\n\n`tests/all`: {} passed, {} failed, in {minutes:.1} minutes; steps run side by side.",
+        all["passed"], all["failed"]
+    );
+    heading(text, &words, &["step", "waited, s", "built, s", "ran, s", "passed"])?;
+    for it in list(&all["steps"]) {
+        let [waited, built, ran] = ["waited_s", "built_s", "ran_s"].map(|name| number(&it[name]));
+        writeln!(text, "| {} | {waited:.0} | {built:.0} | {ran:.0} | {} |", name(it), it["passed"])?;
+    }
+    Ok(())
+}
+
+fn simulation(text: &mut String, it: &Value, mutations: &Value) -> Result {
+    let words = "## Publishing in simulation\n\n`tests/simulate --seeds 2000` and `tests/simulate --mutations`";
+    heading(text, words, &["what", "figure"])?;
+    let rows = [
+        ("seeds, each with faults by chance", it["seeds"].to_string()),
+        ("faults injected", it["faults"].to_string()),
+        ("runs with a process killed at one call, or at two", it["crash_points"].to_string()),
+        ("posts lost", it["lost"].to_string()),
+        ("posts doubled", it["doubled"].to_string()),
+        ("posts stuck", it["stuck"].to_string()),
+        ("posts early", it["early"].to_string()),
+        ("other invariants broken", it["broken"].to_string()),
+        (
+            "ways of breaking the protocol, and noticed",
+            format!("{} of {}", mutations["mutations_caught"], mutations["mutations"]),
+        ),
+        ("lateness p50, p99, ms (virtual time)", format!("{}, {}", it["lateness_p50_ms"], it["lateness_p99_ms"])),
+        (
+            "a million posts due in one minute: the last begun after, s",
+            format!("{:.1}", number(&it["million_drained_s"])),
+        ),
+        ("write units of DynamoDB per post meanwhile", format!("{:.2}", number(&it["write_units_per_post"]))),
+        ("read units to plan the million", format!("{:.0}", number(&it["read_units_to_plan"]))),
+        ("the hottest partition, % of its limit", format!("{:.0}", 100.0 * number(&it["hottest_partition_share"]))),
+    ];
+    for (what, figure) in rows {
+        writeln!(text, "| {what} | {figure} |")?;
+    }
+    Ok(())
+}
+
+fn functions(text: &mut String, all: &Value) -> Result {
+    let limits = &all["limits"];
+    let words = format!(
+        "## The functions as they are deployed\n\n`tests/bench binaries`. Instructions until a function asks for its first \
+         event, with a store\nover plain HTTP (a TLS handshake adds about 2.3 million); cold start in those of a function \
+         that does nothing,\nin the same run. Limits: {:.0} million instructions (auth 2.7), {:.0} MB of memory, {} × the \
+         cold start, {:.0} MB\nand {:.0} MB zipped.",
+        number(&limits["instructions"]) / 1e6,
+        number(&limits["peak_bytes"]) / 1e6,
+        limits["cold_start_by_hello"],
+        number(&limits["bootstrap_bytes"]) / 1e6,
+        number(&limits["zip_bytes"]) / 1e6,
+    );
+    heading(text, &words, &["function", "instructions, M", "memory, MB", "cold start", "MB", "MB zipped"])?;
+    for it in list(&all["binaries"]) {
+        let instructions = list(&it["instructions"]).iter().map(number).fold(0.0, f64::max) / 1e6;
+        let [peak, size, zip] = ["peak_bytes", "bootstrap_bytes", "zip_bytes"].map(|name| number(&it[name]) / 1e6);
+        let start = number(&all["cold_start_by_hello"][name(it)]);
+        writeln!(text, "| {} | {instructions:.2} | {peak:.1} | {start:.2} × | {size:.2} | {zip:.2} |", name(it))?;
+    }
+    Ok(())
+}
+
+fn local_stack(text: &mut String, all: &Value) -> Result {
+    let words = format!(
+        "## The service on a laptop\n\n`tests/bench`, client and service on the same cores. Ready after {} ms with {} MB; {} MB \
+         at the end.",
+        all["start"]["ready_ms"], all["start"]["resident_mb"], all["resident_mb_at_the_end"]
+    );
+    heading(text, &words, &["requests", "clients", "per second", "p50, ms", "p99, ms"])?;
+    for it in list(&all["requests_per_second"]) {
+        let [speed, p50, p99] = ["per_second", "p50_ms", "p99_ms"].map(|name| number(&it[name]));
+        writeln!(text, "| {} | {} | {speed:.0} | {p50:.2} | {p99:.2} |", plain(&it["what"]), it["clients"])?;
+    }
+    let columns = ["posts due", "on the timeline", "earliest, ms", "p50", "p99", "latest"];
+    heading(text, "How late posts were on the sandbox platform's timeline:", &columns)?;
+    for it in [&all["due_together"], &all["due_over_a_minute"]] {
+        let figures = ["earliest_ms", "p50_ms", "p99_ms", "latest_ms"].map(|name| it[name].to_string()).join(" | ");
+        writeln!(text, "| {} within {} s | {} | {figures} |", it["posts"], it["within_s"], it["on_the_timeline"])?;
+    }
+    let columns = ["operation", "calls", "one after the other", "capacity units"];
+    heading(text, "What an operation asks of DynamoDB:", &columns)?;
+    for it in list(&all["store_calls"]) {
+        let (calls, steps, units) = (&it["calls"], &it["in_sequence"], &it["units"]);
+        writeln!(text, "| {} | {calls} | {steps} | {units} |", plain(&it["operation"]))?;
+    }
+    Ok(())
+}
+
+fn streaming(text: &mut String, it: &Value) -> Result {
+    let columns = ["MB", "seconds", "MB resident before", "at most", "limit of growth"];
+    let words =
+        "## A large video\n\n`tests/bench streaming`: from our store to a stand-in of Mastodon, the whole local stack.";
+    heading(text, words, &columns)?;
+    let (size, before, peak, limit) =
+        (&it["megabytes"], &it["resident_mb_before"], &it["resident_mb_peak"], &it["limit_mb"]);
+    writeln!(text, "| {size} | {:.1} | {before} | {peak} | {limit} |", number(&it["seconds"]))?;
+    Ok(())
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_default()
+}
+
+fn name(value: &Value) -> &str {
+    value["name"].as_str().unwrap_or_default()
+}
+
+fn plain(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
