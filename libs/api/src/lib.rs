@@ -27,6 +27,9 @@ use domain::clock::Clock;
 use domain::id::Ids;
 use storage::Store;
 
+#[doc(hidden)]
+pub use utoipa_axum;
+
 pub use caller::{Caller, Visitor};
 pub use error::{ApiError, ApiResult, ErrorMessage, OAuthError, ValidationError};
 pub use fields::{Fields, Given};

@@ -16,7 +16,7 @@ macro_rules! routes {
     ($app:ty: $($handler:ident),+ $(,)?) => {
         fn routes() -> ::axum::Router<$app> {
             let router = ::axum::Router::new();
-            ::utoipa_axum::paste! {
+            $crate::utoipa_axum::paste! {
                 $(let router = $crate::described::<$handler::[<__path_ $handler>], _, _, _>(router, &$handler::$handler);)+
             }
             router
@@ -24,8 +24,8 @@ macro_rules! routes {
 
         /// What the routes are, for the API's description.
         pub fn documented() -> ::utoipa::openapi::OpenApi {
-            let router = ::utoipa_axum::router::OpenApiRouter::<$app>::new();
-            $(let router = router.routes(::utoipa_axum::routes!($handler::$handler));)+
+            let router = $crate::utoipa_axum::router::OpenApiRouter::<$app>::new();
+            $(let router = router.routes($crate::utoipa_axum::routes!($handler::$handler));)+
             router.into_openapi()
         }
     };
