@@ -51,6 +51,8 @@ fn announce(options: &Options, running: &Running) -> std::io::Result<()> {
         std::fs::write(&part, ready.to_string())?;
         std::fs::rename(part, path)?;
     }
+    // GNU's program and BSD's are told it differently.
+    let in_ten_seconds = if cfg!(target_os = "macos") { "date -u -v+10S" } else { "date -u -d '+10 seconds'" };
     let text = format!(
         "\
 The service is ready.
@@ -71,7 +73,7 @@ account, press Allow. Then run the other two.
 
   T={token}; curl -s -X POST -H \"Authorization: Bearer $T\" {base_url}/connections/connect/sandbox
   C=$(curl -s -H \"Authorization: Bearer $T\" {base_url}/connections | grep -o '\"id\":[0-9]*' | head -1 | cut -d: -f2)
-  curl -s -X POST -H \"Authorization: Bearer $T\" -H 'content-type: application/json' {base_url}/posts -d \"{{\\\"content\\\":\\\"Hello\\\",\\\"platforms\\\":[{{\\\"connected_account_id\\\":$C}}],\\\"scheduled_at\\\":\\\"$(date -u -d '+10 seconds' +%Y-%m-%dT%H:%M:%SZ)\\\"}}\"
+  curl -s -X POST -H \"Authorization: Bearer $T\" -H 'content-type: application/json' {base_url}/posts -d \"{{\\\"content\\\":\\\"Hello\\\",\\\"platforms\\\":[{{\\\"connected_account_id\\\":$C}}],\\\"scheduled_at\\\":\\\"$({in_ten_seconds} +%Y-%m-%dT%H:%M:%SZ)\\\"}}\"
 
 The post appears at {origin}/sandbox. End with Ctrl-C.
 "

@@ -49,7 +49,7 @@ impl Step {
 pub(crate) const STEPS: [Step; 16] = [
     step("tools", Kind::Waits, "programs from elsewhere are installed", tools),
     step("format", Kind::Computes, "the code is formatted", format),
-    step("build", Kind::Computes, "all programs, as tests run them", build),
+    step("build", Kind::Computes, "all programs and tests", build),
     step("functions", Kind::Computes, "the functions, as they are deployed", build_functions),
     step("template", Kind::Waits, "sam validate --lint", template).needs(&["tools"]),
     step("blackbox", Kind::Waits, "every operation through HTTP, faults, limits, and kill -9 in a loop", blackbox)
@@ -121,7 +121,7 @@ fn format(log: &Log) -> Result {
 }
 
 fn build(log: &Log) -> Result {
-    log.build(&mut cargo(&["build", "--quiet", "--workspace", "--bins"]))
+    log.build(&mut cargo(&["build", "--quiet", "--workspace", "--bins", "--tests"]))
 }
 
 fn build_functions(log: &Log) -> Result {

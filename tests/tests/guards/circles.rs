@@ -1,6 +1,4 @@
-//! The shape of the sources: which file may name which.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
+//! Which file may name which.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -27,11 +27,18 @@ fn event(name: &str) -> Value {
 /// The binary of a function, which cargo puts beside this test's folder.
 ///
 /// Cargo builds the binaries of the package that it tests, and these are of
-/// others: once per run, it is told to.
+/// others: once per run, it is told to. With the tests, so that libraries have
+/// the same features as now; without what cargo tells this test of its package,
+/// which crates that compile C take for a reason to do it again.
 fn binary(name: &str) -> PathBuf {
     static BUILT: LazyLock<()> = LazyLock::new(|| {
-        let build = ["build", "--quiet", "--workspace", "--bins"];
-        let built = Command::new(env!("CARGO")).args(build).current_dir(ROOT).status().unwrap();
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--workspace", "--bins", "--tests"]).current_dir(ROOT);
+        let told = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
+        for name in told.filter(|it| it.starts_with("CARGO_PKG_") || it.starts_with("CARGO_MANIFEST_")) {
+            build.env_remove(name);
+        }
+        let built = build.status().unwrap();
         assert!(built.success(), "the functions are not built: {built}");
     });
     LazyLock::force(&BUILT);

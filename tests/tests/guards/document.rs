@@ -1,0 +1,88 @@
+//! The API's document.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use tests::template::ROOT;
+
+use crate::{Names, document};
+
+#[test]
+fn the_document_that_is_served_is_the_one_of_the_routes() {
+    let file = Path::new(ROOT).join("libs/api/openapi.json");
+    let described = format!("{:#}\n", document());
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&file, &described).unwrap();
+    }
+    assert!(
+        fs::read_to_string(&file).unwrap() == described,
+        "libs/api/openapi.json is not up to date: UPDATE=1 cargo test -p tests --test guards writes it"
+    );
+}
+
+#[test]
+fn every_operation_is_described_in_full() {
+    let document = document();
+    let operations = operations(&document);
+    assert_eq!(operations.len(), 14, "the operations of the specification, and DELETE /posts/{{post}}");
+
+    let mut lacks = Vec::new();
+    let mut ids = Names::new();
+    for (name, operation) in operations {
+        for part in ["summary", "operationId"] {
+            if operation[part].as_str().is_none_or(str::is_empty) {
+                lacks.push(format!("{name}: {part}"));
+            }
+        }
+        if operation["tags"].as_array().is_none_or(|it| it.len() != 1) {
+            lacks.push(format!("{name}: one tag"));
+        }
+        assert!(ids.insert(operation["operationId"].to_string()), "{name}: its operationId is another's");
+        let body = &operation["requestBody"];
+        if body.is_object() && !has_example(&document, body) {
+            lacks.push(format!("{name}: an example of its body"));
+        }
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            if response["description"].as_str().is_none_or(str::is_empty) {
+                lacks.push(format!("{name}: a description of {status}"));
+            }
+            if response["content"].is_object() && !has_example(&document, response) {
+                lacks.push(format!("{name}: an example of {status}"));
+            }
+        }
+    }
+    assert!(lacks.is_empty(), "the document lacks\n{}", lacks.join("\n"));
+}
+
+/// Whether a body comes with an example, of its own or of its schema.
+fn has_example(document: &Value, body: &Value) -> bool {
+    let mut media = body["content"].as_object().unwrap().values();
+    media.all(|it| it.get("example").or(it.get("examples")).is_some() || schema_has_example(document, &it["schema"]))
+}
+
+fn schema_has_example(document: &Value, schema: &Value) -> bool {
+    if let Some(reference) = schema["$ref"].as_str() {
+        return schema_has_example(document, document.pointer(&reference[1..]).unwrap());
+    }
+    let has = |it: &Value| schema_has_example(document, it);
+    let alternatives = ["oneOf", "anyOf", "allOf"].iter().filter_map(|it| schema[it].as_array()).flatten();
+    schema.get("example").or(schema.get("examples")).is_some()
+        || schema["properties"].as_object().is_some_and(|it| it.values().any(has))
+        || has_items(schema) && has(&schema["items"])
+        || alternatives.into_iter().any(has)
+}
+
+fn has_items(schema: &Value) -> bool {
+    schema["items"].is_object()
+}
+
+/// Every operation of the document with its name.
+fn operations(document: &Value) -> Vec<(String, &Value)> {
+    let mut operations = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let methods = item.as_object().unwrap().iter().filter(|(_, it)| it["responses"].is_object());
+        operations.extend(methods.map(|(method, operation)| (format!("{method} {path}"), operation)));
+    }
+    operations
+}

@@ -1,0 +1,66 @@
+//! What is where.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+use tests::template::{FUNCTIONS, ROOT, Template};
+
+use crate::Names;
+
+#[test]
+fn every_function_has_its_folder_its_resource_and_its_event() {
+    let template = Template::read().unwrap();
+    let names = |folder: &str| -> Names {
+        let entries = fs::read_dir(Path::new(ROOT).join(folder)).unwrap();
+        // Beside the functions is the build script of all of them.
+        let paths = entries.map(|it| it.unwrap().path()).filter(|it| it.extension().is_none_or(|it| it != "rs"));
+        paths.map(|it| it.file_stem().unwrap().to_string_lossy().into_owned()).collect()
+    };
+    let functions: Names = FUNCTIONS.map(str::to_owned).into();
+
+    assert_eq!(names("functions"), functions);
+    assert_eq!(names("infra/events"), functions);
+    assert_eq!(template.resources("AWS::Serverless::Function").len(), functions.len());
+    for name in FUNCTIONS {
+        let metadata = &template.function(name)["Metadata"];
+        assert_eq!(metadata, &json!({ "BuildMethod": "rust-cargolambda", "BuildProperties": { "Binary": name } }));
+        // From the top, cargo would build it with what the tests turn on.
+        assert_eq!(template.function(name)["Properties"]["CodeUri"], format!("functions/{name}"));
+    }
+}
+
+#[test]
+fn the_top_level_holds_what_it_is_to_hold() {
+    let listed = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(ROOT)
+        .output()
+        .expect("git lists the files");
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let top: Names = listed.lines().filter_map(|it| it.split('/').next()).map(str::to_owned).collect();
+
+    let visible: Vec<_> = top.iter().filter(|it| !it.starts_with('.')).map(String::as_str).collect();
+    assert_eq!(
+        visible,
+        [
+            "CHANGELOG.md",
+            "CONTRIBUTING.md",
+            "Cargo.lock",
+            "Cargo.toml",
+            "LICENSE",
+            "README.md",
+            "deny.toml",
+            "functions",
+            "infra",
+            "libs",
+            "rust-toolchain.toml",
+            "samconfig.toml",
+            "template.yaml",
+            "tests",
+            "typos.toml",
+        ]
+    );
+}

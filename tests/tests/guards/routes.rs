@@ -1,0 +1,54 @@
+//! Routes of the template and of the functions.
+
+use std::collections::BTreeMap;
+
+use tests::template::Template;
+
+use crate::{Names, documented, quoted_after, read};
+
+#[test]
+fn the_template_has_the_routes_that_are_served() {
+    let template = Template::read().unwrap();
+    let mut deployed: BTreeMap<String, Names> = BTreeMap::new();
+    for route in template.resources("AWS::ApiGatewayV2::Route").values() {
+        let target = route["Target"]["Fn::Sub"].as_str().unwrap();
+        let function = target.strip_prefix("integrations/${").unwrap().strip_suffix("Integration}").unwrap();
+        let key = route["RouteKey"].as_str().unwrap();
+        // All methods: the function answers the wrong ones, HEAD and OPTIONS.
+        let path = key.strip_prefix("ANY ").unwrap_or(key);
+        assert!(deployed.entry(function.to_lowercase()).or_default().insert(path.to_owned()), "{key} twice");
+    }
+
+    let mut served: BTreeMap<String, Names> = BTreeMap::new();
+    for (function, document) in documented() {
+        let routes = served.entry(function.to_owned()).or_default();
+        routes.extend(document.paths.paths.into_keys());
+        routes.extend(added(&read(format!("functions/{function}/src/lib.rs"))));
+    }
+    let auth = served.get_mut("auth").unwrap();
+    // Every function has those, and one is asked for them.
+    auth.extend(added(&read("libs/api/src/page/assets.rs")));
+    // Whatever nobody has is answered by it, too.
+    auth.insert("$default".to_owned());
+
+    assert_eq!(deployed, served);
+}
+
+/// The paths of `.route("…`.
+fn added(source: &str) -> Vec<String> {
+    quoted_after(source, ".route(\"")
+}
+
+#[test]
+fn integrations_lead_to_the_functions_they_are_named_after() {
+    let template = Template::read().unwrap();
+    let integrations = template.resources("AWS::ApiGatewayV2::Integration");
+    assert_eq!(integrations.len(), documented().len());
+    for (name, integration) in integrations {
+        let function = name.strip_suffix("Integration").unwrap();
+        let uri = integration["IntegrationUri"]["Fn::Sub"].as_str().unwrap();
+        assert!(uri.contains(&format!("${{{function}Function.Arn}}")), "{name}: {uri}");
+        let permission = &template.resources("AWS::Lambda::Permission")[format!("{function}Permission").as_str()];
+        assert_eq!(permission["FunctionName"]["Ref"], format!("{function}Function"));
+    }
+}

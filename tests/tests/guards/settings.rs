@@ -1,0 +1,116 @@
+//! What functions are told by their environment.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tests::template::{FUNCTIONS, ROOT, Template};
+
+use crate::{Names, quoted_after, read, rust_files};
+
+#[test]
+fn the_template_sets_exactly_the_variables_that_a_function_reads() {
+    let template = Template::read().unwrap();
+    for function in FUNCTIONS {
+        let set = template.variables(function);
+        let distinct: Names = set.iter().cloned().collect();
+        assert_eq!(set.len(), distinct.len(), "{function}: a variable is set twice");
+
+        assert_eq!(distinct, variables_read(function), "{function}");
+    }
+}
+
+/// The variables that a function reads: by its own settings, and by those it
+/// shares with others.
+fn variables_read(function: &str) -> Names {
+    let folder = format!("functions/{function}/src");
+    let source: String = rust_files(&folder).into_iter().map(read).collect();
+    let mut names = variables(&read("libs/cloud/src/aws.rs"));
+    // Made up of its parts there.
+    names.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned());
+    let own = format!("functions/{function}/src/config.rs");
+    if Path::new(ROOT).join(&own).exists() {
+        names.extend(variables(&read(own)));
+    }
+    if source.contains("Api::from_env") {
+        names.extend(variables(&read("libs/api/src/environment.rs")));
+    }
+    if source.contains("Publishing::from_env") {
+        names.extend(variables(&read("libs/publishing/src/environment.rs")));
+    }
+    if source.contains("deployment::platforms(") {
+        names.extend(variables(&read("libs/deployment/src/environment.rs")));
+    }
+    names
+}
+
+/// What calls like `required("NAME")` name. Those of AWS are set by Lambda.
+fn variables(source: &str) -> Names {
+    let is_name = |it: &String| 3 < it.len() && it.bytes().all(|it| it.is_ascii_uppercase() || it == b'_');
+    quoted_after(source, "(\"").into_iter().filter(is_name).filter(|it| !it.starts_with("AWS_")).collect()
+}
+
+#[test]
+fn the_environment_is_read_where_settings_are_and_nowhere_else() {
+    let files = ["functions", "libs"].into_iter().flat_map(rust_files);
+    let readers = files.filter(|it| {
+        let source = read(it);
+        ["env::var", "try_from_env", "cloud::settings::"].iter().any(|it| source.contains(it))
+    });
+    let strangers: Vec<_> = readers
+        .filter(|it| {
+            let name = it.file_name().unwrap();
+            let is_for_settings = name == "config.rs" || name == "environment.rs";
+            !is_for_settings && !it.starts_with(Path::new(ROOT).join("libs/cloud/src"))
+        })
+        .collect();
+    assert!(strangers.is_empty(), "settings are read in {strangers:?}");
+}
+
+#[test]
+fn the_instructions_for_deploying_list_every_variable() {
+    let template = Template::read().unwrap();
+    let set: Names = FUNCTIONS.iter().flat_map(|it| template.variables(it)).collect();
+    let instructions = read("infra/deploying.md");
+    let rows = instructions.lines().filter_map(|it| it.strip_prefix("| ")).filter_map(|it| it.split(" | ").next());
+    let listed: Names = rows.flat_map(|it| it.split(", ")).map(|it| it.trim_matches('`').to_owned()).collect();
+    let is_name = |it: &&String| it.bytes().all(|it| it.is_ascii_uppercase() || it == b'_');
+
+    assert_eq!(listed.iter().filter(is_name).cloned().collect::<Names>(), set);
+}
+
+#[test]
+fn sam_local_sets_every_variable() {
+    let template = Template::read().unwrap();
+    let set: Names = FUNCTIONS.iter().flat_map(|it| template.variables(it)).collect();
+    let file: Value = serde_json::from_str(&read("infra/sam-local.json")).unwrap();
+
+    // It sets what the template names, and nothing else.
+    assert_eq!(file["Parameters"].as_object().unwrap().keys().cloned().collect::<Names>(), set);
+    let text = read("template.yaml");
+    let place = |kind: &str| text.find(&format!("Type: {kind}\n")).unwrap();
+    let (api, function) = (place("AWS::ApiGatewayV2::Api"), place("AWS::Serverless::Function"));
+    assert!(api < function, "it looks for routes where the first of the two kinds has them");
+}
+
+#[test]
+fn every_parameter_stands_in_one_group_and_profiles_set_only_what_there_is() {
+    let template = Template::read().unwrap();
+    let parameters: Vec<_> = template.json()["Parameters"].as_object().unwrap().keys().cloned().collect();
+    let groups = &template.json()["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"];
+    let grouped = groups.as_array().unwrap().iter().flat_map(|it| it["Parameters"].as_array().unwrap());
+    let mut grouped: Vec<_> = grouped.map(|it| it.as_str().unwrap().to_owned()).collect();
+    grouped.sort();
+    let mut sorted = parameters.clone();
+    sorted.sort();
+    assert_eq!(grouped, sorted);
+
+    let overrides = quoted_after(&read("samconfig.toml"), "parameter_overrides = \"");
+    let set = overrides.iter().flat_map(|it| it.split(' ')).filter_map(|it| it.split_once('='));
+    for (name, value) in set {
+        assert!(parameters.iter().any(|it| it == name), "samconfig.toml sets {name}");
+        let allowed = template.json()["Parameters"][name]["AllowedValues"].as_array();
+        let is_allowed =
+            allowed.is_none_or(|it| it.iter().any(|it| it.as_str().map_or(it.to_string(), str::to_owned) == value));
+        assert!(is_allowed, "samconfig.toml sets {name} to {value}");
+    }
+}

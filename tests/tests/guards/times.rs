@@ -1,0 +1,26 @@
+//! Limits of time that lean on one another.
+
+use platforms::STEP_LIMIT;
+use publishing::BEGIN_WITHIN;
+use tests::template::Template;
+
+#[test]
+fn a_message_stays_hidden_for_six_times_as_long_as_a_delivery_may_take() {
+    let template = Template::read().unwrap();
+    let delivery = template.function("delivery")["Properties"]["Timeout"].as_u64().unwrap();
+    let hidden = template.resources("AWS::SQS::Queue")["DeliveryQueue"]["VisibilityTimeout"].as_u64().unwrap();
+
+    assert!(6 * delivery <= hidden, "{delivery} s and {hidden} s");
+    assert!(delivery < domain::delivery::LEASE.num_seconds().unsigned_abs(), "whoever works on a delivery holds it");
+}
+
+#[test]
+fn what_a_delivery_begins_ends_before_its_function_does() {
+    let template = Template::read().unwrap();
+    let function = template.function("delivery")["Properties"]["Timeout"].as_u64().unwrap();
+    let begun = BEGIN_WITHIN.num_seconds().unsigned_abs() + STEP_LIMIT.as_secs();
+
+    assert!(begun + 10 <= function, "{begun} s and {function} s");
+    let unclaimed = domain::delivery::UNCLAIMED_FOR.num_seconds().unsigned_abs();
+    assert!(function < unclaimed, "whoever made a post has claimed it, or is no more: {function} s and {unclaimed} s");
+}
