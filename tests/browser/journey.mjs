@@ -343,7 +343,7 @@ await step('access is taken back on /account', async () => {
 });
 
 await step('the documentation works without the network', async () => {
-  await context.route((url) => url.origin !== new URL(ready.origin).origin, (route) => {
+  await page.context().route((url) => url.origin !== new URL(ready.origin).origin, (route) => {
     complaints.push(`/docs asks for ${route.request().url()}`);
     return route.abort();
   });

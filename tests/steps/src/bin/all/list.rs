@@ -3,7 +3,6 @@
 use std::{path::Path, process::Command, time::Duration};
 
 use steps::{
-    ROOT,
     bluesky::BlueskyProgram,
     fault::Result,
     functions,
@@ -95,13 +94,13 @@ const LIMIT: Duration = Duration::from_mins(30);
 
 fn cargo(arguments: &[&str]) -> Command {
     let mut cargo = Command::new("cargo");
-    cargo.args(arguments).current_dir(ROOT);
+    cargo.args(arguments);
     cargo
 }
 
 /// Runs a test program, which was built before.
 fn program(log: &Log, name: &str, arguments: &[&str]) -> Result {
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| format!("{ROOT}/target"));
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
     log.run(Path::new(&target).join("debug").join(name), arguments, LIMIT)
 }
 

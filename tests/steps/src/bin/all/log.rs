@@ -9,7 +9,7 @@ use std::{
 };
 
 use steps::{
-    ROOT, ensure,
+    ensure,
     fault::{Fault, Result},
 };
 
@@ -26,7 +26,7 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn new(step: &str, yields: bool) -> Result<Self> {
-        let file = Path::new(ROOT).join("target/tests").join(format!("{step}.log"));
+        let file = Path::new("target/tests").join(format!("{step}.log"));
         fs::write(&file, "")?;
         Ok(Self { file, yields, built: Cell::default() })
     }
@@ -56,9 +56,9 @@ impl Log {
         ended
     }
 
-    /// Runs a command from the top of the project unless it says otherwise.
+    /// A command that tests.
     pub(crate) fn run(&self, program: impl AsRef<Path>, arguments: &[&str], limit: Duration) -> Result {
-        self.command(Command::new(program.as_ref()).args(arguments).current_dir(ROOT), limit)
+        self.command(Command::new(program.as_ref()).args(arguments), limit)
     }
 
     fn command(&self, command: &mut Command, limit: Duration) -> Result {

@@ -64,7 +64,9 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<bool> {
-    fs::create_dir_all(format!("{ROOT}/target/tests"))?;
+    // Every path below is from the top of the project.
+    std::env::set_current_dir(ROOT)?;
+    fs::create_dir_all("target/tests")?;
     let began = Instant::now();
     let steps = chosen(options);
     let places: Vec<Place> = steps.iter().map(|it| it.place).collect();
@@ -131,7 +133,7 @@ fn chosen(options: &Options) -> Vec<Step> {
 
 /// Which sources these are: the commit, unless something differs from it.
 fn sources() -> Result<String> {
-    let git = |arguments: &[&str]| run_to_end(Command::new("git").args(arguments).current_dir(ROOT));
+    let git = |arguments: &[&str]| run_to_end(Command::new("git").args(arguments));
     let commit = git(&["rev-parse", "--short=10", "HEAD"])?;
     let changed = if git(&["status", "--porcelain"])?.is_empty() { "" } else { " with changes" };
     Ok(format!("{}{changed}", commit.trim()))
