@@ -1,6 +1,7 @@
 //! An adapter: what the service calls instead of one that speaks HTTP.
 
 mod looks;
+mod overlap;
 
 use std::time::Duration;
 
@@ -13,8 +14,7 @@ use platforms::{
     Publish, RefreshRefusal, Renewal, Step,
 };
 
-use secrecy::ExposeSecret;
-
+use self::overlap::{Renewing, UnderWay};
 use super::Network;
 use super::fates::{PlatformFate, chances, question_chances, renewal_chances};
 use super::grants::Rejected;
@@ -391,48 +391,5 @@ impl Publish for Adapter {
 
     fn settles(&self) -> TimeDelta {
         SETTLES
-    }
-}
-
-/// A call for a target that is under way until it is dropped.
-struct UnderWay<'a> {
-    network: &'a Network,
-    reference: Reference,
-}
-
-impl<'a> UnderWay<'a> {
-    fn enter(network: &'a Network, reference: Reference) -> Self {
-        network.lock().timeline.enter(reference);
-        Self { network, reference }
-    }
-}
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        self.network.lock().timeline.leave(self.reference);
-    }
-}
-
-/// A renewal that is under way until it is dropped. Two of them with the same
-/// token would cost the grant.
-struct Renewing<'a> {
-    network: &'a Network,
-    token: String,
-}
-
-impl<'a> Renewing<'a> {
-    fn enter(network: &'a Network, old: &Credentials) -> Self {
-        let token = old.refresh_token.as_ref().unwrap_or(&old.access_token).expose_secret().to_owned();
-        let mut inner = network.lock();
-        if !inner.renewing.insert(token.clone()) {
-            inner.mistakes.push("two renewals at the same time with the same token".to_owned());
-        }
-        Self { network, token }
-    }
-}
-
-impl Drop for Renewing<'_> {
-    fn drop(&mut self) {
-        self.network.lock().renewing.remove(&self.token);
     }
 }

@@ -1,0 +1,51 @@
+//! Calls that must not happen at the same time: each notes its beginning and
+//! its end, whatever ends it.
+
+use platforms::Credentials;
+use secrecy::ExposeSecret;
+
+use crate::network::Network;
+use crate::network::timeline::Reference;
+
+/// A call for a target that is under way until it is dropped.
+pub(super) struct UnderWay<'a> {
+    network: &'a Network,
+    reference: Reference,
+}
+
+impl<'a> UnderWay<'a> {
+    pub(super) fn enter(network: &'a Network, reference: Reference) -> Self {
+        network.lock().timeline.enter(reference);
+        Self { network, reference }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.network.lock().timeline.leave(self.reference);
+    }
+}
+
+/// A renewal that is under way until it is dropped. Two of them with the same
+/// token would cost the grant.
+pub(super) struct Renewing<'a> {
+    network: &'a Network,
+    token: String,
+}
+
+impl<'a> Renewing<'a> {
+    pub(super) fn enter(network: &'a Network, old: &Credentials) -> Self {
+        let token = old.refresh_token.as_ref().unwrap_or(&old.access_token).expose_secret().to_owned();
+        let mut inner = network.lock();
+        if !inner.renewing.insert(token.clone()) {
+            inner.mistakes.push("two renewals at the same time with the same token".to_owned());
+        }
+        Self { network, token }
+    }
+}
+
+impl Drop for Renewing<'_> {
+    fn drop(&mut self) {
+        self.network.lock().renewing.remove(&self.token);
+    }
+}
