@@ -23,7 +23,7 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// The body.
     pub text: String,
-    /// From the request to the end of the body.
+    /// The time from the request to the end of the body.
     pub took: Duration,
 }
 
@@ -48,7 +48,7 @@ impl Answer {
         serde_json::from_str(&self.text).map_err(|_| self.fault("the body is not JSON"))
     }
 
-    /// The status must be this one.
+    /// Checks that the status is this one.
     pub fn is(self, status: u16) -> Result<Self> {
         if self.status == status { Ok(self) } else { Err(self.fault(&format!("expected {status}"))) }
     }

@@ -1,4 +1,4 @@
-//! Calls of AWS, beside those that the service makes.
+//! Calls of AWS that the tests make themselves.
 
 mod user_pool;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 pub use self::user_pool::{PASSWORD, UserPool};
 use crate::{ensure, fault::Result};
 
-/// What the emulator takes for the root of the account.
+/// The access key that the emulator takes for the root of the account.
 pub(crate) const ROOT: &str = "test";
 
 /// Everything is in this region.
@@ -47,7 +47,7 @@ impl Root {
     }
 
     fn request(&self, method: Method, path: &str, service: &str) -> reqwest::RequestBuilder {
-        // Root's signatures are not looked at.
+        // The emulator does not check the signature of the root.
         let authorization = format!(
             "AWS4-HMAC-SHA256 Credential={ROOT}/20260101/{REGION}/{service}/aws4_request, SignedHeaders=host, Signature=0"
         );

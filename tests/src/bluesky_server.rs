@@ -1,5 +1,5 @@
-//! A real Bluesky server on loopback, from `tests/bluesky`, and a person in
-//! front of it.
+//! A real Bluesky server on loopback, from `tests/bluesky`, and the person who
+//! uses it in a browser.
 
 mod person;
 
@@ -26,29 +26,29 @@ use steps::bluesky::BlueskyProgram;
 /// seconds.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Of which kind posts are.
+/// The collection in which posts are.
 const POSTS: &str = "app.bsky.feed.post";
 
-/// How a server is to be.
+/// The settings of a server.
 #[derive(Clone, Debug, Default)]
 pub struct BlueskySettings {
     /// The port of its public URL, when a proxy listens there.
     pub public_port: Option<u16>,
-    /// The client that it is to know, when that has a key of its own.
+    /// A client with a key of its own that the server is to know.
     pub client: Option<ConfidentialClient>,
     /// Variables of the PDS, such as `PDS_BLOB_UPLOAD_LIMIT` (bytes, 5 MiB by
     /// default) and `PDS_RATE_LIMITS_ENABLED` (`true`).
     pub variables: Vec<(&'static str, String)>,
 }
 
-/// A client whose id is an https URL, as servers demand, while it listens on
+/// A client whose id is an https URL, as servers demand, although it listens on
 /// loopback.
 #[derive(Clone, Debug)]
 pub struct ConfidentialClient {
     /// The origin of its id. A server refuses names that are reserved, such as
     /// those under `.test`, `.example`, `.localhost` or `example.com`.
     pub origin: String,
-    /// The origin where it is in truth.
+    /// The origin where it really is.
     pub target: String,
 }
 
@@ -68,7 +68,7 @@ pub struct BlueskyAccount {
     pub handle: String,
     /// What the person signs in with.
     pub password: String,
-    /// What an app may use instead.
+    /// The password that an app may use instead.
     pub app_password: String,
 }
 
@@ -116,17 +116,18 @@ impl BlueskyServer {
         })
     }
 
-    /// Its public URL, which is the issuer of its tokens, too.
+    /// Its public URL, which is also the issuer of its tokens.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Where it listens: what a proxy at its public port is to lead to.
+    /// The address where it listens, to which a proxy at its public port must
+    /// lead.
     pub fn listens(&self) -> SocketAddr {
         self.listens
     }
 
-    /// The URL of the PLC directory that has its accounts.
+    /// The URL of the PLC directory in which its accounts are.
     pub fn directory(&self) -> &str {
         &self.directory
     }
@@ -169,14 +170,14 @@ impl BlueskyServer {
         Ok(Some(ok(answer).await?.json().await?))
     }
 
-    /// The bytes of a file that a post refers to as this.
+    /// The bytes of a file, by the CID with which a post refers to it.
     pub async fn blob(&self, cid: &str) -> Result<Vec<u8>> {
         let answer = self.get("com.atproto.sync.getBlob", &[("did", self.did()), ("cid", cid)]).await?;
         Ok(ok(answer).await?.bytes().await?.to_vec())
     }
 
-    /// The person takes back the app password. What was begun with it can no
-    /// longer be renewed, and goes on until its access token ends.
+    /// The person revokes the app password. A session that began with it can no
+    /// longer be renewed, but goes on until its access token expires.
     pub async fn revoke_app_password(&self) -> Result {
         let credentials = json!({ "identifier": self.account.handle, "password": self.account.password });
         let session = self.xrpc("com.atproto.server.createSession");
@@ -191,7 +192,7 @@ impl BlueskyServer {
         Ok(self.http.get(self.xrpc(method)).query(query).send().await?)
     }
 
-    /// Past any proxy.
+    /// The URL of a method, past any proxy.
     fn xrpc(&self, method: &str) -> String {
         format!("http://{}/xrpc/{method}", self.listens)
     }
@@ -201,7 +202,7 @@ impl BlueskyServer {
     }
 }
 
-/// The answer, which must be a success.
+/// Checks that the answer is a success.
 async fn ok(answer: Response) -> Result<Response> {
     if answer.status().is_success() {
         return Ok(answer);
@@ -220,9 +221,10 @@ impl Process {
     fn start(mut command: Command) -> Result<Self> {
         let folder = TempDir::new()?;
         let child = command
-            // All that it keeps goes with this folder.
+            // Everything that it stores is removed with this folder.
             .env("TMPDIR", folder.path())
-            // It ends with this process, even if that has no time to end it.
+            // It ends when this pipe closes, so even when this process is
+            // killed.
             .stdin(Stdio::piped())
             .stdout(fs::File::create(folder.path().join("facts"))?)
             .stderr(fs::File::create(folder.path().join("log"))?)

@@ -1,4 +1,5 @@
-//! A browser without scripts: follows redirects, keeps cookies, presses buttons.
+//! A browser without scripts: it follows redirects, keeps cookies, and presses
+//! buttons.
 
 use std::time::Duration;
 
@@ -186,9 +187,10 @@ fn pairs_of(form: &Form, button: Option<&Button>, fill: &[(&str, &str)]) -> Stri
     pairs.finish()
 }
 
-/// How long to wait where only the limit of a minute refuses the page.
+/// How long to wait when the page was refused only by a limit per minute.
+/// Limits over a longer time are not waited for: there the refusal is the
+/// answer.
 ///
-/// Other refusals of that kind last longer and are the answer.
 fn until_next_window(page: &Page) -> Option<Duration> {
     let seconds = page.headers.get(RETRY_AFTER)?.to_str().ok()?.parse::<u64>().ok()?;
     let wait = page.status == StatusCode::TOO_MANY_REQUESTS && seconds <= 60;

@@ -1,4 +1,4 @@
-//! A thin client of the REST API that looks at every answer it gets.
+//! A thin client of the REST API that checks every answer.
 //!
 //! What holds for every response (headers, shape of an error body) is checked
 //! here, so that each check proves it again on the way.
@@ -21,7 +21,7 @@ use crate::{
     moment, shapes,
 };
 
-/// More than servers read of a body that they have refused.
+/// A body larger than this may be refused before it was read as a whole.
 const LARGE: usize = 64 * 1024;
 
 /// An HTTP client that does not follow redirects.
@@ -38,7 +38,8 @@ pub fn http_client(on_this_machine: bool) -> Result<Client> {
 fn fresh_loopback_address() -> Ipv4Addr {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    // Another run within the same minute should not meet the same addresses.
+    // Another run within the same minute must not use the same addresses,
+    // because limits are counted per address and minute.
     let run = u32::try_from(moment::now().timestamp() / 7 % 200).unwrap_or(0);
     let [_, _, high, low] = (number + 2).to_be_bytes();
     Ipv4Addr::new(127, u8::try_from(run + 20).unwrap_or(20), high, low)
@@ -153,12 +154,13 @@ impl Call<'_> {
             request = request.bearer_auth(token);
         }
         for (name, value) in &self.headers {
-            // From bytes: a check may send what a decent client would not.
+            // Made from bytes, because a check may send what no correct client
+            // would.
             request = request.header(name, HeaderValue::from_bytes(value.as_bytes())?);
         }
         if let Some(body) = &self.body {
-            // A refusal may come before all of a large body was read, which ends
-            // the connection: the next request must not be on it.
+            // A large body may be refused before it was read as a whole. That
+            // ends the connection, so the next request must not use it.
             if LARGE < body.len() {
                 request = request.header("connection", "close");
             }

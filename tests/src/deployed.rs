@@ -1,5 +1,5 @@
-//! The template deployed on this machine: the real binaries behind an emulator
-//! of AWS that enforces their roles, and what stands around it.
+//! The template deployed on this machine: the real binaries on an emulator of
+//! AWS that enforces their roles, with proxies and a platform around it.
 
 mod artifacts;
 mod emulator;
@@ -12,10 +12,10 @@ mod stack;
 
 pub use stack::Stack;
 
-/// Where `tests/blackbox` leaves what the local stack's functions asked of
-/// their stores.
+/// The file in which `tests/blackbox` logs the calls that the local stack's
+/// functions made to their stores.
 pub const LOG_OF_CALLS: &str = "target/tests/calls.jsonl";
 
-/// The same of `platforms --only keyless`, where posts are recognised by their
-/// looks: the sandbox network needs none of that.
+/// The same log of `platforms --only keyless`, where posts are recognised by
+/// their looks, which the sandbox network never needs.
 pub const LOG_OF_RECOGNITION: &str = "target/tests/recognition.jsonl";

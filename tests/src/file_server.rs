@@ -14,7 +14,7 @@ use futures::{StreamExt, stream};
 
 use crate::{fault::Result, picture};
 
-/// The first bytes of this are what a good file has.
+/// A file whose first bytes are a picture's signature.
 pub fn good_file() -> Vec<u8> {
     picture::png(50, 40, [10, 200, 100])
 }
@@ -25,7 +25,8 @@ pub async fn start() -> Result<SocketAddr> {
     let address = listener.local_addr()?;
     let router = Router::new()
         .route("/good.png", get(|| async { file("image/png", good_file()) }))
-        // The type a server claims proves nothing, neither way.
+        // The type that a server declares proves nothing, so a good file with
+        // another type is accepted as well.
         .route("/unlabelled", get(|| async { file("application/octet-stream", good_file()) }))
         .route("/page.png", get(|| async { file("image/png", b"<html></html>".to_vec()) }))
         .route("/empty.png", get(|| async { file("image/png", Vec::new()) }))

@@ -39,7 +39,7 @@ impl Ready {
     }
 }
 
-/// Lifts the limits, which are only in the way of all checks but their own.
+/// Lifts the rate limits, which would only disturb all checks but their own.
 pub const LIFTED: [&str; 4] = ["--requests-per-minute", "100000000", "--media-per-minute", "100000000"];
 
 /// A running local stack; it ends when this is dropped.
@@ -51,7 +51,7 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// Starts `local` with nothing kept and a port of its own.
+    /// Starts `local` with empty stores and a port of its own.
     pub async fn start(extra: &[&str]) -> Result<Self> {
         let mut arguments = vec!["--ephemeral", "--port", "0"];
         arguments.extend(extra);

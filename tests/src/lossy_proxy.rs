@@ -1,6 +1,6 @@
-//! A proxy on loopback that loses answers: the server got the request and did
-//! what it says, and who asked sees the connection end. It can also keep
-//! requests from the server, and answer itself.
+//! A proxy on loopback that loses answers: the server gets the request and does
+//! what it says, but the client only sees the connection end. The proxy can
+//! also keep requests from the server, and answer in its place.
 
 use std::{
     future,
@@ -21,8 +21,8 @@ use tokio::{
 
 use crate::fault::Result;
 
-/// A port of a proxy before it leads anywhere: some servers must know it when
-/// they start. Who connects by then waits.
+/// The port of a proxy that does not lead anywhere yet, because some servers
+/// must know it when they start. Clients that connect before that wait.
 pub struct ProxyPort {
     listener: TcpListener,
     address: SocketAddr,
@@ -78,7 +78,7 @@ struct Order {
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// The server gets it, and nobody hears of its answer.
+    /// The server gets it, and its answer is lost.
     AnswerLost,
     /// The server never gets it, and the connection ends.
     Cut,
@@ -86,11 +86,12 @@ enum Fate {
     Answered(&'static str),
 }
 
-/// What a front says whose server does not answer.
+/// The answer of a gateway whose server does not answer.
 const DOWN: &str =
     "HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\ncontent-length: 11\r\nconnection: close\r\n\r\nBad Gateway";
 
-/// What a server says that has had enough, in the header that all understand.
+/// The answer of a server that limits the rate, with the header that all
+/// clients understand.
 const LIMITED: &str =
     "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
@@ -101,7 +102,7 @@ impl LossyProxy {
     }
 
     /// Loses the answers to the next requests whose first line has this part,
-    /// such as `POST /path`. Orders add up.
+    /// such as `POST /path`. Several orders add up.
     pub fn lose(&self, times: usize, part: &str) {
         self.order(times, part, Fate::AnswerLost);
     }
@@ -136,7 +137,7 @@ impl LossyProxy {
         self.change(|state| state.requests.iter().filter(|it| it.contains(part)).count())
     }
 
-    /// How many orders were not met yet.
+    /// How many orders still wait for their request.
     pub fn unmet(&self) -> usize {
         self.change(|state| state.orders.iter().map(|it| it.left).sum())
     }
@@ -147,7 +148,7 @@ impl LossyProxy {
 }
 
 impl State {
-    /// Notes a request; what becomes of it, if anything else than usual.
+    /// Counts a request. Returns its fate if an order applies to it.
     fn note(&mut self, first_line: String) -> Option<Fate> {
         let order = self.orders.iter_mut().find(|it| 0 < it.left && first_line.contains(&it.part));
         let fate = match order {
@@ -169,8 +170,8 @@ async fn carry(client: TcpStream, server: SocketAddr, state: Arc<Mutex<State>>) 
     let (from_client, mut to_client) = client.into_split();
     let turn = Turn { answered: AtomicBool::new(true), is_lost: AtomicBool::new(false) };
     let requests = async {
-        // A server may answer before it has read all and then read no more: its
-        // answer is to arrive all the same.
+        // A server may answer before it has read the whole request and then
+        // read no more. Its answer must arrive nevertheless.
         match carry_requests(from_client, to_server, &turn, &state).await {
             Ok(Some(instead)) => instead,
             Ok(None) | Err(_) => future::pending().await,
@@ -184,14 +185,15 @@ async fn carry(client: TcpStream, server: SocketAddr, state: Arc<Mutex<State>>) 
     to_client.shutdown().await
 }
 
-/// Whose turn it is on a connection: what a client says first after an answer
-/// begins a request.
+/// Whose turn it is on a connection: the first bytes from the client after an
+/// answer begin a new request.
 struct Turn {
     answered: AtomicBool,
     is_lost: AtomicBool,
 }
 
-/// Ends with what is answered in the server's place, if anything is.
+/// Carries requests to the server. Returns an answer if one is to be given in
+/// the server's place.
 async fn carry_requests(
     mut client: OwnedReadHalf,
     mut server: OwnedWriteHalf,
@@ -214,7 +216,8 @@ async fn carry_requests(
             let end = rest.iter().position(|it| *it == b'\n');
             begun.extend_from_slice(&rest[..end.unwrap_or(count)]);
             match end {
-                // Decided before the server can have read the whole of it.
+                // The fate is decided before the server can have the whole
+                // request.
                 Some(_) => {
                     let first_line = String::from_utf8_lossy(&begun).trim_end().to_owned();
                     let fate = state.lock().unwrap_or_else(PoisonError::into_inner).note(first_line);
@@ -236,7 +239,7 @@ async fn carry_answers(mut server: OwnedReadHalf, client: &mut OwnedWriteHalf, t
     let mut bytes = vec![0; 64 * 1024];
     loop {
         let count = server.read(&mut bytes).await?;
-        // By the time it says anything, the server has done what it was asked.
+        // Once the server answers, it has done what it was asked.
         if count == 0 || turn.is_lost.load(Ordering::SeqCst) {
             return Ok(());
         }
@@ -344,7 +347,8 @@ mod tests {
             }
         });
 
-        // Which of its two ends a proxy notices first is a matter of chance.
+        // Which of its two connections a proxy sees end first is random, so
+        // this is repeated.
         for _ in 0..20 {
             let (mut from, mut to) = TcpStream::connect(proxy.address()).await.unwrap().into_split();
             let request = tokio::spawn(async move { to.write_all(&vec![b'\n'; 5_000_000]).await });

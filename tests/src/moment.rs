@@ -32,7 +32,7 @@ pub fn read(value: &Value) -> Result<DateTime<Utc>> {
     Ok(time)
 }
 
-/// Asks again and again until there is an answer or the time is over.
+/// Retries until there is an answer or the time is over.
 pub async fn eventually<T, F>(limit: Duration, what: &str, mut ask: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Result<Option<T>>>,

@@ -48,7 +48,8 @@ pub async fn run(world: Arc<World>, checks: Vec<Check>, jobs: usize, report: &mu
             None => queues.push(vec![check]),
         }
     }
-    // The long queues first, so that nothing waits for them at the end.
+    // The longest lanes begin first, so that none of them is still running
+    // alone at the end.
     queues.sort_by_key(|it| std::cmp::Reverse(it.len()));
     let queues = queues.into_iter().map(|queue| {
         let world = Arc::clone(&world);
@@ -62,7 +63,7 @@ pub async fn run(world: Arc<World>, checks: Vec<Check>, jobs: usize, report: &mu
 
 async fn run_one(world: Arc<World>, check: Check) -> Line {
     let started = Instant::now();
-    // A task of its own, so that a panic is this check's failure only.
+    // Each check is a task of its own, so that a panic fails only this check.
     let task = tokio::spawn(tokio::time::timeout(AT_MOST, (check.run)(world)));
     let fault = match task.await {
         Ok(Ok(Ok(()))) => None,

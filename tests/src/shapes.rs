@@ -22,7 +22,8 @@ pub fn check_answer(answer: &Answer) -> Result {
         |name: &str| answer.header(name).parse::<i64>().map_err(|_| answer.fault(&format!("{name} is not a number")));
     let (limit, remaining, reset) =
         (number("x-ratelimit-limit")?, number("x-ratelimit-remaining")?, number("x-ratelimit-reset")?);
-    // The window is that of the request, not that of a late answer.
+    // The limit's window is the one in which the request came, even if its
+    // answer is late.
     let took = i64::try_from(answer.took.as_secs())?;
     let ahead = reset - moment::now().timestamp() + took;
     if remaining < 0 || limit <= remaining || !(-2..=61).contains(&ahead) {

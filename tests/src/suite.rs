@@ -20,7 +20,7 @@ mod tenants;
 
 use crate::runner::Check;
 
-/// What runs against any deployment, best with the limits lifted.
+/// Checks that run against any deployment, best with the rate limits lifted.
 pub fn checks() -> Vec<Check> {
     [
         faults::checks(),
@@ -43,13 +43,13 @@ pub fn checks() -> Vec<Check> {
     .collect()
 }
 
-/// What only the local stack can do: fetch from a server of the tests, and show
-/// what became of each delivery.
+/// Checks that only the local stack can pass: it fetches files from a server of
+/// the tests, and its sandbox shows what became of each delivery.
 pub fn local_checks() -> Vec<Check> {
     [fetching::checks(), faults::sandbox_checks(), pages::sandbox_checks()].into_iter().flatten().collect()
 }
 
-/// What needs the limits of the specification.
+/// Checks that need the rate limits of the specification.
 pub fn limit_checks() -> Vec<Check> {
     limits::checks()
 }

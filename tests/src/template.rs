@@ -39,7 +39,7 @@ impl Template {
         &mut self.0
     }
 
-    /// The resources of a type by their names: what they are.
+    /// The resources of a type, by their names.
     pub fn resources(&self, kind: &str) -> BTreeMap<&str, &Value> {
         let all = self.0["Resources"].as_object().into_iter().flatten();
         all.filter(|(_, it)| it["Type"] == kind).map(|(name, it)| (name.as_str(), &it["Properties"])).collect()
@@ -99,7 +99,7 @@ fn json(node: &Yaml<'_>) -> Result<Value> {
         }
         Yaml::Tagged(tag, value) => match (tag.suffix.as_str(), json(value)?) {
             (name @ ("Ref" | "Condition"), value) => json!({ name: value }),
-            // Only the short form takes both parts in one text.
+            // Only the short form has both parts in one text.
             ("GetAtt", Value::String(both)) => {
                 let (name, attribute) = both.split_once('.').unwrap_or((&both, ""));
                 json!({ "Fn::GetAtt": [name, attribute] })

@@ -51,7 +51,7 @@ pub struct Device {
 }
 
 impl World {
-    /// Looks at a deployment.
+    /// Learns what a deployment is like.
     pub async fn new(ready: Ready) -> Result<Self> {
         let host = url::Url::parse(&ready.origin)?.host_str().unwrap_or_default().to_owned();
         let on_this_machine = host == "localhost" || host.starts_with("127.");
@@ -65,31 +65,32 @@ impl World {
         Ok(Self { ready, on_this_machine, signs_anyone_in, is_behind_a_gateway, http, sandbox, user_pool, files })
     }
 
-    /// Says at which origin the sandbox platform is, when it is not the
-    /// service's own.
+    /// Sets the origin of the sandbox platform, when it is not the service's
+    /// own.
     #[must_use]
     pub fn with_sandbox(self, origin: String) -> Self {
         Self { sandbox: origin, ..self }
     }
 
-    /// Says where people can be made known, so that anyone can sign in.
+    /// Sets the user pool in which people are created, so that anyone can sign
+    /// in.
     #[must_use]
     pub fn with_user_pool(self, user_pool: UserPool) -> Self {
         Self { user_pool: Some(user_pool), signs_anyone_in: true, ..self }
     }
 
-    /// At which origin the sandbox platform is.
+    /// The origin of the sandbox platform.
     pub fn sandbox(&self) -> &str {
         &self.sandbox
     }
 
-    /// Says where files can be fetched from.
+    /// Sets the server from which files can be fetched.
     #[must_use]
     pub fn with_files(self, files: SocketAddr) -> Self {
         Self { files: Some(files), ..self }
     }
 
-    /// Where files can be fetched from.
+    /// The server from which files can be fetched.
     pub fn files(&self) -> Option<SocketAddr> {
         self.files
     }
@@ -104,8 +105,8 @@ impl World {
         &self.ready.base_url
     }
 
-    /// Whether the sandbox platform shows what became of each delivery: only
-    /// that of the local stack sees them.
+    /// Whether the sandbox platform shows what became of each delivery. Only
+    /// the local stack's does, which sees deliveries.
     pub fn sandbox_knows_deliveries(&self) -> bool {
         self.sandbox == self.ready.origin
     }
@@ -237,7 +238,7 @@ impl World {
         Ok(())
     }
 
-    /// Takes back the faults that are armed for this account.
+    /// Disarms the faults of this account.
     pub async fn disarm(&self, account: &str) -> Result {
         let url = format!("{}/sandbox/faults?account={account}", self.sandbox);
         let response = self.http.delete(url).send().await?;

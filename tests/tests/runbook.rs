@@ -1,4 +1,4 @@
-//! What the alarms, the dashboard, the runbook and the code say of each other.
+//! The alarms, the dashboard, the runbook and the code must agree.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
@@ -13,8 +13,8 @@ use tests::template::{self, FUNCTIONS, ROOT, Template, function_name};
 
 type Names = BTreeSet<String>;
 
-/// What the services measure that the functions stand on, with the dimensions
-/// that we look at.
+/// The metrics of the services that the functions use, with the dimensions that
+/// we look at.
 ///
 /// Sources: the user guides of Lambda ("Types of metrics for Lambda
 /// functions"), SQS ("Available `CloudWatch` metrics"), DynamoDB ("Metrics and
@@ -36,7 +36,7 @@ const MEASURED: [(&str, &[&str], &[&str]); 5] = [
     ("AWS/DynamoDB", &["ReadThrottleEvents", "WriteThrottleEvents"], &["TableName", "GlobalSecondaryIndexName"]),
 ];
 
-/// What every account has free of charge. Source: the price list of
+/// How many alarms every account has free of charge. Source: the price list of
 /// `CloudWatch`.
 const FREE_ALARMS: usize = 10;
 const FREE_METRICS_ON_A_DASHBOARD: usize = 50;
@@ -56,13 +56,13 @@ fn sections(runbook: &str) -> Names {
     headings.map(|it| it.trim_start_matches('#').trim().to_lowercase().replace(' ', "-")).collect()
 }
 
-/// What stands between two marks, everywhere in a text.
+/// Every part of a text that is between two marks.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> Vec<&'a str> {
     let found = text.split(start).skip(1).filter_map(|it| it.split_once(end));
     found.map(|(it, _)| it).collect()
 }
 
-/// The dashboard's widgets, with `${…}` as it is written.
+/// The dashboard's widgets, with `${…}` left as it is written.
 fn widgets(template: &Template) -> Vec<Value> {
     let dashboards = template.resources("AWS::CloudWatch::Dashboard");
     let body = dashboards["Dashboard"]["DashboardBody"]["Fn::Sub"].as_str().unwrap();
@@ -130,7 +130,7 @@ fn the_runbook_names_sections_widgets_and_messages_that_are_there() {
     }
 }
 
-/// What is in the files of a folder.
+/// The contents of the Rust files of a folder.
 fn rust_files(folder: &str) -> Vec<String> {
     template::rust_files(folder).unwrap().into_iter().map(read).collect()
 }

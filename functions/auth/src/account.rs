@@ -32,7 +32,7 @@ struct AccountPage<'a> {
     revoked: bool,
 }
 
-/// A device with access, as the page shows it.
+/// A device that has access, as the page shows it.
 struct Device {
     grant: String,
     number: usize,
@@ -70,7 +70,7 @@ pub(crate) async fn revoke(
     Filled(form): Filled<RevokeForm>,
 ) -> PageResult<Redirect> {
     session.check(&form.csrf)?;
-    // A token that is gone already needs no revoking.
+    // When the token is gone already, there is nothing to revoke.
     if api.store.revoke_token(session.user, &form.grant).await? == Race::Won {
         tracing::info!(user_id = session.user.get(), "a token was revoked");
     }
@@ -85,7 +85,7 @@ impl Device {
             has_all: token.scopes == Scopes::of(&[]),
             scopes: token.scopes.iter().map(Scope::meaning).collect(),
             approved: date_and_time(token.created_at),
-            // The store notes it once a day.
+            // Without a time: the store notes the last use once a day only.
             used: token.last_used_at.format("%-d %B %Y").to_string(),
             expires: token.expires_at.format("%-d %B %Y").to_string(),
         }

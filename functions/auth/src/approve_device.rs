@@ -59,7 +59,8 @@ struct DonePage {
     approved: bool,
 }
 
-/// Asks for the code, or shows what is behind the one that was entered.
+/// Asks for the user code, or shows which device asks with the code that was
+/// entered.
 pub(crate) async fn show_device(
     State(api): State<Api>,
     session: SignedIn,
@@ -75,7 +76,7 @@ pub(crate) async fn show_device(
     }
 }
 
-/// Approves or denies.
+/// Approves or denies the device, as the person decided.
 pub(crate) async fn decide_device(
     State(api): State<Api>,
     session: SignedIn,
@@ -122,7 +123,7 @@ async fn approval(
     Ok(Page::of("Approve a device", &page)?.signed_in(session).into_response())
 }
 
-/// Asks again, saying why.
+/// Asks for the user code again and says what was wrong with the last one.
 fn refuse(api: &Api, entry: &Entry, typed: &str, session: &SignedIn) -> PageResult<Response> {
     let (status, fault) = match entry {
         Entry::Locked { until } => {
@@ -146,7 +147,8 @@ fn refuse(api: &Api, entry: &Entry, typed: &str, session: &SignedIn) -> PageResu
 fn ask(api: &Api, typed: &str, fault: Option<String>, session: &SignedIn) -> PageResult<Page> {
     let typed: String = typed.chars().take(32).collect();
     let page = Page::of("Connect a device", &CodePage { typed: &typed, fault })?;
-    // When the session has ended meanwhile, the form leads to the issuer.
+    // The session may have ended by the time the form is sent. The form is then
+    // redirected to the issuer, which is another site.
     Ok(page.signed_in(session).forms_may_leave(&api.origin))
 }
 

@@ -8,17 +8,17 @@ use crate::{OidcSettings, SignUp};
 /// This function's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// `OIDC_ISSUER`, `OIDC_DISCOVERY` when its description is elsewhere,
-    /// `OIDC_CLIENT_ID`, and `OIDC_CLIENT_SECRET` unless the client is a public
-    /// one.
+    /// `OIDC_ISSUER`, `OIDC_DISCOVERY` when the issuer's discovery document is
+    /// not under its own URL, `OIDC_CLIENT_ID`, and `OIDC_CLIENT_SECRET` unless
+    /// the client is a public one.
     pub oidc: OidcSettings,
-    /// `SIGN_UP_ALLOWED`: addresses and domains, separated by commas. Empty is
-    /// everyone.
+    /// `SIGN_UP_ALLOWED`: e-mail addresses and domains, separated by commas.
+    /// When it is empty, everyone may sign up.
     pub sign_up: SignUp,
 }
 
 impl Config {
-    /// Reads them; what is missing is named.
+    /// Reads the settings. The error names a variable that is missing.
     pub fn from_env() -> Result<Self, SettingsError> {
         Ok(Self {
             oidc: OidcSettings {

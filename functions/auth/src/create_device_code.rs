@@ -14,7 +14,7 @@ use serde_json::Value;
 use storage::{DeviceGrant, DeviceStage, Race};
 use utoipa::ToSchema;
 
-/// How long the codes live.
+/// How long the device code and the user code are valid.
 const LIFETIME: TimeDelta = TimeDelta::seconds(900);
 
 /// How long a client waits between two polls, in seconds.
@@ -139,7 +139,7 @@ fn parse(mut fields: Fields) -> ApiResult<Scopes> {
     fields.finish(scopes)
 }
 
-/// Keeps the request under a user code that nobody has.
+/// Stores the request under a user code that no other request has.
 async fn keep(api: &Api, device_hash: &str, device: &DeviceGrant) -> ApiResult<UserCode> {
     // There are 25 billion codes, and few of them are taken. One collision can
     // happen; three in a row mean that something else is wrong.

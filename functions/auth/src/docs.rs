@@ -14,14 +14,15 @@ use serde_json::Value;
 
 use view::DocsPage;
 
-/// Answers the document.
+/// Answers the `OpenAPI` document itself.
 pub(crate) async fn openapi(_: Visitor) -> impl IntoResponse {
     ([(CONTENT_TYPE, "application/json")], DOCUMENT)
 }
 
-/// Shows it to people, without a script and without any other site.
+/// Shows the document as a page, which needs no script and loads nothing from
+/// other sites.
 pub(crate) async fn docs() -> PageResult<Page> {
-    // The document is part of the program: read once.
+    // The document is compiled in and never changes, so one page is enough.
     static PAGE: LazyLock<PageResult<Page>> = LazyLock::new(|| {
         let document: Value = serde_json::from_str(DOCUMENT).unwrap_or_default();
         Ok(Page::of("Documentation", &DocsPage::of(&document))?.wide())

@@ -1,5 +1,6 @@
-//! Entries of user codes. There are 25 billion codes, and whoever could try
-//! them at will would find one that somebody else is about to approve.
+//! A limit on entering user codes. There are 25 billion codes, and whoever
+//! could try them without a limit would find one that belongs to somebody
+//! else's device.
 
 use api::ClientIp;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -7,36 +8,37 @@ use domain::id::UserId;
 use domain::token::UserCode;
 use storage::{DeviceGrant, DeviceStage, StorageError, Store};
 
-/// Within this time from the first wrong entry, no more than so many.
+/// Wrong entries are counted for this long from the first one.
 const WINDOW: TimeDelta = TimeDelta::minutes(15);
 
-/// Wrong entries of one user, and from one address.
+/// The most wrong entries of one user, and from one address, in a window.
 const EACH: u32 = 5;
 
-/// Wrong entries of everyone together: at a thousand open codes, one in
-/// twenty-five thousand windows would have a hit.
+/// The most wrong entries of everyone together in a window. While a thousand
+/// codes are open, that many guesses hit one of them in one window of 25,000.
 const EVERYONE: u32 = 1000;
 
 /// What an entered code leads to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Entry {
-    /// A device that waits for a decision, and its hash.
+    /// A device that waits for a decision, and the hash of its device code.
     Waiting(String, DeviceGrant),
-    /// A device that was decided about, or came too late.
+    /// A device that was approved or denied already, or whose code has expired.
     Over,
-    /// Nothing.
+    /// There is no device with this code.
     Wrong,
-    /// It was not looked up: there were too many wrong ones until then.
+    /// The code was not looked up, because there were too many wrong entries.
     Locked {
-        /// When the next entry counts.
+        /// When codes can be entered again.
         until: DateTime<Utc>,
     },
 }
 
-/// Enters a code as it was typed.
+/// Looks up a code as somebody typed it.
 ///
-/// The entry is counted before the code is looked up, and taken back when it
-/// was right: many entries at once are then no way around the limit.
+/// The entry is counted before the code is looked up, and taken back when the
+/// code was right. Otherwise many entries sent at the same time could get
+/// around the limit.
 pub(crate) async fn enter(
     store: &Store,
     user: UserId,

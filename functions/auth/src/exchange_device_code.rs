@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use storage::{DeviceGrant, DeviceStage, Race, TokenGrant};
 use utoipa::ToSchema;
 
-/// How long an expired code is told apart from one that never was.
+/// For this long, the client of an expired code is told that it has expired;
+/// after that, the code is unknown.
 const REMEMBERED: TimeDelta = TimeDelta::days(1);
 
 /// The code to exchange.
@@ -108,8 +109,9 @@ pub(crate) async fn exchange_device_code(
     let device_code = fields.required_text("device_code").unwrap_or_default();
     let hash = token::hash(&fields.finish(device_code)?);
 
-    // When the request was approved, denied or exchanged since it was read, the
-    // exchange is lost, and the next turn reads what became of it.
+    // The exchange is a conditional write. It fails when the request was
+    // approved, denied or exchanged after it was read, and the next turn reads
+    // it anew.
     for _ in 0..3 {
         let device = api.store.device(&hash).await?.ok_or_else(invalid)?;
         let user = approved_by(&api, &device).await?;
@@ -120,7 +122,8 @@ pub(crate) async fn exchange_device_code(
     Err(ApiError::Unavailable)
 }
 
-/// Who approved the request, or what else became of it.
+/// The user who approved the request, or the error that says why there is no
+/// token.
 async fn approved_by(api: &Api, device: &DeviceGrant) -> ApiResult<User> {
     let now = api.clock.now();
     if device.stage == DeviceStage::Spent || device.expires_at + REMEMBERED <= now {

@@ -34,7 +34,7 @@ pub use sign_up::SignUp;
 pub struct App {
     /// Store, clock, ids, limits.
     pub api: Api,
-    /// Who says who somebody is.
+    /// The issuer at which people sign in.
     pub oidc: Oidc,
     /// Who may become a user.
     pub sign_up: SignUp,

@@ -1,4 +1,4 @@
-//! The auth function: settings, clients, routes, hand over.
+//! The auth function on Lambda.
 
 use api::Api;
 use auth::config::Config;
@@ -9,7 +9,7 @@ use storage::Table;
 async fn main() -> Result<(), lambda_http::Error> {
     cloud::aws::init_logs();
 
-    // Once per process; every request shares it.
+    // Made once per process and shared by every request.
     let config = Config::from_env()?;
     let aws = cloud::aws::config()?;
     let api = Api::from_env(&aws)?;

@@ -25,14 +25,15 @@ pub(crate) use claims::{Claims, Person};
 /// How this service is known to the issuer.
 #[derive(Clone, Debug)]
 pub struct OidcSettings {
-    /// Its URL, exactly as it names itself.
+    /// The issuer's URL, exactly as the issuer writes it.
     pub issuer: String,
-    /// Where it describes itself, when that is not under its own URL: an
-    /// emulator has the name of what it emulates.
+    /// Where the issuer's discovery document is, when it is not under the
+    /// issuer's URL. An emulator answers under an address of its own, but gives
+    /// the URL of the service that it emulates.
     pub discovery: Option<String>,
-    /// Our id there.
+    /// Our client id at the issuer.
     pub client_id: String,
-    /// Our secret there; `None` for a public client.
+    /// Our client secret at the issuer; `None` for a public client.
     pub client_secret: Option<SecretString>,
 }
 
@@ -41,8 +42,8 @@ pub struct OidcSettings {
 pub struct Oidc {
     settings: OidcSettings,
     redirect_uri: String,
-    /// Made by the first sign-in, because it reads all of the machine's root
-    /// certificates. Requests that need none of this do not wait for it.
+    /// Made by the first sign-in: making it reads all of the machine's root
+    /// certificates, and requests that do not need it should not wait for that.
     http: Arc<OnceLock<Client>>,
     discovered: Arc<RwLock<Option<Discovered>>>,
 }
@@ -81,10 +82,10 @@ pub(crate) const CALLBACK: &str = "/sign-in/callback";
 /// Why somebody could not be signed in.
 #[derive(Debug, thiserror::Error)]
 pub enum OidcError {
-    /// The issuer did not answer, or not in the expected form.
+    /// The issuer did not answer, or its answer has another form than expected.
     #[error("the issuer could not be asked: {0}")]
     Unreachable(#[from] reqwest::Error),
-    /// The issuer's description is not that of the issuer, or unsafe.
+    /// The discovery document names another issuer, or an endpoint without TLS.
     #[error("the issuer's discovery document is not valid: {0}")]
     Discovery(&'static str),
     /// The issuer does not accept the code.
@@ -96,7 +97,7 @@ pub enum OidcError {
 }
 
 impl Oidc {
-    /// For the service at this origin.
+    /// Signs people in to the service at this origin.
     pub fn new(settings: OidcSettings, origin: &str) -> Self {
         let redirect_uri = format!("{origin}{CALLBACK}");
         Self { settings, redirect_uri, http: Arc::default(), discovered: Arc::default() }
@@ -107,12 +108,12 @@ impl Oidc {
             return Ok(client);
         }
         let client = Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(PATIENCE).build()?;
-        // Another request may have made one meanwhile, with the same settings:
-        // then that one is used.
+        // When another request has made a client in the meantime, that one is
+        // used: its settings are the same.
         Ok(self.http.get_or_init(|| client))
     }
 
-    /// The issuer whose subjects people are.
+    /// The issuer's URL, which together with a subject identifies a person.
     pub(crate) fn issuer(&self) -> &str {
         &self.settings.issuer
     }
@@ -133,7 +134,7 @@ impl Oidc {
         Ok(url)
     }
 
-    /// Exchanges the code that the issuer sent along for the person it is about.
+    /// Exchanges the code that the issuer sent for the person who signed in.
     pub(crate) async fn person(&self, code: &str, attempt: &Attempt, now: DateTime<Utc>) -> Result<Person, OidcError> {
         let provider = self.provider(now).await?;
         let verifier = attempt.verifier();
@@ -188,15 +189,15 @@ impl Provider {
         Err(OidcError::Discovery("an endpoint has neither https nor a loopback address"))
     }
 
-    /// The way to authenticate when the issuer names none: OpenID Connect
-    /// Discovery 1.0, section 3.
+    /// Whether the issuer takes HTTP Basic authentication, which is the default
+    /// when it names no method: OpenID Connect Discovery 1.0, section 3.
     fn takes_basic(&self) -> bool {
         let methods = self.token_endpoint_auth_methods_supported.as_ref();
         methods.is_none_or(|it| it.iter().any(|it| it == "client_secret_basic"))
     }
 }
 
-/// Whether nobody on the way hears what is sent there.
+/// Whether nobody on the way can read what is sent to this URL.
 fn is_private(url: &Url) -> bool {
     let is_loopback = match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost",
@@ -211,7 +212,8 @@ fn url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Url, D::Error> {
     String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
 }
 
-/// Id and secret as RFC 6749, section 2.3.1, wants them: form-encoded first.
+/// Adds id and secret as HTTP Basic authentication. Both are form-encoded
+/// first, as RFC 6749, section 2.3.1, demands.
 fn basic(request: RequestBuilder, id: &str, secret: &SecretString) -> RequestBuilder {
     let encode = |raw: &str| url::form_urlencoded::byte_serialize(raw.as_bytes()).collect::<String>();
     request.basic_auth(encode(id), Some(encode(secret.expose_secret())))

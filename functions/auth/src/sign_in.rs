@@ -19,7 +19,7 @@ use subtle::ConstantTimeEq;
 use crate::App;
 use crate::oidc::{Attempt, OidcError, Person};
 
-/// Holds the secret of an attempt and where to go afterwards.
+/// The cookie with the secret of an attempt and the page to go to afterwards.
 const COOKIE_NAME: &str = "__Host-sign-in";
 
 /// How long a sign-in may take.
@@ -89,13 +89,14 @@ pub(crate) async fn sign_out(
 }
 
 fn cookie_value(attempt: &Attempt, next: &str) -> SecretString {
-    // The address of the sign-in has `next` in letters that suit a cookie too.
+    // `next` is encoded as in the address of the sign-in: those characters are
+    // allowed in a cookie too.
     let next = sign_in_address(next);
     let next = next.split_once('=').map_or("", |it| it.1);
     format!("{}.{next}", attempt.secret().expose_secret()).into()
 }
 
-/// The attempt that this browser began, and where it wants to go.
+/// The attempt that this browser began, and the page to go to afterwards.
 fn started(headers: &HeaderMap, state: Option<&str>) -> PageResult<(Attempt, String)> {
     let cookie = cookie(headers, COOKIE_NAME).unwrap_or_default();
     let (secret, next) = cookie.split_once('.').unwrap_or_default();
@@ -116,7 +117,7 @@ fn started(headers: &HeaderMap, state: Option<&str>) -> PageResult<(Attempt, Str
     Ok((attempt, next))
 }
 
-/// The user this person is, or becomes.
+/// The user of this person, who becomes one at the first sign-in.
 async fn admit(app: &App, person: &Person) -> PageResult<User> {
     if !app.sign_up.admits(person) {
         return Err(PageError::new(
@@ -132,8 +133,9 @@ async fn admit(app: &App, person: &Person) -> PageResult<User> {
     }
     let api = &app.api;
     let identity = Identity { issuer: app.oidc.issuer().to_owned(), subject: person.subject.clone() };
-    // Of two first sign-ins of one person at the same time, one is lost. Its
-    // next turn finds the user that the other has made.
+    // When one person signs in for the first time twice at once, one of the two
+    // conditional writes fails. The next turn finds the user that the other
+    // made.
     for _ in 0..3 {
         if let Some(user) = known(api, &identity, person).await? {
             return Ok(user);
@@ -154,7 +156,8 @@ async fn admit(app: &App, person: &Person) -> PageResult<User> {
     Err(storage::StorageError::Contended.into())
 }
 
-/// The user with this identity, called as the issuer now calls them.
+/// The user with this identity, with the name and the e-mail address that the
+/// issuer gives now.
 async fn known(api: &Api, identity: &Identity, person: &Person) -> PageResult<Option<User>> {
     let Some(id) = api.store.user_of(identity).await? else {
         return Ok(None);

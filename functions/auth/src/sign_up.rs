@@ -10,14 +10,16 @@ pub struct SignUp {
 }
 
 impl SignUp {
-    /// From a list like `one@example.com, example.org`; empty is everyone.
+    /// Reads a list like `one@example.com, example.org`. With an empty list,
+    /// everyone may sign up.
     pub fn parse(list: &str) -> Self {
         let listed = list.split(',').map(|it| it.trim().trim_start_matches('@').to_lowercase());
         Self { listed: listed.filter(|it| !it.is_empty()).collect() }
     }
 
-    /// Whether this person may. Where a list decides, the issuer has to have
-    /// verified the address: otherwise anybody could claim a listed one.
+    /// Whether this person may become a user. Where a list decides, the issuer
+    /// has to have verified the address: otherwise anybody could claim a listed
+    /// one.
     pub(crate) fn admits(&self, person: &Person) -> bool {
         if self.listed.is_empty() {
             return true;

@@ -1,4 +1,4 @@
-//! `/`: what this is.
+//! `/`: the page that says what this service is.
 
 use api::page::{Page, PageResult};
 use api::{Api, SignedIn};
@@ -13,7 +13,7 @@ struct StartPage<'a> {
     is_signed_in: bool,
 }
 
-/// Says what this is, and where to go.
+/// Says what this service is, and links to the other pages.
 pub(crate) async fn start_page(State(api): State<Api>, headers: HeaderMap) -> PageResult<Page> {
     let session = SignedIn::find(&api, &headers).await?;
     let page = Page::of("Start", &StartPage { origin: &api.origin, is_signed_in: session.is_some() })?;

@@ -1,5 +1,5 @@
-//! The whole function in a test: on an empty store at noon, with an issuer of
-//! its own that believes any e-mail address.
+//! The whole function in a test: on an empty store at noon, with an issuer that
+//! signs anybody in with any e-mail address.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ use tower::ServiceExt;
 
 use crate::{App, Oidc, OidcSettings, SignUp};
 
-/// The function, and the ways into it.
+/// The function, and what tests send to it.
 pub(crate) struct Service {
     pub(crate) api: Api,
     pub(crate) store: Store,
@@ -129,14 +129,15 @@ impl Service {
         let url = Url::parse(sent.headers[LOCATION].to_str().unwrap()).unwrap();
         let asked: HashMap<String, String> = url.query_pairs().into_owned().collect();
         assert_eq!(asked["redirect_uri"], "https://social.example/sign-in/callback");
-        // The issuer's code says what its token endpoint then tells.
+        // The test issuer stores nothing: its code holds what its token
+        // endpoint will answer.
         let code = json!({"email": email, "nonce": asked["nonce"], "challenge": asked["code_challenge"]});
         let code = URL_SAFE_NO_PAD.encode(code.to_string());
         let back = format!("/sign-in/callback?code={code}&state={}", asked["state"]);
         self.page(&back, &sent.cookie("__Host-sign-in")).await
     }
 
-    /// What the forms of a session carry.
+    /// The CSRF token in the forms of a session.
     pub(crate) async fn csrf(&self, session: &str) -> String {
         let page = self.page("/account", session).await.text;
         page.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
@@ -147,7 +148,7 @@ impl Service {
         SignedIn::find(&self.api, &headers).await.unwrap().unwrap().user
     }
 
-    /// Somebody who signed in before.
+    /// A user who has signed in before.
     pub(crate) async fn user(&self, email: &str) -> User {
         let user = User {
             user_id: self.api.ids.fresh(),
@@ -184,10 +185,11 @@ impl Service {
     }
 }
 
-/// How the issuer of these tests calls itself.
+/// The URL that the issuer of these tests gives as its own.
 const ISSUER: &str = "https://issuer.example";
 
-/// That issuer on a loopback port: where it describes itself.
+/// Starts that issuer on a loopback port and returns the address of its
+/// discovery document.
 async fn issuer(clock: Clock) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -207,7 +209,8 @@ async fn describe(State((url, _)): State<(String, Clock)>) -> Json<Value> {
     }))
 }
 
-/// Answers an ID token, when the verifier is the one whose challenge was sent.
+/// Answers an ID token when the client's secret is right and the verifier
+/// belongs to the challenge that was sent.
 async fn exchange(
     State((_, clock)): State<(String, Clock)>,
     headers: HeaderMap,
@@ -215,7 +218,7 @@ async fn exchange(
 ) -> Result<Json<Value>, http::StatusCode> {
     let code = URL_SAFE_NO_PAD.decode(&form["code"]).unwrap();
     let code: Value = serde_json::from_slice(&code).unwrap();
-    // client:secret
+    // This is `client:secret` in Base64.
     let knows_us = headers.get("authorization").is_some_and(|it| it == "Basic Y2xpZW50OnNlY3JldA==");
     if !knows_us || token::hash(&form["code_verifier"]) != code["challenge"] {
         return Err(http::StatusCode::BAD_REQUEST);

@@ -1,4 +1,4 @@
-//! `POST /connect/{state_token}`: what the person answers on our page.
+//! `POST /connect/{state_token}`: takes what the person answered on our page.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +16,17 @@ use crate::App;
 use crate::hand_off::{SentOff, Visit};
 use crate::show_hand_off::{Typed, action, ask_page, unknown};
 
-/// The longest answer: any token or address fits.
+/// The most bytes of an answer, enough for any token or address.
 const MAX_ANSWER: usize = 2048;
 
 type Sent = BTreeMap<String, String>;
 
-/// Where a hand-off is that may go to the platform.
+/// The stages from which a hand-off may go to the platform.
 const FROM: [Stage; 2] = [Stage::Asking, Stage::Waiting];
 
 /// Goes on to the platform with what was typed, or ends with the account that
-/// was chosen. Anything that comes too late or twice is shown how it stands.
+/// was chosen. A form that comes too late or twice changes nothing, and the
+/// person is shown how the hand-off stands.
 pub(crate) async fn answer_hand_off(
     Segments(state_token): Segments<String>,
     State(app): State<App>,
@@ -84,7 +85,8 @@ async fn send_off(app: &App, platform: &dyn Connect, visit: &Visit, mut sent: Se
                 && let Err(failure) = app.settle(visit, platform, accounts).await
             {
                 tracing::error!(%failure, platform = platform.name(), "an account that arrived could not be kept");
-                // What was typed may be good only once, so nobody can go on from here.
+                // What was typed may be valid only once, so the hand-off cannot
+                // go on.
                 app.end_without_account(visit, "something failed on our side").await?;
             }
             return Ok(Redirect::to(&action(visit)).into_response());
@@ -160,7 +162,7 @@ mod tests {
     async fn an_account_that_cannot_be_kept_ends_the_hand_off() {
         let world = World::new().await;
         let begun = world.begin("asking").await;
-        // More to choose from than one record of the store holds.
+        // More accounts to choose from than one record of the store can hold.
         let sent = world.send(&begun, &format!("server=good.example&password=7{}", ",7".repeat(1000))).await;
 
         assert_eq!(sent.status, 303);

@@ -106,8 +106,9 @@ pub(crate) async fn begin_hand_off(
     ))
 }
 
-/// The platform's page, unless it has to know something first or is not to be
-/// had just now: then ours, which goes on from there.
+/// The page to which the person is sent: the platform's, or ours when the
+/// platform needs answers first or cannot be reached now. Our page goes on
+/// from there.
 async fn first_page(
     app: &App,
     platform: &dyn Connect,

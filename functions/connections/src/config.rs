@@ -8,14 +8,14 @@ use domain::plan::Plans;
 pub struct Config {
     /// `KMS_KEY_ID`: the key that credentials are sealed under.
     pub kms_key_id: String,
-    /// `EVENT_BUS`: the name of the bus that is told of connections.
+    /// `EVENT_BUS`: the name of the bus that events of connections are put on.
     pub event_bus: String,
-    /// `PLANS`: plans by name, as JSON.
+    /// `PLANS`: the plans by name, as JSON.
     pub plans: Plans,
 }
 
 impl Config {
-    /// Reads them.
+    /// Reads the settings.
     pub fn from_env() -> Result<Self, SettingsError> {
         Ok(Self { kms_key_id: required("KMS_KEY_ID")?, event_bus: required("EVENT_BUS")?, plans: json("PLANS")? })
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-/// The value of what is so or not; what is not so has no entry.
+/// The value of an entry that has no figure. What does not apply has no entry.
 const YES: &str = "yes";
 
 /// An account on a platform that the user connected.
@@ -92,7 +92,7 @@ fn meta(connection: &Connection) -> Vec<MetaEntry> {
     entries
 }
 
-/// A rule by its id, followed by what its figure depends on.
+/// The entry of a rule, followed by entries for how its figure is counted.
 fn entries_of(rule: &Rule) -> Vec<MetaEntry> {
     let value = match rule {
         Rule::MaxText { max, .. }

@@ -14,7 +14,7 @@ use storage::{ConnectionRecord, Disconnected, StorageError, credentials_context}
 
 use crate::App;
 
-/// How long a platform may take to end the grant. The client waits for it.
+/// How long a platform may take to revoke the grant. The client waits for it.
 const REVOCATION: Duration = Duration::from_secs(5);
 
 /// Disconnects an account: the platform's token is revoked where it can be,
@@ -49,13 +49,14 @@ pub(crate) async fn delete_connection(
     State(app): State<App>,
 ) -> ApiResult<StatusCode> {
     if let Err(refusal) = params.none() {
-        // 404 goes before 422: a connection that is not there, or is somebody
-        // else's, is answered as such whatever else is wrong.
+        // A connection that does not exist, or that is somebody else's, is
+        // answered with 404 whatever else is wrong with the request.
         app.api.store.connection(caller.user, id).await?.ok_or(ApiError::NotFound)?;
         return Err(refusal);
     }
-    // Deleted before the grant is revoked. The deletion is refused when a post
-    // is being scheduled at this moment, which then still needs the grant.
+    // The connection is deleted before the grant is revoked: the deletion fails
+    // when a post is being scheduled at this moment, which then still needs the
+    // grant.
     match app.api.store.delete_connection(caller.user, id).await? {
         Disconnected::Deleted(record) => {
             revoke(&app, &record).await;
@@ -79,8 +80,8 @@ fn has_pending_posts(count: u32) -> ApiError {
     }
 }
 
-/// Gives the grant back, where that can be done in time: the account is
-/// disconnected either way.
+/// Revokes the grant at the platform. When that fails or takes too long, the
+/// account is disconnected all the same.
 async fn revoke(app: &App, record: &ConnectionRecord) {
     let id = record.connection.connection_id;
     let Some(platform) = app.platforms.get(&record.connection.provider) else { return };
@@ -105,9 +106,9 @@ async fn revoke(app: &App, record: &ConnectionRecord) {
     }
 }
 
-/// Whether another connection of this deployment, of whatever user, would lose
-/// its token with this one: some platforms give the same to all who connect an
-/// account.
+/// Whether revoking this connection's token would take it from another
+/// connection of this deployment, of whatever user: some platforms give the
+/// same token to everybody who connects the same account.
 async fn somebody_else_needs(
     app: &App,
     record: &ConnectionRecord,
@@ -158,7 +159,7 @@ mod tests {
         assert_eq!(world.delete_as_another(&format!("/api/v1/connections/{theirs}")).await.status, 204);
         assert_eq!(world.platform.revoked(), ["access-7"]);
 
-        // The same account with tokens of its own.
+        // Another user connects the same account and gets another token.
         let mine = world.connect("7").await;
         world.connect_as_another("7~theirs").await;
         assert_eq!(world.delete(&format!("/api/v1/connections/{mine}")).await.status, 204);

@@ -1,4 +1,4 @@
-//! What goes wrong on our side in a hand-off or a disconnection.
+//! What can go wrong on our side in a hand-off or a disconnection.
 
 use api::ApiError;
 use api::page::PageError;
@@ -6,14 +6,14 @@ use axum::http::StatusCode;
 use cloud::seal::SealError;
 use storage::StorageError;
 
-/// What goes wrong on our side.
+/// What can go wrong on our side.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]
     Storage(#[from] StorageError),
     #[error(transparent)]
     Seal(#[from] SealError),
-    /// What was sealed is not what this version writes.
+    /// What was sealed is not in the form that this version writes.
     #[error("a hand-off's memory is unreadable")]
     Memory,
 }

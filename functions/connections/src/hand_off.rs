@@ -18,18 +18,18 @@ use storage::{Connected, ConnectionRecord, HandOff, Stage, credentials_context, 
 use crate::App;
 use crate::failure::Failure;
 
-/// How often keeping an account is tried when another hand-off keeps the same
-/// account at the same time.
+/// How often the conditional write of an account is tried when another
+/// hand-off writes the same account at the same time.
 const TRIES: usize = 5;
 
-/// What is remembered while the person is on the platform's page.
+/// What is stored, sealed, while the person is on the platform's page.
 #[derive(Serialize, Deserialize)]
 struct Away {
     verifier: String,
     memory: Option<String>,
 }
 
-/// What is remembered of an account while the person chooses.
+/// What is stored of an account, sealed, while the person chooses one.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Offer {
     pub(crate) profile: Profile,
@@ -38,15 +38,16 @@ pub(crate) struct Offer {
     credentials: String,
 }
 
-/// Where a hand-off stands that has begun at the platform.
+/// How the platform answered the start of a hand-off.
 pub(crate) enum SentOff {
-    /// The person goes to its page; `sealed` is what to remember until then.
+    /// The person goes to the platform's page. `sealed` is stored until the
+    /// person comes back.
     Page { url: String, sealed: Vec<u8> },
     /// No page is needed: the platform has given these accounts already.
     Arrived(Vec<Account>),
 }
 
-/// A hand-off that somebody came back to with its state token.
+/// A hand-off that was found by its state token.
 pub(crate) struct Visit {
     pub(crate) state_token: SecretString,
     pub(crate) hash: String,
@@ -54,24 +55,26 @@ pub(crate) struct Visit {
 }
 
 impl App {
-    /// The hand-off of a state token, as long as it can be asked about.
+    /// The hand-off with this state token; `None` when there is none, or none
+    /// any more.
     pub(crate) async fn visit(&self, state_token: String, now: DateTime<Utc>) -> Result<Option<Visit>, Failure> {
         let hash = token::hash(&state_token);
         let found = self.api.store.hand_off(&hash).await?.filter(|it| it.is_remembered(now));
         Ok(found.map(|hand_off| Visit { state_token: state_token.into(), hash, hand_off }))
     }
 
-    /// The page of a hand-off.
+    /// The address of a hand-off's page.
     pub(crate) fn page_of(&self, state_token: &SecretString) -> String {
         format!("{}/connect/{}", self.api.origin, state_token.expose_secret())
     }
 
-    /// Where the platform finds us.
+    /// Our addresses, as the platform has to know them.
     pub(crate) fn addresses(&self, platform: &dyn Connect) -> OurAddresses {
         OurAddresses::of(&self.api.origin, platform.name())
     }
 
-    /// Begins at the platform: its page, or what it gave for the answers alone.
+    /// Begins the hand-off at the platform, which names its page or gives the
+    /// accounts at once.
     pub(crate) async fn send_off(
         &self,
         platform: &dyn Connect,
@@ -97,7 +100,7 @@ impl App {
         Ok(Ok(SentOff::Page { url, sealed }))
     }
 
-    /// What the platform's answer is read with.
+    /// What an adapter needs to read the platform's answer.
     pub(crate) async fn callback(
         &self,
         platform: &dyn Connect,
@@ -113,8 +116,9 @@ impl App {
         })
     }
 
-    /// Goes on with the accounts that a platform gave: the only one is kept,
-    /// and of several the person chooses. The hand-off is at `Answering`.
+    /// Goes on with the accounts that a platform gave: a single one is stored,
+    /// and among several the person chooses. The hand-off has to be at the
+    /// stage `Answering`.
     pub(crate) async fn settle(
         &self,
         visit: &Visit,
@@ -139,8 +143,10 @@ impl App {
         self.open(visit).await
     }
 
-    /// Ends a hand-off with an account: connected anew or renewed, or not when
-    /// the plan has no room. A hand-off that ended meanwhile stays as it is.
+    /// Ends a hand-off by storing the account as a new connection, or by
+    /// renewing the connection that it has. When the plan allows no further
+    /// account, the hand-off fails. A hand-off that ended in the meantime stays
+    /// as it is.
     pub(crate) async fn keep_account(
         &self,
         visit: &Visit,
@@ -173,7 +179,7 @@ impl App {
         Err(storage::StorageError::Contended.into())
     }
 
-    /// Ends a hand-off without an account, from wherever it is.
+    /// Ends a hand-off without an account, whatever stage it is at.
     pub(crate) async fn end_without_account(&self, visit: &Visit, reason: &str) -> Result<(), Failure> {
         const OPEN: [Stage; 4] = [Stage::Asking, Stage::Waiting, Stage::Answering, Stage::Choosing];
         self.api.store.fail_hand_off(&visit.hash, &OPEN, reason, self.api.clock.now()).await?;
@@ -182,8 +188,9 @@ impl App {
 
     /// Why the user's plan allows no further account; `None` when it does.
     ///
-    /// For a platform with an account that wants to be connected again there
-    /// is room at the start: it may be that one.
+    /// Connecting an account again needs no further room. Which account the
+    /// person will choose is not known at the start, so a hand-off may begin
+    /// when any account on the platform `renewing` has to be connected again.
     pub(crate) async fn no_room(&self, user: UserId, renewing: Option<&str>) -> Result<Option<String>, Failure> {
         let store = &self.api.store;
         let (user, connections) = futures::try_join!(store.user(user), store.connections(user))?;

@@ -38,18 +38,18 @@ use platforms::{Connect, Registry};
 
 pub use stored_vault::StoredVault;
 
-/// What this function stands on.
+/// What the handlers need, the same for every request.
 #[derive(Clone)]
 pub struct App {
     /// Store, clock, ids, limits.
     pub api: Api,
     /// The platforms of this deployment.
     pub platforms: Registry<dyn Connect>,
-    /// Seals credentials.
+    /// Encrypts credentials before they are stored.
     pub sealer: Arc<dyn Sealer>,
-    /// The bus for programs that want to know of connections.
+    /// The bus on which events of connections are put for other programs.
     pub events: Arc<dyn EventBus>,
-    /// What users may use.
+    /// The plans, which say what a user may use.
     pub plans: Plans,
 }
 
@@ -60,8 +60,8 @@ impl FromRef<App> for Api {
 }
 
 impl App {
-    /// Puts an event on the bus on which nothing depends: when that fails, it is
-    /// logged, and the request goes on.
+    /// Puts an event on the bus. No request depends on it: a failure is logged,
+    /// and the request goes on.
     async fn announce(&self, event: Event) {
         if let Err(error) = self.events.put(&[event]).await {
             tracing::warn!(%error, "an event was not put on the bus");

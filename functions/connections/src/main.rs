@@ -1,4 +1,4 @@
-//! Connections on Lambda.
+//! The connections function on Lambda.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use storage::Table;
 async fn main() -> Result<(), lambda_http::Error> {
     aws::init_logs();
 
-    // Once per process; every request shares it.
+    // Made once per process and shared by every request.
     let config = Config::from_env()?;
     let aws = aws::config()?;
     let api = Api::from_env(&aws)?;

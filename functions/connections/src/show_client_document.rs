@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::App;
 
-/// The document that platforms which know no registration read instead of one.
+/// Answers the document that describes this service as an OAuth client, for
+/// platforms at which clients are not registered.
 pub(crate) async fn show_client_document(
     Segments(name): Segments<String>,
     State(app): State<App>,

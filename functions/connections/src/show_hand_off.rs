@@ -1,7 +1,7 @@
 //! `GET /connect/{state_token}`: the page of a hand-off, wherever it is.
 //!
-//! The state token in the address is all that is asked for: the person may be
-//! in another browser than the client, and need not be signed in here.
+//! Whoever has the state token in the address may see the page: the person may
+//! use another browser than the client, and need not be signed in here.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,8 @@ use storage::Stage;
 use crate::App;
 use crate::hand_off::{Offer, Visit};
 
-/// Asks what the platform has to know, or only whether to go there.
+/// The page that asks for what the platform has to know first, or only whether
+/// to go on to the platform.
 #[derive(Template)]
 #[template(path = "ask.html")]
 pub(crate) struct AskPage<'a> {
@@ -39,7 +40,7 @@ struct Input {
     fault: Option<String>,
 }
 
-/// Asks which of several accounts.
+/// The page that asks which of several accounts to connect.
 #[derive(Template)]
 #[template(path = "choose.html")]
 struct ChoosePage<'a> {
@@ -48,7 +49,7 @@ struct ChoosePage<'a> {
     offers: &'a [Offer],
 }
 
-/// Says how it ended, or that it has not.
+/// The page that says how the hand-off ended, or that it is still running.
 #[derive(Template)]
 #[template(path = "end.html")]
 struct EndPage<'a> {
@@ -58,7 +59,7 @@ struct EndPage<'a> {
     is_good: bool,
 }
 
-/// What was typed, and what is wrong with it.
+/// What the person typed, and what is wrong with it.
 #[derive(Default)]
 pub(crate) struct Typed<'a> {
     pub(crate) values: BTreeMap<String, String>,
@@ -105,7 +106,7 @@ pub(crate) async fn show_hand_off(
     }
 }
 
-/// The page before the platform's own.
+/// The page that is shown before the platform's own page.
 pub(crate) fn ask_page(app: &App, platform: &dyn Connect, visit: &Visit, mut typed: Typed<'_>) -> PageResult<Page> {
     let input = |field: &Field| Input {
         name: field.name,
@@ -113,7 +114,7 @@ pub(crate) fn ask_page(app: &App, platform: &dyn Connect, visit: &Visit, mut typ
         example: field.example,
         kind: if field.secret { "password" } else { "text" },
         hint: field.optional,
-        // A secret is typed again rather than sent back.
+        // A secret is never sent back to the browser; it has to be typed again.
         value: typed.values.remove(field.name).filter(|_| !field.secret).unwrap_or_default(),
         fault: typed.faults.remove(field.name),
     };
@@ -156,7 +157,7 @@ impl EndPage<'_> {
     }
 }
 
-/// A reason, which a platform may have written, as a sentence.
+/// Makes a sentence of a reason, which may be in a platform's words.
 fn sentence(reason: &str) -> String {
     let reason = reason.trim().trim_end_matches('.');
     let mut letters = reason.chars();
@@ -168,13 +169,13 @@ pub(crate) fn action(visit: &Visit) -> String {
     format!("/connect/{}", visit.state_token.expose_secret())
 }
 
-/// There is no such hand-off, or none any more.
+/// The page for a hand-off that does not exist, or no longer.
 pub(crate) fn unknown() -> PageError {
     let text = "It is not known, or too old. Go back to where you came from and start again.";
     PageError::new(StatusCode::NOT_FOUND, "This link leads nowhere", text)
 }
 
-/// The hand-off's time is over.
+/// The page for a hand-off that has expired.
 pub(crate) fn expired() -> PageError {
     let text = "It was good for ten minutes. Nothing was connected. Start again in the app that you came from; \
                 you can close this page.";

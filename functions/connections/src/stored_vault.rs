@@ -1,4 +1,4 @@
-//! The vault in our own table, sealed.
+//! A vault that keeps secrets in our own table, sealed.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use storage::{Store, VaultEntry, vault_context};
 
 use crate::failure::Failure;
 
-/// Secrets of this deployment, in its table `vault`.
+/// Keeps the secrets of this deployment in its table `vault`.
 pub struct StoredVault {
     store: Store,
     sealer: Arc<dyn Sealer>,
 }
 
 impl StoredVault {
-    /// The vault of these tables.
+    /// The vault in the tables of this store.
     pub fn new(store: Store, sealer: Arc<dyn Sealer>) -> Self {
         Self { store, sealer }
     }

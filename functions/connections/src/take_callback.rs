@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::hand_off::Visit;
 use crate::show_hand_off::unknown;
 
-/// Takes the platform's answer, once, and goes on to the page of the hand-off,
+/// Takes the platform's answer once and redirects to the page of the hand-off,
 /// so that the answer leaves the address bar and reloading repeats nothing.
 pub(crate) async fn take_callback(
     Segments(name): Segments<String>,
@@ -34,13 +34,13 @@ pub(crate) async fn take_callback(
     let visit = app.visit(state_token, now).await?.filter(|it| it.hand_off.provider == name).ok_or_else(unknown)?;
     let page = Redirect::to(&format!("/connect/{}", visit.state_token.expose_secret()));
 
-    // A code is good for one grant. When the browser sends it twice, only the
-    // first request exchanges it. The second one must not, and must not take the
-    // refusal that it would get for a failed hand-off.
+    // A code can be exchanged once. When the browser sends it twice, only the
+    // first request exchanges it: the second one would be refused by the
+    // platform, and the hand-off would end as failed although it succeeded.
     let is_first = app.api.store.advance_hand_off(&visit.hash, &[Stage::Waiting], Stage::Answering, None, now).await?;
     if is_first && let Err(failure) = answer(&app, platform, &visit, query).await {
         tracing::error!(%failure, platform = name, "a platform's answer could not be taken");
-        // The code is spent, so nobody can go on from here.
+        // The code is used up, so the hand-off cannot go on.
         app.end_without_account(&visit, "something failed on our side").await?;
     }
     Ok(page)

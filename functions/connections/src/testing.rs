@@ -52,11 +52,11 @@ pub(crate) struct Begun {
     pub(crate) token: String,
 }
 
-/// What came back.
+/// An answer of the service.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) location: Option<String>,
-    /// The body as JSON; null when it is none.
+    /// The body as JSON; null when it is not JSON.
     pub(crate) body: Value,
     /// The body as text.
     pub(crate) html: String,
@@ -176,7 +176,7 @@ impl World {
         polled.body["connection"]["id"].as_u64().unwrap()
     }
 
-    /// The platform said that the grant is gone.
+    /// Marks a connection as one whose grant the platform no longer accepts.
     pub(crate) async fn lose_grant(&self, id: u64) {
         let id = ConnectionId::new(id).unwrap();
         let store = &self.api.store;
@@ -212,7 +212,7 @@ async fn signed_up(api: &Api, user: &User, subject: &str) -> String {
         scopes: Scopes::of(&[]),
         created_at: noon(),
         last_used_at: noon(),
-        // Tests move the clock by days.
+        // Long, because tests move the clock by days.
         expires_at: noon() + TimeDelta::days(180),
     };
     api.store.put_token(&token.hash(), &grant).await.unwrap();
@@ -227,7 +227,7 @@ pub(crate) enum Mood {
     Broken,
 }
 
-/// What the platforms do, and what they saw.
+/// Whether the platforms work, and what they were called with.
 #[derive(Default)]
 pub(crate) struct Network {
     mood: Mutex<Mood>,
@@ -241,17 +241,17 @@ impl Network {
         *self.mood.lock().unwrap() = mood;
     }
 
-    /// How many answers were exchanged.
+    /// How many times a platform's answer was exchanged for accounts.
     pub(crate) fn completed(&self) -> usize {
         self.completed.load(Ordering::SeqCst)
     }
 
-    /// The access tokens that were given back.
+    /// The access tokens that were revoked.
     pub(crate) fn revoked(&self) -> Vec<String> {
         self.revoked.lock().unwrap().clone()
     }
 
-    /// What was remembered over the hand-offs.
+    /// What hand-offs remembered for the platform, in the order of the answers.
     pub(crate) fn memories(&self) -> Vec<String> {
         self.memories.lock().unwrap().clone()
     }
@@ -261,8 +261,8 @@ impl Network {
     }
 }
 
-/// A platform on the network. A code is a list of the accounts it is for; what
-/// stands behind a `~` is a token of its own for the account before it.
+/// A platform on the network. A code lists the accounts that it is for. What
+/// follows an account behind a `~` gives it another token.
 struct TestPlatform {
     name: &'static str,
     network: Arc<Network>,

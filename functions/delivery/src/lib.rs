@@ -1,4 +1,4 @@
-//! Delivery: takes what the queue names to its platform.
+//! Delivery: takes the deliveries that the queue names to their platforms.
 
 use std::panic::AssertUnwindSafe;
 
@@ -8,9 +8,9 @@ use futures::FutureExt;
 use platforms::{Publish, Registry};
 use publishing::Publishing;
 
-/// Takes each message by itself, side by side, and names those to bring
-/// again. One that cannot be read is brought again too, until the queue puts
-/// it aside for a person to see.
+/// Handles the messages of a batch concurrently and answers which ones failed,
+/// so that the queue brings only those again. A message that cannot be read
+/// fails each time, until the queue moves it to the dead-letter queue.
 pub async fn deliver(publishing: &Publishing, platforms: &Registry<dyn Publish>, event: SqsEvent) -> SqsBatchResponse {
     let deliveries = event.records.into_iter().map(|it| deliver_one(publishing, platforms, it));
     let failed = futures::future::join_all(deliveries).await;
@@ -32,9 +32,9 @@ async fn deliver_one(
     by_itself(record.message_id.unwrap_or_default(), delivery).await
 }
 
-/// Deliveries of several users share a batch, and a panic of one must not end the
-/// others. Its message is brought again, and the next worker goes on from what
-/// the store has.
+/// Runs one delivery so that a panic in it does not end the others: deliveries
+/// of several users share a batch. The queue brings its message again, and the
+/// next worker goes on from what is stored.
 async fn by_itself(message_id: String, delivery: impl Future<Output = Result<(), String>>) -> Option<BatchItemFailure> {
     let failure = match AssertUnwindSafe(delivery).catch_unwind().await {
         Ok(Ok(())) => return None,

@@ -8,17 +8,17 @@ use domain::plan::Plans;
 /// This function's settings beside those of every function that speaks HTTP.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// `MEDIA_BUCKET`; for a store other than AWS also `MEDIA_ENDPOINT`, and
-    /// `MEDIA_PUBLIC_ENDPOINT` where users reach it under another URL.
+    /// `MEDIA_BUCKET`; for object storage outside AWS also `MEDIA_ENDPOINT`,
+    /// and `MEDIA_PUBLIC_ENDPOINT` where users reach it under another URL.
     pub bucket: BucketSettings,
     /// `MEDIA_LIMITS`: the largest files in bytes, as JSON.
     pub limits: MediaLimits,
-    /// `PLANS`: plans by name, as JSON.
+    /// `PLANS`: the plans by name, as JSON.
     pub plans: Plans,
 }
 
 impl Config {
-    /// Reads them.
+    /// Reads the settings.
     pub fn from_env() -> Result<Self, SettingsError> {
         Ok(Self {
             bucket: BucketSettings {

@@ -15,10 +15,10 @@ use crate::App;
 use crate::request::{CreateMedium, CreateMediumBody};
 use crate::response::{Answer, FetchedView, MediumView, PresignedView};
 
-/// How long links are good.
+/// How long links are valid.
 pub(crate) const LINKS_LAST: Duration = Duration::from_hours(1);
 
-/// How often another id is tried.
+/// How many ids are tried, in case one is taken already.
 const TRIES: usize = 3;
 
 /// Upload a file, or have one fetched from a URL
@@ -55,8 +55,9 @@ pub(crate) async fn create_medium(
 ) -> ApiResult<Answer> {
     app.check_plan(caller.user).await?;
     let (request, key) = CreateMedium::parse(incoming, &headers)?;
-    // A task of its own, because a handler is dropped when its client hangs up.
-    // That would leave half a file behind, and a claimed idempotency key.
+    // A handler is dropped when its client hangs up, which would leave half a
+    // file and a claimed idempotency key behind. A task of its own runs to its
+    // end.
     let answer = async move { app.answer_once(caller.user, request, key).await };
     tokio::spawn(answer.in_current_span()).await.map_err(|error| {
         tracing::error!(%error, "an upload was cut off");
@@ -94,8 +95,9 @@ impl App {
         Ok(PresignedView { upload_url: put.url, upload_headers: put.headers, path, expires_in: LINKS_LAST.as_secs() })
     }
 
-    /// Keeps the record of a file before there is one: whatever happens then,
-    /// the file is found and removed when no post uses it.
+    /// Writes the record of a file before the file exists: whatever happens
+    /// afterwards, the record leads to the file, which is removed when no post
+    /// uses it.
     pub(crate) async fn expect_medium(&self, user: UserId, mime_type: domain::media::MimeType) -> ApiResult<Medium> {
         for _ in 0..TRIES {
             let medium = Medium::expected(user, self.api.ids.fresh(), mime_type, self.api.clock.now());
@@ -113,7 +115,7 @@ impl App {
     }
 }
 
-/// The bucket failed; the client may try again.
+/// The error for a failed call of the bucket. The client may retry.
 pub(crate) fn unavailable(error: &cloud::bucket::BucketError) -> ApiError {
     tracing::error!(%error, "a request failed on the media bucket");
     ApiError::Unavailable

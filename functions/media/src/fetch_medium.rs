@@ -1,5 +1,5 @@
-//! A file from a URL into the bucket, as a stream. What cannot be used leaves
-//! nothing behind.
+//! Streams a file from a URL into the bucket. A file that cannot be used is
+//! removed again.
 
 use api::{ApiError, ApiResult};
 use bytes::{Bytes, BytesMut};
@@ -48,8 +48,8 @@ impl App {
         }
     }
 
-    /// Removes what is there of a file. Where that fails, the record stays and
-    /// the file is removed as one that no post uses.
+    /// Removes what was stored of a file. When that fails, the record stays,
+    /// and the file is removed later as one that no post uses.
     async fn discard(&self, medium: &Medium) {
         let path = medium.path();
         if let Err(error) = self.bucket.delete(&path.to_string()).await {
@@ -62,7 +62,7 @@ impl App {
     }
 }
 
-/// As many bytes as tell the type, and what came with them.
+/// Reads from the body until there are enough bytes to recognise the type.
 async fn start(body: &mut FetchedBody) -> Result<Bytes, FetchError> {
     let mut start = BytesMut::new();
     while start.len() < SNIFF_BYTES {

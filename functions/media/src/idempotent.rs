@@ -1,5 +1,6 @@
-//! One answer per idempotency key: a fetch takes long, so a key is claimed
-//! before the work and given back when the request was refused.
+//! One answer for each idempotency key. A fetch takes long, so the key is
+//! claimed before the work begins. It is released when the request was
+//! refused.
 
 use api::{ApiError, ApiResult};
 use domain::faults::Faults;
@@ -13,7 +14,7 @@ use crate::response::Answer;
 
 const ROUTE: &str = "POST /media";
 
-/// What a second request is told while the first runs.
+/// What a second request with the same key is told while the first one runs.
 pub(crate) const RUNNING: &str = "The first request with this idempotency-key is still being answered. Try again soon.";
 
 impl App {
@@ -50,9 +51,9 @@ impl App {
         })
     }
 
-    /// Keeps an answer, or gives the key back. When that fails, the request is
-    /// answered all the same: nothing about the file changes any more, and the
-    /// claim on the key runs out by itself.
+    /// Stores the answer under the key, or releases the key. When that fails,
+    /// the request is answered all the same: nothing about the file changes any
+    /// more, and the claim on the key expires by itself.
     async fn settle(&self, claimed: ClaimedKey, answer: &ApiResult<Answer>) {
         let settled = match answer {
             Ok(answer) => self.api.store.complete_idempotency(claimed, answer.json().to_owned()).await,

@@ -1,4 +1,4 @@
-//! The media function: settings, clients, routes, hand over.
+//! The media function on Lambda.
 
 use api::Api;
 use cloud::bucket::Bucket;
@@ -11,7 +11,7 @@ use storage::Table;
 async fn main() -> Result<(), lambda_http::Error> {
     cloud::aws::init_logs();
 
-    // Once per process; every request shares it.
+    // Made once per process and shared by every request.
     let aws = cloud::aws::config()?;
     let config = Config::from_env()?;
     let api = Api::from_env(&aws)?;

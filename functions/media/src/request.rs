@@ -56,8 +56,8 @@ pub(crate) struct CreateMedium {
 }
 
 impl CreateMedium {
-    /// The request and its idempotency key, or everything that is wrong with
-    /// them.
+    /// Reads the request and its idempotency key; the error names everything
+    /// that is wrong with them.
     pub(crate) fn parse(incoming: Incoming, headers: &HeaderMap) -> ApiResult<(Self, Option<IdempotencyKey>)> {
         let mut fields = incoming.fields(&["mime_type", "filename", "source_url"])?;
         let mut mime_type = None;
@@ -87,12 +87,13 @@ impl CreateMedium {
             Ok(found) => key = found,
             Err(message) => fields.add("idempotency-key", message),
         }
-        // Without a type there is a fault, and nothing comes of the request.
+        // Only a placeholder: a missing type is a fault already, and the
+        // request is refused.
         let mime_type = mime_type.unwrap_or(MimeType::Jpeg);
         fields.finish((Self { mime_type, filename, source_url }, key))
     }
 
-    /// Tells this request from another with the same key.
+    /// A hash that differs for another request with the same idempotency key.
     pub(crate) fn hash(&self) -> String {
         let name = self.filename.as_ref().map(Filename::as_str);
         let url = self.source_url.as_ref().map(Url::as_str);

@@ -8,7 +8,7 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Tells an answer that was given before.
+/// Marks an answer that is repeated for an idempotency key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// Where to upload to, or what was fetched.
@@ -59,24 +59,24 @@ pub(crate) struct FetchedView {
     pub(crate) size: u64,
 }
 
-/// An answer as it is sent and kept.
+/// An answer as it is sent, and stored under its idempotency key.
 pub(crate) struct Answer {
     json: String,
     replayed: bool,
 }
 
 impl Answer {
-    /// The first time.
+    /// An answer that is given for the first time.
     pub(crate) fn new(view: &MediumView) -> Result<Self, serde_json::Error> {
         Ok(Self { json: serde_json::to_string(view)?, replayed: false })
     }
 
-    /// The same again.
+    /// A stored answer that is given again.
     pub(crate) fn replayed(json: String) -> Self {
         Self { json, replayed: true }
     }
 
-    /// What is kept of it.
+    /// The text that is stored.
     pub(crate) fn json(&self) -> &str {
         &self.json
     }

@@ -37,7 +37,7 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR and the rest of a picture";
 /// The largest picture in these tests.
 const MAX_BYTES: u64 = 1000;
 
-/// A service, a user of it, and a web server that has pictures.
+/// The service, one of its users, and a web server with pictures.
 struct Service {
     app: App,
     router: Router,
@@ -107,7 +107,7 @@ impl Service {
         (parts.status, parts.headers, serde_json::from_slice(&body).unwrap())
     }
 
-    /// The faults of the only field that is wrong.
+    /// Sends a body in which only this field is wrong, and returns its fault.
     async fn fault(&self, field: &str, body: &Value) -> String {
         let (status, body) = self.post(body).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{body}");
@@ -137,7 +137,7 @@ async fn serve_pictures() -> (String, SocketAddr) {
     (format!("http://{address}"), address)
 }
 
-/// A picture whose length nobody says and that does not end.
+/// A picture that comes without a length and never ends.
 async fn endless() -> Body {
     let start = stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(PNG))]);
     Body::from_stream(start.chain(stream::repeat_with(|| Ok(Bytes::from_static(&[0; 100])))))

@@ -13,12 +13,12 @@ use axum::Router;
 use axum::extract::FromRef;
 use publishing::{Publishing, PublishingError};
 
-/// What the handlers share.
+/// What the handlers need, the same for every request.
 #[derive(Clone)]
 pub struct App {
     /// Callers, limits, the store.
     pub api: Api,
-    /// What becomes of posts.
+    /// Writes posts and plans their deliveries.
     pub publishing: Publishing,
 }
 
@@ -35,7 +35,7 @@ pub fn router(app: App) -> Router {
     routes().with_state(app)
 }
 
-/// What a client is told when publishing could not go on.
+/// The error that a client gets when publishing failed on our side.
 fn failed(error: PublishingError) -> ApiError {
     match error {
         PublishingError::Storage(error) => error.into(),

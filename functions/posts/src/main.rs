@@ -1,4 +1,4 @@
-//! The posts function: settings, clients, routes, hand over.
+//! The posts function on Lambda.
 
 use api::Api;
 use posts::{App, router};
@@ -9,7 +9,7 @@ use storage::Table;
 async fn main() -> Result<(), lambda_http::Error> {
     cloud::aws::init_logs();
 
-    // Once per process; every request shares it.
+    // Made once per process and shared by every request.
     let aws = cloud::aws::config()?;
     let api = Api::from_env(&aws)?;
     let publishing = Publishing::from_env(&aws)?;

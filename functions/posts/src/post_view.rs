@@ -11,8 +11,8 @@ use utoipa::ToSchema;
 
 use crate::App;
 
-/// How long a link to a file works: the hour that is promised, and time to
-/// follow it.
+/// How long a link to a file works: the hour that is promised to clients, and
+/// another one as a margin.
 const LINK_LASTS: Duration = Duration::from_hours(2);
 
 /// A post.
@@ -89,7 +89,7 @@ struct MediumView {
 }
 
 impl PostView {
-    /// The post with links to its files. Making a link asks nobody.
+    /// The post with links to its files. Links are signed here, without a call.
     pub(crate) async fn of(app: &App, post: &Post) -> Self {
         let links = links(app.publishing.bucket.clone(), paths(post)).await;
         Self {

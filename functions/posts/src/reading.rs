@@ -1,5 +1,5 @@
-//! What creating and changing a post read alike. A fault is noted, and the
-//! rest is read all the same, so that every fault is answered at once.
+//! The fields that creating and changing a post have in common. Reading goes
+//! on after a fault, so that one answer names every fault.
 
 use api::{Fields, Given};
 use chrono::{DateTime, Utc};
@@ -16,7 +16,7 @@ pub(crate) const FIELDS: &[&str] = &["content", "scheduled_at", "platforms", "me
 
 const TARGET_FIELDS: &[&str] = &["connected_account_id", "content"];
 
-/// `content`, when it was given and can be a post's.
+/// `content`, when it was given and is valid.
 pub(crate) fn content(fields: &mut Fields) -> Given<PostText> {
     match fields.text("content") {
         Given::Value(raw) => match PostText::parse(&raw) {
@@ -32,7 +32,7 @@ pub(crate) fn content(fields: &mut Fields) -> Given<PostText> {
     }
 }
 
-/// `scheduled_at`, when it was given and lies where it may.
+/// `scheduled_at`, when it was given and a post may go out at this time.
 pub(crate) fn scheduled_at(fields: &mut Fields, now: DateTime<Utc>) -> Given<DateTime<Utc>> {
     match fields.text("scheduled_at") {
         Given::Value(raw) => match parse_schedule(&raw, now) {

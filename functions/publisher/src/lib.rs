@@ -1,8 +1,9 @@
-//! The publisher: each minute, whatever is due soon is put on the queue.
+//! The publisher: each minute, it puts the deliveries that are due soon on the
+//! queue.
 
 use publishing::{Planned, Publishing, PublishingError};
 
-/// One tick.
+/// Does the work of one minute.
 pub async fn tick(publishing: &Publishing) -> Result<Planned, PublishingError> {
     let planned = publishing.plan().await?;
     let overdue_s = planned.oldest_overdue.num_seconds();

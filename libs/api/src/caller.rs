@@ -1,5 +1,7 @@
-//! Who calls. What the gate saw of a request is judged here, after routing, so
-//! that an unknown path is 404 and a wrong method 405 whatever the limit says.
+//! Who calls. The gate looks the token up and counts the request before
+//! routing. Refusals are decided here, after routing, so that an unknown path
+//! is answered with 404 and a wrong method with 405 even when the limit is
+//! used up.
 
 use std::marker::PhantomData;
 use std::net::IpAddr;
@@ -17,27 +19,28 @@ use crate::error::ApiError;
 use crate::limit::Budget;
 use crate::need::Needs;
 
-/// A caller whose token has the scope `N`. Answers 429, 401 and 403, in that
-/// order.
+/// A caller whose token has the scope `N`. Any other request is answered with
+/// 429, 401 or 403; the first of them that applies is taken.
 #[derive(Clone, Debug)]
 pub struct Caller<N: Needs> {
-    /// Who.
+    /// The user the token belongs to.
     pub user: UserId,
     /// What the token may do.
     pub scopes: Scopes,
-    /// Under which the user's requests are counted.
+    /// The bucket in which the user's requests are counted.
     pub bucket: Bucket,
     need: PhantomData<fn() -> N>,
 }
 
-/// A caller of a route that needs no token. Answers 429.
+/// A caller of a route that needs no token. When the limit is used up, the
+/// request is answered with 429.
 #[derive(Clone, Copy, Debug)]
 pub struct Visitor {
-    /// From where.
+    /// The address that the request came from.
     pub ip: IpAddr,
 }
 
-/// What the gate saw of a request.
+/// What the gate found out about a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) ip: IpAddr,
@@ -50,13 +53,13 @@ pub(crate) struct Seen {
 /// The token of a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Credential {
-    /// There is none.
+    /// The request has no token.
     Absent,
-    /// It is not one of ours, revoked or expired.
+    /// The token is not one of ours, or it is revoked or expired.
     Rejected,
-    /// It is good.
+    /// The token is valid.
     Good(Arc<TokenGrant>),
-    /// The store could not say.
+    /// The store failed, so nobody knows whether the token is valid.
     Unknown,
 }
 

@@ -1,5 +1,5 @@
-//! Scripts of other origins. None may read an answer unless configuration
-//! names their origin.
+//! Cross-origin requests. A script may read an answer only when the
+//! configuration names its origin.
 
 use axum::response::{IntoResponse, Response};
 use http::header::{
@@ -15,12 +15,13 @@ pub(crate) fn allowed_origin(headers: &HeaderMap, allowed: &[String]) -> Option<
     is_allowed.then(|| origin.clone())
 }
 
-/// Whether a browser asks if it may ask.
+/// Whether this is a preflight request, with which a browser asks whether a
+/// script may send the actual request.
 pub(crate) fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
     method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// That it may.
+/// The answer that allows the actual request.
 pub(crate) fn preflight() -> Response {
     let headers = [
         (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PATCH, DELETE"),
@@ -42,7 +43,7 @@ pub(crate) fn let_read(headers: &mut HeaderMap, origin: HeaderValue) {
     );
 }
 
-/// That the answer depends on who asks.
+/// Tells caches that the answer depends on the origin of the request.
 pub(crate) fn vary(headers: &mut HeaderMap) {
     headers.append(VARY, HeaderValue::from_static("origin"));
 }

@@ -10,11 +10,12 @@ use url::Url;
 
 use crate::{Api, RateLimits};
 
-/// A token ends this many days after its last use unless configured otherwise.
+/// How many days after its last use a token expires unless configured
+/// otherwise.
 const TOKEN_DAYS: u32 = 180;
 
 impl Api {
-    /// From `TABLE_PREFIX`, `DUE_SHARDS`, `ORIGIN`, `REQUESTS_PER_MINUTE`,
+    /// Reads `TABLE_PREFIX`, `DUE_SHARDS`, `ORIGIN`, `REQUESTS_PER_MINUTE`,
     /// `MEDIA_PER_MINUTE`, `TOKEN_DAYS` and `ALLOWED_ORIGINS` (comma list).
     pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
         let dynamodb = aws_sdk_dynamodb::Client::new(aws);

@@ -1,5 +1,5 @@
-//! Every failure a client can meet, in one place. The bodies are the
-//! specification's.
+//! Every failure a client can meet, in one place. Their bodies have the form
+//! that the specification demands.
 
 use std::collections::BTreeMap;
 
@@ -18,41 +18,41 @@ pub type ApiResult<T> = Result<T, ApiError>;
 /// Every failure a client can meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApiError {
-    /// 422: what is wrong with the request, all of it.
+    /// 422, with everything that is wrong with the request.
     Invalid(Faults),
     /// A status with `{error, error_description}`.
     OAuth {
         /// The status.
         status: StatusCode,
-        /// The code.
+        /// The code for programs.
         error: &'static str,
-        /// The sentence.
+        /// The sentence for people.
         description: String,
     },
-    /// 401.
+    /// 401: there is no token, or none that is valid.
     Unauthenticated,
-    /// 403, saying why.
+    /// 403, with the reason.
     Forbidden(String),
-    /// 404: not there, or somebody else's.
+    /// 404: it does not exist, or it is somebody else's.
     NotFound,
-    /// 405.
+    /// 405: the path does not take this method.
     WrongMethod,
-    /// 409, saying with what.
+    /// 409, with what the request is in conflict with.
     Conflict(String),
-    /// 413.
+    /// 413: the body is too large.
     TooLarge,
-    /// 415.
+    /// 415: the body is not declared as JSON.
     WrongType,
-    /// 400, saying where.
+    /// 400, with what cannot be read in the body.
     Malformed(String),
-    /// 429.
+    /// 429: the limit of requests is used up.
     TooMany {
         /// Seconds until the limit starts over.
         wait: u64,
     },
-    /// 500.
+    /// 500: something failed on our side.
     Internal,
-    /// 503: the store is not there.
+    /// 503: the store cannot be reached.
     Unavailable,
 }
 

@@ -1,5 +1,5 @@
-//! Fields of a body or parameters of a query, taken one by one; faults are
-//! gathered on the way and answered all at once.
+//! Fields of a body or parameters of a query, taken one by one. Faults are
+//! collected on the way, so that one answer names them all.
 
 use domain::faults::Faults;
 use serde_json::{Map, Value};
@@ -9,13 +9,13 @@ use crate::error::ApiError;
 /// What was given for a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Given<T> {
-    /// Nothing.
+    /// The field was not given.
     Absent,
-    /// `null`; of a query parameter, also the empty text.
+    /// `null`, or for a query parameter also the empty text.
     Null,
     /// A value of another type. The fault is noted already.
     Faulty,
-    /// This.
+    /// A value of the right type.
     Value(T),
 }
 
@@ -36,7 +36,7 @@ pub(crate) enum Source {
     Query,
 }
 
-/// Fields, and what is wrong with them so far.
+/// Fields, and the faults that were found so far.
 #[derive(Clone, Debug)]
 pub struct Fields {
     path: String,
@@ -45,7 +45,7 @@ pub struct Fields {
     faults: Faults,
 }
 
-/// The most unknown names that are answered: nobody reads more.
+/// The most unknown names that an answer lists: nobody reads more.
 const MAX_UNKNOWN: usize = 50;
 
 impl Fields {
@@ -67,7 +67,7 @@ impl Fields {
         fields
     }
 
-    /// Text.
+    /// A text.
     pub fn text(&mut self, name: &str) -> Given<String> {
         self.take(name, "must be a string", |value| match value {
             Value::String(text) => Some(text),
@@ -75,7 +75,7 @@ impl Fields {
         })
     }
 
-    /// Text that must be there.
+    /// A text that must be given.
     pub fn required_text(&mut self, name: &str) -> Option<String> {
         match self.text(name) {
             Given::Value(text) => Some(text),
@@ -93,7 +93,7 @@ impl Fields {
         self.take(name, "must be a whole number", |value| whole_number(&value, source))
     }
 
-    /// A list, of anything.
+    /// A list, whatever its entries are.
     pub fn list(&mut self, name: &str) -> Given<Vec<Value>> {
         self.take(name, "must be a list", |value| match value {
             Value::Array(values) => Some(values),
@@ -101,9 +101,10 @@ impl Fields {
         })
     }
 
-    /// An object within: an entry of a list at the path `platforms.0`. `None`
-    /// when it is no object, which is then noted. Give what is found back
-    /// with [`Fields::absorb`].
+    /// The fields of an object within this one, such as an entry of a list at
+    /// the path `platforms.0`. `None` when it is no object, which is noted as a
+    /// fault. Pass it to [`Fields::absorb`] afterwards, so that its faults are
+    /// kept.
     pub fn nested(&mut self, value: Value, path: &str, known: &[&'static str]) -> Option<Fields> {
         if let Value::Object(values) = value {
             return Some(Self::at(self.within(path), values, self.source, known));
@@ -112,7 +113,7 @@ impl Fields {
         None
     }
 
-    /// Takes over what was found wrong with an object within.
+    /// Takes over the faults of an object within this one.
     pub fn absorb(&mut self, nested: Fields) {
         self.faults.extend(nested.faults);
     }
@@ -128,7 +129,7 @@ impl Fields {
         &mut self.faults
     }
 
-    /// `value` when nothing is wrong.
+    /// Returns `value`, or an error with the faults when there are any.
     pub fn finish<T>(self, value: T) -> Result<T, ApiError> {
         Ok(self.faults.or(value)?)
     }
@@ -152,7 +153,7 @@ impl Fields {
     }
 }
 
-/// In JSON, 5.0 is the integer 5.
+/// A whole number. JSON does not tell 5.0 from 5, so both are taken.
 fn whole_number(value: &Value, source: Source) -> Option<u64> {
     const EXACT_END: f64 = 9_007_199_254_740_992.0;
     match (value, source) {

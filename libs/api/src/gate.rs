@@ -1,4 +1,5 @@
-//! Around every route: the request's id, its count, the headers of the answer.
+//! What happens around every route: the request gets an id and is counted, and
+//! the answer gets its headers.
 
 use std::sync::Arc;
 
@@ -20,18 +21,19 @@ use crate::limit::{Budget, ClientIp};
 use crate::page::{self, PageError};
 use crate::{cors, page::assets};
 
-/// The id of a request, in `x-request-id` and the logs; a request extension.
+/// The id of a request, a request extension. It is written to `x-request-id`
+/// and to the logs.
 #[derive(Clone, Debug)]
 pub struct RequestId(pub String);
 
-/// The paths whose requests are counted.
+/// The start of the paths whose requests are counted.
 const API: &str = "/api/";
 
-/// The route whose requests count as uploads too.
+/// The route whose requests also count as uploads.
 const MEDIA: (Method, &str) = (Method::POST, "/api/v1/media");
 
-/// Completes the routes of a function, or of all: unknown paths, wrong methods,
-/// and what happens around every request.
+/// Completes the routes of one function or of all functions: adds the answers
+/// for unknown paths and wrong methods, and what happens around every request.
 pub fn finish(router: Router, api: Api) -> Router {
     router
         .merge(assets::router())
@@ -85,7 +87,7 @@ async fn gate(State(api): State<Api>, mut request: Request, next: Next) -> Respo
     response
 }
 
-/// What is within the gate.
+/// The routes inside the gate.
 struct Handler<'a> {
     next: Next,
     id: &'a RequestId,
@@ -93,14 +95,15 @@ struct Handler<'a> {
 }
 
 impl Handler<'_> {
-    /// Its answer; a failure names the request.
+    /// Answers the request. A failure is answered with the request's id.
     async fn run(self, request: Request) -> Response {
         let response = self.next.run(request).await;
         if response.status() == StatusCode::INTERNAL_SERVER_ERROR { failed(self.id, self.is_api) } else { response }
     }
 }
 
-/// A request of the API: counted, answered, and told what is left.
+/// Counts and answers a request of the API. The answer says how many requests
+/// are left.
 async fn counted(api: &Api, mut request: Request, handler: Handler<'_>) -> Response {
     let now = api.clock.now();
     let (seen, to_touch) = see(api, Asked::read(&request), now).await;
@@ -113,7 +116,8 @@ async fn counted(api: &Api, mut request: Request, handler: Handler<'_>) -> Respo
     let (mut response, ()) = futures::join!(answer, touch(api, to_touch, now));
 
     let headers = response.headers_mut();
-    // Answers are for their caller alone, and some hold a token.
+    // Caches must not keep answers: they are for one caller, and some hold a
+    // token.
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     budget.unwrap_or_else(|| uncounted(api, now)).write(headers);
     if !api.allowed_origins.is_empty() {
@@ -125,7 +129,7 @@ async fn counted(api: &Api, mut request: Request, handler: Handler<'_>) -> Respo
     response
 }
 
-/// The hash of a token whose use is to be noted.
+/// The hash of the token whose last use is to be written, if any.
 type ToTouch = Option<String>;
 
 /// Counts the request and looks its token up at the same time, which is possible
@@ -172,13 +176,13 @@ fn budget(api: &Api, counted: Result<Counted, StorageError>, is_media: bool) -> 
     }
 }
 
-/// What the headers say when the store cannot count.
+/// The figures for the headers when the store could not count the request.
 fn uncounted(api: &Api, now: DateTime<Utc>) -> Budget {
     let limit = api.limits.requests_per_minute;
     Budget { limit, remaining: 0, over: true, resets_at: now + TimeDelta::minutes(1) }
 }
 
-/// What of a request decides how it is counted.
+/// What decides how a request is counted.
 struct Asked {
     address: ClientIp,
     is_media: bool,
@@ -218,7 +222,8 @@ fn is_to_touch(token: &TokenGrant, now: DateTime<Utc>) -> bool {
     TimeDelta::days(1) <= now - token.last_used_at
 }
 
-/// Notes the use of a token, beside the answer; the answer does not depend on it.
+/// Writes when a token was last used. The answer does not depend on it, so a
+/// failure is only logged.
 async fn touch(api: &Api, hash: ToTouch, now: DateTime<Utc>) {
     let Some(hash) = hash else { return };
     if let Err(error) = api.store.touch_token(&hash, now, now + api.token_lifetime).await {
@@ -226,8 +231,8 @@ async fn touch(api: &Api, hash: ToTouch, now: DateTime<Utc>) {
     }
 }
 
-/// A failure names the request, so that it can be found in the logs, and
-/// nothing else of the inside.
+/// The answer to a request that failed. It names the request's id, so that the
+/// request can be found in the logs, and no other details.
 fn failed(id: &RequestId, is_api: bool) -> Response {
     let text = format!("Something failed on our side. If it happens again, report request {}", id.0);
     if is_api { message(StatusCode::INTERNAL_SERVER_ERROR, text) } else { page::failed(&text) }

@@ -1,5 +1,6 @@
-//! What was sent, judged only when the handler asks: a resource that is not
-//! there is 404 whatever the body says.
+//! The body of a request. It is checked only when the handler asks for it, so
+//! that a resource that does not exist is answered with 404 whatever the body
+//! says.
 
 use std::convert::Infallible;
 
@@ -14,7 +15,7 @@ use crate::error::ApiError;
 use crate::fields::{Fields, Source};
 use crate::params::Params;
 
-/// The largest body that is read.
+/// The largest body that is read, in bytes.
 const MAX_BODY_BYTES: usize = 256 * 1024;
 
 /// The body of a request.
@@ -48,8 +49,9 @@ impl<S: Sync> FromRequest<S> for Incoming {
 }
 
 impl Incoming {
-    /// The fields of the object that was sent. Answers 413, 415, 400 and 422
-    /// (not an object); a field that is not known is a fault among the others.
+    /// The fields of the object that was sent, or a refusal: 413, 415, 400, or
+    /// 422 when it is not an object. An unknown field is noted as a fault like
+    /// any other.
     pub fn fields(self, known: &[&'static str]) -> Result<Fields, ApiError> {
         let bytes = self.bytes()?;
         if !self.is_json {
@@ -60,7 +62,8 @@ impl Incoming {
         Ok(fields)
     }
 
-    /// Like [`Incoming::fields`]; nothing sent, or `null`, is an empty object.
+    /// Like [`Incoming::fields`], but an empty body and `null` count as an
+    /// empty object.
     pub fn optional_fields(self, known: &[&'static str]) -> Result<Fields, ApiError> {
         let bytes = self.bytes()?;
         if bytes.is_empty() || (self.is_json && bytes.trim_ascii() == b"null") {
@@ -77,7 +80,8 @@ impl Incoming {
         fields.faults().extend(std::mem::take(params.faults()));
     }
 
-    /// What was sent, byte by byte. Answers 413, and 400 when it was cut off.
+    /// The bytes that were sent, or a refusal: 413, or 400 when the body was
+    /// cut off.
     pub fn bytes(&self) -> Result<Bytes, ApiError> {
         match &self.body {
             Sent::Whole(bytes) => Ok(bytes.clone()),
@@ -103,7 +107,8 @@ fn object(bytes: &[u8], known: &[&'static str]) -> Result<Fields, ApiError> {
     }
 }
 
-/// `application/json`, in any case; a charset can only be UTF-8.
+/// Whether the body is declared as `application/json`, in capital or small
+/// letters. A charset can only be UTF-8.
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(Ok(value)) = headers.get(CONTENT_TYPE).map(|it| it.to_str()) else {
         return false;

@@ -1,4 +1,4 @@
-//! What the gateway tells of a request.
+//! What the gateway tells about a request.
 
 use std::net::IpAddr;
 
@@ -10,8 +10,8 @@ use lambda_http::request::RequestContext;
 use crate::gate::RequestId;
 use crate::limit::ClientIp;
 
-/// Gives each request the address and the id that the gateway's request
-/// context names. Comes last, around everything else.
+/// Gives each request the address and the id from the gateway's request
+/// context. This layer has to be added last, so that all others see both.
 pub fn with_client_ip(router: Router) -> Router {
     router.layer(map_request(|request: Request| async { identified(request) }))
 }

@@ -1,9 +1,10 @@
 //! What the functions that speak HTTP share: who calls, how often, JSON in,
 //! errors out, and the frame of the pages.
 //!
-//! A handler's arguments run in the order of the refusals: the caller (429,
-//! 401, 403), then ids in the path (404), then, in its body, the resource
-//! (404) and at last what was sent ([`Incoming`]: 413, 415, 400, 422).
+//! A handler's arguments are in the order in which a request is refused: the
+//! caller (429, 401, 403), then ids in the path (404). The handler itself then
+//! looks for the resource (404), and reads what was sent at last
+//! ([`Incoming`]: 413, 415, 400, 422).
 
 mod caller;
 mod cors;
@@ -42,20 +43,21 @@ pub use path::{Id, PathId, Segments, path_id};
 pub use routes::described;
 pub use session::SignedIn;
 
-/// What every function that speaks HTTP has; its `App` gives it by `FromRef`.
+/// What every function that speaks HTTP has. Its `App` provides it through
+/// `FromRef`.
 #[derive(Clone, Debug)]
 pub struct Api {
     /// The tables.
     pub store: Store,
-    /// The time.
+    /// The source of the time.
     pub clock: Clock,
-    /// New ids.
+    /// The source of new ids.
     pub ids: Ids,
-    /// Requests per minute.
+    /// How many requests a minute allows.
     pub limits: RateLimits,
-    /// Where the service is reached, without a slash at the end.
+    /// The URL of the service, without a slash at the end.
     pub origin: String,
-    /// How long an access token lives after its last use.
+    /// How long after its last use an access token expires.
     pub token_lifetime: TimeDelta,
     /// Origins whose scripts may call the API. None by default.
     pub allowed_origins: Vec<String>,

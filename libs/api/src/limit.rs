@@ -1,4 +1,4 @@
-//! How many requests a minute has, and whose they are.
+//! How many requests a minute allows, and to whom a request is counted.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
@@ -9,10 +9,10 @@ use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderValue};
 use storage::Counted;
 
-/// Requests per minute.
+/// How many requests a minute allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimits {
-    /// Of every kind.
+    /// Requests of every kind.
     pub requests_per_minute: u32,
     /// `POST /media`, which counts as a request too.
     pub media_per_minute: u32,
@@ -24,20 +24,22 @@ impl Default for RateLimits {
     }
 }
 
-/// Where a request comes from: a request extension, put there from the
-/// gateway's request context or the socket, never from a header.
+/// The address that a request comes from, a request extension. It is taken
+/// from the gateway's request context or the socket, never from a header,
+/// which a client could forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientIp(pub IpAddr);
 
 impl ClientIp {
-    /// What the gateway or the server said; where it did not, all requests
-    /// come from one unknown place.
+    /// The address that the gateway or the server gave. Requests without one
+    /// share the unspecified address, and so one limit.
     pub(crate) fn of(extensions: &Extensions) -> Self {
         extensions.get().copied().unwrap_or(Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED)))
     }
 
-    /// Under which requests from here are counted. One customer has a whole
-    /// /64 of IPv6 addresses, so the rest of the address says nothing.
+    /// The name under which requests from this address are counted. A customer
+    /// usually has a whole /64 of IPv6 addresses and could use a new one for
+    /// each request, so only the first half of an IPv6 address counts.
     pub fn subject(self) -> String {
         match self.0.to_canonical() {
             IpAddr::V4(address) => format!("ip#{address}"),
@@ -57,7 +59,7 @@ impl<S: Sync> FromRequestParts<S> for ClientIp {
     }
 }
 
-/// What is left of the minute.
+/// How many requests are left in this minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
     pub(crate) limit: u32,
@@ -67,7 +69,7 @@ pub(crate) struct Budget {
 }
 
 impl RateLimits {
-    /// What is left after this request; of two limits, the one with less left.
+    /// What is left after this request, by the limit that has less left.
     pub(crate) fn budget(self, counted: &Counted, is_media: bool) -> Budget {
         let budget = |used: u32, limit: u32| Budget {
             limit,

@@ -1,10 +1,11 @@
-//! The scope that a route needs, as a type, so that no handler can forget to ask.
+//! The scope that a route needs, as a type, so that no handler can forget to
+//! check it.
 
 use domain::scope::Scope;
 
 /// A scope that a route needs.
 pub trait Needs: Send + Sync + 'static {
-    /// It.
+    /// The scope.
     const SCOPE: Scope;
 }
 

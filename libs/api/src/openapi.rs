@@ -1,4 +1,5 @@
-//! What the descriptions of all routes share: refusals, and the document's frame.
+//! What the descriptions of all routes share: the refusals, and the document's
+//! frame.
 //!
 //! A route names its refusals by their types:
 //!
@@ -19,8 +20,8 @@ use utoipa::{IntoResponses, PartialSchema, ToSchema};
 
 use crate::error::{ErrorMessage, OAuthError, ValidationError};
 
-/// The whole document as it is served: [`describe`] of every function, kept as
-/// a file so that a change of it is seen.
+/// The whole document as it is served. It is what [`describe`] makes of every
+/// function, kept as a file so that every change to it is seen.
 pub const DOCUMENT: &str = include_str!("../openapi.json");
 
 /// Tag of the device flow.

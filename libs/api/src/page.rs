@@ -16,7 +16,7 @@ pub(crate) use error::failed;
 pub use error::{PageError, PageResult};
 pub use form::{Asked, Filled};
 
-/// A page: what a template says, within the layout.
+/// A page: the HTML of a template within the layout.
 ///
 /// ```text
 /// Ok(Page::of("Your account", &AccountPage { devices })?.signed_in(&session))
@@ -30,7 +30,7 @@ pub struct Page {
     csrf: Option<String>,
     is_wide: bool,
     shows_avatars: bool,
-    /// Where its forms may end beside this site.
+    /// The other sites to which the page's forms may lead.
     forms_lead_to: &'static str,
 }
 
@@ -44,12 +44,12 @@ struct Layout<'a> {
 }
 
 impl Page {
-    /// A page with this title, and within it what the template says.
+    /// A page with this title around the HTML of the template.
     pub fn of(title: impl Into<String>, inner: &impl Template) -> PageResult<Self> {
         Ok(Self::raw(title, inner.render()?))
     }
 
-    /// A page around HTML that is safe already.
+    /// A page around HTML in which everything is escaped already.
     pub fn raw(title: impl Into<String>, body_html: String) -> Self {
         Self {
             status: StatusCode::OK,
@@ -62,13 +62,13 @@ impl Page {
         }
     }
 
-    /// Answers with another status.
+    /// Sets another status than 200.
     pub fn status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
-    /// Has a way to the account, and out.
+    /// Adds the button to sign out.
     pub fn signed_in(mut self, session: &crate::SignedIn) -> Self {
         self.csrf = Some(session.csrf().to_owned());
         self
@@ -80,16 +80,16 @@ impl Page {
         self
     }
 
-    /// May show pictures of other sites, such as the avatars of accounts.
+    /// Allows pictures from other sites, such as the avatars of accounts.
     pub fn showing_avatars(mut self) -> Self {
         self.shows_avatars = true;
         self
     }
 
-    /// Its forms may end on another site, such as a platform's own page.
-    /// Browsers hold a form's whole chain of redirects against the policy. Only
-    /// a service that is itself not encrypted, on a developer's machine, leads
-    /// to sites that are not, such as a server on the same machine.
+    /// Allows forms to lead to other sites, such as a platform's own page:
+    /// browsers check every redirect after a form against the policy. Sites
+    /// without TLS are allowed only where the service itself has none, as on a
+    /// developer's machine.
     pub fn forms_may_leave(mut self, origin: &str) -> Self {
         self.forms_lead_to = if origin.starts_with("https:") { " https:" } else { " https: http:" };
         self
@@ -116,14 +116,15 @@ impl IntoResponse for Page {
 }
 
 fn headers(policy: &str) -> [(HeaderName, HeaderValue); 5] {
-    // The policy is made of fixed words and origins, which a header can hold. If
-    // it ever could not, the page may load nothing at all.
+    // The policy is made of fixed words and origins, so it is always a valid
+    // header. If it ever were not, the page could load nothing at all.
     let policy = HeaderValue::from_str(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
     [
         (CONTENT_SECURITY_POLICY, policy),
         (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-        // Addresses of pages carry user codes and state tokens.
+        // Addresses of pages hold user codes and state tokens, which other
+        // sites must not see.
         (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ]

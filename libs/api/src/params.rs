@@ -1,4 +1,4 @@
-//! Query parameters, in the manner of a body's fields.
+//! Query parameters, read like the fields of a body.
 
 use std::convert::Infallible;
 
@@ -28,14 +28,14 @@ impl Params {
         Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
     }
 
-    /// For a route without parameters: any is a fault, because it was meant to
-    /// do something.
+    /// For a route without parameters: every parameter is a fault, because its
+    /// sender expects it to do something.
     pub fn none(self) -> Result<(), ApiError> {
         self.fields(&[]).finish(())
     }
 
-    /// The parameters as fields: those without a value, and with the value
-    /// `null`, are null. One that is not known or given twice is a fault.
+    /// The parameters as fields. One without a value, or with the value `null`,
+    /// is null. One that is unknown or given twice is a fault.
     pub fn fields(self, known: &[&'static str]) -> Fields {
         let mut values = Map::new();
         let mut repeated = Vec::new();

@@ -1,5 +1,5 @@
-//! Parts of a path. One that cannot be read as what it stands for is answered 404,
-//! like an id that does not exist.
+//! Parts of a path. One that cannot be read is answered with 404, like an id
+//! that does not exist.
 
 use axum::extract::{FromRequestParts, Path};
 use domain::id::{ConnectionId, MediaId, PostId, TargetId, UserId};
@@ -10,7 +10,7 @@ use crate::error::ApiError;
 
 /// An id that can stand in a path.
 pub trait PathId: Sized + Send {
-    /// Reads it; `None` for letters, 0, a sign and numbers from 2^53 on.
+    /// Reads an id; `None` for letters, 0, a sign and numbers from 2^53 on.
     fn read(raw: &str) -> Option<Self>;
 }
 
@@ -31,12 +31,12 @@ pub fn path_id<T: PathId>(raw: &str) -> Result<T, ApiError> {
     T::read(raw).ok_or(ApiError::NotFound)
 }
 
-/// The one id in the path.
+/// The only id in the path.
 #[derive(Clone, Copy, Debug)]
 pub struct Id<T>(pub T);
 
-/// Like [`Path`], but a part that cannot be read, as one that is not UTF-8, is
-/// 404.
+/// Like [`Path`], but a part that cannot be read, such as one that is not
+/// UTF-8, is answered with 404.
 #[derive(Clone, Debug)]
 pub struct Segments<T>(pub T);
 

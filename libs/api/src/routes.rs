@@ -1,4 +1,4 @@
-//! The routes of a function and their description, from one list.
+//! The routes of a function and their description, made from one list.
 
 use axum::Router;
 use axum::handler::Handler;
@@ -6,11 +6,11 @@ use axum::routing::{MethodFilter, on};
 use utoipa::Path;
 use utoipa::openapi::HttpMethod;
 
-/// Makes `routes()` and `documented()` of a list of handlers, each in a module
-/// of its own name: `api::routes!(App: list_posts, create_post)`.
+/// Makes `routes()` and `documented()` from a list of handlers, each in a
+/// module of the same name: `api::routes!(App: list_posts, create_post)`.
 ///
-/// `utoipa_axum`'s own router makes the description along with the routes,
-/// which took a seventh of a function's start for something no function serves.
+/// `utoipa_axum`'s own router always makes the description together with the
+/// routes. No function serves it, and it took a seventh of a function's start.
 #[macro_export]
 macro_rules! routes {
     ($app:ty: $($handler:ident),+ $(,)?) => {
@@ -22,7 +22,7 @@ macro_rules! routes {
             router
         }
 
-        /// What the routes are, for the API's description.
+        /// The description of the routes, for the API document.
         pub fn documented() -> ::utoipa::openapi::OpenApi {
             let router = $crate::utoipa_axum::router::OpenApiRouter::<$app>::new();
             $(let router = router.routes($crate::utoipa_axum::routes!($handler::$handler));)+
@@ -31,7 +31,8 @@ macro_rules! routes {
     };
 }
 
-/// A router with a handler where its description says.
+/// The router with one more handler, at the path and method that the handler's
+/// description names.
 #[doc(hidden)]
 pub fn described<P, H, T, S>(router: Router<S>, handler: &H) -> Router<S>
 where

@@ -1,4 +1,4 @@
-//! Sessions of the pages: a cookie whose hash the store knows.
+//! Sessions of the pages: a cookie whose hash is in the store.
 
 use axum::extract::{FromRef, FromRequestParts};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -16,17 +16,18 @@ use subtle::ConstantTimeEq;
 use crate::Api;
 use crate::page::{PageError, PageResult};
 
-/// The name makes browsers refuse it from anywhere but this very origin.
+/// The prefix `__Host-` makes browsers take the cookie from this very origin
+/// only.
 const COOKIE_NAME: &str = "__Host-session";
 
 /// How long a browser stays signed in.
 const LIFETIME: TimeDelta = TimeDelta::days(14);
 
-/// A person who is signed in to the pages. Otherwise, a page that was asked
-/// for leads to the sign-in and back; a form that was sent is answered 401.
+/// A person who is signed in to the pages. Somebody who is not is redirected
+/// to the sign-in, which leads back to the page; a form is answered with 401.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
-    /// Who.
+    /// The user who is signed in.
     pub user: UserId,
     hash: String,
     csrf: String,
@@ -48,7 +49,7 @@ impl SignedIn {
         }))
     }
 
-    /// Signs a browser in: the cookie to set.
+    /// Signs a browser in and returns the cookie to set.
     pub async fn start(api: &Api, user: UserId) -> Result<HeaderValue, StorageError> {
         let secret = token::random_token();
         let now = api.clock.now();
@@ -57,18 +58,19 @@ impl SignedIn {
         Ok(set_cookie(COOKIE_NAME, &secret, LIFETIME))
     }
 
-    /// Signs the browser out: the cookie to set.
+    /// Signs the browser out and returns the cookie to set.
     pub async fn end(self, api: &Api) -> Result<HeaderValue, StorageError> {
         api.store.end_session(&self.hash).await?;
         Ok(drop_cookie(COOKIE_NAME))
     }
 
-    /// What every form of this session carries in a hidden field `csrf`.
+    /// The CSRF token, which every form of this session has in a hidden field
+    /// `csrf`.
     pub fn csrf(&self) -> &str {
         &self.csrf
     }
 
-    /// Whether a form is one of this session.
+    /// Refuses a form that does not carry this session's CSRF token.
     pub fn check(&self, csrf: &str) -> PageResult<()> {
         let is_ours: bool = self.csrf.as_bytes().ct_eq(csrf.as_bytes()).into();
         if is_ours { Ok(()) } else { Err(PageError::forged()) }
@@ -86,7 +88,8 @@ where
         let api = Api::from_ref(state);
         match Self::find(&api, &parts.headers).await {
             Ok(Some(session)) => Ok(session),
-            // A browser does not follow a form to another site's sign-in page.
+            // The policy of our pages keeps a form from being redirected to the
+            // sign-in page of another site.
             Ok(None) if parts.method != Method::GET && parts.method != Method::HEAD => {
                 Err(PageError::signed_out("/sign-in").into_response())
             }
@@ -99,7 +102,7 @@ where
     }
 }
 
-/// What need not be written as a percentage within a parameter.
+/// The characters that are percent-encoded within a parameter.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'/');
 
 /// The address of the sign-in that leads back to `next`.
@@ -107,8 +110,8 @@ pub fn sign_in(next: &str) -> String {
     format!("/sign-in?next={}", utf8_percent_encode(next, PLAIN))
 }
 
-/// `next` when it is a path of this service, else the account: nobody is sent
-/// elsewhere by a link to our sign-in.
+/// `next` when it is a path of this service, otherwise the account page.
+/// Without this check, a link to our sign-in could send people to any site.
 pub fn local_path(next: &str) -> &str {
     let is_local = next.starts_with('/')
         && !next.starts_with("//")
@@ -117,14 +120,14 @@ pub fn local_path(next: &str) -> &str {
     if is_local { next } else { "/account" }
 }
 
-/// The value of a cookie that was sent.
+/// The value of a cookie of the request.
 pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let sent = headers.get_all(COOKIE).iter().filter_map(|it| it.to_str().ok());
     let mut pairs = sent.flat_map(|it| it.split(';')).filter_map(|it| it.trim().split_once('='));
     pairs.find(|it| it.0 == name).map(|it| it.1.to_owned())
 }
 
-/// Sets a cookie that scripts and other sites do not see.
+/// The header that sets a cookie which scripts and other sites cannot read.
 pub fn set_cookie(name: &str, value: &SecretString, lifetime: TimeDelta) -> HeaderValue {
     let value = value.expose_secret();
     let seconds = lifetime.num_seconds();
@@ -134,7 +137,7 @@ pub fn set_cookie(name: &str, value: &SecretString, lifetime: TimeDelta) -> Head
     header
 }
 
-/// Removes a cookie.
+/// The header that removes a cookie.
 pub fn drop_cookie(name: &str) -> HeaderValue {
     set_cookie(name, &SecretString::default(), TimeDelta::zero())
 }

@@ -27,8 +27,9 @@ pub use outcome::{Claim, Published, Resolution, Setback};
 /// that a worker which is still alive never loses its hold.
 pub const LEASE: TimeDelta = TimeDelta::seconds(90);
 
-/// How soon after its intent was written a public call is begun, or not at
-/// all. A call that begins late could take effect after it was believed lost.
+/// How soon after its intent was written a public call has to begin. One that
+/// would begin later is not made: it could take effect after others have
+/// believed it lost.
 pub const CALL_WITHIN: TimeDelta = TimeDelta::seconds(5);
 
 /// How long a post that looks like a delivery's has to be there, claimed by no
@@ -38,20 +39,20 @@ pub const CALL_WITHIN: TimeDelta = TimeDelta::seconds(5);
 /// then a worker whose call had made it has claimed it, or is no more.
 pub const UNCLAIMED_FOR: TimeDelta = TimeDelta::seconds(65);
 
-/// How long after its time a delivery is tried.
+/// For how long after it was due a delivery is tried.
 pub const GIVE_UP_AFTER: TimeDelta = TimeDelta::hours(24);
 
 /// How far ahead of a delivery's next step the sweep puts it on the queue: the
 /// period of the tick, its jitter, and one missed tick.
 pub const PLAN_AHEAD: TimeDelta = TimeDelta::seconds(180);
 
-/// How far ahead whoever writes a delivery puts it on the queue. Longer than
-/// [`PLAN_AHEAD`]: an index may not yet show the tick what was written just
-/// before, and the next tick takes only what comes after.
+/// How far ahead the writer of a delivery puts it on the queue itself. Longer
+/// than [`PLAN_AHEAD`], because an index may not yet show the tick what was
+/// written just before, and the next tick begins where this one ended.
 pub const HINT_AHEAD: TimeDelta = TimeDelta::seconds(240);
 
-/// How long after the moment something should have happened the sweep looks,
-/// and then looks again.
+/// How long after a step should have been taken the sweep looks whether it
+/// was, and how long it waits before it looks again.
 pub const WATCHDOG: TimeDelta = TimeDelta::seconds(60);
 
 const FIRST_WAIT: TimeDelta = TimeDelta::seconds(5);
@@ -63,26 +64,26 @@ const LONGEST_RECONNECTION_LOOK: TimeDelta = TimeDelta::minutes(5);
 /// One target of one post on its way to its platform.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// Whose.
+    /// The user whose post it is.
     pub user_id: UserId,
-    /// Of which post.
+    /// The post it belongs to.
     pub post_id: PostId,
-    /// Which of its targets.
+    /// The target of the post that it brings to its platform.
     pub target_id: TargetId,
-    /// By which account.
+    /// The connection with the account that publishes it.
     pub connection_id: ConnectionId,
     /// The platform's name in the registry.
     pub provider: String,
-    /// The post's revision that is to go out. Messages and results of another
-    /// one are void.
+    /// The revision of the post that is to go out. Messages about another
+    /// revision, and results of it, are void.
     pub revision: u64,
-    /// Never before this.
+    /// When the post is due. The public call is never begun before.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub publish_at: DateTime<Utc>,
     /// Where it stands.
     pub state: State,
-    /// When its next step is to be taken. Once it has ended: when its post is
-    /// told so.
+    /// When its next step is to be taken. Once it has ended: when the post is
+    /// to be told how.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub look_at: DateTime<Utc>,
     /// Where it stands in the due index: at the time of its next step, or
@@ -91,10 +92,11 @@ pub struct Delivery {
     /// `None` once it has ended and its post says so.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub due_at: Option<DateTime<Utc>>,
-    /// Until when one worker holds it.
+    /// When the lease of the worker that holds it ends.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub lease_ends: Option<DateTime<Utc>>,
-    /// Public calls begun; until it is prepared, failures of preparation in a row.
+    /// Public calls begun. Until it is prepared: failures of preparation in a
+    /// row, which decide how long the back-off is.
     pub attempts: u32,
     /// Whether a public call was ever begun.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -124,7 +126,7 @@ pub struct Delivery {
 pub enum State {
     /// Something is still to be done.
     Waiting,
-    /// Public.
+    /// It is public.
     Published(Published),
     /// Not public, or not known to be, and not tried again.
     Failed {
@@ -138,7 +140,7 @@ pub enum State {
 /// A public call that was begun.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
-    /// Which attempt.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
     /// When it was begun.
     #[serde(with = "chrono::serde::ts_milliseconds")]
@@ -172,7 +174,7 @@ pub enum Next {
     RollUp,
     /// Another worker holds it until then.
     Held(DateTime<Utc>),
-    /// It is not time yet.
+    /// Its next step is to be taken then, not before.
     Wait(DateTime<Utc>),
     /// What comes before the public call.
     Prepare,

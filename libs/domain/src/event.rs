@@ -1,5 +1,5 @@
-//! What happened, for those who listen on the event bus: ids, states and
-//! times; never texts, tokens or e-mail addresses.
+//! Events for programs that listen on the event bus. They hold ids, states and
+//! times, and never texts, tokens or e-mail addresses.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -15,19 +15,20 @@ pub const SOURCE: &str = "social-publishing";
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Event {
-    /// Such as `post.published`.
+    /// The kind of event, such as `post.published`.
     pub detail_type: &'static str,
-    /// Its `id` is the same when the event is repeated.
+    /// What the event says. Its `id` is the same when the event is sent again,
+    /// so that listeners can drop the repetition.
     pub detail: Value,
 }
 
 impl Event {
-    /// The post was scheduled, or scheduled anew.
+    /// The post was scheduled for the first time or again.
     pub fn scheduled(post: &Post) -> Self {
         Self::of_post("post.scheduled", post)
     }
 
-    /// The post has ended; `None` while it has not.
+    /// The post was published or has failed; `None` while it is neither.
     pub fn ended(post: &Post) -> Option<Self> {
         match post.status {
             PostStatus::Published => Some(Self::of_post("post.published", post)),

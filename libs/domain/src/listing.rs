@@ -2,16 +2,16 @@
 
 use crate::post::PostStatus;
 
-/// By what posts are ordered; ties by id.
+/// What posts are ordered by. Posts that are equal in it are ordered by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SortField {
-    /// When they were written, which is the order of their ids.
+    /// The time at which they were created, which is the order of their ids.
     CreatedAt,
-    /// When they go out; drafts, which have no time, come last.
+    /// The time at which they go out. Drafts have none and come last.
     ScheduledAt,
 }
 
-/// Which end comes first.
+/// Whether the earliest or the latest post comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The earliest first.
@@ -20,24 +20,25 @@ pub enum Direction {
     Desc,
 }
 
-/// Which posts, in which order, which part of them.
+/// Which posts are listed, in which order, and which page of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// Only those that stand here.
+    /// Lists only posts with this status; `None` lists all.
     pub status: Option<PostStatus>,
-    /// By what they are ordered.
+    /// What they are ordered by.
     pub sort: SortField,
-    /// Which end comes first.
+    /// Whether the earliest or the latest comes first.
     pub direction: Direction,
-    /// From 1.
+    /// The number of the page, from 1.
     pub page: u64,
-    /// 1 to 100.
+    /// How many posts a page has, from 1 to 100.
     pub per_page: u64,
 }
 
 impl Listing {
-    /// The largest page number: beyond the largest offset that fits a number
-    /// a JavaScript client reads exactly.
+    /// The largest page number. It is far beyond any user's last page, and the
+    /// offset that follows from it is still a number that a JavaScript client
+    /// reads exactly.
     pub const MAX_PAGE: u64 = 1_000_000_000;
 
     /// How many posts come before the page.
@@ -45,7 +46,7 @@ impl Listing {
         (self.page - 1) * self.per_page
     }
 
-    /// The last page of so many posts; at least 1.
+    /// The number of the last page of `total` posts; at least 1.
     pub fn last_page(&self, total: u64) -> u64 {
         total.div_ceil(self.per_page).max(1)
     }
@@ -68,7 +69,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Those in one status, or all.
+    /// How many are in this status, or how many there are when it is `None`.
     pub fn of(&self, status: Option<PostStatus>) -> u64 {
         match status {
             Some(PostStatus::Draft) => self.draft,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The limits of one plan. Absent means unlimited.
+/// The limits of one plan. A limit that is absent means unlimited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Plan {
@@ -34,7 +34,8 @@ impl Plans {
         name.and_then(|it| self.0.get(it)).or_else(|| self.0.get("default")).cloned().unwrap_or_default()
     }
 
-    /// Whether no plan is without media, so that nobody's has to be looked up.
+    /// Whether every plan has media. If so, no user's plan has to be looked up
+    /// for an upload.
     pub fn all_have_media(&self) -> bool {
         self.0.values().all(|it| it.media)
     }

@@ -26,39 +26,41 @@ pub const MAX_TARGETS: usize = 30;
 /// The most pictures and videos of a post.
 pub const MAX_MEDIA: usize = 30;
 
-/// The most bytes that a post's texts, overrides included, may have together:
-/// what a stored item holds beside everything else in it.
+/// The most bytes that a post's texts, overrides included, may have together.
+/// An item of the store has a limit of its size, and this leaves enough room
+/// for the rest of the post.
 pub const MAX_TEXT_BYTES: usize = 300_000;
 
 /// A post.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Post {
-    /// Whose.
+    /// The user it belongs to.
     pub user_id: UserId,
-    /// Ours.
+    /// Our id of the post.
     pub post_id: PostId,
-    /// Counts what the user changed.
+    /// Counts the user's changes. Deliveries belong to one revision.
     pub revision: u64,
-    /// Changes with every write, so that of two writers one loses.
+    /// Changes with every write. A write is conditional on it, so that of two
+    /// concurrent writers one fails.
     pub stamp: u64,
-    /// What is said where a target does not say otherwise.
+    /// The text of every target that has none of its own.
     pub text: PostText,
-    /// Where it stands.
+    /// How far publishing has got.
     pub status: PostStatus,
     /// When it goes out; `None` exactly for drafts.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub scheduled_at: Option<DateTime<Utc>>,
-    /// When it was written.
+    /// When it was created.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
     /// When the user last changed it, or its status last changed.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub updated_at: DateTime<Utc>,
-    /// The name of its user when it was written.
+    /// The name that its user had when it was created.
     pub creator_name: String,
-    /// Where it goes.
+    /// The accounts that it goes to.
     pub targets: Vec<Target>,
-    /// What it carries.
+    /// Its pictures and videos.
     pub media: Vec<Attachment>,
 }
 
@@ -101,7 +103,8 @@ impl Post {
         self.targets.iter().filter(|it| self.status.is_pending() && it.status != TargetStatus::Published)
     }
 
-    /// The connections in whose pending count this post stands, each once.
+    /// The connections that count this post as pending, each once. A connection
+    /// cannot be deleted while it counts a post.
     pub fn marked(&self) -> BTreeSet<ConnectionId> {
         self.targets.iter().filter(|it| it.marked).map(|it| it.connection_id).collect()
     }

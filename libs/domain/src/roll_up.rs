@@ -1,4 +1,4 @@
-//! What deliveries tell the post that they belong to.
+//! How the status of a post and its targets follows from its deliveries.
 
 use chrono::{DateTime, Utc};
 
@@ -6,8 +6,8 @@ use crate::delivery::{Delivery, State};
 use crate::post::{Post, PostStatus, Target, TargetStatus};
 
 impl Post {
-    /// The post as its deliveries say it stands. Those of another revision are
-    /// void.
+    /// The post with the status that its deliveries give it. Deliveries of
+    /// another revision are ignored: the user has changed the post since.
     #[must_use]
     pub fn rolled_up(&self, deliveries: &[Delivery], now: DateTime<Utc>) -> Self {
         let mut post = self.clone();
@@ -38,8 +38,9 @@ impl Post {
 impl Target {
     fn tell(&mut self, delivery: &Delivery) {
         match &delivery.state {
-            // The delivery was read before it ended, and in the meantime another
-            // worker has told the post its end: that is not taken back.
+            // The delivery was read before it ended. In the meantime another
+            // worker has written its end into the post, and an end is never
+            // taken back.
             State::Waiting if self.status.has_ended() => {}
             State::Waiting => {
                 self.status = if delivery.is_begun() { TargetStatus::Publishing } else { TargetStatus::Pending };

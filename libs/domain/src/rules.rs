@@ -21,7 +21,7 @@ pub use rule::Rule;
 pub struct Rules {
     /// The platform's name as people know it.
     pub title: String,
-    /// Each at most once, in the order in which they are shown.
+    /// Each kind of rule at most once, in the order in which they are shown.
     #[serde(default, deserialize_with = "known")]
     pub rules: Vec<Rule>,
 }
@@ -33,17 +33,18 @@ pub struct Breach {
     pub rule: &'static str,
     /// The field of the target that is at fault: `content` or `media`.
     pub field: &'static str,
-    /// The platform, the limit and the actual figure, for the user.
+    /// A message for the user that names the platform, the limit and the actual
+    /// figure.
     pub message: String,
 }
 
 impl Rules {
-    /// What a platform with this name accepts.
+    /// The rules of a platform with this name.
     pub fn of(title: impl Into<String>, rules: impl Into<Vec<Rule>>) -> Self {
         Self { title: title.into(), rules: rules.into() }
     }
 
-    /// Every rule that these words and files would break.
+    /// Every rule that a post with this text and these files would break.
     pub fn breaches(&self, text: &PostText, media: &[Attachment]) -> Vec<Breach> {
         let of_rule = |rule: &Rule| {
             let (id, field) = (rule.id(), rule.field());
@@ -54,10 +55,11 @@ impl Rules {
     }
 }
 
-/// The rules that this version knows.
+/// Reads the stored rules and leaves out those that this version does not know.
 ///
-/// A connection outlives the version that stored it, in both directions. What
-/// is not checked here is still refused by the platform itself.
+/// A connection may have been stored by an older version of this program, or
+/// by a newer one that was rolled back. A rule that is not checked here is
+/// still enforced by the platform itself.
 fn known<'de, D: Deserializer<'de>>(stored: D) -> Result<Vec<Rule>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

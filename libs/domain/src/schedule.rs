@@ -11,18 +11,18 @@ pub fn show(at: DateTime<Utc>) -> String {
 /// Why an instant cannot be a post's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidSchedule {
-    /// Not RFC 3339, or without an offset.
+    /// It is not in the form of RFC 3339, or has no offset.
     #[error("must be a date and time with an offset, such as 2026-11-21T09:30:00Z")]
     NotAnInstant,
-    /// More than [`GRACE`] ago.
+    /// It is more than [`GRACE`] in the past.
     #[error("is in the past; give a time from now on")]
     Past,
-    /// Further than [`HORIZON`] ahead.
+    /// It is further than [`HORIZON`] ahead.
     #[error("is more than 5 years ahead; give an earlier time")]
     TooFar,
 }
 
-/// How far in the past a time may be and still means "at once".
+/// How far in the past a time may be to be taken as "at once".
 pub const GRACE: TimeDelta = TimeDelta::minutes(5);
 
 /// How far ahead a post can be scheduled: five years.
@@ -30,7 +30,7 @@ pub const HORIZON: TimeDelta = TimeDelta::days(5 * 365 + 1);
 
 /// Reads an RFC 3339 instant with an offset, in whole milliseconds.
 pub fn parse_instant(raw: &str) -> Result<DateTime<Utc>, InvalidSchedule> {
-    // Longer than any instant with nanoseconds and an offset.
+    // No instant is as long as this, even with nanoseconds and an offset.
     if raw.len() > 40 {
         return Err(InvalidSchedule::NotAnInstant);
     }

@@ -1,19 +1,22 @@
-//! Randomness that repeats itself, so that a test or a simulated run can.
+//! Random numbers that follow from a seed, so that a test or a simulated run
+//! can be repeated.
 
 use std::cell::Cell;
 
 thread_local! {
-    /// The state of this thread's source; `None` is the operating system.
+    /// The state of this thread's generator; `None` when random numbers come
+    /// from the operating system.
     static SEEDED: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
 /// From now on this thread's random numbers follow from `seed` alone, so that
-/// a run can be repeated; `None` gives it back the operating system's.
+/// a run can be repeated. With `None` they come from the operating system
+/// again.
 pub fn seed_randomness(seed: impl Into<Option<u64>>) {
     SEEDED.set(seed.into());
 }
 
-/// Fills `bytes` where [`seed_randomness`] was called; whether it was.
+/// Fills `bytes` when this thread has a seed, and returns whether it has.
 pub(crate) fn fill_seeded(bytes: &mut [u8]) -> bool {
     let Some(mut state) = SEEDED.get() else { return false };
     for chunk in bytes.chunks_mut(8) {

@@ -17,8 +17,8 @@ use crate::text::PostText;
 use crate::token::Bucket;
 use crate::user::User;
 
-/// One source for all builders: of two, each with a clock of its own, one could
-/// give out what the other has.
+/// The one source of ids for all builders: two sources, each with a clock of
+/// its own, could give out the same id.
 static FRESH: LazyLock<Ids> = LazyLock::new(|| Ids::new(Clock::System));
 
 /// The time in tests.
@@ -26,7 +26,7 @@ pub fn noon() -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).single().unwrap_or_default()
 }
 
-/// Ids of a clock that stands at noon.
+/// A source of ids whose clock stands at noon.
 pub fn ids() -> Ids {
     Ids::new(Clock::manual(noon()))
 }

@@ -1,22 +1,22 @@
-//! How long before the due second preparation begins.
+//! How long before a post's time its preparation begins.
 
 use chrono::TimeDelta;
 use domain::media::{Attachment, FileType};
 
-/// How long before the due second preparation begins, by what a post carries.
-/// `None` where nothing is to be prepared for it.
+/// How long before a post's time its preparation begins, by what the post
+/// carries. `None` where there is nothing to prepare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lead {
-    /// For every post, also one that is only text.
+    /// For every post, even one that is only text.
     pub always: Option<TimeDelta>,
-    /// With a picture.
+    /// For a post with a picture.
     pub images: Option<TimeDelta>,
-    /// With a video.
+    /// For a post with a video.
     pub videos: Option<TimeDelta>,
 }
 
 impl Lead {
-    /// Nothing is ever prepared.
+    /// For a platform on which nothing is ever prepared.
     pub const NONE: Self = Self { always: None, images: None, videos: None };
 
     /// For a post with these files; `None` when it needs no preparation.

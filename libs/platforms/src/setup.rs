@@ -1,4 +1,4 @@
-//! What a deployment says of its platforms.
+//! How a deployment configures its platforms.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,38 +11,39 @@ use crate::app::AppSource;
 use crate::http_clients::HttpClients;
 use crate::vault::Vault;
 
-/// What a deployment says of its platforms, and what it gives them.
+/// The settings of a deployment for its platforms, and what it gives them to
+/// work with.
 pub struct Setup {
     settings: PlatformSettings,
     apps: Box<AppSources>,
-    /// Where they keep what they are given.
+    /// Where platforms keep their secrets.
     pub(crate) vault: Arc<dyn Vault>,
-    /// How they are called.
+    /// The clients with which platforms are called.
     pub(crate) http: HttpClients,
 }
 
-/// Our id and secret at the platform with a name.
+/// Gives, for the name of a platform, the source of our id and secret there.
 type AppSources = dyn Fn(&str) -> Arc<dyn AppSource> + Send + Sync;
 
 /// The platforms that are switched on, by name, each with its own settings:
 /// `{"bluesky": {}, "sandbox": {"url": "https://sandbox.example"}}`.
 pub type PlatformSettings = BTreeMap<String, Value>;
 
-/// Why platforms cannot be set up as they were described.
+/// Why the platforms cannot be set up as configured.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// A name that is not in the registry.
     #[error("there is no platform \"{name}\"; there are {}", known.join(", "))]
     Unknown {
-        /// The name.
+        /// The name that was given.
         name: String,
-        /// Those that there are.
+        /// The names in the registry.
         known: Vec<&'static str>,
     },
     /// Settings that the platform does not take.
     #[error("the settings of {name}: {source}")]
     Settings {
-        /// Whose.
+        /// The platform's name.
         name: &'static str,
         /// What is wrong.
         source: serde_json::Error,
@@ -50,8 +51,9 @@ pub enum SetupError {
 }
 
 impl Setup {
-    /// `apps` gives the source of our id and secret at the platform with a
-    /// name; `policy` says which hosts that users name may be called.
+    /// `apps` gives, for the name of a platform, the source of our id and
+    /// secret there. `policy` says which of the hosts that users name may be
+    /// called.
     pub fn new(
         settings: PlatformSettings,
         apps: impl Fn(&str) -> Arc<dyn AppSource> + Send + Sync + 'static,
@@ -67,12 +69,13 @@ impl Setup {
         serde_json::from_value(settings.clone()).map(Some).map_err(|source| SetupError::Settings { name, source })
     }
 
-    /// Our id and secret at a platform, where an operator has to get them.
+    /// The source of our id and secret at a platform, for platforms at which an
+    /// operator has to register us.
     pub(crate) fn app(&self, name: &str) -> Arc<dyn AppSource> {
         (self.apps)(name)
     }
 
-    /// Whether only platforms that there are were switched on.
+    /// Fails when a platform is switched on that is not in the registry.
     pub(crate) fn check_names(&self, known: &[&'static str]) -> Result<(), SetupError> {
         match self.settings.keys().find(|it| !known.contains(&it.as_str())) {
             None => Ok(()),

@@ -18,7 +18,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// The same for a repeated event.
+    /// The event's id, which a repetition of the event carries as well.
     pub(crate) fn id(&self) -> &str {
         self.event.detail["id"].as_str().unwrap_or_default()
     }
@@ -35,7 +35,7 @@ impl SimulatedBus {
         Self { world, told: Mutex::default() }
     }
 
-    /// Everything that was put, in order.
+    /// Every event that was put on the bus, in order.
     pub(crate) fn told(&self) -> Vec<Told> {
         lock(&self.told).clone()
     }
@@ -45,7 +45,7 @@ impl SimulatedBus {
 enum BusFate {
     Fine,
     Unsent,
-    /// Some of them were put.
+    /// The bus took some of the events and rejected the others.
     Partly,
     AnswerLost,
 }

@@ -1,5 +1,5 @@
-//! What the steps of a delivery cost in the store: the code is run, and the
-//! database asked for each request.
+//! What the steps of a delivery cost in the store: the real code runs, and the
+//! database says what each request consumed.
 
 use std::sync::Arc;
 
@@ -20,15 +20,16 @@ use crate::store::Charge;
 use crate::users::People;
 use crate::world::{World, lock};
 
-/// Posts that are planned together, to see what an entry of a page costs.
+/// How many posts are planned together, to see what one entry of a page costs.
 const PLANNED: usize = 400;
 
 impl Profile {
-    /// As the code is today: a post of one target and no files.
+    /// The costs of the code as it is today, for a post with one target and no
+    /// files.
     ///
     /// # Panics
-    /// When the code does not do what it did: a delivery reads once, writes its
-    /// intent, and writes how it ended.
+    /// When the code no longer makes the calls that are expected here: a
+    /// delivery reads once, writes its intent, and writes how it ended.
     pub fn measured() -> Self {
         seed_randomness(Some(1));
         fastrand::seed(1);
@@ -82,7 +83,7 @@ async fn measure() -> Profile {
             intend: operations(intend.iter()),
             settle: operations(settle.iter()),
         },
-        // The first request is the reading that every message begins with.
+        // The first request is the read with which every message begins.
         roll_up: operations(told.iter().skip(1).flatten()),
     }
 }

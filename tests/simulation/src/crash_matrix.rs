@@ -1,5 +1,6 @@
-//! Every place at which a process can die, one after the other: each port call
-//! of each flow, before it and after it; and in short flows each pair of them.
+//! Kills a process at every place where it can die, one place per run: before
+//! and after each port call of each flow; and, in short flows, at every pair of
+//! such places.
 
 mod flows;
 
@@ -13,17 +14,18 @@ use crate::run::run;
 use crate::scenario::Scenario;
 use crate::world::lock;
 
-/// The dice of every run here: what differs is where processes die.
+/// All runs here share one seed, so that they differ only in where processes
+/// die.
 const SEED: u64 = 1;
 
 /// What came of all deaths.
 #[derive(Clone, Debug, Default)]
 pub struct CrashMatrix {
-    /// Each flow with how many places it was killed at.
+    /// Each flow, and at how many places it was killed.
     pub flows: Vec<(&'static str, usize)>,
     /// Runs, each with one or two deaths.
     pub points: usize,
-    /// Of all runs together, as in a [`Report`].
+    /// The sum over all runs, as in a [`Report`].
     pub lost: u64,
     /// Likewise.
     pub doubled: u64,
@@ -35,8 +37,8 @@ pub struct CrashMatrix {
     pub broken: Vec<String>,
 }
 
-/// Kills at every place, on so many threads. `until_broken` stops at the first
-/// run that is broken.
+/// Kills at every place, on this many threads. With `until_broken` it stops at
+/// the first run that breaks an invariant.
 pub fn crash_matrix(threads: usize, until_broken: bool) -> CrashMatrix {
     let mut matrix = CrashMatrix::default();
     for flow in flows::all() {
@@ -60,7 +62,8 @@ impl CrashMatrix {
         self.kill(flow, &kills, threads, until_broken);
     }
 
-    /// The second death comes in what the first one led to.
+    /// The second death is at a call that comes after the first one, in a run
+    /// that the first one has already changed.
     fn kill_twice(&mut self, flow: &Flow, threads: usize, until_broken: bool) {
         let calls = flow.run(Vec::new()).port_calls;
         let firsts: Vec<_> = places(1, calls).map(|it| vec![it]).collect();
@@ -71,7 +74,7 @@ impl CrashMatrix {
             true
         });
         let mut pairs: Vec<_> = lock(&continued).clone();
-        // As they come is not as they are numbered.
+        // Threads finish in any order; sorting makes it the same every time.
         pairs.sort_by_key(|(first, _)| (first.call, first.when == When::After));
         let pairs: Vec<_> = pairs
             .into_iter()
@@ -114,8 +117,8 @@ fn places(from: u64, to: u64) -> impl Iterator<Item = Kill> {
     (from..=to).flat_map(|call| [When::Before, When::After].map(|when| Kill { call, when }))
 }
 
-/// Does `work` for each, on so many threads; with `until_false`, not after the
-/// first that is false.
+/// Does `work` for each item, on this many threads. With `until_false` no
+/// further item is begun after the first for which `work` returned false.
 pub fn side_by_side<T: Sync>(items: &[T], threads: usize, until_false: bool, work: impl Fn(&T) -> bool + Sync) {
     let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
     let worker = || {

@@ -1,5 +1,5 @@
 //! One deployment: the real publishing code on simulated ports, and the
-//! functions around it, each of whose invocations is a process.
+//! functions around it. Each invocation of a function is a process of its own.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,33 +27,35 @@ const DELIVERY_LIMIT: Duration = Duration::from_mins(1);
 const TICK_LIMIT: Duration = Duration::from_secs(55);
 const UPKEEP_LIMIT: Duration = Duration::from_mins(4);
 
-/// The periods of the schedules there.
+/// The periods of the schedules in `template.yaml`.
 pub(crate) const TICK: TimeDelta = TimeDelta::minutes(1);
 const UPKEEP: TimeDelta = TimeDelta::minutes(5);
 
-/// The batches of a deployment that collects them: `DeliveryBatch` and the
-/// batching window there.
+/// The batches of a deployment that collects messages: `DeliveryBatch` and the
+/// batching window in `template.yaml`.
 const COLLECTED: usize = 50;
 const WINDOW: Duration = Duration::from_secs(1);
 
 /// How late a schedule wakes its function at most, without any fault.
 const SCHEDULE_JITTER: Duration = Duration::from_secs(59);
 
-/// Ticks further from anything due than this find nothing and are passed over:
-/// while people are about, and through the hours in which posts wait for their
-/// account, when a tick a minute ahead is early enough.
+/// A tick that is further than this from anything due would find nothing and is
+/// skipped: while people are active by the first of these, afterwards by the
+/// second, because posts that wait for their account wait for hours, and a tick
+/// a minute ahead is early enough.
 const NOTHING_DUE: TimeDelta = TimeDelta::seconds(240);
 const NOTHING_DUE_FOR_HOURS: TimeDelta = TimeDelta::seconds(90);
 
 thread_local! {
-    /// An S3 client is dear to make, and no post of a run has files.
+    /// Making an S3 client is slow, and no post of a run has files; so each
+    /// thread makes one and never uses it.
     static BUCKET: Bucket = {
         let sdk = SdkConfig::builder().behavior_version(BehaviorVersion::latest()).build();
         Bucket::new(&sdk, &BucketSettings { name: "none".to_owned(), ..BucketSettings::default() })
     };
 }
 
-/// Makes what a thread makes once and then shares among its runs.
+/// Makes in advance what a thread makes once and then shares among its runs.
 pub(crate) fn prepare_thread() {
     BUCKET.with(|_| ());
     store::prepare_thread();
@@ -66,13 +68,14 @@ pub(crate) struct Deployment {
     pub(crate) queue: Arc<SimulatedQueue>,
     pub(crate) bus: Arc<SimulatedBus>,
     pub(crate) journal: Arc<Mutex<Journal>>,
-    /// Sees everything and meets no faults; each process has its own.
+    /// For the simulation itself: it meets no faults. Each process has its own.
     pub(crate) publishing: Publishing,
     collects: bool,
 }
 
 impl Deployment {
-    /// Empty. `due_shards` are the partitions of the due index.
+    /// An empty deployment. `due_shards` is the number of partitions of the due
+    /// index.
     pub(crate) fn new(world: &Arc<World>, network: Network, due_shards: u32) -> Arc<Self> {
         let clock = world.clock();
         let (store, journal) = store(world, due_shards);
@@ -106,7 +109,7 @@ impl Deployment {
         self.publishing.deliver(&self.network.platforms(), message).await
     }
 
-    /// The functions that nobody calls: deliveries, ticks, upkeep.
+    /// Starts the functions that no person calls: deliveries, ticks, upkeep.
     pub(crate) fn start(self: &Arc<Self>) {
         tokio::spawn(Arc::clone(self).deliver());
         tokio::spawn(Arc::clone(self).tick());
@@ -179,27 +182,28 @@ impl Deployment {
         }
     }
 
-    /// Until a schedule that is for `at` wakes its function.
+    /// Waits until a schedule set for `at` wakes its function.
     async fn wake(&self, at: DateTime<Utc>) {
         let jitter = if self.world.quiet_at <= at { Duration::ZERO } else { self.world.up_to(SCHEDULE_JITTER) };
         self.world.sleep_until(at + TimeDelta::from_std(jitter).unwrap_or_default()).await;
     }
 
-    /// Whether a tick would find nothing by far.
+    /// Whether nothing is due anywhere near now, so that a tick can be skipped.
     fn is_idle(&self) -> bool {
         let soon = self.world.now() + if self.world.is_long_quiet() { NOTHING_DUE_FOR_HOURS } else { NOTHING_DUE };
         let journal = lock(&self.journal);
         journal.deliveries().all(|it| it.due_at.is_none_or(|due_at| soon < due_at.max(it.look_at)))
     }
 
-    /// Whether any credentials want renewal in this round; one that finds
-    /// nothing is passed over.
+    /// Whether any credentials need renewal in this round; a round that would
+    /// find none is skipped.
     fn wants_renewal(&self) -> bool {
         let soon = self.world.now() + TimeDelta::seconds(10);
         lock(&self.journal).renewals().any(|it| it < soon)
     }
 
-    /// Whether nothing is left to do: nothing on its way, nothing due.
+    /// Whether nothing is left to do: no message on its way and no delivery
+    /// due.
     pub(crate) fn is_at_rest(&self) -> bool {
         !self.world.is_busy()
             && !self.network.is_busy()

@@ -7,13 +7,12 @@ use crate::port::Port;
 /// What goes wrong in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Faults {
-    /// Nothing, apart from what is no fault: ticks and messages that come a
-    /// little late.
+    /// Nothing. Ticks and messages still come a little late, which is no fault.
     #[default]
     None,
     /// Nothing but one tick that is missed.
     MissedTick,
-    /// As the seed has it: some seeds are calm, some are wild.
+    /// Drawn from the seed: some seeds are calm, some are wild.
     Chance,
     /// These processes die, and nothing else goes wrong.
     Script(Vec<Kill>),
@@ -33,11 +32,12 @@ pub struct Kill {
 pub enum When {
     /// The call is never made.
     Before,
-    /// The call takes effect, and nobody hears its answer.
+    /// The call takes effect, and its answer reaches nobody.
     After,
 }
 
-/// How often things go wrong in a run, each between 0 and 1 per call.
+/// How often things go wrong in a run. Each field is a probability per call,
+/// between 0 and 1.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Weather {
     /// A call fails.
@@ -46,23 +46,24 @@ pub(crate) struct Weather {
     pub(crate) deadly: f64,
     /// A call takes its time, up to 20 s.
     pub(crate) slow: f64,
-    /// The store has no units left.
+    /// The store throttles a request.
     pub(crate) throttled: f64,
-    /// A transaction meets another one.
+    /// A transaction conflicts with another one.
     pub(crate) conflicting: f64,
-    /// An index does not show the last seconds.
+    /// An index does not show the writes of the last seconds yet.
     pub(crate) stale: f64,
     /// A message is lost, comes twice, or comes late.
     pub(crate) lossy: f64,
     /// A tick or a round of upkeep is missed.
     pub(crate) missed: f64,
-    /// A platform refuses, limits, revokes, or answers with an error.
+    /// A platform refuses a post, limits the rate, revokes the grant, or
+    /// answers with an error.
     pub(crate) moody: f64,
-    /// Times at which a port does not answer at all.
+    /// Periods in which a port does not answer at all.
     pub(crate) outages: Vec<Outage>,
 }
 
-/// A time at which a port does not answer at all.
+/// A period in which a port does not answer at all.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outage {
     pub(crate) port: Port,
@@ -76,8 +77,8 @@ impl Weather {
         self.failing == 0.0
     }
 
-    /// The weather of a seed, until `until`: a quarter of the seeds is calm, a
-    /// half has some of everything, a quarter is wild.
+    /// Draws how often things go wrong until `until`: a quarter of the seeds is
+    /// calm, half have some of everything, a quarter is wild.
     pub(crate) fn drawn(rng: &mut fastrand::Rng, from: DateTime<Utc>, until: DateTime<Utc>) -> Self {
         let strength = match rng.u32(0..4) {
             0 => return Self::default(),

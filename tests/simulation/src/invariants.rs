@@ -24,8 +24,8 @@ use crate::store::{Journal, Version};
 use crate::trace::Trace;
 use crate::users::{Answer, People};
 
-/// A post that is scheduled this long before its time is to be out on the
-/// second.
+/// A post that is scheduled at least this long before its time must go out on
+/// the second.
 const AHEAD: TimeDelta = TimeDelta::seconds(5);
 
 /// Everything that is known of a run.
@@ -52,7 +52,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct Broken {
     pub(crate) kind: Kind,
-    /// Whose history says more.
+    /// The post whose history shows more of it.
     pub(crate) post: Option<PostId>,
     pub(crate) what: String,
 }
@@ -62,7 +62,8 @@ impl Broken {
         Self { kind, post: post.into(), what: what.into() }
     }
 
-    /// What happened, with the part of the trace that is about its post.
+    /// What happened, followed by the part of the trace that is about this
+    /// post.
     pub(crate) fn told_with(&self, trace: &Trace) -> String {
         let mut text = self.what.clone();
         for line in self.post.iter().flat_map(|it| trace.about(it.get())) {
@@ -114,15 +115,16 @@ impl History<'_> {
         self.journal.versions(post).find(|it| it.post.revision == revision)
     }
 
-    /// Whether the user was told of a target that it may be public, in a
-    /// revision of this range: whoever sends it again then takes that on.
+    /// Whether the user was told, in one of these revisions, that a target may
+    /// be public already: whoever then sends it again accepts that it may be
+    /// public twice.
     fn was_warned(&self, post: PostId, target: TargetId, revisions: std::ops::Range<u64>) -> bool {
         let versions = self.journal.versions(post).filter(|it| revisions.contains(&it.post.revision));
         versions.filter_map(|it| it.post.target(target)).any(may_be_public)
     }
 
-    /// By how much the first public calls of posts were late that were
-    /// scheduled well ahead.
+    /// How late the first public calls were, of posts that were scheduled well
+    /// ahead.
     pub(crate) fn lateness(&self) -> Vec<TimeDelta> {
         let mut called = BTreeSet::new();
         let first = self.timeline.begun.iter().filter(|it| called.insert(it.reference));

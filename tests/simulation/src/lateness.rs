@@ -1,6 +1,6 @@
-//! How late posts go out when nothing fails but schedules and queues are as
-//! they are: ticks up to 59 s late, one of them missed, messages up to a
-//! second late.
+//! How late posts go out when nothing fails and schedules and queues behave as
+//! they do in practice: ticks come up to 59 s late, one of them is missed, and
+//! messages come up to a second late.
 
 use chrono::TimeDelta;
 
@@ -12,11 +12,11 @@ use crate::scenario::{AccountPlot, Plot, PostAct, PostPlot, Scenario};
 /// Posts of one run.
 const POSTS: i64 = 60;
 
-/// Posts are due from then on, so that most are planned by a tick and some by
-/// whoever wrote them.
+/// When the first post is due: late enough that a tick plans most posts, and
+/// early enough that some are planned by the request that wrote them.
 const FIRST_DUE_S: i64 = 60;
 
-/// Between two of them: more than a minute's worth of ticks in all.
+/// The time between two posts. All together they span several ticks.
 const APART_S: i64 = 11;
 
 /// A run of a seed in which one tick is missed.

@@ -1,9 +1,9 @@
 //! The simulator: the real publishing code on one thread and a clock of its
 //! own, with everything that can go wrong at every call it makes.
 //!
-//! A seed decides everything, so a run can be repeated. Time passes only when
-//! everybody waits. The code under test is `publishing`, `storage` and
-//! `domain` as they are deployed; what they stand on is simulated at their
+//! A seed decides everything, so a run can be repeated. Virtual time passes
+//! only when every task waits. The code under test is `publishing`, `storage`
+//! and `domain` as they are deployed; what they depend on is simulated at their
 //! ports: the SDK's requests to DynamoDB (`store`), the queue, the event bus,
 //! the platforms (`network`). Each invocation of a function is a `process`,
 //! which may die at any call. People (`users`) write, change and disconnect

@@ -1,4 +1,4 @@
-//! Every log line of a run, to be searched for what must not be in it.
+//! Every log line of a run, searched for tokens, which must never be logged.
 
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex};
@@ -39,7 +39,7 @@ impl Subscriber for Logs {
         if self.enabled(metadata) { Interest::always() } else { Interest::never() }
     }
 
-    /// Everything that a deployment can log.
+    /// Enables every level that a deployment can log.
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event() && *metadata.level() <= Level::INFO
     }

@@ -15,7 +15,8 @@ use simulation::mutations::{self, Verdict};
 use simulation::scale::{self, Profile, Scale};
 use simulation::{CrashMatrix, Faults, Report, Scenario, crash_matrix, lateness, run, side_by_side};
 
-/// A run allocates all the time; with this one it takes a seventh less of it.
+/// A run allocates all the time; with this allocator it takes a seventh less
+/// time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -76,7 +77,8 @@ fn replay(seed: u64) -> bool {
 }
 
 fn until_broken(seeds: u64) -> bool {
-    // Most of what is broken is seen at once by chance, and the rest by deaths.
+    // A few random seeds show most broken invariants at once; deaths at every
+    // port call show the rest.
     let few = seeds.min(100);
     Seeds::run(1..=few, true).broken.is_empty()
         && crash_matrix(threads(), true).broken.is_empty()
@@ -154,7 +156,7 @@ impl Lateness {
     }
 }
 
-/// How many shown broken are enough to begin with.
+/// How many broken invariants are printed: enough to begin with.
 const SHOWN: usize = 5;
 
 fn everything(options: &Options) -> bool {
@@ -248,7 +250,7 @@ fn table(seeds: &Seeds, matrix: &CrashMatrix, late: &Lateness, scale: Option<&Sc
     rows.iter().map(row).collect::<Vec<_>>().join("\n")
 }
 
-/// Targets that the figures do not meet, in words.
+/// The targets that the figures miss, in words.
 fn targets_missed(late: &Lateness, scale: Option<&Scale>) -> Vec<String> {
     let mut missed = Vec::new();
     let mut expect = |holds: bool, what: &str| {

@@ -1,9 +1,10 @@
-//! Whether the simulator would notice: the protocol is broken on purpose, one
-//! way at a time, in a copy of the sources, and the copy is simulated.
+//! Tests the simulator itself: would it notice a broken protocol? A copy of the
+//! sources is broken on purpose, in one way at a time, and simulated.
 //!
-//! Each mutation replaces an expression that must be there exactly once, so one
-//! that has lost its place is an error and not a silent pass. The copy is built
-//! once: where a mutation applies, it asks which one it has to obey.
+//! Each mutation replaces an expression that must be found exactly once, so a
+//! mutation whose expression has changed is an error and not a silent pass. The
+//! copy is built only once, with all mutations in it; each asks at run time
+//! whether it is the one that is switched on.
 
 mod list;
 
@@ -18,29 +19,29 @@ pub use list::{ALL, Mutation};
 /// What became of one mutation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The simulation of the copy fails.
+    /// The simulation of the broken copy fails, as it should.
     Caught,
-    /// It passes: the simulator is blind to it.
+    /// The simulation passes, so the simulator cannot see this defect.
     Missed,
 }
 
-/// Why mutations could not be tried.
+/// Why the mutations could not be tried.
 #[derive(Debug, thiserror::Error)]
 pub enum MutationError {
     /// Files could not be copied, read or written.
     #[error("{path}: {source}")]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// The piece of source is not there exactly once.
     #[error("the mutation '{name}' does not fit: its text stands {found} times in {file}")]
     Misplaced {
-        /// Of the mutation.
+        /// The mutation's name.
         name: &'static str,
-        /// Where it should be.
+        /// The file that should contain it.
         file: &'static str,
         /// How often it was found.
         found: usize,
@@ -48,15 +49,15 @@ pub enum MutationError {
     /// The copy does not compile.
     #[error("the copy with the mutations does not compile:\n{0}")]
     DoesNotCompile(String),
-    /// The copy fails while it obeys no mutation, so that its failing would say
-    /// nothing of them.
+    /// The copy fails with every mutation switched off, so its failures would
+    /// say nothing about the mutations.
     #[error("the copy fails without any mutation")]
     Broken,
 }
 
 /// How the simulation is built, here and in the copy.
 const PROFILE: &str = "quick";
-/// Enough to break every mutation that the simulator sees.
+/// Enough seeds to catch every mutation that the simulator can see.
 const SEEDS: &str = "2000";
 
 /// What a copy needs to be built.
@@ -75,12 +76,13 @@ const COPIED: [&str; 12] = [
     "tests/Cargo.toml",
 ];
 
-/// Tries every mutation of [`ALL`] and tells of each as soon as it is known.
+/// Tries every mutation of [`ALL`], and reports each one as soon as its verdict
+/// is known.
 ///
-/// All of them are compiled into one program, which obeys one at a time: the one
-/// that its environment names.
+/// All of them are compiled into one program. An environment variable names the
+/// one that is switched on.
 pub fn run(sources: &Path, mut told: impl FnMut(&Mutation, Verdict, Duration)) -> Result<usize, MutationError> {
-    // Cargo is run in the copy, where a relative path would be another one.
+    // Cargo runs inside the copy, where a relative path would lead elsewhere.
     let sources = &sources.canonicalize().map_err(|source| MutationError::Io { path: sources.to_owned(), source })?;
     let copy = sources.join("target/mutations");
     let _ = std::fs::remove_dir_all(&copy);
@@ -110,12 +112,12 @@ pub fn run(sources: &Path, mut told: impl FnMut(&Mutation, Verdict, Duration)) -
     Ok(caught)
 }
 
-/// Whether every mutation still has its place.
+/// Checks that the expression of every mutation is still found.
 pub fn check(sources: &Path) -> Result<(), MutationError> {
     mutated(sources).map(drop)
 }
 
-/// Asks in the copy which mutation is to be obeyed.
+/// Code that is added to the copy: it asks which mutation is switched on.
 const SWITCH: &str = r#"
 pub(crate) fn broken(name: &str) -> bool {
     static BROKEN: std::sync::LazyLock<Option<String>> = std::sync::LazyLock::new(|| std::env::var("BROKEN").ok());
@@ -123,7 +125,7 @@ pub(crate) fn broken(name: &str) -> bool {
 }
 "#;
 
-/// The files of the copy that differ from the sources, with their text.
+/// The files of the copy that differ from the sources, each with its new text.
 fn mutated(sources: &Path) -> Result<BTreeMap<PathBuf, String>, MutationError> {
     let mut changed: BTreeMap<PathBuf, String> = BTreeMap::new();
     for Mutation { name, file, before, from, to } in ALL {
@@ -147,9 +149,9 @@ fn mutated(sources: &Path) -> Result<BTreeMap<PathBuf, String>, MutationError> {
     Ok(changed)
 }
 
-/// What cargo keeps of everything that is not our own, so that it is not built
-/// again. The target directory itself cannot be shared: cargo takes a crate of
-/// the copy for the same crate of the sources.
+/// Copies what cargo has built of the dependencies, so that it is not built
+/// again. Sharing the target directory does not work: cargo would mistake a
+/// crate of the copy for the same crate of the sources.
 fn copy_built(built: &Path, copy: &Path) -> Result<(), MutationError> {
     let io = |source| MutationError::Io { path: copy.to_owned(), source };
     std::fs::create_dir_all(copy).map_err(io)?;

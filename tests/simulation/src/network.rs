@@ -1,5 +1,5 @@
-//! The platforms: accounts, what is public on them, and adapters that the
-//! service calls like any other.
+//! The platforms: accounts, the posts that are public on them, and adapters
+//! that the service calls like any other.
 
 mod adapter;
 mod fates;
@@ -33,32 +33,33 @@ struct Inner {
     grants: Grants,
     uploads: Uploads,
     timeline: Timeline,
-    /// What becomes of the first public calls, when it is not left to chance;
-    /// the last one first.
+    /// What becomes of the first public calls, when that is not left to chance.
+    /// The last entry is used first.
     fates: Vec<PlatformFate>,
-    /// Effects that are still to come.
+    /// How many effects of earlier calls are still to happen.
     to_come: usize,
     /// Renewals under way, by the token that they spend.
     renewing: BTreeSet<String>,
-    /// What went wrong over there that must not, beside what the timeline has.
+    /// Wrong calls that concern no post; those of posts are in the timeline.
     mistakes: Vec<String>,
 }
 
 impl Inner {
-    /// Whether a public call has all that it names. What is public already has.
+    /// Whether the platform still keeps every upload that a public call names.
+    /// A post that is public already has them anyway.
     fn has_what_it_names(&self, spec: Spec, reference: Reference, named: Option<Progress>) -> bool {
         let is_public = || self.timeline.find(reference).is_some();
         spec.steps == 0 || is_public() || named.is_some_and(|it| self.uploads.keeps(it))
     }
 }
 
-/// How long before their due second the platforms prepare.
+/// How long before a post is due each platform begins to prepare it.
 pub(crate) fn leads() -> Leads {
     Leads::of(SPECS.iter().map(|it| (it.name, it.lead())))
 }
 
 impl Network {
-    /// `fates` are those of the first public calls, in order.
+    /// `fates` says what becomes of the first public calls, in order.
     pub(crate) fn new(world: Arc<World>, fates: &[PlatformFate]) -> Self {
         let fates = fates.iter().rev().copied().collect();
         let inner = Inner {
@@ -77,27 +78,28 @@ impl Network {
         SPECS.iter().map(|it| Adapter::new(self.clone(), *it))
     }
 
-    /// The adapters, as deliveries ask them.
+    /// The adapters, as deliveries use them.
     pub(crate) fn platforms(&self) -> Registry<dyn Publish> {
         Registry::of(self.adapters().map(|it| Box::new(it) as _).collect())
     }
 
-    /// As hand-offs and disconnections ask them.
+    /// The adapters, as hand-offs and disconnections use them.
     pub(crate) fn connectable(&self) -> Registry<dyn Connect> {
         Registry::of(self.adapters().map(|it| Box::new(it) as _).collect())
     }
 
-    /// As renewals ask them.
+    /// The adapters, as renewals use them.
     pub(crate) fn renewable(&self) -> Registry<dyn Platform> {
         Registry::of(self.adapters().map(|it| Box::new(it) as _).collect())
     }
 
-    /// The person lets us act for an account.
+    /// The person grants us access to an account.
     pub(crate) fn authorize(&self, spec: Spec, account: &str) -> Credentials {
         let (now, lasts) = (self.world.now(), self.lasts());
         let mut inner = self.lock();
         if spec.certainty == Certainty::Recognised && inner.timeline.page(account, None, 1).is_empty() {
-            // From before it was connected, and like everything that will come.
+            // Posts from before the account was connected, which look like all
+            // later ones.
             for _ in 0..4 {
                 inner.timeline.show(account, false, now);
             }
@@ -105,28 +107,28 @@ impl Network {
         inner.grants.give(account, spec, lasts, now)
     }
 
-    /// The person takes that back, over there.
+    /// The person revokes the grant on the platform.
     pub(crate) fn revoke(&self, account: &str) {
         self.lock().grants.revoke_account(account);
     }
 
-    /// What was asked of the platforms in a wrong way, beside posts.
+    /// Calls that the service must not have made and that concern no post.
     pub(crate) fn mistakes(&self) -> Vec<String> {
         self.lock().mistakes.clone()
     }
 
-    /// What happened over there.
+    /// Everything that happened on the platforms.
     pub(crate) fn take_timeline(&self) -> Timeline {
         std::mem::take(&mut self.lock().timeline)
     }
 
-    /// Whether something is still to take effect.
+    /// Whether an earlier call is still to take effect.
     pub(crate) fn is_busy(&self) -> bool {
         0 < self.lock().to_come
     }
 
-    /// How long credentials last: minutes while things go wrong, so that they
-    /// are renewed; afterwards longer than any run.
+    /// How long credentials are valid: minutes while things go wrong, so that
+    /// renewals happen; afterwards longer than any run.
     fn lasts(&self) -> TimeDelta {
         if self.world.is_quiet() {
             return TimeDelta::days(3);
@@ -134,7 +136,8 @@ impl Network {
         TimeDelta::seconds(self.world.dice().i64(180..600))
     }
 
-    /// Does something over there at that time, whoever is still waiting.
+    /// Lets an effect happen on the platform at that time, whether or not its
+    /// caller still waits.
     fn later(&self, at: DateTime<Utc>, effect: impl FnOnce(&mut Inner) + Send + 'static) {
         self.lock().to_come += 1;
         let network = self.clone();

@@ -1,20 +1,21 @@
-//! Drawing a plot from a seed.
+//! Draws from a seed what people do in a run.
 
 use chrono::TimeDelta;
 
 use crate::network::{PlatformFate, SPECS};
 use crate::scenario::{AccountAct, AccountPlot, Plot, PostAct, PostPlot};
 
-/// By when posts are first due at the latest.
+/// The latest time for which a new post is scheduled.
 const LAST_DUE_S: i64 = 360;
 
-/// From then on nothing goes wrong.
+/// The time from which on nothing goes wrong any more.
 const QUIET_S: i64 = 480;
 
 impl Plot {
     /// What people do in the run of a seed.
     pub(crate) fn drawn(seed: u64) -> Self {
-        // Other dice than those of the run, so that faults do not change it.
+        // A random generator of its own: the faults of the run draw from
+        // another one, so they do not change what people do.
         let mut rng = fastrand::Rng::with_seed(seed ^ 0x5eed);
         let mut accounts: Vec<_> = (0..rng.usize(2..=4)).map(|_| account(&mut rng)).collect();
         let mut posts: Vec<_> = (0..[2, 3, 3, 4, 5][rng.usize(0..5)]).map(|_| post(&mut rng, accounts.len())).collect();
@@ -24,7 +25,7 @@ impl Plot {
     }
 }
 
-/// Many posts at once on one account, where nobody can tell one from another;
+/// Many posts at once on one account whose posts all look the same. Returns
 /// what becomes of the first public calls.
 fn rush(rng: &mut fastrand::Rng, accounts: &mut [AccountPlot], posts: &mut Vec<PostPlot>) -> Vec<PlatformFate> {
     const DOUBTFUL: [PlatformFate; 4] =
@@ -58,8 +59,8 @@ fn account(rng: &mut fastrand::Rng) -> AccountPlot {
         acts.push((seconds(rng, 30, LAST_DUE_S), AccountAct::Connect));
     }
     acts.sort_by_key(|it| it.0);
-    // A post that waits for its account waits for a day, which takes its time
-    // here as well.
+    // Few owners never reconnect: a post that waits for its account waits for a
+    // day, and simulating that day takes time.
     AccountPlot { platform: SPECS[rng.usize(0..SPECS.len())].name, acts, minded: rng.u32(0..200) != 0 }
 }
 
@@ -69,7 +70,7 @@ fn post(rng: &mut fastrand::Rng, accounts: usize) -> PostPlot {
     targets.truncate([1, 1, 2, 2, 3][rng.usize(0..5)]);
 
     let written = seconds(rng, 0, 180);
-    // Whole seconds are what people choose.
+    // People choose whole seconds.
     let mut due = TimeDelta::seconds(rng.i64(written.num_seconds() + 5..LAST_DUE_S));
     let first = match rng.u32(0..8) {
         0 => PostAct::Create(None),
@@ -79,9 +80,9 @@ fn post(rng: &mut fastrand::Rng, accounts: usize) -> PostPlot {
     let mut acts = vec![(written, first)];
     let mut last = written;
     for _ in 0..[0, 0, 0, 1, 1, 2, 3][rng.usize(0..7)] {
-        // Mostly close to the due second, where it is tight.
+        // Mostly close to the due second, where changes race with the delivery.
         let at = match rng.u32(0..5) {
-            // From another device, before the first was answered.
+            // From another device, before the previous request was answered.
             4 => last + TimeDelta::milliseconds(rng.i64(1..30)),
             0 => seconds(rng, written.num_seconds() + 1, LAST_DUE_S),
             1 => due + TimeDelta::milliseconds(rng.i64(-70_000..70_000)),

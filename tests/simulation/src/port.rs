@@ -1,11 +1,12 @@
-//! Where the code under test leaves itself, and how long that takes.
+//! The ports, where calls leave the code under test, and how long these calls
+//! take.
 
 use std::time::Duration;
 
 /// The longest that a call of the store, the queue or the bus takes.
 pub(crate) const SLOWEST: Duration = Duration::from_secs(20);
 
-/// A place where the code under test leaves itself.
+/// A place where calls leave the code under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Port {
     Store,
@@ -15,7 +16,7 @@ pub(crate) enum Port {
 }
 
 impl Port {
-    /// How long a call takes: at least, and usually at most.
+    /// How long a call takes: the minimum, and the usual maximum.
     pub(crate) const fn pace(self) -> (Duration, Duration) {
         match self {
             Self::Store => (Duration::from_millis(1), Duration::from_millis(15)),
@@ -24,8 +25,8 @@ impl Port {
         }
     }
 
-    /// How long a slow call takes at most. A platform's adapter waits no
-    /// longer than this; what takes longer was cut off.
+    /// How long a slow call takes at most. An adapter times out after this, so
+    /// a slower call to a platform counts as cut off.
     pub(crate) const fn slowest(self) -> Duration {
         match self {
             Self::Store | Self::Queue | Self::Events => SLOWEST,

@@ -1,5 +1,5 @@
-//! A process: one invocation of a function, from its first call to its
-//! answer. It may die at any call, and nothing of it runs any further.
+//! A process: one invocation of a function, from its first call to its answer.
+//! It may die at any call, and then none of its code runs any further.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,21 +14,21 @@ tokio::task_local! {
 /// One invocation of a function.
 #[derive(Debug)]
 pub(crate) struct Process {
-    /// The function and a number, for the trace.
+    /// The function's name and a number, for the trace.
     pub(crate) name: String,
     dead: AtomicBool,
 }
 
 impl Process {
-    /// Ends the process that calls it. Never returns.
+    /// The calling process dies here; this never returns.
     pub(crate) async fn die(&self) {
         self.dead.store(true, Ordering::Relaxed);
         std::future::pending::<()>().await;
     }
 }
 
-/// Whoever is calling; `None` for the simulation itself, which sees everything
-/// and meets no faults.
+/// The process that is running; `None` for the simulation itself, which sees
+/// everything and meets no faults.
 pub(crate) fn current() -> Option<Arc<Process>> {
     CURRENT.try_with(Arc::clone).ok()
 }

@@ -1,5 +1,5 @@
-//! The queue: messages come late, twice, out of order, or not at all, and come
-//! again when whoever took them did not say that they are done.
+//! The queue: messages come late, twice, out of order, or not at all. A message
+//! that was taken comes again unless its consumer deletes it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,18 +14,18 @@ use crate::faults::Weather;
 use crate::port::Port;
 use crate::world::{Fate, World, lock};
 
-/// How long a message is hidden that somebody took: `VisibilityTimeout` in
+/// How long a message that was taken stays hidden: `VisibilityTimeout` in
 /// `template.yaml`.
 const HIDDEN: TimeDelta = TimeDelta::seconds(361);
 
-/// How often a message is brought before it is put aside: `maxReceiveCount` in
-/// `template.yaml`.
+/// How often a message is received before it goes to the dead-letter queue:
+/// `maxReceiveCount` in `template.yaml`.
 const MAX_RECEIVES: u32 = 5;
 
 /// The most messages that one call takes.
 const BATCH: usize = 10;
 
-/// How much later than asked a message comes out at most, without any fault.
+/// How much later than its delay a message shows at most, without any fault.
 const JITTER: Duration = Duration::from_secs(1);
 
 /// How late a late message is at most.
@@ -34,9 +34,9 @@ const LATE: Duration = Duration::from_mins(1);
 /// A message that somebody took.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
-    /// Names it to the queue.
+    /// The queue's id of it.
     pub(crate) id: u64,
-    /// What it says.
+    /// Its content.
     pub(crate) message: DeliveryMessage,
     receives: u32,
 }
@@ -50,7 +50,7 @@ pub(crate) struct SimulatedQueue {
 
 #[derive(Default)]
 struct Messages {
-    /// By when they can be taken.
+    /// The messages by the time from which on they can be taken.
     waiting: BTreeMap<(DateTime<Utc>, u64), Taken>,
     last_id: u64,
 }
@@ -60,7 +60,7 @@ impl SimulatedQueue {
         Self { world, messages: Mutex::default(), came: Notify::new() }
     }
 
-    /// Waits for the next message and then for others as long as `window` is,
+    /// Waits for the next message, then collects more for as long as `window`,
     /// and takes up to `most` of them.
     pub(crate) async fn take(&self, most: usize, window: Duration) -> Vec<Taken> {
         loop {
@@ -75,7 +75,7 @@ impl SimulatedQueue {
                 }
                 Some(at) => {
                     let left = (at - self.world.now()).to_std().unwrap_or_default();
-                    // Whatever comes meanwhile may come out earlier.
+                    // A message that arrives meanwhile may be due earlier.
                     let _ = tokio::time::timeout(left, came).await;
                 }
                 None => came.await,
@@ -90,7 +90,7 @@ impl SimulatedQueue {
         let mut taken: Vec<_> = ready.iter().filter_map(|it| messages.waiting.remove(it)).collect();
         for it in &mut taken {
             it.receives += 1;
-            // Comes again unless it is done by then.
+            // It comes again unless it is deleted by then.
             if it.receives < MAX_RECEIVES {
                 messages.waiting.insert((now + HIDDEN, it.id), *it);
             }
@@ -98,7 +98,7 @@ impl SimulatedQueue {
         taken
     }
 
-    /// These are done and do not come again.
+    /// Deletes these messages, so that they do not come again.
     pub(crate) fn done(&self, done: &[Taken]) {
         lock(&self.messages).waiting.retain(|_, it| done.iter().all(|done| done.id != it.id));
     }
@@ -118,7 +118,7 @@ impl SimulatedQueue {
         messages.waiting.insert((now + delay, id), taken);
     }
 
-    /// One message on its way.
+    /// One message that was sent: it may be lost, doubled or late.
     fn accept(&self, outgoing: &Outgoing) {
         let world = &self.world;
         let mut copies = 1;
@@ -167,7 +167,8 @@ fn chances(weather: &Weather) -> [(f64, QueueFate); 2] {
 #[async_trait]
 impl Queue for SimulatedQueue {
     async fn send(&self, messages: &[Outgoing]) -> Result<(), QueueError> {
-        // One call for each batch, as the service's own has it; no messages, no call.
+        // One call per batch, as in the real queue; without messages there is
+        // no call.
         for batch in messages.chunks(BATCH) {
             let what: Vec<_> = batch
                 .iter()

@@ -9,27 +9,28 @@ use crate::trace::Trace;
 pub struct Report {
     /// The seed, which gives the same run again.
     pub seed: u64,
-    /// Things that went wrong on the way.
+    /// How many faults happened.
     pub faults: u64,
-    /// Calls of a port by the code under test.
+    /// How many port calls the code under test made.
     pub port_calls: u64,
-    /// Whether nothing was to go wrong.
+    /// Whether the run was meant to have no faults.
     pub calm: bool,
     /// Posts that became public.
     pub published: u64,
-    /// Targets that ended otherwise than their platform has it.
+    /// Targets whose end contradicts what their platform shows.
     pub lost: u64,
     /// Targets that became public more than once.
     pub doubled: u64,
-    /// Deliveries that nobody looked at in time.
+    /// Deliveries that were due and that no worker looked at in time.
     pub stuck: u64,
-    /// Public calls before their time.
+    /// Public calls before their post was due.
     pub early: u64,
-    /// Each invariant that did not hold, with the history of what it caught.
+    /// Each invariant that did not hold, with the history of the post it
+    /// concerns.
     pub broken: Vec<String>,
-    /// By how much the first public calls of scheduled posts were late.
+    /// How late the first public calls of scheduled posts were.
     pub lateness: Vec<TimeDelta>,
-    /// How long the run took in its own time.
+    /// How long the run took in virtual time.
     pub took: TimeDelta,
     /// Everything that happened.
     pub trace: Trace,

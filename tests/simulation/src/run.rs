@@ -16,19 +16,21 @@ use crate::store::Journal;
 use crate::users::People;
 use crate::world::{World, lock};
 
-/// How long after the quiet time everything has ended at the latest: a day for
-/// what waits for its account, and what comes after it.
+/// How long after the last fault everything has ended at the latest: posts that
+/// wait for their account wait for a day, and some work comes after that.
 const LONGEST: TimeDelta = TimeDelta::hours(27);
 
-/// Runs a seed. The same seed and scenario give the same report, whatever ran
-/// before on this thread.
+/// Runs a seed. The same seed and scenario give the same report, whatever this
+/// thread ran before.
 pub fn run(seed: u64, scenario: &Scenario) -> Report {
     let logs = Logs::default();
     let _listening = tracing::subscriber::set_default(logs.clone());
-    // Whatever this thread makes once throws the same dice.
+    // What this thread makes only once draws random numbers, too; made here, it
+    // cannot disturb the run.
     prepare_thread();
     seed_randomness(seed);
-    // The SDK's dice: the jitter of its retries, its tokens for transactions.
+    // The SDK draws from this generator: the jitter of its back-off, and its
+    // idempotency tokens for transactions.
     fastrand::seed(seed);
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
     let report = runtime.block_on(play(seed, scenario, &logs));

@@ -1,14 +1,14 @@
 //! A million posts within one minute, against the published limits of the
 //! services: how long it takes, what it costs and what gets hottest.
 //!
-//! A model, not the code itself: one thread, virtual time, a seed. The ticks,
-//! the queue, the batches, the store's partitions and the steps of a delivery
-//! are in it as small as they can be ([`Setting`] says with which numbers);
-//! what a step costs in the store is handed in as a [`Profile`].
+//! This is a model, not the code itself: one thread, virtual time, a seed. It
+//! has the ticks, the queue, the batches, the store's partitions and the steps
+//! of a delivery, each as simple as possible. [`Setting`] has the numbers it
+//! uses; the cost of each step in the store is passed in as a [`Profile`].
 //!
-//! Not in it: how much processor time a call takes, edits by users, messages
-//! lost or doubled by the queue, platforms that refuse, that tables grow while
-//! they are used, and that a slow call shows in its post while it is made.
+//! The model leaves out the processor time of a call, edits by users, messages
+//! that the queue loses or doubles, platforms that refuse, and that tables grow
+//! while they are used. A slow call shows in its post only when it ends.
 
 mod agenda;
 mod chance;
@@ -31,11 +31,12 @@ pub use profile::{Deliver, Operation, PartitionBy, Profile};
 pub use report::Report;
 pub use setting::{EventSource, Partitions, Setting, Tables};
 
-/// Milliseconds. Instants count from the start of the full minute, so what is
-/// planned ahead of it is negative.
+/// Milliseconds. Instants count from the start of the full minute, the one in
+/// which the posts are due; planning ahead of it happens at negative instants.
 pub type Ms = i32;
 
-/// Runs one setting to its end: every post public and told how it ended.
+/// Runs one setting to its end: every post is public, and its end is written to
+/// the post.
 pub fn run(setting: &Setting) -> Scale {
     world::World::new(setting).run()
 }

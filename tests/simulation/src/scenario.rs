@@ -1,14 +1,14 @@
-//! What people do in a run, as data: drawn from a seed, or written down.
+//! What people do in a run, as data: drawn from a seed, or written by hand.
 
 use chrono::TimeDelta;
 
 use crate::faults::Faults;
 use crate::network::PlatformFate;
 
-/// A run but for its seed.
+/// Everything that describes a run, except its seed.
 #[derive(Clone, Debug, Default)]
 pub struct Scenario {
-    /// What people do; `None` is drawn from the seed.
+    /// What people do; with `None` it is drawn from the seed.
     pub plot: Option<Plot>,
     /// What goes wrong.
     pub faults: Faults,
@@ -17,13 +17,14 @@ pub struct Scenario {
 /// What people do.
 #[derive(Clone, Debug)]
 pub struct Plot {
-    /// Until when things may go wrong, from the beginning.
+    /// How long things may go wrong, from the beginning.
     pub(crate) quiet_after: TimeDelta,
-    /// Partitions of the due index.
+    /// The number of partitions of the due index.
     pub(crate) due_shards: u32,
     pub(crate) accounts: Vec<AccountPlot>,
     pub(crate) posts: Vec<PostPlot>,
-    /// What becomes of the first public calls; those after them go well.
+    /// What becomes of the first public calls; what comes after them is left to
+    /// chance.
     pub(crate) public_calls: Vec<PlatformFate>,
 }
 
@@ -52,7 +53,7 @@ pub(crate) enum AccountAct {
 /// A post.
 #[derive(Clone, Debug)]
 pub(crate) struct PostPlot {
-    /// The accounts it goes to, by their place.
+    /// The accounts it goes to, by their index.
     pub(crate) targets: Vec<usize>,
     /// What its writer does, by the time since the beginning. The first is
     /// [`PostAct::Create`].
@@ -66,13 +67,13 @@ pub(crate) struct PostPlot {
 pub(crate) enum PostAct {
     /// Writes it; `None` is a draft. A time that has passed is "now".
     Create(Option<TimeDelta>),
-    /// Gives it other words.
+    /// Changes its words.
     Rewrite,
-    /// Gives it another time.
+    /// Changes its time.
     Reschedule(TimeDelta),
-    /// Aims it at these accounts instead, each by its bit.
+    /// Changes its targets to these accounts, one bit each.
     Retarget(u8),
-    /// Takes it back to draft.
+    /// Takes its time away, so that it is a draft again.
     Unschedule,
     /// Removes it.
     Delete,

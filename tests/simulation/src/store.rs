@@ -1,4 +1,4 @@
-//! The store: the service's own, down to the SDK's requests, which are
+//! The store: the service's real code down to the SDK, whose requests are
 //! answered in this thread instead of by DynamoDB.
 
 mod failures;
@@ -43,19 +43,21 @@ use crate::faults::When;
 use crate::port::Port;
 use crate::world::{World, lock};
 
-/// How long a request takes at least that may arrive after its caller has given
-/// up.
+/// A request that takes at least this long may arrive after its caller has
+/// given up.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How far an index is behind at most.
+/// How far an index may be behind its table.
 const BEHIND: Duration = Duration::from_secs(3);
 
-/// Makes the tables of this thread, which takes longer than emptying them.
+/// Makes the tables of this thread in advance: making them takes longer than
+/// emptying them.
 pub(crate) fn prepare_thread() {
     Tables::prepare();
 }
 
-/// The store of a run, empty, and what will have been written to it.
+/// An empty store for a run, and the journal of everything that will be written
+/// to it.
 pub(crate) fn store(world: &Arc<World>, due_shards: u32) -> (Store, Arc<Mutex<Journal>>) {
     let journal = Arc::new(Mutex::new(Journal::default()));
     let wire = Wire(Arc::new(Inner {
@@ -64,18 +66,19 @@ pub(crate) fn store(world: &Arc<World>, due_shards: u32) -> (Store, Arc<Mutex<Jo
         journal: Arc::clone(&journal),
         transacted: Mutex::default(),
     }));
-    // As `cloud::aws` has it, but for who answers and what time it is.
+    // The configuration of `cloud::aws`, except for who answers and what the
+    // time is.
     let config = Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .retry_config(RetryConfig::standard())
         .timeout_config(cloud::aws::timeouts())
-        // What is left of the retries is counted per process otherwise, and a
-        // seed would depend on those before it.
+        // The SDK counts its remaining retries per process. Without a partition
+        // of its own a run would depend on those before it.
         .retry_partition(RetryPartition::custom("simulation").build())
         .region(Region::from_static("us-east-1"))
         .endpoint_url("http://store.invalid")
-        // A signature that nobody looks at is left out: it takes a tenth of the
-        // time of a run.
+        // Nobody checks the signatures, and making them would take a tenth of a
+        // run.
         .allow_no_auth()
         .auth_scheme_preference([NO_AUTH_SCHEME_ID])
         .time_source(wire.clone())
@@ -92,7 +95,7 @@ struct Inner {
     world: Arc<World>,
     tables: Tables,
     journal: Arc<Mutex<Journal>>,
-    /// The tokens of transactions that were done.
+    /// The idempotency tokens of the transactions that were done.
     transacted: Mutex<BTreeSet<String>>,
 }
 
@@ -130,7 +133,8 @@ impl Inner {
         assert!(!request.reads_eventually(), "a read that may be behind: {}", request.describe());
 
         let written = request.writes();
-        // What the journal follows is what transactions are about.
+        // Transactions write only tables that the journal follows, so only
+        // writes to these can conflict.
         let contended = written.iter().any(|it| journal::is_followed(it.table));
         let fates = chances(&self.world.weather, contended);
         let (call, fate) = self.world.call(Port::Store, request.describe(), &fates);
@@ -151,8 +155,8 @@ impl Inner {
         failed.or(done.map(Ok)).expect("what did not fail was done")
     }
 
-    /// A request that takes so long arrives even when its caller has given up,
-    /// or is gone.
+    /// Performs a request that is so slow that it arrives even when its caller
+    /// has timed out or died.
     async fn perform_all_the_same(
         self: &Arc<Self>,
         request: Request,
@@ -167,7 +171,7 @@ impl Inner {
         performed.await.expect("nobody ends it")
     }
 
-    /// Asks an index, which may be behind its table.
+    /// Queries an index, which may be behind its table.
     fn look_up(&self, query: QueryRequest) -> Result<String, DynoxideError> {
         let behind = self.world.befalls(self.world.weather.stale);
         let question = if behind { Question::of(&query) } else { None };
@@ -213,8 +217,9 @@ impl Inner {
                 response(200, body)
             }
             Err(error) => {
-                // What the service asks for on purpose is a condition; anything
-                // else is a mistake that no test should pass over.
+                // A condition that does not hold is part of the protocol. Any
+                // other error is a mistake in a request, and must fail the
+                // test.
                 let code = error.error_type();
                 let expected = code.ends_with("#ConditionalCheckFailedException")
                     || code.ends_with("#TransactionCanceledException");

@@ -1,4 +1,5 @@
-//! What happened in a run, line by line. Two runs of a seed give the same.
+//! What happened in a run, line by line. Two runs of one seed give the same
+//! lines.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ pub struct Trace(Vec<Line>);
 struct Line {
     at: DateTime<Utc>,
     process: Option<Arc<Process>>,
-    /// The number of the port call; 0 when it is none.
+    /// The number of the port call; 0 for a line that is about none.
     call: u64,
     what: String,
     fate: &'static str,

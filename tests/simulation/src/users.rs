@@ -23,43 +23,43 @@ use crate::world::lock;
 /// What a writer was answered.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
-    /// When.
+    /// When the answer came.
     pub(crate) at: DateTime<Utc>,
-    /// Of which post.
+    /// The post that it is about.
     pub(crate) post: PostId,
-    /// To what.
+    /// The act that it answers.
     pub(crate) act: PostAct,
-    /// The words that were asked for, if any.
+    /// The words that the request gave the post, if any.
     pub(crate) text: Option<String>,
-    /// What.
+    /// The content of the answer.
     pub(crate) said: Said,
 }
 
 /// What a writer was told.
 #[derive(Clone, Debug)]
 pub(crate) enum Said {
-    /// This is the post now.
+    /// The change was made, and this is the post now.
     Done(Box<Post>),
-    /// It is gone.
+    /// The post is deleted.
     Deleted,
-    /// No; nothing changed.
+    /// The change was refused, and nothing changed.
     Refused,
-    /// Nothing: it may be done or not.
+    /// No answer came: the change may have been made or not.
     Nothing,
 }
 
-/// The people of a run, and what they share.
+/// The people of a run, and the state that they share.
 pub(crate) struct People {
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) user: User,
     pub(crate) accounts: Vec<Account>,
     answers: Mutex<Vec<Answer>>,
-    /// Two requests with one idempotency key made two posts.
+    /// Cases in which two requests with one idempotency key made two posts.
     pub(crate) twice_created: Mutex<Vec<String>>,
 }
 
 impl People {
-    /// One user with their accounts connected, before anything goes wrong.
+    /// Makes one user with connected accounts, before anything goes wrong.
     pub(crate) async fn settle(deployment: Arc<Deployment>, plot: &Plot) -> Arc<Self> {
         let user = User { user_id: deployment.publishing.ids.fresh(), ..domain::testing::a_user() };
         join(&deployment.publishing.store, &user).await;
@@ -72,7 +72,7 @@ impl People {
         Arc::new(people)
     }
 
-    /// Lets everybody live; ends when all have done what they wanted.
+    /// Lets all people act, and ends when all have done what they wanted.
     pub(crate) async fn live(self: &Arc<Self>, plot: &Plot) {
         let mut tasks = JoinSet::new();
         for (label, post) in plot.posts.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! What everything in a run stands on: the time that passes, the dice, what
-//! goes wrong, and the record of what happened.
+//! The ground of a run: virtual time, the random generator, the faults, and the
+//! trace of what happened.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,41 +14,41 @@ use crate::port::Port;
 use crate::process::{self, Process};
 use crate::trace::Trace;
 
-/// What becomes of a call, in the words of its port.
+/// What becomes of a call, in terms of its port.
 pub(crate) trait Fate: Copy {
-    /// It is answered.
+    /// The call succeeds.
     const FINE: Self;
-    /// Nobody answers; it has no effect.
+    /// The port is down: the call has no effect, and no answer comes.
     const DOWN: Self;
 
-    /// For the trace.
+    /// Its name in the trace.
     fn name(self) -> &'static str;
 }
 
 /// A call on its way.
 pub(crate) struct Call {
     process: Option<Arc<Process>>,
-    /// How long it is on its way.
+    /// How long it takes to arrive.
     pub(crate) there: Duration,
     back: Duration,
-    /// The process dies at it.
+    /// On which side of the call its process dies, if it does.
     pub(crate) dies: Option<When>,
 }
 
 impl Call {
-    /// Until the call has arrived.
+    /// Waits until the call has arrived.
     pub(crate) async fn go(&self) {
         self.die(When::Before).await;
         wait(self.there).await;
     }
 
-    /// Until its answer has arrived.
+    /// Waits until its answer has arrived.
     pub(crate) async fn come_back(&self) {
         self.die(When::After).await;
         wait(self.back).await;
     }
 
-    /// The end of the process, if it comes here.
+    /// Ends the process, if it is to die on this side of the call.
     pub(crate) async fn die(&self, when: When) {
         if let (Some(process), true) = (&self.process, self.dies == Some(when)) {
             process.die().await;
@@ -62,13 +62,13 @@ async fn wait(duration: Duration) {
     }
 }
 
-/// What everything in a run stands on.
+/// The ground of a run.
 #[derive(Debug)]
 pub(crate) struct World {
     began: Instant,
-    /// The time of the beginning.
+    /// When the run begins.
     pub(crate) start: DateTime<Utc>,
-    /// From then on nothing goes wrong any more.
+    /// The time from which on nothing goes wrong any more.
     pub(crate) quiet_at: DateTime<Utc>,
     pub(crate) weather: Weather,
     kills: Vec<Kill>,
@@ -112,35 +112,36 @@ impl World {
         }
     }
 
-    /// The time.
+    /// The virtual time.
     pub(crate) fn now(&self) -> DateTime<Utc> {
         self.start + TimeDelta::from_std(self.began.elapsed()).unwrap_or_default()
     }
 
-    /// The same time for the code under test.
+    /// The same virtual time, for the code under test.
     pub(crate) fn clock(self: &Arc<Self>) -> Clock {
         let world = Arc::clone(self);
         Clock::of(move || world.now())
     }
 
-    /// Until then.
+    /// Waits until then.
     pub(crate) async fn sleep_until(&self, at: DateTime<Utc>) {
         if let Ok(left) = (at - self.now()).to_std() {
             tokio::time::sleep(left).await;
         }
     }
 
-    /// Whether things still go wrong.
+    /// Whether nothing goes wrong any more.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet_at <= self.now()
     }
 
-    /// Whether people have long done what they wanted.
+    /// Whether all people have finished long ago.
     pub(crate) fn is_long_quiet(&self) -> bool {
         self.quiet_at + TimeDelta::minutes(20) < self.now()
     }
 
-    /// Throws the dice, while things still go wrong.
+    /// Whether something with this chance happens; never once nothing goes
+    /// wrong any more.
     pub(crate) fn befalls(&self, chance: f64) -> bool {
         0.0 < chance && !self.weather.is_calm() && !self.is_quiet() && lock(&self.dice).f64() < chance
     }
@@ -150,12 +151,12 @@ impl World {
         self.missed_tick == Some(number) || self.befalls(self.weather.missed)
     }
 
-    /// The dice, for what is no fault.
+    /// The random generator, for what is no fault.
     pub(crate) fn dice(&self) -> MutexGuard<'_, fastrand::Rng> {
         lock(&self.dice)
     }
 
-    /// Up to so long.
+    /// A random duration up to this long.
     pub(crate) fn up_to(&self, longest: Duration) -> Duration {
         self.between(Duration::ZERO, longest)
     }
@@ -165,18 +166,18 @@ impl World {
         Duration::from_millis(lock(&self.dice).u64(millis(least)..=millis(most)))
     }
 
-    /// Counts something that went wrong beside the calls.
+    /// Counts a fault that is not the fate of a call.
     pub(crate) fn count_fault(&self) {
         self.faults.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Writes down something that happened.
+    /// Adds a line to the trace.
     pub(crate) fn note(&self, what: impl Into<String>) {
         lock(&self.trace).note(self.now(), what.into());
     }
 
-    /// Begins a call of a port and decides what becomes of it. `fates` are
-    /// those other than fine, each with its chance.
+    /// Begins a port call and decides what becomes of it. `fates` are the
+    /// alternatives to success, each with its chance.
     pub(crate) fn call<F: Fate>(&self, port: Port, what: String, fates: &[(f64, F)]) -> (Call, F) {
         let Some(process) = process::current() else {
             let call = Call { process: None, there: Duration::ZERO, back: Duration::ZERO, dies: None };
@@ -244,7 +245,8 @@ impl World {
     ) -> impl Future<Output = Option<T>> {
         let number = 1 + self.processes.fetch_add(1, Ordering::Relaxed);
         let name = format!("{function}#{number}");
-        // On the heap: a request is large, and who waits for it should not be.
+        // On the heap, because a request's future is large and every future
+        // that awaits it would be as large.
         let work = Box::pin(work);
         async move {
             self.running.fetch_add(1, Ordering::Relaxed);
@@ -258,7 +260,7 @@ impl World {
         }
     }
 
-    /// When a process was last lost.
+    /// When a process last died.
     pub(crate) fn last_death(&self) -> Option<DateTime<Utc>> {
         *lock(&self.last_death)
     }
@@ -273,18 +275,18 @@ impl World {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Things that went wrong so far.
+    /// Faults so far.
     pub(crate) fn faults(&self) -> u64 {
         self.faults.load(Ordering::Relaxed)
     }
 
-    /// Everything that was written down.
+    /// Takes the trace.
     pub(crate) fn take_trace(&self) -> Trace {
         std::mem::take(&mut lock(&self.trace))
     }
 }
 
-/// One thread, so a lock is never waited for.
+/// Locks a mutex. A run has one thread, so this never waits.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

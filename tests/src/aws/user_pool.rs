@@ -42,7 +42,7 @@ impl UserPool {
         Ok(())
     }
 
-    /// Calls this person otherwise.
+    /// Changes this person's name.
     pub async fn rename(&self, email: &str, name: &str) -> Result {
         let attributes = json!([{ "Name": "name", "Value": name }]);
         let change = json!({ "UserPoolId": self.id, "Username": email, "UserAttributes": attributes });

@@ -100,7 +100,7 @@ async fn drive_local(options: &Options, report: &mut Report) -> Result {
     let files = file_server::start().await?;
     let allowed = files.to_string();
     std::fs::create_dir_all("target/tests")?;
-    // For the test of the roles, tests/deployed.
+    // The log of calls is for the test of the roles in tests/deployed.
     let mut arguments = vec!["--allow-fetch-from", &allowed, "--log-calls", LOG_OF_CALLS];
     arguments.extend(LIFTED);
     let lifted = Harness::start(&arguments).await?;
@@ -115,7 +115,7 @@ async fn drive_local(options: &Options, report: &mut Report) -> Result {
             suite::crash::run(options.kills, &mut crashes).await;
         }
     };
-    // Limits and crashes wait most of their time, so all run at once.
+    // The checks of limits and crashes mostly wait, so all run at once.
     futures::join!(
         runner::run(Arc::new(free.with_files(files)), chosen(checks, options), options.jobs, report),
         runner::run(Arc::new(strict), chosen(suite::limit_checks(), options), options.jobs, &mut limits),

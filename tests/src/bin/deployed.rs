@@ -1,5 +1,5 @@
-//! Deploys the template on this machine and drives it through everything its
-//! contract says, through deaths and an update.
+//! Deploys the template on this machine, and checks everything that its
+//! contract says, while functions are killed and an update is deployed.
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
 
@@ -56,7 +56,8 @@ async fn run(options: &Options) -> Result<Report> {
         return Ok(report);
     }
 
-    // What the platform does wrong is left for the second time: it takes long.
+    // The faults of the platform are left for the second time, because they
+    // take long.
     checks(&stack, |it| it.area != "faults", options.jobs, &mut report).await?;
     let world = stack.world().await?;
     scene("functions die at work", scenes::functions_die(&stack, &world), &mut report).await;
@@ -92,7 +93,7 @@ async fn last_scenes(deployed: &mut Stack, wanted: impl Fn(&str) -> bool, report
     }
     let name = "a platform reads who asks";
     if wanted(name) {
-        // It leaves the stack at another address.
+        // This scene moves the stack to another address, so it comes last.
         scene(name, scenes::a_platform_reads_who_asks(deployed, world), report).await;
     }
     Ok(())
@@ -104,7 +105,8 @@ async fn scene(name: &str, played: impl Future<Output = Result>, report: &mut Re
     report.add(Line { name: format!("deployed: {name}"), took: started.elapsed(), fault });
 }
 
-/// Granted and not used: none. Used and not granted: none.
+/// Checks that roles allow exactly what was used: nothing more and nothing
+/// less.
 fn roles(stack: &Stack) -> Result {
     let mut log = String::new();
     for (file, writer) in [(LOG_OF_CALLS, "tests/blackbox"), (LOG_OF_RECOGNITION, "target/debug/platforms")] {

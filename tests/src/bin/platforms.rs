@@ -42,7 +42,8 @@ async fn run(common: &Common) -> Result<Report> {
         }
         Ok(())
     };
-    // It waits for two minutes and computes for one second.
+    // It waits for two minutes and computes for one second, so it runs beside
+    // the others.
     let keyless = async {
         if common.wants("keyless") {
             keyless::run(&mut beside).await?;

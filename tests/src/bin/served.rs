@@ -61,7 +61,7 @@ async fn run(reader: Reader) -> Result {
             node
         }
     };
-    // What it says is what this says.
+    // Its output and its exit code are those of this program.
     let status = tokio::task::spawn_blocking(move || command.current_dir(ROOT).status()).await??;
     if status.success() { Ok(()) } else { Err(Fault::new(format!("the reader ended with {status}"))) }
 }

@@ -1,4 +1,4 @@
-//! The person whose account it is, with Chromium on the server's pages.
+//! The person who owns the account, with Chromium on the server's pages.
 
 use std::{path::PathBuf, process::Command};
 
@@ -24,17 +24,17 @@ pub struct SignIn {
 /// What the person presses in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The client gets what it asks for.
+    /// The client gets the access that it asks for.
     Authorize,
-    /// It does not.
+    /// The client gets no access.
     Deny,
 }
 
 /// Where the browser was led.
 #[derive(Clone, Debug)]
 pub struct Redirected {
-    /// The first address away from the server, with what the client needs to
-    /// know in its query.
+    /// The first address outside the server; its query has what the client
+    /// needs to know.
     pub to: String,
     /// The address of the page that it ended on.
     pub ended_at: String,
@@ -74,7 +74,7 @@ impl BlueskyServer {
         })
     }
 
-    /// The person takes back what a client was allowed: its tokens are void at
+    /// The person revokes the access of a client, whose tokens are void at
     /// once. It must be the only client of the account.
     pub async fn revoke(&self, screenshots: PathBuf) -> Result {
         let mut command = self.person("revoke.mjs");
@@ -90,7 +90,7 @@ impl BlueskyServer {
     }
 }
 
-/// Runs a script to its end.
+/// Runs a script to its end, and returns what it printed.
 async fn said(mut command: Command) -> Result<Value> {
     let said = tokio::task::spawn_blocking(move || run(&mut command)).await??;
     Ok(serde_json::from_str(&said)?)

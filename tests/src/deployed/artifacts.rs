@@ -1,4 +1,4 @@
-//! What `sam build` leaves behind, made of one build of all functions: a
+//! The output of `sam build`, made from a single build of all functions: a
 //! template whose functions are folders with a program in them.
 
 use std::{
@@ -15,8 +15,8 @@ use crate::{
 
 /// Writes the template and the functions' folders; gives the template's path.
 ///
-/// Builds with another number are other code, as far as anybody can tell who
-/// only compares.
+/// Builds with different numbers differ in their bytes, so the emulator takes
+/// them for new code.
 pub(super) fn lay_out(template: &Template, programs: &Path, folder: &Path, number: u32) -> Result<PathBuf> {
     let mut built = template.clone();
     for function in FUNCTIONS {

@@ -19,7 +19,8 @@ use crate::{
     tools::MINISTACK,
 };
 
-/// A running emulator; it ends, with every function, when this is dropped.
+/// A running emulator; it ends together with every function when this is
+/// dropped.
 pub(super) struct Emulator {
     child: Child,
     folder: TempDir,
@@ -28,13 +29,13 @@ pub(super) struct Emulator {
 }
 
 impl Emulator {
-    /// Starts one whose functions reach AWS at this URL.
+    /// Starts an emulator whose functions reach AWS at this URL.
     pub(super) async fn start(port: u16, reached_at: &str) -> Result<Self> {
         let folder = TempDir::new()?;
         let log = fs::File::create(folder.path().join("log"))?;
         let path = std::env::var("PATH")?;
-        // Nothing else of this environment: functions inherit it, and would
-        // read settings that no deployment has.
+        // Nothing else of this environment is passed on: functions inherit it,
+        // and would read settings that no deployment has.
         let child = Command::new(MINISTACK.program()?)
             .env_clear()
             .env("PATH", path)
@@ -68,12 +69,12 @@ impl Emulator {
         }
     }
 
-    /// Where it is.
+    /// Its URL.
     pub(super) fn url(&self) -> String {
         format!("http://localhost:{}", self.port)
     }
 
-    /// A folder that ends with it.
+    /// A folder that is removed when it ends.
     pub(super) fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -97,7 +98,7 @@ impl Emulator {
         command
     }
 
-    /// How to call it as the root of the account.
+    /// A client that calls it as the root of the account.
     pub(super) fn root(&self) -> Root {
         Root::new(self.http.clone(), self.url())
     }

@@ -1,5 +1,5 @@
-//! A reverse proxy on loopback: the address of the API, and the way functions
-//! call AWS.
+//! A reverse proxy on loopback. One stands before the API and gives it its
+//! address; another one stands between the functions and AWS.
 
 use std::{
     net::SocketAddr,
@@ -19,30 +19,30 @@ use tokio::net::TcpListener;
 use super::recorder::{Recorder, Request};
 use crate::fault::Result;
 
-/// Where it leads, and what it does on the way.
+/// Where a proxy leads, and what it does with requests.
 #[derive(Clone)]
 pub(super) struct Passage {
     http: Client,
     to: String,
-    /// The host to ask for there, once it is known; otherwise the one that was
-    /// asked for here.
+    /// The host name to send on, once it is known; otherwise the one in the
+    /// request.
     host: Option<Arc<OnceLock<String>>>,
     recorder: Option<Recorder>,
 }
 
 impl Passage {
-    /// To this URL.
+    /// A proxy to this URL.
     pub(super) fn to(url: String) -> Result<Self> {
         let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build()?;
         Ok(Self { http, to: url, host: None, recorder: None })
     }
 
-    /// Asking for this host there.
+    /// The same proxy, sending this host name on.
     pub(super) fn asking_for(self, host: Arc<OnceLock<String>>) -> Self {
         Self { host: Some(host), ..self }
     }
 
-    /// Writing down what is asked.
+    /// The same proxy, recording all requests.
     pub(super) fn recorded(self, recorder: Recorder) -> Self {
         Self { recorder: Some(recorder), ..self }
     }
@@ -72,10 +72,11 @@ async fn pass(
         headers.insert(header::HOST, host);
     }
     if let Ok(address) = from.ip().to_string().parse() {
-        // Which the emulator tells as an HTTP API tells the caller's address.
+        // The emulator passes this on as the caller's address, as an HTTP API
+        // does.
         headers.insert("x-source-ip", address);
     }
-    // What it stands for is only ever reached over TLS, and policies ask.
+    // AWS is only reached over TLS, and policies check that.
     headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
     headers.remove(header::TRANSFER_ENCODING);
     headers.remove(header::CONNECTION);

@@ -1,4 +1,4 @@
-//! What the roles of the template allow, held against what was done.
+//! Compares what the roles of the template allow with what functions did.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,18 +14,18 @@ use crate::{
     template::{FUNCTIONS, Template, function_name},
 };
 
-/// A permission in the template's names: the function, the action, the
-/// resource.
+/// A permission: the function, the action and the resource, by their names in
+/// the template.
 pub type Permission = (String, String, String);
 
-/// Where roles and calls differ. Empty is what is wanted.
+/// The differences between roles and calls. There should be none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Differences {
-    /// Granted, and nobody used it.
+    /// Permissions that were granted and never used.
     pub unused: BTreeSet<Permission>,
-    /// Used, and not granted.
+    /// Permissions that were used and not granted.
     pub missing: BTreeSet<Permission>,
-    /// How many are granted.
+    /// How many permissions are granted.
     pub granted: usize,
 }
 
@@ -42,26 +42,26 @@ impl fmt::Display for Differences {
     }
 }
 
-/// What the local stack's tables start with.
+/// The prefix of the local stack's tables.
 const LOCAL: &str = "local";
 
-/// The secrets that hold our ids and secrets at platforms. An operator brings
-/// them: no template knows which there are.
+/// The secrets with our client ids and client secrets at platforms. An operator
+/// adds them, so no template knows which exist.
 pub const SECRETS: &str = "Secrets/*";
 
 /// The same, as roles name it.
 const SECRETS_ARN: &str =
     "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${AWS::StackName}/*";
 
-/// What AWS itself does as a function: it writes the log, and takes the
-/// messages that wake it.
+/// What AWS itself does in a function's name: it writes the log, and takes the
+/// messages that invoke it.
 fn done_by_aws(function: &str, action: &str) -> bool {
     let writes_log = ["logs:CreateLogStream", "logs:PutLogEvents"].contains(&action);
     let polls = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"].contains(&action);
     writes_log || function == "delivery" && polls
 }
 
-/// Holds what the roles allow against what was used.
+/// Compares what the roles allow with what was used.
 pub(super) fn compare(template: &Template, used: &BTreeSet<Permission>) -> Result<Differences> {
     let granted = granted(template)?;
     let of_functions: BTreeSet<_> =
@@ -69,7 +69,8 @@ pub(super) fn compare(template: &Template, used: &BTreeSet<Permission>) -> Resul
     Ok(Differences { unused: &of_functions - used, missing: used - &of_functions, granted: granted.len() })
 }
 
-/// What the functions of this stack did, whose resources have these names.
+/// The permissions that the functions of this stack used; `names` has the names
+/// of its resources.
 pub(super) fn used(
     template: &Template,
     stack: &str,
@@ -79,7 +80,7 @@ pub(super) fn used(
     seen.iter().filter_map(|it| permission(template, stack, names, it)).collect()
 }
 
-/// What functions did in the local stack.
+/// The permissions that functions used in the local stack.
 pub(super) fn used_locally(template: &Template, log: &str) -> Result<BTreeSet<Permission>> {
     let mut names: BTreeMap<_, _> = FUNCTIONS.into_iter().map(|it| (function_name(it), it.to_owned())).collect();
     for (name, table) in template.resources("AWS::DynamoDB::Table") {
@@ -116,7 +117,7 @@ fn listed(value: &Value) -> Vec<&Value> {
     value.as_array().map_or_else(|| vec![value], |it| it.iter().collect())
 }
 
-/// A resource in the template's names, such as `GrantsTable/index/by_user`.
+/// A resource by its name in the template, such as `GrantsTable/index/by_user`.
 fn symbol(resource: &Value) -> Result<String> {
     if let Some(name) = resource["Ref"].as_str().or_else(|| resource["Fn::GetAtt"][0].as_str()) {
         return Ok(name.to_owned());
@@ -128,7 +129,7 @@ fn symbol(resource: &Value) -> Result<String> {
     Ok(text.replace("${", "").replace(".Arn}", "").replace('}', ""))
 }
 
-/// A call in the template's names; none for functions of other stacks.
+/// A call by the template's names; `None` for functions of other stacks.
 fn permission(template: &Template, stack: &str, names: &BTreeMap<String, String>, call: &Call) -> Option<Permission> {
     let function = FUNCTIONS.into_iter().find(|it| names.get(&function_name(it)) == Some(&call.function))?;
     let resource = if call.resource == "the key" {
@@ -143,7 +144,7 @@ fn permission(template: &Template, stack: &str, names: &BTreeMap<String, String>
     Some((function.to_owned(), call.action.to_owned(), resource))
 }
 
-/// What kind of resource an action is done to.
+/// The kind of resource that an action is for.
 fn kind(action: &str) -> &'static str {
     match action.split(':').next() {
         Some("dynamodb") => "AWS::DynamoDB::Table",
@@ -154,7 +155,8 @@ fn kind(action: &str) -> &'static str {
     }
 }
 
-/// The name of what was asked for, when it is this resource or part of it.
+/// The template's name of the resource in a call, when it is this one or a part
+/// of it.
 fn below(name: &str, physical: &str, asked: &str) -> Option<String> {
     if asked == physical {
         return Some(name.to_owned());

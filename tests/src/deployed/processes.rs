@@ -8,19 +8,19 @@ pub(super) struct Function {
     id: u32,
     /// Its name, such as `sp-DeliveryFunction-1A2B`.
     pub(super) name: String,
-    /// With which it calls AWS.
+    /// The access key with which it calls AWS.
     pub(super) access_key: String,
 }
 
 impl Function {
     /// Ends it at once, whatever it is doing.
     pub(super) fn kill(&self) {
-        // Gone already is as good.
+        // It may have ended already, which is as good.
         let _ = Command::new("kill").args(["-KILL", &self.id.to_string()]).output();
     }
 }
 
-/// Those whose program lies below this folder.
+/// The processes whose program is below this folder.
 pub(super) fn below(folder: &Path) -> Vec<Function> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();

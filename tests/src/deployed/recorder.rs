@@ -1,4 +1,4 @@
-//! What functions asked AWS for, read off the requests of their SDK.
+//! Records what functions asked of AWS, as read from the requests of their SDK.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,21 +12,21 @@ use serde_json::Value;
 use super::processes;
 use crate::fault::Result;
 
-/// One thing that somebody did to something.
+/// One action of a function on one resource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Call {
     /// The function's name.
     pub(super) function: String,
-    /// As policies name it, such as `dynamodb:GetItem`.
+    /// The action as policies name it, such as `dynamodb:GetItem`.
     pub(super) action: &'static str,
-    /// What it was done to, as AWS calls it: a table with its index, a queue's
-    /// URL, a bucket with a key.
+    /// The resource as AWS names it: a table with its index, a queue's URL, a
+    /// bucket with a key.
     pub(super) resource: String,
 }
 
 impl Call {
-    /// The calls that the local stack logged of its functions, by their
-    /// folders.
+    /// The calls that the local stack logged, where functions are named by
+    /// their folders.
     pub(super) fn logged(log: &str) -> Result<BTreeSet<Self>> {
         let mut calls = BTreeSet::new();
         for line in log.lines() {
@@ -56,13 +56,13 @@ pub(super) struct Recorder {
 struct Calls {
     seen: BTreeSet<Call>,
     refused: BTreeSet<String>,
-    /// Functions by the access keys they sign with.
+    /// The functions by the access keys with which they sign.
     callers: BTreeMap<String, String>,
-    /// Where the programs of functions are.
+    /// The folder of the functions' programs.
     programs: PathBuf,
 }
 
-/// What a request asks for.
+/// A request, as far as it says what it is for.
 pub(super) struct Request {
     access_key: String,
     asks: Vec<(&'static str, String)>,
@@ -86,13 +86,14 @@ impl Request {
 }
 
 impl Request {
-    /// What this function did with it.
+    /// The calls that this request of a function stands for.
     fn calls(self, function: &str, status: StatusCode) -> Vec<Call> {
         let call = |action, resource| Call { function: function.to_owned(), action, resource };
         let mut calls = Vec::new();
         for (action, resource) in self.asks {
             if status == StatusCode::NOT_FOUND && action == "s3:GetObject" {
-                // S3 looks at this permission before it says that there is none.
+                // S3 checks this permission before it says that an object does
+                // not exist.
                 let bucket = resource.split('/').next().unwrap_or_default().to_owned();
                 calls.push(call("s3:ListBucket", bucket));
             }
@@ -103,12 +104,12 @@ impl Request {
 }
 
 impl Recorder {
-    /// Tells where the programs of functions are.
+    /// Says in which folder the programs of functions are.
     pub(super) fn look_below(&self, folder: PathBuf) {
         self.lock().programs = folder;
     }
 
-    /// Writes down what was asked, and how it was answered.
+    /// Records a request and its answer.
     pub(super) fn note(&self, request: Request, status: StatusCode, answer: &[u8]) {
         let mut calls = self.lock();
         let Some(function) = calls.caller(&request.access_key) else {
@@ -122,12 +123,12 @@ impl Recorder {
         calls.seen.extend(request.calls(&function, status));
     }
 
-    /// Everything that was done.
+    /// All calls that were recorded.
     pub(super) fn seen(&self) -> BTreeSet<Call> {
         self.lock().seen.clone()
     }
 
-    /// What was answered with 403.
+    /// The requests that were answered with 403.
     pub(super) fn refused(&self) -> BTreeSet<String> {
         self.lock().refused.clone()
     }
@@ -147,8 +148,8 @@ impl Calls {
     }
 }
 
-/// What a call of a service that speaks JSON does. What is not known gets a
-/// name that no policy has, so that it is noticed.
+/// The actions and resources of a call to a service that speaks JSON. An
+/// unknown operation gets a name that no policy has, so that it is noticed.
 fn asked(service: &str, operation: &str, body: &Value) -> Vec<(&'static str, String)> {
     let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
     let named = |action| vec![(action, text("TableName"))];
@@ -195,7 +196,8 @@ fn table(item: &Value) -> String {
     item["TableName"].as_str().unwrap_or_default().to_owned()
 }
 
-/// The one key there is, when it is used for what the roles allow it for.
+/// The name of the only key, if it is used with the encryption context for
+/// which roles allow it.
 fn key(body: &Value) -> String {
     let sealed_for = body["EncryptionContext"]["service"].as_str();
     if sealed_for == Some("social-publishing") { "the key".to_owned() } else { format!("the key for {sealed_for:?}") }

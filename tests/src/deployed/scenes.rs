@@ -1,5 +1,5 @@
-//! What happens to a deployed stack beside requests: functions die, a new
-//! version comes, time passes, letters are replayed.
+//! What happens to a deployed stack besides requests: functions die, a new
+//! version is deployed, time passes, dead letters are replayed.
 
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ use crate::{
 };
 
 /// How long the last post may take after a function that held it died: its
-/// lease, the next tick, and the way there.
+/// lease must end, the next tick must find it, and it must be sent.
 const RECOVERED: u64 = 300;
 
 /// Posts of one user, by their ids and words.
 struct Posts(Vec<(i64, String)>);
 
 impl Posts {
-    /// Some, due one after the other from `first` seconds on.
+    /// Schedules some posts, due one after the other from `first` seconds on.
     async fn scheduled(user: &User<'_>, connection: &Value, count: i64, first: i64) -> Result<Self> {
         let posts = stream::iter(0..count).map(async |number| {
             let words = fresh("on its way");
@@ -34,7 +34,7 @@ impl Posts {
         Ok(Self(posts.buffer_unordered(4).try_collect().await?))
     }
 
-    /// Each is out, and once.
+    /// Each post went out exactly once.
     async fn went_out_once(&self, user: &User<'_>) -> Result {
         for (id, _) in &self.0 {
             user.reaches(*id, "published", RECOVERED).await?;
@@ -48,7 +48,8 @@ impl Posts {
     }
 }
 
-/// Functions die again and again while posts go out: each goes out once.
+/// Functions are killed again and again while posts go out: each still goes out
+/// exactly once.
 pub async fn functions_die(stack: &Stack, world: &World) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
@@ -62,8 +63,8 @@ pub async fn functions_die(stack: &Stack, world: &World) -> Result {
     posts.went_out_once(&user).await
 }
 
-/// A deployment while posts are due: each goes out once, and everything is
-/// still there, under its old id.
+/// A new version is deployed while posts are due: each goes out once, and
+/// everything keeps its id.
 pub async fn an_update_comes(stack: &mut Stack, world: &World) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
@@ -83,8 +84,8 @@ pub async fn an_update_comes(stack: &mut Stack, world: &World) -> Result {
     same(list(&shown, "data")?.len(), posts.0.len(), "posts after the update")
 }
 
-/// What upkeep does when its time has come, which is brought about in the
-/// tables: credentials are renewed, and an upload that nothing uses is removed.
+/// Upkeep renews credentials and removes an upload that nothing uses. The times
+/// in the tables are changed so that both are due.
 pub async fn upkeep_has_work(stack: &Stack, world: &World) -> Result {
     let mut user = world.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
@@ -98,7 +99,8 @@ pub async fn upkeep_has_work(stack: &Stack, world: &World) -> Result {
     let long_ago = (moment::now() - chrono::TimeDelta::days(30)).timestamp_millis();
     set_time(stack, media, &medium_key, "unused_since", long_ago).await?;
 
-    // A grant that the platform takes back instead, so that its user is told.
+    // Another user's grant is revoked by the platform, and this user must be
+    // told.
     let mut other = world.new_user().await?;
     let lost = other.connect(1).await?;
     let lost_key = json!({ "user_id": number(other.id), "connection_id": number(integer(&lost, "id")?) });
@@ -122,15 +124,16 @@ pub async fn upkeep_has_work(stack: &Stack, world: &World) -> Result {
     Ok(())
 }
 
-/// Dead letters are put back by the operator's command, and done with.
+/// The operator's command puts dead letters back on the queue, and they are
+/// handled.
 pub async fn letters_are_replayed(stack: &Stack, world: &World) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let post = user.create(&json!({ "content": fresh("a letter"), "platforms": targets(&[&connection])? })).await?;
     let letter = letter(&user, &post, &connection)?;
     let (dead, queue) = (stack.name("DeadLetterQueue")?, stack.name("DeliveryQueue")?);
-    // What earlier scenes left may wait there for minutes: for a platform that
-    // was limited, or behind a function that was killed.
+    // Messages of earlier scenes may wait there for minutes: for a platform
+    // that limited the rate, or behind a function that was killed.
     let others = messages(stack, queue).await?;
     for _ in 0..3 {
         let message = json!({ "QueueUrl": dead, "MessageBody": letter.to_string() });
@@ -147,8 +150,8 @@ pub async fn letters_are_replayed(stack: &Stack, world: &World) -> Result {
     Ok(())
 }
 
-/// What functions do a day later: tokens are told that they are in use, and a
-/// person is called as the issuer now calls them.
+/// What functions do a day later: tokens are marked as used, and a person gets
+/// the name that the issuer now has for them.
 pub async fn a_day_passes(stack: &Stack, world: &World) -> Result {
     let user = world.new_user().await?;
     let table = stack.name("GrantsTable")?;
@@ -204,7 +207,8 @@ pub async fn a_file_is_lost(stack: &Stack, world: &World) -> Result {
             "scheduled_at": moment::in_seconds(7200),
         }))
         .await?;
-    // Before it is prepared, which begins at once when it is soon due.
+    // The file must go before preparation reads it, which would begin at once
+    // if the post were due soon.
     stack.root().remove_object(stack.name("MediaBucket")?, &path).await?;
     let id = integer(&post, "id")?;
     let soon = json!({ "scheduled_at": moment::in_seconds(8) });
@@ -219,7 +223,8 @@ pub async fn a_file_is_lost(stack: &Stack, world: &World) -> Result {
     Ok(())
 }
 
-/// A delivery whose post was removed under it is taken out when it is looked at.
+/// A delivery whose post does not exist any more is removed when it is looked
+/// at.
 pub async fn a_delivery_is_orphaned(stack: &Stack, world: &World) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
@@ -253,8 +258,8 @@ pub async fn a_delivery_is_orphaned(stack: &Stack, world: &World) -> Result {
     moment::eventually(Duration::from_mins(1), "no delivery without a post", gone).await
 }
 
-/// A change comes when its delivery has ended and the post does not know: the
-/// post is told first, and then refuses.
+/// A change comes when the delivery has ended and the post does not say so yet:
+/// the end is written to the post first, and then the change is refused.
 pub async fn a_change_meets_its_delivery(stack: &Stack, world: &World) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
@@ -267,7 +272,7 @@ pub async fn a_change_meets_its_delivery(stack: &Stack, world: &World) -> Result
     });
     let found = stack.root().call("DynamoDB_20120810.Query", &of_user).await?;
     let delivery = list(&found, "Items")?.first().cloned().unwrap_or_default();
-    // As libs/domain/src/delivery.rs writes it.
+    // In the format of libs/domain/src/delivery.rs.
     let at = json!({ "N": moment::now().timestamp_millis().to_string() });
     let state = json!({ "M": { "is": { "S": "published" }, "platform_post_id": { "S": "1" }, "at": at } });
     let ended = json!({
@@ -284,9 +289,9 @@ pub async fn a_change_meets_its_delivery(stack: &Stack, world: &World) -> Result
     same(text(&user.show(id).await?, "status")?, "published", "status of the post that was told")
 }
 
-/// The service is given its public address, and a platform reads there who it
-/// is: the same from every process, since the key it has itself known by is
-/// made once and kept.
+/// The service gets its public address, and a platform reads its client
+/// document there. The document is the same from every process, because the key
+/// in it is made once and stored.
 pub async fn a_platform_reads_who_asks(stack: &mut Stack, world: &World) -> Result {
     let public = "https://social.example";
     stack.move_to(public).await?;
@@ -306,7 +311,7 @@ pub async fn a_platform_reads_who_asks(stack: &mut Stack, world: &World) -> Resu
     same(read().await?, document, "what another process says")
 }
 
-/// The message that has a post's only delivery looked at.
+/// A message that makes a worker look at a post's only delivery.
 fn letter(user: &User<'_>, post: &Value, connection: &Value) -> Result<Value> {
     Ok(json!({
         "user_id": user.id,
@@ -336,7 +341,7 @@ async fn item(stack: &Stack, table: &str, key: &Value) -> Result<Value> {
     Ok(stack.root().call("DynamoDB_20120810.GetItem", &wanted).await?["Item"].clone())
 }
 
-/// How many messages are in a queue, taken or not.
+/// How many messages are in a queue, hidden ones included.
 async fn messages(stack: &Stack, url: &str) -> Result<u64> {
     let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
     let wanted = json!({ "QueueUrl": url, "AttributeNames": names });

@@ -1,5 +1,5 @@
-//! The deployed stack and what stands around it: the emulator, the address of
-//! the API, the way to AWS, and a sandbox platform.
+//! The deployed stack with everything around it: the emulator, the proxies
+//! before the API and before AWS, and a sandbox platform.
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,8 @@ use crate::{
 
 const NAME: &str = "social-publishing-test";
 
-/// How the sandbox platform knows the service (`infra/local/src/sandbox`).
+/// The service's client id and secret at the sandbox platform
+/// (`infra/local/src/sandbox`).
 const SANDBOX_CLIENT: (&str, &str) = ("social-publishing", "sandbox-secret");
 
 /// A deployed stack; everything ends when this is dropped.
@@ -42,17 +43,17 @@ pub struct Stack {
     emulator: Emulator,
     recorder: Recorder,
     api: Arc<OnceLock<String>>,
-    /// Where requests reach it.
+    /// The address at which requests reach it.
     reached_at: String,
-    /// Where it is told that it is.
+    /// The origin that it believes to have.
     origin: String,
     names: BTreeMap<String, String>,
     deployments: u32,
 }
 
 impl Stack {
-    /// Starts everything and deploys the functions in this folder, or as they
-    /// are built now.
+    /// Starts everything and deploys the functions in this folder; without one,
+    /// they are built now.
     pub async fn deploy(programs: Option<PathBuf>) -> Result<Self> {
         let programs = programs.map_or_else(functions::build, Ok)?;
         let sandbox = Harness::start(&[]).await?;
@@ -80,12 +81,12 @@ impl Stack {
         stack.bring_credentials().await?;
         stack.update().await?;
         let host = format!("{}.execute-api.localhost:{emulator_port}", stack.name("Api")?);
-        // Nothing else sets it.
+        // This is the only place that sets it, so it cannot be set already.
         let _ = stack.api.set(host);
         Ok(stack)
     }
 
-    /// Brings what the sandbox platform knows the service by, as an operator
+    /// Stores the service's credentials at the sandbox platform, as an operator
     /// does.
     async fn bring_credentials(&self) -> Result {
         let (id, secret) = SANDBOX_CLIENT;
@@ -97,14 +98,14 @@ impl Stack {
         Ok(())
     }
 
-    /// Deploys again, to be told that it is at this origin. Requests reach it
-    /// where they did.
+    /// Deploys again with this origin. Requests still reach the stack at its
+    /// old address.
     pub async fn move_to(&mut self, origin: &str) -> Result {
         origin.clone_into(&mut self.origin);
         self.update().await
     }
 
-    /// Deploys again: other code, another parameter.
+    /// Deploys again, with other code and another parameter.
     pub async fn update(&mut self) -> Result {
         self.deployments += 1;
         let template = artifacts::lay_out(&self.template, &self.programs, self.folder.path(), self.deployments)?;
@@ -128,7 +129,7 @@ impl Stack {
             ("DeletionProtection", "false"),
             ("RequestsPerMinute", "100000000"),
             ("MediaPerMinute", "100000000"),
-            // Has the functions look at a user's plan.
+            // With this, functions read a user's plan.
             ("Plans", &quoted(&json!({ "text": { "media": false } }))),
             ("Platforms", &quoted(&self.platforms())),
             ("CognitoEndpoint", &self.emulator.url()),
@@ -143,7 +144,7 @@ impl Stack {
         json!({ "bluesky": {}, "mastodon": {}, "sandbox": { "url": sandbox } })
     }
 
-    /// The stack's resources: what the template calls them, and AWS.
+    /// The stack's resources: AWS's names by those of the template.
     async fn resources(&self) -> Result<BTreeMap<String, String>> {
         let mut command = self.emulator.command(AWS_CLI.program()?);
         command.args(["cloudformation", "describe-stack-resources", "--stack-name", NAME, "--output", "json"]);
@@ -153,13 +154,13 @@ impl Stack {
         Ok(resources.map(|it| (text(it, "LogicalResourceId"), text(it, "PhysicalResourceId"))).collect())
     }
 
-    /// What AWS calls this resource of the template.
+    /// AWS's name of this resource of the template.
     pub fn name(&self, resource: &str) -> Result<&str> {
         let name = self.names.get(resource).map(String::as_str);
         name.ok_or_else(|| Fault::new(format!("{resource} is not in the stack")))
     }
 
-    /// All resources: what the template calls them, and AWS.
+    /// All resources: AWS's names by those of the template.
     pub fn names(&self) -> &BTreeMap<String, String> {
         &self.names
     }
@@ -178,7 +179,7 @@ impl Stack {
         Ok(UserPool::new(self.emulator.root(), self.name("UserPool")?.to_owned()))
     }
 
-    /// How to call AWS as the root of the account.
+    /// A client that calls AWS as the root of the account.
     pub fn root(&self) -> Root {
         self.emulator.root()
     }
@@ -192,15 +193,16 @@ impl Stack {
         Ok(running.len())
     }
 
-    /// What the roles allow that nobody did, here or in the local stack with
-    /// this log of calls, and what was done that they do not allow.
+    /// The permissions that the roles allow and nobody used, here or in the
+    /// local stack with this log of calls; and those that were used and are not
+    /// allowed.
     pub fn privileges(&self, log_of_local: &str) -> Result<Differences> {
         let mut used = privileges::used(&self.template, NAME, &self.names, &self.recorder.seen());
         used.extend(privileges::used_locally(&self.template, log_of_local)?);
         privileges::compare(&self.template, &used)
     }
 
-    /// What AWS refused to functions.
+    /// The calls of functions that AWS refused.
     pub fn refused(&self) -> Vec<String> {
         self.recorder.refused().into_iter().collect()
     }

@@ -7,7 +7,7 @@ use crate::{
     template::Template,
 };
 
-/// What the names of tables and secrets start with.
+/// The prefix of the names of tables and secrets.
 pub const PREFIX: &str = "deployed";
 
 /// The environment that the template gives the function of this folder.
@@ -20,8 +20,8 @@ pub fn environment(folder: &str) -> Result<BTreeMap<String, String>> {
     valued.collect()
 }
 
-/// What a variable of the template is set to; `None` when nothing is known of
-/// it. There is nothing at the addresses.
+/// A value for a variable of the template; `None` when the variable is unknown.
+/// Nothing answers at the addresses.
 pub fn value(name: &str) -> Option<&'static str> {
     Some(match name {
         "TABLE_PREFIX" | "PLATFORM_SECRETS" => PREFIX,
@@ -34,7 +34,8 @@ pub fn value(name: &str) -> Option<&'static str> {
         "QUEUE_URL" => "https://queue.example/deliveries",
         "EVENT_BUS" => "bus",
         "KMS_KEY_ID" => "key",
-        // They are set up; nobody asks for a secret before it is used.
+        // Platforms that are set up. Their secrets are not read before they are
+        // used.
         "PLATFORMS" => r#"{"bluesky": {}, "mastodon": {}, "sandbox": {"url": "https://sandbox.example"}}"#,
         "REQUESTS_PER_MINUTE" => "60",
         "MEDIA_PER_MINUTE" => "30",

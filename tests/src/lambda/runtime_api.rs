@@ -1,5 +1,5 @@
-//! A small stand-in of the Lambda Runtime API: it hands out events and takes
-//! what becomes of them.
+//! A small stand-in for the Lambda Runtime API: it hands out events and takes
+//! their results.
 
 use std::{
     sync::Arc,
@@ -27,7 +27,7 @@ use crate::fault::Result;
 
 const REQUEST_ID: &str = "8476a536-e9f4-11e8-9739-2dfe598c3fcd";
 
-/// How long a function has for an event, as it is told.
+/// How long a function is told it has for an event.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What became of an event.
@@ -41,15 +41,15 @@ pub enum Outcome {
     Ended(String),
 }
 
-/// The side of it that is not the function's.
+/// The tests' side of the Runtime API.
 pub(super) struct RuntimeApi {
     /// Host and port.
     pub(super) address: String,
-    /// What to hand out.
+    /// The events to hand out.
     pub(super) events: UnboundedSender<Value>,
     /// When the function asked for an event.
     pub(super) asked: UnboundedReceiver<Instant>,
-    /// What became of them.
+    /// The results of the events.
     pub(super) outcomes: UnboundedReceiver<Outcome>,
 }
 
@@ -119,7 +119,7 @@ fn read(body: &[u8]) -> Value {
 
 impl Served {
     fn take(&self, outcome: Outcome) -> StatusCode {
-        // Whoever asked may have ended.
+        // Nobody may be waiting for the result any more.
         let _ = self.outcomes.send(outcome);
         StatusCode::ACCEPTED
     }

@@ -25,7 +25,8 @@ use crate::{
 /// Where pictures of the pages go.
 const SCREENSHOTS: &str = "target/screenshots/bluesky";
 
-/// The service by a name that a server takes for a client with a key.
+/// The service's public origin. Its name is one that a server accepts for a
+/// client with a key.
 const PUBLIC_ORIGIN: &str = "https://app.sps-loopback.dev";
 
 /// The local stack beside a server that is reached through a proxy.
@@ -51,7 +52,8 @@ impl Stand {
         let proxy = front.lead_to(server.listens());
 
         let url = server.url();
-        // It resolves its own handles, and has neither AppView nor video service.
+        // The server resolves its own handles, and has neither AppView nor
+        // video service.
         let ours = json!({ "plc": server.directory(), "resolver": url, "appview": url });
         let platforms = json!({ "bluesky": ours }).to_string();
         let mut arguments = vec!["--ephemeral", "--port", &port, "--platforms", &platforms];
@@ -63,7 +65,7 @@ impl Stand {
         Ok(Self { server, proxy, world, _local: local })
     }
 
-    /// The demo user: who signs in at a public origin, signs in nowhere here.
+    /// The demo user: with a public origin nobody could sign in here.
     async fn user(&self) -> Result<User<'_>> {
         let api = self.world.stranger()?.with_token(Some(self.world.token()));
         User::of_token(&self.world, api, self.world.browser()?).await
@@ -88,7 +90,7 @@ impl Stand {
         super::connecting::connected(user, &begun).await
     }
 
-    /// Publishes, and gives the record as the server has it.
+    /// Publishes a post and returns it with its record on the server.
     async fn published(&self, user: &User<'_>, body: &Value) -> Result<(Value, Value)> {
         let id = integer(&user.create(body).await?, "id")?;
         let post = user.reaches(id, "published", 90).await?;
@@ -196,7 +198,7 @@ async fn pictures(stand: &Stand, user: &User<'_>, connection: &Value) -> Result 
         ensure!(!bytes.windows(4).any(|it| it == b"Exif"), "metadata went along");
         shown.push(image.clone());
     }
-    // The second one was taken upright, with a camera held sideways.
+    // The second picture is stored on its side, and must be shown upright.
     let wanted = json!({
         "$type": "app.bsky.feed.post",
         "text": words,
@@ -257,7 +259,7 @@ async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Resul
         Ok((shown["needs_reconnection"] == true).then_some(()))
     })
     .await?;
-    // The connection is marked first, and then the post is told.
+    // The connection is marked first, and the post gets its message after that.
     moment::eventually(std::time::Duration::from_secs(30), "the words of the post", async || {
         let told = user.show(id).await?["platforms"][0]["error_message"].to_string();
         Ok(told.contains("onnect").then_some(()))
@@ -288,8 +290,9 @@ async fn app_password(stand: &Stand, user: &User<'_>, connection: &Value) -> Res
     Ok(())
 }
 
-/// Chromium finds the service at its public origin. It starts on the server's
-/// page: from a page that is encrypted no form leads to one that is not.
+/// Chromium reaches the service at its public origin. The journey begins on the
+/// server's page, because a form on an encrypted page must not lead to an
+/// unencrypted one.
 async fn client_with_a_key() -> Result {
     let stand = Stand::start(Some(PUBLIC_ORIGIN)).await?;
     let user = stand.user().await?;
@@ -311,17 +314,18 @@ async fn client_with_a_key() -> Result {
         "scheduled_at": moment::in_seconds(1),
     });
     stand.published(&user, &body).await?;
-    // The grant is renewed with the key that it began with, and ends with it.
+    // The grant is renewed with the key with which it began, and that key also
+    // ends it when the account is disconnected.
     let gone = user.api.call(Method::DELETE, &format!("/connections/{}", integer(&connection, "id")?)).send().await?;
     same(gone.status, 204, "status of disconnecting")
 }
 
-/// The same words for the same record: keys in order, nothing between them.
+/// The same text for the same record: keys in order, no white space.
 fn canonical(record: &Value) -> String {
     record.to_string()
 }
 
-/// A picture that says of itself that it lies on its side (EXIF orientation 6).
+/// A picture whose EXIF orientation (6) says that it lies on its side.
 fn turned() -> Vec<u8> {
     let mut file = sample(domain::media::MimeType::Jpeg, 2).bytes;
     let exif: &[u8] = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";

@@ -25,7 +25,7 @@ pub async fn connect<N: Network>(user: &User<'_>, network: &N) -> Result<Value> 
     connected(user, &begun).await
 }
 
-/// Types answers on our page; where the person is sent then.
+/// Fills in our page; returns the address to which the person is sent then.
 pub async fn departs(user: &User<'_>, begun: &Value, answers: &BTreeMap<String, String>) -> Result<Url> {
     let page = Url::parse(text(begun, "authorization_url")?)?;
     let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(answers).finish();

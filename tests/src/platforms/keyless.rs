@@ -1,9 +1,9 @@
-//! A server that keeps no keys, renames files, does not say what time it is and
-//! shows other words than it was given: which of its posts is ours, and whether
-//! ours is there at all, is found out all the same.
+//! A server without idempotency keys, which also renames files, gives no time
+//! and shows other words than it was sent. The service still has to find out
+//! whether a post of ours is there, and which one it is.
 //!
-//! Each scene has a server of its own behind a front that troubles it, and the
-//! scenes are played at the same time: what they take is waiting.
+//! Each scene has a server of its own behind a proxy that disturbs it. All
+//! scenes are played at the same time, because they mostly wait.
 
 use std::time::{Duration, Instant};
 
@@ -32,15 +32,15 @@ use crate::{
     world::{World, fresh},
 };
 
-/// How long after the server is back everything has ended.
+/// How many seconds after the server is back every post has ended.
 const SOON: u64 = 120;
 
 const PUBLISH: &str = "POST /api/v1/statuses ";
 
-/// What the server shows in other words.
+/// Words that the server shows differently, because it takes them for markup.
 const MARKUP: &str = "I <3 3 * 4 * 5 ;-)\n- __init__\n# and `more`";
 
-/// A server and its front.
+/// A server and the proxy before it.
 struct Place<F = Snac> {
     server: Server<F>,
     front: LossyProxy,
@@ -64,9 +64,9 @@ impl<F: Known> Place<F> {
         connected(user, &begun).await
     }
 
-    /// Waits for posts, each of which is there once, under its own id, with the
-    /// words that were given, and not before its time; nothing else is there
-    /// beside so many others.
+    /// Waits until these posts are published. Each must be on the server once,
+    /// under the id that we have for it, with the words it was given, and not
+    /// before its time. Besides them, only this number of others may be there.
     async fn each_once(&self, user: &User<'_>, posts: &[i64], others: usize) -> Result {
         let back = Instant::now();
         let mut ids = Vec::new();
@@ -95,7 +95,7 @@ impl<F: Known> Place<F> {
     }
 }
 
-/// What befalls the public call of a post.
+/// What goes wrong with the public call of a post.
 #[derive(Clone, Copy)]
 enum Trouble {
     AnswerLost,
@@ -121,7 +121,7 @@ pub async fn run(report: &mut Report) -> Result {
     for _ in 0..13 {
         places.push(Place::<Snac>::start().await?);
     }
-    // It gives all who connect an account the same token.
+    // This server gives everybody who connects the same account the same token.
     let shared = Place::<OldMastodon>::start().await?;
     let platforms = json!({ "mastodon": {} }).to_string();
     if let Some(folder) = std::path::Path::new(LOG_OF_RECOGNITION).parent() {
@@ -221,7 +221,7 @@ async fn dead_for_a_while(place: &Place, world: &World) -> Result {
     place.each_once(&user, &posts, 0).await
 }
 
-/// By another program with the account's own token.
+/// The account's owner publishes other posts while one of ours is in doubt.
 async fn by_hand(place: &Place, world: &World) -> Result {
     let user = world.new_user().await?;
     let connection = place.connect(&user).await?;
@@ -258,7 +258,8 @@ async fn two_users(place: &Place<OldMastodon>, world: &World) -> Result {
     .await
 }
 
-/// The server removes our app with the token, and takes any code.
+/// Disconnecting makes the server remove our app together with the token;
+/// connecting again must work nevertheless.
 async fn connected_again(place: &Place, world: &World) -> Result {
     let user = world.new_user().await?;
     for _ in 0..3 {

@@ -1,8 +1,10 @@
-//! A Mastodon server by others, with a memory of its own: what our adapter and
-//! our own stand-in could have got wrong together.
+//! A server with Mastodon's API that others wrote and that stores what it is
+//! sent. It finds mistakes that our adapter and our own stand-in have in
+//! common.
 //!
-//! It is no Mastodon. It checks neither PKCE nor our secret, knows no file that
-//! is being worked on, counts every link in full, and takes `*` for emphasis.
+//! It is not Mastodon itself: it checks neither PKCE nor our secret, has no
+//! file that is still being processed, counts every link in full, and takes `*`
+//! for emphasis.
 
 mod server;
 
@@ -31,8 +33,8 @@ use crate::{
     world::{World, fresh},
 };
 
-/// Longer than it takes to be sure that a call which was cut off did nothing,
-/// and to make it again.
+/// Enough seconds to be sure that a call which was cut off did nothing, and to
+/// make it again.
 const SETTLED_SECONDS: u64 = 180;
 
 /// The local stack beside a server that is reached through a proxy.
@@ -57,7 +59,7 @@ impl Stand {
         Ok(Self { server, proxy, world, _local: local })
     }
 
-    /// The name of the server, as its people know it.
+    /// The server's name, as people write it.
     fn name(&self) -> String {
         self.proxy.address().to_string()
     }
@@ -74,13 +76,14 @@ impl Stand {
         connected(user, &begun).await
     }
 
-    /// Waits for a post, and gives its status as the server has it.
+    /// Waits until a post is published, and returns its status on the server.
     async fn published(&self, user: &User<'_>, id: i64, seconds: u64) -> Result<Value> {
         let post = user.reaches(id, "published", seconds).await?;
         self.server.status(text(&post["platforms"][0], "platform_post_id")?).await
     }
 
-    /// The server has one status with these words, and it is this one.
+    /// Checks that the server has only one status with these words, and that it
+    /// is this one.
     async fn exactly_once(&self, words: &str, status: &Value) -> Result {
         let ids: Vec<_> = self.server.statuses(words).await?.into_iter().map(|it| it["id"].clone()).collect();
         same(ids, vec![status["id"].clone()], "statuses with these words")?;
@@ -89,7 +92,8 @@ impl Stand {
         Ok(())
     }
 
-    /// How many came so far, those whose answers were lost too.
+    /// How many public calls were made so far, including those whose answers
+    /// were lost.
     fn public_calls(&self) -> usize {
         self.proxy.came(&format!("POST {STATUSES} "))
     }
@@ -134,13 +138,13 @@ async fn connecting(stand: &Stand, user: &User<'_>) -> Result<Value> {
     };
     for (name, value) in [
         ("profile_url", json!(format!("http://{}/@{ACCOUNT}", stand.name()))),
-        // It only names `read` and `write`, of which these are parts.
+        // The server only names `read` and `write`, which include these.
         ("scopes", json!(["read:accounts", "read:statuses", "write:statuses", "write:media"])),
         ("token_expires_at", Value::Null),
         ("max_text", json!(500)),
         ("url_length", json!(23)),
         ("max_media", json!(4)),
-        // What it says of itself, and not what Mastodon is installed with.
+        // The limits that the server declares, not Mastodon's defaults.
         ("max_image_bytes", json!(10_485_759)),
         ("max_video_bytes", json!(41_943_039)),
         ("mime_types", json!(["image/jpeg", "image/png", "image/gif", "image/webp", "video/mp4"])),
@@ -196,8 +200,9 @@ async fn files(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     Ok(())
 }
 
-/// The status is made, and nobody hears of it. A picture tells which it is; of
-/// words alone only the key is sure, once it can make no second one.
+/// The status is made, and the answer is lost. With a picture, the status can
+/// be recognised. With words alone, only a repeat with the idempotency key is
+/// sure; it is sent once it can make no second status.
 async fn lost_answers(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     for (media, calls) in [(vec![], 2), (vec![user.picture().await?], 1)] {
         let words = fresh("its answer is lost");
@@ -220,10 +225,10 @@ async fn lost_answers(stand: &Stand, user: &User<'_>, connection: &Value) -> Res
     Ok(())
 }
 
-/// At the file first, then at the status.
+/// The server limits the rate, first for the file and then for the status.
 async fn waited_out(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    // Never before the limit ends; either form of the header counts, and the
-    // server's own `Retry-After` of five minutes does not.
+    // Nothing is sent before the limit ends. Both forms of the header count;
+    // the server's own `Retry-After` of five minutes does not.
     let ends = moment::now() + TimeDelta::seconds(25);
     let limit =
         |reset: String| json!({ "type": "ratelimit", "status": 429, "headers": { "X-RateLimit-Reset": reset } });
@@ -248,20 +253,20 @@ async fn waited_out(stand: &Stand, user: &User<'_>, connection: &Value) -> Resul
     stand.exactly_once(&words, &status).await
 }
 
-/// What may have been done is looked up, and only made again when that can no
-/// longer be under way.
+/// A call that may have taken effect is looked up first. It is only made again
+/// when it can no longer be under way.
 async fn uncertain(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     let before = stand.public_calls();
     let mut posts = Vec::new();
-    // Nothing is made, and that cannot be heard from the answer.
+    // No status is made, and the answer does not show that.
     for kind in ["malformed", "timeout"] {
         stand.server.arm(STATUSES, &json!({ "type": kind })).await?;
         let words = fresh(kind);
         posts.push((user.schedule(&words, &[connection], 1).await?, words));
         stand.armed_fault_is_met().await?;
     }
-    // It is made and not recognised, because the server shows other words:
-    // only the key keeps it from being made twice.
+    // The status is made but not recognised, because the server shows other
+    // words. Only the idempotency key keeps it from being made twice.
     stand.proxy.lose(1, &format!("POST {STATUSES} "));
     let words = fresh("emphasised");
     posts.push((user.schedule(&format!("{words} *very*"), &[connection], 1).await?, words));
@@ -274,7 +279,8 @@ async fn uncertain(stand: &Stand, user: &User<'_>, connection: &Value) -> Result
     same(stand.public_calls() - before, 6, "public calls, two for each")
 }
 
-/// A link counts 23 with us, as on Mastodon, and in full on this server.
+/// A link counts 23 characters for us, as on Mastodon, but in full on this
+/// server.
 async fn refused(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     let words = fresh("too long");
     let long = format!("{words} https://example.com/{}", "x".repeat(500));
@@ -298,7 +304,7 @@ async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Resul
         Ok((shown["needs_reconnection"] == true).then_some(()))
     })
     .await?;
-    // The connection is marked before the post is told.
+    // The connection is marked first, and the post gets its message after that.
     moment::eventually(Duration::from_secs(30), "the post says what to do", async || {
         let told = user.show(id).await?["platforms"][0]["error_message"].to_string();
         Ok(told.contains("onnect").then_some(()))

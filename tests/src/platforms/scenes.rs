@@ -1,4 +1,4 @@
-//! Scenes that are played one after the other, and what is said of each.
+//! Plays scenes and reports the result of each.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ pub struct Scenes<'a> {
 }
 
 impl Scenes<'_> {
-    /// Plays one; what it ended with, `None` when it failed.
+    /// Plays a scene; returns its result, `None` when it failed.
     pub async fn play<T>(&mut self, name: &str, scene: impl Future<Output = Result<T>>) -> Option<T> {
         let started = Instant::now();
         let (ended, fault) = match scene.await {

@@ -92,8 +92,8 @@ async fn the_rules_are_shown(stand: &Stand) -> Result {
 
 async fn what_does_not_fit_is_told(stand: &Stand) -> Result {
     let Everywhere { user, sandbox, mastodon, bluesky } = stand.user().await?;
-    // 480 characters, of which a link is 477: as long as that on Bluesky, 26 on
-    // Mastodon.
+    // 480 characters, 477 of them a link: it counts in full on Bluesky, and as
+    // 26 characters in all on Mastodon.
     let words = format!("a https://example.com/{} b", "x".repeat(456));
     let body = json!({
         "content": words,
@@ -112,8 +112,8 @@ async fn what_does_not_fit_is_told(stand: &Stand) -> Result {
     Ok(())
 }
 
-/// Published by the others, failed as a whole; a new time sends what failed,
-/// and nothing else.
+/// The post is published on the other platforms and failed as a whole. When it
+/// gets a new time, only the failed target is sent again.
 async fn one_fails_and_is_sent_again_alone(stand: &Stand, failing: &str) -> Result {
     let Everywhere { user, sandbox, mastodon, bluesky } = stand.user().await?;
     let words = fresh(&format!("without {failing}"));

@@ -1,4 +1,4 @@
-//! GET /user and the page on which people take access back.
+//! GET /user, and the page on which people revoke access.
 
 use crate::{
     answer::text,
@@ -69,7 +69,7 @@ async fn signing_out_ends_the_session(world: &World) -> Result {
     let page = user.browser.open(&format!("{}/account", world.origin())).await?;
     user.browser.press(&page, "Sign out", &[]).await?;
 
-    // The cookie that was stolen before is worth nothing now either.
+    // A cookie that was stolen before is worthless now, too.
     let page = before.clone().open(&format!("{}/account", world.origin())).await?;
     ensure!(page.form_with_button("Revoke").is_none(), "{}", page.fault("the old session still works"));
     Ok(())

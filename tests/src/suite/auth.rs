@@ -153,7 +153,8 @@ async fn of_two_racing_exchanges_one_gets_a_token(world: &World) -> Result {
 async fn the_page_shows_what_asks_and_waits_for_a_press(world: &World) -> Result {
     let (api, mut browser) = (world.stranger()?, world.browser()?);
     world.sign_in(&mut browser, &format!("{}/device", world.origin()), &fresh_email()).await?;
-    // The words for a scope are those that every page of it has and no other.
+    // The words for a scope are those on every page with this scope and on no
+    // page without it.
     let mut words = Vec::new();
     for scope in SCOPES {
         let (first, second) =
@@ -191,7 +192,8 @@ async fn shown(world: &World, browser: &mut Browser, scopes: &[&str]) -> Result<
 
 fn texts(page: &Page) -> Vec<String> {
     let texts = crate::html::tags(&page.html).into_iter().map(|it| it.text.trim().to_owned());
-    // Codes and times differ from page to page, or happen to be the same.
+    // Texts with numbers are left out: codes and times differ between pages, or
+    // are the same by chance.
     texts.filter(|it| !it.is_empty() && !it.contains(char::is_numeric)).collect()
 }
 

@@ -98,7 +98,7 @@ async fn a_denied_hand_off_has_failed(world: &World) -> Result {
     ensure!(page.html.len() > 200, "{}", page.fault("the page after Deny says nothing"));
     let all = user.api.get("/connections").await?.ok(200)?;
     same(list(&all, "data")?.len(), 0, "connections after Deny")?;
-    // The answer cannot be changed by going back.
+    // Going back in the browser does not change the answer.
     user.consent(&request, 0, "Allow").await.ok();
     let status = user.api.get(text(&request, "poll_url")?).await?.ok(200)?;
     same(status, json!({ "status": "failed" }), "status after Deny and Allow")

@@ -1,4 +1,4 @@
-//! Killing the local stack again and again while it writes and publishes.
+//! Kills the local stack again and again while it writes and publishes.
 
 use std::{
     path::Path,
@@ -25,11 +25,11 @@ use crate::{
 struct Promise {
     id: i64,
     words: String,
-    /// `None` where the change that schedules it was not answered.
+    /// `None` when the request that schedules it got no answer.
     scheduled: Option<bool>,
 }
 
-/// Kills the local stack `rounds` times, then looks at what it kept.
+/// Kills the local stack `rounds` times, then checks what it kept.
 pub async fn run(rounds: u32, report: &mut Report) {
     let started = Instant::now();
     let fault = crash(rounds).await.err();
@@ -53,7 +53,7 @@ async fn crash(rounds: u32) -> Result {
         let stop = AtomicBool::new(false);
         let kill = async {
             tokio::time::sleep(alive).await;
-            // Whatever is under way now meets the kill.
+            // The kill hits every request that is under way now.
             stop.store(true, Ordering::Relaxed);
             harness.kill()
         };
@@ -112,7 +112,8 @@ async fn write(api: &Api, [a, b]: [&Value; 2], picture: &str, number: u32) -> Re
     let post = api.post("/posts", &body).await?.ok(201)?;
     let mut promise = Promise { id: integer(&post, "id")?, words, scheduled: Some(scheduled) };
     if number % 8 == 4 {
-        // A draft that is scheduled by a change: a second acknowledged write.
+        // A draft that a change schedules, so that there is a second
+        // acknowledged write.
         let time = moment::in_seconds(1);
         let path = format!("/posts/{}", promise.id);
         let answer = api.patch(&path, &json!({ "scheduled_at": time })).await;
@@ -123,7 +124,7 @@ async fn write(api: &Api, [a, b]: [&Value; 2], picture: &str, number: u32) -> Re
 }
 
 async fn check_posts(user: &User<'_>, promises: &[Promise]) -> Result {
-    // A delivery that died with its lease is looked at again when that ends.
+    // A delivery whose process died is looked at again when its lease ends.
     let patience = Instant::now() + Duration::from_mins(7);
     for promise in promises {
         loop {
@@ -157,7 +158,7 @@ async fn check_timeline(world: &World, promises: &[Promise]) -> Result {
             same(!shown.is_empty(), scheduled, &format!("{} is on the timeline", promise.words))?;
         }
     }
-    // Nothing is there twice, answered or not.
+    // Nothing is public twice, whether its request was answered or not.
     let mut entries: Vec<_> = all.iter().map(|it| (it["account"].to_string(), it["text"].to_string())).collect();
     let before = entries.len();
     entries.sort();

@@ -1,4 +1,4 @@
-//! What holds for every route: the order of refusals, methods, sizes, types.
+//! What holds for every route: the order of checks, methods, sizes, types.
 
 use reqwest::Method;
 use serde_json::json;
@@ -55,7 +55,7 @@ const METHODS: [(&str, &[&str]); 10] = [
 ];
 
 async fn an_unknown_method_is_answered_with_the_known_ones(world: &World) -> Result {
-    // Without a token: the method is looked at first.
+    // Without a token, the method is still checked first.
     let api = world.stranger()?;
     for (path, known) in METHODS {
         for method in ["GET", "POST", "PATCH", "DELETE", "PUT", "TRACE", "BREW"] {
@@ -119,14 +119,15 @@ async fn a_body_has_a_size_and_a_type_and_is_json(world: &World) -> Result {
             send(path, "application/json", body.as_bytes().to_vec()).await?.refused(400)?;
         }
         if !world.is_behind_a_gateway() {
-            // A gateway makes some text of it before a function sees it.
+            // A gateway turns these bytes into valid text before a function
+            // sees them.
             send(path, "application/json", b"{\"content\":\"\xff\xfe\"}".to_vec()).await?.refused(400)?;
         }
     }
     for kind in ["application/json", "application/json; charset=utf-8", "Application/JSON"] {
         send("/posts", kind, b"{\"content\":\"a\"}".to_vec()).await?.is(201)?;
     }
-    // The size that is still allowed.
+    // The largest size that is allowed.
     let mut body = b"{\"content\":\"a\"}".to_vec();
     body.resize(256 * 1024, b' ');
     send("/posts", "application/json", body).await?.is(201)?;

@@ -1,7 +1,7 @@
 //! What happens when the platform misbehaves.
 //!
-//! Checks of one account run one after the other, and nothing else publishes
-//! to it, because an armed fault takes whatever call comes next.
+//! Checks of one account run one after the other, and nothing else publishes to
+//! it, because an armed fault hits the next call, whatever it is.
 
 mod access;
 mod answers;
@@ -31,12 +31,13 @@ pub(super) fn checks() -> Vec<Check> {
     [silence::checks(), answers::checks(), access::checks(), files::checks()].into_iter().flatten().collect()
 }
 
-/// Of the sandbox platform that knows the service's deliveries.
+/// Checks for the local stack's sandbox platform, which sees what became of
+/// deliveries.
 pub(super) fn sandbox_checks() -> Vec<Check> {
     page::checks()
 }
 
-/// The lane of each account, and where the consent page has it.
+/// The lane of each account, and its place on the consent page.
 const MEADOW: (Option<&str>, usize) = (Some("faults of @meadow"), 2);
 const WINDMILL: (Option<&str>, usize) = (Some("faults of @windmill"), 3);
 const ORCHARD: (Option<&str>, usize) = (Some("faults of @orchard"), 4);
@@ -51,7 +52,7 @@ struct Faulty<'a> {
     account: String,
 }
 
-/// A post that is out: as the service shows it, and its entry on the timeline.
+/// A published post: as the service shows it, and its entry on the timeline.
 struct Out {
     post: Value,
     entry: Value,
@@ -66,13 +67,14 @@ impl<'a> Faulty<'a> {
         Ok(Self { world, user, connection, at, account })
     }
 
-    /// Arms a fault for this account; once, unless it says otherwise.
+    /// Arms a fault for this account. It strikes once, unless it says
+    /// otherwise.
     async fn arm(&self, mut fault: Value) -> Result {
         fault["account"] = json!(self.account);
         self.world.arm(&fault).await
     }
 
-    /// Takes all its faults back.
+    /// Disarms all its faults.
     async fn disarm(&self) -> Result {
         self.world.disarm(&self.account).await
     }
@@ -89,7 +91,7 @@ impl<'a> Faulty<'a> {
         self.user.schedule(words, &[&self.connection], 1).await
     }
 
-    /// The same with as many pictures.
+    /// The same with this many pictures.
     async fn schedule_with(&self, words: &str, pictures: usize) -> Result<i64> {
         let mut media = Vec::new();
         for _ in 0..pictures {
@@ -100,8 +102,8 @@ impl<'a> Faulty<'a> {
         integer(&self.user.create(&body).await?, "id")
     }
 
-    /// Arms a fault and publishes: the user is told these words, if any, and
-    /// it goes out once in the end.
+    /// Arms a fault and publishes a post: the user is told these words, if any,
+    /// and the post goes out exactly once in the end.
     async fn goes_out_once(&self, fault: Value, told: &[&str], seconds: u64) -> Result<Out> {
         let words = fresh(text(&fault, "kind")?);
         self.arm(fault).await?;
@@ -131,7 +133,8 @@ impl<'a> Faulty<'a> {
         Ok(Out { post, entry })
     }
 
-    /// Waits until the user is told why it is not out yet; gives the words.
+    /// Waits until the user is told why the post is not published yet; returns
+    /// the words.
     async fn is_told(&self, id: i64, words: &[&str]) -> Result<String> {
         let what = format!("an error_message of post {id} with {words:?}");
         let told = moment::eventually(Duration::from_secs(40), &what, || async {

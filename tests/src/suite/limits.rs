@@ -27,7 +27,8 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-/// Waits until most of a minute is ahead.
+/// Waits until most of a minute is left, so that a limit's window does not end
+/// during a check.
 async fn fresh_window() {
     let second = moment::now().timestamp() % 60;
     if 25 < second {
@@ -46,7 +47,8 @@ async fn ask(api: &Api, method: Method, path: &str) -> Result<Answer> {
     call.send().await
 }
 
-/// Asks until it is too much; gives how many were answered and the refusal.
+/// Sends requests until one is refused; returns how many were answered, and the
+/// refusal.
 async fn spend(api: &Api, method: Method, path: &str) -> Result<(i64, Answer)> {
     for count in 0..200 {
         let answer = ask(api, method.clone(), path).await?;
@@ -72,7 +74,8 @@ async fn a_user_has_sixty_requests_a_minute(world: &World) -> Result {
     let first = ask(&user.api, Method::GET, "/user").await?.is(200)?;
     same(number(&first, "x-ratelimit-limit")?, 60, "x-ratelimit-limit")?;
     let left = number(&first, "x-ratelimit-remaining")?;
-    // The user was asked who they are once, perhaps in the same minute.
+    // Getting the user's id took one request already, perhaps in the same
+    // minute.
     ensure!((58..=59).contains(&left), "after one request {left} remain");
     same(number(&first, "x-ratelimit-reset")? % 60, 0, "x-ratelimit-reset is the end of a minute")?;
 
@@ -80,7 +83,8 @@ async fn a_user_has_sixty_requests_a_minute(world: &World) -> Result {
 
     same(more, left, "requests answered after the first")?;
     check_refusal(refused)?;
-    // The path and the method are looked at before, everything else after.
+    // The path and the method are checked before the limit, everything else
+    // after it.
     ask(&user.api, Method::GET, "/nope").await?.refused(404)?;
     ask(&user.api, Method::PUT, "/posts").await?.refused(405)?;
     ask(&user.api, Method::GET, "/posts/abc").await?.refused(429)?;
@@ -133,7 +137,7 @@ async fn users_do_not_share_a_limit(world: &World) -> Result {
 
     ask(&second.api, Method::GET, "/posts").await?.is(200)?;
 
-    // Another token of the first user is the same user.
+    // Another token of the first user shares the same limit.
     let api = world.grant(&mut world.browser()?, &first.email, &[]).await?;
     ask(&api, Method::GET, "/user").await?.refused(429)?;
     Ok(())

@@ -28,7 +28,8 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-/// Of the sandbox platform that knows the service's deliveries.
+/// Checks for the local stack's sandbox platform, which sees what became of
+/// deliveries.
 pub(super) fn sandbox_checks() -> Vec<Check> {
     checks!("pages", [the_sandboxs_pages_can_be_read_by_everyone, what_a_person_types_at_the_sandbox_is_not_html])
 }
@@ -190,7 +191,7 @@ async fn signing_in_leads_nowhere_else(world: &World) -> Result {
             let mut browser = world.browser()?;
             let mut address = url::Url::parse(&format!("{origin}/sign-in"))?;
             address.query_pairs_mut().append_pair(parameter, target);
-            // A redirect to a name that does not exist would be an error here.
+            // A redirect to a host that does not exist would be an error here.
             let page = world.sign_in(&mut browser, address.as_str(), &fresh_email()).await?;
             same(page.url.origin(), url::Url::parse(origin)?.origin(), "where signing in ends")?;
         }
@@ -215,7 +216,7 @@ async fn what_a_person_types_at_the_sandbox_is_not_html(world: &World) -> Result
     Ok(())
 }
 
-/// Opens a page whose address ends with a field that means harm.
+/// Opens a page whose address ends with a malicious field.
 async fn types_evil(browser: &mut Browser, address: &str) -> Result {
     let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>";
     let mut address = url::Url::parse(address)?;

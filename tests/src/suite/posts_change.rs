@@ -98,7 +98,7 @@ async fn platforms_are_replaced_and_keep_their_ids(world: &World) -> Result {
     same(&after[1]["content"], &json!("new words"), "override of the entry that stayed")?;
     let again = user.change(id, &json!({ "platforms": targets(&[&b])? })).await?;
     same(&again["platforms"][0]["content"], &json!("text"), "content once the override is gone")?;
-    // Nothing holds the connections of entries that are gone.
+    // Removed targets no longer keep their connections from being disconnected.
     for gone in [&a, &c] {
         user.api.delete(&format!("/connections/{}", integer(gone, "id")?)).await?.is(204)?;
     }
@@ -120,7 +120,7 @@ async fn a_draft_is_scheduled_and_back(world: &World) -> Result {
         same(&post["status"], &json!("draft"), "status without a time")?;
         same(&post["platforms"][0]["status"], &json!("pending"), "status of the entry")?;
     }
-    // Taking the time from a draft is no fault.
+    // Taking the time away from a draft that has none is allowed.
     user.change(id, &json!({ "scheduled_at": null })).await?;
     same(self::totals(&user).await?, (1, 0), "drafts and scheduled posts")
 }

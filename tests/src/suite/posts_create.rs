@@ -64,7 +64,8 @@ async fn a_draft_keeps_everything_it_was_given(world: &World) -> Result {
     same(without_links(shown), without_links(post), "the post as it is shown")
 }
 
-/// A link is signed anew each time.
+/// A post without its links, which are signed anew each time and so never
+/// equal.
 pub(super) fn without_links(mut post: Value) -> Value {
     for item in post["media"].as_array_mut().into_iter().flatten() {
         item["url"] = Value::Null;
@@ -281,7 +282,7 @@ async fn only_scheduled_posts_meet_the_rules_of_their_platform(world: &World) ->
             ensure!(said.contains(word), "the fault on {field} does not name {word}: {said}");
         }
     }
-    // An override that fits takes the place of a content that does not.
+    // An override that fits replaces a content that does not.
     let mut fitting = on.clone();
     fitting[0]["content"] = json!("short");
     let body = json!({ "content": long, "platforms": fitting, "scheduled_at": moment::in_seconds(600) });

@@ -28,7 +28,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-/// As much of a post as decides its place.
+/// The fields of a post that decide its place in a list.
 #[derive(Debug, Clone)]
 struct Row {
     id: i64,
@@ -36,7 +36,7 @@ struct Row {
     scheduled_at: Option<String>,
 }
 
-/// Numbers that are the same in every run.
+/// Random numbers that are the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -85,7 +85,7 @@ async fn a_list_is_what_the_model_says(world: &World) -> Result {
         }
         compare(&user, rows, (status, sort, direction), (size, page), &query).await?;
     }
-    // Everything left out has its default.
+    // Every parameter that is left out has its default.
     compare(&user, rows, (None, "created_at", "desc"), (15, 1), "/posts").await?;
     compare(&user, rows, (None, "created_at", "desc"), (15, 1), "/posts?status=&per_page=&page=&sort=&direction=")
         .await?;
@@ -114,7 +114,7 @@ async fn write_posts(mut user: User<'_>, count: u64) -> Result<(User<'_>, Vec<Ro
     Ok((user, rows))
 }
 
-/// One of few times, so that some are the same.
+/// One of a few times, so that some posts have the same.
 fn some_time(dice: &mut Dice) -> String {
     let hours = i64::try_from(dice.below(12)).unwrap_or(0);
     let midnight = (moment::now() + TimeDelta::days(2)).date_naive().and_time(chrono::NaiveTime::MIN).and_utc();

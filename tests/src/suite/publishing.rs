@@ -211,7 +211,7 @@ async fn a_published_post_cannot_be_changed(world: &World) -> Result {
         let all = user.api.get(&format!("/posts?status={status}")).await?.ok(200)?;
         same(integer(&all["meta"], "total")?, expected, &format!("{status} posts"))?;
     }
-    // Nothing is pending any more.
+    // No pending post keeps the connection from being disconnected any more.
     user.api.delete(&format!("/connections/{}", integer(&connection, "id")?)).await?.is(204)?;
     let after = user.show(id).await?;
     same(&after["platforms"][0]["username"], &connection["username"], "username once it is disconnected")
@@ -244,8 +244,9 @@ async fn many_posts_due_together_go_out_once_each(world: &World) -> Result {
     Ok(())
 }
 
-/// Changes posts around the second they are due: what was answered 200 is what
-/// goes out, what was refused went out before.
+/// Changes posts around the second in which they are due. A change that was
+/// answered 200 is what goes out; one that was refused came after the post had
+/// gone out.
 async fn a_change_at_the_last_moment_is_never_overtaken(world: &World) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;

@@ -64,7 +64,8 @@ async fn every_operation_needs_its_scope(world: &World) -> Result {
     Ok(())
 }
 
-/// Asks with a body that is not even JSON: the scope is decided before that.
+/// Sends a body that is not even JSON, because the scope is checked before the
+/// body.
 async fn ask(api: &Api, method: Method, path: &str) -> Result<crate::answer::Answer> {
     let call = api.call(method.clone(), path);
     let body = method == Method::PATCH || method == Method::POST && path != "/connections/connect/sandbox";

@@ -1,7 +1,7 @@
-//! Every route with an id, asked for what is not one's own.
+//! Asks every route that has an id for what belongs to somebody else.
 //!
-//! The routes are taken from the served document, so that a new one is in here
-//! without anybody thinking of it.
+//! The routes come from the served document, so a new one is checked without
+//! anybody adding it here.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -24,7 +24,7 @@ pub struct User<'a> {
     pub api: Api,
     /// This person's browser, signed in.
     pub browser: Browser,
-    /// With what they signed in; empty when the token was given.
+    /// The address with which they signed in; empty when the token was given.
     pub email: String,
     /// Their id.
     pub id: i64,

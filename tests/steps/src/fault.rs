@@ -22,7 +22,8 @@ impl fmt::Display for Fault {
     }
 }
 
-// `Fault` is deliberately no `Error` itself, so that `?` turns any error into one.
+// `Fault` deliberately does not implement `Error`, so that `?` turns any error
+// into a fault.
 impl<E: std::error::Error> From<E> for Fault {
     fn from(error: E) -> Self {
         let mut words = error.to_string();

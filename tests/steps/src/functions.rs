@@ -13,18 +13,18 @@ pub const FUNCTIONS: [&str; 7] = ["auth", "connections", "delivery", "media", "p
 /// The function that does nothing, to compare the others with.
 pub const HELLO: &str = "hello";
 
-/// Builds them all in the profile of what is deployed; the folder where they
-/// are then.
+/// Builds all functions in the profile in which they are deployed; returns the
+/// folder of their programs.
 ///
-/// One call for all: what they share is built once, with the features that any
-/// of them wants, and with none of the tests'.
+/// One call of cargo for all: their common dependencies are built once, with
+/// the features that any of them needs, and without those that only tests need.
 pub fn build() -> Result<PathBuf> {
     run(&mut build_command())?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new(ROOT).join("target"), PathBuf::from);
     Ok(target.join("release"))
 }
 
-/// What builds them.
+/// The command that builds them.
 pub fn build_command() -> Command {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--release"]).current_dir(ROOT);

@@ -1,4 +1,4 @@
-//! What all test programs share and what has to be there before any of them is
+//! What all test programs share and what must exist before any of them is
 //! compiled: programs from elsewhere, faults, and reports.
 
 pub mod bluesky;

@@ -27,7 +27,8 @@ impl Common {
         self.only.as_deref().is_none_or(|it| plain(name).contains(&plain(it)))
     }
 
-    /// What a program ends with: what failed, `N passed, N failed`, its code.
+    /// Ends a program: prints what failed and `N passed, N failed`, and returns
+    /// the exit code.
     pub fn end(&self, run: Result<Report>) -> ExitCode {
         match run.and_then(|report| report.finish(self.json.as_deref())) {
             Ok(true) => ExitCode::SUCCESS,

@@ -28,14 +28,14 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds a result and says it.
+    /// Adds a result and prints it.
     pub fn add(&mut self, line: Line) {
         let verdict = if line.fault.is_some() { "FAIL" } else { "ok  " };
         say(&format!("{verdict} {:6.1} s  {}", line.took.as_secs_f64(), line.name));
         self.lines.push(line);
     }
 
-    /// Takes over the results of another report, which were said already.
+    /// Takes over the results of another report, which were printed already.
     pub fn extend(&mut self, other: Self) {
         self.lines.extend(other.lines);
     }
@@ -45,7 +45,7 @@ impl Report {
         self.lines.iter().filter(|it| it.fault.is_some()).count()
     }
 
-    /// Says the failures and ends with `N passed, N failed`.
+    /// Prints the failures and, last, `N passed, N failed`.
     pub fn finish(&self, json_file: Option<&Path>) -> Result<bool> {
         for line in &self.lines {
             if let Some(fault) = &line.fault {

@@ -1,5 +1,5 @@
-//! Which steps run when: as many at the same time as do not get into each
-//! other's way.
+//! Decides which steps run when: as many at the same time as do not disturb
+//! each other.
 
 use std::{
     sync::mpsc,
@@ -10,24 +10,24 @@ use std::{
 /// What a step needs of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// All cores there are: one of these at a time, in the order of the list.
+    /// All cores. One such step runs at a time, in the order of the list.
     Computes,
-    /// Mostly time: as soon as what it needs is there.
+    /// Mostly time. Such a step begins as soon as what it needs has passed.
     Waits,
-    /// The machine for itself, because it measures.
+    /// The whole machine, because it measures.
     Measures,
 }
 
-/// What the schedule knows of a step.
+/// What the schedule knows about a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Of the step.
+    /// The step's name.
     pub name: &'static str,
     /// What it needs of the machine.
     pub kind: Kind,
-    /// What must have passed before: without it the step cannot run.
+    /// Steps that must have passed before; without them this one cannot run.
     pub needs: &'static [&'static str],
-    /// What must have ended before, if it runs at all.
+    /// Steps that must have ended before, if they run at all.
     pub after: &'static [&'static str],
 }
 
@@ -38,18 +38,18 @@ pub enum Outcome<T> {
     Ran {
         /// How long it waited for others.
         waited: Duration,
-        /// What it brought.
+        /// Its result.
         result: T,
     },
-    /// It did not, because this one that it needs did not pass.
+    /// It did not run, because a step that it needs did not pass.
     NotRun {
-        /// Which.
+        /// The name of that step.
         lacks: &'static str,
     },
 }
 
-/// Runs all steps; what became of each, in the order of the list. `passed`
-/// looks at a result, `run` makes one.
+/// Runs all steps, and returns what became of each, in the order of the list.
+/// `run` runs a step, `passed` says whether its result is good.
 pub fn run<T: Send>(places: &[Place], run: impl Fn(usize) -> T + Sync, passed: impl Fn(&T) -> bool) -> Vec<Outcome<T>> {
     let began = Instant::now();
     let mut outcomes: Vec<Option<Outcome<T>>> = places.iter().map(|_| None).collect();
@@ -109,7 +109,7 @@ fn next<T>(
         let free = match place.kind {
             Kind::Computes => !is_running(Kind::Computes) && !is_running(Kind::Measures),
             Kind::Waits => !is_running(Kind::Measures),
-            // What was listed before it goes first.
+            // Every step listed before it must have ended.
             Kind::Measures => running.is_empty() && (0..index).all(|it| outcomes[it].is_some()),
         };
         if free {

@@ -12,7 +12,7 @@ use crate::{
     report::say,
 };
 
-/// A Python program and exactly what it consists of.
+/// A Python program and the exact versions of its packages.
 #[derive(Clone, Copy, Debug)]
 pub struct PythonTool {
     program: &'static str,
@@ -20,10 +20,10 @@ pub struct PythonTool {
     mended: &'static [Mend],
 }
 
-/// A place in a package that does other than it should for us.
+/// A patch to a package that does not behave as we need it.
 #[derive(Clone, Copy, Debug)]
 struct Mend {
-    /// Below the installed packages.
+    /// The file, below the installed packages.
     file: &'static str,
     from: &'static str,
     to: &'static str,
@@ -42,8 +42,9 @@ pub const MINISTACK: PythonTool = PythonTool {
     program: "ministack",
     packages: &["ministack==1.5.33", "aws-sam-translator==1.115.0", "cryptography==50.0.2"],
     mended: &[
-        // An HTTP API tells functions who called. All callers of the emulator
-        // are this machine, so a header that only the tests' proxy sets says it.
+        // An HTTP API tells functions the caller's address. All callers of the
+        // emulator are this machine, so it takes the address from a header that
+        // only the tests' proxy sets.
         Mend {
             file: "ministack/services/apigateway.py",
             from: "                \"sourceIp\": \"127.0.0.1\",\n                \"userAgent\": headers.get",
@@ -56,21 +57,22 @@ pub const MINISTACK: PythonTool = PythonTool {
             from: "    if method == \"OPTIONS\":\n        return _cors_preflight_response",
             to: "    if method == \"OPTIONS\" and cors_cfg:\n        return _cors_preflight_response",
         },
-        // Condition keys of KMS and EventBridge: the Service Authorization
-        // Reference has both.
+        // Condition keys of KMS and EventBridge. Both are in the Service
+        // Authorization Reference.
         Mend {
             file: "ministack/app.py",
             from: "                if service == \"s3\"\n                else None\n            )\n            if service == \"logs\":",
             to: "                if service == \"s3\"\n                else {f\"kms:EncryptionContext:{name}\": value for name, value in (json.loads(body or b\"{}\").get(\"EncryptionContext\") or {}).items()} if service == \"kms\"\n                else {\"events:source\": [it.get(\"Source\", \"\") for it in json.loads(body or b\"{}\").get(\"Entries\", [])]} if service == \"events\"\n                else None\n            )\n            if service == \"logs\":",
         },
-        // SQS asks for sqs:SendMessage where a batch is sent: "Amazon SQS API
+        // SQS requires sqs:SendMessage for sending a batch: "Amazon SQS API
         // permissions" in its guide.
         Mend {
             file: "ministack/core/iam_actions.py",
             from: "    if \".\" in target:\n        return target.rsplit(\".\", 1)[-1]",
             to: "    if target == \"AmazonSQS.SendMessageBatch\":\n        return \"SendMessage\"\n    if \".\" in target:\n        return target.rsplit(\".\", 1)[-1]",
         },
-        // CloudFormation makes numbers of parameters where a property is one.
+        // CloudFormation turns a parameter into a number where the property is
+        // one.
         Mend {
             file: "ministack/services/lambda_svc.py",
             from: "limit = (esm.get(\"ScalingConfig\") or {}).get(\"MaximumConcurrency\") or _ESM_SQS_DEFAULT_CONCURRENCY",
@@ -79,17 +81,17 @@ pub const MINISTACK: PythonTool = PythonTool {
     ],
 };
 
-/// What an operator of a deployment has.
+/// The client with which an operator manages a deployment.
 pub const AWS_CLI: PythonTool = PythonTool { program: "aws", packages: &["awscli==1.46.3"], mended: &[] };
 
-/// Speaks Mastodon's API, by others than us.
+/// Speaks Mastodon's API, and was written by others.
 pub const MASTODON_MOCK: PythonTool =
     PythonTool { program: "mastodon_mock", packages: &["mastodon_mock==0.6.1"], mended: &[] };
 
 /// Finds words that are written wrong.
 pub const TYPOS: PythonTool = PythonTool { program: "typos", packages: &["typos==1.52.0"], mended: &[] };
 
-/// Holds dependencies against `deny.toml`.
+/// Checks the dependencies against `deny.toml`.
 pub const CARGO_DENY: CargoTool = CargoTool { program: "cargo-deny", version: "0.20.2" };
 
 /// Finds dependencies that nothing uses.
@@ -110,7 +112,8 @@ impl CargoTool {
         if !program.exists() {
             say(&format!("       installing {} {}", self.program, self.version));
             let arguments = ["install", "--quiet", "--locked", "--no-track", self.program, "--version", self.version];
-            // It makes way for what others wait for.
+            // With a low priority, so that it does not slow down what others
+            // wait for.
             run(Command::new("nice").arg("-n15").arg("cargo").args(arguments).arg("--root").arg(&folder))?;
         }
         Ok(program)
@@ -123,7 +126,8 @@ impl PythonTool {
         let folder = Path::new(ROOT).join(".tools").join(self.program);
         let program = folder.join("bin").join(self.program);
         let installed = folder.join("installed");
-        // What is installed is what is said here.
+        // A note in the folder says what is installed there; if anything
+        // differs, it is installed again.
         let wanted = format!("{self:?}");
         if fs::read_to_string(&installed).is_ok_and(|it| it == wanted) {
             return Ok(program);
@@ -141,7 +145,7 @@ impl PythonTool {
 
 impl Mend {
     fn apply(&self, folder: &Path) -> Result {
-        // Named after Python's version.
+        // This folder is named after Python's version.
         let versions = fs::read_dir(folder.join("lib"))?.collect::<std::io::Result<Vec<_>>>()?;
         let [version] = versions.as_slice() else {
             fail!("{} is not one Python's", folder.join("lib").display());
@@ -157,7 +161,7 @@ impl Mend {
 /// is installed unless it is there.
 pub fn browser_driver() -> Result {
     let folder = Path::new(ROOT).join("tests/browser");
-    // npm writes the second when it has installed the first.
+    // npm writes the second file when it has installed what the first one says.
     let [wanted, installed] = ["package-lock.json", "node_modules/.package-lock.json"].map(|it| folder.join(it));
     if let Ok(installed) = fs::metadata(installed)
         && fs::metadata(wanted)?.modified()? <= installed.modified()?
@@ -167,7 +171,7 @@ pub fn browser_driver() -> Result {
     run(Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(folder)).map(drop)
 }
 
-/// Runs a command to its end; what it says is shown only when it fails.
+/// Runs a command to its end; its output is shown only when it fails.
 pub fn run(command: &mut Command) -> Result<String> {
     let shown = command.get_program().display().to_string();
     let output = command.stdin(Stdio::null()).output().map_err(|error| Fault::new(format!("{shown}: {error}")))?;

@@ -26,10 +26,11 @@ fn event(name: &str) -> Value {
 
 /// The binary of a function, which cargo puts beside this test's folder.
 ///
-/// Cargo builds the binaries of the package that it tests, and these are of
-/// others: once per run, it is told to. With the tests, so that libraries have
-/// the same features as now; without what cargo tells this test of its package,
-/// which crates that compile C take for a reason to do it again.
+/// Cargo builds only the binaries of the package under test, and these belong
+/// to others, so cargo is called for them once per run. They are built together
+/// with the tests, so that libraries have the same features as now. The
+/// variables that cargo sets for this test's package are removed: crates that
+/// compile C would take them for a reason to build again.
 fn binary(name: &str) -> PathBuf {
     static BUILT: LazyLock<()> = LazyLock::new(|| {
         let mut build = Command::new(env!("CARGO"));
@@ -46,11 +47,11 @@ fn binary(name: &str) -> PathBuf {
     test.parent().and_then(Path::parent).unwrap().join(name)
 }
 
-/// What becomes of its sample event in a function with this environment and
-/// empty tables.
+/// How a function with this environment and empty tables handles its sample
+/// event.
 async fn outcome(name: &str, mut environment: BTreeMap<String, String>) -> Outcome {
     environment.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), tables::start(lambda::PREFIX).await);
-    // Nothing else of AWS is there: a call of it fails here.
+    // No other service of AWS is there: a call to one fails here.
     environment.insert("AWS_ENDPOINT_URL".to_owned(), "http://127.0.0.1:9".to_owned());
     let function = Function::start(Command::new(binary(name)), &environment).await;
     let mut function = function.unwrap_or_else(|fault| panic!("{fault}"));
@@ -65,8 +66,8 @@ async fn answer(name: &str) -> Value {
     }
 }
 
-/// The body of an answer to the gateway, after its status and what every
-/// answer carries were looked at.
+/// The body of an answer to the gateway, after checking its status and the
+/// headers that every answer has.
 fn body(answer: &Value, status: u16) -> Value {
     assert_eq!(answer["statusCode"], status, "{answer}");
     let header = |name: &str| {
@@ -126,7 +127,7 @@ async fn functions_answer_with_what_sam_local_gives_them() {
             let given = file["Parameters"][variable].as_str();
             given.unwrap_or_else(|| panic!("{variable}")).clone_into(value);
         }
-        // The tables are those of this test.
+        // The tables of this test have this prefix.
         environment.insert("TABLE_PREFIX".to_owned(), lambda::PREFIX.to_owned());
 
         let outcome = outcome(name, environment).await;
@@ -167,7 +168,7 @@ async fn a_function_without_its_tables_fails_and_says_so() {
 #[tokio::test]
 async fn a_function_that_lacks_a_variable_names_it_and_does_not_start() {
     let needed = |it: &&String| value(it).is_some_and(|it| !it.is_empty());
-    // Those that have a default, as infra/deploying.md says.
+    // Variables that have a default, as infra/deploying.md says.
     let optional = ["DUE_SHARDS", "LOG_LEVEL", "REQUESTS_PER_MINUTE", "MEDIA_PER_MINUTE", "TOKEN_DAYS", "PLATFORMS"];
     for name in FUNCTIONS {
         let full = environment(name);

@@ -1,4 +1,4 @@
-//! Which file may name which.
+//! Modules must not depend on each other in a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,10 +9,11 @@ use tests::template::ROOT;
 /// A module's place in its crate; the crate's root is empty.
 type Module = Vec<String>;
 
-/// Modules beside one another, with everything in their folders, never name
-/// each other in a circle: whoever reads one of them knows which comes next.
+/// Modules of one folder, each with everything below it, never name each other
+/// in a circle. So they have an order in which they can be read.
 ///
-/// A module and what is in its folder are one thing and may name each other.
+/// A module and the files in its own folder count as one and may name each
+/// other.
 #[test]
 fn no_modules_name_one_another_in_a_circle() {
     let mut circles = Vec::new();
@@ -45,8 +46,8 @@ fn a_circle_is_found_through_folders_and_through_what_is_passed_on() {
     assert_eq!(found(&[("a.rs", ""), ("b.rs", tested), ("c.rs", "use crate::b::B;")]), 0, "nor does a test below");
 }
 
-/// The folders of all crates: of each library and each program with files of
-/// its own.
+/// The folders of all crates: each library, and each program that has several
+/// files.
 fn crate_roots() -> Vec<PathBuf> {
     let folders = |below: &str| -> Vec<PathBuf> {
         let entries = fs::read_dir(Path::new(ROOT).join(below)).into_iter().flatten();
@@ -61,7 +62,7 @@ fn crate_roots() -> Vec<PathBuf> {
     roots
 }
 
-/// The module that a file holds, from the folder of its crate on.
+/// The module in this file, as a path from the root of its crate.
 fn module_of(file: &Path) -> Module {
     let mut module: Module = file.with_extension("").iter().map(|it| it.to_str().unwrap().to_owned()).collect();
     if module.last().is_some_and(|it| ["lib", "main"].contains(&it.as_str())) {
@@ -70,12 +71,12 @@ fn module_of(file: &Path) -> Module {
     module
 }
 
-/// What the modules of a crate name.
+/// The names that the modules of a crate use.
 struct Sources {
     modules: BTreeSet<Module>,
     /// Every path that a module names, from the root of the crate on.
     named: BTreeMap<Module, BTreeSet<Module>>,
-    /// What a module has from elsewhere, by its name there.
+    /// What a module imports, by the name that it has there.
     taken: BTreeMap<Module, BTreeMap<String, Module>>,
 }
 
@@ -117,7 +118,7 @@ impl Sources {
         sources
     }
 
-    /// The module in which the thing of this path stands.
+    /// The module that defines what this path names.
     fn home(&self, path: &[String], steps: usize) -> Module {
         let known = (0..=path.len()).rev().find(|it| self.modules.contains(&path[..*it]));
         let (module, rest) = path.split_at(known.unwrap_or_default());
@@ -131,7 +132,8 @@ impl Sources {
     }
 
     fn circles(&self) -> Vec<String> {
-        // Between modules of one folder; an edge knows of whom it is.
+        // Edges between modules of one folder, each with the words that report
+        // it.
         let mut edges: BTreeMap<Module, BTreeMap<Module, String>> = BTreeMap::new();
         for (module, paths) in &self.named {
             for home in paths.iter().map(|it| self.home(it, 8)) {
@@ -169,13 +171,13 @@ impl Sources {
     }
 }
 
-/// Tests in the file itself may use whatever helps them.
+/// Tests inside the file may use anything, so they are left out.
 fn without_comments_and_tests(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
     text.lines().map(|it| it.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
-/// Everything that `use` takes, with the name that it has here.
+/// Everything that `use` imports, with its name here.
 fn uses(text: &str) -> Vec<(Module, String)> {
     let mut found = Vec::new();
     for statement in text.split(';') {
@@ -190,7 +192,7 @@ fn uses(text: &str) -> Vec<(Module, String)> {
     found
 }
 
-/// Writes `a::{b, c as d}` out.
+/// Expands `a::{b, c as d}` into single imports.
 fn spread(before: &[String], tree: &str, found: &mut Vec<(Module, String)>) {
     let tree = tree.trim();
     if let Some((path, group)) = tree.split_once('{') {

@@ -1,4 +1,4 @@
-//! What has to stay the same in several places, and what the sources may not
+//! Checks what must agree in several places, and what the sources must not
 //! become: the API's document, the template, the instructions, the code.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
@@ -28,7 +28,7 @@ pub(crate) fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What the functions that answer requests describe of themselves.
+/// The API documents of the functions that answer requests.
 pub(crate) fn documented() -> BTreeMap<&'static str, OpenApi> {
     BTreeMap::from([
         ("auth", auth::documented()),

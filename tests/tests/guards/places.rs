@@ -1,4 +1,4 @@
-//! What is where.
+//! Checks where files are.
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +26,8 @@ fn every_function_has_its_folder_its_resource_and_its_event() {
     for name in FUNCTIONS {
         let metadata = &template.function(name)["Metadata"];
         assert_eq!(metadata, &json!({ "BuildMethod": "rust-cargolambda", "BuildProperties": { "Binary": name } }));
-        // From the top, cargo would build it with what the tests turn on.
+        // Built from the top, cargo would turn on features that only tests
+        // need.
         assert_eq!(template.function(name)["Properties"]["CodeUri"], format!("functions/{name}"));
     }
 }

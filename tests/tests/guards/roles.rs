@@ -1,4 +1,4 @@
-//! What roles allow.
+//! Checks what roles allow.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,8 @@ fn no_role_allows_all_actions_of_a_service_or_all_resources() {
     let granted = granted(&template).unwrap();
     for (function, action, resource) in &granted {
         assert!(!action.contains('*'), "{function}: {action}");
-        // Files of uploads, and secrets, have names that nobody knows before.
+        // Only uploaded files and secrets have names that the template cannot
+        // know, so only they may have a `*`.
         let is_listed = !resource.contains('*') || ["MediaBucket/media/*", SECRETS].contains(&resource.as_str());
         assert!(is_listed, "{function}: {action} on {resource}");
     }

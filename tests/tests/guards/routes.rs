@@ -1,4 +1,4 @@
-//! Routes of the template and of the functions.
+//! The routes of the template and of the functions must agree.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ fn the_template_has_the_routes_that_are_served() {
         let target = route["Target"]["Fn::Sub"].as_str().unwrap();
         let function = target.strip_prefix("integrations/${").unwrap().strip_suffix("Integration}").unwrap();
         let key = route["RouteKey"].as_str().unwrap();
-        // All methods: the function answers the wrong ones, HEAD and OPTIONS.
+        // A route takes all methods: the function itself answers wrong ones,
+        // HEAD and OPTIONS.
         let path = key.strip_prefix("ANY ").unwrap_or(key);
         assert!(deployed.entry(function.to_lowercase()).or_default().insert(path.to_owned()), "{key} twice");
     }
@@ -26,15 +27,15 @@ fn the_template_has_the_routes_that_are_served() {
         routes.extend(added(&read(format!("functions/{function}/src/lib.rs"))));
     }
     let auth = served.get_mut("auth").unwrap();
-    // Every function has those, and one is asked for them.
+    // Every function has these assets, and only auth is asked for them.
     auth.extend(added(&read("libs/api/src/page/assets.rs")));
-    // Whatever nobody has is answered by it, too.
+    // Auth also answers for addresses that no function has.
     auth.insert("$default".to_owned());
 
     assert_eq!(deployed, served);
 }
 
-/// The paths of `.route("…`.
+/// The paths in calls of `.route("…`.
 fn added(source: &str) -> Vec<String> {
     quoted_after(source, ".route(\"")
 }

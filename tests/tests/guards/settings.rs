@@ -1,4 +1,4 @@
-//! What functions are told by their environment.
+//! The environment variables of functions.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ fn variables_read(function: &str) -> Names {
     let folder = format!("functions/{function}/src");
     let source: String = rust_files(&folder).into_iter().map(read).collect();
     let mut names = variables(&read("libs/cloud/src/aws.rs"));
-    // Made up of its parts there.
+    // The source puts this name together from parts, so it is not found there.
     names.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned());
     let own = format!("functions/{function}/src/config.rs");
     if Path::new(ROOT).join(&own).exists() {
@@ -43,7 +43,7 @@ fn variables_read(function: &str) -> Names {
     names
 }
 
-/// What calls like `required("NAME")` name. Those of AWS are set by Lambda.
+/// The names in calls like `required("NAME")`, without those that Lambda sets.
 fn variables(source: &str) -> Names {
     let is_name = |it: &String| 3 < it.len() && it.bytes().all(|it| it.is_ascii_uppercase() || it == b'_');
     quoted_after(source, "(\"").into_iter().filter(is_name).filter(|it| !it.starts_with("AWS_")).collect()
@@ -84,7 +84,7 @@ fn sam_local_sets_every_variable() {
     let set: Names = FUNCTIONS.iter().flat_map(|it| template.variables(it)).collect();
     let file: Value = serde_json::from_str(&read("infra/sam-local.json")).unwrap();
 
-    // It sets what the template names, and nothing else.
+    // The file sets every variable that the template names, and no other.
     assert_eq!(file["Parameters"].as_object().unwrap().keys().cloned().collect::<Names>(), set);
     let text = read("template.yaml");
     let place = |kind: &str| text.find(&format!("Type: {kind}\n")).unwrap();

@@ -1,4 +1,4 @@
-//! Tables of the template and of the store.
+//! The tables of the template and of the store must agree.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +20,13 @@ fn the_template_has_the_tables_of_the_store() {
     assert_eq!(deployed, kept.collect());
 }
 
-/// What of a table has to be the same.
+/// The part of a table that has to agree.
 fn shape(table: &Value) -> Value {
     let mut attributes = table["AttributeDefinitions"].as_array().unwrap().clone();
     attributes.sort_by_key(|it| it["AttributeName"].to_string());
     let mut indexes = table.get("GlobalSecondaryIndexes").cloned().unwrap_or_default();
     for index in indexes.as_array_mut().into_iter().flatten() {
-        // How fast it is, not what it holds.
+        // This says how fast the index is, not what is in it.
         index.as_object_mut().unwrap().remove("WarmThroughput");
     }
     json!({

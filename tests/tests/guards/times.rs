@@ -1,4 +1,4 @@
-//! Limits of time that lean on one another.
+//! Time limits that depend on one another.
 
 use platforms::STEP_LIMIT;
 use publishing::BEGIN_WITHIN;

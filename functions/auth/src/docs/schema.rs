@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 /// Objects within objects are shown to this depth; a schema may contain itself.
 const MAX_DEPTH: usize = 4;
 
-/// One field.
+/// One field of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) name: String,
@@ -14,21 +14,22 @@ pub(crate) struct Row {
     pub(crate) description: String,
 }
 
-/// One form that a body can have.
+/// One of the forms that a body can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) title: String,
     pub(crate) rows: Vec<Row>,
 }
 
-/// Reads schemas of one document.
+/// Reads the schemas of one document.
 #[derive(Clone, Copy)]
 pub(crate) struct Schemas<'a> {
     pub(crate) document: &'a Value,
 }
 
 impl<'a> Schemas<'a> {
-    /// What a reference leads to; anything else as it is.
+    /// The schema that a reference leads to. Any other value is returned as it
+    /// is.
     pub(crate) fn resolve(self, value: &'a Value) -> &'a Value {
         let target =
             value["$ref"].as_str().and_then(|it| it.strip_prefix('#')).and_then(|it| self.document.pointer(it));
@@ -43,7 +44,7 @@ impl<'a> Schemas<'a> {
         shapes.into_iter().filter(|it| !it.rows.is_empty()).collect()
     }
 
-    /// A value that fits.
+    /// An example value that fits the schema.
     pub(crate) fn example(self, schema: &'a Value) -> Value {
         self.example_at(schema, 0)
     }
@@ -107,7 +108,7 @@ impl<'a> Schemas<'a> {
         rows
     }
 
-    /// The type in words.
+    /// The type of a schema, in words.
     pub(crate) fn kind(self, schema: &'a Value) -> String {
         let schema = self.resolve(schema);
         if let Some(values) = schema["enum"].as_array() {
@@ -133,7 +134,8 @@ impl<'a> Schemas<'a> {
         with_null(&(kind + &bounds(schema)), schema)
     }
 
-    /// The schemas of which one applies; a schema without a choice is the one.
+    /// The alternatives of `oneOf` or `anyOf`, or the schema itself when it has
+    /// neither.
     fn alternatives(self, schema: &'a Value) -> Vec<&'a Value> {
         let schema = self.resolve(schema);
         let choice = ["oneOf", "anyOf"].into_iter().find_map(|it| schema[it].as_array());
@@ -162,7 +164,7 @@ fn title(schema: &Value) -> String {
     ["title", "description"].into_iter().find_map(|it| schema[it].as_str()).unwrap_or_default().to_owned()
 }
 
-/// The types of a schema but null.
+/// The types of a schema, without null.
 fn kinds(schema: &Value) -> Vec<&str> {
     match &schema["type"] {
         Value::String(kind) => vec![kind],
@@ -181,7 +183,7 @@ fn with_null(kind: &str, schema: &Value) -> String {
 fn bounds(schema: &Value) -> String {
     let bound = |name: &str, words: &str| match &schema[name] {
         Value::Null => None,
-        // Every unsigned number starts at 0, which says nothing.
+        // Every unsigned number has the minimum 0, so showing it tells nothing.
         Value::Number(number) if name == "minimum" && number.as_f64() == Some(0.0) => None,
         value => Some(format!("{words} {value}")),
     };

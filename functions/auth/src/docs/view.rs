@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::schema::{Schemas, Shape};
 
-/// The page.
+/// The page with the whole documentation.
 #[derive(Template)]
 #[template(path = "docs.html")]
 pub(crate) struct DocsPage {
@@ -60,7 +60,7 @@ struct Example {
     json: String,
 }
 
-/// In the order in which they are read.
+/// The methods, in the order in which a path's operations are shown.
 const METHODS: [&str; 5] = ["get", "post", "patch", "put", "delete"];
 
 impl DocsPage {

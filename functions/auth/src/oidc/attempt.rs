@@ -1,13 +1,13 @@
-//! One try of a browser to sign in.
+//! One attempt of a browser to sign in.
 
 use domain::token;
 use secrecy::{ExposeSecret, SecretString};
 
-/// One try of a browser to sign in.
+/// One attempt of a browser to sign in.
 ///
-/// The browser keeps a secret in a cookie; state, nonce and PKCE verifier
-/// follow from it. So nothing is stored for somebody who has not signed in,
-/// and an answer of the issuer is worth nothing in another browser.
+/// The browser keeps a secret in a cookie, from which state, nonce and PKCE
+/// verifier are derived. So nothing is stored for somebody who has not signed
+/// in, and an answer of the issuer is of no use in another browser.
 #[derive(Debug)]
 pub(crate) struct Attempt(SecretString);
 
@@ -16,12 +16,12 @@ impl Attempt {
         Self(token::random_token())
     }
 
-    /// From the cookie.
+    /// The attempt whose secret the cookie holds.
     pub(crate) fn from_secret(secret: &str) -> Self {
         Self(secret.into())
     }
 
-    /// For the cookie.
+    /// The secret that the cookie holds.
     pub(crate) fn secret(&self) -> &SecretString {
         &self.0
     }
@@ -34,7 +34,8 @@ impl Attempt {
         self.derive("nonce")
     }
 
-    /// 43 letters that are safe in URLs, as RFC 7636 wants.
+    /// The PKCE verifier: 43 characters that are safe in URLs, as RFC 7636
+    /// demands.
     pub(crate) fn verifier(&self) -> SecretString {
         self.derive("verifier").into()
     }

@@ -17,7 +17,7 @@ const MAX_NAME_CHARS: usize = 200;
 /// Somebody the issuer vouches for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Person {
-    /// The issuer's id of them; it never changes.
+    /// The issuer's id of the person, which never changes.
     pub(crate) subject: String,
     pub(crate) name: String,
     pub(crate) email: String,
@@ -34,7 +34,7 @@ pub(crate) struct Claims {
     exp: f64,
     nonce: Option<String>,
     email: Option<String>,
-    /// A boolean, or as some issuers write it, one in quotation marks.
+    /// A boolean, which some issuers write as a string.
     #[serde(default)]
     email_verified: Value,
     name: Option<String>,
@@ -74,7 +74,8 @@ impl Claims {
             Audience::One(one) => (one == client_id, false),
             Audience::Many(many) => (many.iter().any(|it| it == client_id), 1 < many.len()),
         };
-        // With several audiences the token has to name the one that asked.
+        // A token with several audiences has to name the client that asked for
+        // it.
         let asked = self.azp.as_deref().map_or(!others, |it| it == client_id);
         if !is_for_us || !asked {
             return Err(OidcError::Token("it is for another client"));
@@ -89,7 +90,7 @@ impl Claims {
         Ok(())
     }
 
-    /// Whom it is about.
+    /// The person the token is about.
     pub(crate) fn person(self) -> Result<Person, OidcError> {
         let email = self.email.filter(|it| it.contains('@') && it.len() <= 320);
         let email = email.ok_or(OidcError::Token("it has no e-mail address"))?;

@@ -8,7 +8,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 const STYLE: &str = include_str!("../../assets/style.css");
 const ICON: &str = include_str!("../../assets/icon.svg");
 
-/// Long enough for a visit, short enough that a new release is seen.
+/// Browsers keep both for ten minutes: long enough for a visit, and short
+/// enough that a new release shows soon.
 const KEEP: &str = "public, max-age=600";
 
 pub(crate) fn router() -> Router {

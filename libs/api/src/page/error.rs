@@ -19,7 +19,7 @@ pub struct PageError {
     next: Option<Next>,
 }
 
-/// Where to go from there.
+/// A link to go on with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Next {
     href: String,
@@ -35,7 +35,8 @@ struct ErrorPage<'a> {
 }
 
 impl PageError {
-    /// What happened in a few words, and what to do next in a sentence or two.
+    /// `title` says in a few words what happened, and `text` in a sentence or
+    /// two what to do next.
     pub fn new(status: StatusCode, title: impl Into<String>, text: impl Into<String>) -> Self {
         Self { status, title: title.into(), text: text.into(), next: None }
     }
@@ -47,18 +48,18 @@ impl PageError {
         self
     }
 
-    /// Its status.
+    /// The status of the answer.
     pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// Nothing is there.
+    /// There is no page at this address.
     pub fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, "There is no such page", "Check the address, or start over.")
             .with_link("/", "Go to the start page")
     }
 
-    /// A form that does not come from our page, or from one of another session.
+    /// A form was sent that does not come from a page of this session.
     pub fn forged() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,
@@ -67,7 +68,7 @@ impl PageError {
         )
     }
 
-    /// A form came without a session.
+    /// A form was sent without a session.
     pub fn signed_out(sign_in: &str) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "You are signed out", "Nothing was changed. Sign in and try again.")
             .with_link(sign_in, "Sign in")
@@ -88,7 +89,7 @@ impl PageError {
 
 const FAILED: &str = "That did not work";
 
-/// The page for a failure that the logs have the reason of.
+/// The page for a failure whose reason is in the logs.
 pub(crate) fn failed(text: &str) -> Response {
     PageError::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED, text).into_response()
 }

@@ -1,4 +1,5 @@
-//! Forms and queries of pages. What is not complete is answered by a page.
+//! Forms and queries of pages. One that is not complete is answered with a
+//! page.
 
 use axum::Form;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
@@ -12,7 +13,7 @@ use super::PageError;
 #[derive(Clone, Debug)]
 pub struct Filled<T>(pub T);
 
-/// The parameters of a page.
+/// The query parameters of a page.
 #[derive(Clone, Debug)]
 pub struct Asked<T>(pub T);
 

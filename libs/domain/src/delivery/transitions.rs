@@ -25,9 +25,9 @@ impl Delivery {
         self
     }
 
-    /// Held by one worker, with the public call about to be made. Written
-    /// before the call, so that whoever finds it later knows what it does not
-    /// know.
+    /// Held by one worker, with an intent: the public call is about to be made.
+    /// It is written before the call, so that whoever finds it later knows that
+    /// the call may have been made, and asks the platform.
     #[must_use]
     pub fn intended(mut self, now: DateTime<Utc>) -> Self {
         self.attempts += 1;

@@ -1,4 +1,4 @@
-//! A file in use.
+//! A file that a post uses.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,10 +8,10 @@ use crate::media::MimeType;
 /// An uploaded file that a post carries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// Ours.
+    /// Our id of the file.
     pub media_id: MediaId,
-    /// As declared, and as its first bytes say.
+    /// The type that was declared; the first bytes of the file agree.
     pub mime_type: MimeType,
-    /// As found in the store.
+    /// The size of the stored file.
     pub size_bytes: u64,
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The name a file has on the user's side. Shown, never used as a path.
+/// The name a file has on the user's side. It is never used as a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Filename(String);
@@ -17,7 +17,7 @@ pub enum InvalidFilename {
         /// Unicode code points of the text.
         chars: usize,
     },
-    /// Line breaks and the like.
+    /// It contains line breaks or other control characters.
     #[error("may not contain control characters")]
     Control,
 }
@@ -26,7 +26,7 @@ impl Filename {
     /// The most characters (Unicode code points) of a name.
     pub const MAX_CHARS: usize = 255;
 
-    /// A name as a client wrote it.
+    /// Reads a name as a client wrote it.
     pub fn parse(raw: &str) -> Result<Self, InvalidFilename> {
         let chars = raw.chars().count();
         if Self::MAX_CHARS < chars {
@@ -38,7 +38,7 @@ impl Filename {
         Ok(Self(raw.to_owned()))
     }
 
-    /// The name.
+    /// The name as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
     }

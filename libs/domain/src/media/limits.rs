@@ -18,8 +18,8 @@ pub struct MediaLimits {
     pub gif: u64,
     /// Videos.
     pub video: u64,
-    /// Videos that we fetch: they pass through a function, which has less time
-    /// than an upload.
+    /// Videos that we fetch. They pass through a function, which has less time
+    /// than a user's own upload.
     pub fetched_video: u64,
 }
 

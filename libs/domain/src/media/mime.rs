@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How many bytes from the start of a file tell its type.
+/// How many bytes from the start of a file are needed to recognise its type.
 pub const SNIFF_BYTES: usize = 32;
 
 /// The type of a file.
@@ -39,7 +39,7 @@ pub enum FileType {
 }
 
 impl FileType {
-    /// As clients read it.
+    /// The name of the kind, as clients read it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Image => "image",
@@ -52,7 +52,7 @@ impl MimeType {
     /// Every type, in the order in which they are shown.
     pub const ALL: [Self; 6] = [Self::Jpeg, Self::Png, Self::Gif, Self::Webp, Self::Mp4, Self::Quicktime];
 
-    /// As clients write it.
+    /// The name of the type, as clients write it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Jpeg => "image/jpeg",
@@ -64,12 +64,13 @@ impl MimeType {
         }
     }
 
-    /// Reads one, in exactly the form of [`MimeType::as_str`].
+    /// Reads a type, which has to be written exactly as [`MimeType::as_str`]
+    /// does.
     pub fn parse(raw: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == raw)
     }
 
-    /// The end of a file's name, without the dot; each type has its own.
+    /// The extension of a file's name, without the dot. Each type has its own.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Jpeg => "jpg",
@@ -94,8 +95,8 @@ impl MimeType {
         }
     }
 
-    /// The type of a file that starts like this; `None` when it is none of
-    /// ours. [`SNIFF_BYTES`] are enough, fewer may be too few.
+    /// The type of a file that starts with these bytes; `None` when it is not
+    /// one of [`MimeType::ALL`]. [`SNIFF_BYTES`] bytes are always enough.
     pub fn sniff(first_bytes: &[u8]) -> Option<Self> {
         match first_bytes {
             [0xFF, 0xD8, 0xFF, ..] => Some(Self::Jpeg),
@@ -106,24 +107,27 @@ impl MimeType {
         }
     }
 
-    /// Whether a file that starts like this is of this type.
+    /// Whether a file that starts with these bytes is of this type.
     pub fn matches(self, first_bytes: &[u8]) -> bool {
         Self::sniff(first_bytes) == Some(self)
     }
 }
 
-/// MP4 and `QuickTime` files are a row of boxes: a length of four bytes, a name
-/// of four, content. The first box of newer files names their brand.
+/// The type of an MP4 or `QuickTime` file. Such a file is a sequence of boxes:
+/// four bytes of length, four bytes of name, and content. In newer files, the
+/// first box names the brand, which tells the type.
 fn first_box(first_bytes: &[u8]) -> Option<MimeType> {
     let (length, rest) = first_bytes.split_first_chunk::<4>()?;
     let (name, content) = rest.split_first_chunk::<4>()?;
-    // 0 is "until the end of the file", 1 is "the length follows, in eight bytes".
+    // A length covers its box's head, so 2 to 7 are impossible. 0 means "until
+    // the end of the file", and 1 means "the length follows in eight bytes".
     if (2..8).contains(&u32::from_be_bytes(*length)) {
         return None;
     }
     match name {
         b"ftyp" => brand(*content.first_chunk()?),
-        // QuickTime files are older than brands.
+        // Older QuickTime files have no brand and start with one of these
+        // boxes.
         b"moov" | b"mdat" | b"wide" | b"free" | b"skip" | b"pnot" => Some(MimeType::Quicktime),
         _ => None,
     }
@@ -132,7 +136,8 @@ fn first_box(first_bytes: &[u8]) -> Option<MimeType> {
 fn brand(brand: [u8; 4]) -> Option<MimeType> {
     match &brand {
         b"qt  " => Some(MimeType::Quicktime),
-        // Pictures (HEIF, AVIF, Canon's raw format) and sound in the same container.
+        // The same container also holds pictures (HEIF, AVIF, Canon's raw
+        // format) and sound, which are not videos.
         b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"hevx" | b"hevm" | b"hevs" | b"mif1" | b"mif2" | b"msf1"
         | b"avif" | b"avis" | b"crx " | b"M4A " | b"M4B " | b"M4P " => None,
         _ => Some(MimeType::Mp4),

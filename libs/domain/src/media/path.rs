@@ -10,7 +10,8 @@ use crate::id::{MediaId, UserId};
 
 /// `media/{user}/{media id}.{ext}`.
 ///
-/// A file has exactly one path: what reads at all reads back as it was written.
+/// A file has exactly one path: a text is read only when it is written exactly
+/// as this type writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct MediaPath {
@@ -25,7 +26,7 @@ pub struct MediaPath {
 pub struct InvalidMediaPath;
 
 impl MediaPath {
-    /// Longer than any path, so that nothing long is looked at.
+    /// No path is as long as this, so a longer text is refused unread.
     pub const MAX_BYTES: usize = 100;
 
     /// The path of this file.
@@ -51,17 +52,17 @@ impl MediaPath {
         })
     }
 
-    /// Whose.
+    /// The user the file belongs to.
     pub const fn user(self) -> UserId {
         self.user
     }
 
-    /// Which file.
+    /// The id of the file.
     pub const fn media(self) -> MediaId {
         self.media
     }
 
-    /// What it was declared to be.
+    /// The type that the file was declared to have.
     pub const fn mime(self) -> MimeType {
         self.mime
     }

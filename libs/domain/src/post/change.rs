@@ -1,4 +1,4 @@
-//! A post as its user writes and changes it, and what is not allowed.
+//! How a user creates and changes a post, and what is not allowed.
 
 use chrono::{DateTime, Utc};
 
@@ -58,7 +58,8 @@ impl Post {
         let named = named.unwrap_or_default();
         if let Some(text) = changes.text {
             for target in post.targets.iter_mut().filter(|it| it.status == TargetStatus::Published) {
-                // It went out with the old words, and says so from now on.
+                // This target was published with the old text, so it keeps that
+                // text as its own.
                 target.text.get_or_insert_with(|| self.text.clone());
             }
             post.text = text;
@@ -70,7 +71,7 @@ impl Post {
             (Some(Some(at)), _) => post.scheduled(at, accounts, named, &mut faults),
             (Some(None), _) => post.unscheduled(&mut faults),
             (None, PostStatus::Scheduled) => {
-                // What stays scheduled must still be acceptable.
+                // A post that stays scheduled must still pass every check.
                 let at = self.scheduled_at.unwrap_or(now);
                 post.scheduled(at, accounts, named, &mut faults)
             }
@@ -81,14 +82,16 @@ impl Post {
     }
 
     fn scheduled(mut self, at: DateTime<Utc>, accounts: &Accounts, named: &[NewTarget], faults: &mut Faults) -> Self {
-        // Targets that were named but cannot be used are faults already.
+        // When targets were named but cannot be used, that is a fault already.
         let none_named = faults.iter().all(|(field, _)| !field.starts_with("platforms"));
         if self.targets.is_empty() && none_named {
             faults.add_sentence("platforms", "a scheduled post needs at least one account in platforms");
         }
         let (text, media) = (self.text.clone(), self.media.clone());
         for (index, target) in self.targets.iter_mut().enumerate() {
-            // Entries of the request that cannot be used are not among the targets.
+            // The place of a target can differ from its place in the request,
+            // because entries that cannot be used were left out. Messages need
+            // the latter.
             let named = named.iter().find(|it| it.connection_id == target.connection_id);
             let index = named.map_or(index, |it| it.index);
             let account = accounts.get(&target.connection_id);
@@ -161,7 +164,8 @@ impl Post {
         }
     }
 
-    /// A failed post that is left with public targets alone has succeeded.
+    /// A failed post whose failed targets were removed is published: all that
+    /// is left of it is public.
     fn finished_if_all_public(mut self) -> Self {
         let all_public = !self.targets.is_empty() && self.targets.iter().all(|it| it.status == TargetStatus::Published);
         if all_public {

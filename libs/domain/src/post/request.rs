@@ -1,4 +1,4 @@
-//! What a client asks for: a new post, or changes of one.
+//! What a client asks for: a new post, or changes to one.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::text::PostText;
 /// A target as a client names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTarget {
-    /// Its place in the request, for messages.
+    /// Its index in the request, for messages about faults.
     pub index: usize,
     /// The account.
     pub connection_id: ConnectionId,
@@ -20,29 +20,30 @@ pub struct NewTarget {
     pub text: Option<PostText>,
 }
 
-/// A post as a client writes it; media are given beside it, once verified.
+/// A post as a client writes it. Its media are passed separately, after they
+/// were verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPost {
-    /// What is said.
+    /// The text of every target that has none of its own.
     pub text: PostText,
-    /// Where it goes, each account once.
+    /// The accounts that it goes to, each once.
     pub targets: Vec<NewTarget>,
-    /// When.
+    /// When it goes out; `None` for a draft.
     pub scheduled_at: Option<DateTime<Utc>>,
 }
 
-/// What a client changes. Absent is unchanged.
+/// What a client changes in a post. `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// What is said.
+    /// The new text.
     pub text: Option<PostText>,
-    /// Where it goes: the whole set.
+    /// The accounts that it goes to, in place of all it had.
     pub targets: Option<Vec<NewTarget>>,
-    /// When; `Some(None)` unschedules.
+    /// When it goes out; `Some(None)` makes it a draft again.
     pub scheduled_at: Option<Option<DateTime<Utc>>>,
-    /// What it carries, verified.
+    /// Its pictures and videos, verified, in place of all it had.
     pub media: Option<Vec<Attachment>>,
 }
 
-/// The accounts that a request names and that are this user's.
+/// The accounts that a request names, as far as they belong to its user.
 pub type Accounts = BTreeMap<ConnectionId, Connection>;

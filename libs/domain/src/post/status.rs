@@ -1,20 +1,20 @@
-//! Where a post stands, and where each of its targets does.
+//! The status of a post, and the status of each of its targets.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a post stands.
+/// The status of a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PostStatus {
-    /// Kept, not going out.
+    /// Stored, and not to be published.
     Draft,
-    /// Goes out at its time.
+    /// To be published at its time.
     Scheduled,
-    /// Going out.
+    /// Being published.
     Publishing,
     /// Public on every target.
     Published,
-    /// Ended, and not public on at least one target.
+    /// Ended, without being known to be public on every target.
     Failed,
 }
 
@@ -22,7 +22,7 @@ impl PostStatus {
     /// Every status.
     pub const ALL: [Self; 5] = [Self::Draft, Self::Scheduled, Self::Publishing, Self::Published, Self::Failed];
 
-    /// As clients write it.
+    /// The name of the status, as clients write it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Draft => "draft",
@@ -33,24 +33,25 @@ impl PostStatus {
         }
     }
 
-    /// Reads one.
+    /// Reads a status as clients write it.
     pub fn parse(raw: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == raw)
     }
 
-    /// Whether targets of such a post keep their accounts from being disconnected.
+    /// Whether an account cannot be disconnected while a post with this status
+    /// goes to it.
     pub const fn is_pending(self) -> bool {
         matches!(self, Self::Scheduled | Self::Publishing)
     }
 }
 
-/// Where a target stands.
+/// The status of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetStatus {
-    /// Not begun.
+    /// Its delivery has not begun.
     Pending,
-    /// Begun.
+    /// Its delivery has begun.
     Publishing,
     /// Public.
     Published,
@@ -59,7 +60,7 @@ pub enum TargetStatus {
 }
 
 impl TargetStatus {
-    /// As clients read it.
+    /// The name of the status, as clients read it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",

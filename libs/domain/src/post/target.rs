@@ -15,22 +15,24 @@ use crate::text::PostText;
 /// One account that a post is aimed at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// Ours; kept as long as the post is aimed at the account.
+    /// Our id of the target. It stays the same as long as the post goes to this
+    /// account.
     pub target_id: TargetId,
     /// The account.
     pub connection_id: ConnectionId,
-    /// Kept here, so that it can be read after the account is disconnected.
+    /// The account's platform. It is copied here, so that it can still be shown
+    /// after the account was disconnected.
     pub provider: String,
-    /// Likewise.
+    /// The account's handle, copied for the same reason.
     pub username: Option<String>,
     /// The text for this target alone, or the one that it went out with.
     pub text: Option<PostText>,
-    /// Where it stands.
+    /// How far publishing has got for this target.
     pub status: TargetStatus,
     /// When it became public.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub published_at: Option<DateTime<Utc>>,
-    /// The platform's id of it.
+    /// The platform's id of the published post.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform_post_id: Option<String>,
     /// Why it is not public.
@@ -45,7 +47,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// As if it had never been tried.
+    /// Resets the target, as if it had never been tried.
     pub(super) fn start_over(&mut self) {
         self.status = TargetStatus::Pending;
         self.error_message = None;
@@ -53,7 +55,8 @@ impl Target {
     }
 }
 
-/// The targets that a client names, with the ids of those that were there before.
+/// The targets that a client names. Those that the post had already keep their
+/// ids.
 pub(super) fn aim(
     named: &[NewTarget],
     before: &[Target],

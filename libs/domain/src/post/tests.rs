@@ -1,4 +1,4 @@
-//! A post as its user writes and changes it.
+//! Tests of how a user creates and changes a post.
 
 use super::*;
 use crate::connection::Connection;

@@ -1,4 +1,5 @@
-//! A post as its deliveries tell it, and what its user may change after that.
+//! Tests of the status that deliveries give a post, and of what its user may
+//! change after that.
 
 use chrono::TimeDelta;
 
@@ -22,7 +23,8 @@ fn refused(delivery: Delivery) -> Delivery {
     delivery.intended(noon()).settled(Err(setback), noon(), 0)
 }
 
-/// A post with a public and a failed target, and its accounts.
+/// A post of which one target is public and the other has failed, and its
+/// accounts.
 fn a_half_failed_post() -> (Post, Accounts) {
     let user = a_user();
     let connections = [a_connection(&user), a_connection(&user)];

@@ -8,10 +8,10 @@ use super::{links, mentions};
 /// How a platform counts the length of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counting {
-    /// What it counts.
+    /// The unit in which it counts.
     pub unit: Unit,
-    /// As how many units every link counts that names its scheme, `http` or
-    /// `https`; `None` where links count as they are written.
+    /// How many units a link counts that is written with `http` or `https`,
+    /// whatever its length. `None` where links count as they are written.
     #[serde(default)]
     pub url_length: Option<u32>,
     /// Whether `@user@host` counts as `@user`.
@@ -19,15 +19,16 @@ pub struct Counting {
     pub short_mentions: bool,
 }
 
-/// What is counted.
+/// The unit in which a text is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Extended grapheme clusters (Unicode annex 29): what people take for one
     /// character, however many code points it is made of.
     Graphemes,
-    /// The same by the rules before Unicode 15.1, which began a new one with
-    /// every consonant of a conjunct, in Indic scripts and their kin.
+    /// Extended grapheme clusters by the rules before Unicode 15.1. In Indic
+    /// and related scripts, where consonants are joined to a conjunct, those
+    /// rules began a new cluster with each of the consonants.
     GraphemesOfUnicode15,
     /// Unicode code points.
     CodePoints,
@@ -36,7 +37,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// How many a text has.
+    /// How many of these units a text has.
     fn count(self, text: &str) -> u64 {
         let count = match self {
             Self::Graphemes => text.graphemes(true).count(),
@@ -47,7 +48,7 @@ impl Unit {
         count as u64
     }
 
-    /// As people read it, after a number.
+    /// The name of the unit as people read it after a number.
     pub(super) const fn words(self) -> &'static str {
         match self {
             Self::Graphemes | Self::GraphemesOfUnicode15 | Self::CodePoints => "characters",
@@ -57,22 +58,22 @@ impl Unit {
 }
 
 impl Counting {
-    /// Extended grapheme clusters.
+    /// Counts extended grapheme clusters.
     pub const fn graphemes() -> Self {
         Self::of(Unit::Graphemes)
     }
 
-    /// Extended grapheme clusters as Unicode had them before 15.1.
+    /// Counts extended grapheme clusters by the rules before Unicode 15.1.
     pub const fn graphemes_of_unicode_15() -> Self {
         Self::of(Unit::GraphemesOfUnicode15)
     }
 
-    /// Unicode code points.
+    /// Counts Unicode code points.
     pub const fn code_points() -> Self {
         Self::of(Unit::CodePoints)
     }
 
-    /// UTF-16 code units.
+    /// Counts UTF-16 code units.
     pub const fn utf16() -> Self {
         Self::of(Unit::Utf16)
     }
@@ -81,13 +82,13 @@ impl Counting {
         Self { unit, url_length: None, short_mentions: false }
     }
 
-    /// Every link counts as so many.
+    /// Counts every link as `length` units.
     #[must_use]
     pub const fn url(self, length: u32) -> Self {
         Self { url_length: Some(length), ..self }
     }
 
-    /// `@user@host` counts as `@user`.
+    /// Counts `@user@host` as `@user`.
     #[must_use]
     pub const fn short_mentions(self) -> Self {
         Self { short_mentions: true, ..self }
@@ -103,8 +104,10 @@ impl Counting {
         let mut end = 0;
         for link in &links {
             self.push(&mut counted, &text[end..link.start]);
-            // What a link weighs is added below, so that nobody's figure
-            // decides how much memory this takes.
+            // One letter stands for each link, and what links count is added
+            // below. The figure comes from a server and may be huge: writing
+            // out as many letters would let it decide how much memory this
+            // takes.
             counted.push_str(if self.url_length.is_some() { "x" } else { &text[link.clone()] });
             end = link.end;
         }
@@ -123,8 +126,8 @@ impl Counting {
         }
     }
 
-    /// What somebody has to know who counts this text by hand; empty or with a
-    /// space before it.
+    /// A remark for somebody who counts this text by hand. It is empty, or
+    /// begins with a space.
     pub(super) fn remark(self, text: &str) -> String {
         match self.url_length {
             Some(each) if !links::find(text).is_empty() => format!(" (each link counts as {each})"),
@@ -133,12 +136,13 @@ impl Counting {
     }
 }
 
-/// How many a cluster of today was: its consonants, if it has any.
+/// How many clusters the rules before Unicode 15.1 made of a cluster of today:
+/// one for its start, and one for each further consonant.
 fn clusters_of_unicode_15(cluster: &str) -> usize {
     1 + cluster.chars().skip(1).filter(|it| is_of_conjuncts(*it) && stands_alone(*it)).count()
 }
 
-/// Whether a letter is of a script that joins consonants: the blocks from
+/// Whether a letter belongs to a script that joins consonants: the blocks from
 /// Devanagari to Sinhala, Myanmar, Khmer, Tai Tham, Balinese, Javanese.
 fn is_of_conjuncts(letter: char) -> bool {
     matches!(letter,
@@ -146,7 +150,8 @@ fn is_of_conjuncts(letter: char) -> bool {
         | '\u{1b00}'..='\u{1b7f}' | '\u{a980}'..='\u{a9ff}' | '\u{aa60}'..='\u{aa7f}')
 }
 
-/// Whether it is no mark, which would belong to any letter before it.
+/// Whether a character can begin a cluster. A mark cannot, because it belongs
+/// to the letter before it.
 fn stands_alone(letter: char) -> bool {
     let mut pair = [0; 5];
     pair[0] = b'a';

@@ -1,23 +1,24 @@
-//! Where the links of a text are.
+//! Finding the links of a text.
 
 use std::ops::Range;
 
 use linkify::{LinkFinder, LinkKind};
 
-/// The longest link in bytes; anything longer is text to the networks that
-/// weigh links. Source: `MAX_URL_LENGTH` of twitter-text, with which Mastodon
-/// finds the links of a post.
+/// The longest link in bytes. Networks that count links specially take anything
+/// longer for text. Source: `MAX_URL_LENGTH` of twitter-text, with which
+/// Mastodon finds the links of a post.
 const LONGEST: usize = 4096;
 
-/// What ends a host's name in texts that put no space behind it.
+/// Punctuation that ends a host's name in texts that put no space behind it.
 const SENTENCE_MARKS: &str = "。、，．！？：；）」』】〉》…—–”’»";
 
-/// What makes no link of the scheme behind it, beside letters and digits.
+/// Characters that, like letters and digits, keep a scheme directly behind them
+/// from beginning a link.
 const GLUE: &str = "@＠#＃$";
 
-/// The links of a text, first to last: `http` or `https` with its scheme, and
-/// a host whose name has a dot. Byte ranges that do not overlap, without the
-/// punctuation of the sentence around them.
+/// The links of a text in order, as byte ranges that do not overlap. A link is
+/// written with `http` or `https` and a host whose name has a dot. The
+/// punctuation of the sentence around it is no part of it.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     let mut finder = LinkFinder::new();
     finder.kinds(&[LinkKind::Url]);
@@ -40,7 +41,7 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The scheme with which this ends.
+/// The scheme at the end of the text before a `://`.
 fn scheme(before: &str) -> Option<&str> {
     ["https", "http"].into_iter().find_map(|name| {
         let at = before.len().checked_sub(name.len())?;
@@ -50,8 +51,8 @@ fn scheme(before: &str) -> Option<&str> {
     })
 }
 
-/// The bytes of the host's name at the start; `None` when it is no name with a
-/// dot, such as a bare address.
+/// How many bytes the host's name at the start has; `None` when there is no
+/// name with a dot, or an address in its place.
 fn host_length(rest: &str) -> Option<usize> {
     let ends = |it: char| match it {
         '-' | '.' | '_' => false,
@@ -66,26 +67,28 @@ fn host_length(rest: &str) -> Option<usize> {
     let first_beyond_ascii = top.find(|it: char| !it.is_ascii()).unwrap_or(top.len());
     match first_beyond_ascii {
         0 => Some(host.len()),
-        // A version such as v1.1, an address such as 10.0.0.10.
+        // This is a version such as v1.1 or an address such as 10.0.0.10.
         1 => None,
         _ if top.starts_with(|it: char| it.is_ascii_digit()) => None,
-        // No top level mixes ASCII with another script: there, in texts
-        // without spaces, the sentence goes on.
+        // No top-level domain mixes ASCII with another script. Where the other
+        // script begins, a sentence goes on that has no space behind the link.
         length => Some(below.len() + 1 + length),
     }
 }
 
-/// The bytes of a port, path and query at the start.
+/// How many bytes the port, path and query at the start have.
 fn tail_length(finder: &LinkFinder, rest: &str) -> usize {
     let port = |it: &str| it.starts_with(|it: char| it.is_ascii_digit());
     if !rest.starts_with(['/', '?']) && !rest.strip_prefix(':').is_some_and(port) {
         return 0;
     }
-    // One character more shows that a link is too long. The finder takes the
+    // One character more than the longest link has shows that a link is too
+    // long. The text is cut at white space first, because the finder takes the
     // spaces of other scripts for a part of a link.
     let rest = &rest[..rest.floor_char_boundary(LONGEST + 4)];
     let rest = rest.split(char::is_whitespace).next().unwrap_or_default();
-    // It knows no top level in another script either, so it sees this host.
+    // The finder knows no top-level domains in other scripts either, so it gets
+    // this host in place of the real one.
     let host = "http://host.example";
     let link = finder.links(&format!("{host}{rest}")).next().map(|it| it.end());
     link.map_or(0, |it| it.saturating_sub(host.len()))

@@ -1,12 +1,13 @@
 //! Mentions of people on other servers, `@user@host`.
 
-/// The longest name of a host in characters; what is longer is no mention.
-/// Source: RFC 1035, section 2.3.4, without the length bytes at both ends.
+/// The longest name of a host in characters; with a longer one, it is no
+/// mention. Source: RFC 1035, section 2.3.4, without the length bytes at both
+/// ends.
 const LONGEST_HOST: usize = 253;
 
-/// These words with `@user` in place of every `@user@host`.
+/// The text with `@user` in place of every `@user@host`.
 ///
-/// Source: `MENTION_RE` of Mastodon, which counts mentions like this.
+/// Source: `MENTION_RE` of Mastodon, which counts mentions in this way.
 pub(super) fn shortened(words: &str) -> String {
     let mut short = String::with_capacity(words.len());
     let mut rest = words;
@@ -21,7 +22,8 @@ pub(super) fn shortened(words: &str) -> String {
     short
 }
 
-/// The bytes to keep and the bytes to leave out of what starts with an `@`.
+/// How many bytes to keep, and how many to leave out after them, of a text that
+/// starts with an `@`.
 fn mention(rest: &str) -> (usize, usize) {
     let user = 1 + name_length(&rest[1..], |it| it.is_ascii_alphanumeric() || it == '_');
     if user == 1 || !rest[user..].starts_with('@') {
@@ -34,8 +36,8 @@ fn mention(rest: &str) -> (usize, usize) {
     if host == 0 || goes_on || too_long { (end, 0) } else { (user, 1 + host) }
 }
 
-/// The bytes of a name at the start: such characters, with dots and hyphens
-/// between them.
+/// How many bytes the name at the start has. A name is made of characters for
+/// which `is_part` holds, with dots and hyphens between them.
 fn name_length(rest: &str, is_part: impl Fn(char) -> bool) -> usize {
     let mut length = 0;
     for (at, it) in rest.char_indices() {

@@ -9,49 +9,49 @@ use crate::media::{Attachment, FileType, MimeType, human_size};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "id", rename_all = "snake_case")]
 pub enum Rule {
-    /// The most text.
+    /// How long the text may be.
     MaxText {
-        /// In the unit of `counting`.
+        /// The greatest length, in the unit of `counting`.
         max: u32,
-        /// How it is counted.
+        /// How the length is counted.
         counting: Counting,
     },
-    /// The most text in bytes of UTF-8, whatever its links and mentions count
-    /// as for [`Rule::MaxText`].
+    /// How many bytes of UTF-8 the text may have. Links and mentions count in
+    /// full here, whatever they count as for [`Rule::MaxText`].
     MaxTextBytes {
-        /// In bytes.
+        /// The greatest number of bytes.
         max: u32,
     },
-    /// The most images and videos together.
+    /// How many images and videos a post may have together.
     MaxMedia {
-        /// Of both.
+        /// The greatest number of both.
         max: u32,
     },
-    /// The most images.
+    /// How many images a post may have.
     MaxImages {
         /// Of them.
         max: u32,
     },
-    /// The most videos.
+    /// How many videos a post may have.
     MaxVideos {
         /// Of them.
         max: u32,
     },
-    /// Images and videos do not stand in one post.
+    /// A post may not have both images and videos.
     NotMixed,
-    /// A post has at least one image or video.
+    /// A post must have at least one image or video.
     MediaRequired,
-    /// The types of files that it takes.
+    /// The types of files that the platform takes.
     MimeTypes {
-        /// All of them.
+        /// All types that it takes.
         types: Vec<MimeType>,
     },
-    /// The largest image.
+    /// How large an image may be.
     MaxImageBytes {
         /// In bytes.
         max: u64,
     },
-    /// The largest video.
+    /// How large a video may be.
     MaxVideoBytes {
         /// In bytes.
         max: u64,
@@ -84,7 +84,7 @@ impl Rule {
         Self::MaxVideos { max }
     }
 
-    /// The types of files that it takes.
+    /// The types of files that the platform takes.
     pub fn mime_types(types: impl Into<Vec<MimeType>>) -> Self {
         Self::MimeTypes { types: types.into() }
     }
@@ -99,7 +99,8 @@ impl Rule {
         Self::MaxVideoBytes { max }
     }
 
-    /// Its name for programs: stored, and shown to clients. Never changes.
+    /// The rule's name for programs. It is stored and shown to clients, so it
+    /// never changes.
     pub const fn id(&self) -> &'static str {
         match self {
             Self::MaxText { .. } => "max_text",
@@ -115,7 +116,7 @@ impl Rule {
         }
     }
 
-    /// The field of a target that is at fault where this is broken.
+    /// The field of a target that is at fault when this rule is broken.
     pub(super) const fn field(&self) -> &'static str {
         match self {
             Self::MaxText { .. } | Self::MaxTextBytes { .. } => "content",
@@ -123,8 +124,9 @@ impl Rule {
         }
     }
 
-    /// What to say of these words and files after the platform's name: once
-    /// for a post, or once for each file at fault. Names limit and figure.
+    /// The messages about this text and these files, each written to follow the
+    /// platform's name and naming the limit and the actual figure. There is one
+    /// for the post, or one for each file at fault.
     pub(super) fn faults(&self, text: &str, media: &[Attachment]) -> Vec<String> {
         let images = || of_type(media, FileType::Image).count() as u64;
         let videos = || of_type(media, FileType::Video).count() as u64;
@@ -173,7 +175,8 @@ fn too_large<'m>(max: u64, what: &str, media: impl Iterator<Item = &'m Attachmen
     large
         .map(|it| {
             let (limit, size) = (human_size(max), human_size(it));
-            // A limit that is itself excluded is one byte short of a round figure.
+            // A limit just below a round figure is shown rounded up, and so may
+            // be a larger file. When both look the same, exact bytes are shown.
             let (limit, size) = if limit == size { (number(max, "byte"), number(it, "byte")) } else { (limit, size) };
             format!("takes {what} of at most {limit}, this has {size}")
         })

@@ -4,7 +4,7 @@ use super::*;
 use crate::media::MimeType;
 use crate::testing::{an_attachment, rules, text};
 
-/// One of each.
+/// One rule of each kind.
 fn every_rule() -> Rules {
     Rules::of(
         "Example",

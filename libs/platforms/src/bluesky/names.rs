@@ -1,4 +1,4 @@
-//! How accounts are named: by their DID for ever, and by a handle.
+//! The names of an account: its DID, which never changes, and its handle.
 
 use std::fmt;
 use std::ops::Deref;
@@ -6,22 +6,22 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The longest DID that is taken.
+/// The most bytes of a DID that is accepted.
 const MAX_DID: usize = 2048;
 
-/// The longest handle, which is a name of the name service.
+/// The most bytes of a handle, which is a domain name.
 const MAX_HANDLE: usize = 253;
 
-/// The longest part of a handle between two dots.
+/// The most bytes of a part of a handle between two dots.
 const MAX_LABEL: usize = 63;
 
-/// Text that is no such name.
+/// The text is neither a DID nor a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this is no name of an account")]
 pub(super) struct NoName;
 
-/// The identifier of an account: `did:`, a method in small letters, and what
-/// the method wants, of letters, digits and `._:%-`.
+/// The identifier of an account: `did:`, a method in small letters, and an
+/// identifier in the method's own form, of letters, digits and `._:%-`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Did(String);
@@ -37,7 +37,7 @@ impl Did {
         &self.0
     }
 
-    /// Its method and what follows.
+    /// Its method, and the identifier behind it.
     pub(super) fn parts(&self) -> (&str, &str) {
         self.0.strip_prefix("did:").and_then(|it| it.split_once(':')).unwrap_or_default()
     }
@@ -69,11 +69,12 @@ fn is_handle(text: &str) -> bool {
             && ends_well(it.bytes().last())
     };
     let Some((_, top)) = text.rsplit_once('.') else { return false };
-    // Otherwise it could be an address.
+    // The last part begins with a letter: otherwise the text could be an IP
+    // address.
     text.len() <= MAX_HANDLE && text.split('.').all(is_label) && top.starts_with(|it: char| it.is_ascii_alphabetic())
 }
 
-/// What both are in the same way.
+/// The conversions that a DID and a handle have in common.
 macro_rules! named {
     ($name:ident, $is:ident) => {
         impl FromStr for $name {

@@ -1,4 +1,4 @@
-//! A key of ours on the curve P-256, and tokens signed with it (ES256).
+//! A key of ours on the curve P-256, which signs tokens (ES256).
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use crate::not_now::NotNow;
 
-/// A private key. It prints nothing of itself; its serialized form is the
-/// secret, and belongs where secrets are sealed.
+/// A private key. `Debug` shows nothing of it. Its serialized form is the
+/// secret itself, and may only be stored sealed.
 pub(super) struct SigningKey {
     pkcs8: Vec<u8>,
     pair: EcdsaKeyPair,
@@ -28,13 +28,13 @@ pub(super) struct PublicKey {
     y: String,
 }
 
-/// These bytes are no key.
+/// The bytes are not a key.
 #[derive(Debug, thiserror::Error)]
 #[error("this is no P-256 key")]
 struct NoKey;
 
 impl SigningKey {
-    /// A new one.
+    /// Makes a new key.
     pub(super) fn generate() -> Result<Self, NotNow> {
         let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
         let made = made.map_err(|_| NotNow)?;
@@ -47,12 +47,13 @@ impl SigningKey {
     }
 
     pub(super) fn public(&self) -> PublicKey {
-        // An uncompressed point: a byte that says so, x, y.
+        // An uncompressed point is one byte that marks it as such, then x and
+        // y.
         let (x, y) = self.pair.public_key().as_ref().get(1..).unwrap_or_default().split_at(32);
         PublicKey { kty: "EC", crv: "P-256", x: URL_SAFE_NO_PAD.encode(x), y: URL_SAFE_NO_PAD.encode(y) }
     }
 
-    /// A signed token (RFC 7519).
+    /// Makes a signed token (RFC 7519).
     pub(super) fn sign(&self, header: &Value, claims: &Value) -> Result<String, NotNow> {
         let part = |it: &Value| URL_SAFE_NO_PAD.encode(it.to_string());
         let signed = format!("{}.{}", part(header), part(claims));
@@ -76,7 +77,7 @@ impl Serialize for SigningKey {
 impl<'de> Deserialize<'de> for SigningKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        // What failed is not repeated: it is nearly a secret.
+        // The error does not repeat the text, which may be most of a secret.
         let pkcs8 = URL_SAFE_NO_PAD.decode(text).map_err(|_| D::Error::custom(NoKey))?;
         Self::from_pkcs8(pkcs8).map_err(D::Error::custom)
     }

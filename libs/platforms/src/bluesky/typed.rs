@@ -15,7 +15,7 @@ pub(super) enum Name {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Typed {
     Name(Name),
-    /// Only their server. They choose the account on that server's page.
+    /// Only the person's server. They choose the account on its page.
     Server(Url),
 }
 
@@ -29,15 +29,17 @@ impl Name {
 }
 
 impl Typed {
-    /// Reads it; `None` when it is nothing of the kind.
+    /// Reads what somebody typed; `None` when it is neither a name nor a
+    /// server.
     pub(super) fn parse(raw: &str) -> Option<Self> {
-        // Handles that are copied from a page bring marks of direction along.
+        // A handle that was copied from a page may contain invisible marks of
+        // the direction of text.
         let raw: String = raw.chars().filter(|it| !is_mark_of_direction(*it)).collect();
         let raw = raw.trim();
         if let Ok(url) = Url::parse(raw)
             && matches!(url.scheme(), "http" | "https")
         {
-            // A link to a profile is what people copy, too.
+            // People also copy the link to their profile.
             let profile = url.path_segments().and_then(|mut it| (it.next() == Some("profile")).then(|| it.next())?);
             return match profile {
                 Some(name) => parse_name(name).map(Self::Name),

@@ -95,7 +95,8 @@ impl Wanted {
     }
 }
 
-/// A file that ends an attempt as soon as it is too large.
+/// A file in memory that refuses to grow above the limit, so that an attempt
+/// that cannot fit ends early.
 struct Bounded {
     bytes: Vec<u8>,
     max_bytes: usize,
@@ -133,7 +134,7 @@ fn on_white(pixels: DynamicImage) -> RgbImage {
     opaque
 }
 
-/// A colour of this opacity before white.
+/// A colour of this opacity as it looks on a white background.
 fn blended(colour: u8, opacity: u8) -> u8 {
     let (colour, opacity, white) = (u32::from(colour), u32::from(opacity), u32::from(u8::MAX));
     let sum = colour * opacity + white * (white - opacity);

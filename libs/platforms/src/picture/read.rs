@@ -24,7 +24,7 @@ const MAX_PNG_PARTS_BYTES: u64 = 32 << 20;
 /// a few kilobytes; large ones are of printers and would crowd out the picture.
 const MAX_PROFILE_BYTES: usize = 64 << 10;
 
-/// What of a file is used.
+/// The parts of a file that are used.
 pub(super) struct Source {
     /// With 8 bits a channel: `ImageRgb8`, or `ImageRgba8`.
     pub(super) pixels: DynamicImage,
@@ -59,8 +59,8 @@ pub(super) fn read(bytes: &[u8], mime: MimeType) -> Result<Source, PictureError>
     Ok(Source { pixels, orientation, profile })
 }
 
-/// What reads the header of this file, and how many bytes for each pixel it
-/// takes to decode beside those of its result.
+/// The decoder for this file, and how many bytes for each pixel it needs while
+/// it decodes, beside those of its result.
 fn decoder<'a>(
     bytes: &'a [u8],
     mime: MimeType,
@@ -89,7 +89,8 @@ fn decoder<'a>(
             if decoder.has_animation() {
                 return refused("a moving WebP cannot be posted as a picture");
             }
-            // Four without loss or for transparency, one more to unpack that.
+            // Four bytes for a lossless picture or a transparent one, and one more
+            // while the transparency is unpacked.
             Ok((Box::new(decoder), 5))
         }
         MimeType::Gif | MimeType::Mp4 | MimeType::Quicktime => {
@@ -113,8 +114,8 @@ fn check_size(decoder: &dyn ImageDecoder, working_bytes: u64) -> Result<(), Pict
     }
 }
 
-/// What a pixel takes at the worst moment: while it is decoded, or while it is
-/// brought to 8 bits a channel.
+/// The most bytes that a pixel takes at any moment: while it is decoded, or
+/// while it is converted to 8 bits a channel.
 fn bytes_per_pixel(color: ColorType, working_bytes: u64) -> u64 {
     let converted = match color {
         ColorType::Rgb8 | ColorType::Rgba8 => 0,

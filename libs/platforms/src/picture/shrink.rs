@@ -22,7 +22,7 @@ pub(super) fn to_side(picture: DynamicImage, max_side: u32) -> DynamicImage {
     }
 }
 
-/// The same for a picture of which more is made.
+/// The same, for a caller that goes on to use the larger picture.
 pub(super) fn rgb_to_side(picture: &RgbImage, max_side: u32) -> RgbImage {
     let (width, height) = within(picture.width(), picture.height(), max_side);
     rgb_to(picture, width, height)
@@ -76,17 +76,18 @@ fn shrink<const N: usize>(from: &[u8], from_width: u32, to: &mut [u8], to_width:
 
 /// How a row or column of the larger picture spreads over the smaller one.
 ///
-/// In units of which each of the larger picture is as many long as the smaller
-/// one has, and the other way round, so that both ends meet.
+/// Lengths are counted in units that make both pictures equally long in whole
+/// numbers: a pixel of the larger one has as many units as the smaller picture
+/// has pixels, and a pixel of the smaller one as many as the larger one has.
 #[derive(Clone, Copy)]
 struct Cover {
-    /// Which one of the smaller picture it falls into first.
+    /// The first pixel of the smaller picture that this one falls into.
     target: usize,
-    /// How much falls into that.
+    /// How many units of it fall into `target`.
     here: u64,
-    /// How much falls into the next one.
+    /// How many units fall into the pixel after `target`.
     next: u64,
-    /// Whether nothing more falls into `target`.
+    /// Whether this is the last pixel that falls into `target`.
     is_last_here: bool,
 }
 
@@ -127,8 +128,9 @@ fn add<const N: usize>(sums: &mut [[u64; N]], row: &[[u64; N]], weight: u64) {
     }
 }
 
-/// A pixel with its colour as strong as it is opaque, so that what lies behind
-/// glass does not shine through at its edges.
+/// A pixel with its colours multiplied by its opacity. Means are taken of
+/// these, so that the colour of a fully transparent pixel, which nobody sees,
+/// does not tint its neighbours.
 fn weighed<const N: usize>(pixel: &[u8; N]) -> [u64; N] {
     let opaque = opacity(pixel).map_or(1, |it| u64::from(*it));
     let mut weighed = pixel.map(|it| u64::from(it) * opaque);
@@ -138,7 +140,7 @@ fn weighed<const N: usize>(pixel: &[u8; N]) -> [u64; N] {
     weighed
 }
 
-/// The pixel that a sum over an area is.
+/// The mean of an area, from the sum of its pixels.
 fn mean<const N: usize>(sum: &[u64; N], area: u64) -> [u8; N] {
     let by = |sum: u64, total: u64| u8::try_from((sum + total / 2) / total.max(1)).unwrap_or(u8::MAX);
     let colours = opacity(sum).map_or(area, |it| *it);

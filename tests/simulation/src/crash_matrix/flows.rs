@@ -1,4 +1,5 @@
-//! The flows that are cut off: each small, so that every place can be tried.
+//! The flows in which processes are killed. Each is small, so that every place
+//! can be tried.
 
 use chrono::TimeDelta;
 
@@ -10,7 +11,7 @@ use crate::scenario::{AccountAct, AccountPlot, Plot, PostAct, PostPlot};
 pub(super) struct Flow {
     pub(super) name: &'static str,
     pub(super) plot: Plot,
-    /// Whether every pair of places is tried, too.
+    /// Whether every pair of places is tried as well.
     pub(super) pairs: bool,
 }
 
@@ -82,7 +83,7 @@ impl Flow {
         self
     }
 
-    /// Two posts at the same time.
+    /// The same flow with a second post at the same time.
     fn twice(mut self) -> Self {
         self.plot.posts.extend(self.plot.posts.clone());
         self

@@ -1,12 +1,12 @@
-//! An answered change or cancellation is respected.
+//! Once a change or a cancellation is answered, it holds.
 
 use domain::post::TargetStatus;
 
 use super::{Broken, History, Kind};
 use crate::users::Said;
 
-/// Nothing of an older revision becomes public after the answer, and nothing of
-/// it was public before without the answer saying so.
+/// After the answer nothing of an older revision becomes public. What was
+/// public before it, the answer must have shown as published.
 pub(super) fn an_answered_change_is_respected(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for answer in &history.answers {

@@ -1,11 +1,11 @@
-//! Counters and indexes are what the posts say.
+//! Counters and indexes agree with the posts.
 
 use domain::listing::Counts;
 use domain::post::{Post, PostStatus};
 
 use super::{Broken, History, Kind};
 
-/// The counts per status are the posts.
+/// The counters per status equal the number of posts with that status.
 pub(super) async fn the_counts_are_the_posts(history: &History<'_>) -> Vec<Broken> {
     let publishing = &history.people.deployment.publishing;
     let user = history.people.user.user_id;
@@ -27,7 +27,8 @@ pub(super) async fn the_counts_are_the_posts(history: &History<'_>) -> Vec<Broke
     vec![Broken::new(Kind::Other, None, format!("the store counts {kept:?}, there are {counted:?}"))]
 }
 
-/// A connection counts the posts that keep it from being disconnected.
+/// A connection's counter equals the number of posts that keep it from being
+/// disconnected.
 pub(super) fn the_marks_are_the_pending_targets(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for connection in history.journal.connections() {
@@ -46,8 +47,7 @@ pub(super) fn the_marks_are_the_pending_targets(history: &History<'_>) -> Vec<Br
     broken
 }
 
-/// Nothing is in the due index any more, and there is no delivery without its
-/// post.
+/// At the end of a run the due index is empty, and every delivery has its post.
 pub(super) fn nothing_that_ended_is_due(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for delivery in history.journal.deliveries() {

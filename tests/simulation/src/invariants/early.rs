@@ -1,9 +1,9 @@
-//! Nothing is early, and everything says what it was to say.
+//! No post goes out early, and each goes out with its own words.
 
 use super::{Broken, History, Kind};
 
-/// No public call before the time that its revision has, and none with other
-/// words than its revision's, or for another account than its target's.
+/// No public call comes before its revision is due, and none has the words of
+/// another revision or goes to another account than its target's.
 pub(super) fn nothing_is_early(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for begun in &history.timeline.begun {

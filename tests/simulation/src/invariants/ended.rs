@@ -1,4 +1,4 @@
-//! Every post has ended, and says what its platform says.
+//! Every post has ended, and its status agrees with what its platform shows.
 
 use domain::delivery::FailureClass;
 use domain::post::{Post, PostStatus, Target, TargetStatus};
@@ -6,8 +6,8 @@ use domain::post::{Post, PostStatus, Target, TargetStatus};
 use super::{Broken, History, Kind};
 use crate::network::{Public, Reference};
 
-/// Nothing is left over: what is published is public, what failed is not, and
-/// failed for a reason that there was.
+/// No target is left pending. One that is published is public on its platform,
+/// one that failed is not, and the reason for which it failed existed.
 pub(super) fn every_post_says_what_its_platform_says(history: &History<'_>) -> Vec<Broken> {
     let by_target = history.public_by_target();
     let mut broken = Vec::new();
@@ -36,19 +36,20 @@ fn contradiction(history: &History<'_>, post: &Post, target: &Target, public: &[
         (_, TargetStatus::Failed) => failed(history, target, reference, here),
         (PostStatus::Draft, _) if !here => None,
         (PostStatus::Draft, _) => Some("is public, and its post is a draft".to_owned()),
-        // Added to a post that had failed, and given no time since.
+        // The target was added to a failed post, which was never scheduled
+        // again.
         (PostStatus::Failed, TargetStatus::Pending) if public.is_empty() => None,
         (_, status) => Some(format!("is {} in a post that is {}", status.as_str(), post.status.as_str())),
     }
 }
 
-/// Why a failure is none.
+/// What is wrong with a failure, if anything.
 fn failed(history: &History<'_>, target: &Target, reference: Reference, here: bool) -> Option<String> {
     let account = history.people.accounts.iter().find(|it| it.spec.name == target.provider);
     let certain = account.is_some_and(|it| it.spec.is_certain());
     let connection = history.journal.connection(target.connection_id);
     let usable = connection.is_some_and(|it| !it.needs_reconnection);
-    // A failed post that is given other words stays failed for the old reason.
+    // A failed post whose words are changed stays failed, for its old reason.
     let earlier = || (1..=reference.revision).map(|revision| Reference { revision, ..reference });
     let words = target.error_message.as_deref().unwrap_or_default();
     match target.failure {
@@ -67,8 +68,8 @@ fn failed(history: &History<'_>, target: &Target, reference: Reference, here: bo
     }
 }
 
-/// No two calls for one target at the same time, no public call before its
-/// preparation, no two renewals of the same credentials.
+/// There were no two simultaneous calls for one target, no public call before
+/// its preparation, and no two renewals of the same credentials.
 pub(super) fn no_platform_was_called_wrongly(history: &History<'_>) -> Vec<Broken> {
     let of_posts = history.timeline.mistakes.iter().map(|(reference, mistake)| {
         let what = format!("r{} of post {}: {mistake}", reference.revision, reference.post);

@@ -11,7 +11,7 @@ pub(super) fn no_credentials_are_logged(history: &History<'_>) -> Vec<Broken> {
     lines.map(|it| Broken::new(Kind::Other, None, format!("credentials are told: {it}"))).collect()
 }
 
-/// A request that is sent again with its key makes no second post.
+/// A request that is sent again with its idempotency key makes no second post.
 pub(super) fn one_request_makes_one_post(history: &History<'_>) -> Vec<Broken> {
     lock(&history.people.twice_created).iter().map(|it| Broken::new(Kind::Doubled, None, it.clone())).collect()
 }

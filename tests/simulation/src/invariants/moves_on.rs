@@ -1,5 +1,5 @@
-//! A post only moves on: what has ended stays as it ended, until its writer
-//! wants otherwise.
+//! A post's status only moves forward: once it has ended it stays as it ended,
+//! until its writer changes it.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use domain::post::{Post, PostStatus, Target, TargetStatus};
 use super::{Broken, History, Kind};
 use crate::users::{Answer, Said};
 
-/// Within a revision a post never goes back, and what is public stays public.
+/// Within a revision a post never returns to an earlier status, and a target
+/// that is published stays published for good.
 pub(super) fn what_has_ended_stays_ended(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     let mut last: BTreeMap<PostId, &Post> = BTreeMap::new();
@@ -50,9 +51,10 @@ const fn rank(status: PostStatus) -> u8 {
     }
 }
 
-/// What was refused did not happen: its words are nowhere. A change whose answer
-/// was lost, and whose post was deleted before it was sent again, is answered
-/// with "there is no such post", which is so.
+/// A change that was refused had no effect: no version of the post has its
+/// words. An exception is a change whose answer was lost and whose post was
+/// deleted before the change was sent again: the answer then is "there is no
+/// such post", and that is true.
 pub(super) fn what_was_refused_did_not_happen(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for answer in history.answers.iter().filter(|it| matches!(it.said, Said::Refused)) {

@@ -6,12 +6,13 @@ use chrono::TimeDelta;
 
 use super::{Broken, History, Kind};
 
-/// More public calls of one revision within [`WHILE`] are too many. Attempts
-/// double their wait from five seconds on, and so do questions.
+/// This many public calls of one revision within [`WHILE`] are too many. The
+/// back-off between attempts doubles, beginning with five seconds, and so does
+/// the one between questions to the platform.
 const MANY: usize = 12;
 const WHILE: TimeDelta = TimeDelta::minutes(1);
 
-/// Attempts keep their distance.
+/// Attempts back off.
 pub(super) fn no_platform_is_hammered(history: &History<'_>) -> Vec<Broken> {
     let mut calls: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for begun in &history.timeline.begun {

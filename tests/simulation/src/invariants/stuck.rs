@@ -10,8 +10,8 @@ use super::{Broken, Kind};
 use crate::deployment::{Deployment, TICK};
 use crate::world::lock;
 
-/// How long a delivery may be due without getting anywhere: a worker that died
-/// holds it for a lease, and the second tick after that finds it.
+/// How long a delivery may be due without making progress: a worker that died
+/// holds it until its lease ends, and the second tick after that finds it.
 fn patience() -> TimeDelta {
     LEASE + TICK * 2
 }
@@ -24,8 +24,8 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Looks for what is due for too long. Until the quiet time, and for a while
-    /// after a death, that is nobody's fault.
+    /// Looks for deliveries that have been due for too long. While things still
+    /// go wrong, and for a while after a process died, being late is excused.
     pub(crate) fn look(&mut self, deployment: &Deployment) {
         let world = &deployment.world;
         let now = world.now();

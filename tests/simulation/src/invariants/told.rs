@@ -1,4 +1,5 @@
-//! Who listens on the event bus hears of every end, and of no other.
+//! Listeners on the event bus hear of every end, and only of ends that
+//! happened.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +7,7 @@ use domain::post::{PostStatus, TargetStatus};
 
 use super::{Broken, History, Kind};
 
-/// Every end of a post or target was told at least once.
+/// For every post or target that ended, an event was put at least once.
 pub(super) fn every_end_is_told(history: &History<'_>) -> Vec<Broken> {
     let told: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
     let mut ends = BTreeSet::new();
@@ -36,7 +37,7 @@ pub(super) fn every_end_is_told(history: &History<'_>) -> Vec<Broken> {
     untold.map(|(post, id)| Broken::new(Kind::Other, post, format!("nobody was told: {id}"))).collect()
 }
 
-/// Whenever a connection began to want a reconnection, that was told.
+/// Whenever a connection began to need reconnection, an event said so.
 pub(super) fn every_lost_grant_is_told(history: &History<'_>) -> Vec<Broken> {
     let told: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
     let lost = history
@@ -47,7 +48,7 @@ pub(super) fn every_lost_grant_is_told(history: &History<'_>) -> Vec<Broken> {
     untold.map(|it| Broken::new(Kind::Other, None, format!("nobody was told: {it}"))).collect()
 }
 
-/// Nothing was told to be public that was not.
+/// No event says that something is public which was not.
 pub(super) fn nothing_is_told_that_is_not_so(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for told in history.told.iter().filter(|it| it.event.detail_type == "target.published") {

@@ -1,10 +1,11 @@
-//! Each target is public at most once, and what is public is one target's.
+//! Each target is public at most once, and each public post belongs to only one
+//! target.
 
 use std::collections::BTreeMap;
 
 use super::{Broken, History, Kind};
 
-/// No post over there is called the post of two targets.
+/// No two targets claim the same post on the platform as theirs.
 pub(super) fn no_two_deliveries_have_one_id(history: &History<'_>) -> Vec<Broken> {
     let mut holders: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (post, target) in history.targets() {
@@ -22,8 +23,8 @@ pub(super) fn no_two_deliveries_have_one_id(history: &History<'_>) -> Vec<Broken
         .collect()
 }
 
-/// Two posts of one target are one too many, unless the user was told of the
-/// first that it may be public, and sent the second all the same.
+/// A target must not be public twice. The exception: the user was told that the
+/// first one may be public, and sent it again nevertheless.
 pub(super) fn each_target_is_public_at_most_once(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for ((post, target), public) in history.public_by_target() {

@@ -1,4 +1,4 @@
-//! An adapter: what the service calls instead of one that speaks HTTP.
+//! An adapter: the service calls it in place of one that speaks HTTP.
 
 mod looks;
 mod overlap;
@@ -25,7 +25,8 @@ use crate::faults::When;
 use crate::port::Port;
 use crate::world::Call;
 
-/// How likely an account's owner publishes something beside a call of ours.
+/// How likely the account's owner publishes something by hand just before a
+/// public call.
 const BY_HAND: f64 = 0.3;
 
 /// An adapter.
@@ -47,7 +48,7 @@ impl Adapter {
         self.network.world.now()
     }
 
-    /// Whose account it is, as the platform sees it now.
+    /// The account that these credentials give access to at this moment.
     pub(super) fn account(&self, credentials: &Credentials) -> Result<String, Setback> {
         let account = self.network.lock().grants.account(credentials, self.now()).map(str::to_owned);
         account.map_err(|rejected| Setback::Disconnected { reason: format!("the token is not accepted: {rejected:?}") })
@@ -59,12 +60,14 @@ impl Adapter {
         Setback::Busy { retry_at, reason: "too many posts".to_owned() }
     }
 
-    /// The fate of a public call that its scenario has; otherwise as thrown.
+    /// The fate that the scenario has for this public call; otherwise the one
+    /// that was drawn.
     fn fated(&self, thrown: PlatformFate) -> PlatformFate {
         self.network.lock().fates.pop().unwrap_or(thrown)
     }
 
-    /// Sends a post: now, later, or never, and what the adapter hears of it.
+    /// Sends a post. It takes effect now, later, or never, and the adapter may
+    /// hear something else than what happened.
     async fn send(&self, job: &Job<'_>, what: &str) -> Result<Published, Setback> {
         let reference = Reference::read(job.reference);
         let named = job.progress.map(Progress::read);
@@ -85,7 +88,7 @@ impl Adapter {
             at: begun_at,
         };
         if call.dies == Some(When::Before) && self.network.world.befalls(0.5) {
-            // It was on the wire already.
+            // The request was already on the wire when its process died.
             self.network.world.note(format!("{what} {} was sent by a process that died", job.reference));
             self.begin(reference, named, begun_at);
             self.publish_later(public.clone(), named, job.credentials);
@@ -190,7 +193,7 @@ impl Adapter {
         }
     }
 
-    /// A call that nobody waits for takes effect some time later.
+    /// A call whose caller no longer waits takes effect some time later.
     fn publish_later(&self, public: Public, named: Option<Progress>, credentials: &Credentials) {
         let wait = self.network.world.up_to(SETTLES.to_std().unwrap_or_default());
         let at = public.begun_at + TimeDelta::from_std(wait).unwrap_or_default();
@@ -246,8 +249,9 @@ impl Platform for Adapter {
                 if renewed.as_ref().is_err_and(|it| *it == Rejected::Reused) {
                     let mistake = format!("a refresh token of {} was used twice", self.spec.name);
                     self.network.world.note(&mistake);
-                    // A worker that dies with new tokens in its hands leaves the
-                    // old ones behind. Without any fault nobody does.
+                    // A worker that dies before it has stored its new tokens
+                    // leaves the spent ones behind, so a second use is only
+                    // wrong in a run without faults.
                     if self.network.world.faults() == 0 {
                         self.network.lock().mistakes.push(mistake);
                     }
@@ -354,13 +358,15 @@ impl Publish for Adapter {
         let advice = "look at the account".to_owned();
         match self.spec.certainty {
             Certainty::Blind => Resolution::Unknowable { advice },
-            // Nobody would recognise the key any more.
+            // The platform may have forgotten the idempotency key by now, so a
+            // repeat could make a second post.
             Certainty::Keyed if KEY_LASTS - SETTLES * 2 < self.now() - since => Resolution::Unknowable { advice },
-            // Sent again: the key brings back the first post, if there is one.
+            // The post is sent again: if the first attempt made a post, the key
+            // returns that post.
             Certainty::Keyed => match self.send(job, "repeat").await {
                 Ok(published) => Resolution::Public(published),
-                // Known not to be public, and never will be: what a call still
-                // under way names is forgotten, too.
+                // It is not public and never will be: a call that is still
+                // under way names an upload that is forgotten, too.
                 Err(Setback::Refused { .. } | Setback::Stale { .. }) => Resolution::NotThere,
                 Err(Setback::Disconnected { reason }) => Resolution::Disconnected { reason },
                 Err(setback) => unclear(format!("{setback:?}")),

@@ -9,23 +9,23 @@ pub(crate) enum PlatformFate {
     Fine,
     /// The connection was never made.
     Unsent,
-    /// It gets lost on the way, and nobody answers.
+    /// The call is lost on its way, and no answer comes.
     CallLost,
-    /// It is done, and nobody hears of it.
+    /// The call takes effect, and its answer is lost.
     AnswerLost,
-    /// It is cut off by the adapter, and done later.
+    /// The adapter times out, and the call takes effect after that.
     DoneLater,
-    /// It answers with an error of its own; nothing was done.
+    /// The platform answers with an error, and did nothing.
     Error,
-    /// It answers with an error of its own, and did it all the same.
+    /// The platform answers with an error although the call took effect.
     ErrorAfter,
-    /// It wants to be asked again later.
+    /// The platform limits the rate: the call is to be made again later.
     Limited,
-    /// It does not want this, and never will.
+    /// The platform refuses this post for good.
     Refused,
-    /// The person took the grant back.
+    /// The person has revoked the grant.
     Revoked,
-    /// It does not know any more what was prepared; nothing was done.
+    /// The platform has forgotten what was prepared, and did nothing.
     Forgotten,
 }
 
@@ -51,13 +51,13 @@ impl Fate for PlatformFate {
 }
 
 impl PlatformFate {
-    /// Whether it takes effect while the caller waits.
+    /// Whether the call takes effect while its caller waits.
     pub(crate) const fn is_done(self) -> bool {
         matches!(self, Self::Fine | Self::AnswerLost | Self::ErrorAfter)
     }
 }
 
-/// The chances of a call that changes something over there. Only what was
+/// The chances for a call that changes something on the platform. Only what was
 /// prepared can be forgotten.
 pub(crate) fn chances(weather: &Weather, is_prepared: bool) -> [(f64, PlatformFate); 10] {
     let (failing, moody) = (weather.failing, weather.moody);
@@ -76,9 +76,8 @@ pub(crate) fn chances(weather: &Weather, is_prepared: bool) -> [(f64, PlatformFa
     ]
 }
 
-/// The chances of a renewal. It is never refused for good without a reason,
-/// and an answer that gets lost costs the grant where tokens rotate, so that it
-/// is rare.
+/// The chances for a renewal. It is never refused for good without a reason. A
+/// lost answer is rare, because where refresh tokens rotate it costs the grant.
 pub(crate) fn renewal_chances(weather: &Weather) -> [(f64, PlatformFate); 5] {
     let (failing, moody) = (weather.failing, weather.moody);
     [
@@ -90,7 +89,7 @@ pub(crate) fn renewal_chances(weather: &Weather) -> [(f64, PlatformFate); 5] {
     ]
 }
 
-/// The chances of a call that only asks.
+/// The chances for a call that only reads.
 pub(crate) fn question_chances(weather: &Weather) -> [(f64, PlatformFate); 3] {
     [
         (weather.failing, PlatformFate::Unsent),

@@ -9,7 +9,7 @@ use secrecy::ExposeSecret;
 
 use super::spec::Spec;
 
-/// Every token has it, so that one is found wherever it should not be.
+/// Part of every token, so that a token can be found wherever it must not be.
 pub(crate) const MARK: &str = "s3cr3t";
 
 /// Why a token is not accepted.
@@ -17,9 +17,9 @@ pub(crate) const MARK: &str = "s3cr3t";
 pub(crate) enum Rejected {
     /// The grant is gone.
     Gone,
-    /// A refresh token that was used before. The grant is gone by now.
+    /// The refresh token was used before, which has ended the grant.
     Reused,
-    /// An access token that has ended.
+    /// The access token has expired.
     Ended,
 }
 
@@ -44,7 +44,8 @@ struct Token {
 }
 
 impl Grants {
-    /// The person says yes: credentials that last so long, where they end.
+    /// The person grants access. Where access tokens expire, they last this
+    /// long.
     pub(crate) fn give(&mut self, account: &str, spec: Spec, lasts: TimeDelta, now: DateTime<Utc>) -> Credentials {
         self.grants.push(Grant { account: account.to_owned(), alive: true });
         let grant = self.grants.len() - 1;
@@ -59,7 +60,7 @@ impl Grants {
         Credentials { access_token, refresh_token, expires_at, extra: None }
     }
 
-    /// The person takes every grant of an account back.
+    /// The person revokes every grant of an account.
     pub(crate) fn revoke_account(&mut self, account: &str) {
         for grant in self.grants.iter_mut().filter(|it| it.account == account) {
             grant.alive = false;
@@ -73,7 +74,7 @@ impl Grants {
         }
     }
 
-    /// The account that may be acted for.
+    /// The account that these credentials give access to.
     pub(crate) fn account(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<&str, Rejected> {
         let token = self.tokens.get(credentials.access_token.expose_secret()).ok_or(Rejected::Gone)?;
         let grant = &self.grants[token.grant];
@@ -105,7 +106,8 @@ impl Grants {
             return Err(Rejected::Gone);
         }
         if reused {
-            // Somebody must have stolen it, so nobody may use what came of it.
+            // A second use means that the token was stolen, so the whole grant
+            // ends.
             self.grants[grant].alive = false;
             return Err(Rejected::Reused);
         }
@@ -113,7 +115,7 @@ impl Grants {
             return Err(Rejected::Ended);
         }
         if spec.renewal == Renewal::Rotating {
-            // Everything that came before ends at once.
+            // All earlier tokens of the grant end at once.
             for token in self.tokens.values_mut().filter(|it| it.grant == grant) {
                 token.spent = true;
             }

@@ -1,5 +1,5 @@
-//! What is public on the platforms, and everything that was asked of them:
-//! the other truth that a run is judged by.
+//! What is public on the platforms, and every call that was made to them. A run
+//! is judged by comparing this with the store's journal.
 
 use std::collections::BTreeSet;
 
@@ -44,13 +44,14 @@ pub(crate) struct Public {
     pub(crate) at: DateTime<Utc>,
 }
 
-/// Something on an account that is known by its looks alone.
+/// A post on an account where posts can only be told apart by their looks.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
     /// The platform's id of it.
     pub(crate) id: String,
     pub(crate) account: String,
-    /// Whether the account's owner made it, in other words.
+    /// Whether the account's owner published it by hand, with other words than
+    /// ours.
     pub(crate) by_hand: bool,
     pub(crate) at: DateTime<Utc>,
 }
@@ -67,32 +68,33 @@ pub(crate) struct Begun {
 pub(crate) struct Timeline {
     pub(crate) public: Vec<Public>,
     pub(crate) begun: Vec<Begun>,
-    /// What a platform refused for good.
+    /// Posts that a platform has refused for good.
     pub(crate) refused: BTreeSet<Reference>,
-    /// What went wrong over there that must not: two calls at once for the same
-    /// target, a public call before its preparation.
+    /// Wrong calls by the service: two calls at once for the same target, or a
+    /// public call before its preparation.
     pub(crate) mistakes: Vec<(Reference, String)>,
-    /// What accounts show whose posts are known by their looks, oldest first.
+    /// The posts of accounts where posts are known by their looks, oldest
+    /// first.
     pub(crate) shown: Vec<Shown>,
     /// Calls under way.
     under_way: BTreeSet<Reference>,
 }
 
 impl Timeline {
-    /// A call for a target begins; another one may not be under way.
+    /// A call for a target begins; no other one for it may be under way.
     pub(crate) fn enter(&mut self, reference: Reference) {
         if !self.under_way.insert(reference) {
             self.mistakes.push((reference, "two calls at the same time".to_owned()));
         }
     }
 
-    /// It has ended, or its process has.
+    /// The call has ended, or its process has died.
     pub(crate) fn leave(&mut self, reference: Reference) {
         self.under_way.remove(&reference);
     }
 
-    /// Makes a post public, unless the platform knows its key. What is public
-    /// then.
+    /// Makes a post public and returns it. When the platform knows its
+    /// idempotency key, it returns the first post instead.
     pub(crate) fn publish(&mut self, public: Public, certainty: Certainty) -> Public {
         let known = |it: &&Public| it.reference == public.reference && public.at - it.at < KEY_LASTS;
         if certainty == Certainty::Keyed
@@ -110,24 +112,26 @@ impl Timeline {
         public
     }
 
-    /// Puts something on an account; its id.
+    /// Puts a post on an account and returns its id.
     pub(crate) fn show(&mut self, account: &str, by_hand: bool, at: DateTime<Utc>) -> String {
         let id = format!("s{}", self.shown.len());
         self.shown.push(Shown { id: id.clone(), account: account.to_owned(), by_hand, at });
         id
     }
 
-    /// What stands on an account, newest first, after this one.
+    /// A page of an account's posts, newest first, beginning after this one.
     pub(crate) fn page(&self, account: &str, after: Option<&str>, length: usize) -> Vec<Shown> {
         let newest_first = self.shown.iter().rev().filter(|it| it.account == account);
         let older = newest_first.skip_while(|it| after.is_some_and(|after| it.id != after));
         older.skip(usize::from(after.is_some())).take(length).cloned().collect()
     }
 
-    /// Of posts in doubt that look the same, each may have been given another's,
-    /// whose own is then sent again: nobody can tell, and nobody is wrong as long
-    /// as each has one. What is held is its holder's from here on. `holders` says
-    /// which target holds which id, of which revision and with which text.
+    /// Gives each public post to the target that holds its id. When several
+    /// posts look the same and their answers were lost, the service may take
+    /// one target's post for another's, and then sends the other one again.
+    /// Nobody can tell the difference, and nothing is wrong as long as each
+    /// target has one post. `holders` says which target of which revision holds
+    /// which id, and its text.
     pub(crate) fn give_each_its_own(&mut self, holders: &[(Reference, String, String)]) {
         for (reference, id, text) in holders {
             let Some(held) = self.public.iter_mut().find(|it| it.id == *id) else { continue };

@@ -5,7 +5,8 @@ use std::fmt;
 
 use super::timeline::Reference;
 
-/// What preparation has reached: which upload, after how many steps.
+/// The progress of a preparation: which upload, and how many of its steps are
+/// done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Progress {
     upload: usize,
@@ -13,7 +14,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Reads `upload-steps`; what stands behind a space is for others.
+    /// Reads `upload-steps`; what follows after a space belongs to other code.
     pub(crate) fn read(text: &str) -> Self {
         let mut parts = text.split(' ').next().unwrap_or_default().split('-').map(|it| it.parse().expect("a number"));
         let mut next = || parts.next().unwrap_or_else(|| panic!("a progress {text}"));
@@ -39,8 +40,8 @@ struct Upload {
 }
 
 impl Uploads {
-    /// One more step is done; a step may be done again. The first one is a new
-    /// upload.
+    /// Does one more step. The first step begins a new upload. A step may be
+    /// done twice, because its first answer may have been lost.
     pub(crate) fn step(&mut self, reference: Reference, reached: Option<Progress>) -> Progress {
         let Progress { upload, steps } = reached.unwrap_or_else(|| {
             self.0.push(Upload { reference, steps: 0, is_kept: true });
@@ -51,18 +52,19 @@ impl Uploads {
         done
     }
 
-    /// How many steps were done of what a call for this target names.
+    /// How many steps were done of the upload that a call for this target
+    /// names.
     pub(crate) fn steps(&self, reference: Reference, named: Option<Progress>) -> usize {
         let upload = named.and_then(|it| self.0.get(it.upload)).filter(|it| it.reference == reference);
         upload.map_or(0, |it| it.steps)
     }
 
-    /// Whether the platform still knows it.
+    /// Whether the platform still keeps this upload.
     pub(crate) fn keeps(&self, named: Progress) -> bool {
         self.0.get(named.upload).is_some_and(|it| it.is_kept)
     }
 
-    /// The platform forgets it for good.
+    /// The platform forgets this upload for good.
     pub(crate) fn forget(&mut self, named: Progress) {
         if let Some(upload) = self.0.get_mut(named.upload) {
             upload.is_kept = false;

@@ -1,4 +1,4 @@
-//! What happens next.
+//! The agenda: all events that are still to happen, in order of time.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use super::Ms;
 /// A message on the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Message {
-    /// About which post.
+    /// The post that it is about.
     pub(super) post: u32,
-    /// How often it was received.
+    /// How often it was received so far.
     pub(super) receives: u8,
-    /// Whether it says that its post is told later.
+    /// Whether it puts the roll-up of its post off until later.
     pub(super) put_off: bool,
     /// Whether it was received before and not deleted.
     pub(super) returned: bool,
@@ -20,25 +20,25 @@ pub(super) struct Message {
 /// Something that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// The publisher wakes.
+    /// A schedule wakes the publisher.
     Tick,
-    /// Its time is over.
+    /// The tick's time limit is over.
     TickEnds { tick: u32 },
-    /// It reads what is due soon in a shard, from this entry on; the first
-    /// attempt is 1.
+    /// The tick reads what is due soon in a shard, from this entry on. The
+    /// first attempt is 1.
     PlanSoon { tick: u32, shard: u32, from: u32, attempt: u32 },
-    /// It reads what is overdue in a shard, from this entry on.
+    /// The tick reads what is overdue in a shard, from this entry on.
     PlanOverdue { tick: u32, shard: u32, from: u32, attempt: u32 },
-    /// It moves an overdue entry.
+    /// The tick moves an overdue entry.
     Move { tick: u32, post: u32, attempt: u32 },
-    /// It moves the next overdue entry of a shard's page, or goes on to the
-    /// next page.
+    /// The tick moves the next overdue entry of a shard's page, or goes on to
+    /// the next page.
     MoveNext { tick: u32, shard: u32 },
-    /// A message shows on the queue.
+    /// A message becomes visible on the queue.
     Visible(Message),
-    /// More can be received than before.
+    /// The event source may be able to receive more than before.
     Receive,
-    /// A batch is collected no longer.
+    /// The batching window of a batch ends.
     WindowEnds { batch: u32, number: u32 },
     /// A batch is invoked.
     Begin { batch: u32 },
@@ -46,12 +46,13 @@ pub(super) enum Event {
     Step { task: u32 },
 }
 
-/// Events in order of time, and at one time in the order they were put down.
+/// Events in order of time; events of the same time in the order in which they
+/// were added.
 #[derive(Default)]
 pub(super) struct Agenda {
     later: BTreeMap<Ms, Vec<Event>>,
     now: Ms,
-    /// Those of this moment, the next one last.
+    /// The events of this moment, the next one last.
     rest: Vec<Event>,
 }
 

@@ -1,4 +1,4 @@
-//! Everything that is left to chance, from one seed.
+//! All random numbers, from one seed.
 
 use super::Ms;
 use super::limits::{
@@ -7,7 +7,8 @@ use super::limits::{
 };
 use super::time::whole_ms;
 
-/// How many standard deviations one in a thousand lies above.
+/// How many standard deviations above the mean the highest one in a thousand
+/// lies.
 const ONE_IN_A_THOUSAND: f64 = 3.09;
 
 pub(super) struct Chance(fastrand::Rng);
@@ -43,7 +44,7 @@ impl Chance {
         self.0.i32(0..=most.min(LONGEST_BACK_OFF_MS))
     }
 
-    /// A call to a platform: log-normal, with a few slow ones.
+    /// How long a call to a platform takes: log-normal, with a few slow ones.
     pub(super) fn platform_call(&mut self) -> Ms {
         if self.below(SLOW_ONE_IN) == 0 {
             return SLOW_MS;

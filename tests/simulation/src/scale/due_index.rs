@@ -1,4 +1,5 @@
-//! The due index: in each shard what somebody must look at, in order of time.
+//! The due index: each shard lists the deliveries that need a look, in order of
+//! time.
 
 use std::ops::Range;
 
@@ -21,8 +22,8 @@ impl DueIndex {
         index
     }
 
-    /// Where in a shard those stand that come after one time and no later than
-    /// another. Holds until it is tidied.
+    /// The places in a shard of the entries after one time and no later than
+    /// another. They are valid until the shard is tidied.
     pub(super) fn between(&self, shard: u32, (after, until): (Ms, Ms), posts: &[Post]) -> Range<usize> {
         let entries = &self.shards[shard as usize];
         let no_later = |time: Ms| entries.partition_point(|it| posts[*it as usize].due_at <= time);
@@ -34,8 +35,9 @@ impl DueIndex {
         self.shards[shard as usize].get(places).unwrap_or_default()
     }
 
-    /// Removes those that were told, and puts those last that were moved at
-    /// this time, behind which nothing stands.
+    /// Removes the entries of posts that were told how they ended, and puts
+    /// those that were moved at this time last: nothing in the shard is due
+    /// after them.
     pub(super) fn tidy(&mut self, shard: u32, moved_at: Ms, posts: &[Post]) {
         let entries = &mut self.shards[shard as usize];
         let mut moved = Vec::new();

@@ -7,12 +7,12 @@ use super::time::seconds;
 use super::world::World;
 use super::{EventSource, Ms};
 
-/// How often it is looked whether there may be more invocations by now.
+/// How often the model looks whether the event source may have grown.
 const GROWTH_MS: Ms = 200;
 
 impl World<'_> {
-    /// A call that was begun at one time puts a message on the queue at another,
-    /// to show a little before a third. As `Outgoing::delay_s` in
+    /// A call begun at `begun` puts a message on the queue at `sent`, which is
+    /// to become visible a little before `for_when`. As `Outgoing::delay_s` in
     /// `libs/cloud/src/queue.rs`.
     pub(super) fn send(&mut self, message: Message, for_when: Ms, begun: Ms, sent: Ms) {
         self.tally.messages += 1;
@@ -39,8 +39,8 @@ impl World<'_> {
         self.receive();
     }
 
-    /// Collects messages as long as there are any, somebody to collect them,
-    /// and calls left to do it with.
+    /// Receives messages as long as there are any, a poller is there to collect
+    /// them, and calls are left to receive them with.
     fn receive(&mut self) {
         let (setting, now) = (self.setting, self.now);
         let pollers = self.queue.pollers(setting, now);
@@ -72,8 +72,8 @@ impl World<'_> {
         }
     }
 
-    /// Whoever is free begins a batch of its own; when nobody is, those that
-    /// have begun one take turns.
+    /// A free poller begins a batch of its own; when none is free, messages go
+    /// to the batches that were begun, in turns.
     fn batch_with_room(&mut self, pollers: f64) -> Option<u32> {
         let open = f64::from(u32::try_from(self.queue.open.len()).unwrap_or(u32::MAX));
         if open < pollers && self.queue.has_room(self.setting, self.now) {
@@ -134,7 +134,8 @@ impl World<'_> {
         }
     }
 
-    /// A delivery of a batch has ended; the environment is free with the last.
+    /// A delivery of a batch has ended. With the last one, the environment is
+    /// free again.
     pub(super) fn end_delivery(&mut self, place: u32, message: Message, is_done: bool) {
         let queue = &mut self.queue;
         let batch = &mut queue.batches[place as usize];

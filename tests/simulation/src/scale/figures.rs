@@ -1,4 +1,4 @@
-//! What a run comes to.
+//! The figures of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,14 +8,14 @@ use super::time::seconds;
 use super::world::{Heat, World};
 use super::{Ms, limits};
 
-/// What is asked the most for what it may give.
+/// The table, index or partition with the highest load relative to its limit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hottest {
-    /// Which table or index, and for a partition its number.
+    /// The name of the table or index; for a partition also its number.
     pub place: String,
-    /// Units asked for in its fullest second, as a part of what it may give in
-    /// a second. What is asked for again after it was throttled is not counted
-    /// again. Above 1 it was throttled.
+    /// Units requested in its busiest second, divided by its limit per second.
+    /// Retries of throttled requests are not counted again. Above 1, requests
+    /// were throttled.
     pub share: f64,
     /// Which second of the full minute that was.
     pub second: Ms,
@@ -35,32 +35,32 @@ impl fmt::Display for Hottest {
     }
 }
 
-/// What a run comes to.
+/// The figures of a run.
 ///
-/// "Meanwhile" is until the last post was settled: known to be public, and
-/// written down so. Seconds count from the start of the full minute, whose
-/// last posts are due at second 59.
+/// "Meanwhile" is until the last post was settled, which means that it is known
+/// to be public and that this is written down. Seconds count from the start of
+/// the full minute, whose last posts are due at second 59.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     /// Posts that were due.
     pub posts: u32,
     /// Of them, those that became public.
     pub public: u32,
-    /// Of them, those told how they ended.
+    /// Of them, those whose end is written to the post.
     pub told: u32,
-    /// Public calls begun; never more than posts.
+    /// Public calls begun; more than posts would mean that one was sent twice.
     pub calls_begun: u32,
     /// Public calls begun before their second.
     pub early: u32,
-    /// When the last post was public. Posts whose platform was slow (15 s) are
-    /// in it, so it can hardly be less than 74.
+    /// When the last post was public. Slow platforms, which take 15 s, count as
+    /// well, so it can hardly be below 74.
     pub drained_s: f64,
     /// When the last post was public, those with a slow platform aside.
     pub drained_but_slow_s: f64,
-    /// How long the full minute takes us: from its start until the last public
-    /// call was begun. From then on only platforms are waited for. The last
-    /// posts are due at second 59, so with nobody late it is just above 59, and
-    /// at most 60 is what is aimed at.
+    /// From the start of the full minute until the last public call was begun,
+    /// after which only platforms are waited for. The last posts are due at
+    /// second 59: with nothing late this is just above 59, and the target is 60
+    /// at most.
     pub begun_s: f64,
     /// Half of the public calls were begun no later than this after their second.
     pub late_p50_ms: Ms,
@@ -78,24 +78,24 @@ pub struct Scale {
     pub read_units_per_post: f64,
     /// Read units of planning all posts.
     pub read_units_to_plan: f64,
-    /// Read units of looking for what is overdue, until the end.
+    /// Read units of the sweep, which looks for what is overdue, until the end.
     pub read_units_to_sweep: f64,
-    /// The partition that was asked the most meanwhile.
+    /// The partition with the highest load meanwhile.
     pub hottest_partition: Hottest,
-    /// The table or index that was asked the most meanwhile, as a whole.
+    /// The table or index with the highest load meanwhile, as a whole.
     pub hottest_table: Hottest,
-    /// Calls to the store throttled meanwhile, repetitions included, by place.
+    /// Calls to the store throttled meanwhile, retries included, by place.
     pub throttled: BTreeMap<String, u32>,
-    /// Deliveries cut off because the store throttled one call three times;
-    /// until the end. The queue or the sweep brought them again.
+    /// Deliveries given up, until the end, because the store throttled one call
+    /// three times. The queue or the sweep brought them again.
     pub deliveries_cut_off: u32,
-    /// Messages put aside after they were received too often. Their posts are
-    /// brought by the sweep.
+    /// Messages that went to the dead-letter queue after they were received too
+    /// often. The sweep finds their posts.
     pub put_aside: u32,
-    /// Ticks that did not get through, or not through what was overdue. The
-    /// next does it again.
+    /// Ticks that did not finish, or left overdue entries. The next tick does
+    /// that work again.
     pub ticks_cut_off: u32,
-    /// How long the longest tick took that got through.
+    /// How long the longest tick took that finished.
     pub longest_tick_s: f64,
     /// Messages sent, until the end.
     pub messages: u32,
@@ -103,15 +103,16 @@ pub struct Scale {
     pub invocations: u32,
     /// The most invocations at the same time.
     pub invocations_at_once: u32,
-    /// The most messages received and not deleted.
+    /// The most messages that were received and not yet deleted.
     pub in_flight: u32,
     /// Posts told how they ended meanwhile.
     pub told_meanwhile: u32,
     /// When the last post was told how it ended.
     pub told_s: f64,
-    /// Write units per post of telling, moves of the sweep included.
+    /// Write units per post for telling posts how they ended, moves by the
+    /// sweep included.
     pub write_units_to_tell: f64,
-    /// The partition that was asked the most after the last post was settled.
+    /// The partition with the highest load after the last post was settled.
     pub hottest_after: Hottest,
     /// Calls throttled after the last post was settled.
     pub throttled_after: u32,
@@ -219,7 +220,7 @@ fn latest(times: impl Iterator<Item = Ms>) -> f64 {
     seconds(times.max().unwrap_or_default())
 }
 
-/// Of a sorted list; 0 of an empty one.
+/// A percentile of a sorted list; 0 for an empty one.
 fn percentile(sorted: &[Ms], percent: usize) -> Ms {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()

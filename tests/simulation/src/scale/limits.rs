@@ -1,5 +1,5 @@
-//! What the services publish about themselves, and what is assumed where they
-//! publish nothing.
+//! The limits that the services publish, and assumptions where they publish
+//! none.
 
 use super::Ms;
 
@@ -24,12 +24,12 @@ pub const NEW_TABLE_READ_UNITS: f64 = 12_000.0;
 /// Source: `RetryConfig::standard` in aws-smithy-types 1.9.
 pub const STORE_ATTEMPTS: u32 = 3;
 
-/// The SDK waits a random part of this after the first throttled call, of
-/// twice as much after the second. Source: the same; the 50 ms of its newer
+/// The back-off after the first throttled call is a random part of this, after
+/// the second of twice as much. Source: the same; the 50 ms of the SDK's newer
 /// behaviour are for other failures than throttling.
 pub const THROTTLED_BACK_OFF_MS: Ms = 1_000;
 
-/// The longest of these waits. Source: the same.
+/// The longest back-off. Source: the same.
 pub const LONGEST_BACK_OFF_MS: Ms = 20_000;
 
 /// How long a call to the store takes, from and to. Assumed: a few
@@ -53,12 +53,12 @@ pub const RECEIVE_BATCH: u32 = 10;
 /// (quotas-queues.html).
 pub const MAX_DELAY_S: Ms = 900;
 
-/// How much later than asked a message shows, at most. Assumed: nothing is
-/// published beyond whole seconds.
+/// How much later than its delay a message becomes visible, at most. Assumed:
+/// nothing is published beyond whole seconds.
 pub const DELAY_JITTER_MS: Ms = 1_000;
 
-/// Messages of one queue received and not yet deleted, at most; then nothing
-/// more is received. Source: the same as of [`MAX_DELAY_S`].
+/// The most messages of one queue that may be received and not yet deleted; at
+/// this limit nothing more is received. Source: the same as of [`MAX_DELAY_S`].
 pub const MAX_IN_FLIGHT: u32 = 120_000;
 
 /// How long an event source collects a batch of more than ten messages; a
@@ -66,7 +66,7 @@ pub const MAX_IN_FLIGHT: u32 = 120_000;
 /// `EventSourceMappingConfiguration`, `MaximumBatchingWindowInSeconds`.
 pub const BATCHING_WINDOW_MS: Ms = 1_000;
 
-/// From the last message of a batch to its invocation. Assumed.
+/// The time from the last message of a batch to its invocation. Assumed.
 pub const INVOKE_MS: Ms = 25;
 
 /// Invocations at the same time with which an event source begins.
@@ -111,11 +111,12 @@ pub const COLD_START_MS: Ms = 300;
 /// Half of all public calls end within this. Assumed.
 pub const PLATFORM_MEDIAN_MS: f64 = 300.0;
 
-/// No usual call takes longer; one in a thousand would. Assumed.
+/// The longest usual call: longer ones, one in a thousand, are cut to this.
+/// Assumed.
 pub const PLATFORM_LONGEST_MS: f64 = 3_000.0;
 
 /// One public call in so many is slow. Assumed.
 pub const SLOW_ONE_IN: u32 = 1_000;
 
-/// How long a slow one takes. Assumed.
+/// How long a slow public call takes. Assumed.
 pub const SLOW_MS: Ms = 15_000;

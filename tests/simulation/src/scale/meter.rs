@@ -1,4 +1,4 @@
-//! Counting units by the second.
+//! Counts units by the second.
 
 use super::{Ms, Tables};
 
@@ -22,13 +22,13 @@ pub(super) struct Meter {
     second: Ms,
     read: f64,
     written: f64,
-    /// Including what was throttled, but not its repetition.
+    /// Throttled requests are included, their retries are not.
     asked_to_read: f64,
     asked_to_write: f64,
 }
 
 impl Meter {
-    /// In this second.
+    /// The counts of this second, which begin at zero.
     pub(super) fn at(&mut self, second: Ms) -> &mut Self {
         if self.second != second {
             *self = Self { second, ..Self::default() };
@@ -40,8 +40,8 @@ impl Meter {
         self.read + charge.read_units <= tables.read_units && self.written + charge.write_units <= tables.write_units
     }
 
-    /// Counts what is asked for. Says which part of the limit that makes, of
-    /// units read or written, whichever is more.
+    /// Counts the units of a request. Returns the load as a part of the limit,
+    /// of units read or written, whichever is higher.
     pub(super) fn ask(&mut self, charge: &Charge, limits: Tables) -> f64 {
         self.asked_to_read += charge.read_units;
         self.asked_to_write += charge.write_units;

@@ -1,19 +1,19 @@
-//! The posts of the minute, and where each of them stands.
+//! The posts of the minute, and the state of each.
 
 use super::chance::Chance;
 use super::store::Keys;
 use super::{Ms, Setting};
 
-/// Where a post's delivery stands.
+/// The state of a post's delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Nothing was begun.
     Waiting,
-    /// The public call was begun; its end is not written down.
+    /// The public call was begun; how it ended is not written down yet.
     Intended,
-    /// Its end is written down.
+    /// How the public call ended is written down.
     Settled,
-    /// Its post says so; it is in the due index no longer.
+    /// The post says how it ended, and the due index no longer has it.
     Told,
 }
 
@@ -21,18 +21,20 @@ pub(super) enum State {
 #[derive(Clone, Debug)]
 pub(super) struct Post {
     pub(super) keys: Keys,
-    /// Its second.
+    /// The second in which it is due.
     pub(super) due: Ms,
-    /// When its next step is to be taken.
+    /// When its next step is due.
     pub(super) look_at: Ms,
-    /// Where it stands in the due index.
+    /// Its time in the due index.
     pub(super) due_at: Ms,
-    /// Until when a worker holds it.
+    /// When the lease ends with which a worker holds it.
     pub(super) lease_ends: Ms,
-    /// When it is told, if the plan put that off.
+    /// From when on the post may be told how it ended, if the plan put that
+    /// off.
     pub(super) told_from: Option<Ms>,
     pub(super) state: State,
-    /// Changes with every write.
+    /// Changes with every write, so that a conditional write notices another
+    /// one.
     pub(super) stamp: u32,
     /// When its public call was begun.
     pub(super) begun: Option<Ms>,
@@ -40,7 +42,7 @@ pub(super) struct Post {
     pub(super) public: Option<Ms>,
 }
 
-/// Due one after the other in whole seconds, of users by chance.
+/// Posts that are due one after the other in whole seconds, of random users.
 pub(super) fn make(setting: &Setting, chance: &mut Chance) -> Vec<Post> {
     let mut owners = owners(setting);
     chance.shuffle(&mut owners);
@@ -63,16 +65,19 @@ pub(super) fn make(setting: &Setting, chance: &mut Chance) -> Vec<Post> {
             }
         })
         .collect();
-    // Those that are read one after the other lie side by side, which is faster.
+    // Posts that are read one after the other lie side by side in memory, which
+    // is faster.
     posts.sort_by_key(|it| (it.due, it.keys.shard));
     posts
 }
 
-/// The user of each post: many have few, and the first has the most.
+/// The user of each post: most users have few posts, and the first user has the
+/// most.
 fn owners(setting: &Setting) -> Vec<u32> {
     let rest = f64::from(setting.posts);
     let busiest = f64::from(setting.busiest_has);
-    // The n-th user has busiest / n^steepness, with the sum that is asked for.
+    // The n-th user has busiest / n^steepness posts; the steepness is searched
+    // for which gives the right sum.
     let (mut low, mut high) = (0.0_f64, 4.0_f64);
     for _ in 0..50 {
         let steepness = f64::midpoint(low, high);
@@ -87,7 +92,7 @@ fn owners(setting: &Setting) -> Vec<u32> {
             owners.push(user);
         }
     }
-    // What rounding left over.
+    // Rounding leaves a few posts without a user.
     owners.resize(setting.posts as usize, setting.users - 1);
     owners
 }

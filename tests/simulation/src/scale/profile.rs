@@ -1,11 +1,11 @@
 //! What the steps of a delivery cost in the store.
 
-/// What the partitions of a table or an index are chosen by.
+/// Which key decides the partition of a table or an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartitionBy {
-    /// Whose post it is.
+    /// The user whose post it is.
     User,
-    /// The account it goes out by.
+    /// The connection by which it goes out.
     Connection,
     /// Its shard of the due index.
     DueShard,
@@ -16,7 +16,7 @@ pub enum PartitionBy {
 pub struct Operation {
     /// The table, or table/index.
     pub place: String,
-    /// What its partitions are chosen by.
+    /// Which key decides its partition.
     pub by: PartitionBy,
     /// Read units.
     pub read_units: f64,
@@ -36,20 +36,20 @@ impl Operation {
     }
 }
 
-/// What a delivery costs. The operations of one step are one call: when one
-/// of them is throttled all are, which is what a throttled index does to the
-/// writes of its table.
+/// What a delivery costs. The operations of one step are one call: when one of
+/// them is throttled, all are. A throttled index does the same to the writes of
+/// its table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deliver {
-    /// What it has to know; before its second.
+    /// Reading what it has to know, before its second.
     pub read: Vec<Operation>,
-    /// The intent; in its second, directly before the public call.
+    /// Writing the intent, in its second, directly before the public call.
     pub intend: Vec<Operation>,
-    /// How the call ended.
+    /// Writing how the call ended.
     pub settle: Vec<Operation>,
 }
 
-/// What everything costs in the store.
+/// What each step costs in the store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     /// Reading one entry of the due index. A page is rounded up to half a unit.
@@ -63,15 +63,17 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// As the tables are laid out; to be replaced by what the code is measured
-    /// to use.
+    /// Costs that follow from the tables' layout, for use where the code's real
+    /// costs were not measured.
     pub fn assumed() -> Self {
         use PartitionBy::{DueShard, User};
         let due = "deliveries/due";
         Self {
-            // 130 bytes of an eventually consistent query: half a unit buys 4 KiB.
+            // 130 bytes per entry, and an eventually consistent query reads 4
+            // KiB for half a unit.
             plan: vec![Operation::read(due, DueShard, 130.0 / 4_096.0 / 2.0)],
-            // A new key in an index: the old entry is removed, a new one written.
+            // An index entry with a new key takes two writes: the old entry is
+            // removed, and a new one is written.
             move_on: vec![Operation::write("deliveries", User, 1.0), Operation::write(due, DueShard, 2.0)],
             deliver: Deliver {
                 read: vec![

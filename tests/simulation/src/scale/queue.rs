@@ -1,4 +1,4 @@
-//! What is on the queue, and who receives it.
+//! The messages on the queue, and the pollers that receive them.
 
 use std::collections::VecDeque;
 
@@ -13,43 +13,43 @@ use super::{EventSource, Ms, Setting};
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) messages: Vec<Message>,
-    /// When the first was received.
+    /// When its first message was received.
     pub(super) received: Ms,
-    /// Tells batches apart that had this place one after the other.
+    /// Tells apart the batches that used this place one after the other.
     pub(super) number: u32,
     pub(super) is_open: bool,
     /// Deliveries under way.
     pub(super) left: u32,
     /// Messages that will be deleted.
     pub(super) done: u32,
-    /// Posts that its environment is telling how they ended.
+    /// How many posts its environment is telling now how they ended.
     pub(super) telling: u32,
-    /// Deliveries that wait to tell theirs.
+    /// Deliveries that wait for their turn to tell their posts.
     pub(super) to_tell: VecDeque<u32>,
 }
 
-/// The queue, and how far the event source has grown.
+/// The queue, and the growth of the event source.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// What can be received.
+    /// Messages that can be received.
     pub(super) backlog: VecDeque<Message>,
     pub(super) batches: Vec<Batch>,
     pub(super) free: Vec<u32>,
-    /// Being collected.
+    /// Batches that are being collected.
     pub(super) open: VecDeque<u32>,
-    /// Being collected or invoked.
+    /// How many batches are being collected or invoked.
     pub(super) busy: u32,
     pub(super) warm: u32,
     pub(super) environments: u32,
     pub(super) in_flight: u32,
     pub(super) most_in_flight: u32,
     pub(super) most_busy: u32,
-    /// When there was something to do first.
+    /// When the first message was there to be received.
     pub(super) since: Option<Ms>,
-    /// Calls that may be made now.
+    /// How many calls to receive messages may be made now.
     pub(super) calls: f64,
     pub(super) calls_at: Option<Ms>,
-    /// When receiving is put down for next.
+    /// The time for which the next receiving is on the agenda.
     pub(super) receive_at: Option<Ms>,
     pub(super) invocations: u32,
 }
@@ -76,8 +76,8 @@ impl Queue {
         }
     }
 
-    /// Who collects batches at the same time. In standard mode everybody who
-    /// may invoke.
+    /// How many pollers collect batches at the same time. In standard mode, as
+    /// many as invocations are allowed.
     pub(super) fn pollers(&self, setting: &Setting, now: Ms) -> f64 {
         match setting.source {
             EventSource::Standard => f64::INFINITY,

@@ -1,4 +1,4 @@
-//! The settings that are of interest, side by side.
+//! The interesting settings side by side.
 
 use std::fmt;
 use std::num::NonZero;
@@ -8,7 +8,7 @@ use std::thread;
 use super::limits::DEFAULT_POLLERS;
 use super::{EventSource, Profile, Scale, Setting, Tables, run};
 
-/// Settings by name, and what each comes to.
+/// Settings by name, and the figures of each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report(pub Vec<(&'static str, Scale)>);
 
@@ -27,7 +27,7 @@ impl Report {
         ])
     }
 
-    /// Runs these, as many at the same time as there are processors.
+    /// Runs these settings, as many at the same time as there are processors.
     pub fn of(settings: &[(&'static str, Setting)]) -> Self {
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         let mut scales = Vec::new();
@@ -40,13 +40,14 @@ impl Report {
         Self(settings.iter().map(|it| it.0).zip(scales).collect())
     }
 
-    /// The first: everything ready, which is what the targets are set for.
+    /// The figures of the first setting, with everything ready: the targets are
+    /// set for this one.
     pub fn ready(&self) -> Option<&Scale> {
         self.0.first().map(|it| &it.1)
     }
 }
 
-/// How wide the names of the figures are shown, and the values of one setting.
+/// The width of the column of names, and of the column of each setting.
 const WIDTHS: (usize, usize) = (34, 26);
 
 impl fmt::Display for Report {

@@ -1,46 +1,46 @@
-//! With which numbers the model runs.
+//! The numbers that the model runs with.
 
 use super::limits::{
     BATCHING_WINDOW_MS, MOST_READY_POLLERS, NEW_TABLE_READ_UNITS, NEW_TABLE_WRITE_UNITS, RECEIVE_BATCH,
 };
 use super::{Ms, Profile};
 
-/// How invocations are made of messages.
+/// How the event source turns messages into invocations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventSource {
-    /// Everything is there before it is needed: so many pollers in provisioned
-    /// mode, and warm environments.
+    /// Everything is there before it is needed: this many pollers in
+    /// provisioned mode, and warm environments.
     Ready {
         /// 2 to 200.
         pollers: u32,
     },
-    /// Grows by itself once there are messages.
+    /// Standard mode, which grows by itself once there are messages.
     Standard,
-    /// Provisioned mode, which grows faster, from so many pollers on.
+    /// Provisioned mode, which begins with this many pollers and grows faster.
     Provisioned {
         /// 2 to 200.
         pollers: u32,
     },
 }
 
-/// How the keys of a table lie on its partitions.
+/// How the keys of a table are spread over its partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partitions {
-    /// Each key has one to itself, which is where a busy table ends up.
+    /// Each key has a partition to itself. A busy table ends up like this.
     OnePerKey,
-    /// Keys fall by chance on as many as the table's throughput needs, which
-    /// is where a table begins after it was warmed.
+    /// Keys are spread at random over as many partitions as the table's
+    /// throughput needs. A table begins like this after it was warmed.
     Shared,
 }
 
-/// What every table and every index is ready for.
+/// The throughput that every table and every index is ready for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tables {
     /// Write units a second.
     pub write_units: f64,
     /// Read units a second.
     pub read_units: f64,
-    /// How keys lie on partitions.
+    /// How keys are spread over partitions.
     pub partitions: Partitions,
 }
 
@@ -48,7 +48,7 @@ impl Tables {
     /// Warmed for a minute of a million posts.
     pub const WARMED: Self = Self { write_units: 60_000.0, read_units: 60_000.0, partitions: Partitions::OnePerKey };
 
-    /// As they are made.
+    /// New tables that were never warmed.
     pub const NEW: Self = Self {
         write_units: NEW_TABLE_WRITE_UNITS,
         read_units: NEW_TABLE_READ_UNITS,
@@ -56,11 +56,12 @@ impl Tables {
     };
 }
 
-/// Numbers of the code and the template that nothing but their text shows. A
-/// test compares each with the line it is copied from.
+/// Numbers of the code and the template that cannot be named from here, because
+/// they are private or not Rust. A test compares each with the line that it is
+/// copied from.
 ///
-/// What others may name is used as it is: `PLAN_AHEAD`, `WATCHDOG` and `LEASE`
-/// of `domain::delivery`.
+/// What is public is used directly: `PLAN_AHEAD`, `WATCHDOG` and `LEASE` of
+/// `domain::delivery`.
 pub(super) mod copied {
     use super::Ms;
 
@@ -102,20 +103,20 @@ pub(super) mod copied {
     pub(crate) const MOST_ENVIRONMENTS: u32 = 1_000;
 }
 
-/// With which numbers the model runs.
+/// The numbers that the model runs with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     /// The same seed gives the same figures.
     pub seed: u64,
     /// Posts with one target each, due at the sixty seconds of one minute.
     pub posts: u32,
-    /// Whose they are.
+    /// How many users the posts belong to.
     pub users: u32,
-    /// How many of them the busiest user has.
+    /// How many posts the busiest user has.
     pub busiest_has: u32,
     /// Shards of the due index.
     pub due_shards: u32,
-    /// How invocations are made of messages.
+    /// How the event source turns messages into invocations.
     pub source: EventSource,
     /// Environments of the delivery function, at most.
     pub environments: u32,
@@ -123,45 +124,48 @@ pub struct Setting {
     pub batch: u32,
     /// What tables and indexes are ready for.
     pub tables: Tables,
-    /// What everything costs in the store.
+    /// What each step costs in the store.
     pub profile: Profile,
-    /// Calls by which the publisher sends a page at the same time.
+    /// How many calls the publisher makes at the same time to send a page.
     pub sends_at_once: u32,
-    /// How many seconds before its time a message is to show. Up to one more,
-    /// because delays are whole seconds.
+    /// How many seconds before its time a message becomes visible. It may be up
+    /// to one second more, because delays are whole seconds.
     pub early_s: Ms,
-    /// When in its minute the tick comes. Just before the minute's end, one
-    /// tick plans the whole full minute.
+    /// At which point of its minute the tick comes. A tick just before the
+    /// minute's end plans the whole full minute alone.
     pub tick_ms: Ms,
     /// How long a tick may take.
     pub tick_limit_ms: Ms,
-    /// Shards that the publisher is at at the same time.
+    /// How many shards the publisher works on at the same time.
     pub shards_at_once: u32,
     /// Entries it reads in one call.
     pub page: u32,
-    /// Pages of overdue entries it reads of a shard in one tick.
+    /// The most pages of overdue entries that it reads of a shard in one tick.
     pub overdue_pages: u32,
     /// Overdue entries of a shard that it moves at the same time.
     pub moves_at_once: u32,
-    /// A tick with more posts than this, as far as the first page of a shard
-    /// lets it guess, puts off telling those of the shard.
+    /// A tick with more posts than this puts off telling them how they ended,
+    /// shard by shard. The number of posts is guessed from the first page of
+    /// each shard.
     pub full: u32,
-    /// Posts told a second then, once everything that it plans is due.
+    /// How many posts a second are told then, once everything that the tick
+    /// plans is due.
     pub roll_ups_per_s: u32,
-    /// Posts that one environment tells at the same time.
+    /// How many posts one environment tells at the same time.
     pub roll_ups_at_once: u32,
-    /// How long a message stays away after its delivery was cut off.
+    /// How long a message stays hidden after its delivery was cut off.
     pub visibility_ms: Ms,
-    /// How often a message is received before it is put aside.
+    /// How often a message is received before it goes to the dead-letter queue.
     pub receives: u8,
     /// The longest wait inside a delivery.
     pub max_wait_ms: Ms,
-    /// How long after the lease a message about a held delivery is for.
+    /// How long after the end of a lease the message comes that takes up a
+    /// delivery which another worker held.
     pub after_lease_ms: Ms,
 }
 
 impl Setting {
-    /// A million posts with everything ready. The code is as deployed; of the
+    /// A million posts with everything ready. The code is as deployed. Of the
     /// stack's parameters, `DueShards`, `DeliveryBatch` and
     /// `DeliveryConcurrency` are as high as such a minute needs them.
     pub fn million() -> Self {
@@ -194,7 +198,7 @@ impl Setting {
         }
     }
 
-    /// How long a batch is collected. What one call receives needs no window.
+    /// The batching window. A batch that one call can receive needs none.
     pub(super) fn window_ms(&self) -> Ms {
         if self.batch <= RECEIVE_BATCH { 0 } else { BATCHING_WINDOW_MS }
     }

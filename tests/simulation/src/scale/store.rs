@@ -1,4 +1,4 @@
-//! The store: partitions that take so many units in a second, and no more.
+//! The store: partitions with a limit of units per second.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::limits::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS};
 use super::meter::{Charge, Meter};
 use super::{Hottest, Ms, Operation, PartitionBy, Partitions, Setting, Tables};
 
-/// What decides which partitions a call goes to.
+/// The keys that decide which partitions a call goes to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keys {
     pub(super) user: u32,
@@ -14,7 +14,7 @@ pub(super) struct Keys {
     pub(super) shard: u32,
 }
 
-/// A call, with its places looked up.
+/// The cost of a call at each of its places.
 pub(super) type Call = Vec<Charge>;
 
 /// Whether a call was answered.
@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-/// Where a key falls; any function that scatters will do.
+/// The hash of a key; any function that scatters keys will do.
 fn scattered(key: usize) -> usize {
     let mixed = key.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -103,8 +103,8 @@ impl Store {
         self.places.len() - 1
     }
 
-    /// Makes a call that costs `times` as much as one. `repeated` when it was
-    /// throttled before.
+    /// Makes a call that costs `times` as much as given. `repeated` marks the
+    /// retry of a throttled call.
     pub(super) fn make(&mut self, call: &Call, times: f64, keys: &Keys, now: Ms, repeated: bool) -> Answer {
         let second = now.div_euclid(1_000);
         let limits = Tables {
@@ -142,7 +142,8 @@ impl Store {
         answer
     }
 
-    /// The hottest partition and the hottest table since this was asked last.
+    /// The partition and the table with the highest load since this was last
+    /// called.
     pub(super) fn take_hottest(&mut self) -> (Hottest, Hottest) {
         (std::mem::take(&mut self.hottest_partition), std::mem::take(&mut self.hottest_table))
     }
@@ -159,7 +160,7 @@ pub(super) fn units(call: &Call) -> (f64, f64) {
 }
 
 impl Tables {
-    /// As many partitions as this throughput needs.
+    /// How many partitions this throughput needs.
     fn partition_count(self) -> usize {
         let needed = (self.write_units / PARTITION_WRITE_UNITS).max(self.read_units / PARTITION_READ_UNITS);
         (1..u16::MAX).find(|it| needed <= f64::from(*it)).unwrap_or(u16::MAX).into()

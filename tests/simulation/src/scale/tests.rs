@@ -1,6 +1,6 @@
 use super::*;
 
-/// Ten thousand posts in the minute, with limits as much lower.
+/// Ten thousand posts in the minute, with limits scaled down likewise.
 fn small() -> Setting {
     Setting {
         posts: 10_000,
@@ -28,7 +28,8 @@ fn everything_adds_up() {
 
     assert_nothing_lost(&scale);
     assert!((scale.write_units_per_post - 3.0).abs() < 1e-9, "\n{scale}");
-    // Once to make it, once to tell the post.
+    // It is read twice: before the public call, and before the post is told how
+    // that ended.
     assert!((scale.read_units_per_post - 6.0).abs() < 0.1, "\n{scale}");
     // 10,000 entries of 130 bytes are 159 units; pages are rounded up.
     assert!((159.0..220.0).contains(&scale.read_units_to_plan), "\n{scale}");
@@ -63,7 +64,7 @@ fn a_minute_that_is_not_full_is_told_at_once() {
 
 #[test]
 fn whether_a_minute_is_full_is_guessed_from_the_first_page_of_a_shard() {
-    // Four shards have 10,000 posts and show 400.
+    // The first pages of four shards show only 400 of the 10,000 posts.
     let guessed = |full| run(&Setting { full, ..small() }).told_meanwhile < 9_000;
 
     assert!(guessed(399) && !guessed(400));
@@ -75,8 +76,9 @@ fn a_post_that_is_told_after_the_longest_delay_is_sent_on_until_then() {
     let scale = run(&Setting { roll_ups_per_s: 5, ..small() });
 
     assert_nothing_lost(&scale);
-    // One plans it, and then one for each 900 s or part of them: 10,000 and
-    // 10,000 and 5,500 and 1,000.
+    // Each post has one message from the plan, and one more for each 900 s, or
+    // part of them, that it waits to be told: 10,000 and 10,000 and 5,500 and
+    // 1,000.
     assert!((26_300..26_700).contains(&scale.messages), "\n{scale}");
     assert!(scale.told_s < 2_200.0, "\n{scale}");
 }
@@ -165,7 +167,7 @@ fn shards_and_calls_at_the_same_time_make_a_tick_shorter() {
     assert!(shards < one / 3.0 && calls < one / 5.0, "{one} {shards} {calls}");
 }
 
-/// A tick whose shards are all done but one.
+/// A tick that has finished all shards but one.
 fn at_the_last_shard(setting: &Setting) -> world::World<'_> {
     let mut world = world::World::new(setting);
     world.now = 0;
@@ -202,7 +204,8 @@ fn overdue_posts_that_cannot_be_moved_are_told_in_the_end() {
 fn a_slow_platform_does_not_hold_up_the_other_deliveries_of_its_batch() {
     let scale = run(&small());
 
-    // Ten of ten thousand take 15 s, and share their batches with hundreds.
+    // Ten of the ten thousand calls take 15 s, and share their batches with
+    // hundreds of others, which must not wait for them.
     assert!(scale.public_p99_ms < 4_000 && scale.drained_but_slow_s < scale.drained_s, "\n{scale}");
 }
 
@@ -270,7 +273,7 @@ fn numbers_that_are_copied_are_as_in_the_code_and_the_template() {
     ];
 
     let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    // Underscores, with which long numbers are written.
+    // Long numbers are written with underscores.
     let without = |text: &str| text.replace('_', "");
     for (file, line) in lines {
         let text = std::fs::read_to_string(repository.join(file)).unwrap();

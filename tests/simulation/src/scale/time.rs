@@ -15,7 +15,7 @@ pub(super) fn seconds(ms: Ms) -> f64 {
     f64::from(ms) / 1_000.0
 }
 
-/// A length of time of the code in milliseconds.
+/// A duration of the code in milliseconds.
 #[expect(clippy::cast_possible_truncation, reason = "minutes in milliseconds are far from the ends")]
 pub(super) const fn in_ms(delta: TimeDelta) -> Ms {
     delta.num_milliseconds() as Ms

@@ -1,4 +1,5 @@
-//! Everything together, from the first tick to the last post that is told.
+//! The whole model, from the first tick until the last post is told how it
+//! ended.
 
 mod deliver;
 mod publisher;
@@ -15,7 +16,7 @@ use super::queue::Queue;
 use super::store::{Call, Store};
 use super::{Hottest, Ms, Scale, Setting};
 
-/// Nothing takes this long; a model that does stands still.
+/// No run takes this long: a model that is still running then is stuck.
 const LONGEST_MS: Ms = 24 * 3_600_000;
 
 /// The calls to the store.
@@ -50,7 +51,7 @@ pub(super) struct Tally {
     pub(super) last_told: Ms,
 }
 
-/// What was hottest, and what was throttled, until the last post was settled.
+/// The highest loads, and what was throttled, until the last post was settled.
 #[derive(Default)]
 pub(super) struct Heat {
     pub(super) partition: Hottest,
@@ -117,7 +118,7 @@ impl<'a> World<'a> {
         Scale::of(&self, hot, rest)
     }
 
-    /// Until the last post was settled.
+    /// Whether a post is still to be settled.
     pub(super) fn is_hot(&self) -> bool {
         self.tally.settled < self.setting.posts
     }

@@ -15,15 +15,16 @@ pub(crate) enum StoreFate {
     Unsent,
     /// The connection breaks before the answer has arrived.
     AnswerLost,
-    /// An error of the store's own; nothing was done.
+    /// The store answers with an error of its own, and did nothing.
     Error,
-    /// An error of the store's own; it was done.
+    /// The store answers with an error of its own although it did what was
+    /// asked.
     ErrorAfter,
-    /// No units left.
+    /// The request is throttled: the partition has no units left.
     Throttled,
-    /// Too much at once, in the words of the front end.
+    /// The request is throttled by the front end, which words that differently.
     Busy,
-    /// Another transaction is at the item.
+    /// Another transaction is writing the item.
     Conflict,
 }
 
@@ -46,14 +47,14 @@ impl Fate for StoreFate {
 }
 
 impl StoreFate {
-    /// Whether it is done, whatever is heard of it.
+    /// Whether the request takes effect, whatever its caller hears.
     pub(crate) const fn is_done(self) -> bool {
         matches!(self, Self::Fine | Self::AnswerLost | Self::ErrorAfter)
     }
 }
 
-/// The chances of a request. Only what writes an item that transactions write
-/// as well meets conflicts.
+/// The chances for a request. Only writes to items that transactions write as
+/// well can conflict.
 pub(crate) fn chances(weather: &Weather, contended: bool) -> [(f64, StoreFate); 7] {
     let conflicting = if contended { weather.conflicting } else { 0.0 };
     [
@@ -69,8 +70,8 @@ pub(crate) fn chances(weather: &Weather, contended: bool) -> [(f64, StoreFate); 
 
 const MODEL: &str = "com.amazonaws.dynamodb.v20120810";
 
-/// The answer of a request that failed; `None` for one that did not.
-/// `transaction_items` is 0 for what is no transaction.
+/// The answer to a request that failed; `None` for one that did not.
+/// `transaction_items` is 0 for a request that is no transaction.
 pub(crate) fn answer(fate: StoreFate, transaction_items: usize) -> Option<Result<HttpResponse, ConnectorError>> {
     let broken = |what: &str| ConnectorError::io(what.into());
     Some(match fate {

@@ -1,4 +1,5 @@
-//! An item as it stood, as the database has it and as the service reads it.
+//! An earlier version of an item, as the database has it and as the service
+//! reads it.
 
 use domain::connection::Connection;
 use domain::delivery::Delivery;
@@ -10,7 +11,7 @@ use storage::Table;
 
 use super::schema::Attributes;
 
-/// An item as it stood.
+/// One version of an item.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Image {
     pub(crate) raw: Attributes,
@@ -44,7 +45,7 @@ fn typed<T: DeserializeOwned>(raw: &Attributes) -> T {
 }
 
 fn object(attributes: &Attributes) -> Value {
-    // Credentials are of no interest, and the only bytes there are.
+    // Credentials are the only binary values, and nothing here needs them.
     let readable = attributes.iter().filter(|(_, it)| !matches!(it, AttributeValue::B(_)));
     Value::Object(readable.map(|(name, value)| (name.clone(), plain(value))).collect::<Map<_, _>>())
 }

@@ -1,4 +1,5 @@
-//! What was ever written to the store: the truth that a run is judged by.
+//! Everything that was ever written to the store. A run is judged by comparing
+//! this with the platforms' timeline.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,19 +19,19 @@ use super::schema::Attributes;
 use super::tables::Tables;
 use crate::network::Reference;
 
-/// What was ever written to posts, deliveries and connections.
+/// Every write to posts, deliveries and connections.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     now: BTreeMap<Place, Arc<Image>>,
     changes: Vec<Change>,
-    /// What each request costs, while that is asked for.
+    /// What each request cost, while costs are recorded.
     meter: Option<Vec<Vec<Charge>>>,
 }
 
 /// A table and the key of an item, as text.
 pub(crate) type Place = (Table, String);
 
-/// A write, as it changed an item.
+/// How a write changed an item.
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) at: DateTime<Utc>,
@@ -39,7 +40,7 @@ pub(crate) struct Change {
     pub(crate) after: Option<Arc<Image>>,
 }
 
-/// A post as it stood from some time on.
+/// A version of a post, and the time from which on it was so.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Version<'a> {
     pub(crate) at: DateTime<Utc>,
@@ -47,17 +48,17 @@ pub(crate) struct Version<'a> {
 }
 
 impl Journal {
-    /// From now on the cost of each request is taken down.
+    /// Records the cost of each request from now on.
     pub(crate) fn start_meter(&mut self) {
         self.meter = Some(Vec::new());
     }
 
-    /// What requests have cost since, and no more of it.
+    /// Returns the costs recorded since then, and stops recording.
     pub(crate) fn take_meter(&mut self) -> Vec<Vec<Charge>> {
         self.meter.take().unwrap_or_default()
     }
 
-    /// Whether costs are taken down.
+    /// Whether costs are recorded.
     pub(super) fn is_metered(&self) -> bool {
         self.meter.is_some()
     }
@@ -66,7 +67,7 @@ impl Journal {
         self.meter.get_or_insert_default().push(charges);
     }
 
-    /// Takes down what a request wrote.
+    /// Records what a request wrote.
     pub(crate) fn record(&mut self, at: DateTime<Utc>, written: Vec<Written>, tables: &Tables) {
         for Written { how, table, key, after } in written {
             if !is_followed(table) {
@@ -87,7 +88,7 @@ impl Journal {
         }
     }
 
-    /// The latest changes first.
+    /// All changes, latest first.
     pub(crate) fn backwards(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().rev()
     }
@@ -123,8 +124,8 @@ impl Journal {
         })
     }
 
-    /// When a delivery last got anywhere. That the sweep moved it in the due
-    /// index does not count.
+    /// When a delivery last made progress. Being moved in the due index by the
+    /// sweep is none.
     pub(crate) fn last_step(&self, delivery: &Delivery) -> Option<DateTime<Utc>> {
         let of = |image: &'_ Option<Arc<Image>>| match image.as_deref().map(|it| &it.kept) {
             Some(Kept::Delivery(it)) if it.target_id == delivery.target_id && it.post_id == delivery.post_id => {
@@ -144,7 +145,7 @@ impl Journal {
         })
     }
 
-    /// Connections as they were when they began to want a reconnection.
+    /// Connections as they were when they began to need reconnection.
     pub(crate) fn lost_grants(&self) -> impl Iterator<Item = &Connection> {
         let wants = |it: &Option<Arc<Image>>| {
             it.as_deref().is_some_and(|it| matches!(&it.kept, Kept::Connection(it) if it.needs_reconnection))
@@ -157,7 +158,7 @@ impl Journal {
         })
     }
 
-    /// When credentials want renewal.
+    /// When credentials are due for renewal.
     pub(crate) fn renewals(&self) -> impl Iterator<Item = DateTime<Utc>> {
         let connections = self.now.values().filter(|it| matches!(it.kept, Kept::Connection(_)));
         connections.filter_map(|it| match it.raw.get("refresh_at")? {
@@ -166,7 +167,7 @@ impl Journal {
         })
     }
 
-    /// Whether a public call of this delivery was begun, or was about to be.
+    /// Whether the intent of a public call was ever written for this delivery.
     pub(crate) fn was_intended(&self, reference: Reference) -> bool {
         let of = |it: &Delivery| {
             it.post_id == reference.post && it.target_id == reference.target && it.revision == reference.revision
@@ -177,7 +178,7 @@ impl Journal {
             .any(|it| matches!(&it.kept, Kept::Delivery(delivery) if delivery.intent.is_some() && of(delivery)))
     }
 
-    /// The platform's account that a connection is or was of.
+    /// The account on the platform that a connection is for, or was for.
     pub(crate) fn account_of(&self, id: Option<ConnectionId>) -> Option<&str> {
         self.changes.iter().find_map(|it| match &it.after.as_deref()?.kept {
             Kept::Connection(connection) if Some(connection.connection_id) == id => {
@@ -193,7 +194,7 @@ impl Journal {
     }
 }
 
-/// Whether the journal has what is written to a table.
+/// Whether the journal records the writes to a table.
 pub(crate) fn is_followed(table: Table) -> bool {
     matches!(table, Table::Posts | Table::Deliveries | Table::Connections)
 }

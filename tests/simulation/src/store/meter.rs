@@ -1,4 +1,4 @@
-//! What requests cost, as the database counts it: in each table and index.
+//! What requests cost in each table and index, as the database reports it.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub(crate) struct Charge {
     pub(crate) write_units: f64,
 }
 
-/// Has the answer say what the request costs.
+/// Asks for the request's cost to be part of its answer.
 pub(crate) fn ask(request: &mut Request) {
     let wanted = Some("INDEXES".to_owned());
     match request {
@@ -29,7 +29,7 @@ pub(crate) fn ask(request: &mut Request) {
     }
 }
 
-/// What an answer says that its request cost.
+/// The cost of a request, read from its answer.
 pub(crate) fn charges(answer: &str, writes: bool, prefix: &str) -> Vec<Charge> {
     let answer: Value = serde_json::from_str(answer).expect("an answer in JSON");
     let tables = match &answer["ConsumedCapacity"] {

@@ -30,12 +30,12 @@ pub(crate) struct Written {
     pub(crate) how: &'static str,
     pub(crate) table: Table,
     pub(crate) key: Attributes,
-    /// What is there then, where the request says it in full.
+    /// The item after the write, where the request contains it in full.
     pub(crate) after: Option<Attributes>,
 }
 
 impl Request {
-    /// By the name in `x-amz-target` and the body.
+    /// Reads a request by the operation's name in `x-amz-target` and its body.
     pub(crate) fn read(operation: &str, body: &[u8]) -> Self {
         fn parse<T: serde::de::DeserializeOwned>(body: &[u8]) -> T {
             serde_json::from_slice(body).expect("the SDK writes what the database reads")
@@ -52,7 +52,7 @@ impl Request {
         }
     }
 
-    /// What it writes, in order.
+    /// The items that it writes, in order.
     pub(crate) fn writes(&self) -> Vec<Written> {
         match self {
             Self::Get(_) | Self::BatchGet(_) | Self::Query(_) => Vec::new(),
@@ -71,18 +71,18 @@ impl Request {
         }
     }
 
-    /// By what a transaction that is sent again is known.
+    /// The idempotency token by which a repeated transaction is recognised.
     pub(crate) fn token(&self) -> Option<&str> {
         if let Self::Transact(it) = self { it.client_request_token.as_deref() } else { None }
     }
 
-    /// How many items a transaction has; 0 for what is none.
+    /// How many items a transaction has; 0 for a request that is none.
     pub(crate) fn transaction_items(&self) -> usize {
         if let Self::Transact(it) = self { it.transact_items.len() } else { 0 }
     }
 
-    /// Whether it reads a table, rather than an index, without asking for what
-    /// was written last.
+    /// Whether it reads a table (not an index) without asking for a consistent
+    /// read.
     pub(crate) fn reads_eventually(&self) -> bool {
         match self {
             Self::Get(it) => it.consistent_read != Some(true),
@@ -92,7 +92,7 @@ impl Request {
         }
     }
 
-    /// For the trace: what is read or written, with its ids.
+    /// What is read or written, with its ids, for the trace.
     pub(crate) fn describe(&self) -> String {
         let mut text = String::new();
         match self {
@@ -159,7 +159,7 @@ fn sorted(values: Option<&Attributes>) -> Vec<(&String, &AttributeValue)> {
     sorted
 }
 
-/// The key without the user and without zeros in front.
+/// The key without the user and without leading zeros.
 fn ids(key: &Attributes) -> String {
     let parts = sorted(Some(key)).into_iter().filter(|(name, _)| *name != "user_id").map(|(_, value)| plain(value));
     let parts: Vec<_> = parts.collect();

@@ -1,5 +1,5 @@
-//! Index queries that do not show the last seconds: an index follows its table
-//! when it can.
+//! Index queries that do not show the writes of the last seconds, because an
+//! index follows its table with a delay.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -24,8 +24,8 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// `None` for what the simulator has no use for: later pages, other orders,
-    /// indexes of tables that it does not follow.
+    /// `None` for queries that the simulator does not need to make stale: later
+    /// pages, other orders, indexes of tables that the journal does not follow.
     pub(crate) fn of(request: &QueryRequest) -> Option<Self> {
         if request.exclusive_start_key_raw.is_some() || !request.scan_index_forward {
             return None;
@@ -48,15 +48,16 @@ impl Question {
         Some(Self { table, index, hash: value(hash)?, least, most, limit: request.limit.unwrap_or(usize::MAX) })
     }
 
-    /// The answer as the index had it then. Only what changed since is put back
-    /// into the answer of now; `None` when nothing did.
+    /// The answer that the index would have given at an earlier time: the
+    /// current one with the changes since then undone. `None` when nothing has
+    /// changed since.
     pub(crate) fn as_of(
         &self,
         then: DateTime<Utc>,
         answered: &[Attributes],
         journal: &Journal,
     ) -> Option<Vec<Attributes>> {
-        // The oldest change since then knows what was there before it.
+        // The oldest change since then knows the item as it was before.
         let mut earlier = BTreeMap::new();
         let since = journal.backwards().take_while(|it| then < it.at);
         for change in since.filter(|it| it.place.0 == self.table.table) {
@@ -99,7 +100,7 @@ fn projected(item: &Attributes, table: &TableSchema, index: &Index) -> Attribute
     item.iter().filter(|(name, _)| names.contains(&name.as_str())).map(|(n, v)| (n.clone(), v.clone())).collect()
 }
 
-/// Instants are numbers of up to 13 digits, which a float holds exactly.
+/// Compares instants: numbers of up to 13 digits, which a float holds exactly.
 fn compare(one: &AttributeValue, two: &AttributeValue) -> Ordering {
     let number = |it: &AttributeValue| match it {
         AttributeValue::N(number) => number.parse::<i64>().ok(),
@@ -123,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// A delivery is written, and moved 2 s later.
+    /// A delivery is written, and moved in the index 2 s later.
     #[tokio::test(start_paused = true)]
     async fn an_index_that_is_behind_shows_what_was_there_then() {
         let world = Arc::new(World::new(1, &Faults::None, TimeDelta::zero()));

@@ -15,7 +15,7 @@ thread_local! {
 #[derive(Clone)]
 pub(crate) struct Tables {
     database: Database,
-    /// What they are when they are empty.
+    /// A snapshot of the empty tables.
     empty: std::sync::Arc<tempfile::TempPath>,
 }
 
@@ -25,10 +25,10 @@ impl Tables {
         TABLES.with(|_| ());
     }
 
-    /// Empty tables. Those of the run before on this thread are the same ones.
+    /// Empty tables: the ones of the previous run on this thread, emptied.
     pub(crate) fn empty() -> Self {
         let tables = TABLES.with(Clone::clone);
-        // Forgets the tokens of transactions, too.
+        // This also forgets the idempotency tokens of transactions.
         tables.database.restore_from(&tables.empty.to_string_lossy()).expect("the snapshot is there");
         tables
     }
@@ -39,7 +39,8 @@ impl Tables {
             let request = serde_json::from_value(creation(&table)).expect("a request for a table");
             database.create_table(request).expect("a table");
         }
-        // Names are drawn with the dice that runs seed, so threads would draw the same.
+        // Temporary names are drawn from the generator that a run seeds, so
+        // without the thread's id two threads would draw the same name.
         let prefix = format!("simulation-{:?}-", std::thread::current().id());
         let empty = tempfile::Builder::new()
             .prefix(&prefix)
@@ -47,7 +48,8 @@ impl Tables {
             .tempfile()
             .expect("a file for the snapshot")
             .into_temp_path();
-        // The snapshot is written by the database itself, which wants no file there.
+        // The database writes the snapshot itself, and fails when the file
+        // exists.
         std::fs::remove_file(&empty).expect("an empty file can be removed");
         database.vacuum_into(&empty.to_string_lossy()).expect("a snapshot");
         Self { database, empty: std::sync::Arc::new(empty) }

@@ -1,5 +1,5 @@
-//! The owner of an account: connects it, takes the grant back, disconnects it,
-//! and connects it again when that is asked for.
+//! The owner of an account: connects it, revokes the grant, disconnects it, and
+//! connects it again when the service asks for that.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,10 +18,12 @@ use crate::deployment::REQUEST_LIMIT;
 use crate::network::Spec;
 use crate::scenario::{AccountAct, AccountPlot};
 
-/// How long a platform may take to end the grant, as in the connections function.
+/// How long a platform may take to revoke the grant, as in the connections
+/// function.
 const REVOCATION: Duration = Duration::from_secs(5);
 
-/// How long after the noise owners still look after their accounts.
+/// How long owners still look after their accounts once nothing goes wrong any
+/// more.
 const CARED_FOR: TimeDelta = TimeDelta::minutes(3);
 
 /// An account on a platform, connected or not.
@@ -41,7 +43,7 @@ impl Account {
         connection.provider == self.spec.name && connection.profile.account_id == self.id
     }
 
-    /// Goes through the hand-off.
+    /// Connects the account as at the end of a hand-off.
     pub(super) async fn connect(&self, people: &People) -> Result<Connected, PublishingError> {
         let publishing = people.deployment.started();
         let (store, user, provider) = (&publishing.store, people.user.user_id, self.spec.name);
@@ -106,7 +108,7 @@ impl Owner {
         Self { people, account, plot }
     }
 
-    /// Does what the plot has, and looks after the account in between.
+    /// Does what the plot says, and looks after the account in between.
     pub(super) async fn live(self) {
         let world = Arc::clone(&self.people.deployment.world);
         let mut acts = self.plot.acts.iter();
@@ -155,7 +157,7 @@ impl Owner {
         }
     }
 
-    /// As the connections function does it; whether it is disconnected.
+    /// Disconnects as the connections function does; returns whether it worked.
     async fn disconnect(&self, connection: &Connection) -> Result<bool, PublishingError> {
         let publishing = self.people.deployment.started();
         let (user, id) = (connection.user_id, connection.connection_id);

@@ -17,10 +17,11 @@ use crate::deployment::REQUEST_LIMIT;
 use crate::scenario::{PostAct, PostPlot};
 use crate::world::lock;
 
-/// How often a request is sent again whose answer was not heard.
+/// How often a request is sent again when no answer came.
 const REPEATS: usize = 3;
 
-/// How long after the noise writers still look after their posts.
+/// How long writers still look after their posts once nothing goes wrong any
+/// more.
 const CARED_FOR: TimeDelta = TimeDelta::minutes(3);
 
 /// The writer of a post, on one device or several.
@@ -29,9 +30,9 @@ pub(super) struct Writer {
     people: Arc<People>,
     label: usize,
     plot: PostPlot,
-    /// Known as soon as it is answered.
+    /// Known as soon as the request that creates it is answered.
     post: Option<PostId>,
-    /// How many texts it had.
+    /// How many different texts the post has had.
     texts: usize,
 }
 
@@ -40,8 +41,8 @@ impl Writer {
         Self { people, label, plot, post: None, texts: 0 }
     }
 
-    /// Does what the plot has, each thing at its time, whether the one before
-    /// it was answered or not.
+    /// Does what the plot says, each act at its time, whether the previous one
+    /// was answered or not.
     pub(super) async fn live(mut self) {
         let world = Arc::clone(&self.people.deployment.world);
         let mut asked = JoinSet::new();
@@ -54,7 +55,7 @@ impl Writer {
                     let writer = self.clone();
                     asked.spawn(async move { writer.change(post, act, request).await });
                 }
-                // Nobody heard of it.
+                // No answer came, so the writer does not know the post's id.
                 _ => return,
             }
         }
@@ -73,7 +74,7 @@ impl Writer {
         domain::testing::text(&format!("post {} version {}", self.label, self.texts))
     }
 
-    /// Accounts as targets, those that are connected.
+    /// Those of these accounts that are connected, as targets.
     fn targets(&self, places: impl IntoIterator<Item = usize>) -> Vec<NewTarget> {
         let people = &self.people;
         let connections = places.into_iter().filter_map(|it| people.connection(people.accounts.get(it)?));
@@ -118,7 +119,7 @@ impl Writer {
         self.check_one_post();
     }
 
-    /// However often it was sent, there is one post.
+    /// Checks that the request made only one post, however often it was sent.
     fn check_one_post(&self) {
         let journal = lock(&self.people.deployment.journal);
         let start = format!("post {} version 1", self.label);
@@ -131,7 +132,7 @@ impl Writer {
         }
     }
 
-    /// What is asked for.
+    /// The body of a request for this act.
     fn request(&mut self, act: PostAct) -> ChangePost {
         let now = self.people.deployment.world.now();
         let unchanged = ChangePost::default();
@@ -157,7 +158,7 @@ impl Writer {
         let user = people.user.user_id;
         let text = request.text.as_ref().map(|it| it.as_str().to_owned());
         let work = async {
-            // As the posts function does it.
+            // The same steps as in the posts function.
             let Some(read) = publishing.store.post(user, post).await? else { return Ok(Changed::NotThere) };
             match act {
                 PostAct::Delete => publishing.delete_post(read).await,
@@ -188,7 +189,7 @@ impl Writer {
         lock(&self.people.answers).push(Answer { at: world.now(), post, act, text, said });
     }
 
-    /// Gives what failed another time, now and then.
+    /// Schedules a failed post again, now and then.
     async fn try_again(&mut self) {
         let world = Arc::clone(&self.people.deployment.world);
         let mut retries = self.plot.retries;
@@ -213,7 +214,7 @@ impl Writer {
     }
 }
 
-/// As the API does it: logged once, and a 500.
+/// An internal error, as the API treats it: logged once and answered with 500.
 fn failed(error: &PublishingError) {
     tracing::error!(%error, ?error, "a request failed");
 }

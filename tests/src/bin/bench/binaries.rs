@@ -1,5 +1,6 @@
-//! The functions as they are deployed: size, start, latency; beside a function
-//! that does nothing, which shows what of it is not ours.
+//! Size, start and latency of the functions as they are deployed. A function
+//! that does nothing is measured beside them: what it takes as well is not
+//! ours.
 
 mod dynamodb;
 mod latency;
@@ -27,7 +28,8 @@ use tests::{
 use crate::percentile::percentile;
 use start::Start;
 
-/// The most bytes of a function's binary. Size costs little at start; work does.
+/// The most bytes of a function's binary. Its size costs little at a start;
+/// what it does then costs more.
 const BOOTSTRAP_BYTES: u64 = 12_000_000;
 
 /// The most bytes of its zip file, which Lambda fetches.
@@ -37,17 +39,18 @@ const ZIP_BYTES: u64 = 5_000_000;
 /// without TLS here: a handshake takes about 2.3 million more.
 const INSTRUCTIONS: u64 = 6_000_000;
 
-/// The same where nothing but DynamoDB is needed: each further client of AWS
-/// adds some hundred thousand.
+/// The same limit for functions that need only DynamoDB: each further client of
+/// AWS adds some hundred thousand.
 const INSTRUCTIONS_FOR_DYNAMODB: u64 = 2_700_000;
 
-/// The functions that need nothing else.
+/// The functions that need only DynamoDB.
 const DYNAMODB_ONLY: [&str; 1] = ["auth"];
 
-/// The most memory by then.
+/// The most memory until it asks for its first event.
 const PEAK_BYTES: u64 = 12_000_000;
 
-/// The most time of a cold start, in those of the function that does nothing.
+/// The longest cold start, as a multiple of the one of the function that does
+/// nothing.
 const COLD_STARTS: f64 = 3.0;
 
 /// Figures of the functions.
@@ -71,13 +74,13 @@ struct Figures {
     environment: BTreeMap<String, String>,
     bootstrap_bytes: u64,
     zip_bytes: u64,
-    /// Counted several times: what hashes and addresses are random makes a
+    /// Counted several times, because random hashes and addresses make a
     /// difference of a few thousand.
     instructions: Vec<u64>,
     starts: Vec<Start>,
 }
 
-/// Builds and measures them all; a fault when one is above a limit.
+/// Builds and measures all functions; a fault when one is above a limit.
 pub(crate) async fn run(options: &Options) -> Result {
     let names: Vec<_> = [HELLO].into_iter().chain(FUNCTIONS).collect();
     let built = functions::build()?;
@@ -89,7 +92,7 @@ pub(crate) async fn run(options: &Options) -> Result {
             figures.instructions.push(start::instructions(&figures.binary, &figures.environment).await?);
         }
     }
-    // In turns, so that a busy moment of the machine meets them all.
+    // In turns, so that a busy moment of the machine affects all of them.
     for _ in 0..options.starts {
         for figures in &mut all {
             figures.starts.push(start::start(&figures.binary, &figures.environment).await?);
@@ -186,7 +189,7 @@ impl Figures {
         })
     }
 
-    /// Which limits it is above, in words.
+    /// The limits that it exceeds, in words.
     fn exceeded(&self, cold_starts: f64) -> Vec<String> {
         let needs_little = DYNAMODB_ONLY.contains(&self.name);
         let instructions = if needs_little { INSTRUCTIONS_FOR_DYNAMODB } else { INSTRUCTIONS };

@@ -53,7 +53,8 @@ pub(crate) async fn run(options: &Options) -> Result {
     say(&format!("\nMemory at the end: {end} MB.\n"));
     drop(local);
 
-    // Recording each call of the store costs time, so it is another process.
+    // Recording each call of the store takes time, so it happens in another
+    // process than the measurements.
     let mut arguments = vec!["--meter"];
     arguments.extend(LIFTED);
     let metered = Harness::start(&arguments).await?;

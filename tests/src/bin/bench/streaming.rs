@@ -95,7 +95,7 @@ pub(crate) async fn run(options: &Options) -> Result {
     Ok(())
 }
 
-/// Sends a file that starts like a video, piece by piece.
+/// Sends a file with a video's signature, piece by piece.
 async fn upload(world: &World, target: &Value, size: u64) -> Result {
     let mut first = vec![0; PIECE];
     first[..16].copy_from_slice(b"\0\0\0\x10ftypisom\0\0\x02\0");
@@ -111,7 +111,8 @@ async fn upload(world: &World, target: &Value, size: u64) -> Result {
     Ok(())
 }
 
-/// From now on the peak is that from now on (proc(5), `clear_refs`).
+/// Resets the recorded peak of memory, so that it counts from now on (proc(5),
+/// `clear_refs`).
 fn forget_peak(local: &Harness) -> Result {
     fs::write(format!("/proc/{}/clear_refs", local.id()), "5")?;
     Ok(())

@@ -1,5 +1,5 @@
-//! A Mastodon server by others: the program, its account, its own API read
-//! past any proxy, and its faults.
+//! A server with Mastodon's API that others wrote: its program, its account,
+//! its API past any proxy, and its faults.
 
 use std::{
     fs,
@@ -27,10 +27,10 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// The account that it has from the start.
 pub(super) const ACCOUNT: &str = "testuser";
 
-/// What a person reads on the button with which they go on as this account.
+/// The label of the button with which a person goes on as this account.
 pub(super) const ACCOUNT_BUTTON: &str = "Test User (@testuser)";
 
-/// A token of the account that is there from the start and nobody is given.
+/// A token of the account that exists from the start and is given to no client.
 const OWN_TOKEN: &str = "mock_token";
 
 /// The public call.
@@ -47,7 +47,7 @@ pub(super) struct MastodonServer {
     http: Client,
 }
 
-/// Its process, with all that it keeps.
+/// Its process, and the folder with everything that it stores.
 struct Process {
     child: Child,
     folder: TempDir,
@@ -58,7 +58,7 @@ impl MastodonServer {
     /// this port of this machine, where a proxy listens.
     pub(super) async fn start(public_port: u16) -> Result<Self> {
         let program = tokio::task::spawn_blocking(|| MASTODON_MOCK.program()).await??;
-        // It cannot be told to take any port that is free.
+        // It cannot choose a free port itself.
         let free = ProxyPort::take().await?;
         let listens = SocketAddr::from(([127, 0, 0, 1], free.number()));
         drop(free);
@@ -67,7 +67,8 @@ impl MastodonServer {
         let child = Command::new(program)
             .args(["serve", "--in-memory", "--port", &listens.port().to_string()])
             .args(["--domain", &format!("127.0.0.1:{public_port}")])
-            // All that it keeps goes with this folder, in which it finds no settings.
+            // Everything that it stores is removed with this folder, where it
+            // finds no settings either.
             .env("TMPDIR", folder.path())
             .current_dir(folder.path())
             .stdin(Stdio::null())
@@ -97,7 +98,8 @@ impl MastodonServer {
         }
     }
 
-    /// Where it listens: what a proxy at its public address is to lead to.
+    /// The address where it listens, to which a proxy at its public address
+    /// must lead.
     pub(super) fn listens(&self) -> SocketAddr {
         self.listens
     }
@@ -135,8 +137,8 @@ impl MastodonServer {
         Ok(files)
     }
 
-    /// Has this effect, instead of doing what it is asked to, on the next POST
-    /// to this path. Orders to one path take their turns.
+    /// The next POST to this path has this effect instead of its own. Several
+    /// orders for one path take effect in turn.
     pub(super) async fn arm(&self, path: &str, effect: &Value) -> Result {
         let order = json!({ "match": { "methods": ["POST"], "path": path }, "effect": effect, "count": 1 });
         self.send(self.http.post(self.url("/api/v1/_mock/faults")).json(&order)).await?;
@@ -159,13 +161,13 @@ impl MastodonServer {
         Ok(token.to_owned())
     }
 
-    /// The person takes back what was granted with this token.
+    /// The person revokes what was granted with this token.
     pub(super) async fn take_back(&self, token: &str) -> Result {
         self.send(self.http.post(self.url("/oauth/revoke")).form(&[("token", token)])).await?;
         Ok(())
     }
 
-    /// Whether this token is good for anything.
+    /// Whether this token is still accepted.
     pub(super) async fn knows(&self, token: &str) -> Result<bool> {
         let url = self.url("/api/v1/accounts/verify_credentials");
         let status = self.http.get(url).bearer_auth(token).send().await?.status();
@@ -173,7 +175,8 @@ impl MastodonServer {
         Ok(status.is_success())
     }
 
-    /// As the account itself; the answer must be a success.
+    /// Sends a request with the account's own token; the answer must be a
+    /// success.
     async fn send(&self, request: RequestBuilder) -> Result<Response> {
         let answer = request.bearer_auth(OWN_TOKEN).send().await?;
         if answer.status().is_success() {
@@ -183,7 +186,7 @@ impl MastodonServer {
         fail!("{url}: {status} {}", answer.text().await.unwrap_or_default())
     }
 
-    /// Past any proxy.
+    /// The URL of a path, past any proxy.
     fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.listens)
     }

@@ -1,4 +1,4 @@
-//! The platform does not let us in any more.
+//! The platform does not accept our credentials any more.
 
 use serde_json::json;
 
@@ -59,7 +59,8 @@ async fn a_refused_renewal_waits_for_reconnection(world: &World) -> Result {
 }
 
 async fn a_renewed_token_that_was_lost_waits_for_reconnection(world: &World) -> Result {
-    // It is tried again with the old refresh token, which is spent.
+    // The renewal is retried with the old refresh token, which is spent, and
+    // that ends the grant.
     lost_by(world, "lose_refresh", 150).await
 }
 

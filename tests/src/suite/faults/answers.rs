@@ -1,4 +1,4 @@
-//! The platform answers, and not with what was asked for.
+//! The platform answers, but not with what was asked for.
 
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ async fn a_refused_post_has_failed_and_says_why(world: &World) -> Result {
     ensure!(said.contains("against the rules of the sandbox"), "the platform's words are not in “{said}”");
     same(&target["platform_post_id"], &Value::Null, "platform_post_id")?;
     same(world.timeline(&words).await?.len(), 0, "entries on the timeline")?;
-    // A failed post holds its connection no longer.
+    // A failed post no longer keeps its connection from being disconnected.
     let path = format!("/connections/{}", integer(&faulty.connection, "id")?);
     faulty.user.api.delete(&path).await?.is(204)?;
     Ok(())
@@ -103,7 +103,7 @@ async fn a_failed_post_retries_only_what_is_not_published(world: &World) -> Resu
     let path = format!("/posts/{id}");
     same(&post["platforms"][0]["status"], &json!("published"), "status of the good entry")?;
 
-    // What is public stays as it is.
+    // A post that is public cannot be changed any more.
     user.api.patch(&path, &json!({ "scheduled_at": null })).await?.invalid(&["scheduled_at"])?;
     user.api.patch(&path, &json!({ "platforms": targets(&[bad])? })).await?.invalid_under("platforms")?;
     let mut other_words = targets(&[&good, bad])?;

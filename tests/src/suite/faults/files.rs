@@ -37,7 +37,8 @@ async fn a_file_that_met_an_error_is_sent_again(world: &World) -> Result {
     goes_out_with(&faulty, json!({ "kind": "media_error", "file": 2 }), &["something failed here"], 3).await
 }
 
-/// Arms a fault, publishes with pictures, and looks that all of them are there.
+/// Arms a fault, publishes a post with pictures, and checks that all of them
+/// are there.
 async fn goes_out_with(faulty: &Faulty<'_>, fault: Value, told: &[&str], pictures: usize) -> Result {
     let words = fresh(text(&fault, "kind")?);
     faulty.arm(fault).await?;

@@ -75,7 +75,7 @@ async fn a_form_of_another_site_arms_nothing(world: &World) -> Result {
     Ok(())
 }
 
-/// The page of a post's only delivery, by way of the list.
+/// The page of a post's only delivery, reached from the list.
 pub(in crate::suite) async fn delivery(browser: &mut Browser, world: &World, id: i64) -> Result<Page> {
     let list = browser.open(&format!("{}/sandbox/deliveries?post={id}", world.sandbox())).await?;
     let start = format!("/sandbox/deliveries/{id}-");

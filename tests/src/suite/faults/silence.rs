@@ -42,7 +42,8 @@ async fn a_lost_call_goes_out_once_it_is_certain_that_it_was_lost(world: &World)
 
     let out = faulty.goes_out_once(json!({ "kind": "lose_call" }), &["cut off"], 180).await?;
 
-    // A call that was cut off could have taken effect for more than a minute.
+    // The service must have waited, because a call that was cut off could still
+    // take effect for more than a minute.
     let waited = moment::read(&out.entry["received_at"])? - moment::read(&out.post["scheduled_at"])?;
     ensure!(
         60 <= waited.num_seconds(),

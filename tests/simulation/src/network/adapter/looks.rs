@@ -1,5 +1,6 @@
-//! An account whose posts are known by their looks alone, as the code that
-//! recognises them reads it.
+//! An account whose posts carry no reference of ours: which one is ours can be
+//! told from its looks only. It is read by the code that recognises posts in
+//! real adapters.
 
 use std::fmt::Write;
 
@@ -13,7 +14,7 @@ use super::Adapter;
 use crate::network::fates::{PlatformFate, question_chances};
 use crate::network::timeline::Shown;
 
-/// Few, so that pages are turned.
+/// A page is short, so that more than one has to be read.
 const PAGE: usize = 3;
 
 impl Listed for Shown {
@@ -60,7 +61,8 @@ impl Timeline for Account<'_> {
     }
 }
 
-/// What the account shows now, behind what else preparation has reached.
+/// The progress of preparation, followed by the posts that the account shows
+/// now: a post that is not among them must have come later.
 pub(super) fn with_what_is_there(adapter: &Adapter, job: &Job<'_>, reached: &str) -> String {
     let mut text = format!("{reached} ");
     for shown in adapter.network.lock().timeline.page(&job.profile.account_id, None, PAGE) {
@@ -70,7 +72,7 @@ pub(super) fn with_what_is_there(adapter: &Adapter, job: &Job<'_>, reached: &str
     text
 }
 
-/// Looks for a post in what came since.
+/// Looks for a post among those that have appeared since preparation.
 pub(super) async fn resolve(adapter: &Adapter, job: &Job<'_>) -> Resolution {
     let before = job.progress.and_then(|it| it.split_once(' ')).map_or("", |(_, before)| before);
     let before: Vec<String> = before.split_terminator(',').map(str::to_owned).collect();

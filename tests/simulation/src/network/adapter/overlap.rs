@@ -1,5 +1,5 @@
-//! Calls that must not happen at the same time: each notes its beginning and
-//! its end, whatever ends it.
+//! Calls that must not overlap: each notes its beginning and its end, even when
+//! its process dies.
 
 use platforms::Credentials;
 use secrecy::ExposeSecret;
@@ -26,8 +26,8 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// A renewal that is under way until it is dropped. Two of them with the same
-/// token would cost the grant.
+/// A renewal that is under way until it is dropped. Two at once with the same
+/// refresh token would end the grant.
 pub(super) struct Renewing<'a> {
     network: &'a Network,
     token: String,

@@ -18,17 +18,17 @@ enum Step {
     Read,
     /// The intent, then the public call.
     Intend,
-    /// Holding it, then asking the platform how the last call ended.
+    /// Taking a new lease, then asking the platform how the last call ended.
     Ask,
     /// Writing down how the call ended.
     Settle,
-    /// Telling the post.
+    /// Telling the post how it ended.
     RollUp,
     /// Nothing more.
     End,
 }
 
-/// A delivery that an environment is at.
+/// A delivery that an environment is working on.
 #[derive(Clone, Copy)]
 struct Task {
     message: Message,
@@ -36,13 +36,14 @@ struct Task {
     step: Step,
     /// How often this step was throttled.
     throttled: u32,
-    /// The delivery's when it was read or written last.
+    /// The delivery's stamp when it was last read or written. A write with an
+    /// old stamp fails.
     stamp: u32,
-    /// Whether it has one of its environment's places to tell a post.
+    /// Whether it holds one of its environment's few places for telling posts.
     tells: bool,
 }
 
-/// Deliveries under way, at places that are used again.
+/// Deliveries under way, in slots that are used again.
 #[derive(Default)]
 pub(in crate::scale) struct Tasks {
     tasks: Vec<Task>,
@@ -112,7 +113,7 @@ impl World<'_> {
         }
     }
 
-    /// What is to be done with the delivery as it was read.
+    /// Decides the next step from the delivery's state as it was read.
     fn decide(&mut self, place: u32, at: Ms) {
         let message = self.tasks.tasks[place as usize].message;
         let post = &self.posts[message.post as usize];
@@ -131,8 +132,8 @@ impl World<'_> {
         self.go_on(place, step, when.max(at));
     }
 
-    /// The intent stands. The public call is made, or the platform is asked
-    /// how it ended; both take a while.
+    /// The intent is written. Now the public call is made, or the platform is
+    /// asked how the previous one ended; both take a while.
     fn call_platform(&mut self, place: u32, at: Ms) {
         let took = self.chance.platform_call();
         let task = &mut self.tasks.tasks[place as usize];
@@ -159,7 +160,8 @@ impl World<'_> {
         post.lease_ends = Ms::MIN;
         self.tally.settled += 1;
         self.tally.last_settled = self.now;
-        // It was put off if that was still ahead when the call was begun.
+        // Telling is put off if its time was still ahead when the public call
+        // was begun.
         let told_from = post.told_from.filter(|it| message.put_off && post.begun.is_some_and(|begun| begun < *it));
         let Some(told_from) = told_from else { return self.go_on(place, Step::RollUp, at) };
         post.look_at = told_from;
@@ -181,7 +183,7 @@ impl World<'_> {
         self.go_on(place, Step::End, at);
     }
 
-    /// A message for its time takes it up again.
+    /// Sends a message that takes the delivery up again at its time.
     fn send_later(&mut self, place: u32, for_when: Ms, now: Ms) {
         let sent = now + self.chance.send();
         let message = Message { receives: 0, ..self.tasks.tasks[place as usize].message };
@@ -189,8 +191,8 @@ impl World<'_> {
         self.go_on(place, Step::End, sent);
     }
 
-    /// An environment tells only a few posts at the same time; a delivery for
-    /// which there is no place is woken when there is.
+    /// An environment tells only a few posts at the same time. A delivery that
+    /// finds no place is woken when one is free.
     fn may_tell(&mut self, place: u32) -> bool {
         let task = &mut self.tasks.tasks[place as usize];
         let batch = &mut self.queue.batches[task.batch as usize];
@@ -203,7 +205,7 @@ impl World<'_> {
         task.tells
     }
 
-    /// Whoever waits the longest has the place next.
+    /// Gives the place to the delivery that has waited the longest.
     fn give_back_place(&mut self, place: u32) {
         let task = &mut self.tasks.tasks[place as usize];
         if !std::mem::take(&mut task.tells) {
@@ -218,7 +220,8 @@ impl World<'_> {
         self.agenda.put(self.now, Event::Step { task: next });
     }
 
-    /// As the SDK does it: again after a while, and at last not again.
+    /// Retries as the SDK does: after a back-off, and not any more after the
+    /// last attempt.
     fn throttled(&mut self, place: u32, took: Ms) {
         let task = &mut self.tasks.tasks[place as usize];
         task.throttled += 1;

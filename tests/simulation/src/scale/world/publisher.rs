@@ -1,4 +1,4 @@
-//! The publisher's tick: what comes soon is put on the queue. As
+//! The publisher's tick: it puts what is due soon on the queue. As
 //! `libs/publishing/src/plan.rs`.
 
 use std::cmp::Reverse;
@@ -17,13 +17,13 @@ use crate::scale::store::{Answer, Keys, units};
 use crate::scale::time::in_ms;
 use crate::scale::{Ms, Setting};
 
-/// Where planning stands.
+/// The state of planning.
 pub(in crate::scale) struct Publisher {
     pub(in crate::scale) index: DueIndex,
-    /// Where in each shard the entries of this tick stand.
+    /// For each shard, the places of the entries that this tick plans.
     soon: Vec<Range<usize>>,
     pub(in crate::scale) overdue: Vec<Range<usize>>,
-    /// In each shard, of the page of overdue entries that it is at.
+    /// For each shard, the page of overdue entries that is being moved.
     pub(in crate::scale) moves: Vec<Moves>,
     pub(in crate::scale) planned_until: Option<Ms>,
     moved_at: Ms,
@@ -37,31 +37,31 @@ pub(in crate::scale) struct Running {
     tick: u32,
     pub(in crate::scale) began: Ms,
     pub(in crate::scale) ends: Ms,
-    /// The first shard that nobody is at yet.
+    /// The next shard to be begun.
     next_shard: u32,
-    /// Shards that are not done.
+    /// How many shards are not finished.
     left: u32,
-    /// Whether something overdue was left to the next tick.
+    /// Whether overdue entries were left to the next tick.
     has_failed: bool,
 }
 
 /// How reading a page went.
 pub(in crate::scale) enum PageRead {
-    /// It took so many units.
+    /// The page was read, for this many units.
     Done(f64),
-    /// It was throttled and is read again after a while.
+    /// The read was throttled and is retried after a back-off.
     Again,
-    /// It was throttled too often.
+    /// The read was throttled too often and is given up.
     Failed,
 }
 
-/// A page of overdue entries that are moved.
+/// A page of overdue entries that are being moved.
 #[derive(Default)]
 pub(in crate::scale) struct Moves {
-    /// The next one last.
+    /// The entries still to be moved, the next one last.
     pub(super) left: Vec<u32>,
-    /// How many are moved at the same time by now; 0 when nothing is, or when
-    /// one of them failed.
+    /// How many are being moved at the same time; 0 when none is, or when one
+    /// of them failed.
     pub(super) at_once: u32,
     /// Where the next page begins.
     pub(super) next_page: Option<u32>,
@@ -82,14 +82,15 @@ impl Publisher {
         }
     }
 
-    /// A tick before anything of the full minute is in its sight.
+    /// The time of the first tick, which is early enough to plan nothing of the
+    /// full minute yet.
     pub(in crate::scale) fn first_tick(setting: &Setting) -> Ms {
         let earliest = -in_ms(PLAN_AHEAD) - 2 * PERIOD_MS;
         earliest + setting.tick_ms
     }
 }
 
-/// The places of a page among all.
+/// The part of `all` that a page from `from` to `to` covers.
 pub(in crate::scale) fn page_of(all: &Range<usize>, from: u32, to: u32) -> Range<usize> {
     let at = |offset: u32| (all.start + offset as usize).min(all.end);
     at(from)..at(to)
@@ -131,8 +132,8 @@ impl World<'_> {
         self.agenda.put(self.now, Event::PlanSoon { tick, shard, from: 0, attempt: 1 });
     }
 
-    /// Its time is over, or planning failed: what it has not done is left to
-    /// the next.
+    /// Ends a tick whose time limit is over or whose planning failed. The next
+    /// tick does what is left.
     pub(in crate::scale) fn end_tick(&mut self, tick: u32) {
         if self.running(tick).is_some() {
             self.publisher.running = None;
@@ -174,7 +175,8 @@ impl World<'_> {
         self.agenda.put(sent, next);
     }
 
-    /// How long after the minute the post at this place of its shard is told.
+    /// How long after the full minute the post at this place of its shard is
+    /// told how it ended.
     fn place_ms(&self, place: u32) -> Ms {
         let ahead = u64::from(place) * u64::from(self.setting.due_shards);
         let wait_s = (ahead / u64::from(self.setting.roll_ups_per_s)).min(LONGEST_PUT_OFF_S.into());
@@ -185,8 +187,8 @@ impl World<'_> {
         self.publisher.running.filter(|it| it.tick == tick)
     }
 
-    /// Reads a page; its units are rounded up to half a unit. `again` is put
-    /// down when it was throttled and is to be read once more.
+    /// Reads a page; its units are rounded up to half a unit. When the read was
+    /// throttled and is to be retried, `again` is put on the agenda.
     pub(in crate::scale) fn read_page(&mut self, shard: u32, entries: usize, attempt: u32, again: Event) -> PageRead {
         let each = units(&self.calls.plan).0;
         let entries = f64::from(u32::try_from(entries).unwrap_or(u32::MAX));
@@ -204,8 +206,8 @@ impl World<'_> {
         PageRead::Again
     }
 
-    /// Sends a page with so many calls at once; what a tick has no time for is
-    /// not sent. Says when the last was.
+    /// Sends a page with several calls at once. What the tick has no time left
+    /// for is not sent. Returns when the last call ended.
     pub(in crate::scale) fn send_all(&mut self, messages: &[(Message, Ms)], from: Ms, ends: Ms) -> Ms {
         let mut free_at: BinaryHeap<_> = (0..self.setting.sends_at_once).map(|_| Reverse(from)).collect();
         let mut sent_all = from;
@@ -223,7 +225,7 @@ impl World<'_> {
         sent_all
     }
 
-    /// What is overdue in a shard is left to the next tick.
+    /// Notes that overdue entries of a shard are left to the next tick.
     pub(in crate::scale) fn leave_overdue(&mut self, tick: u32) {
         if let Some(running) = self.publisher.running.as_mut().filter(|it| it.tick == tick) {
             running.has_failed = true;
@@ -231,8 +233,8 @@ impl World<'_> {
         self.end_shard(tick);
     }
 
-    /// A shard is done; the next one is begun. How far the tick planned is
-    /// written down after the last, whatever became of what is overdue.
+    /// A shard is finished, and the next one is begun. After the last shard the
+    /// tick writes down how far it planned, even if overdue entries are left.
     pub(in crate::scale) fn end_shard(&mut self, tick: u32) {
         let Some(running) = self.publisher.running.as_mut().filter(|it| it.tick == tick) else { return };
         running.left -= 1;

@@ -1,5 +1,6 @@
-//! The other half of the tick: what is overdue is put on the queue again, and
-//! moved on in the due index. As `libs/publishing/src/plan.rs`.
+//! The sweep, the other half of the tick: it puts what is overdue on the queue
+//! again, and moves it to a later time in the due index. As
+//! `libs/publishing/src/plan.rs`.
 
 use domain::delivery::WATCHDOG;
 
@@ -38,7 +39,8 @@ impl World<'_> {
         let sent = self.send_all(&messages, now, running.ends);
         overdue.reverse();
         let next_page = ((to as usize) < entries.len()).then_some(to);
-        // With nothing to move, one finds so and goes on.
+        // Even with nothing to move, one event is needed to go on to the next
+        // page.
         let at_once = self.setting.moves_at_once.min(u32::try_from(overdue.len()).unwrap_or(u32::MAX)).max(1);
         self.publisher.moves[shard as usize] = Moves { left: overdue, at_once, next_page };
         for _ in 0..at_once {
@@ -84,7 +86,7 @@ impl World<'_> {
             let wait = self.chance.back_off(attempt);
             self.agenda.put(self.now + wait, Event::Move { tick, post: number, attempt: attempt + 1 });
         } else {
-            // Those under way are dropped with it.
+            // Moves that are under way are dropped as well.
             self.publisher.moves[shard as usize] = Moves::default();
             self.leave_overdue(tick);
         }

@@ -1,5 +1,5 @@
-//! What stands in for DynamoDB: it answers at once and always the same, so
-//! that only the function is measured.
+//! A stand-in for DynamoDB. It answers at once and always the same, so that
+//! only the function is measured.
 
 use axum::{Json, Router, http::HeaderMap};
 use serde_json::{Value, json};
@@ -14,7 +14,8 @@ pub(super) async fn start() -> Result<String> {
     Ok(url)
 }
 
-/// No item is there, and every request is the first of its minute.
+/// Answers as if no item existed and every request were the first of its
+/// minute.
 async fn answer(headers: HeaderMap) -> Json<Value> {
     let operation = headers.get("x-amz-target").and_then(|it| it.to_str().ok()).unwrap_or_default();
     if operation.ends_with(".UpdateItem") {

@@ -1,4 +1,4 @@
-//! From an event to its answer, in a function that is warm.
+//! The time from an event to its answer in a warm function.
 
 use std::{
     fs,
@@ -21,8 +21,9 @@ use crate::percentile::percentile;
 /// Requests before any is measured.
 const WARM_UP: usize = 200;
 
-/// What hello answers, and the shortest way through auth: a request that is
-/// counted in the store and refused, as it has no token.
+/// The functions that are compared, and the status that each answers with:
+/// hello, and the shortest way through auth, a request that is counted in the
+/// store and refused because it has no token.
 const ASKED: [(&str, u16); 2] = [(HELLO, 200), ("auth", 401)];
 
 /// The latency of hello and of auth, in turns.

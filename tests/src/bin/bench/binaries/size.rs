@@ -1,4 +1,4 @@
-//! What is uploaded of a binary.
+//! The size of what is uploaded of a binary.
 
 use std::io::{Cursor, Write};
 

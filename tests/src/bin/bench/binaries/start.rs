@@ -1,4 +1,4 @@
-//! From a binary's start to its asking for an event.
+//! The time from a binary's start until it asks for an event.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command, time::Duration};
 
@@ -16,7 +16,8 @@ pub(super) struct Start {
     pub(super) peak_bytes: u64,
 }
 
-/// After it has asked, a function only waits; this long is enough to get there.
+/// A function that has asked for an event only waits. After this long it has
+/// surely asked.
 const SETTLES: Duration = Duration::from_millis(500);
 
 /// Starts it once.

@@ -16,7 +16,7 @@ use tests::{
 
 use crate::percentile::percentile;
 
-/// How late posts come that are due within so many seconds, evenly spread.
+/// How late posts go out that are due within so many seconds, evenly spread.
 pub(super) async fn punctuality(world: &World, count: u64, seconds: u64) -> Result<Value> {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;

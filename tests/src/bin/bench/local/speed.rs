@@ -26,7 +26,7 @@ struct Shot {
     expected: u16,
 }
 
-/// Requests per second, each figure over this many.
+/// Requests per second; each figure is measured over this many seconds.
 pub(super) async fn speed(world: &World, seconds: u64) -> Result<Value> {
     let user = world.new_user().await?;
     let post = integer(&user.create(&json!({ "content": "a post" })).await?, "id")?;

@@ -1,4 +1,4 @@
-//! What requests ask of the store.
+//! How many calls of the store requests make.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use tests::{
     world::{World, fresh},
 };
 
-/// What each operation asks of the store.
+/// The calls of the store that each operation makes.
 pub(super) async fn store_calls(world: &World) -> Result<Value> {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
@@ -57,7 +57,7 @@ pub(super) async fn store_calls(world: &World) -> Result<Value> {
     Ok(Value::Array(figures))
 }
 
-/// Sends a request by itself and says what it asked of the store.
+/// Sends a single request, and returns the calls of the store that it made.
 async fn cost(world: &World, name: &str, call: Call<'_>) -> Result<(Answer, Value)> {
     let address = format!("{}/dev/store-calls", world.origin());
     after_a_sweep(world, &address).await?;
@@ -68,7 +68,8 @@ async fn cost(world: &World, name: &str, call: Call<'_>) -> Result<(Answer, Valu
 
     let (mut steps, mut end) = (0, 0);
     for call in &calls {
-        // What begins before an earlier call has ended runs beside it.
+        // A call that begins before an earlier one has ended runs in parallel
+        // with it.
         if end <= integer(call, "began_us")? {
             steps += 1;
         }
@@ -100,8 +101,8 @@ async fn recorded(world: &World, address: &str) -> Result<Vec<Value>> {
     Ok(calls)
 }
 
-/// Waits for the end of a sweep, which comes every few seconds, so that its
-/// calls are not taken for those of the request.
+/// Waits for the end of a sweep. A sweep comes every few seconds, and its calls
+/// must not be counted as the request's.
 async fn after_a_sweep(world: &World, address: &str) -> Result {
     let limit = Duration::from_secs(20);
     world.http().delete(address).send().await?;

@@ -18,7 +18,7 @@ pub(crate) struct Step {
     pub(crate) place: Place,
     pub(crate) about: &'static str,
     pub(crate) run: fn(&Log) -> Result,
-    /// From where on its output is for whoever watches.
+    /// The text from which on its output is shown to the person who watches.
     pub(crate) shows: Option<&'static str>,
 }
 
@@ -47,6 +47,13 @@ impl Step {
 /// is why what others need comes first.
 pub(crate) const STEPS: [Step; 16] = [
     step("tools", Kind::Waits, "programs from elsewhere are installed", tools),
+    step(
+        "supply",
+        // Its tools take minutes to build, at a low priority: nothing waits for it.
+        Kind::Waits,
+        "licences and sources of what is depended on, unused dependencies, typing errors",
+        supply,
+    ),
     step("format", Kind::Computes, "the code is formatted", format),
     step("build", Kind::Computes, "all programs and tests", build),
     step("functions", Kind::Computes, "the functions, as they are deployed", build_functions),
@@ -70,26 +77,20 @@ pub(crate) const STEPS: [Step; 16] = [
         deployed,
     )
     .needs(&["build", "tools", "functions"])
-    // They write down what is called in the local stack only.
+    // `blackbox` and `platforms` log the calls of the local stack, and this
+    // step reads those logs.
     .after(&["blackbox", "platforms"]),
     step("clippy", Kind::Computes, "no lint has anything to say", clippy),
     step("tests", Kind::Computes, "unit, property and function tests", tests),
     step("simulation", Kind::Computes, "seeds, a death at every call, a million posts", simulation).shows("seeds "),
     step("mutations", Kind::Computes, "the protocol broken on purpose, and the simulation notices", mutations)
         .needs(&["simulation"]),
-    step(
-        "supply",
-        Kind::Computes,
-        "licences and sources of what is depended on, unused dependencies, typing errors",
-        supply,
-    )
-    .needs(&["tools"]),
     step("binaries", Kind::Measures, "work, memory and time until the functions are ready, within limits", binaries)
         .needs(&["build", "functions"])
         .shows("binary "),
 ];
 
-/// None takes as long unless it hangs.
+/// No step takes this long unless it hangs.
 const LIMIT: Duration = Duration::from_mins(30);
 
 fn cargo(arguments: &[&str]) -> Command {
@@ -98,17 +99,14 @@ fn cargo(arguments: &[&str]) -> Command {
     cargo
 }
 
-/// Runs a test program, which was built before.
+/// Runs a test program that was built before.
 fn program(log: &Log, name: &str, arguments: &[&str]) -> Result {
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
     log.run(Path::new(&target).join("debug").join(name), arguments, LIMIT)
 }
 
 fn tools(_: &Log) -> Result {
-    for tool in [SCHEMATHESIS, SAM, MINISTACK, AWS_CLI, MASTODON_MOCK, TYPOS] {
-        tool.program()?;
-    }
-    for tool in [CARGO_DENY, CARGO_MACHETE] {
+    for tool in [SCHEMATHESIS, SAM, MINISTACK, AWS_CLI, MASTODON_MOCK] {
         tool.program()?;
     }
     browser_driver()?;
@@ -163,7 +161,7 @@ fn tests(log: &Log) -> Result {
 
 fn simulation(log: &Log) -> Result {
     log.build(&mut cargo(&["build", "--quiet", "--profile", "quick", "--package", "simulation"]))?;
-    // By hand it plays five times as many seeds: here time is short.
+    // Run by hand, it plays five times as many seeds; here the time is limited.
     log.run("tests/simulate", &["--seeds", "2000", "--json", "target/tests/simulation.json"], LIMIT)
 }
 

@@ -13,13 +13,14 @@ use steps::{
     fault::{Fault, Result},
 };
 
-/// No build takes as long, even on a cold and slow machine.
+/// No build takes this long, even on a cold and slow machine.
 const BUILD_LIMIT: Duration = Duration::from_mins(30);
 
 /// The output of one step in a file of its own.
 pub(crate) struct Log {
     file: PathBuf,
-    /// Commands make way for those of other steps.
+    /// Whether its commands run with a lower priority than those of other
+    /// steps.
     yields: bool,
     built: Cell<Duration>,
 }
@@ -40,7 +41,8 @@ impl Log {
         self.built.get()
     }
 
-    /// Enough of it to see what went wrong; the file has the rest.
+    /// The end of the output, enough to see what went wrong; the file has the
+    /// rest.
     pub(crate) fn end(&self) -> String {
         let text = self.text();
         let lines: Vec<_> = text.lines().collect();
@@ -93,7 +95,8 @@ impl Log {
     }
 }
 
-/// The same command with a lower priority than what others wait for.
+/// The same command with a lower priority, so that it does not slow down what
+/// others wait for.
 fn made_polite(command: &Command) -> Command {
     let mut polite = Command::new("nice");
     polite.arg("-n15").arg(command.get_program()).args(command.get_args());

@@ -64,7 +64,7 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<bool> {
-    // Every path below is from the top of the project.
+    // Every path below is relative to the top of the project.
     std::env::set_current_dir(ROOT)?;
     fs::create_dir_all("target/tests")?;
     let began = Instant::now();
@@ -131,7 +131,7 @@ fn chosen(options: &Options) -> Vec<Step> {
     STEPS.into_iter().filter(|it| wanted.contains(&it.place.name)).collect()
 }
 
-/// Which sources these are: the commit, unless something differs from it.
+/// Names the sources under test: the commit, unless files differ from it.
 fn sources() -> Result<String> {
     let git = |arguments: &[&str]| run_to_end(Command::new("git").args(arguments));
     let commit = git(&["rev-parse", "--short=10", "HEAD"])?;
@@ -139,7 +139,7 @@ fn sources() -> Result<String> {
     Ok(format!("{}{changed}", commit.trim()))
 }
 
-/// What a step did.
+/// The result of a step.
 struct Done {
     built: Duration,
     ran: Duration,
@@ -151,7 +151,8 @@ fn one(step: &Step, said: &Mutex<()>) -> Done {
     let name = step.place.name;
     say(&format!("     {name}: {}", step.about));
     let started = Instant::now();
-    // What only measures is alone, and what waits is waited for.
+    // Only a step that computes runs with low priority: one that measures runs
+    // alone anyway, and one that waits must not be held up.
     let log = Log::new(name, step.place.kind == Kind::Computes);
     let result = log.as_ref().map_err(Clone::clone).and_then(|log| (step.run)(log));
     let took = started.elapsed();
@@ -159,7 +160,7 @@ fn one(step: &Step, said: &Mutex<()>) -> Done {
     let built = log.as_ref().map(Log::built).unwrap_or_default();
     let (mut passed, mut failed) = counted(&text);
 
-    // Several steps end at any time; what one says stays together.
+    // Several steps may end at once; the lock keeps the lines of each together.
     let _together = said.lock();
     match result.and_then(|()| {
         ensure!(failed == 0, "{failed} failed");
@@ -181,7 +182,7 @@ fn one(step: &Step, said: &Mutex<()>) -> Done {
     Done { built, ran: took.saturating_sub(built), passed, failed }
 }
 
-/// Adds up what test programs say they counted.
+/// Adds up the counts that test programs print.
 fn counted(log: &str) -> (usize, usize) {
     let mut sum = (0, 0);
     for line in log.lines() {
