@@ -22,6 +22,13 @@ pub struct Check {
     pub run: fn(Arc<World>) -> BoxFuture<'static, Result>,
 }
 
+impl Check {
+    /// Its area and name, as they are printed.
+    pub fn title(&self) -> String {
+        format!("{}: {}", self.area, self.name.replace('_', " "))
+    }
+}
+
 /// A list of checks, named like the functions that make them.
 #[macro_export]
 macro_rules! checks {
@@ -71,6 +78,6 @@ async fn run_one(world: Arc<World>, check: Check) -> Line {
         Ok(Err(_)) => Some(Fault::new(format!("did not end within {AT_MOST:?}"))),
         Err(panic) => Some(Fault::from(panic)),
     };
-    let name = format!("{}: {}", check.area, check.name.replace('_', " "));
+    let name = check.title();
     Line { name, took: started.elapsed(), fault }
 }

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
+use domain::delivery::Delivery;
 use domain::id::{ConnectionId, PostId, TargetId, UserId};
 use futures::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,20 @@ pub struct DeliveryMessage {
     /// When its post is told how it ended; `None` is at once.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub roll_up_at: Option<DateTime<Utc>>,
+}
+
+impl DeliveryMessage {
+    /// A hint that this delivery wants to be looked at.
+    pub fn about(delivery: &Delivery) -> Self {
+        Self {
+            user_id: delivery.user_id,
+            post_id: delivery.post_id,
+            target_id: delivery.target_id,
+            connection_id: delivery.connection_id,
+            revision: delivery.revision,
+            roll_up_at: None,
+        }
+    }
 }
 
 /// A message and when somebody wants to be at work on it.

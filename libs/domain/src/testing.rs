@@ -140,3 +140,16 @@ pub fn a_delivery() -> Delivery {
         stamp: 1,
     }
 }
+
+/// Numbers that look random and are the same in every run with the same seed.
+#[derive(Debug)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    /// The next number, from 0 up to this one without it.
+    pub fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // The upper bits: the lower ones of such a generator repeat soon.
+        usize::try_from(self.0 >> 33).unwrap_or_default() % end
+    }
+}

@@ -36,16 +36,5 @@ impl Publishing {
 
 fn imminent(deliveries: &[Delivery], now: DateTime<Utc>) -> Vec<Outgoing> {
     let imminent = deliveries.iter().filter(|it| it.is_imminent(now));
-    imminent.map(|it| Outgoing { message: message_of(it), at: it.look_at }).collect()
-}
-
-pub(crate) fn message_of(delivery: &Delivery) -> DeliveryMessage {
-    DeliveryMessage {
-        user_id: delivery.user_id,
-        post_id: delivery.post_id,
-        target_id: delivery.target_id,
-        connection_id: delivery.connection_id,
-        revision: delivery.revision,
-        roll_up_at: None,
-    }
+    imminent.map(|it| Outgoing { message: DeliveryMessage::about(it), at: it.look_at }).collect()
 }

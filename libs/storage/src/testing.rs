@@ -1,5 +1,6 @@
 //! A store for tests: DynamoDB in the test's own process, with every table.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -28,14 +29,7 @@ pub async fn store() -> Store {
     let database = Database::memory().expect("a database in memory");
     tokio::spawn(dynoxide::server::serve_with_shutdown(listener, database, std::future::pending()));
 
-    let config = Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .region(Region::from_static("us-east-1"))
-        .endpoint_url(format!("http://{address}"))
-        .credentials_provider(Credentials::new("local", "local", None, None, "local"))
-        .http_client(aws_smithy_http_client::Builder::new().build_http())
-        .build();
-    let client = Client::from_conf(config);
+    let client = client_of(address);
     for table in Table::ALL {
         table.create(&client, "test").await.expect("a table");
     }
@@ -108,4 +102,16 @@ pub async fn connect(
     let state = format!("{}-{}", connection.connection_id, random_u32());
     store.begin_hand_off(&state, &hand_off).await.expect("a store");
     store.connect(&state, record, refresh_at, found, now).await.expect("a store")
+}
+
+/// A client of a DynamoDB that listens there.
+pub(crate) fn client_of(address: SocketAddr) -> Client {
+    let config = Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::from_static("us-east-1"))
+        .endpoint_url(format!("http://{address}"))
+        .credentials_provider(Credentials::new("local", "local", None, None, "local"))
+        .http_client(aws_smithy_http_client::Builder::new().build_http())
+        .build();
+    Client::from_conf(config)
 }

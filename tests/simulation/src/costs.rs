@@ -66,7 +66,7 @@ async fn measure() -> Profile {
     let delivery = lock(&deployment.journal).deliveries().next().cloned().expect("a delivery");
     let told_at = due + TimeDelta::minutes(10);
     world.sleep_until(due - TimeDelta::seconds(2)).await;
-    let message = DeliveryMessage { roll_up_at: Some(told_at), ..message(&delivery) };
+    let message = DeliveryMessage { roll_up_at: Some(told_at), ..DeliveryMessage::about(&delivery) };
     let delivered = metered(&deployment, deployment.deliver_one(message)).await;
     let [read, intend, settle] = &delivered[..] else { panic!("a delivery asks otherwise: {delivered:?}") };
 
@@ -98,17 +98,6 @@ async fn schedule(people: &People, due: DateTime<Utc>) {
     };
     let created = people.deployment.publishing.create_post(people.user.user_id, request).await;
     assert!(matches!(created, Ok(Created::New(_))), "{created:?}");
-}
-
-fn message(delivery: &Delivery) -> DeliveryMessage {
-    DeliveryMessage {
-        user_id: delivery.user_id,
-        post_id: delivery.post_id,
-        target_id: delivery.target_id,
-        connection_id: delivery.connection_id,
-        revision: delivery.revision,
-        roll_up_at: None,
-    }
 }
 
 async fn move_on(deployment: &Deployment, delivery: &Delivery) -> Result<(), storage::StorageError> {

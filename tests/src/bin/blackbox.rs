@@ -127,5 +127,5 @@ async fn drive_local(options: &Options, report: &mut Report) -> Result {
 }
 
 fn chosen(checks: Vec<Check>, options: &Options) -> Vec<Check> {
-    checks.into_iter().filter(|it| options.common.wants(it.area) || options.common.wants(it.name)).collect()
+    checks.into_iter().filter(|it| options.common.wants(&it.title())).collect()
 }

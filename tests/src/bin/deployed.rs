@@ -51,7 +51,7 @@ async fn run(options: &Options) -> Result<Report> {
     say(&format!("Deployed after {:.0} s", started.elapsed().as_secs_f64()));
     if options.common.only.is_some() {
         let wants = |it: &str| options.common.wants(it);
-        checks(&stack, |it| wants(it.area) || wants(it.name), options.jobs, &mut report).await?;
+        checks(&stack, |it| wants(&it.title()), options.jobs, &mut report).await?;
         last_scenes(&mut stack, wants, &mut report).await?;
         return Ok(report);
     }

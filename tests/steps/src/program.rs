@@ -5,6 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::Args;
 
 use crate::{
+    ensure,
     fault::Result,
     report::{Report, say},
 };
@@ -30,7 +31,13 @@ impl Common {
     /// Ends a program: prints what failed and `N passed, N failed`, and returns
     /// the exit code.
     pub fn end(&self, run: Result<Report>) -> ExitCode {
-        match run.and_then(|report| report.finish(self.json.as_deref())) {
+        let finished = run.and_then(|report| {
+            // A name that was written wrong must not pass for a test.
+            let only = self.only.as_deref().filter(|_| report.is_empty());
+            ensure!(only.is_none(), "nothing has {:?} in its name", only.unwrap_or_default());
+            report.finish(self.json.as_deref())
+        });
+        match finished {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
             Err(fault) => {

@@ -40,6 +40,11 @@ impl Report {
         self.lines.extend(other.lines);
     }
 
+    /// Whether nothing was checked.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
     /// How many failed.
     pub fn failed(&self) -> usize {
         self.lines.iter().filter(|it| it.fault.is_some()).count()

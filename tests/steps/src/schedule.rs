@@ -2,6 +2,7 @@
 //! each other.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::mpsc,
     thread,
     time::{Duration, Instant},
@@ -63,7 +64,10 @@ pub fn run<T: Send>(places: &[Place], run: impl Fn(usize) -> T + Sync, passed: i
                     Next::Run(index) => {
                         running.push(index);
                         let (ended, run, waited) = (ended.clone(), &run, began.elapsed());
-                        scope.spawn(move || ended.send((index, waited, run(index))));
+                        scope.spawn(move || {
+                            let result = catch_unwind(AssertUnwindSafe(|| run(index)));
+                            ended.send((index, waited, result))
+                        });
                     }
                 }
             }
@@ -72,6 +76,8 @@ pub fn run<T: Send>(places: &[Place], run: impl Fn(usize) -> T + Sync, passed: i
             }
             let Ok((index, waited, result)) = ends.recv() else { break };
             running.retain(|it| *it != index);
+            // Otherwise it would be waited for without an end.
+            let result = result.unwrap_or_else(|panic| resume_unwind(panic));
             outcomes[index] = Some(Outcome::Ran { waited, result });
         }
     });

@@ -13,7 +13,6 @@ use domain::testing::noon;
 
 use super::*;
 use crate::Changed;
-use crate::deliveries::message_of;
 use crate::testing::{Fate, Network, Rig, SETTLES, TICK, later};
 
 /// Ended well, with nothing left behind.
@@ -78,7 +77,7 @@ async fn a_message_that_comes_to_many_workers_makes_one_public_post() {
 async fn a_message_long_before_its_time_goes_back_to_the_queue() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(5000)).await;
-    let message = message_of(&rig.delivery(&post).await);
+    let message = DeliveryMessage::about(&rig.delivery(&post).await);
 
     rig.deliver(message, 1).await;
     assert_eq!(rig.queue.take(), [(later(900), message)]);

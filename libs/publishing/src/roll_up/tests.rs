@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
+use cloud::queue::DeliveryMessage;
 use domain::post::PostStatus;
 use domain::testing::noon;
 
-use crate::deliveries::message_of;
 use crate::testing::{Fate, Network, Rig, later};
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn an_event_that_was_not_taken_is_put_again_under_the_same_id() {
     rig.events.down.store(true, Ordering::SeqCst);
     rig.clock.skip_to(later(1));
 
-    assert!(rig.publishing.deliver(&rig.platforms, message_of(&delivery)).await.is_err());
+    assert!(rig.publishing.deliver(&rig.platforms, DeliveryMessage::about(&delivery)).await.is_err());
     assert_eq!(rig.network.texts(), ["Hello"]);
     assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
     rig.events.down.store(false, Ordering::SeqCst);

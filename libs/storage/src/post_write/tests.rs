@@ -6,7 +6,7 @@ use domain::delivery::Published;
 use domain::idempotency::IdempotencyKey;
 use domain::listing::Counts;
 use domain::post::TargetStatus;
-use domain::testing::noon;
+use domain::testing::{Dice, noon};
 
 use self::desk::{Desk, puts};
 use super::*;
@@ -263,16 +263,6 @@ async fn what_a_transaction_cannot_hold_is_refused_whole() {
     assert_eq!(desk.counts().await.draft, 0);
     assert_eq!(desk.write(None, Some(&post), removals(98)).await, PostWritten::Done);
     assert_eq!(desk.counts().await.draft, 1);
-}
-
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % end
-    }
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use platforms::conformance::stage::Stage;
 use platforms::{Account, Departure, RefreshRefusal};
 use secrecy::ExposeSecret;
 
-use crate::{connected, due};
+use crate::connected;
 
 async fn with_app_password() -> (Stage<Bluesky>, Account) {
     let stage = Stage::<Bluesky>::new().await;
@@ -24,7 +24,7 @@ async fn with_app_password() -> (Stage<Bluesky>, Account) {
 async fn a_nonce_that_has_passed_costs_a_call_and_nothing_else() {
     let (stage, account) = connected().await;
     for text in ["one", "two", "three"] {
-        let post = due(&stage, &account, text, Vec::new()).await;
+        let post = stage.due(&account, text, Vec::new()).await;
         stage.clock.advance(TimeDelta::minutes(10));
         stage.publish(&post).await.unwrap();
     }
@@ -79,7 +79,7 @@ async fn an_app_password_that_was_taken_away_is_known_as_gone() {
 #[tokio::test]
 async fn an_account_that_is_not_active_any_more_wants_its_person() {
     let (stage, account) = connected().await;
-    let post = due(&stage, &account, "too late", Vec::new()).await;
+    let post = stage.due(&account, "too late", Vec::new()).await;
     stage.network.deactivate();
     let setback = stage.publish(&post).await.unwrap_err();
     assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");

@@ -13,7 +13,7 @@ use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::Stage;
 
-use crate::{connected, due, record};
+use crate::{connected, record};
 
 /// Noise, which no encoder makes small.
 fn large_picture() -> Sample {
@@ -66,7 +66,7 @@ async fn what_is_no_picture_is_refused_by_its_place() {
 #[tokio::test]
 async fn files_that_were_thrown_away_are_uploaded_again_for_the_same_post() {
     let (stage, account) = connected().await;
-    let mut post = due(&stage, &account, "stale", vec![sample(MimeType::Png, 1)]).await;
+    let mut post = stage.due(&account, "stale", vec![sample(MimeType::Png, 1)]).await;
     let prepared = post.progress.clone();
     stage.network.collect_blobs();
 

@@ -10,9 +10,8 @@ mod self_hosted;
 
 use networks::bluesky::Bluesky;
 use platforms::Account;
-use platforms::conformance::network::Network;
 use platforms::conformance::samples::Sample;
-use platforms::conformance::stage::{Post, Stage};
+use platforms::conformance::stage::Stage;
 use serde_json::Value;
 
 /// A network with the account connected on its own page.
@@ -22,19 +21,9 @@ async fn connected() -> (Stage<Bluesky>, Account) {
     (stage, account)
 }
 
-/// A post that is prepared and due.
-async fn due<'a, N: Network>(stage: &Stage<N>, account: &'a Account, text: &str, media: Vec<Sample>) -> Post<'a> {
-    let mut post = stage.post(account, text, media);
-    let mut setbacks = Vec::new();
-    stage.prepare_all(&mut post, &mut setbacks).await.unwrap();
-    assert_eq!(setbacks, []);
-    stage.clock.skip_to(post.publish_at);
-    post
-}
-
 /// The record of a post that went out.
 async fn record(stage: &Stage<Bluesky>, account: &Account, text: &str, media: Vec<Sample>) -> Value {
-    let post = due(stage, account, text, media).await;
+    let post = stage.due(account, text, media).await;
     let published = stage.publish(&post).await.unwrap();
     stage.network.record(&published.platform_post_id).unwrap()
 }

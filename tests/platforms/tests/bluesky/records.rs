@@ -7,7 +7,7 @@ use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
-use crate::{connected, due, record};
+use crate::{connected, record};
 
 #[tokio::test]
 async fn a_record_says_when_it_was_due_and_where_its_words_lead() {
@@ -45,7 +45,7 @@ async fn a_record_says_when_it_was_due_and_where_its_words_lead() {
 #[tokio::test]
 async fn a_repeat_changes_nothing_even_days_later() {
     let (stage, account) = connected().await;
-    let post = due(&stage, &account, "again", vec![sample(domain::media::MimeType::Png, 1)]).await;
+    let post = stage.due(&account, "again", vec![sample(domain::media::MimeType::Png, 1)]).await;
     let first = stage.publish(&post).await.unwrap();
     let commits = stage.network.commits();
 
@@ -63,7 +63,7 @@ async fn a_repeat_changes_nothing_even_days_later() {
 #[tokio::test]
 async fn what_an_earlier_attempt_put_in_other_words_is_the_post() {
     let (stage, account) = connected().await;
-    let mut post = due(&stage, &account, "see #this", Vec::new()).await;
+    let mut post = stage.due(&account, "see #this", Vec::new()).await;
     stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
     stage.publish(&post).await.unwrap_err();
 
@@ -78,7 +78,7 @@ async fn what_an_earlier_attempt_put_in_other_words_is_the_post() {
 #[tokio::test]
 async fn another_post_under_the_key_is_not_taken_for_this_one() {
     let (stage, account) = connected().await;
-    let mut post = due(&stage, &account, "one", Vec::new()).await;
+    let mut post = stage.due(&account, "one", Vec::new()).await;
     let since = stage.clock.now();
     stage.publish(&post).await.unwrap();
 

@@ -19,8 +19,6 @@ use platforms::{Account, Answers};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::due;
-
 /// The same network without a video service, and a page.
 struct SelfHosted {
     bluesky: Bluesky,
@@ -96,7 +94,7 @@ impl Network for SelfHosted {
 }
 
 async fn embed(stage: &Stage<SelfHosted>, account: &Account, text: &str) -> Value {
-    let post = due(stage, account, text, Vec::new()).await;
+    let post = stage.due(account, text, Vec::new()).await;
     let published = stage.publish(&post).await.unwrap();
     stage.network.bluesky.record(&published.platform_post_id).unwrap()["embed"].clone()
 }
@@ -111,7 +109,7 @@ async fn a_video_goes_to_the_accounts_own_server_within_its_limit() {
     // The first nonce is long gone when the file is sent.
     stage.clock.advance(chrono::TimeDelta::minutes(30));
     let video = sample(MimeType::Mp4, 1);
-    let post = due(&stage, &account, "moving", vec![video.clone()]).await;
+    let post = stage.due(&account, "moving", vec![video.clone()]).await;
     stage.publish(&post).await.unwrap();
 
     assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
@@ -156,7 +154,7 @@ async fn a_link_beside_a_picture_has_no_card() {
     let stage = Stage::<SelfHosted>::new().await;
     let account = stage.connect().await;
     let text = format!("http://{}/about/tea", stage.network.page);
-    let post = due(&stage, &account, &text, vec![sample(MimeType::Jpeg, 1)]).await;
+    let post = stage.due(&account, &text, vec![sample(MimeType::Jpeg, 1)]).await;
     let published = stage.publish(&post).await.unwrap();
     let record = stage.network.bluesky.record(&published.platform_post_id).unwrap();
     assert_eq!(record["embed"]["$type"], "app.bsky.embed.images");

@@ -8,7 +8,7 @@ use platforms::Step;
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::{Sample, sample};
 
-use super::{due, picture, stage};
+use super::{picture, stage};
 
 fn video() -> Vec<Sample> {
     vec![sample(MimeType::Mp4, 1)]
@@ -17,7 +17,7 @@ fn video() -> Vec<Sample> {
 #[tokio::test]
 async fn a_refusal_with_files_is_believed_once_it_is_certain_that_no_status_shows_them() {
     let (stage, account) = stage::<GoToSocial>().await;
-    let post = due(&stage, &account, "Look", picture()).await;
+    let post = stage.due(&account, "Look", picture()).await;
     stage.network.trouble(Call::Publish, Trouble::Unwanted, 2);
 
     stage.network.trouble(Call::LookUp, Trouble::Broken, 1);
@@ -61,7 +61,7 @@ async fn a_video_is_waited_for_in_steps() {
 #[tokio::test]
 async fn a_file_that_waited_too_long_is_uploaded_again() {
     let (stage, account) = stage::<Stock>().await;
-    let mut post = due(&stage, &account, "Look", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Png, 2)]).await;
+    let mut post = stage.due(&account, "Look", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Png, 2)]).await;
     stage.clock.advance(TimeDelta::hours(25));
 
     assert!(matches!(stage.publish(&post).await, Err(Setback::Stale { .. })));
@@ -88,7 +88,7 @@ async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
 #[tokio::test]
 async fn files_that_a_status_shows_are_not_uploaded_again_but_found() {
     let (stage, account) = stage::<GoToSocial>().await;
-    let post = due(&stage, &account, "Look", picture()).await;
+    let post = stage.due(&account, "Look", picture()).await;
     let published = stage.publish(&post).await.unwrap();
 
     // As if somebody had believed that it is not there.
@@ -101,7 +101,7 @@ async fn files_that_a_status_shows_are_not_uploaded_again_but_found() {
 #[tokio::test]
 async fn a_refusal_of_a_post_with_good_files_is_final() {
     let (stage, account) = stage::<Stock>().await;
-    let post = due(&stage, &account, &"x".repeat(501), picture()).await;
+    let post = stage.due(&account, &"x".repeat(501), picture()).await;
 
     let Err(Setback::Refused { reason }) = stage.publish(&post).await else { panic!() };
     assert!(reason.contains("character limit"), "{reason}");

@@ -6,7 +6,7 @@ use domain::delivery::{Resolution, Setback};
 use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Snac, Stock};
 use platforms::conformance::network::{Call, Network, Trouble};
 
-use super::{due, picture, stage};
+use super::{picture, stage};
 
 /// What a public call that was cut off may take, and more.
 const SETTLED: TimeDelta = TimeDelta::seconds(100);
@@ -14,9 +14,9 @@ const SETTLED: TimeDelta = TimeDelta::seconds(100);
 #[tokio::test]
 async fn the_same_words_from_before_the_call_are_not_taken_for_it() {
     let (stage, account) = stage::<GoToSocial>().await;
-    let before = due(&stage, &account, "Good morning", Vec::new()).await;
+    let before = stage.due(&account, "Good morning", Vec::new()).await;
     stage.publish(&before).await.unwrap();
-    let post = due(&stage, &account, "Good morning", Vec::new()).await;
+    let post = stage.due(&account, "Good morning", Vec::new()).await;
     let since = stage.clock.now();
     stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
     assert!(stage.publish(&post).await.is_err());
@@ -29,7 +29,7 @@ async fn the_same_words_from_before_the_call_are_not_taken_for_it() {
 /// when another program has published this since.
 async fn asked_after<K: Known>(time: TimeDelta, other: &str) -> (Resolution, usize) {
     let (stage, account) = stage::<K>().await;
-    let post = due(&stage, &account, "Ours", Vec::new()).await;
+    let post = stage.due(&account, "Ours", Vec::new()).await;
     let since = stage.clock.now();
     stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
     assert!(stage.publish(&post).await.is_err());
@@ -112,7 +112,7 @@ async fn a_listing_in_trouble_keeps_no_post_back() {
 #[tokio::test]
 async fn without_what_was_kept_of_the_files_nothing_is_known() {
     let (stage, account) = stage::<Stock>().await;
-    let mut post = due(&stage, &account, "Look", picture()).await;
+    let mut post = stage.due(&account, "Look", picture()).await;
     let since = stage.clock.now();
     post.progress = Some("of another version".to_owned());
 
@@ -127,7 +127,7 @@ async fn a_lost_answer_is_found_in_the_listing_of_every_kind_of_server() {
         let text = "Café & <crème>\n\n@keeper@far.example https://example.com/a-long-path-that-is-cut?x=1&y=2 #Meer 👨‍👩‍👧‍👦";
         for (trouble, arrives) in [(Trouble::LoseAnswer, true), (Trouble::CutBefore, false)] {
             let before = stage.network.public().len();
-            let post = due(&stage, &account, text, picture()).await;
+            let post = stage.due(&account, text, picture()).await;
             let since = stage.clock.now();
             stage.network.trouble(Call::Publish, trouble, 1);
             let Err(Setback::Unknown { may_still_run: true, .. }) = stage.publish(&post).await else { panic!() };
@@ -162,7 +162,7 @@ async fn a_lost_answer_is_found_in_the_listing_of_every_kind_of_server() {
 async fn where_the_listing_says_nothing_the_key_does_while_it_is_known() {
     async fn asked<K: Known>(trouble: Trouble, after: TimeDelta) -> (Resolution, usize, usize) {
         let (stage, account) = stage::<K>().await;
-        let post = due(&stage, &account, "Hello", Vec::new()).await;
+        let post = stage.due(&account, "Hello", Vec::new()).await;
         let since = stage.clock.now();
         stage.network.trouble(Call::Publish, trouble, 1);
         assert!(stage.publish(&post).await.is_err());
@@ -191,7 +191,7 @@ async fn where_the_listing_says_nothing_the_key_does_while_it_is_known() {
 #[tokio::test]
 async fn a_repeat_that_is_refused_for_its_content_says_that_the_first_did_not_arrive() {
     let (stage, account) = stage::<Stock>().await;
-    let post = due(&stage, &account, "Hello", Vec::new()).await;
+    let post = stage.due(&account, "Hello", Vec::new()).await;
     let since = stage.clock.now();
     stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
     assert!(stage.publish(&post).await.is_err());
@@ -206,7 +206,7 @@ async fn a_repeat_that_is_refused_for_its_content_says_that_the_first_did_not_ar
 /// service, and how many looks that took.
 async fn found_after(others: usize) -> (Resolution, usize) {
     let (stage, account) = stage::<GoToSocial>().await;
-    let post = due(&stage, &account, "Ours", Vec::new()).await;
+    let post = stage.due(&account, "Ours", Vec::new()).await;
     let since = stage.clock.now();
     stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
     assert!(stage.publish(&post).await.is_err());

@@ -91,3 +91,11 @@ fn one_computes_at_a_time_and_what_measures_is_alone() {
 
     assert!(outcomes.iter().all(|it| matches!(it, Outcome::Ran { result: true, .. })), "{outcomes:?}");
 }
+
+#[test]
+#[should_panic(expected = "a step breaks")]
+fn a_step_that_panics_ends_the_run() {
+    let places = [place("first", Kind::Waits, &[]), place("second", Kind::Waits, &[])];
+
+    run(&places, |index| assert!(index == 0, "a step breaks"), |()| true);
+}

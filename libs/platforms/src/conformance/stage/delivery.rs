@@ -22,15 +22,15 @@ use crate::registry::Leads;
 
 /// A post on its way to one account, as the protocol keeps it.
 pub struct Post<'a> {
-    /// By whom.
+    /// The account that publishes it.
     pub account: &'a Account,
-    /// What is said.
+    /// Its text.
     pub text: String,
-    /// What it carries.
+    /// Its files.
     pub media: Vec<Sample>,
     /// The same for all attempts.
     pub reference: String,
-    /// Due.
+    /// When it is due.
     pub publish_at: DateTime<Utc>,
     /// What preparation has reached, as it is stored after each step.
     pub progress: Option<String>,
@@ -97,6 +97,16 @@ impl<N: Network> Stage<N> {
             }
         }
         panic!("it is never ready: {setbacks:?}")
+    }
+
+    /// A post that is prepared without a setback, and due.
+    pub async fn due<'a>(&self, account: &'a Account, text: &str, media: Vec<Sample>) -> Post<'a> {
+        let mut post = self.post(account, text, media);
+        let mut setbacks = Vec::new();
+        let prepared = self.prepare_all(&mut post, &mut setbacks).await;
+        assert!(prepared.is_ok() && setbacks.is_empty(), "{prepared:?} after {setbacks:?}");
+        self.clock.skip_to(post.publish_at);
+        post
     }
 
     /// The public call.

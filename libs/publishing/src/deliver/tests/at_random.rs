@@ -1,18 +1,9 @@
 //! Everything that can happen, in an order that dice decide.
 
 use domain::delivery::GIVE_UP_AFTER;
+use domain::testing::Dice;
 
 use super::*;
-
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % end
-    }
-}
 
 #[tokio::test]
 async fn whatever_happens_a_post_goes_out_at_most_once_and_its_end_is_told_truly() {
@@ -32,7 +23,7 @@ async fn whatever_happens_a_post_goes_out_at_most_once_and_its_end_is_told_truly
                 1 => {
                     let post = &posts[dice.below(posts.len())];
                     for delivery in rig.deliveries(post).await {
-                        rig.deliver(message_of(&delivery), 3).await;
+                        rig.deliver(DeliveryMessage::about(&delivery), 3).await;
                     }
                 }
                 2 => {

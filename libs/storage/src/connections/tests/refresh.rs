@@ -1,11 +1,10 @@
 //! Credentials: renewed by one worker at a time, and never over newer ones.
 
-use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::*;
+use crate::testing::client_of;
 
 #[tokio::test]
 async fn credentials_are_renewed_by_one_and_never_over_newer_ones() {
@@ -82,14 +81,7 @@ async fn a_store_with_conflicts(conflicts: usize) -> Store {
             socket.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
         }
     });
-    let config = Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .region(Region::from_static("us-east-1"))
-        .endpoint_url(format!("http://{address}"))
-        .credentials_provider(Credentials::new("local", "local", None, None, "local"))
-        .http_client(aws_smithy_http_client::Builder::new().build_http())
-        .build();
-    Store::new(Client::from_conf(config), "test", 1)
+    Store::new(client_of(address), "test", 1)
 }
 
 #[tokio::test]

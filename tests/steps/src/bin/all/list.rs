@@ -84,7 +84,7 @@ pub(crate) const STEPS: [Step; 16] = [
     step("tests", Kind::Computes, "unit, property and function tests", tests),
     step("simulation", Kind::Computes, "seeds, a death at every call, a million posts", simulation).shows("seeds "),
     step("mutations", Kind::Computes, "the protocol broken on purpose, and the simulation notices", mutations)
-        .needs(&["simulation"]),
+        .after(&["simulation"]),
     step("binaries", Kind::Measures, "work, memory and time until the functions are ready, within limits", binaries)
         .needs(&["build", "functions"])
         .shows("binary "),
