@@ -2,6 +2,7 @@
 //! the local stack as a child process, and one file of checks per area.
 
 pub mod answer;
+pub mod attacks;
 pub mod aws;
 pub mod bluesky_server;
 pub mod browser;

@@ -45,7 +45,7 @@ impl Step {
 
 /// All of them. Those that compute run one after the other in this order, which
 /// is why what others need comes first.
-pub(crate) const STEPS: [Step; 16] = [
+pub(crate) const STEPS: [Step; 17] = [
     step("tools", Kind::Waits, "programs from elsewhere are installed", tools),
     step(
         "supply",
@@ -60,6 +60,9 @@ pub(crate) const STEPS: [Step; 16] = [
     step("template", Kind::Waits, "sam validate --lint", template).needs(&["tools"]),
     step("blackbox", Kind::Waits, "every operation through HTTP, faults, limits, and kill -9 in a loop", blackbox)
         .needs(&["build"]),
+    step("attacks", Kind::Waits, "what an attacker would try, and what came of it", attacks)
+        .needs(&["build"])
+        .shows("|  #"),
     step(
         "platforms",
         Kind::Waits,
@@ -132,6 +135,10 @@ fn template(log: &Log) -> Result {
 
 fn blackbox(log: &Log) -> Result {
     program(log, "blackbox", &["--json", "target/tests/blackbox.json"])
+}
+
+fn attacks(log: &Log) -> Result {
+    program(log, "attacks", &["--json", "target/tests/attacks.json"])
 }
 
 fn platforms(log: &Log) -> Result {

@@ -1,0 +1,148 @@
+//! What an attacker would try against a running service, one file per way in.
+
+mod tenants;
+
+use std::{sync::Arc, time::Duration, time::Instant};
+
+use futures::{StreamExt, future::BoxFuture, stream};
+use serde_json::{Value, json};
+
+use crate::{
+    fault::{Fault, Result},
+    file_server,
+    harness::{Harness, LIFTED},
+    report::say,
+    world::World,
+};
+
+/// One attack, and what has to come of it.
+pub struct Attack {
+    /// Attacks on the same thing have the same number.
+    pub number: u8,
+    /// What is tried.
+    pub what: &'static str,
+    /// What has to be seen when it fails.
+    pub expected: &'static str,
+    /// Tries it. What was seen where the service held, a fault where it did
+    /// not.
+    pub run: fn(Arc<Arena>) -> BoxFuture<'static, Result<String>>,
+}
+
+/// A list of attacks of one number: what is tried, what is expected, and the
+/// function that tries it.
+#[macro_export]
+macro_rules! attacks {
+    ($number:literal, [$($what:literal, $expected:literal => $name:ident);* $(;)?]) => {
+        vec![$($crate::attacks::Attack {
+            number: $number,
+            what: $what,
+            expected: $expected,
+            run: |arena| Box::pin(async move { $name(&arena).await }),
+        }),*]
+    };
+}
+
+/// All of them.
+pub fn attacks() -> Vec<Attack> {
+    let mut all: Vec<_> = [tenants::attacks()].into_iter().flatten().collect();
+    all.sort_by_key(|it: &Attack| it.number);
+    all
+}
+
+/// What is attacked. An attack that needs the service set up otherwise starts
+/// a [`Harness`] of its own.
+pub struct Arena {
+    lifted: World,
+    limited: World,
+    // The stacks run as long as these live.
+    _stacks: [Harness; 2],
+}
+
+impl Arena {
+    /// Starts the local stack twice.
+    pub async fn start() -> Result<Self> {
+        let files = file_server::start().await?;
+        let allowed = files.to_string();
+        let mut arguments = vec!["--allow-fetch-from", &allowed];
+        arguments.extend(LIFTED);
+        let (lifted, limited) = (Harness::start(&arguments).await?, Harness::start(&[]).await?);
+        Ok(Self {
+            lifted: World::new(lifted.ready().clone()).await?.with_files(files),
+            limited: World::new(limited.ready().clone()).await?,
+            _stacks: [lifted, limited],
+        })
+    }
+
+    /// A service without limits per minute, for what they are not about.
+    pub fn lifted(&self) -> &World {
+        &self.lifted
+    }
+
+    /// A service with the limits of the specification.
+    pub fn limited(&self) -> &World {
+        &self.limited
+    }
+}
+
+/// What came of an attack.
+pub struct Outcome {
+    attack: Attack,
+    took: Duration,
+    seen: Result<String>,
+}
+
+impl Outcome {
+    /// Whether the service held.
+    pub fn held(&self) -> bool {
+        self.seen.is_ok()
+    }
+
+    fn seen(&self) -> String {
+        match &self.seen {
+            Ok(seen) => seen.clone(),
+            Err(fault) => fault.to_string(),
+        }
+    }
+
+    /// The outcome as it is written to a file.
+    pub fn json(&self) -> Value {
+        json!({
+            "number": self.attack.number,
+            "attack": self.attack.what,
+            "expected": self.attack.expected,
+            "seen": self.seen(),
+            "held": self.held(),
+            "seconds": self.took.as_secs_f64(),
+        })
+    }
+}
+
+const AT_MOST: Duration = Duration::from_mins(5);
+
+/// Tries these attacks, a few at a time, in their order.
+pub async fn run(arena: Arc<Arena>, attacks: Vec<Attack>) -> Vec<Outcome> {
+    let tried = attacks.into_iter().map(|attack| {
+        let arena = Arc::clone(&arena);
+        async move {
+            let began = Instant::now();
+            // A task of its own, so that a panic ends only this attack.
+            let seen = match tokio::spawn(tokio::time::timeout(AT_MOST, (attack.run)(arena))).await {
+                Ok(Ok(seen)) => seen,
+                Ok(Err(_)) => Err(Fault::new(format!("did not end within {AT_MOST:?}"))),
+                Err(panic) => Err(Fault::from(panic)),
+            };
+            Outcome { attack, took: began.elapsed(), seen }
+        }
+    });
+    stream::iter(tried).buffered(4).collect().await
+}
+
+/// Prints the table of what was tried.
+pub fn print(outcomes: &[Outcome]) {
+    say("|  # | attack | expected | seen | |\n|---:|---|---|---|---|");
+    for it in outcomes {
+        let mark = if it.held() { "held" } else { "WENT THROUGH" };
+        let seen = it.seen().replace('|', "/").replace('\n', " ");
+        say(&format!("| {:2} | {} | {} | {seen} | {mark} |", it.attack.number, it.attack.what, it.attack.expected));
+    }
+}
