@@ -114,7 +114,8 @@ fn steps(text: &mut String, all: &Value) -> Result {
     heading(text, &words, &["step", "waited, s", "built, s", "ran, s", "passed"])?;
     for it in list(&all["steps"]) {
         let [waited, built, ran] = ["waited_s", "built_s", "ran_s"].map(|name| number(&it[name]));
-        writeln!(text, "| {} | {waited:.0} | {built:.0} | {ran:.0} | {} |", name(it), it["passed"])?;
+        let passed = it["skipped"].as_str().map_or_else(|| it["passed"].to_string(), |why| format!("skipped: {why}"));
+        writeln!(text, "| {} | {waited:.0} | {built:.0} | {ran:.0} | {passed} |", name(it))?;
     }
     Ok(())
 }

@@ -45,15 +45,16 @@ impl Step {
 
 /// All of them. Those that compute run one after the other in this order, which
 /// is why what others need comes first.
-pub(crate) const STEPS: [Step; 17] = [
+pub(crate) const STEPS: [Step; 18] = [
     step("tools", Kind::Waits, "programs from elsewhere are installed", tools),
     step(
         "supply",
         // Its tools take minutes to build, at a low priority: nothing waits for it.
         Kind::Waits,
-        "licences and sources of what is depended on, unused dependencies, typing errors",
+        "licences and sources of what is depended on, unused dependencies, typing errors, NOTICE",
         supply,
     ),
+    step("advisories", Kind::Waits, "known vulnerabilities of what is depended on", advisories).after(&["supply"]),
     step("format", Kind::Computes, "the code is formatted", format),
     step("build", Kind::Computes, "all programs and tests", build),
     step("functions", Kind::Computes, "the functions, as they are deployed", build_functions),
@@ -177,9 +178,21 @@ fn mutations(log: &Log) -> Result {
 }
 
 fn supply(log: &Log) -> Result {
-    log.run(CARGO_DENY.program()?, &["check", "bans", "licenses", "sources"], LIMIT)?;
+    // On a fresh machine the sources of dependencies are still missing.
+    log.run("cargo", &["fetch", "--quiet", "--locked"], LIMIT)?;
+    log.run(CARGO_DENY.program()?, &["--offline", "check", "bans", "licenses", "sources"], LIMIT)?;
     log.run(CARGO_MACHETE.program()?, &["--with-metadata"], LIMIT)?;
-    log.run(TYPOS.program()?, &[], LIMIT)
+    log.run(TYPOS.program()?, &[], LIMIT)?;
+    log.run("tests/notice", &["--check"], LIMIT)
+}
+
+fn advisories(log: &Log) -> Result {
+    let checked = log.run(CARGO_DENY.program()?, &["check", "advisories"], LIMIT);
+    if checked.is_err() && log.text().contains("failed to fetch advisory database") {
+        log.skip("not reachable");
+        return Ok(());
+    }
+    checked
 }
 
 fn binaries(log: &Log) -> Result {

@@ -1,7 +1,7 @@
 //! Where the output of a step goes, and how long its commands took.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, OnceCell},
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -23,13 +23,14 @@ pub(crate) struct Log {
     /// steps.
     yields: bool,
     built: Cell<Duration>,
+    skipped: OnceCell<&'static str>,
 }
 
 impl Log {
     pub(crate) fn new(step: &str, yields: bool) -> Result<Self> {
         let file = Path::new("target/tests").join(format!("{step}.log"));
         fs::write(&file, "")?;
-        Ok(Self { file, yields, built: Cell::default() })
+        Ok(Self { file, yields, built: Cell::default(), skipped: OnceCell::new() })
     }
 
     pub(crate) fn text(&self) -> String {
@@ -39,6 +40,16 @@ impl Log {
     /// How much of the time went into building.
     pub(crate) fn built(&self) -> Duration {
         self.built.get()
+    }
+
+    /// Says that the step could not do what it is for, and why.
+    pub(crate) fn skip(&self, why: &'static str) {
+        self.skipped.get_or_init(|| why);
+    }
+
+    /// Why the step could not do what it is for.
+    pub(crate) fn skipped(&self) -> Option<&'static str> {
+        self.skipped.get().copied()
     }
 
     /// The end of the output, enough to see what went wrong; the file has the

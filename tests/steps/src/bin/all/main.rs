@@ -74,9 +74,13 @@ fn run(options: &Options) -> Result<bool> {
     let outcomes = schedule::run(&places, |index| one(&steps[index], &said), |done| done.failed == 0);
 
     say("\nstep           waited    built      ran   passed  failed");
-    let (mut passed, mut failed) = (0, 0);
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     for (place, outcome) in places.iter().zip(&outcomes) {
         match outcome {
+            Outcome::Ran { result: Done { skipped: Some(why), .. }, .. } => {
+                say(&format!("{:13} skipped: {why}", place.name));
+                skipped += 1;
+            }
             Outcome::Ran { waited, result } => {
                 let [waited, built, ran] =
                     [waited, &result.built, &result.ran].map(|it| format!("{:.0} s", it.as_secs_f64()));
@@ -104,6 +108,7 @@ fn run(options: &Options) -> Result<bool> {
         "sources": sources,
         "passed": passed,
         "failed": failed,
+        "skipped": skipped,
         "left_out": left_out,
         "seconds": all,
         "steps": done,
@@ -145,6 +150,9 @@ struct Done {
     ran: Duration,
     passed: usize,
     failed: usize,
+    /// Why it could not do what it is for. It then counts neither as passed nor
+    /// as failed.
+    skipped: Option<&'static str>,
 }
 
 fn one(step: &Step, said: &Mutex<()>) -> Done {
@@ -162,10 +170,14 @@ fn one(step: &Step, said: &Mutex<()>) -> Done {
 
     // Several steps may end at once; the lock keeps the lines of each together.
     let _together = said.lock();
+    let skipped = log.as_ref().ok().and_then(Log::skipped);
     match result.and_then(|()| {
         ensure!(failed == 0, "{failed} failed");
         Ok(())
     }) {
+        Ok(()) if let Some(why) = skipped => {
+            say(&format!("skip {:6.1} s  {name}: {why}", took.as_secs_f64()));
+        }
         Ok(()) => {
             passed = passed.max(1);
             say(&format!("ok   {:6.1} s  {name}", took.as_secs_f64()));
@@ -179,7 +191,7 @@ fn one(step: &Step, said: &Mutex<()>) -> Done {
     if let Some(from) = step.shows {
         text.lines().skip_while(|it| !it.starts_with(from)).for_each(say);
     }
-    Done { built, ran: took.saturating_sub(built), passed, failed }
+    Done { built, ran: took.saturating_sub(built), passed, failed, skipped }
 }
 
 /// Adds up the counts that test programs print.
@@ -206,6 +218,7 @@ fn figures(place: &Place, outcome: &Outcome<Done>) -> serde_json::Value {
             "ran_s": result.ran.as_secs_f64(),
             "passed": result.passed,
             "failed": result.failed,
+            "skipped": result.skipped,
         }),
         Outcome::NotRun { lacks } => json!({ "name": place.name, "not_run": format!("{lacks} did not pass") }),
     }
