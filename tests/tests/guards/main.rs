@@ -5,6 +5,7 @@
 
 mod circles;
 mod document;
+mod hardening;
 mod places;
 mod roles;
 mod routes;

@@ -1,0 +1,70 @@
+//! Checks what the template closes, encrypts and keeps.
+
+use serde_json::{Value, json};
+use tests::template::Template;
+
+fn properties<'a>(template: &'a Template, kind: &str) -> Vec<(String, &'a Value)> {
+    template.resources(kind).into_iter().map(|(name, it)| (name.to_owned(), it)).collect()
+}
+
+fn refers_to(value: &Value, name: &str) -> bool {
+    *value == json!({ "Ref": name }) || *value == json!({ "Fn::GetAtt": [name, "Arn"] })
+}
+
+/// Whether a policy refuses whoever comes without TLS.
+fn wants_tls(policy: &Value) -> bool {
+    let statements = policy["PolicyDocument"]["Statement"].as_array();
+    statements.into_iter().flatten().any(|it| {
+        it["Effect"] == "Deny"
+            && it["Principal"] == "*"
+            && it["Condition"]["Bool"]["aws:SecureTransport"] == "false"
+            && (it["Action"] == "sqs:*" || it["Action"] == "s3:*")
+    })
+}
+
+#[test]
+fn every_queue_and_bucket_wants_tls() {
+    let template = Template::read().unwrap();
+    let policies = properties(&template, "AWS::SQS::QueuePolicy");
+    for (queue, it) in properties(&template, "AWS::SQS::Queue") {
+        assert_eq!(it["SqsManagedSseEnabled"], true, "{queue}");
+        let names = |it: &Value| it["Queues"].as_array().unwrap().iter().any(|it| refers_to(it, &queue));
+        assert!(policies.iter().any(|(_, it)| wants_tls(it) && names(it)), "{queue}");
+    }
+    let policies = properties(&template, "AWS::S3::BucketPolicy");
+    for (bucket, _) in properties(&template, "AWS::S3::Bucket") {
+        assert!(policies.iter().any(|(_, it)| wants_tls(it) && refers_to(&it["Bucket"], &bucket)), "{bucket}");
+    }
+}
+
+#[test]
+fn logs_and_alarms_are_encrypted_under_a_key_where_that_is_wanted() {
+    let template = Template::read().unwrap();
+    let key = json!({ "Fn::If": ["EncryptsLogs", { "Fn::GetAtt": ["LogKey", "Arn"] }, { "Ref": "AWS::NoValue" }] });
+    for (name, it) in properties(&template, "AWS::Logs::LogGroup") {
+        assert_eq!(it["KmsKeyId"], key, "{name}");
+    }
+    for (name, it) in properties(&template, "AWS::SNS::Topic") {
+        assert_eq!(it["KmsMasterKeyId"], key, "{name}");
+    }
+}
+
+#[test]
+fn with_a_domain_the_gateways_own_address_is_closed() {
+    let template = Template::read().unwrap();
+    for (_, it) in properties(&template, "AWS::ApiGatewayV2::Api") {
+        assert_eq!(it["DisableExecuteApiEndpoint"], json!({ "Fn::If": ["HasDomain", true, false] }));
+    }
+}
+
+#[test]
+fn a_second_factor_and_the_length_of_passwords_are_the_operators_choice() {
+    let template = Template::read().unwrap();
+    for (_, it) in properties(&template, "AWS::Cognito::UserPool") {
+        assert_eq!(it["MfaConfiguration"], json!({ "Ref": "SecondFactor" }));
+        let factors = json!({ "Fn::If": ["HasSecondFactor", ["SOFTWARE_TOKEN_MFA"], { "Ref": "AWS::NoValue" }] });
+        assert_eq!(it["EnabledMfas"], factors);
+        assert_eq!(it["Policies"]["PasswordPolicy"]["MinimumLength"], json!({ "Ref": "PasswordLength" }));
+    }
+    assert_eq!(template.json()["Parameters"]["PasswordLength"]["MinValue"], 12);
+}
