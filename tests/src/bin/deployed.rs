@@ -86,6 +86,7 @@ async fn last_scenes(deployed: &mut Stack, wanted: impl Fn(&str) -> bool, report
         ("a file is lost", scenes::a_file_is_lost(stack, world).boxed_local()),
         ("a delivery is orphaned", scenes::a_delivery_is_orphaned(stack, world).boxed_local()),
         ("a change meets its delivery", scenes::a_change_meets_its_delivery(stack, world).boxed_local()),
+        ("it gets an edge", scenes::it_gets_an_edge(stack).boxed_local()),
         ("letters are replayed", scenes::letters_are_replayed(stack, world).boxed_local()),
     ];
     for (name, played) in scenes.into_iter().filter(|(name, _)| wanted(name)) {

@@ -150,6 +150,19 @@ pub async fn letters_are_replayed(stack: &Stack, world: &World) -> Result {
     Ok(())
 }
 
+/// What may stand in front is deployed in front.
+pub async fn it_gets_an_edge(stack: &Stack) -> Result {
+    let mut made = stack.deploy_edge().await?;
+    made.sort();
+    let wanted = [
+        "AWS::CloudFront::Distribution",
+        "AWS::CloudFront::Function",
+        "AWS::CloudFront::OriginRequestPolicy",
+        "AWS::WAFv2::WebACL",
+    ];
+    same(made, wanted.map(str::to_owned).into(), "what was made")
+}
+
 /// What functions do a day later: tokens are marked as used, and a person gets
 /// the name that the issuer now has for them.
 pub async fn a_day_passes(stack: &Stack, world: &World) -> Result {

@@ -144,6 +144,23 @@ impl Stack {
         json!({ "bluesky": {}, "mastodon": {}, "sandbox": { "url": sandbox } })
     }
 
+    /// Deploys `infra/edge.yaml` before this stack's gateway; returns the types
+    /// of its resources that were made.
+    pub async fn deploy_edge(&self) -> Result<Vec<String>> {
+        let (stack, secret) = (format!("{NAME}-edge"), "a".repeat(32));
+        let gateway = format!("{}.execute-api.us-east-1.amazonaws.com", self.name("Api")?);
+        let mut command = self.emulator.command(AWS_CLI.program()?);
+        command.args(["cloudformation", "deploy", "--stack-name", &stack, "--template-file"]);
+        command.arg(PathBuf::from(ROOT).join("infra/edge.yaml")).arg("--parameter-overrides");
+        command.args(["DomainName=social.example", &format!("Gateway={gateway}"), &format!("ProxySecret={secret}")]);
+        command.arg("CertificateArn=arn:aws:acm:us-east-1:000000000000:certificate/1");
+        in_background(command).await?;
+        let mut command = self.emulator.command(AWS_CLI.program()?);
+        command.args(["cloudformation", "describe-stack-resources", "--stack-name", &stack, "--output", "text"]);
+        command.args(["--query", "StackResources[?ResourceStatus=='CREATE_COMPLETE'].[ResourceType]"]);
+        Ok(in_background(command).await?.lines().map(str::to_owned).collect())
+    }
+
     /// The stack's resources: AWS's names by those of the template.
     async fn resources(&self) -> Result<BTreeMap<String, String>> {
         let mut command = self.emulator.command(AWS_CLI.program()?);

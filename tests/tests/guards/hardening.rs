@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 use tests::template::Template;
 
+use crate::read;
+
 fn properties<'a>(template: &'a Template, kind: &str) -> Vec<(String, &'a Value)> {
     template.resources(kind).into_iter().map(|(name, it)| (name.to_owned(), it)).collect()
 }
@@ -67,4 +69,13 @@ fn a_second_factor_and_the_length_of_passwords_are_the_operators_choice() {
         assert_eq!(it["Policies"]["PasswordPolicy"]["MinimumLength"], json!({ "Ref": "PasswordLength" }));
     }
     assert_eq!(template.json()["Parameters"]["PasswordLength"]["MinValue"], 12);
+}
+
+#[test]
+fn what_stands_in_front_says_who_asks_where_the_service_looks() {
+    let instructions = read("infra/deploying.md");
+    let edge = read("infra/edge.yaml");
+    for header in ["x-client-address", "x-proxy-secret"] {
+        assert!(edge.contains(header) && instructions.contains(header), "{header}");
+    }
 }

@@ -130,8 +130,10 @@ fn build_functions(log: &Log) -> Result {
 }
 
 fn template(log: &Log) -> Result {
-    let arguments = ["validate", "--lint", "--template", "template.yaml", "--region", "eu-central-1"];
-    log.run(SAM.program()?, &arguments, LIMIT)
+    for (template, region) in [("template.yaml", "eu-central-1"), ("infra/edge.yaml", "us-east-1")] {
+        log.run(SAM.program()?, &["validate", "--lint", "--template", template, "--region", region], LIMIT)?;
+    }
+    Ok(())
 }
 
 fn blackbox(log: &Log) -> Result {
