@@ -1,5 +1,6 @@
 //! What an attacker would try against a running service, one file per way in.
 
+mod struck;
 mod tenants;
 
 use std::{sync::Arc, time::Duration, time::Instant};
@@ -44,7 +45,7 @@ macro_rules! attacks {
 
 /// All of them.
 pub fn attacks() -> Vec<Attack> {
-    let mut all: Vec<_> = [tenants::attacks()].into_iter().flatten().collect();
+    let mut all: Vec<_> = [struck::attacks(), tenants::attacks()].into_iter().flatten().collect();
     all.sort_by_key(|it: &Attack| it.number);
     all
 }

@@ -232,9 +232,10 @@ impl Delivery {
         }
     }
 
-    /// Whether a public call was ever begun.
-    pub fn is_begun(&self) -> bool {
-        self.begun || self.intent.is_some()
+    /// Whether something stood in its way, and nothing of it can be public: no
+    /// call was begun, or each is known to have had no effect.
+    pub fn was_set_back(&self) -> bool {
+        self.state == State::Waiting && self.intent.is_none() && (self.begun || self.note.is_some())
     }
 
     /// Whether a post that looks like this one has been there, claimed by no

@@ -69,9 +69,10 @@ impl Post {
     pub fn check_deletable(&self) -> Result<(), Faults> {
         self.check_changeable()?;
         if self.targets.iter().any(|it| it.status == TargetStatus::Published) {
+            let status = self.status.as_str();
             return Err(Faults::one(
                 "status",
-                "is failed, but a part of the post is public; it cannot be deleted here",
+                format!("is {status}, but a part of the post is public; it cannot be deleted here"),
             ));
         }
         Ok(())

@@ -14,9 +14,8 @@ impl Post {
         if !self.status.is_pending() {
             return post;
         }
-        let mut begun = self.status == PostStatus::Publishing;
-        for delivery in deliveries.iter().filter(|it| it.revision == self.revision) {
-            begun |= delivery.is_begun() || delivery.state != State::Waiting;
+        let current = || deliveries.iter().filter(|it| it.revision == self.revision);
+        for delivery in current() {
             if let Some(target) = post.targets.iter_mut().find(|it| it.target_id == delivery.target_id) {
                 target.tell(delivery);
             }
@@ -25,14 +24,29 @@ impl Post {
             let failed = post.targets.iter().any(|it| it.status == TargetStatus::Failed);
             post.status = if failed { PostStatus::Failed } else { PostStatus::Published };
             post.unmark();
-        } else if begun {
-            post.status = PostStatus::Publishing;
+        } else {
+            post.status = if is_under_way(current()) { PostStatus::Publishing } else { PostStatus::Scheduled };
         }
         if post != *self {
             post.updated_at = now;
         }
         post
     }
+}
+
+/// Whether a post must be left alone: a call of one of its targets is in doubt,
+/// or some have ended and others are about to go out. One that met a setback and
+/// waits is not about to: its user may change the post, or take it back.
+fn is_under_way<'a>(deliveries: impl Iterator<Item = &'a Delivery>) -> bool {
+    let (mut has_ended, mut goes_on) = (false, false);
+    for delivery in deliveries {
+        if delivery.intent.is_some() {
+            return true;
+        }
+        has_ended |= delivery.state != State::Waiting;
+        goes_on |= delivery.state == State::Waiting && !delivery.was_set_back();
+    }
+    has_ended && goes_on
 }
 
 impl Target {
@@ -43,7 +57,7 @@ impl Target {
             // taken back.
             State::Waiting if self.status.has_ended() => {}
             State::Waiting => {
-                self.status = if delivery.is_begun() { TargetStatus::Publishing } else { TargetStatus::Pending };
+                self.status = if delivery.intent.is_some() { TargetStatus::Publishing } else { TargetStatus::Pending };
                 self.error_message.clone_from(&delivery.note);
             }
             State::Published(published) => {

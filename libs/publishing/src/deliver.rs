@@ -315,7 +315,10 @@ impl Publishing {
                 user_id = %after.user_id, post_id = %after.post_id, target_id = %after.target_id, "a target failed"
             );
         }
-        let told = before.note != after.note || before.state != after.state || before.attempts != after.attempts;
+        // A call that took long shows as `publishing`, which is over with its end.
+        let ended = before.intent.is_some() != after.intent.is_some();
+        let told =
+            ended || before.note != after.note || before.state != after.state || before.attempts != after.attempts;
         if roll_up_at.is_none() && (told || after.intent.is_some()) {
             self.roll_up(after.user_id, after.post_id).await?;
             if after.state != State::Waiting {

@@ -20,9 +20,11 @@ impl Publishing {
         // An error would say that the semaphore is closed, which it never is.
         let _place = self.roll_ups.0.acquire().await;
         for _ in 0..TRIES {
-            let (before, deliveries) =
-                futures::try_join!(self.store.post(user, post), self.store.deliveries(user, post))?;
-            let Some(before) = before else { return Ok(()) };
+            // The deliveries are read last: whoever changes one of them after that
+            // tells the post again. Read first, they could be older than what the
+            // post says already.
+            let Some(before) = self.store.post(user, post).await? else { return Ok(()) };
+            let deliveries = self.store.deliveries(user, post).await?;
             let now = self.clock.now();
             let after = before.rolled_up(&deliveries, now);
             let ended = ended(&deliveries);

@@ -43,8 +43,10 @@ pub(crate) fn worded(setback: Setback, doing: Doing, account: &Connection) -> Se
         (Setback::Unknown { may_still_run, reason }, Doing::Publishing) => Setback::Unknown {
             may_still_run,
             reason: format!(
-                "{platform} did not say whether the post is public: {}. Looking it up before anything is sent again.",
-                bare(&reason)
+                "{platform} did not say whether the post is public: {}. Looking it up before anything is sent again. \
+                 Until that is settled, within a day at most, the post stays as it is; look at {} to see for yourself.",
+                bare(&reason),
+                place(account)
             ),
         },
         (Setback::Stale { reason }, _) => Setback::Stale {
@@ -88,7 +90,8 @@ pub(crate) fn worded_answer(answer: Resolution, account: &Connection) -> Resolut
     match answer {
         Resolution::Unclear { reason } => Resolution::Unclear {
             reason: format!(
-                "{platform} cannot say whether the post is public: {}. Look at {place} before you post it again.",
+                "{platform} cannot say whether the post is public: {}. It is asked again for up to a day. Look at \
+                 {place} before you post it again.",
                 bare(&reason)
             ),
         },

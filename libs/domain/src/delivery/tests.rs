@@ -157,7 +157,7 @@ fn what_has_gone_stale_is_prepared_anew_ever_more_rarely() {
     let once = ready.intended(noon()).settled(Err(stale()), noon(), 0);
 
     assert_eq!((once.prepared, &once.progress, &once.intent), (false, &None, &None));
-    assert!(once.is_begun(), "a public call was begun");
+    assert!(once.was_set_back(), "nothing of it is public");
     let at = noon() + FIRST_WAIT;
     assert_eq!((once.next(noon()), once.next(at)), (Next::Wait(at), Next::Prepare));
     let twice = once.prepared(Some("again".to_owned()), None).intended(at).settled(Err(stale()), at, 0);
@@ -172,10 +172,10 @@ fn what_goes_stale_before_a_public_call_is_not_begun_and_yet_waits_ever_longer()
     let once = unprepared.preparation_failed(stale(), noon(), 0);
     let twice = once.clone().prepared(None, Some(noon())).preparation_failed(stale(), noon(), 0);
 
-    assert!(!once.is_begun() && !twice.is_begun());
+    assert!(!once.begun && !twice.begun);
     assert!(once.look_at < twice.look_at, "{} {}", once.look_at, twice.look_at);
-    assert!(!twice.clone().prepared(None, None).is_begun());
-    assert!(twice.prepared(None, None).intended(noon()).settled(Err(busy()), noon(), 0).is_begun());
+    assert!(!twice.clone().prepared(None, None).was_set_back(), "it goes out at its time");
+    assert!(twice.prepared(None, None).intended(noon()).settled(Err(busy()), noon(), 0).was_set_back());
 }
 
 #[test]

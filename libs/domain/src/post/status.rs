@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 pub enum PostStatus {
     /// Stored, and not to be published.
     Draft,
-    /// To be published at its time.
+    /// To be published at its time, or past it once what stands in its way is
+    /// gone. Nothing of it is in doubt.
     Scheduled,
-    /// Being published.
+    /// Being published, or it is not known whether a call took effect.
     Publishing,
     /// Public on every target.
     Published,
@@ -49,9 +50,9 @@ impl PostStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetStatus {
-    /// Its delivery has not begun.
+    /// Certainly not public.
     Pending,
-    /// Its delivery has begun.
+    /// A public call was begun, and how it ended is not known.
     Publishing,
     /// Public.
     Published,

@@ -57,6 +57,50 @@ fn a_post_whose_preparation_went_stale_can_still_be_changed() {
 }
 
 #[test]
+fn what_waits_with_nothing_in_doubt_can_be_changed_taken_back_and_deleted() {
+    let user = a_user();
+    let connections = [a_connection(&user)];
+    let post = a_post(&user, Some(noon()), &connections);
+    let calling = delivery_of(&post, &post.targets[0]).intended(noon());
+    let shown = post.rolled_up(std::slice::from_ref(&calling), noon());
+    assert_eq!((shown.status, shown.targets[0].status), (PostStatus::Publishing, TargetStatus::Publishing));
+    let reason = || "nothing went out".to_owned();
+    for setback in [Setback::Disconnected { reason: reason() }, Setback::Busy { retry_at: None, reason: reason() }] {
+        let told = shown.rolled_up(&[calling.clone().settled(Err(setback), noon(), 0)], noon());
+
+        assert_eq!((told.status, told.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
+        assert_eq!(told.targets[0].error_message.as_deref(), Some("nothing went out"));
+        told.check_deletable().unwrap();
+        let back = Changes { scheduled_at: Some(None), ..Changes::default() };
+        let draft = told.change(back, &accounts(&connections), &ids(), noon()).unwrap();
+        assert_eq!((draft.status, draft.marked().len()), (PostStatus::Draft, 0));
+    }
+    let unknown = Setback::Unknown { may_still_run: false, reason: reason() };
+    let doubted = shown.rolled_up(&[calling.settled(Err(unknown), noon(), 0)], noon());
+    assert_eq!((doubted.status, doubted.targets[0].status), (PostStatus::Publishing, TargetStatus::Publishing));
+}
+
+#[test]
+fn beside_a_public_target_one_that_waits_can_be_dropped_and_one_about_to_go_out_cannot() {
+    let user = a_user();
+    let connections = [a_connection(&user), a_connection(&user)];
+    let post = a_post(&user, Some(noon()), &connections);
+    let public = published(delivery_of(&post, &post.targets[0]));
+    let next = delivery_of(&post, &post.targets[1]);
+    assert_eq!(post.rolled_up(&[public.clone(), next.clone()], noon()).status, PostStatus::Publishing);
+
+    let gone = Setback::Disconnected { reason: "connect it again".to_owned() };
+    let struck = next.intended(noon()).settled(Err(gone), noon(), 0);
+    let told = post.rolled_up(&[public, struck], noon());
+    assert_eq!(told.status, PostStatus::Scheduled);
+    assert!(told.check_deletable().is_err(), "a part of it is public");
+    let only = NewTarget { index: 0, connection_id: post.targets[0].connection_id, text: None };
+    let wanted = Changes { targets: Some(vec![only]), ..Changes::default() };
+    let dropped = told.change(wanted, &accounts(&connections), &ids(), noon()).unwrap();
+    assert_eq!((dropped.status, dropped.marked().len()), (PostStatus::Published, 0));
+}
+
+#[test]
 fn a_post_ends_failed_when_one_target_does_and_the_others_stay_public() {
     let (post, _) = a_half_failed_post();
 

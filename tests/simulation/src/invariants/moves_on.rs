@@ -1,5 +1,6 @@
-//! A post's status only moves forward: once it has ended it stays as it ended,
-//! until its writer changes it.
+//! A post's status moves forward: once it has ended it stays as it ended, until
+//! its writer changes it. It goes back in one way only: a post whose calls are
+//! known to have had no effect waits to go out again.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +10,9 @@ use domain::post::{Post, PostStatus, Target, TargetStatus};
 use super::{Broken, History, Kind};
 use crate::users::{Answer, Said};
 
-/// Within a revision a post never returns to an earlier status, and a target
-/// that is published stays published for good.
+/// Within a revision a post never returns to an earlier status, unless to wait
+/// with nothing in doubt, and a target that is published stays published for
+/// good.
 pub(super) fn what_has_ended_stays_ended(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     let mut last: BTreeMap<PostId, &Post> = BTreeMap::new();
@@ -21,7 +23,9 @@ pub(super) fn what_has_ended_stays_ended(history: &History<'_>) -> Vec<Broken> {
         if post.revision < before.revision || post.stamp <= before.stamp {
             report(format!("post {} went back from r{} to r{}", post.post_id, before.revision, post.revision));
         }
-        if post.revision == before.revision && rank(post.status) < rank(before.status) {
+        let waits_again = (before.status, post.status) == (PostStatus::Publishing, PostStatus::Scheduled)
+            && post.targets.iter().all(|it| it.status != TargetStatus::Publishing);
+        if post.revision == before.revision && rank(post.status) < rank(before.status) && !waits_again {
             let (one, two) = (before.status.as_str(), post.status.as_str());
             report(format!("post {} went back from {one} to {two} at {}", post.post_id, version.at));
         }

@@ -21,6 +21,7 @@ pub(super) fn checks() -> Vec<Check> {
         [
             an_access_token_that_ended_is_renewed_and_nobody_notices,
             a_revoked_grant_waits_for_reconnection,
+            what_waits_for_reconnection_can_be_taken_back,
             a_refused_renewal_waits_for_reconnection,
             a_renewal_that_is_not_possible_now_is_tried_again,
             a_renewed_token_that_was_lost_waits_for_reconnection,
@@ -52,6 +53,25 @@ async fn a_revoked_grant_waits_for_reconnection(world: &World) -> Result {
     faulty.user.api.post("/posts", &body).await?.invalid(&["platforms.0.connected_account_id"])?;
 
     waits_and_goes_out_once_reconnected(faulty, id, &words).await
+}
+
+async fn what_waits_for_reconnection_can_be_taken_back(world: &World) -> Result {
+    let faulty = Faulty::new(world, FERRY).await?;
+    faulty.arm(json!({ "kind": "revoke" })).await?;
+    let id = faulty.schedule(&fresh("revoked and taken back")).await?;
+    faulty.is_lost(30).await?;
+    faulty.is_told(id, &["connect the account again"]).await?;
+    let shown = faulty.user.show(id).await?;
+    same(&shown["status"], &json!("scheduled"), "status of a post that waits for reconnection")?;
+    same(&shown["platforms"][0]["status"], &json!("pending"), "status of its entry")?;
+    let path = format!("/connections/{}", integer(&faulty.connection, "id")?);
+    faulty.user.api.delete(&path).await?.error(422, "has_pending_posts")?;
+
+    let draft = faulty.user.change(id, &json!({ "scheduled_at": null })).await?;
+    same(&draft["status"], &json!("draft"), "status of the post taken back")?;
+    faulty.user.api.delete(&path).await?.is(204)?;
+    faulty.user.api.delete(&format!("/posts/{id}")).await?.is(204)?;
+    faulty.disarm().await
 }
 
 async fn a_refused_renewal_waits_for_reconnection(world: &World) -> Result {

@@ -13,7 +13,7 @@ async fn a_revoked_grant_asks_for_reconnection_and_the_post_goes_out_after_it() 
     assert!(rig.connection(0).await.connection.needs_reconnection);
     assert_eq!(rig.events.types(), ["post.scheduled", "connection.needs_reconnection"]);
     let waiting = rig.post(&post).await;
-    assert_eq!((waiting.status, rig.pending(0).await), (PostStatus::Publishing, 1));
+    assert_eq!((waiting.status, rig.pending(0).await), (PostStatus::Scheduled, 1));
     let words = waiting.targets[0].error_message.clone().unwrap();
     assert!(words.contains("connect the account again"), "{words}");
     assert_eq!(rig.network.calls(), 1, "nothing is tried with a grant that is gone");
@@ -26,6 +26,23 @@ async fn a_revoked_grant_asks_for_reconnection_and_the_post_goes_out_after_it() 
 }
 
 #[tokio::test]
+async fn a_post_that_waits_for_reconnection_can_be_taken_back_and_then_its_account_is_free() {
+    let rig = Rig::with(1, Network::default().fated([Fate::Gone])).await;
+    let (one, other) = (rig.schedule("Hello", later(5)).await, rig.schedule("Again", later(5)).await);
+    rig.live(later(600)).await;
+    assert_eq!(rig.pending(0).await, 2);
+
+    let taken_back = rig.reschedule(&one, None).await;
+    let deleted = rig.publishing.delete_post(rig.post(&other).await).await.unwrap();
+
+    assert!(matches!((taken_back, deleted), (Changed::Done(_), Changed::Done(_))));
+    assert_eq!((rig.pending(0).await, rig.due().await), (0, Vec::new()));
+    rig.reconnect(0, Rig::credentials(None), None).await;
+    rig.live(later(7200)).await;
+    assert_eq!(rig.network.texts().len(), 0);
+}
+
+#[tokio::test]
 async fn a_grant_that_stays_gone_fails_the_post_a_day_later() {
     let rig = Rig::with(1, Network::default().fated([Fate::Gone])).await;
     let post = rig.schedule("Hello", later(5)).await;
@@ -33,7 +50,7 @@ async fn a_grant_that_stays_gone_fails_the_post_a_day_later() {
     rig.live(later(1800)).await;
     rig.clock.skip_to(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(60));
     rig.live(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(5)).await;
-    assert_eq!(rig.post(&post).await.status, PostStatus::Publishing);
+    assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
     rig.live(later(5) + GIVE_UP_AFTER + TICK * 7).await;
 
     let words = failure(&rig, &post).await;

@@ -45,7 +45,7 @@ async fn what_the_platform_no_longer_knows_is_prepared_anew_and_the_post_goes_ou
 
     rig.live(later(1201)).await;
     let waiting = rig.post(&post).await;
-    assert_eq!((waiting.status, waiting.targets[0].status), (PostStatus::Publishing, TargetStatus::Publishing));
+    assert_eq!((waiting.status, waiting.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
     let words = "Sandbox no longer knows what came before the post: a file has expired. Doing that again first.";
     assert_eq!(waiting.targets[0].error_message.as_deref(), Some(words));
     rig.live(later(1300)).await;

@@ -25,7 +25,7 @@ async fn a_busy_platform_is_asked_again_when_it_says() {
 
     rig.live(later(300)).await;
     let waiting = rig.post(&post).await;
-    assert_eq!(waiting.status, PostStatus::Publishing);
+    assert_eq!(waiting.status, PostStatus::Scheduled);
     let words = "Sandbox did not take the post yet: too many posts. Trying again.";
     assert_eq!(waiting.targets[0].error_message.as_deref(), Some(words));
     rig.live(later(3600)).await;
@@ -44,7 +44,7 @@ async fn a_platform_that_stays_busy_is_given_up_a_day_later() {
     rig.live(later(3600)).await;
     rig.clock.skip_to(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(60));
     rig.live(later(5) + GIVE_UP_AFTER - TimeDelta::seconds(5)).await;
-    assert_eq!(rig.post(&post).await.status, PostStatus::Publishing);
+    assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
     rig.live(later(5) + GIVE_UP_AFTER + TICK).await;
 
     let words = failure(&rig, &post).await;
