@@ -1,5 +1,6 @@
 //! What an attacker would try against a running service, one file per way in.
 
+mod laptop;
 mod struck;
 mod tenants;
 
@@ -45,7 +46,7 @@ macro_rules! attacks {
 
 /// All of them.
 pub fn attacks() -> Vec<Attack> {
-    let mut all: Vec<_> = [struck::attacks(), tenants::attacks()].into_iter().flatten().collect();
+    let mut all: Vec<_> = [laptop::attacks(), struck::attacks(), tenants::attacks()].into_iter().flatten().collect();
     all.sort_by_key(|it: &Attack| it.number);
     all
 }

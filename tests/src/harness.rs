@@ -25,6 +25,8 @@ pub struct Ready {
     pub base_url: String,
     /// A token that works.
     pub token: String,
+    /// Where the stores listen, and their keys; null unless that was asked for.
+    pub stores: Value,
 }
 
 impl Ready {
@@ -35,6 +37,7 @@ impl Ready {
             origin: text(&ready, "origin")?.to_owned(),
             base_url: text(&ready, "base_url")?.to_owned(),
             token: text(&ready, "token")?.to_owned(),
+            stores: ready["stores"].clone(),
         })
     }
 }
@@ -89,6 +92,11 @@ impl Harness {
     /// What it said when it was ready.
     pub fn ready(&self) -> &Ready {
         &self.ready
+    }
+
+    /// Where its stores listen, and their keys.
+    pub fn stores(&self) -> &Value {
+        &self.ready.stores
     }
 
     /// From start to ready.

@@ -10,7 +10,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_config::SdkConfig;
-use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient, SharedHttpConnector,
@@ -23,7 +22,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use crate::clients;
+use crate::clients::{self, Secret};
 
 /// A file with a line of JSON for each call.
 #[derive(Clone, Debug)]
@@ -35,13 +34,11 @@ impl CallLog {
         Ok(Self(Arc::new(Mutex::new(File::create(path)?))))
     }
 
-    /// Settings for the clients with which `function` calls the store at this
-    /// URL.
-    fn config(&self, function: &'static str, endpoint: &str) -> SdkConfig {
-        let config = clients::config(endpoint);
-        let credentials = Credentials::new(clients::access_key_of(function), clients::SECRET_KEY, None, None, "local");
+    /// Settings for the clients with which `function` calls a store.
+    fn config(&self, function: &'static str, config: &SdkConfig, secret: &Secret) -> SdkConfig {
+        let credentials = secret.credentials(clients::access_key_of(function));
         let logged = config.http_client().map(|inner| Logged { inner, function, log: self.clone() });
-        let mut config = config.into_builder();
+        let mut config = config.clone().into_builder();
         config.set_http_client(logged.map(SharedHttpClient::new));
         config.credentials_provider(SharedCredentialsProvider::new(credentials)).build()
     }
@@ -72,10 +69,15 @@ async fn write_link_use(State(log): State<CallLog>, request: Request, next: Next
     response
 }
 
-/// Settings for the clients with which `function` calls the store at this URL.
-/// Its calls are written down if there is a log.
-pub(crate) fn config_of(function: &'static str, log: Option<&CallLog>, endpoint: &str) -> SdkConfig {
-    log.map_or_else(|| clients::config(endpoint), |it| it.config(function, endpoint))
+/// Settings for the clients with which `function` calls a store whose settings
+/// these are. Its calls are written down if there is a log.
+pub(crate) fn config_of(
+    function: &'static str,
+    log: Option<&CallLog>,
+    config: &SdkConfig,
+    secret: &Secret,
+) -> SdkConfig {
+    log.map_or_else(|| config.clone(), |it| it.config(function, config, secret))
 }
 
 #[derive(Debug)]

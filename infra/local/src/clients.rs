@@ -1,16 +1,37 @@
-//! SDK clients of the embedded stores: plain HTTP on loopback.
+//! SDK clients of the embedded stores.
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_async::rt::sleep::{SharedAsyncSleep, TokioSleep};
 use aws_smithy_http_client::Builder;
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
+use domain::token::random_token;
+use secrecy::{ExposeSecret, SecretString};
 
-/// The access keys that the media store accepts: one for everything, and one for
-/// the function whose calls can be logged. The database accepts any. They
-/// protect nothing, because both listen on loopback.
+/// The access keys that the stores accept: one for everything, and one for the
+/// function whose calls can be logged.
 pub(crate) const ACCESS_KEYS: [&str; 2] = ["local", "local-media"];
-pub(crate) const SECRET_KEY: &str = "local-secret";
+
+/// The secret of the access keys, another in every run: links to files are
+/// signed with it, and so is every call of a database that listens.
+#[derive(Clone, Debug)]
+pub(crate) struct Secret(SecretString);
+
+impl Secret {
+    pub(crate) fn random() -> Self {
+        Self(random_token())
+    }
+
+    pub(crate) fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+
+    /// What a client with this access key signs with.
+    pub(crate) fn credentials(&self, access_key: impl Into<String>) -> Credentials {
+        Credentials::new(access_key, self.expose(), None, None, "local")
+    }
+}
 
 /// The access key of a function, by which the calls that it signs are told from
 /// all others.
@@ -23,15 +44,19 @@ pub(crate) fn function_of(access_key: &str) -> Option<&'static str> {
     ACCESS_KEYS.into_iter().find(|it| *it == access_key)?.strip_prefix("local-")
 }
 
-/// Settings for clients of the store at this URL.
-pub(crate) fn config(endpoint: &str) -> SdkConfig {
-    let credentials = Credentials::new(ACCESS_KEYS[0], SECRET_KEY, None, None, "local");
+/// Settings for clients of the store at this URL, by plain HTTP on loopback.
+pub(crate) fn config(endpoint: &str, secret: &Secret) -> SdkConfig {
+    config_through(Builder::new().build_http(), endpoint, secret)
+}
+
+/// Settings for clients that hand their requests to `http`.
+pub(crate) fn config_through(http: SharedHttpClient, endpoint: &str, secret: &Secret) -> SdkConfig {
     SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("us-east-1"))
         .endpoint_url(endpoint)
-        .credentials_provider(SharedCredentialsProvider::new(credentials))
-        .http_client(Builder::new().build_http())
+        .credentials_provider(SharedCredentialsProvider::new(secret.credentials(ACCESS_KEYS[0])))
+        .http_client(http)
         .sleep_impl(SharedAsyncSleep::new(TokioSleep::new()))
         .build()
 }

@@ -15,9 +15,10 @@ use storage::{Identity, Joined, TokenGrant};
 use crate::error::LocalError;
 use crate::issuer;
 
-/// The demo user, made on first use.
-pub(crate) async fn user(api: &api::Api) -> Result<User, LocalError> {
-    let identity = Identity { issuer: issuer::url(&api.origin), subject: issuer::DEMO_EMAIL.to_owned() };
+/// The demo user, made on first use: who signs in as such at the issuer of this
+/// origin.
+pub(crate) async fn user(api: &api::Api, origin: &str) -> Result<User, LocalError> {
+    let identity = Identity { issuer: issuer::url(origin), subject: issuer::DEMO_EMAIL.to_owned() };
     if let Some(id) = api.store.user_of(&identity).await?
         && let Some(user) = api.store.user(id).await?
     {

@@ -1,30 +1,39 @@
 //! DynamoDB in this process.
 
-use std::net::SocketAddr;
+mod in_process;
+mod listener;
+mod signature;
+
 use std::path::Path;
 
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::{Client, config};
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use domain::clock::Clock;
 use dynoxide::Database;
 use storage::{DEFAULT_DUE_SHARDS, Store, Table};
 use tokio::net::TcpListener;
 
+use self::in_process::InProcess;
 use crate::call_log::CallLog;
+use crate::clients::Secret;
 use crate::deliveries::History;
 use crate::error::LocalError;
+use crate::hosts::Hosts;
 use crate::meter::Meter;
 use crate::{call_log, clients};
 
 /// The prefix of the tables' names.
 const PREFIX: &str = "local";
 
-/// Opens the database in this folder, or in memory, at this address, and creates
-/// the tables that are missing. Writes of deliveries are noted in `history` as
-/// well.
+/// What the SDK takes for the database's address; nothing is there.
+const ENDPOINT: &str = "http://dynamodb.in-process";
+
+/// Opens the database in this folder, or in memory, and creates the tables that
+/// are missing. Writes of deliveries are noted in `history` as well.
 pub(crate) async fn open(
-    address: SocketAddr,
     folder: Option<&Path>,
+    secret: &Secret,
     meter: Option<&Meter>,
     history: &History,
     clock: Clock,
@@ -40,19 +49,13 @@ pub(crate) async fn open(
             opened.and_then(|it| it.disable_bulk_loading().map(|()| it))
         }
     };
-    let database = database.map_err(|error| LocalError::Database(error.to_string()))?;
+    let database = InProcess(database.map_err(|error| LocalError::Database(error.to_string()))?);
+    let through = SharedHttpClient::new(database.clone());
+    let through = meter.map_or_else(|| through.clone(), |it| it.before(through.clone()));
+    let config = clients::config_through(through, ENDPOINT, secret);
 
-    let bound = TcpListener::bind(address).await;
-    let refused = |source| LocalError::Port { port: address.port(), option: "--dynamodb-port", source };
-    let listener = bound.map_err(refused)?;
-    let mut endpoint = format!("http://{}", listener.local_addr()?);
-    tokio::spawn(dynoxide::server::serve_with_shutdown(listener, database, std::future::pending()));
-    if let Some(meter) = meter {
-        endpoint = meter.before(endpoint).await?;
-    }
-
-    let stores = Stores { endpoint, history: history.clone(), clock };
-    let client = stores.client(&clients::config(&stores.endpoint));
+    let stores = Stores { database, config, secret: secret.clone(), history: history.clone(), clock };
+    let client = stores.client(&stores.config);
     let tables = Table::ALL;
     futures::future::try_join_all(tables.iter().map(|it| it.create(&client, PREFIX))).await?;
     Ok(stores)
@@ -60,7 +63,9 @@ pub(crate) async fn open(
 
 /// The database as its clients see it.
 pub(crate) struct Stores {
-    endpoint: String,
+    database: InProcess,
+    config: SdkConfig,
+    secret: Secret,
     history: History,
     clock: Clock,
 }
@@ -68,13 +73,19 @@ pub(crate) struct Stores {
 impl Stores {
     /// The store for everything that is not logged.
     pub(crate) fn shared(&self) -> Store {
-        Store::new(self.client(&clients::config(&self.endpoint)), PREFIX, DEFAULT_DUE_SHARDS)
+        Store::new(self.client(&self.config), PREFIX, DEFAULT_DUE_SHARDS)
     }
 
     /// The store for one function, whose calls go to the log if there is one.
     pub(crate) fn of(&self, function: &'static str, log: Option<&CallLog>) -> Store {
-        let config = call_log::config_of(function, log, &self.endpoint);
+        let config = call_log::config_of(function, log, &self.config, &self.secret);
         Store::new(self.client(&config), PREFIX, DEFAULT_DUE_SHARDS)
+    }
+
+    /// Answers functions in other processes, by these names of ours.
+    pub(crate) fn listen(&self, listener: TcpListener, hosts: Hosts) {
+        let router = listener::router(self.database.clone(), self.secret.clone(), hosts, self.clock.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
     }
 
     fn client(&self, config: &SdkConfig) -> Client {
@@ -82,3 +93,6 @@ impl Stores {
         Client::from_conf(config::Builder::from(config).interceptor(watch).build())
     }
 }
+
+#[cfg(test)]
+mod tests;

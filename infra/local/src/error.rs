@@ -20,6 +20,12 @@ pub enum LocalError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// `--listen` would let the whole network in.
+    #[error("--listen {0} lets the whole network in; give the one address at which containers find this machine")]
+    Everywhere(std::net::IpAddr),
+    /// `--origin` is more, or less, than a scheme and a host.
+    #[error("--origin {0} is not an origin; give a scheme and a host, like https://app.example")]
+    Origin(String),
     /// The database could not be opened.
     #[error("the database cannot be opened: {0}")]
     Database(String),
@@ -35,9 +41,6 @@ pub enum LocalError {
     /// The sandbox platform.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
-    /// An HTTP client.
-    #[error("an HTTP client cannot be set up: {0}")]
-    Http(#[from] reqwest::Error),
     /// `--platforms` is not a JSON object of objects.
     #[error("--platforms cannot be read: {0}")]
     Platforms(#[source] serde_json::Error),

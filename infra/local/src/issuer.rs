@@ -46,6 +46,10 @@ pub(crate) fn url(origin: &str) -> String {
 #[derive(Clone)]
 struct Issuer {
     origin: String,
+    /// The page that people are led back to, which is at `--origin` if there is
+    /// one.
+    callback: String,
+    returns_to: String,
     clock: Clock,
     codes: Arc<Mutex<HashMap<String, Signed>>>,
 }
@@ -93,14 +97,19 @@ struct SignInPage<'a> {
     request: &'a Authorize,
 }
 
-/// Its pages and endpoints.
-pub(crate) fn router(origin: String, clock: Clock) -> Router {
+/// Its pages and endpoints at `origin`, for a service that is reached at
+/// `returns_to`.
+///
+/// Whoever types an address is signed in under it, so that it must be served to
+/// this machine alone, under whatever name the service is reached.
+pub(crate) fn router(origin: String, returns_to: &str, clock: Clock) -> Router {
+    let callback = format!("{returns_to}/sign-in/callback");
     Router::new()
         .route("/dev-issuer/.well-known/openid-configuration", get(discovery))
         .route("/dev-issuer/authorize", get(ask).post(sign_in))
         .route("/dev-issuer/token", post(exchange))
         .route("/dev-issuer/jwks", get(async || Json(json!({ "keys": [] }))))
-        .with_state(Issuer { origin, clock, codes: Arc::default() })
+        .with_state(Issuer { origin, callback, returns_to: returns_to.to_owned(), clock, codes: Arc::default() })
 }
 
 async fn discovery(State(issuer): State<Issuer>) -> Json<Value> {
@@ -120,7 +129,7 @@ async fn discovery(State(issuer): State<Issuer>) -> Json<Value> {
 
 async fn ask(State(issuer): State<Issuer>, Query(request): Query<Authorize>) -> Response {
     match check(&issuer, &request) {
-        Ok(()) => page(&request, DEMO_EMAIL, None),
+        Ok(()) => page(&issuer, &request, DEMO_EMAIL, None),
         Err(why) => (StatusCode::BAD_REQUEST, why).into_response(),
     }
 }
@@ -135,7 +144,7 @@ async fn sign_in(State(issuer): State<Issuer>, Form(form): Form<SignIn>) -> Resp
         && email.split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())
         && !email.chars().any(char::is_whitespace);
     if !plausible {
-        return page(&request, &email, Some("Type an e-mail address, such as demo@example.com."));
+        return page(&issuer, &request, &email, Some("Type an e-mail address, such as demo@example.com."));
     }
     let code = random_token();
     let now = issuer.clock.now();
@@ -205,7 +214,7 @@ fn check(issuer: &Issuer, request: &Authorize) -> Result<(), &'static str> {
     if request.client_id != CLIENT_ID {
         return Err("client_id is unknown");
     }
-    if request.redirect_uri != format!("{}/sign-in/callback", issuer.origin) {
+    if request.redirect_uri != issuer.callback {
         return Err("redirect_uri is not registered");
     }
     if request.code_challenge_method != "S256" {
@@ -214,9 +223,13 @@ fn check(issuer: &Issuer, request: &Authorize) -> Result<(), &'static str> {
     Ok(())
 }
 
-fn page(request: &Authorize, proposed: &str, fault: Option<&str>) -> Response {
+fn page(issuer: &Issuer, request: &Authorize, proposed: &str, fault: Option<&str>) -> Response {
     let status = if fault.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    let policy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+    // Browsers hold the answer's redirect against form-action, too.
+    let policy = format!(
+        "default-src 'none'; style-src 'self'; form-action 'self' {}; frame-ancestors 'none'; base-uri 'none'",
+        issuer.returns_to
+    );
     match (SignInPage { proposed, fault, request }).render() {
         Ok(html) => (status, [("content-security-policy", policy)], Html(html)).into_response(),
         Err(error) => {
@@ -234,4 +247,36 @@ fn id_token(claims: &Value) -> String {
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(CLIENT_SECRET.as_bytes()) else { return String::new() };
     mac.update(signed.as_bytes());
     format!("{signed}.{}", URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use domain::testing::noon;
+    use http::Request;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    async fn asked(callback: &str) -> Response {
+        let router = router("http://localhost:3000".to_owned(), "https://app.example", Clock::manual(noon()));
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs([("client_id", CLIENT_ID), ("redirect_uri", callback), ("state", "s")])
+            .extend_pairs([("code_challenge", "c"), ("code_challenge_method", "S256")])
+            .finish();
+        let request = Request::get(format!("/dev-issuer/authorize?{query}")).body(Body::empty()).unwrap();
+        router.oneshot(request).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn people_are_led_back_to_where_the_service_is_reached_and_nowhere_else() {
+        let page = asked("https://app.example/sign-in/callback").await;
+        assert_eq!(page.status(), StatusCode::OK);
+        let policy = page.headers()["content-security-policy"].to_str().unwrap();
+        assert!(policy.contains("form-action 'self' https://app.example;"), "{policy}");
+
+        for other in ["http://localhost:3000/sign-in/callback", "https://evil.example/sign-in/callback"] {
+            assert_eq!(asked(other).await.status(), StatusCode::BAD_REQUEST, "{other}");
+        }
+    }
 }

@@ -10,6 +10,7 @@ mod demo;
 mod dynamodb;
 mod error;
 mod events;
+mod hosts;
 mod issuer;
 mod meter;
 mod options;
@@ -21,4 +22,4 @@ mod service;
 
 pub use error::LocalError;
 pub use options::Options;
-pub use service::{Running, start};
+pub use service::{Running, StoreKeys, start};

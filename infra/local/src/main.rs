@@ -1,10 +1,13 @@
 //! `cargo dev`: the whole service in one process.
 
+use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::ExitCode;
 
 use clap::Parser;
 use local::{Options, Running, start};
+use secrecy::ExposeSecret;
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
 
@@ -37,18 +40,24 @@ async fn main() -> ExitCode {
 }
 
 fn announce(options: &Options, running: &Running) -> std::io::Result<()> {
-    let Running { origin, base_url, token, user, .. } = running;
+    let Running { origin, base_url, token, user, stores, .. } = running;
     if let Some(path) = &options.ready_file {
         let ready = json!({
             "origin": origin,
             "base_url": base_url,
             "token": token,
             "user": { "id": user.user_id.to_string(), "name": user.name, "email": user.email },
+            "stores": stores.as_ref().map(|it| json!({
+                "dynamodb": it.dynamodb,
+                "access_key": it.access_key,
+                "secret": it.secret.expose_secret(),
+            })),
         });
         // Written elsewhere and renamed, so that whoever waits for the file never
         // reads half of it.
         let part = path.with_extension("part");
-        std::fs::write(&part, ready.to_string())?;
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
+        file.write_all(ready.to_string().as_bytes())?;
         std::fs::rename(part, path)?;
     }
     // GNU's program and BSD's are told it differently.
@@ -78,5 +87,22 @@ account, press Allow. Then run the other two.
 The post appears at {origin}/sandbox. End with Ctrl-C.
 "
     );
-    std::io::stdout().write_all(text.as_bytes())
+    let mut out = std::io::stdout();
+    out.write_all(text.as_bytes())?;
+    if let Some(outside) = &options.origin {
+        write!(
+            out,
+            "\nFrom outside it is {outside}. Sign in there with a browser of this machine: the page with\n\
+             which one signs in, the sandbox, and what else is not deployed, are served to this machine alone.\n"
+        )?;
+    }
+    if let Some(it) = stores {
+        let (address, key, secret) = (&it.dynamodb, it.access_key, it.secret.expose_secret());
+        write!(
+            out,
+            "\nThe database listens at {address}. Functions in other processes sign with:\n\n  \
+             export AWS_ACCESS_KEY_ID={key} AWS_SECRET_ACCESS_KEY={secret}\n"
+        )?;
+    }
+    Ok(())
 }

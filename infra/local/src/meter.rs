@@ -6,17 +6,18 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::body::Bytes;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
 use axum::extract::State;
-use axum::response::IntoResponse;
-use axum::routing::{get, post};
+use axum::routing::get;
 use axum::{Json, Router};
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
-use tokio::net::TcpListener;
-
-use crate::error::LocalError;
 
 /// Calls kept.
 const KEPT: usize = 10_000;
@@ -40,33 +41,20 @@ struct Call {
 }
 
 /// The latest calls.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Meter {
     calls: Arc<Mutex<VecDeque<Call>>>,
     started: std::time::Instant,
-    http: reqwest::Client,
-}
-
-#[derive(Clone)]
-struct Metered {
-    meter: Meter,
-    endpoint: String,
 }
 
 impl Meter {
-    pub(crate) fn new() -> Result<Self, LocalError> {
-        let http = reqwest::Client::builder().no_proxy().build()?;
-        Ok(Self { calls: Arc::default(), started: std::time::Instant::now(), http })
+    pub(crate) fn new() -> Self {
+        Self { calls: Arc::default(), started: std::time::Instant::now() }
     }
 
-    /// An endpoint that passes calls on to this one.
-    pub(crate) async fn before(&self, endpoint: String) -> Result<String, LocalError> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-        let metered = format!("http://{}", listener.local_addr()?);
-        let state = Metered { meter: self.clone(), endpoint };
-        let router = Router::new().route("/", post(pass)).with_state(state);
-        tokio::spawn(async move { axum::serve(listener, router).await });
-        Ok(metered)
+    /// Clients whose calls are counted and passed on to this one.
+    pub(crate) fn before(&self, inner: SharedHttpClient) -> SharedHttpClient {
+        SharedHttpClient::new(Metered { meter: self.clone(), inner })
     }
 
     /// `GET /dev/store-calls`: the latest calls; `DELETE` forgets them.
@@ -112,38 +100,45 @@ async fn forget(State(meter): State<Meter>) -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-async fn pass(State(state): State<Metered>, headers: HeaderMap, body: Bytes) -> impl IntoResponse {
-    let began_us = state.meter.elapsed_us();
-    let target = headers.get("x-amz-target").and_then(|it| it.to_str().ok()).unwrap_or_default();
-    let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
-    let mut body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let counts = !operation.ends_with("Table") && !operation.ends_with("TimeToLive");
-    if let (true, Some(fields)) = (counts, body.as_object_mut()) {
-        fields.insert("ReturnConsumedCapacity".to_owned(), "TOTAL".into());
+#[derive(Debug)]
+struct Metered {
+    meter: Meter,
+    inner: SharedHttpClient,
+}
+
+impl HttpClient for Metered {
+    fn http_connector(&self, settings: &HttpConnectorSettings, components: &RuntimeComponents) -> SharedHttpConnector {
+        let inner = self.inner.http_connector(settings, components);
+        SharedHttpConnector::new(MeteredConnector { meter: self.meter.clone(), inner })
     }
-    let mut request = state.meter.http.post(&state.endpoint).body(body.to_string());
-    for name in ["x-amz-target", "content-type", "authorization", "x-amz-date"] {
-        if let Some(value) = headers.get(name) {
-            request = request.header(name, value);
+}
+
+#[derive(Debug)]
+struct MeteredConnector {
+    meter: Meter,
+    inner: SharedHttpConnector,
+}
+
+impl HttpConnector for MeteredConnector {
+    fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
+        let (meter, began_us) = (self.meter.clone(), self.meter.elapsed_us());
+        let target = request.headers().get("x-amz-target").unwrap_or_default();
+        let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
+        let counts = !operation.ends_with("Table");
+        let asked: Option<Value> = request.body().bytes().and_then(|it| serde_json::from_slice(it).ok());
+        if let (true, Some(Value::Object(mut fields))) = (counts, asked) {
+            fields.insert("ReturnConsumedCapacity".to_owned(), "TOTAL".into());
+            *request.body_mut() = SdkBody::from(Value::Object(fields).to_string());
         }
-    }
-    let answered = async {
-        let response = request.send().await?;
-        let status = response.status();
-        Ok::<_, reqwest::Error>((status, response.bytes().await?))
-    };
-    let (answered, ()) = tokio::join!(answered, tokio::time::sleep(LATENCY));
-    match answered {
-        Ok((status, bytes)) => {
+        let answered = self.inner.call(request);
+        HttpConnectorFuture::new(async move {
+            let (answered, ()) = tokio::join!(answered, tokio::time::sleep(LATENCY));
+            let response = answered?;
             if counts {
-                let answer = serde_json::from_slice(&bytes).unwrap_or_default();
-                state.meter.record(operation, &answer, began_us);
+                let answer = response.body().bytes().and_then(|it| serde_json::from_slice(it).ok());
+                meter.record(operation, &answer.unwrap_or_default(), began_us);
             }
-            (status, [("content-type", "application/x-amz-json-1.0")], bytes).into_response()
-        }
-        Err(error) => {
-            tracing::error!(%error, "the store did not answer the meter");
-            StatusCode::BAD_GATEWAY.into_response()
-        }
+            Ok(response)
+        })
     }
 }

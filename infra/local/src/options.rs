@@ -1,6 +1,6 @@
 //! What `cargo dev` can be told.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Parser;
@@ -16,16 +16,16 @@ pub struct Options {
     /// The port to listen on; 0 takes a free one.
     #[arg(long, default_value_t = 3000)]
     pub port: u16,
-    /// The address to listen on: 0.0.0.0 lets containers in, and everybody else
-    /// on the network.
-    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
-    pub listen: IpAddr,
-    /// The port of the database, for functions in other processes; 0 takes a
-    /// free one.
-    #[arg(long, value_name = "PORT", default_value_t = 0)]
-    pub dynamodb_port: u16,
+    /// Listen at this address beside 127.0.0.1, for containers: that of the
+    /// machine on their network, such as 172.17.0.1.
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<IpAddr>,
+    /// Let functions in other processes call the database at this port; 0 takes
+    /// a free one. They sign with the keys that are printed then.
+    #[arg(long, value_name = "PORT")]
+    pub dynamodb_port: Option<u16>,
     /// Where the service is reached from outside, such as by a tunnel: what
-    /// platforms are told. Pages are then to be opened there, too.
+    /// platforms are told. Open pages there; sign in on this machine.
     #[arg(long, value_name = "URL")]
     pub origin: Option<String>,
     /// Where data are kept.

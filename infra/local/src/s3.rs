@@ -9,20 +9,20 @@ use s3s::auth::SimpleAuth;
 use s3s::service::S3ServiceBuilder;
 use s3s_fs::FileSystem;
 
-use crate::clients::{ACCESS_KEYS, SECRET_KEY};
+use crate::clients::{ACCESS_KEYS, Secret};
 use crate::error::LocalError;
 
 /// The bucket's name, and its place in the origin's paths.
 pub(crate) const BUCKET: &str = "social-publishing-media";
 
-/// The store of files in this folder.
-pub(crate) fn router(folder: &Path) -> Result<Router, LocalError> {
+/// The store of files in this folder, for who signs with this secret.
+pub(crate) fn router(folder: &Path, secret: &Secret) -> Result<Router, LocalError> {
     std::fs::create_dir_all(folder.join(BUCKET))?;
     let files = FileSystem::new(folder).map_err(|error| LocalError::Files(format!("{error:?}")))?;
     let mut builder = S3ServiceBuilder::new(files);
     let mut keys = SimpleAuth::new();
     for access_key in ACCESS_KEYS {
-        keys.register(access_key.to_owned(), SECRET_KEY.into());
+        keys.register(access_key.to_owned(), secret.expose().into());
     }
     builder.set_auth(keys);
     let service = HandleError::new(builder.build(), async |error: s3s::HttpError| {

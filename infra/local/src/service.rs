@@ -1,7 +1,7 @@
 //! Everything at one origin: the service as it is deployed, and what the cloud
 //! gives it there.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +9,9 @@ use std::time::Duration;
 use api::{Api, ClientIp, RateLimits};
 use auth::{Oidc, OidcSettings, SignUp};
 use axum::Router;
-use axum::extract::{ConnectInfo, Request};
-use axum::middleware::map_request;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::middleware::{from_fn, map_request};
+use axum::response::{IntoResponse, Response};
 use chrono::TimeDelta;
 use cloud::bucket::{Bucket, BucketSettings};
 use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
@@ -23,18 +24,23 @@ use domain::plan::Plans;
 use domain::user::User;
 use platforms::{AppCredentials, AppSource, Leads, Platform, Publish, Registry, Setup};
 use publishing::{Publishing, RollUps};
+use secrecy::SecretString;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
+use tower::ServiceExt;
 
 use crate::call_log::CallLog;
+use crate::clients::{ACCESS_KEYS, Secret};
 use crate::deliveries::{self, Deliveries, History};
+use crate::dynamodb::Stores;
 use crate::error::LocalError;
 use crate::events::LocalEvents;
+use crate::hosts::{Hosts, Reached};
 use crate::meter::Meter;
 use crate::options::Options;
 use crate::queue::LocalQueue;
 use crate::sandbox::{self, Sandbox};
-use crate::{call_log, clients, demo, dynamodb, events, issuer, queue, s3, sealing_key};
+use crate::{call_log, clients, demo, dynamodb, events, hosts, issuer, queue, s3, sealing_key};
 
 /// How often the sweep looks; a minute in the cloud, where each look is paid.
 const TICK: Duration = Duration::from_secs(5);
@@ -53,33 +59,107 @@ pub struct Running {
     pub token: String,
     /// The demo user.
     pub user: User,
+    /// Where the database listens, with the keys of all stores, if it does.
+    pub stores: Option<StoreKeys>,
     // Removed, with all data in it, when the process ends.
     _ephemeral: Option<TempDir>,
 }
 
+/// With what functions in other processes reach the stores of this one.
+#[derive(Debug)]
+pub struct StoreKeys {
+    /// The database's URL on this machine.
+    pub dynamodb: String,
+    /// For the database and for files.
+    pub access_key: &'static str,
+    /// Another in every run.
+    pub secret: SecretString,
+}
+
 /// Starts everything. It runs in tasks of this runtime until the process ends.
 pub async fn start(options: &Options) -> Result<Running, LocalError> {
-    let bound = TcpListener::bind((options.listen, options.port)).await;
-    let listener = bound.map_err(|source| LocalError::Port { port: options.port, option: "--port", source })?;
-    let origin = format!("http://localhost:{}", listener.local_addr()?.port());
+    if let Some(address) = options.listen.filter(IpAddr::is_unspecified) {
+        return Err(LocalError::Everywhere(address));
+    }
+    let outside = options.origin.as_deref().map(hosts::parse_origin).transpose()?;
+    let listeners = listen(options, options.port, "--port").await?;
+    let port = port_of(&listeners)?;
+    let origin = format!("http://localhost:{port}");
 
     let ephemeral = if options.ephemeral { Some(TempDir::new()?) } else { None };
     let data = (!options.ephemeral).then_some(options.data.as_path());
     let folder = ephemeral.as_ref().map_or(options.data.as_path(), TempDir::path);
     std::fs::create_dir_all(folder)?;
 
-    let stack = Stack::open(options, &origin, data, folder).await?;
-    let server = stack.router.into_make_service_with_connect_info::<SocketAddr>();
-    tokio::spawn(async move { axum::serve(listener, server).await });
+    let secret = Secret::random();
+    let hosts = Hosts::new(port, options.listen, outside.as_deref());
+    let places = Places { origin: &origin, outside: outside.as_deref(), hosts, secret: &secret };
+    let stack = Stack::open(options, places, data, folder).await?;
+    for listener in listeners {
+        let server = stack.router.clone().into_make_service_with_connect_info::<SocketAddr>();
+        tokio::spawn(async move { axum::serve(listener, server).await });
+    }
+    let stores = match options.dynamodb_port {
+        Some(port) => Some(open_database(options, port, &stack.stores, &secret).await?),
+        None => None,
+    };
     run(stack.publishing, stack.delivering, stack.platforms, stack.renewable, stack.messages);
 
-    let user = demo::user(&stack.api).await?;
+    let user = demo::user(&stack.api, &origin).await?;
     let token = demo::token(&stack.api, &user, data).await?;
-    Ok(Running { base_url: format!("{origin}/api/v1"), origin, token, user, _ephemeral: ephemeral })
+    let base_url = format!("{origin}/api/v1");
+    Ok(Running { base_url, origin, token, user, stores, _ephemeral: ephemeral })
+}
+
+/// Listens at loopback, and at the address of `--listen`.
+async fn listen(options: &Options, port: u16, option: &'static str) -> Result<Vec<TcpListener>, LocalError> {
+    let bind = async |address: IpAddr, port: u16| {
+        let bound = TcpListener::bind((address, port)).await;
+        bound.map_err(|source| LocalError::Port { port, option, source })
+    };
+    let first = bind(Ipv4Addr::LOCALHOST.into(), port).await?;
+    let port = first.local_addr()?.port();
+    let mut all = vec![first];
+    if let Some(address) = options.listen.filter(|it| *it != Ipv4Addr::LOCALHOST) {
+        all.push(bind(address, port).await?);
+    }
+    Ok(all)
+}
+
+fn port_of(listeners: &[TcpListener]) -> std::io::Result<u16> {
+    let first = listeners.first().ok_or(std::io::ErrorKind::NotConnected)?;
+    Ok(first.local_addr()?.port())
+}
+
+async fn open_database(
+    options: &Options,
+    port: u16,
+    stores: &Stores,
+    secret: &Secret,
+) -> Result<StoreKeys, LocalError> {
+    let listeners = listen(options, port, "--dynamodb-port").await?;
+    let port = port_of(&listeners)?;
+    let hosts = Hosts::new(port, options.listen, None);
+    for listener in listeners {
+        stores.listen(listener, hosts.clone());
+    }
+    let dynamodb = format!("http://localhost:{port}");
+    Ok(StoreKeys { dynamodb, access_key: ACCESS_KEYS[0], secret: secret.expose().into() })
+}
+
+/// Where this process is reached, and what its stores are called with.
+struct Places<'a> {
+    /// On this machine.
+    origin: &'a str,
+    /// By `--origin`.
+    outside: Option<&'a str>,
+    hosts: Hosts,
+    secret: &'a Secret,
 }
 
 struct Stack {
     api: Api,
+    stores: Stores,
     publishing: Publishing,
     /// What the delivery function has: its calls of the store can be logged.
     delivering: Publishing,
@@ -90,22 +170,32 @@ struct Stack {
 }
 
 impl Stack {
-    async fn open(options: &Options, origin: &str, data: Option<&Path>, folder: &Path) -> Result<Self, LocalError> {
-        let reached_at = options.origin.as_deref().unwrap_or(origin).trim_end_matches('/').to_owned();
+    async fn open(
+        options: &Options,
+        places: Places<'_>,
+        data: Option<&Path>,
+        folder: &Path,
+    ) -> Result<Self, LocalError> {
+        let Places { origin, outside, hosts, secret } = places;
+        let reached_at = outside.unwrap_or(origin).to_owned();
         let clock = Clock::System;
         let ids = Ids::new(clock.clone());
-        let meter = if options.meter { Some(Meter::new()?) } else { None };
+        let meter = options.meter.then(Meter::new);
         let history = data.map(|it| History::open(&it.join("deliveries.jsonl"))).transpose()?.unwrap_or_default();
         let log = options.log_calls.as_deref().map(CallLog::create).transpose()?;
-        let database = SocketAddr::new(options.listen, options.dynamodb_port);
-        let stores = dynamodb::open(database, data, meter.as_ref(), &history, clock.clone()).await?;
+        let stores = dynamodb::open(data, secret, meter.as_ref(), &history, clock.clone()).await?;
         let store = stores.shared();
         let sealer = Envelope::new(LocalKeys::new(sealing_key::sealing_key(data)?), clock.clone());
         let bus = LocalEvents::default();
         let (queue, messages) = LocalQueue::new(clock.clone());
-        let settings =
-            BucketSettings { name: s3::BUCKET.to_owned(), endpoint: Some(origin.to_owned()), public_endpoint: None };
-        let bucket = Bucket::new(&clients::config(origin), &settings);
+        let settings = BucketSettings {
+            name: s3::BUCKET.to_owned(),
+            endpoint: Some(origin.to_owned()),
+            // Platforms read files by links, and people upload by them.
+            public_endpoint: outside.map(str::to_owned),
+        };
+        let files = clients::config(origin, secret);
+        let bucket = Bucket::new(&files, &settings);
         let policy = AddressPolicy::Also(options.allow_fetch_from.clone());
         let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone()));
         let setup = Setup::new(options.platform_settings(origin)?, app, vault, policy.clone());
@@ -157,15 +247,21 @@ impl Stack {
             }))
             .merge(media::router(media::App {
                 api: Api { store: stores.of("media", log.as_ref()), ..api.clone() },
-                bucket: Bucket::new(&call_log::config_of("media", log.as_ref(), origin), &settings),
+                bucket: Bucket::new(&call_log::config_of("media", log.as_ref(), &files, secret), &settings),
                 fetcher: Fetcher::new(policy, FETCH_TIMEOUT),
                 limits: MediaLimits::default(),
                 plans: Plans::default(),
             }))
             .merge(posts::router(posts::App { api: api.clone(), publishing: publishing.clone() }));
         let network = Sandbox::open(data.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;
-        let files = s3::router(&folder.join("media"))?;
-        let router = api::finish(deployed, api.clone())
+        let files = s3::router(&folder.join("media"), secret)?;
+        // What the cloud serves too, and all that whoever comes from outside is
+        // answered from.
+        let public = api::finish(deployed, api.clone()).merge(match log {
+            Some(log) => log.watch_links(files),
+            None => files,
+        });
+        let laptop = Router::new()
             .merge(deliveries::router(Deliveries {
                 history,
                 store: api.store.clone(),
@@ -173,16 +269,15 @@ impl Stack {
                 clock: clock.clone(),
             }))
             .merge(sandbox::router(network))
-            .merge(issuer::router(origin.to_owned(), clock))
+            .merge(issuer::router(origin.to_owned(), &reached_at, clock))
             .merge(events::router(bus))
-            .merge(match log {
-                Some(log) => log.watch_links(files),
-                None => files,
-            })
             .merge(meter.map(Meter::router).unwrap_or_default())
-            .layer(map_request(with_client_ip));
+            .layer(from_fn(hosts::own_pages_only));
+        let doors = Doors { here: public.clone().merge(laptop), outside: public, hosts, origin: origin.to_owned() };
+        let router = Router::new().fallback(by_host).with_state(doors).layer(map_request(with_client_ip));
         Ok(Self {
             api,
+            stores,
             publishing,
             delivering,
             platforms: Registry::new(&setup)?,
@@ -191,6 +286,26 @@ impl Stack {
             router,
         })
     }
+}
+
+/// What is served to whom.
+#[derive(Clone)]
+struct Doors {
+    /// To this machine: everything.
+    here: Router,
+    /// To others: what is deployed, and files.
+    outside: Router,
+    hosts: Hosts,
+    origin: String,
+}
+
+async fn by_host(State(doors): State<Doors>, request: Request) -> Response {
+    let router = match doors.hosts.reached(&request) {
+        Reached::Here => doors.here,
+        Reached::Outside => doors.outside,
+        Reached::Elsewhere => return hosts::misdirected(&doors.origin),
+    };
+    router.oneshot(request).await.into_response()
 }
 
 /// The sandbox is the only platform here that wants an id and a secret.

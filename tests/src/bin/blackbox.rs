@@ -3,6 +3,7 @@
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::Parser;
+use serde_json::Value;
 use tests::{
     deployed::LOG_OF_CALLS,
     fault::{Fault, Result},
@@ -74,7 +75,7 @@ fn given(options: &Options) -> Result<Option<Ready>> {
     };
     let pages = options.origin.as_deref().or_else(|| base_url.trim_end_matches('/').strip_suffix("/api/v1"));
     let origin = pages.ok_or_else(|| Fault::new("--base-url does not end in /api/v1: say --origin too"))?;
-    Ok(Some(Ready { origin: origin.to_owned(), base_url: base_url.clone(), token: token.clone() }))
+    Ok(Some(Ready { origin: origin.to_owned(), base_url: base_url.clone(), token: token.clone(), stores: Value::Null }))
 }
 
 async fn drive(ready: Ready, options: &Options, report: &mut Report) -> Result {

@@ -185,7 +185,7 @@ impl Stack {
     /// The stack as the suite sees it.
     pub async fn world(&self) -> Result<World> {
         let (origin, base_url) = (self.reached_at.clone(), format!("{}/api/v1", self.reached_at));
-        let ready = Ready { origin, base_url, token: String::new() };
+        let ready = Ready { origin, base_url, token: String::new(), stores: Value::Null };
         let pool = self.user_pool()?;
         let sandbox = self.sandbox.ready().origin.clone();
         Ok(World::new(ready).await?.with_sandbox(sandbox).with_user_pool(pool))

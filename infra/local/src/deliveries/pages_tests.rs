@@ -11,6 +11,7 @@ use storage::{DeliveryWrite, PostWrite, PostWritten};
 use tower::ServiceExt;
 
 use super::{Deliveries, History, Reference, router};
+use crate::clients::Secret;
 use crate::dynamodb;
 use crate::sandbox::Sandbox;
 
@@ -22,8 +23,7 @@ struct Rig {
 impl Rig {
     async fn new() -> Self {
         let (history, clock) = (History::default(), Clock::manual(noon()));
-        let store =
-            dynamodb::open(([127, 0, 0, 1], 0).into(), None, None, &history, clock.clone()).await.unwrap().shared();
+        let store = dynamodb::open(None, &Secret::random(), None, &history, clock.clone()).await.unwrap().shared();
         let network = Sandbox::open(None, "http://sandbox.test".to_owned(), clock.clone()).unwrap();
         let user = a_user();
         let post = a_post(&user, Some(noon()), &[a_connection(&user)]);

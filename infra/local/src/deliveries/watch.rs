@@ -146,6 +146,7 @@ mod tests {
     use super::super::Reference;
     use super::super::history::Record;
     use super::*;
+    use crate::clients::Secret;
     use crate::dynamodb;
 
     struct Rig {
@@ -159,8 +160,8 @@ mod tests {
     impl Rig {
         async fn new() -> Self {
             let (history, clock) = (History::default(), Clock::manual(noon()));
-            let store =
-                dynamodb::open(([127, 0, 0, 1], 0).into(), None, None, &history, clock.clone()).await.unwrap().shared();
+            let stores = dynamodb::open(None, &Secret::random(), None, &history, clock.clone()).await.unwrap();
+            let store = stores.shared();
             let user = a_user();
             let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
             let delivery = Delivery::new(&post, &post.targets[0], None, 1, noon());

@@ -1,0 +1,104 @@
+//! The database as the SDK's HTTP client: a request is answered in this
+//! process. Nothing listens, so nothing else on the machine, and no web page,
+//! can reach it.
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_runtime_api::http::StatusCode;
+use aws_smithy_types::body::SdkBody;
+use dynoxide::{Database, DynoxideError};
+
+/// What an answer is.
+pub(super) const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
+
+/// The database, asked without a connection.
+#[derive(Clone)]
+pub(crate) struct InProcess(pub(super) Database);
+
+/// An answer: its status and its JSON.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) json: String,
+}
+
+impl InProcess {
+    /// Answers a request by the value of its `x-amz-target` and its body.
+    pub(super) async fn answer(&self, target: &str, body: Vec<u8>) -> Answer {
+        let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
+        let database = self.0.clone();
+        // SQLite blocks its thread.
+        let answered = tokio::task::spawn_blocking(move || run(&database, &operation, &body)).await;
+        let answered = answered.unwrap_or_else(|error| Err(DynoxideError::InternalServerError(error.to_string())));
+        match answered {
+            Ok(json) => Answer { status: 200, json },
+            Err(error) => Answer { status: error.status_code(), json: error.to_json() },
+        }
+    }
+}
+
+/// Answers with the named operations, each of which is a method of the database.
+macro_rules! operations {
+    ($database:ident, $operation:ident, $body:ident, [$($name:literal => $method:ident),* $(,)?]) => {
+        match $operation {
+            $($name => {
+                let request = serde_json::from_slice($body).map_err(|error| malformed(&error))?;
+                let answer = $database.$method(request)?;
+                serde_json::to_string(&answer).map_err(|error| DynoxideError::InternalServerError(error.to_string()))
+            })*
+            other => Err(DynoxideError::ValidationException(format!("{other} is not an operation of this database"))),
+        }
+    };
+}
+
+fn run(database: &Database, operation: &str, body: &[u8]) -> Result<String, DynoxideError> {
+    operations!(database, operation, body, [
+        "BatchGetItem" => batch_get_item,
+        "BatchWriteItem" => batch_write_item,
+        "CreateTable" => create_table,
+        "DeleteItem" => delete_item,
+        "DescribeTable" => describe_table,
+        "GetItem" => get_item,
+        "ListTables" => list_tables,
+        "PutItem" => put_item,
+        "Query" => query,
+        "Scan" => scan,
+        "TransactGetItems" => transact_get_items,
+        "TransactWriteItems" => transact_write_items,
+        "UpdateItem" => update_item,
+    ])
+}
+
+fn malformed(error: &serde_json::Error) -> DynoxideError {
+    DynoxideError::SerializationException(error.to_string())
+}
+
+impl std::fmt::Debug for InProcess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("InProcess")
+    }
+}
+
+impl HttpClient for InProcess {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+impl HttpConnector for InProcess {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let target = request.headers().get("x-amz-target").unwrap_or_default().to_owned();
+        let body = request.body().bytes().map(<[u8]>::to_vec).unwrap_or_default();
+        let database = self.clone();
+        HttpConnectorFuture::new(async move {
+            let answer = database.answer(&target, body).await;
+            let status = StatusCode::try_from(answer.status).map_err(|it| ConnectorError::other(it.into(), None))?;
+            let mut response = HttpResponse::new(status, SdkBody::from(answer.json));
+            response.headers_mut().insert("content-type", CONTENT_TYPE);
+            Ok(response)
+        })
+    }
+}

@@ -1,0 +1,60 @@
+//! The database for functions in other processes: a listener that takes no
+//! call that was not signed with the secret of this run, and none from a page.
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use domain::clock::Clock;
+use http::{StatusCode, header};
+
+use super::in_process::{CONTENT_TYPE, InProcess};
+use super::signature;
+use crate::clients::Secret;
+use crate::hosts::{Hosts, Reached};
+
+/// The largest request of DynamoDB.
+const MAX_BODY: usize = 16 << 20;
+
+#[derive(Clone)]
+struct Listener {
+    database: InProcess,
+    secret: Secret,
+    hosts: Hosts,
+    clock: Clock,
+}
+
+/// Answers calls that were signed with this secret.
+pub(super) fn router(database: InProcess, secret: Secret, hosts: Hosts, clock: Clock) -> Router {
+    Router::new().route("/", post(answer)).with_state(Listener { database, secret, hosts, clock })
+}
+
+async fn answer(State(listener): State<Listener>, request: Request) -> Response {
+    // Browsers say from which page a call comes, and let a page name any host
+    // whose name server it controls. No page has business here.
+    if request.headers().contains_key(header::ORIGIN) {
+        return refuse(StatusCode::FORBIDDEN, "AccessDeniedException", "web pages may not call this database");
+    }
+    if listener.hosts.reached(&request) != Reached::Here {
+        let words = "this database is not known by that name";
+        return refuse(StatusCode::MISDIRECTED_REQUEST, "AccessDeniedException", words);
+    }
+    let (head, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, MAX_BODY).await else {
+        return refuse(StatusCode::PAYLOAD_TOO_LARGE, "ValidationException", "the request is too large");
+    };
+    if !signature::is_good(&head, &body, &listener.secret, listener.clock.now()) {
+        let words = "sign with the access key and the secret that cargo dev printed when it started";
+        return refuse(StatusCode::FORBIDDEN, "UnrecognizedClientException", words);
+    }
+    let target = head.headers.get("x-amz-target").and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let answer = listener.database.answer(target, body.into()).await;
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (status, [(header::CONTENT_TYPE, CONTENT_TYPE)], Body::from(answer.json)).into_response()
+}
+
+fn refuse(status: StatusCode, kind: &str, words: &str) -> Response {
+    let json = serde_json::json!({ "__type": format!("com.amazon.coral.service#{kind}"), "message": words });
+    (status, [(header::CONTENT_TYPE, CONTENT_TYPE)], json.to_string()).into_response()
+}

@@ -1,0 +1,61 @@
+use std::net::SocketAddr;
+
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::*;
+
+async fn listening(secret: &Secret) -> SocketAddr {
+    let stores = open(None, secret, None, &History::default(), Clock::System).await.unwrap();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    stores.listen(listener, Hosts::new(address.port(), None, None));
+    address
+}
+
+async fn tables(address: SocketAddr, secret: &Secret) -> Result<Vec<String>, String> {
+    let config = clients::config(&format!("http://localhost:{}", address.port()), secret);
+    let listed = Client::new(&config).list_tables().send().await;
+    listed.map(|it| it.table_names().to_vec()).map_err(|it| it.code().unwrap_or_default().to_owned())
+}
+
+/// The whole answer to a request with these headers.
+async fn raw(address: SocketAddr, method: &str, headers: &[&str]) -> String {
+    let head = format!("{method} / HTTP/1.1\r\nconnection: close\r\n{}\r\n\r\n", headers.join("\r\n"));
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn a_call_signed_with_the_secret_of_this_run_is_answered_and_no_other() {
+    let secret = Secret::random();
+    let address = listening(&secret).await;
+
+    assert!(tables(address, &secret).await.unwrap().contains(&"local-users".to_owned()));
+    assert_eq!(tables(address, &Secret::random()).await.unwrap_err(), "UnrecognizedClientException");
+}
+
+#[tokio::test]
+async fn no_page_and_no_other_name_reaches_it() {
+    let address = listening(&Secret::random()).await;
+    let ours = format!("host: {address}");
+    let target = "x-amz-target: DynamoDB_20120810.ListTables";
+
+    for (method, headers, status) in [
+        ("POST", [ours.as_str(), "origin: https://evil.example", target], 403),
+        ("POST", [ours.as_str(), "origin: http://localhost:3000", target], 403),
+        ("POST", ["host: evil.example", "accept: */*", target], 421),
+        ("OPTIONS", [ours.as_str(), "origin: https://evil.example", "access-control-request-method: POST"], 405),
+        ("GET", [ours.as_str(), "accept: */*", target], 405),
+        ("POST", [ours.as_str(), "accept: */*", target], 403),
+    ] {
+        let answer = raw(address, method, &headers).await;
+
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{method} {headers:?}: {answer}");
+        assert!(!answer.to_lowercase().contains("access-control"), "{answer}");
+    }
+}

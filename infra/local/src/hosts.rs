@@ -1,0 +1,202 @@
+//! By which names this process may be reached.
+//!
+//! A page anywhere on the web can let a name of its own point at this machine
+//! and then read what is answered (DNS rebinding). So a request says by which
+//! name it came, and only these are answered: the machine's own, and what the
+//! operator told with `--origin`.
+
+use std::net::IpAddr;
+
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, Method, StatusCode, header};
+use url::{Origin, Url};
+
+use crate::error::LocalError;
+
+/// Containers call the machine that they run on by this name.
+const FROM_CONTAINERS: &str = "host.docker.internal";
+
+/// What a tunnel adds that tells its machine a name of ours instead of its own.
+const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-forwarded-host"];
+
+/// The names of this process.
+#[derive(Clone, Debug)]
+pub(crate) struct Hosts {
+    here: Vec<String>,
+    outside: Option<String>,
+}
+
+/// By which name a request came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// One of this machine's, or that by which containers know it.
+    Here,
+    /// The one that `--origin` names.
+    Outside,
+    /// Any other.
+    Elsewhere,
+}
+
+impl Hosts {
+    /// This machine's names with this port, beside it that of `also`, an address
+    /// on the network of containers, and the host of `--origin`.
+    pub(crate) fn new(port: u16, also: Option<IpAddr>, origin: Option<&str>) -> Self {
+        let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()];
+        names.extend(also.iter().map(|it| match it {
+            IpAddr::V4(it) => it.to_string(),
+            IpAddr::V6(it) => format!("[{it}]"),
+        }));
+        names.extend(also.map(|_| FROM_CONTAINERS.to_owned()));
+        // Browsers leave the port out where it is that of the scheme.
+        let bare = if port == 80 { names.clone() } else { Vec::new() };
+        let here = names.into_iter().map(|it| format!("{it}:{port}")).chain(bare).collect();
+        let outside = origin.and_then(|it| it.split_once("://")).map(|(_, host)| host.to_owned());
+        Self { here, outside }
+    }
+
+    /// By which name a request came.
+    pub(crate) fn reached<B>(&self, request: &http::Request<B>) -> Reached {
+        let mut named = request.headers().get_all(header::HOST).iter();
+        let (first, more) = (named.next().and_then(|it| it.to_str().ok()), named.next().is_some());
+        let uri = request.uri().authority().map(http::uri::Authority::as_str);
+        let host = match (first, uri) {
+            (Some(first), Some(uri)) if !first.eq_ignore_ascii_case(uri) => return Reached::Elsewhere,
+            (first, uri) => first.or(uri).unwrap_or_default().to_ascii_lowercase(),
+        };
+        if more {
+            return Reached::Elsewhere;
+        }
+        let is_forwarded = self.outside.is_some() && FORWARDED.iter().any(|it| request.headers().contains_key(*it));
+        if self.here.contains(&host) {
+            if is_forwarded { Reached::Outside } else { Reached::Here }
+        } else if self.outside.as_ref() == Some(&host) {
+            Reached::Outside
+        } else {
+            Reached::Elsewhere
+        }
+    }
+}
+
+/// The answer to a request by a name that is not ours.
+pub(crate) fn misdirected(origin: &str) -> Response {
+    let text =
+        format!("cargo dev answers at {origin}. For another address, start it with --origin and that address.\n");
+    (StatusCode::MISDIRECTED_REQUEST, text).into_response()
+}
+
+/// Refuses what a page of another origin makes a browser send. For what changes
+/// something without asking who calls.
+pub(crate) async fn own_pages_only(request: Request, next: Next) -> Response {
+    if request.method() != Method::GET && request.method() != Method::HEAD && is_foreign(request.headers()) {
+        let text = "Only pages of cargo dev itself, and programs, may send this.\n";
+        return (StatusCode::FORBIDDEN, text).into_response();
+    }
+    next.run(request).await
+}
+
+/// Browsers name the relation of the page to the place it calls; programs do
+/// not.
+fn is_foreign(headers: &HeaderMap) -> bool {
+    headers.get("sec-fetch-site").is_some_and(|it| it != "same-origin" && it != "none")
+}
+
+/// The origin that `--origin` names, as browsers write it.
+pub(crate) fn parse_origin(raw: &str) -> Result<String, LocalError> {
+    let invalid = || LocalError::Origin(raw.to_owned());
+    let url = Url::parse(raw).map_err(|_| invalid())?;
+    let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
+    match url.origin() {
+        origin @ Origin::Tuple(..) if bare && matches!(url.scheme(), "http" | "https") => {
+            Ok(origin.ascii_serialization())
+        }
+        _ => Err(invalid()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reached(hosts: &Hosts, host: &str, forwarded: Option<&str>) -> Reached {
+        let mut request = http::Request::builder().uri("/").header("host", host);
+        if let Some(name) = forwarded {
+            request = request.header(name, "203.0.113.9");
+        }
+        hosts.reached(&request.body(()).unwrap())
+    }
+
+    #[test]
+    fn only_our_own_names_with_our_port_are_ours() {
+        let hosts = Hosts::new(3000, None, None);
+        for host in ["localhost:3000", "LocalHost:3000", "127.0.0.1:3000", "[::1]:3000"] {
+            assert_eq!(reached(&hosts, host, None), Reached::Here, "{host}");
+        }
+        let others = [
+            "",
+            "localhost",
+            "localhost:3001",
+            "localhost:80",
+            "evil.example",
+            "evil.example:3000",
+            "localhost.evil.example:3000",
+            "127.0.0.1.nip.io:3000",
+            "127.0.0.2:3000",
+            "0.0.0.0:3000",
+            "host.docker.internal:3000",
+            "localhost:3000@evil.example",
+            "localhost.:3000",
+        ];
+        for host in others {
+            assert_eq!(reached(&hosts, host, None), Reached::Elsewhere, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_request_that_names_two_hosts_is_nobodys() {
+        let hosts = Hosts::new(3000, None, None);
+        let twice = http::Request::builder().uri("/").header("host", "localhost:3000").header("host", "evil.example");
+        assert_eq!(hosts.reached(&twice.body(()).unwrap()), Reached::Elsewhere);
+        let both = http::Request::builder().uri("http://evil.example/").header("host", "localhost:3000");
+        assert_eq!(hosts.reached(&both.body(()).unwrap()), Reached::Elsewhere);
+    }
+
+    #[test]
+    fn containers_reach_it_where_it_listens_for_them() {
+        let hosts = Hosts::new(8000, Some([172, 17, 0, 1].into()), None);
+        for host in ["host.docker.internal:8000", "172.17.0.1:8000", "localhost:8000"] {
+            assert_eq!(reached(&hosts, host, None), Reached::Here, "{host}");
+        }
+    }
+
+    #[test]
+    fn what_a_tunnel_brings_is_from_outside_under_every_name() {
+        let hosts = Hosts::new(3000, None, Some("https://app.example"));
+        assert_eq!(reached(&hosts, "app.example", None), Reached::Outside);
+        assert_eq!(reached(&hosts, "app.example:3000", None), Reached::Elsewhere);
+        assert_eq!(reached(&hosts, "localhost:3000", None), Reached::Here);
+        for name in FORWARDED {
+            assert_eq!(reached(&hosts, "localhost:3000", Some(name)), Reached::Outside, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_a_scheme_and_a_host() {
+        assert_eq!(parse_origin("https://App.Example/").unwrap(), "https://app.example");
+        assert_eq!(parse_origin("http://127.0.0.1:8080").unwrap(), "http://127.0.0.1:8080");
+        for raw in ["app.example", "https://app.example/x", "https://me@app.example", "ftp://app.example", "https://?"]
+        {
+            assert!(parse_origin(raw).is_err(), "{raw}");
+        }
+    }
+
+    #[test]
+    fn a_browser_says_when_another_page_sends() {
+        for (site, foreign) in [("cross-site", true), ("same-site", true), ("same-origin", false), ("none", false)] {
+            let headers = HeaderMap::from_iter([("sec-fetch-site".parse().unwrap(), site.parse().unwrap())]);
+            assert_eq!(is_foreign(&headers), foreign, "{site}");
+        }
+        assert!(!is_foreign(&HeaderMap::new()));
+    }
+}

@@ -1,0 +1,287 @@
+//! What a web page, a neighbour or somebody at the end of a tunnel tries
+//! against `cargo dev`.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    time::SystemTime,
+};
+
+use aws_credential_types::Credentials;
+use aws_sigv4::{
+    http_request::{PayloadChecksumKind, SignableBody, SignableRequest, SigningSettings, sign},
+    sign::v4,
+};
+use reqwest::{Client, Method, RequestBuilder, StatusCode, header};
+use tokio::net::TcpStream;
+
+use super::{Arena, Attack};
+use crate::{
+    answer::text,
+    attacks,
+    browser::Browser,
+    ensure,
+    fault::{Fault, Result},
+    harness::{Harness, LIFTED},
+    picture,
+    world::{World, fresh_email},
+};
+
+/// Where a tunnel would make the service public.
+const OUTSIDE: &str = "https://app.sps-tunnel.example";
+
+const LIST: Option<&str> = Some("ListTables");
+
+pub(super) fn attacks() -> Vec<Attack> {
+    attacks!(5, [
+        "the database is looked for at every port of the process", "one port is open, and it is not a database" => every_port;
+        "a page calls the database that --dynamodb-port opens", "403 with an Origin, 421 by another name, no CORS" => page_calls_database;
+        "the database is called with keys that everybody knows", "refused; with the printed keys it answers" => known_keys;
+        "a name that was rebound to this machine reads the API and the sandbox", "421 and nothing else" => rebinding;
+        "a page posts to the sandbox with a browser", "403, and no fault is armed" => page_posts;
+        "the sandbox, the issuer and /dev are opened through a tunnel", "404 under its name and as forwarded" => through_tunnel;
+        "a file is read with the store's well-known secret", "403" => known_secret_of_files;
+        "somebody signs in where --origin names a tunnel", "signed in, by a browser of this machine" => signs_in;
+    ])
+}
+
+/// Sends a request to a stack under this name.
+async fn by_name(world: &World, method: Method, path: &str, host: &str) -> Result<StatusCode> {
+    let request = world.http().request(method, format!("{}{path}", world.origin())).header(header::HOST, host);
+    Ok(request.send().await?.status())
+}
+
+/// The ports of loopback that the process with this id listens at.
+fn ports_of(process: u32) -> Result<Vec<u16>> {
+    let mut sockets = Vec::new();
+    for entry in std::fs::read_dir(format!("/proc/{process}/fd"))? {
+        let Ok(target) = std::fs::read_link(entry?.path()) else { continue };
+        let name = target.to_string_lossy().into_owned();
+        sockets.extend(name.strip_prefix("socket:[").map(|it| it.trim_end_matches(']').to_owned()));
+    }
+    let mut ports = Vec::new();
+    for table in ["tcp", "tcp6"] {
+        for line in std::fs::read_to_string(format!("/proc/{process}/net/{table}"))?.lines().skip(1) {
+            let fields: Vec<_> = line.split_whitespace().collect();
+            // 0A is LISTEN; the tenth field is the socket's inode.
+            let ([_, local, _, "0A", ..], Some(inode)) = (fields.as_slice(), fields.get(9)) else { continue };
+            if sockets.iter().any(|it| it == inode) {
+                let port = local.rsplit(':').next().and_then(|it| u16::from_str_radix(it, 16).ok());
+                ports.extend(port);
+            }
+        }
+    }
+    Ok(ports)
+}
+
+async fn every_port(_: &Arena) -> Result<String> {
+    let stack = Harness::start(&[]).await?;
+    let ports = ports_of(stack.id())?;
+    ensure!(!ports.is_empty(), "not even the service listens");
+    for port in &ports {
+        let url = format!("http://127.0.0.1:{port}/");
+        let listed = plain()?
+            .post(&url)
+            .header("x-amz-target", "DynamoDB_20120810.ListTables")
+            .header("content-type", "application/x-amz-json-1.0")
+            .header("authorization", "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0")
+            .header("x-amz-date", "20260101T000000Z")
+            .header(header::ORIGIN, "https://evil.example")
+            .body("{}")
+            .send()
+            .await?;
+        let (status, body) = (listed.status(), listed.text().await?);
+        ensure!(!status.is_success(), "port {port}: {status} {body}");
+    }
+    ensure!(ports.len() == 1, "it listens at {ports:?}");
+    Ok(format!("{} port, no database", ports.len()))
+}
+
+fn plain() -> Result<Client> {
+    Ok(Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build()?)
+}
+
+async fn page_calls_database(_: &Arena) -> Result<String> {
+    let stack = Harness::start(&["--dynamodb-port", "0"]).await?;
+    let url = text(stack.stores(), "dynamodb")?;
+    let mut seen = Vec::new();
+    for (method, name, value) in [
+        (Method::POST, header::ORIGIN, "https://evil.example"),
+        (Method::POST, header::ORIGIN, "http://localhost:3000"),
+        (Method::OPTIONS, header::ORIGIN, "https://evil.example"),
+        (Method::POST, header::HOST, "evil.example"),
+    ] {
+        let request = plain()?.request(method, url).header(name, value).body("{}");
+        let answer = request.header("x-amz-target", "DynamoDB_20120810.ListTables").send().await?;
+        let status = answer.status();
+        ensure!(matches!(status.as_u16(), 403 | 405 | 421), "{value}: {status}");
+        ensure!(!answer.headers().contains_key("access-control-allow-origin"), "{value}: CORS");
+        seen.push(status.as_str().to_owned());
+    }
+    let port = url.rsplit(':').next().and_then(|it| it.parse().ok()).unwrap_or_default();
+    for address in other_addresses()? {
+        let reached = TcpStream::connect(SocketAddr::from((address, port))).await;
+        ensure!(reached.is_err(), "the database listens at {address}");
+    }
+    Ok(seen.join(", "))
+}
+
+/// Addresses of this machine by which others reach it.
+fn other_addresses() -> Result<Vec<Ipv4Addr>> {
+    // No packet is sent: this asks which address would be used.
+    let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
+    let ours = socket.connect(("192.0.2.1", 9)).and_then(|()| socket.local_addr());
+    Ok(match ours {
+        Ok(SocketAddr::V4(it)) if !it.ip().is_loopback() && !it.ip().is_unspecified() => vec![*it.ip()],
+        _ => Vec::new(),
+    })
+}
+
+/// A request that is signed with these keys.
+pub(super) fn signed(
+    method: &Method,
+    url: &str,
+    service: &str,
+    (access_key, secret): (&str, &str),
+    operation: Option<&str>,
+    body: &str,
+) -> Result<RequestBuilder> {
+    let identity = Credentials::new(access_key, secret, None, None, "attack").into();
+    let mut settings = SigningSettings::default();
+    settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
+    let params = v4::SigningParams::builder()
+        .identity(&identity)
+        .region("us-east-1")
+        .name(service)
+        .time(SystemTime::now())
+        .settings(settings)
+        .build()
+        .map_err(|it| Fault::new(it.to_string()))?;
+    let target = operation.map(|it| format!("DynamoDB_20120810.{it}"));
+    let headers: Vec<_> = target.iter().map(|it| ("x-amz-target", it.as_str())).collect();
+    let request =
+        SignableRequest::new(method.as_str(), url, headers.iter().copied(), SignableBody::Bytes(body.as_bytes()));
+    let instructions = request.and_then(|it| sign(it, &params.into())).map_err(|it| Fault::new(it.to_string()))?;
+    let mut request = plain()?.request(method.clone(), url).body(body.to_owned());
+    for (name, value) in headers.into_iter().chain(instructions.output().headers()) {
+        request = request.header(name, value);
+    }
+    Ok(request)
+}
+
+async fn known_keys(_: &Arena) -> Result<String> {
+    let stack = Harness::start(&["--dynamodb-port", "0"]).await?;
+    let (url, secret) = (format!("{}/", text(stack.stores(), "dynamodb")?), text(stack.stores(), "secret")?);
+    for keys in [("local", "local-secret"), ("local", ""), ("a", "b"), ("a", secret)] {
+        let status = signed(&Method::POST, &url, "dynamodb", keys, LIST, "{}")?.send().await?.status();
+        ensure!(status == StatusCode::FORBIDDEN, "{keys:?}: {status}");
+    }
+    let listed = signed(&Method::POST, &url, "dynamodb", ("local", secret), LIST, "{}")?.send().await?;
+    let (status, tables) = (listed.status(), listed.text().await?);
+    ensure!(status.is_success() && tables.contains("local-users"), "the printed keys: {status} {tables}");
+    Ok("403 to all 4; with the printed keys it answers".to_owned())
+}
+
+async fn rebinding(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    let port = world.origin().rsplit(':').next().unwrap_or_default();
+    let hosts = ["evil.example".to_owned(), format!("evil.example:{port}"), format!("localhost.evil.example:{port}")];
+    let mut tried = 0;
+    for host in &hosts {
+        for path in ["/docs", "/api/v1/user", "/sandbox", "/sandbox/posts.json", "/dev/events", "/dev-issuer/jwks"] {
+            let status = by_name(world, Method::GET, path, host).await?;
+            ensure!(status == StatusCode::MISDIRECTED_REQUEST, "{host}{path}: {status}");
+            tried += 1;
+        }
+    }
+    let ours = format!("127.0.0.1:{port}");
+    let status = by_name(world, Method::GET, "/sandbox/posts.json", &ours).await?;
+    ensure!(status.is_success(), "{ours} is ours: {status}");
+    Ok(format!("421 to all {tried}"))
+}
+
+async fn page_posts(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    for site in ["cross-site", "same-site"] {
+        let answer = world
+            .http()
+            .post(format!("{}/sandbox/faults", world.origin()))
+            .header("sec-fetch-site", site)
+            .header("content-type", "application/json")
+            .body(r#"{"account":"nobody","kind":"refuse","count":1}"#)
+            .send()
+            .await?;
+        ensure!(answer.status() == StatusCode::FORBIDDEN, "{site}: {}", answer.status());
+    }
+    Ok("403 from another site and from another port".to_owned())
+}
+
+/// A stack that a tunnel leads to.
+async fn tunnelled() -> Result<(Harness, World)> {
+    let mut arguments = vec!["--origin", OUTSIDE];
+    arguments.extend(LIFTED);
+    let stack = Harness::start(&arguments).await?;
+    let world = World::new(stack.ready().clone()).await?;
+    Ok((stack, world))
+}
+
+async fn through_tunnel(_: &Arena) -> Result<String> {
+    let (_stack, world) = tunnelled().await?;
+    let name = OUTSIDE.trim_start_matches("https://");
+    let local = world.origin().trim_start_matches("http://").to_owned();
+    let paths = [
+        "/sandbox",
+        "/sandbox/posts.json",
+        "/sandbox/switches",
+        "/sandbox/deliveries",
+        "/%73andbox",
+        "//sandbox",
+        "/dev/events",
+        "/dev-issuer/authorize",
+        "/dev-issuer/.well-known/openid-configuration",
+    ];
+    for path in paths {
+        let status = by_name(&world, Method::GET, path, name).await?;
+        ensure!(status == StatusCode::NOT_FOUND, "{path}: {status}");
+        // A tunnel may say the machine's own name, and then says for whom it asks.
+        let request = world.http().get(format!("{}{path}", world.origin())).header("x-forwarded-host", name);
+        let status = request.header(header::HOST, &local).send().await?.status();
+        ensure!(status == StatusCode::NOT_FOUND, "{path}, forwarded: {status}");
+    }
+    for path in ["/docs", "/account", "/device"] {
+        let status = by_name(&world, Method::GET, path, name).await?;
+        ensure!(status.is_success() || status.is_redirection(), "{path}: {status}");
+    }
+    Ok(format!("404 to all {}, and the pages are there", paths.len()))
+}
+
+async fn known_secret_of_files(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    let user = world.new_user().await?;
+    let path = user.upload("image/png", &picture::png(4, 4, [0, 0, 0])).await?;
+    let url = format!("{}/social-publishing-media/{path}", world.origin());
+    let status = signed(&Method::GET, &url, "s3", ("local", "local-secret"), None, "")?.send().await?.status();
+    ensure!(status == StatusCode::FORBIDDEN, "with the secret of earlier versions: {status}");
+    let status = world.http().get(&url).send().await?.status();
+    ensure!(status == StatusCode::FORBIDDEN, "without a signature: {status}");
+    Ok("403, and without a signature likewise".to_owned())
+}
+
+/// The stack is asked under the outside's name, as a tunnel would.
+async fn signs_in(_: &Arena) -> Result<String> {
+    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let address = listener.local_addr()?;
+    drop(listener);
+    let name = "app.sps-tunnel.example";
+    let (origin, port) = (format!("http://{name}:{}", address.port()), address.port().to_string());
+    let mut arguments = vec!["--ephemeral", "--port", &port, "--origin", &origin];
+    arguments.extend(LIFTED);
+    let stack = Harness::start_with(&crate::harness::binary("local")?, &arguments).await?;
+    let world = World::new(stack.ready().clone()).await?;
+    let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).resolve(name, address);
+    let mut browser = Browser::new(http.build()?);
+    let page = world.sign_in(&mut browser, &format!("{origin}/account"), &fresh_email()).await?;
+    ensure!(page.status.is_success(), "{}", page.fault("not signed in"));
+    let ended_at = page.url.origin().ascii_serialization();
+    ensure!(ended_at == origin, "the person ended on {}", page.url);
+    Ok(format!("{} on {}", page.status, page.url))
+}
