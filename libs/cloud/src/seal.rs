@@ -15,6 +15,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use domain::token::random_bytes;
 use tokio::sync::Mutex;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::error_chain::chain;
 
@@ -25,6 +26,9 @@ const NONCE_LEN: usize = 12;
 
 /// How long one data key seals, so that a busy function asks KMS rarely.
 const DATA_KEY_LASTS: TimeDelta = TimeDelta::minutes(5);
+
+/// How long a data key is remembered for opening.
+const REMEMBERED_FOR: TimeDelta = TimeDelta::minutes(5);
 
 /// The most data keys that are remembered for opening.
 const REMEMBERED: usize = 64;
@@ -60,9 +64,16 @@ pub trait DataKeys: Send + Sync {
     async fn unwrap(&self, wrapped: &[u8]) -> Result<DataKey, SealError>;
 }
 
-/// 256 bits that never print.
+/// 256 bits that never print, and of which memory keeps nothing when they are
+/// dropped.
 #[derive(Clone)]
 pub struct DataKey([u8; 32]);
+
+impl Drop for DataKey {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
 
 impl DataKey {
     /// From a key service or a file.
@@ -89,15 +100,16 @@ impl DataKey {
     }
 }
 
-/// A data key, its wrapped form, and when it was made.
-type Sealing = (DataKey, Vec<u8>, DateTime<Utc>);
+/// A data key, its wrapped form, and when it was made or unwrapped.
+type Known = (DataKey, Vec<u8>, DateTime<Utc>);
 
 /// Seals under data keys.
 pub struct Envelope<K> {
     keys: K,
     clock: Clock,
-    sealing: Mutex<Option<Sealing>>,
-    opened: Mutex<Vec<(Vec<u8>, DataKey)>>,
+    sealing: Mutex<Option<Known>>,
+    /// The oldest first.
+    opened: Mutex<Vec<Known>>,
 }
 
 impl<K: DataKeys> Envelope<K> {
@@ -109,18 +121,29 @@ impl<K: DataKeys> Envelope<K> {
     async fn sealing_key(&self) -> Result<(DataKey, Vec<u8>), SealError> {
         let mut sealing = self.sealing.lock().await;
         let now = self.clock.now();
+        self.forget_old(now).await;
         if let Some((key, wrapped, made_at)) = &*sealing
             && now - *made_at < DATA_KEY_LASTS
         {
             return Ok((key.clone(), wrapped.clone()));
         }
+        // An old key goes before another is asked for, which can fail.
+        *sealing = None;
         let (key, wrapped) = self.keys.generate().await?;
         *sealing = Some((key.clone(), wrapped.clone(), now));
         Ok((key, wrapped))
     }
 
     async fn opening_key(&self, wrapped: &[u8]) -> Result<DataKey, SealError> {
-        let known = self.opened.lock().await.iter().find(|it| it.0 == wrapped).map(|it| it.1.clone());
+        let now = self.clock.now();
+        self.forget_old(now).await;
+        // While another key is being made, the old one is gone already.
+        if let Ok(mut sealing) = self.sealing.try_lock()
+            && sealing.as_ref().is_some_and(|it| DATA_KEY_LASTS <= now - it.2)
+        {
+            *sealing = None;
+        }
+        let known = self.opened.lock().await.iter().find(|it| it.1 == wrapped).map(|it| it.0.clone());
         if let Some(key) = known {
             return Ok(key);
         }
@@ -129,8 +152,13 @@ impl<K: DataKeys> Envelope<K> {
         if REMEMBERED <= opened.len() {
             opened.remove(0);
         }
-        opened.push((wrapped.to_owned(), key.clone()));
+        opened.push((key.clone(), wrapped.to_owned(), now));
         Ok(key)
+    }
+
+    /// Forgets the keys for opening whose time is over.
+    async fn forget_old(&self, now: DateTime<Utc>) {
+        self.opened.lock().await.retain(|it| now - it.2 < REMEMBERED_FOR);
     }
 }
 
@@ -198,8 +226,13 @@ impl DataKeys for KmsKeys {
 }
 
 fn data_key(plaintext: Option<aws_sdk_kms::primitives::Blob>) -> Result<DataKey, SealError> {
-    let bytes = plaintext.ok_or(SealError::Broken)?.into_inner();
-    bytes.try_into().map(DataKey).map_err(|_| SealError::Broken)
+    data_key_of(plaintext.ok_or(SealError::Broken)?.into_inner())
+}
+
+/// The bytes as a key; they are zeroed where they were.
+fn data_key_of(bytes: Vec<u8>) -> Result<DataKey, SealError> {
+    let bytes = Zeroizing::new(bytes);
+    bytes.as_slice().try_into().map(DataKey).map_err(|_| SealError::Broken)
 }
 
 /// Data keys wrapped by a key that the local stack keeps in a file.
@@ -221,8 +254,7 @@ impl DataKeys for LocalKeys {
     }
 
     async fn unwrap(&self, wrapped: &[u8]) -> Result<DataKey, SealError> {
-        let bytes = self.0.decrypt(wrapped, b"data key")?;
-        bytes.try_into().map(DataKey).map_err(|_| SealError::Broken)
+        data_key_of(self.0.decrypt(wrapped, b"data key")?)
     }
 }
 
@@ -249,6 +281,28 @@ mod tests {
     async fn another_process_with_the_same_key_opens_it() {
         let sealed = sealer().seal(b"token", "context").await.unwrap();
         assert_eq!(sealer().open(&sealed, "context").await.unwrap(), b"token");
+    }
+
+    #[tokio::test]
+    async fn a_key_is_remembered_for_five_minutes_and_no_longer() {
+        let clock = Clock::manual(noon());
+        let envelope = Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone());
+        let sealed = envelope.seal(b"token", "context").await.unwrap();
+        envelope.open(&sealed, "context").await.unwrap();
+        assert_eq!(envelope.opened.lock().await.len(), 1);
+
+        clock.advance(TimeDelta::minutes(4));
+        envelope.open(&sealed, "context").await.unwrap();
+        assert!(envelope.sealing.lock().await.is_some());
+        clock.advance(TimeDelta::minutes(1));
+        assert!(envelope.open(b"", "context").await.is_err());
+        let other = sealer().seal(b"token", "context").await.unwrap();
+        envelope.open(&other, "context").await.unwrap();
+
+        assert!(envelope.sealing.lock().await.is_none());
+        let wrapped: Vec<_> = envelope.opened.lock().await.iter().map(|it| it.1.clone()).collect();
+        assert_eq!(wrapped.len(), 1, "the first is forgotten");
+        assert!(!sealed.windows(wrapped[0].len()).any(|it| it == wrapped[0]));
     }
 
     #[tokio::test]
