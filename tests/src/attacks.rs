@@ -3,6 +3,7 @@
 mod laptop;
 mod struck;
 mod tenants;
+mod uploads;
 
 use std::{sync::Arc, time::Duration, time::Instant};
 
@@ -46,7 +47,8 @@ macro_rules! attacks {
 
 /// All of them.
 pub fn attacks() -> Vec<Attack> {
-    let mut all: Vec<_> = [laptop::attacks(), struck::attacks(), tenants::attacks()].into_iter().flatten().collect();
+    let mut all: Vec<_> =
+        [laptop::attacks(), struck::attacks(), tenants::attacks(), uploads::attacks()].into_iter().flatten().collect();
     all.sort_by_key(|it: &Attack| it.number);
     all
 }

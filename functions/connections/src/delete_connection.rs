@@ -1,7 +1,5 @@
 //! `DELETE /connections/{connection}`
 
-use std::time::Duration;
-
 use api::need::ConnectionsWrite;
 use api::openapi::{CONNECTIONS, Missing, Refused};
 use api::{ApiError, ApiResult, Caller, Id, OAuthError, Params};
@@ -9,13 +7,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use domain::event::Event;
 use domain::id::ConnectionId;
-use platforms::Credentials;
-use storage::{ConnectionRecord, Disconnected, StorageError, credentials_context};
+use publishing::revoke_grant;
+use storage::Disconnected;
 
 use crate::App;
-
-/// How long a platform may take to revoke the grant. The client waits for it.
-const REVOCATION: Duration = Duration::from_secs(5);
 
 /// Disconnects an account: the platform's token is revoked where it can be,
 /// and what we stored to act for the account is destroyed.
@@ -59,7 +54,8 @@ pub(crate) async fn delete_connection(
     // grant.
     match app.api.store.delete_connection(caller.user, id).await? {
         Disconnected::Deleted(record) => {
-            revoke(&app, &record).await;
+            let App { api, platforms, sealer, .. } = &app;
+            revoke_grant(&api.store, sealer.as_ref(), platforms, &record, api.clock.now()).await;
             app.announce(Event::of_connection("connection.deleted", &record.connection)).await;
             Ok(StatusCode::NO_CONTENT)
         }
@@ -78,56 +74,6 @@ fn has_pending_posts(count: u32) -> ApiError {
         error: "has_pending_posts",
         description: format!("{posts} this account. Unschedule or delete what is scheduled first."),
     }
-}
-
-/// Revokes the grant at the platform. When that fails or takes too long, the
-/// account is disconnected all the same.
-async fn revoke(app: &App, record: &ConnectionRecord) {
-    let id = record.connection.connection_id;
-    let Some(platform) = app.platforms.get(&record.connection.provider) else { return };
-    let Some(credentials) = open(app, record).await else {
-        tracing::error!(connection_id = %id, "credentials could not be opened to revoke them");
-        return;
-    };
-    let revoked = async {
-        match somebody_else_needs(app, record, &credentials).await {
-            Ok(false) => platform.revoke(&credentials, app.api.clock.now()).await,
-            Ok(true) => Ok(()),
-            Err(error) => {
-                tracing::error!(%error, connection_id = %id, "a grant is kept, because others may need it");
-                Ok(())
-            }
-        }
-    };
-    match tokio::time::timeout(REVOCATION, revoked).await {
-        Ok(Ok(())) => {}
-        Ok(Err(setback)) => tracing::warn!(connection_id = %id, ?setback, "a grant was not revoked"),
-        Err(_) => tracing::warn!(connection_id = %id, "a grant was not revoked in time"),
-    }
-}
-
-/// Whether revoking this connection's token would take it from another
-/// connection of this deployment, of whatever user: some platforms give the
-/// same token to everybody who connects the same account.
-async fn somebody_else_needs(
-    app: &App,
-    record: &ConnectionRecord,
-    credentials: &Credentials,
-) -> Result<bool, StorageError> {
-    for other in app.api.store.other_connections_of(&record.connection).await? {
-        match open(app, &other).await {
-            Some(theirs) if !theirs.share_a_token(credentials) => {}
-            Some(_) | None => return Ok(true),
-        }
-    }
-    Ok(false)
-}
-
-async fn open(app: &App, record: &ConnectionRecord) -> Option<Credentials> {
-    let connection = &record.connection;
-    let context = credentials_context(connection.user_id, connection.connection_id, &connection.provider);
-    let opened = app.sealer.open(&record.credentials, &context).await;
-    Credentials::from_bytes(&opened.ok()?).ok()
 }
 
 #[cfg(test)]

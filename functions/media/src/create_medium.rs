@@ -6,9 +6,11 @@ use api::need::MediaWrite;
 use api::openapi::{BadBody, MEDIA, Refused};
 use api::{ApiError, ApiResult, Caller, Incoming};
 use axum::extract::State;
+use domain::faults::Faults;
 use domain::id::UserId;
+use domain::media::{MimeType, human_size};
 use http::HeaderMap;
-use storage::{Medium, MediumAdded};
+use storage::{Medium, MediumAdded, Room};
 use tracing::Instrument;
 
 use crate::App;
@@ -24,7 +26,8 @@ const TRIES: usize = 3;
 /// Upload a file, or have one fetched from a URL
 ///
 /// Without `source_url`, the answer names a URL that takes one PUT of the
-/// file, with the headers of the answer. With it, the service fetches the file
+/// file, with the headers of the answer; with `size`, of exactly that many
+/// bytes. With `source_url`, the service fetches the file
 /// itself and answers when it is there. Either way `path` is how posts name it.
 #[utoipa::path(
     post,
@@ -85,11 +88,16 @@ impl App {
     }
 
     async fn presign(&self, user: UserId, request: &CreateMedium) -> ApiResult<PresignedView> {
-        let medium = self.expect_medium(user, request.mime_type).await?;
+        let most = self.limits.max_bytes(request.mime_type, false);
+        if let Some(size) = request.size.filter(|it| most < *it) {
+            let (most, size) = (human_size(most), human_size(size));
+            return Err(ApiError::Invalid(Faults::one("size", format!("may be at most {most}, this is {size}"))));
+        }
+        let medium = self.expect_medium(user, request.mime_type, request.size.unwrap_or(most), "size").await?;
         let path = medium.path().to_string();
         let put = self
             .bucket
-            .presigned_put(&path, request.mime_type.as_str(), LINKS_LAST)
+            .presigned_put(&path, request.mime_type.as_str(), request.size, LINKS_LAST)
             .await
             .map_err(|it| unavailable(&it))?;
         Ok(PresignedView { upload_url: put.url, upload_headers: put.headers, path, expires_in: LINKS_LAST.as_secs() })
@@ -97,15 +105,34 @@ impl App {
 
     /// Writes the record of a file before the file exists: whatever happens
     /// afterwards, the record leads to the file, which is removed when no post
-    /// uses it.
-    pub(crate) async fn expect_medium(&self, user: UserId, mime_type: domain::media::MimeType) -> ApiResult<Medium> {
+    /// uses it. The file holds this many bytes of its owner's room until its size
+    /// is known; where there is no room for it, `field` is at fault.
+    pub(crate) async fn expect_medium(
+        &self,
+        user: UserId,
+        mime_type: MimeType,
+        bytes: u64,
+        field: &'static str,
+    ) -> ApiResult<Medium> {
+        let room = Room { bytes: self.limits.user_bytes, files: self.limits.user_files };
         for _ in 0..TRIES {
-            let medium = Medium::expected(user, self.api.ids.fresh(), mime_type, self.api.clock.now());
-            if self.api.store.add_medium(&medium).await? == MediumAdded::Added {
-                return Ok(medium);
+            let medium = Medium::expected(user, self.api.ids.fresh(), mime_type, self.api.clock.now()).holding(bytes);
+            match self.api.store.add_medium(&medium, room).await? {
+                MediumAdded::Added => return Ok(medium),
+                MediumAdded::IdTaken => {}
+                MediumAdded::NoRoom => return Err(ApiError::Invalid(Faults::one(field, self.no_room()))),
             }
         }
         Err(ApiError::Unavailable)
+    }
+
+    fn no_room(&self) -> String {
+        let (bytes, files) = (human_size(self.limits.user_bytes), self.limits.user_files);
+        format!(
+            "has no room: the files that you have beside those of published posts may be {files} and have {bytes}. \
+             Delete posts that you do not need, say the size of what you upload, or wait: what never came is \
+             removed after a day, and what no post uses after seven"
+        )
     }
 
     pub(crate) async fn fetched(&self, medium: &Medium, size_bytes: u64) -> ApiResult<FetchedView> {

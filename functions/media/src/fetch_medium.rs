@@ -24,7 +24,7 @@ impl App {
             return Err(fault(&format!("the file is not {}", mime_type.as_str())));
         }
 
-        let medium = self.expect_medium(user, mime_type).await?;
+        let medium = self.expect_medium(user, mime_type, max_bytes, "source_url").await?;
         match self.keep(&medium, start, body).await {
             Ok(view) => Ok(view),
             Err(error) => {
@@ -42,7 +42,7 @@ impl App {
             PutError::Source(error) => refused(&error),
             PutError::Bucket(error) => unavailable(&error),
         })?;
-        match self.api.store.mark_medium_verified(medium.user_id, medium.media_id, size_bytes).await? {
+        match self.api.store.mark_medium_verified(medium, size_bytes).await? {
             MediumUse::Kept => self.fetched(medium, size_bytes).await,
             MediumUse::Gone => Err(ApiError::Unavailable),
         }

@@ -26,6 +26,10 @@ pub(crate) struct CreateMediumBody {
     /// Where the service fetches the file: http or https, on a public address.
     #[schema(format = "uri", max_length = 2048)]
     source_url: Option<String>,
+    /// The size of the file in bytes: the URL then takes a file of exactly that
+    /// size, and holds no more of the room that your files have.
+    #[schema(minimum = 1)]
+    size: Option<u64>,
 }
 
 /// The type of a file.
@@ -53,13 +57,15 @@ pub(crate) struct CreateMedium {
     pub(crate) mime_type: MimeType,
     filename: Option<Filename>,
     pub(crate) source_url: Option<Url>,
+    /// In bytes, at least 1.
+    pub(crate) size: Option<u64>,
 }
 
 impl CreateMedium {
     /// Reads the request and its idempotency key; the error names everything
     /// that is wrong with them.
     pub(crate) fn parse(incoming: Incoming, headers: &HeaderMap) -> ApiResult<(Self, Option<IdempotencyKey>)> {
-        let mut fields = incoming.fields(&["mime_type", "filename", "source_url"])?;
+        let mut fields = incoming.fields(&["mime_type", "filename", "source_url", "size"])?;
         let mut mime_type = None;
         if let Some(raw) = fields.required_text("mime_type") {
             mime_type = MimeType::parse(&raw);
@@ -82,6 +88,13 @@ impl CreateMedium {
                 Err(message) => fields.add("source_url", message),
             }
         }
+        let size = fields.integer("size").value();
+        if size == Some(0) {
+            fields.add("size", "must be at least 1; a file without bytes is no picture");
+        }
+        if size.is_some() && source_url.is_some() {
+            fields.add("size", "is for files that you upload; leave it out beside source_url");
+        }
         let mut key = None;
         match idempotency_key(headers) {
             Ok(found) => key = found,
@@ -90,14 +103,18 @@ impl CreateMedium {
         // Only a placeholder: a missing type is a fault already, and the
         // request is refused.
         let mime_type = mime_type.unwrap_or(MimeType::Jpeg);
-        fields.finish((Self { mime_type, filename, source_url }, key))
+        fields.finish((Self { mime_type, filename, source_url, size }, key))
     }
 
     /// A hash that differs for another request with the same idempotency key.
     pub(crate) fn hash(&self) -> String {
         let name = self.filename.as_ref().map(Filename::as_str);
         let url = self.source_url.as_ref().map(Url::as_str);
-        domain::token::hash(&format!("{:?}", (self.mime_type.as_str(), name, url)))
+        match self.size {
+            // As it was before there were sizes, so that keys from then are known.
+            None => domain::token::hash(&format!("{:?}", (self.mime_type.as_str(), name, url))),
+            Some(size) => domain::token::hash(&format!("{:?}", (self.mime_type.as_str(), name, url, size))),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
 use cloud::testing::TestBucket;
 use domain::clock::Clock;
 use domain::id::Ids;
-use domain::media::{MediaLimits, MediaPath};
+use domain::media::{MediaLimits, MediaPath, MimeType};
 use domain::plan::Plans;
 use domain::scope::{Scope, Scopes};
 use domain::testing::{a_user, noon};
@@ -64,6 +64,7 @@ impl Service {
             token_lifetime: TimeDelta::days(180),
             allowed_origins: Vec::new(),
         };
+        cloud::aws::install_tls();
         let s3 = TestBucket::start().await;
         let app = App {
             api: api.clone(),
@@ -120,6 +121,7 @@ impl Service {
         assert_eq!(self.s3.files(), Vec::<String>::new());
         let later = noon() + TimeDelta::days(365);
         assert_eq!(self.app.api.store.unused_media(later, 10).await.unwrap(), []);
+        assert_eq!(self.app.api.store.unseen_media(later, 10).await.unwrap(), []);
     }
 }
 
@@ -314,4 +316,19 @@ fn the_description_has_both_answers() {
     for status in ["201", "400", "401", "403", "409", "413", "415", "422", "429", "503"] {
         assert!(operation["responses"][status].is_object(), "{status}");
     }
+}
+
+#[tokio::test]
+async fn a_user_has_room_for_so_much_and_each_fetched_file_holds_what_it_has() {
+    let mut service = Service::start().await;
+    service.app.limits.user_files = 3;
+    service.app.limits.user_bytes = 2 * MAX_BYTES;
+    let user = service.user.user_id;
+    let ask = async |size: u64| service.app.expect_medium(user, MimeType::Png, size, "size").await;
+
+    assert!(ask(MAX_BYTES).await.is_ok());
+    assert!(ask(MAX_BYTES + 1).await.is_err(), "too many bytes");
+    let fetched = service.app.fetch(user, MimeType::Png, &format!("{}/harbour.png", service.web)).await.unwrap();
+    assert!(ask(MAX_BYTES - fetched.size).await.is_ok(), "a fetched file holds its size alone");
+    assert!(matches!(ask(0).await, Err(api::ApiError::Invalid(_))), "too many files");
 }

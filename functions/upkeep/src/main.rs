@@ -5,18 +5,22 @@ use std::sync::Arc;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use platforms::Withheld;
 use publishing::Publishing;
-use serde_json::Value;
+use upkeep::Errand;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
     let publishing = Publishing::from_env(&aws)?;
-    let platforms = deployment::platforms(&aws, Arc::new(Withheld))?;
+    let renewable = deployment::platforms(&aws, Arc::new(Withheld))?;
+    let connectable = deployment::platforms(&aws, Arc::new(Withheld))?;
 
-    lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
-        upkeep::round(&publishing, &platforms).await?;
-        Ok::<(), Error>(())
+    lambda_runtime::run(service_fn(async |event: LambdaEvent<Errand>| {
+        if let Some(user) = event.payload.erase_user {
+            return Ok::<_, Error>(Some(upkeep::erase(&publishing, &connectable, user).await?));
+        }
+        upkeep::round(&publishing, &renewable).await?;
+        Ok(None)
     }))
     .await
 }

@@ -8,6 +8,7 @@ mod clients;
 mod deliveries;
 mod demo;
 mod dynamodb;
+mod erasure;
 mod error;
 mod events;
 mod hosts;

@@ -31,5 +31,6 @@ pub(crate) fn router(folder: &Path, secret: &Secret) -> Result<Router, LocalErro
     });
     Ok(Router::new()
         .route_service(&format!("/{BUCKET}"), service.clone())
+        .route_service(&format!("/{BUCKET}/"), service.clone())
         .route_service(&format!("/{BUCKET}/{{*key}}"), service))
 }

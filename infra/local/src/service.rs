@@ -40,7 +40,7 @@ use crate::meter::Meter;
 use crate::options::Options;
 use crate::queue::LocalQueue;
 use crate::sandbox::{self, Sandbox};
-use crate::{call_log, clients, demo, dynamodb, events, hosts, issuer, queue, s3, sealing_key};
+use crate::{call_log, clients, demo, dynamodb, erasure, events, hosts, issuer, queue, s3, sealing_key};
 
 /// How often the sweep looks; a minute in the cloud, where each look is paid.
 const TICK: Duration = Duration::from_secs(5);
@@ -188,12 +188,7 @@ impl Stack {
         let sealer = Envelope::new(LocalKeys::new(sealing_key::sealing_key(data)?), clock.clone());
         let bus = LocalEvents::default();
         let (queue, messages) = LocalQueue::new(clock.clone());
-        let settings = BucketSettings {
-            name: s3::BUCKET.to_owned(),
-            endpoint: Some(origin.to_owned()),
-            // Platforms read files by links, and people upload by them.
-            public_endpoint: outside.map(str::to_owned),
-        };
+        let settings = bucket_settings(origin, outside);
         let files = clients::config(origin, secret);
         let bucket = Bucket::new(&files, &settings);
         let policy = AddressPolicy::Also(options.allow_fetch_from.clone());
@@ -225,17 +220,10 @@ impl Stack {
             roll_ups: RollUps::default(),
         };
         let delivering = Publishing { store: stores.of("delivery", log.as_ref()), ..publishing.clone() };
-        let oidc = OidcSettings {
-            issuer: issuer::url(origin),
-            discovery: None,
-            client_id: issuer::CLIENT_ID.to_owned(),
-            client_secret: Some(issuer::CLIENT_SECRET.into()),
-        };
-
         let deployed = Router::new()
             .merge(auth::router(auth::App {
                 api: api.clone(),
-                oidc: Oidc::new(oidc, &reached_at),
+                oidc: Oidc::new(oidc_settings(origin), &reached_at),
                 sign_up: SignUp::parse(""),
             }))
             .merge(connections::router(connections::App {
@@ -271,6 +259,7 @@ impl Stack {
             .merge(sandbox::router(network))
             .merge(issuer::router(origin.to_owned(), &reached_at, clock))
             .merge(events::router(bus))
+            .merge(erasure::router(publishing.clone(), Registry::new(&setup)?))
             .merge(meter.map(Meter::router).unwrap_or_default())
             .layer(from_fn(hosts::own_pages_only));
         let doors = Doors { here: public.clone().merge(laptop), outside: public, hosts, origin: origin.to_owned() };
@@ -285,6 +274,24 @@ impl Stack {
             messages,
             router,
         })
+    }
+}
+
+fn bucket_settings(origin: &str, outside: Option<&str>) -> BucketSettings {
+    BucketSettings {
+        name: s3::BUCKET.to_owned(),
+        endpoint: Some(origin.to_owned()),
+        // Platforms read files by links, and people upload by them.
+        public_endpoint: outside.map(str::to_owned),
+    }
+}
+
+fn oidc_settings(origin: &str) -> OidcSettings {
+    OidcSettings {
+        issuer: issuer::url(origin),
+        discovery: None,
+        client_id: issuer::CLIENT_ID.to_owned(),
+        client_secret: Some(issuer::CLIENT_SECRET.into()),
     }
 }
 

@@ -100,20 +100,24 @@ impl Bucket {
         }
     }
 
-    /// A link for one upload. The store refuses it if there is a file of that
-    /// key already, so that a file cannot change after it was verified.
+    /// A link for one upload, of exactly `size_bytes` where they are given. The
+    /// store refuses it if there is a file of that key already, so that a file
+    /// cannot change after it was verified.
     pub async fn presigned_put(
         &self,
         key: &str,
         content_type: &str,
+        size_bytes: Option<u64>,
         good_for: Duration,
     ) -> Result<PresignedPut, BucketError> {
+        let length = size_bytes.map(i64::try_from).transpose().map_err(BucketError::new)?;
         let request = self
             .links
             .put_object()
             .bucket(&self.name)
             .key(key)
             .content_type(content_type)
+            .set_content_length(length)
             .if_none_match("*")
             .presigned(PresigningConfig::expires_in(good_for).map_err(BucketError::new)?)
             .await
@@ -170,6 +174,13 @@ impl Bucket {
             Ok(body.try_next().await.map_err(BucketError::new)?.map(|piece| (piece, body)))
         });
         Ok(Some(pieces.boxed()))
+    }
+
+    /// The keys of up to a thousand files that start with this.
+    pub async fn list(&self, prefix: &str) -> Result<Vec<String>, BucketError> {
+        let listed = self.client.list_objects_v2().bucket(&self.name).prefix(prefix).send().await;
+        let objects = listed.map_err(BucketError::new)?.contents.unwrap_or_default();
+        Ok(objects.into_iter().filter_map(|it| it.key).collect())
     }
 
     /// Deletes a file; one that is not there is as good as deleted.

@@ -91,7 +91,7 @@ impl Publishing {
         let mut faults = Faults::new();
         for medium in known.iter().filter(|it| it.unused_since.is_some() || it.size_bytes.is_none()) {
             let Some(attachment) = attachments.iter().find(|it| it.media_id == medium.media_id) else { continue };
-            let used = self.store.mark_medium_used(medium.user_id, medium.media_id, attachment.size_bytes).await?;
+            let used = self.store.mark_medium_used(medium, attachment.size_bytes).await?;
             if used == MediumUse::Gone {
                 let index = named.iter().find(|it| it.path == medium.path()).map_or(0, |it| it.index);
                 faults.add(format!("media.{index}"), Unusable::Unknown);
@@ -116,6 +116,7 @@ impl Publishing {
         let Some(look) = look else { return Ok(Err(Unusable::NotUploaded)) };
         let max = self.media_limits.max_bytes(medium.mime_type, false);
         if max < look.size_bytes {
+            self.discard_unusable(medium).await;
             return Ok(Err(Unusable::TooLarge { max, size: look.size_bytes }));
         }
         if !medium.mime_type.matches(&look.first_bytes) {

@@ -65,6 +65,7 @@ impl Publishing {
                 Ok(after) => after,
                 Err(refusal) => return Ok(refusal),
             };
+            self.let_go(&before, &after.media, now).await?;
             let deliveries = self.deliveries_of(&after, now);
             let writes = writes(&before, &after, &deliveries);
             let write = PostWrite { before: Some(&before), after: Some(&after), deliveries: writes, kept: None };
@@ -78,6 +79,7 @@ impl Publishing {
             }
             match self.store.write_post(&write, now).await? {
                 PostWritten::Done => {
+                    self.note_published(&after).await?;
                     self.hint(&deliveries, now).await;
                     let again = before.status != PostStatus::Scheduled || before.scheduled_at != after.scheduled_at;
                     if after.status == PostStatus::Scheduled && again {
@@ -106,8 +108,10 @@ impl Publishing {
             if let Err(faults) = before.check_deletable() {
                 return Ok(Changed::Invalid(faults));
             }
+            let now = self.clock.now();
+            self.let_go(&before, &[], now).await?;
             let write = PostWrite { before: Some(&before), after: None, deliveries: removals(&before), kept: None };
-            match self.store.write_post(&write, self.clock.now()).await? {
+            match self.store.write_post(&write, now).await? {
                 PostWritten::Done => return Ok(Changed::Done(Box::new(before))),
                 PostWritten::DeliveryBusy => self.roll_up(before.user_id, before.post_id).await?,
                 _ => {}

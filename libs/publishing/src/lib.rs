@@ -13,9 +13,11 @@ mod credentials;
 mod deliver;
 mod deliveries;
 mod environment;
+mod erase_user;
 mod error;
 mod files;
 mod plan;
+mod revoke;
 mod roll_up;
 #[cfg(test)]
 mod testing;
@@ -42,8 +44,10 @@ pub use attachments::NamedMedium;
 pub use change_post::{ChangePost, Changed};
 pub use create_post::{CreatePost, Created};
 pub use deliver::BEGIN_WITHIN;
+pub use erase_user::Erased;
 pub use error::PublishingError;
 pub use plan::Planned;
+pub use revoke::revoke_grant;
 pub use unused_uploads::remove_unused_uploads;
 
 /// Everything that publishing stands on.

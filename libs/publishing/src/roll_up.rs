@@ -37,6 +37,10 @@ impl Publishing {
             if !events.is_empty() {
                 self.events.put(&events).await?;
             }
+            // Before the write, too, for what has ended as published stays so.
+            if before.status != after.status {
+                self.note_published(&after).await?;
+            }
             let write = PostWrite { before: Some(&before), after: Some(&after), deliveries: ended, kept: None };
             match self.store.write_post(&write, now).await? {
                 PostWritten::Done => return Ok(()),

@@ -23,6 +23,7 @@ mod batch;
 mod claims;
 mod connections;
 mod deliveries;
+mod erasure;
 mod error;
 mod grants;
 mod handoffs;

@@ -1,20 +1,32 @@
 //! Uploaded files: what a user said a file is, and what was found.
 //!
 //! A file that no post uses stands in the index `unused`, by the time since
-//! when; the first post that uses it takes it out for good.
+//! when, in partitions of its own until somebody has looked at it in the bucket.
+//! The first post that uses it takes it out; posts that let it go put it back.
+//!
+//! The item with the id 0 counts what a user's files hold of the room that each
+//! user has. Every write that changes what a file holds changes the count in the
+//! same transaction.
+
+mod room;
+#[cfg(test)]
+mod tests;
+mod unused;
 
 use std::collections::BTreeSet;
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
 use chrono::{DateTime, Utc};
 use domain::id::{MediaId, UserId};
 use domain::media::{MediaPath, MimeType};
 use serde::{Deserialize, Serialize};
 
 use crate::error::StorageError;
-use crate::item::{Item, at, attributes, from_item, n, s, to_item};
-use crate::race::Race;
+use crate::item::{Item, attributes, from_item, n, s, to_item};
 use crate::{Store, Table};
+
+pub use self::room::Room;
+use self::room::Written;
 
 /// Partitions of the index of unused files: a constant, because a file's
 /// partition follows from its id.
@@ -36,15 +48,38 @@ pub struct Medium {
     /// When the upload was asked for.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
-    /// Since when no post uses it; `None` from the first use on.
+    /// Since when no post uses it; `None` while one does. A file that was let go
+    /// may be used all the same: the posts say whether.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub unused_since: Option<DateTime<Utc>>,
+    /// What it holds of its owner's room: its size, or as much as it may have
+    /// until that is known. `None` once it is part of a published post.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_bytes: Option<u64>,
+    /// Whether it is being removed.
+    #[serde(default, skip_serializing)]
+    pub doomed: bool,
 }
 
 impl Medium {
     /// A file that is still to come.
     pub fn expected(user: UserId, id: MediaId, mime_type: MimeType, now: DateTime<Utc>) -> Self {
-        Self { user_id: user, media_id: id, mime_type, size_bytes: None, created_at: now, unused_since: Some(now) }
+        Self {
+            user_id: user,
+            media_id: id,
+            mime_type,
+            size_bytes: None,
+            created_at: now,
+            unused_since: Some(now),
+            held_bytes: None,
+            doomed: false,
+        }
+    }
+
+    /// The same file, holding this much of its owner's room.
+    #[must_use]
+    pub fn holding(self, bytes: u64) -> Self {
+        Self { held_bytes: Some(bytes), ..self }
     }
 
     /// Its reference, which is also its key in the bucket.
@@ -61,6 +96,8 @@ pub enum MediumAdded {
     Added,
     /// Another file has this id; take another.
     IdTaken,
+    /// Its owner has no room for it.
+    NoRoom,
 }
 
 /// What became of a file that a post is to use.
@@ -84,24 +121,30 @@ pub enum MediumRemoval {
     Spared,
 }
 
+/// How often a write is tried that met another one of the same file.
+const TRIES: usize = 5;
+
 impl Store {
-    /// Keeps a new file's record.
-    pub async fn add_medium(&self, medium: &Medium) -> Result<MediumAdded, StorageError> {
+    /// Keeps a new file's record, if its owner has room for it.
+    pub async fn add_medium(&self, medium: &Medium, room: Room) -> Result<MediumAdded, StorageError> {
         let mut item = to_item(medium)?;
         if medium.unused_since.is_some() {
-            item.insert("unused_shard".to_owned(), s(shard(medium.media_id.get() % UNUSED_SHARDS)));
+            item.insert("unused_shard".to_owned(), s(shard(medium.media_id, medium.size_bytes)));
         }
-        let added = self
-            .client
-            .put_item()
+        let put = Put::builder()
             .table_name(self.table(Table::Media))
             .set_item(Some(item))
-            .condition_expression("attribute_not_exists(media_id)")
-            .send()
-            .await;
-        Ok(match Race::of(added)? {
-            Race::Won => MediumAdded::Added,
-            Race::Lost => MediumAdded::IdTaken,
+            .condition_expression("attribute_not_exists(media_id)");
+        let put = TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build();
+        let mut writes = vec![put];
+        if let Some(bytes) = medium.held_bytes {
+            let Some(taken) = self.take_room(medium.user_id, bytes, room)? else { return Ok(MediumAdded::NoRoom) };
+            writes.push(taken);
+        }
+        Ok(match self.write_media(writes).await? {
+            Written::Done => MediumAdded::Added,
+            Written::Refused(0) => MediumAdded::IdTaken,
+            Written::Refused(_) => MediumAdded::NoRoom,
         })
     }
 
@@ -117,119 +160,46 @@ impl Store {
     }
 
     /// Notes that a file is there, that large, and of its declared type.
-    pub async fn mark_medium_verified(
-        &self,
-        user: UserId,
-        id: MediaId,
-        size_bytes: u64,
-    ) -> Result<MediumUse, StorageError> {
-        self.update_medium(user, id, "SET size_bytes = :size", size_bytes).await
+    pub async fn mark_medium_verified(&self, medium: &Medium, size_bytes: u64) -> Result<MediumUse, StorageError> {
+        self.settle(medium, size_bytes, false).await
     }
 
-    /// Notes likewise, and that a post is going to use the file: from now on
-    /// it is never removed as unused.
-    pub async fn mark_medium_used(
-        &self,
-        user: UserId,
-        id: MediaId,
-        size_bytes: u64,
-    ) -> Result<MediumUse, StorageError> {
-        let update = "SET size_bytes = :size REMOVE unused_shard, unused_since";
-        self.update_medium(user, id, update, size_bytes).await
+    /// Notes likewise, and that a post is going to use the file: it is not
+    /// removed as unused unless it is let go.
+    pub async fn mark_medium_used(&self, medium: &Medium, size_bytes: u64) -> Result<MediumUse, StorageError> {
+        self.settle(medium, size_bytes, true).await
     }
 
-    async fn update_medium(
-        &self,
-        user: UserId,
-        id: MediaId,
-        update: &str,
-        size_bytes: u64,
-    ) -> Result<MediumUse, StorageError> {
-        let updated = self
-            .client
-            .update_item()
-            .table_name(self.table(Table::Media))
-            .set_key(Some(medium_key(user, id)))
-            .condition_expression("attribute_exists(media_id) AND attribute_not_exists(doomed)")
-            .update_expression(update)
-            .expression_attribute_values(":size", n(size_bytes))
-            .send()
-            .await;
-        Ok(match Race::of(updated)? {
-            Race::Won => MediumUse::Kept,
-            Race::Lost => MediumUse::Gone,
-        })
-    }
-
-    /// Files that no post has used since before `before`: the oldest of each
-    /// partition, up to `limit` in all. The index lags behind, so each is only
-    /// a candidate for [`Store::doom_unused_medium`].
-    pub async fn unused_media(&self, before: DateTime<Utc>, limit: usize) -> Result<Vec<MediaPath>, StorageError> {
-        let mut found = Vec::new();
-        for number in 0..UNUSED_SHARDS {
-            let mut start = None;
-            while found.len() < limit {
-                let page = self
-                    .client
-                    .query()
-                    .table_name(self.table(Table::Media))
-                    .index_name("unused")
-                    .key_condition_expression("unused_shard = :shard AND unused_since < :before")
-                    .expression_attribute_values(":shard", s(shard(number)))
-                    .expression_attribute_values(":before", at(before))
-                    .limit(i32::try_from(limit - found.len()).unwrap_or(i32::MAX))
-                    .set_exclusive_start_key(start)
-                    .send()
-                    .await?;
-                for item in page.items.unwrap_or_default() {
-                    let unused: Unused = from_item(item)?;
-                    found.push(MediaPath::new(unused.user_id, unused.media_id, unused.mime_type));
-                }
-                start = page.last_evaluated_key;
-                if start.is_none() {
-                    break;
-                }
+    /// Writes a file's size, and lets it hold no more room than that.
+    async fn settle(&self, medium: &Medium, size_bytes: u64, used: bool) -> Result<MediumUse, StorageError> {
+        let mut read = medium.clone();
+        for _ in 0..TRIES {
+            let holds = if read.held_bytes.is_some() { ", held_bytes = :size" } else { "" };
+            let (place, moves) = match (used, read.unused_since) {
+                (true, _) => (" REMOVE unused_shard, unused_since", false),
+                (false, Some(_)) => (", unused_shard = :shard", true),
+                (false, None) => ("", false),
+            };
+            let mut update = self
+                .update_medium(&read, &format!("SET size_bytes = :size{holds}{place}"))
+                .expression_attribute_values(":size", n(size_bytes));
+            if moves {
+                update = update.expression_attribute_values(":shard", s(shard(read.media_id, Some(size_bytes))));
+            }
+            let update = update.build().map_err(StorageError::build)?;
+            let mut writes = vec![TransactWriteItem::builder().update(update).build()];
+            if let Some(held) = read.held_bytes.filter(|it| *it != size_bytes) {
+                writes.push(self.change_room(read.user_id, 0, difference(held, size_bytes))?);
+            }
+            if self.write_media(writes).await? == Written::Done {
+                return Ok(MediumUse::Kept);
+            }
+            match self.media(read.user_id, &[read.media_id]).await?.pop() {
+                Some(now) if !now.doomed => read = now,
+                _ => return Ok(MediumUse::Gone),
             }
         }
-        Ok(found)
-    }
-
-    /// Makes sure that no post will use a file, if none has since before
-    /// `before`. The record stays, for whoever has to finish the removal.
-    pub async fn doom_unused_medium(
-        &self,
-        path: MediaPath,
-        before: DateTime<Utc>,
-    ) -> Result<MediumRemoval, StorageError> {
-        let doomed = self
-            .client
-            .update_item()
-            .table_name(self.table(Table::Media))
-            .set_key(Some(medium_key(path.user(), path.media())))
-            .condition_expression("unused_since < :before")
-            .update_expression("SET doomed = :yes")
-            .expression_attribute_values(":before", at(before))
-            .expression_attribute_values(":yes", AttributeValue::Bool(true))
-            .send()
-            .await;
-        Ok(match Race::of(doomed)? {
-            Race::Won => MediumRemoval::Doomed,
-            Race::Lost => MediumRemoval::Spared,
-        })
-    }
-
-    /// Deletes the record of a file that no post uses and that is out of the
-    /// bucket.
-    pub async fn forget_medium(&self, path: MediaPath) -> Result<(), StorageError> {
-        let forgotten = self
-            .client
-            .delete_item()
-            .table_name(self.table(Table::Media))
-            .set_key(Some(medium_key(path.user(), path.media())))
-            .condition_expression("attribute_exists(unused_since)")
-            .send()
-            .await;
-        Race::of(forgotten).map(drop)
+        Err(StorageError::Contended)
     }
 }
 
@@ -237,104 +207,16 @@ fn medium_key(user: UserId, id: MediaId) -> Item {
     attributes([("user_id", n(user)), ("media_id", n(id))])
 }
 
-#[derive(Deserialize)]
-struct Unused {
-    user_id: UserId,
-    media_id: MediaId,
-    mime_type: MimeType,
+/// The partition of the index: those whose size is not known have their own.
+fn shard(id: MediaId, size_bytes: Option<u64>) -> String {
+    shard_named(size_bytes.is_some(), id.get() % UNUSED_SHARDS)
 }
 
-fn shard(number: u64) -> String {
-    format!("unused#{number}")
+fn shard_named(seen: bool, number: u64) -> String {
+    format!("{}#{number}", if seen { "unused" } else { "unseen" })
 }
 
-#[cfg(test)]
-mod tests {
-    use chrono::TimeDelta;
-    use domain::testing::{ids, noon};
-
-    use super::*;
-    use crate::testing::store;
-
-    fn a_medium() -> Medium {
-        let ids = ids();
-        Medium::expected(ids.fresh(), ids.fresh(), MimeType::Png, noon())
-    }
-
-    fn later() -> DateTime<Utc> {
-        noon() + TimeDelta::days(7)
-    }
-
-    #[tokio::test]
-    async fn a_file_is_found_by_its_owner_alone() {
-        let store = store().await;
-        let medium = a_medium();
-        assert_eq!(store.add_medium(&medium).await.unwrap(), MediumAdded::Added);
-
-        let stranger = UserId::new(7).unwrap();
-        let id = medium.media_id;
-        assert_eq!(store.media(medium.user_id, &[id, id]).await.unwrap(), [medium]);
-        assert_eq!(store.media(stranger, &[id]).await.unwrap(), []);
-    }
-
-    #[tokio::test]
-    async fn an_id_is_given_to_one_file() {
-        let store = store().await;
-        let medium = a_medium();
-        assert_eq!(store.add_medium(&medium).await.unwrap(), MediumAdded::Added);
-
-        let other = Medium { mime_type: MimeType::Gif, ..medium.clone() };
-        assert_eq!(store.add_medium(&other).await.unwrap(), MediumAdded::IdTaken);
-        assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), [medium]);
-    }
-
-    #[tokio::test]
-    async fn a_verified_file_is_removed_when_no_post_uses_it() {
-        let store = store().await;
-        let medium = a_medium();
-        let path = medium.path();
-        assert_eq!(store.add_medium(&medium).await.unwrap(), MediumAdded::Added);
-        let verified = store.mark_medium_verified(medium.user_id, medium.media_id, 5).await.unwrap();
-        assert_eq!(verified, MediumUse::Kept);
-
-        assert_eq!(store.unused_media(noon(), 10).await.unwrap(), []);
-        assert_eq!(store.unused_media(later(), 0).await.unwrap(), []);
-        assert_eq!(store.unused_media(later(), 10).await.unwrap(), [path]);
-        assert_eq!(store.doom_unused_medium(path, noon()).await.unwrap(), MediumRemoval::Spared);
-        assert_eq!(store.doom_unused_medium(path, later()).await.unwrap(), MediumRemoval::Doomed);
-        let used = store.mark_medium_used(medium.user_id, medium.media_id, 5).await.unwrap();
-        assert_eq!(used, MediumUse::Gone);
-        // A removal that was cut off is found again.
-        assert_eq!(store.unused_media(later(), 10).await.unwrap(), [path]);
-        store.forget_medium(path).await.unwrap();
-        assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), []);
-        assert_eq!(store.unused_media(later(), 10).await.unwrap(), []);
-    }
-
-    #[tokio::test]
-    async fn a_file_that_a_post_uses_is_never_removed() {
-        let store = store().await;
-        let medium = a_medium();
-        assert_eq!(store.add_medium(&medium).await.unwrap(), MediumAdded::Added);
-
-        let used = store.mark_medium_used(medium.user_id, medium.media_id, 5).await.unwrap();
-
-        assert_eq!(used, MediumUse::Kept);
-        assert_eq!(store.unused_media(later(), 10).await.unwrap(), []);
-        assert_eq!(store.doom_unused_medium(medium.path(), later()).await.unwrap(), MediumRemoval::Spared);
-        store.forget_medium(medium.path()).await.unwrap();
-        let kept = Medium { size_bytes: Some(5), unused_since: None, ..medium.clone() };
-        assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), [kept]);
-    }
-
-    #[tokio::test]
-    async fn a_file_that_is_not_there_cannot_be_used() {
-        let store = store().await;
-        let medium = a_medium();
-
-        let used = store.mark_medium_used(medium.user_id, medium.media_id, 5).await.unwrap();
-
-        assert_eq!(used, MediumUse::Gone);
-        assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), []);
-    }
+/// By how much a count changes from one figure to another.
+fn difference(from: u64, to: u64) -> i64 {
+    to.cast_signed().wrapping_sub(from.cast_signed())
 }

@@ -158,6 +158,7 @@ fn asked(service: &str, operation: &str, body: &Value) -> Vec<(&'static str, Str
         ("DynamoDB_20120810", "PutItem") => named("dynamodb:PutItem"),
         ("DynamoDB_20120810", "UpdateItem") => named("dynamodb:UpdateItem"),
         ("DynamoDB_20120810", "DeleteItem") => named("dynamodb:DeleteItem"),
+        ("DynamoDB_20120810", "Scan") => named("dynamodb:Scan"),
         ("DynamoDB_20120810", "Query") => {
             let index = body["IndexName"].as_str().map(|it| format!("/index/{it}")).unwrap_or_default();
             vec![("dynamodb:Query", format!("{}{index}", text("TableName")))]
@@ -206,6 +207,9 @@ fn key(body: &Value) -> String {
 fn of_bucket(method: &Method, uri: &Uri) -> (&'static str, String) {
     let path = uri.path().trim_start_matches('/').to_owned();
     let has = |name: &str| uri.query().is_some_and(|it| it.split('&').any(|it| it.split('=').next() == Some(name)));
+    if has("list-type") {
+        return ("s3:ListBucket", path.trim_end_matches('/').to_owned());
+    }
     let action = match *method {
         Method::PUT | Method::POST => "s3:PutObject",
         Method::DELETE if has("uploadId") => "s3:AbortMultipartUpload",

@@ -1,11 +1,14 @@
 //! What happens to a deployed stack besides requests: functions die, a new
 //! version is deployed, time passes, dead letters are replayed.
 
+mod erasure;
+
 use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
+pub use self::erasure::{a_user_is_erased, uploads_are_looked_at};
 use super::Stack;
 use crate::{
     answer::{integer, list, text},
@@ -90,6 +93,9 @@ pub async fn upkeep_has_work(stack: &Stack, world: &World) -> Result {
     let mut user = world.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
     let path = user.picture().await?;
+    // A post has used it and let it go.
+    let draft = integer(&user.create(&json!({ "content": fresh("draft"), "media": [path] })).await?, "id")?;
+    user.api.call(reqwest::Method::DELETE, &format!("/posts/{draft}")).send().await?.is(204)?;
     let medium: i64 = path.rsplit(['/', '.']).nth(1).unwrap_or_default().parse()?;
     let number = |it: i64| json!({ "N": it.to_string() });
     let connection_key = json!({ "user_id": number(user.id), "connection_id": number(connection) });

@@ -226,11 +226,16 @@ impl Stack {
 
     /// Runs a command of an operator: a script of `infra/`.
     pub async fn operator(&self, script: &str) -> Result<String> {
+        self.operator_with(script, &[]).await
+    }
+
+    /// Likewise with these arguments after the stack's name.
+    pub async fn operator_with(&self, script: &str, arguments: &[&str]) -> Result<String> {
         let program = AWS_CLI.program()?;
         let beside = program.parent().ok_or_else(|| Fault::new("the AWS CLI is nowhere"))?;
         let path = format!("{}:{}", beside.display(), std::env::var("PATH")?);
         let mut command = self.emulator.command(PathBuf::from(ROOT).join("infra").join(script));
-        command.env("PATH", path).arg(NAME);
+        command.env("PATH", path).arg(NAME).args(arguments);
         in_background(command).await
     }
 }

@@ -23,6 +23,8 @@ pub(super) fn checks() -> Vec<Check> {
             the_bytes_must_be_what_was_declared,
             the_upload_must_send_its_headers,
             an_empty_upload_is_no_picture,
+            a_size_is_what_the_upload_has,
+            an_upload_over_its_limit_is_deleted,
         ]
     )
 }
@@ -198,4 +200,36 @@ async fn an_empty_upload_is_no_picture(world: &World) -> Result {
     let body = json!({ "content": "a", "media": [path] });
     user.api.post("/posts", &body).await?.invalid(&["media.0"])?;
     Ok(())
+}
+
+async fn a_size_is_what_the_upload_has(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let bytes = picture::png(8, 8, [1, 2, 3]);
+    for size in [json!(0), json!("x"), json!(-1), json!(1.5), json!(1_u64 << 40)] {
+        let body = json!({ "mime_type": "image/png", "size": size });
+        user.api.post("/media", &body).await?.invalid(&["size"])?;
+    }
+    let both = json!({ "mime_type": "image/png", "size": 1, "source_url": "https://example.com/a.png" });
+    user.api.post("/media", &both).await?.invalid(&["size"])?;
+
+    let body = json!({ "mime_type": "image/png", "size": bytes.len() });
+    let target = user.api.post("/media", &body).await?.ok(201)?;
+    same(&target["upload_headers"]["content-length"], &json!(bytes.len().to_string()), "content-length")?;
+    same(user.put(&target, &bytes).await? / 100, 2, "class of the status of the PUT")?;
+    user.create(&json!({ "content": "of that size", "media": [target["path"]] })).await?;
+    Ok(())
+}
+
+async fn an_upload_over_its_limit_is_deleted(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let target = user.api.post("/media", &json!({ "mime_type": "image/png" })).await?.ok(201)?;
+    let mut bytes = picture::png(8, 8, [1, 2, 3]);
+    bytes.resize((20 << 20) + 1, 0);
+    same(user.put(&target, &bytes).await? / 100, 2, "class of the status of the PUT")?;
+    let body = json!({ "content": "too large", "media": [target["path"]] });
+
+    user.api.post("/posts", &body).await?.invalid(&["media.0"])?;
+
+    // The store refuses to write over a file that is there.
+    same(user.put(&target, b"another").await? / 100, 2, "class of the status of a PUT after it was deleted")
 }

@@ -52,6 +52,20 @@ fn logs_and_alarms_are_encrypted_under_a_key_where_that_is_wanted() {
 }
 
 #[test]
+fn what_is_deleted_from_the_bucket_can_be_brought_back_for_days_and_not_for_ever() {
+    let template = Template::read().unwrap();
+    for (bucket, it) in properties(&template, "AWS::S3::Bucket") {
+        assert_eq!(it["VersioningConfiguration"]["Status"], "Enabled", "{bucket}");
+        let rules = it["LifecycleConfiguration"]["Rules"].as_array().unwrap();
+        let ends = rules.iter().filter(|it| it["Status"] == "Enabled" && it["Prefix"].is_null());
+        let days: Vec<_> = ends.filter_map(|it| it["NoncurrentVersionExpiration"]["NoncurrentDays"].as_u64()).collect();
+        assert_eq!(days, [14], "{bucket}: as infra/runbook.md says it");
+        assert!(rules.iter().any(|it| it["ExpiredObjectDeleteMarker"] == true), "{bucket}");
+    }
+    assert!(read("infra/runbook.md").contains("Files that were deleted can be brought back for 14 days"));
+}
+
+#[test]
 fn with_a_domain_the_gateways_own_address_is_closed() {
     let template = Template::read().unwrap();
     for (_, it) in properties(&template, "AWS::ApiGatewayV2::Api") {

@@ -43,7 +43,7 @@ async fn stored(bucket: &Bucket) -> Vec<u8> {
 #[tokio::test]
 async fn a_user_uploads_with_the_headers_that_were_given() {
     let store = TestBucket::start().await;
-    let put = store.bucket.presigned_put(KEY, "image/png", HOUR).await.unwrap();
+    let put = store.bucket.presigned_put(KEY, "image/png", None, HOUR).await.unwrap();
 
     assert!(put.url.starts_with(&format!("{}/media/{KEY}?", store.endpoint)), "{}", put.url);
     let headers: Vec<_> = put.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -59,7 +59,7 @@ async fn a_user_uploads_with_the_headers_that_were_given() {
 #[tokio::test]
 async fn another_content_type_is_refused() {
     let store = TestBucket::start().await;
-    let put = store.bucket.presigned_put(KEY, "image/png", HOUR).await.unwrap();
+    let put = store.bucket.presigned_put(KEY, "image/png", None, HOUR).await.unwrap();
 
     for wrong in ["text/html", ""] {
         let status = upload(&put, &[("content-type", wrong)], b"hello".to_vec()).await;
@@ -70,9 +70,25 @@ async fn another_content_type_is_refused() {
 }
 
 #[tokio::test]
+async fn a_link_for_a_size_takes_exactly_that_many_bytes() {
+    let store = TestBucket::start().await;
+    let put = store.bucket.presigned_put(KEY, "image/png", Some(5), HOUR).await.unwrap();
+    assert_eq!(put.headers["content-length"], "5");
+
+    for wrong in ["hell", "hello!"] {
+        let length = [("content-length", "")];
+        assert_eq!(upload(&put, &length, wrong.into()).await, StatusCode::FORBIDDEN, "{wrong}");
+    }
+    assert_eq!(store.bucket.look(KEY, 1).await.unwrap(), None);
+
+    assert_eq!(upload(&put, &[], b"hello".to_vec()).await, StatusCode::OK);
+    assert_eq!(stored(&store.bucket).await, b"hello");
+}
+
+#[tokio::test]
 async fn an_upload_is_not_replaced_by_another() {
     let store = TestBucket::start().await;
-    let put = store.bucket.presigned_put(KEY, "image/png", HOUR).await.unwrap();
+    let put = store.bucket.presigned_put(KEY, "image/png", None, HOUR).await.unwrap();
     assert_eq!(upload(&put, &[], b"first".to_vec()).await, StatusCode::OK);
 
     assert_eq!(upload(&put, &[], b"second".to_vec()).await, StatusCode::PRECONDITION_FAILED);
@@ -85,7 +101,7 @@ async fn an_upload_is_not_replaced_by_another() {
 #[tokio::test]
 async fn a_link_is_for_one_file() {
     let store = TestBucket::start().await;
-    let mut put = store.bucket.presigned_put(KEY, "image/png", HOUR).await.unwrap();
+    let mut put = store.bucket.presigned_put(KEY, "image/png", None, HOUR).await.unwrap();
     put.url = put.url.replace("/media/7/42.png", "/media/8/42.png");
 
     assert_eq!(upload(&put, &[], b"hello".to_vec()).await, StatusCode::FORBIDDEN);

@@ -21,11 +21,22 @@ pub struct MediaLimits {
     /// Videos that we fetch. They pass through a function, which has less time
     /// than a user's own upload.
     pub fetched_video: u64,
+    /// All files together of one user that are not part of a published post.
+    pub user_bytes: u64,
+    /// How many those may be.
+    pub user_files: u64,
 }
 
 impl Default for MediaLimits {
     fn default() -> Self {
-        Self { image: 20 * MIB, gif: 40 * MIB, video: GIB, fetched_video: 256 * MIB }
+        Self {
+            image: 20 * MIB,
+            gif: 40 * MIB,
+            video: GIB,
+            fetched_video: 256 * MIB,
+            user_bytes: 10 * GIB,
+            user_files: 1_000,
+        }
     }
 }
 

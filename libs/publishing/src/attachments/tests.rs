@@ -4,7 +4,7 @@ use domain::clock::Clock;
 use domain::id::Ids;
 use domain::media::MimeType;
 use domain::testing::{noon, text};
-use storage::MediumAdded;
+use storage::{MediumAdded, Room};
 
 use super::*;
 use crate::testing::Rig;
@@ -15,7 +15,7 @@ async fn an_upload(rig: &Rig) -> Medium {
     let id = Ids::new(Clock::System).fresh();
     let expected = Medium::expected(rig.user.user_id, id, MimeType::Png, noon());
     let medium = Medium { size_bytes: Some(100), ..expected };
-    assert_eq!(rig.store.add_medium(&medium).await.unwrap(), MediumAdded::Added);
+    assert_eq!(rig.store.add_medium(&medium, Room { bytes: 1, files: 1 }).await.unwrap(), MediumAdded::Added);
     medium
 }
 

@@ -1,0 +1,32 @@
+//! Removing everything of a user, as `infra/erase-user` does it in the cloud.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use domain::id::UserId;
+use http::StatusCode;
+use platforms::{Connect, Registry};
+use publishing::Publishing;
+
+#[derive(Clone)]
+struct Erasure {
+    publishing: Publishing,
+    platforms: Registry<dyn Connect>,
+}
+
+/// `POST /dev/erase-user/{user}`: one pass of it.
+pub(crate) fn router(publishing: Publishing, platforms: Registry<dyn Connect>) -> Router {
+    Router::new().route("/dev/erase-user/{user}", post(erase)).with_state(Erasure { publishing, platforms })
+}
+
+async fn erase(State(erasure): State<Erasure>, Path(user): Path<String>) -> Response {
+    let Some(user) = UserId::parse(&user) else { return StatusCode::NOT_FOUND.into_response() };
+    match upkeep::erase(&erasure.publishing, &erasure.platforms, user).await {
+        Ok(pass) => Json(pass).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "a user could not be erased");
+            StatusCode::SERVICE_UNAVAILABLE.into_response()
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Removing everything of a user, for the operator of a deployment.
+//!
+//! One call is one pass, which can be cut off anywhere and made again. It begins
+//! with what lets the user in and ends with the user's record. A request that was
+//! under way at the time can write something behind it, so passes are made until
+//! one finds nothing.
+
+use domain::id::UserId;
+use platforms::{Connect, Registry};
+use storage::Table;
+
+use crate::{Publishing, PublishingError, revoke_grant};
+
+/// In this order: first what lets the user in and what goes out by itself, last
+/// the user.
+const ORDER: [Table; 10] = [
+    Table::Grants,
+    Table::Handoffs,
+    Table::Deliveries,
+    Table::Posts,
+    Table::Connections,
+    Table::Media,
+    Table::Idempotency,
+    Table::Limits,
+    Table::Claims,
+    Table::Users,
+];
+
+/// Below these are a user's files: uploads, and what was made of them.
+const FOLDERS: [&str; 2] = ["media", "derived"];
+
+/// What a pass removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Erased {
+    /// Items of the tables.
+    pub items: usize,
+    /// Files of the bucket.
+    pub files: usize,
+}
+
+impl Erased {
+    /// Whether there was nothing left.
+    pub fn is_nothing(self) -> bool {
+        self == Self::default()
+    }
+}
+
+impl Publishing {
+    /// Removes what there is of this user, and gives the grants back at their
+    /// platforms. Somebody who never was is nothing, too.
+    pub async fn erase_user(&self, user: UserId, platforms: &Registry<dyn Connect>) -> Result<Erased, PublishingError> {
+        let known = self.store.user(user).await?;
+        let counted_as = known.map(|it| it.bucket.get());
+        let mut erased = Erased::default();
+        for table in ORDER {
+            match table {
+                Table::Connections => self.give_back(user, platforms).await?,
+                // The records lead to the files, and go after them.
+                Table::Media => erased.files = self.erase_files(user).await?,
+                _ => {}
+            }
+            erased.items += self.store.erase(table, user, counted_as).await?;
+        }
+        tracing::info!(target: "audit", event = "user erased", user_id = %user, items = erased.items, files = erased.files);
+        Ok(erased)
+    }
+
+    async fn give_back(&self, user: UserId, platforms: &Registry<dyn Connect>) -> Result<(), PublishingError> {
+        for connection in self.store.connections(user).await? {
+            if let Some(record) = self.store.connection(user, connection.connection_id).await? {
+                revoke_grant(&self.store, self.sealer.as_ref(), platforms, &record, self.clock.now()).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn erase_files(&self, user: UserId) -> Result<usize, PublishingError> {
+        let mut erased = 0;
+        for folder in FOLDERS {
+            loop {
+                let keys = self.bucket.list(&format!("{folder}/{user}/")).await?;
+                if keys.is_empty() {
+                    break;
+                }
+                for key in &keys {
+                    self.bucket.delete(key).await?;
+                }
+                erased += keys.len();
+            }
+        }
+        Ok(erased)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use chrono::TimeDelta;
+    use cloud::testing::TestBucket;
+    use domain::testing::noon;
+
+    use super::*;
+    use crate::testing::Rig;
+
+    /// A rig with a post that waits, and a file below each folder.
+    async fn settled(s3: &TestBucket) -> Rig {
+        let mut rig = Rig::new().await;
+        rig.publishing.bucket = s3.bucket.clone();
+        rig.schedule("Words", noon() + TimeDelta::hours(1)).await;
+        for folder in FOLDERS {
+            let bytes = futures::stream::iter([Ok::<_, Infallible>("file".into())]);
+            let key = format!("{folder}/{}/1.png", rig.user.user_id);
+            rig.publishing.bucket.put(&key, "image/png", bytes).await.unwrap();
+        }
+        rig
+    }
+
+    #[tokio::test]
+    async fn passes_are_made_until_one_finds_nothing() {
+        let s3 = TestBucket::start().await;
+        let rig = settled(&s3).await;
+        // Nobody's folder may be taken for the beginning of another's.
+        let other = format!("media/{}0/1.png", rig.user.user_id);
+        let bytes = futures::stream::iter([Ok::<_, Infallible>("file".into())]);
+        s3.bucket.put(&other, "image/png", bytes).await.unwrap();
+        let none = Registry::of(Vec::new());
+
+        let first = rig.publishing.erase_user(rig.user.user_id, &none).await.unwrap();
+        let second = rig.publishing.erase_user(rig.user.user_id, &none).await.unwrap();
+
+        assert_eq!(first.files, 2);
+        // The user, the identity, the account with its hand-off and its place, the
+        // post with the counts and its delivery.
+        assert_eq!(first.items, 8);
+        assert!(second.is_nothing(), "{second:?}");
+        assert!(rig.store.user(rig.user.user_id).await.unwrap().is_none());
+        assert!(rig.due().await.is_empty());
+        assert_eq!(s3.bucket.list("").await.unwrap(), [other]);
+    }
+}

@@ -1,0 +1,203 @@
+//! Removing everything of one user, for the operator.
+//!
+//! Most tables start their keys with the owner. The others are looked through as
+//! a whole: this is asked for rarely, and an index for it would cost with every
+//! write.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::id::UserId;
+use futures::{StreamExt, TryStreamExt, stream};
+
+use crate::Store;
+use crate::error::StorageError;
+use crate::item::{Item, n, s};
+use crate::schema::{Table, TableSchema};
+
+/// Items deleted at the same time.
+const CONCURRENCY: usize = 16;
+
+/// How an item of a table that does not start with the owner names its user.
+#[derive(Clone, Copy)]
+enum Named {
+    /// By one of these attributes.
+    By(&'static [&'static str]),
+    /// By an attribute, or in its key: an account that was connected.
+    InHandOff,
+    /// In a part of its `subject`, by id or by the number under which its
+    /// requests are counted.
+    InSubject,
+    /// At the start of its `delivery`.
+    InDelivery,
+}
+
+impl Store {
+    /// Deletes the items of this user in a table, whichever way they name the
+    /// user, and says how many there were.
+    ///
+    /// `counted_as` is the number under which the user's requests are counted.
+    pub async fn erase(&self, table: Table, user: UserId, counted_as: Option<u64>) -> Result<usize, StorageError> {
+        let named = match table {
+            Table::Users
+            | Table::Connections
+            | Table::Media
+            | Table::Posts
+            | Table::Deliveries
+            | Table::Idempotency => return self.erase_partition(table, user).await,
+            Table::Grants => Named::By(&["owner", "user_id"]),
+            Table::Handoffs => Named::InHandOff,
+            Table::Limits => Named::InSubject,
+            Table::Claims => Named::InDelivery,
+            // What the deployment itself is given, and no user.
+            Table::Vault => return Ok(0),
+        };
+        let mut erased = 0;
+        let mut start = None;
+        loop {
+            let page =
+                self.client.scan().table_name(self.table(table)).consistent_read(true).set_exclusive_start_key(start);
+            let page = page.send().await?;
+            let items = page.items.unwrap_or_default().into_iter().filter(|it| is_of(it, named, user, counted_as));
+            erased += self.delete_all(table, items.collect()).await?;
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(erased);
+            }
+        }
+    }
+
+    async fn erase_partition(&self, table: Table, user: UserId) -> Result<usize, StorageError> {
+        let mut erased = 0;
+        let mut start = None;
+        loop {
+            let page = self
+                .client
+                .query()
+                .table_name(self.table(table))
+                .key_condition_expression("user_id = :user")
+                .expression_attribute_values(":user", n(user))
+                .consistent_read(true)
+                .set_exclusive_start_key(start)
+                .send()
+                .await?;
+            erased += self.delete_all(table, page.items.unwrap_or_default()).await?;
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(erased);
+            }
+        }
+    }
+
+    async fn delete_all(&self, table: Table, items: Vec<Item>) -> Result<usize, StorageError> {
+        let schema = schema(table)?;
+        let deletions = items.into_iter().map(|item| {
+            let names = [Some(schema.hash), schema.range].into_iter().flatten().map(|it| it.name);
+            let key = names.filter_map(|it| Some((it.to_owned(), item.get(it)?.clone()))).collect();
+            let delete = self.client.delete_item().table_name(self.table(table)).set_key(Some(key));
+            async move { delete.send().await.map(|_| 1_usize).map_err(StorageError::from) }
+        });
+        stream::iter(deletions).buffer_unordered(CONCURRENCY).try_fold(0, async |all, one| Ok(all + one)).await
+    }
+}
+
+fn schema(table: Table) -> Result<TableSchema, StorageError> {
+    let found = Table::ALL.into_iter().find(|it| it.table == table);
+    found.ok_or_else(|| StorageError::Request(format!("no table {}", table.as_str())))
+}
+
+fn is_of(item: &Item, named: Named, user: UserId, counted_as: Option<u64>) -> bool {
+    let text = |name: &str| item.get(name).and_then(|it| it.as_s().ok()).map(String::as_str);
+    match named {
+        Named::By(attributes) => attributes.iter().any(|it| item.get(*it).is_some_and(|it| is_user(it, user))),
+        Named::InHandOff => {
+            let of_account = format!("account#{user}#");
+            item.get("user_id").is_some_and(|it| is_user(it, user))
+                || text("handoff").is_some_and(|it| it.starts_with(&of_account))
+        }
+        Named::InSubject => {
+            let is_theirs =
+                |part: &str| part == user.to_string() || counted_as.is_some_and(|it| part == it.to_string());
+            // Addresses hold no number sign, so that none is taken for an id.
+            text("subject").is_some_and(|it| it.split('#').skip(1).any(is_theirs))
+        }
+        Named::InDelivery => text("delivery").is_some_and(|it| it.starts_with(&format!("{user}/"))),
+    }
+}
+
+fn is_user(value: &AttributeValue, user: UserId) -> bool {
+    *value == n(user) || *value == s(user.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::media::MimeType;
+    use domain::scope::Scopes;
+    use domain::testing::{a_connection, a_user, ids, noon};
+    use domain::token::Bucket;
+    use domain::user::User;
+
+    use super::*;
+    use crate::testing::{connect, join, store};
+    use crate::{ConnectionRecord, Medium, MediumAdded, Room, SessionGrant, TokenGrant};
+
+    /// A user with something in every table that a user can have.
+    async fn settled(store: &Store, user: &User) {
+        join(store, user).await;
+        let connection = a_connection(user);
+        let record = ConnectionRecord { connection, credentials: vec![1] };
+        connect(store, &record, None, None).await;
+        let medium = Medium::expected(user.user_id, ids().fresh(), MimeType::Png, noon()).holding(1);
+        let room = Room { bytes: 10, files: 10 };
+        assert_eq!(store.add_medium(&medium, room).await.unwrap(), MediumAdded::Added);
+        let session =
+            SessionGrant { user_id: user.user_id, created_at: noon(), expires_at: noon() + TimeDelta::hours(1) };
+        store.put_session(&format!("session of {}", user.user_id), &session).await.unwrap();
+        let token = TokenGrant {
+            owner: user.user_id,
+            bucket: Bucket::random(),
+            scopes: Scopes::of(&[]),
+            created_at: noon(),
+            last_used_at: noon(),
+            expires_at: noon() + TimeDelta::days(180),
+        };
+        store.put_token(&format!("token of {}", user.user_id), &token).await.unwrap();
+        store.count(&format!("user#{}", user.bucket.get()), false, noon()).await.unwrap();
+        store.count(&format!("entries#{}", user.user_id), false, noon()).await.unwrap();
+    }
+
+    async fn erase_all(store: &Store, user: &User) -> Vec<(Table, usize)> {
+        let mut erased = Vec::new();
+        for schema in Table::ALL {
+            let count = store.erase(schema.table, user.user_id, Some(user.bucket.get())).await.unwrap();
+            erased.push((schema.table, count));
+        }
+        erased.retain(|it| it.1 != 0);
+        erased
+    }
+
+    #[tokio::test]
+    async fn everything_of_a_user_goes_and_nothing_of_another() {
+        let store = store().await;
+        let (one, other) = (a_user(), User { user_id: UserId::new(77).unwrap(), bucket: Bucket::random(), ..a_user() });
+        settled(&store, &one).await;
+        let before = erase_all(&store, &other).await;
+        settled(&store, &other).await;
+
+        let erased = erase_all(&store, &one).await;
+        let again = erase_all(&store, &one).await;
+        let theirs = erase_all(&store, &other).await;
+
+        assert_eq!(before, [], "nobody is taken for somebody else");
+        let expected = [
+            (Table::Users, 1),
+            (Table::Grants, 3),
+            (Table::Limits, 2),
+            (Table::Connections, 1),
+            (Table::Handoffs, 2),
+            (Table::Media, 2),
+        ];
+        assert_eq!(erased, expected);
+        assert_eq!(again, []);
+        assert_eq!(theirs, expected);
+    }
+}

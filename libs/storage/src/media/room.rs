@@ -1,0 +1,148 @@
+//! The room that each user has for files that are not part of a published post.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::builders::UpdateBuilder;
+use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
+use domain::id::{MediaId, UserId};
+use domain::token::random_u32;
+
+use super::{Medium, TRIES, difference, medium_key};
+use crate::error::StorageError;
+use crate::item::{Item, attributes, n};
+use crate::{Store, Table};
+
+/// How much room a user has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// For the bytes of all files together.
+    pub bytes: u64,
+    /// For files.
+    pub files: u64,
+}
+
+/// How a transaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// All is written.
+    Done,
+    /// Nothing is, because the condition of this write did not hold.
+    Refused(usize),
+}
+
+/// How often a transaction that met another one is tried.
+const MEETINGS: u32 = 7;
+
+impl Store {
+    /// Takes room for one file; `None` when it is larger than all the room.
+    pub(super) fn take_room(
+        &self,
+        user: UserId,
+        bytes: u64,
+        room: Room,
+    ) -> Result<Option<TransactWriteItem>, StorageError> {
+        let (Some(left), Some(files)) = (room.bytes.checked_sub(bytes), room.files.checked_sub(1)) else {
+            return Ok(None);
+        };
+        let update = self
+            .room_of(user)
+            .update_expression("ADD held_files :files, held_bytes :bytes")
+            .condition_expression(
+                "(attribute_not_exists(held_files) OR held_files <= :max_files) AND \
+                 (attribute_not_exists(held_bytes) OR held_bytes <= :left)",
+            )
+            .expression_attribute_values(":files", n(1))
+            .expression_attribute_values(":bytes", n(bytes))
+            .expression_attribute_values(":max_files", n(files))
+            .expression_attribute_values(":left", n(left));
+        let update = update.build().map_err(StorageError::build)?;
+        Ok(Some(TransactWriteItem::builder().update(update).build()))
+    }
+
+    /// Changes what a user's files hold.
+    pub(super) fn change_room(&self, user: UserId, files: i64, bytes: i64) -> Result<TransactWriteItem, StorageError> {
+        let update = self
+            .room_of(user)
+            .update_expression("ADD held_files :files, held_bytes :bytes")
+            .expression_attribute_values(":files", n(files))
+            .expression_attribute_values(":bytes", n(bytes));
+        let update = update.build().map_err(StorageError::build)?;
+        Ok(TransactWriteItem::builder().update(update).build())
+    }
+
+    fn room_of(&self, user: UserId) -> UpdateBuilder {
+        Update::builder().table_name(self.table(Table::Media)).set_key(Some(room_key(user)))
+    }
+
+    /// An update of a file that is there, is not being removed, and holds what
+    /// was read.
+    pub(super) fn update_medium(&self, read: &Medium, update: &str) -> UpdateBuilder {
+        let there = "attribute_exists(media_id) AND attribute_not_exists(doomed)";
+        let builder = Update::builder()
+            .table_name(self.table(Table::Media))
+            .set_key(Some(medium_key(read.user_id, read.media_id)))
+            .update_expression(update);
+        match read.held_bytes {
+            Some(held) => builder
+                .condition_expression(format!("{there} AND held_bytes = :held"))
+                .expression_attribute_values(":held", n(held)),
+            None => builder.condition_expression(format!("{there} AND attribute_not_exists(held_bytes)")),
+        }
+    }
+
+    /// Notes that these files are part of a published post: they are never
+    /// removed, and hold no room any more.
+    pub async fn mark_media_published(&self, user: UserId, ids: &[MediaId]) -> Result<(), StorageError> {
+        for _ in 0..TRIES {
+            let media = self.media(user, ids).await?;
+            let holding: Vec<_> = media.iter().filter(|it| it.held_bytes.is_some()).collect();
+            if holding.is_empty() {
+                return Ok(());
+            }
+            let mut writes = Vec::new();
+            for medium in &holding {
+                let update = self
+                    .update_medium(medium, "SET published = :yes REMOVE held_bytes, unused_shard, unused_since")
+                    .expression_attribute_values(":yes", aws_sdk_dynamodb::types::AttributeValue::Bool(true));
+                let update = update.build().map_err(StorageError::build)?;
+                writes.push(TransactWriteItem::builder().update(update).build());
+            }
+            let bytes = holding.iter().filter_map(|it| it.held_bytes).sum();
+            let files = i64::try_from(holding.len()).unwrap_or(i64::MAX);
+            writes.push(self.change_room(user, -files, difference(bytes, 0))?);
+            if self.write_media(writes).await? == Written::Done {
+                return Ok(());
+            }
+        }
+        Err(StorageError::Contended)
+    }
+
+    /// Writes all of these or nothing. A transaction that meets another one, of
+    /// the same user's count, waits and is tried again.
+    pub(super) async fn write_media(&self, writes: Vec<TransactWriteItem>) -> Result<Written, StorageError> {
+        for attempt in 0..MEETINGS {
+            let sent = self.client.transact_write_items().set_transact_items(Some(writes.clone())).send().await;
+            let Err(error) = sent else { return Ok(Written::Done) };
+            let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error()
+            else {
+                return Err(error.into());
+            };
+            let failed = |code: &str| cancelled.cancellation_reasons().iter().position(|it| it.code() == Some(code));
+            if let Some(index) = failed("ConditionalCheckFailed") {
+                return Ok(Written::Refused(index));
+            }
+            if failed("TransactionConflict").is_none() && failed("ThrottlingError").is_none() {
+                return Err(error.into());
+            }
+            let wait = (10 << attempt) + random_u32() % (20 << attempt);
+            tokio::time::sleep(Duration::from_millis(wait.into())).await;
+        }
+        Err(StorageError::Contended)
+    }
+}
+
+/// The item that counts; no file has the id 0.
+fn room_key(user: UserId) -> Item {
+    attributes([("user_id", n(user)), ("media_id", n(0))])
+}

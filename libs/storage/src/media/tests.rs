@@ -1,0 +1,194 @@
+use chrono::TimeDelta;
+use domain::testing::{a_connection, a_post, a_user, ids, noon};
+
+use super::*;
+use crate::testing::store;
+use crate::{PostWrite, PostWritten};
+
+fn a_medium() -> Medium {
+    let ids = ids();
+    Medium::expected(ids.fresh(), ids.fresh(), MimeType::Png, noon())
+}
+
+const ROOM: Room = Room { bytes: 100, files: 3 };
+
+fn later() -> DateTime<Utc> {
+    noon() + TimeDelta::days(7)
+}
+
+#[tokio::test]
+async fn a_file_is_found_by_its_owner_alone() {
+    let store = store().await;
+    let medium = a_medium();
+    assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
+
+    let stranger = UserId::new(7).unwrap();
+    let id = medium.media_id;
+    assert_eq!(store.media(medium.user_id, &[id, id]).await.unwrap(), [medium]);
+    assert_eq!(store.media(stranger, &[id]).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn an_id_is_given_to_one_file() {
+    let store = store().await;
+    let medium = a_medium();
+    assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
+
+    let other = Medium { mime_type: MimeType::Gif, ..medium.clone() };
+    assert_eq!(store.add_medium(&other, ROOM).await.unwrap(), MediumAdded::IdTaken);
+    assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), [medium]);
+}
+
+#[tokio::test]
+async fn a_verified_file_is_removed_when_no_post_uses_it() {
+    let store = store().await;
+    let medium = a_medium();
+    let path = medium.path();
+    assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
+    let verified = store.mark_medium_verified(&medium, 5).await.unwrap();
+    assert_eq!(verified, MediumUse::Kept);
+
+    assert_eq!(store.unused_media(noon(), 10).await.unwrap(), []);
+    assert_eq!(store.unused_media(later(), 0).await.unwrap(), []);
+    assert_eq!(store.unused_media(later(), 10).await.unwrap(), [path]);
+    assert_eq!(store.doom_unused_medium(path, noon()).await.unwrap(), MediumRemoval::Spared);
+    assert_eq!(store.doom_unused_medium(path, later()).await.unwrap(), MediumRemoval::Doomed);
+    let used = store.mark_medium_used(&medium, 5).await.unwrap();
+    assert_eq!(used, MediumUse::Gone);
+    // A removal that was cut off is found again.
+    assert_eq!(store.unused_media(later(), 10).await.unwrap(), [path]);
+    store.forget_medium(path).await.unwrap();
+    assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), []);
+    assert_eq!(store.unused_media(later(), 10).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_file_that_a_post_uses_is_never_removed() {
+    let store = store().await;
+    let medium = a_medium();
+    assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
+
+    let used = store.mark_medium_used(&medium, 5).await.unwrap();
+
+    assert_eq!(used, MediumUse::Kept);
+    assert_eq!(store.unused_media(later(), 10).await.unwrap(), []);
+    assert_eq!(store.doom_unused_medium(medium.path(), later()).await.unwrap(), MediumRemoval::Spared);
+    store.forget_medium(medium.path()).await.unwrap();
+    let kept = Medium { size_bytes: Some(5), unused_since: None, ..medium.clone() };
+    assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), [kept]);
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_there_cannot_be_used() {
+    let store = store().await;
+    let medium = a_medium();
+
+    let used = store.mark_medium_used(&medium, 5).await.unwrap();
+
+    assert_eq!(used, MediumUse::Gone);
+    assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), []);
+}
+
+/// How many files of this many bytes still fit.
+async fn room_left(store: &Store, user: UserId, bytes: u64) -> usize {
+    let mut fit = Vec::new();
+    loop {
+        let medium = Medium::expected(user, ids().fresh(), MimeType::Png, noon()).holding(bytes);
+        let medium = Medium { media_id: MediaId::new(1_000 + fit.len() as u64).unwrap(), ..medium };
+        if store.add_medium(&medium, ROOM).await.unwrap() == MediumAdded::NoRoom {
+            break;
+        }
+        fit.push(medium);
+    }
+    for medium in &fit {
+        store.forget_medium(medium.path()).await.unwrap();
+    }
+    fit.len()
+}
+
+#[tokio::test]
+async fn of_many_files_asked_for_at_once_as_many_get_a_place_as_have_room() {
+    let store = store().await;
+    let (ids, user) = (ids(), UserId::new(7).unwrap());
+    let media: Vec<_> =
+        (0..12).map(|_| Medium::expected(user, ids.fresh(), MimeType::Png, noon()).holding(10)).collect();
+
+    let added = futures::future::join_all(media.iter().map(|it| store.add_medium(it, ROOM))).await;
+
+    let added: Vec<_> = added.into_iter().map(Result::unwrap).collect();
+    assert_eq!(added.iter().filter(|it| **it == MediumAdded::Added).count(), 3, "{added:?}");
+    assert_eq!(added.iter().filter(|it| **it == MediumAdded::NoRoom).count(), 9, "{added:?}");
+    let other = Medium::expected(UserId::new(8).unwrap(), ids.fresh(), MimeType::Png, noon()).holding(100);
+    assert_eq!(store.add_medium(&other, ROOM).await.unwrap(), MediumAdded::Added, "each user has room of their own");
+    let larger = Medium::expected(UserId::new(9).unwrap(), ids.fresh(), MimeType::Png, noon()).holding(101);
+    assert_eq!(store.add_medium(&larger, ROOM).await.unwrap(), MediumAdded::NoRoom);
+}
+
+#[tokio::test]
+async fn a_file_holds_its_size_once_that_is_known_and_nothing_once_it_is_published_or_gone() {
+    let store = store().await;
+    let medium = a_medium().holding(90);
+    let user = medium.user_id;
+    assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
+    assert_eq!(room_left(&store, user, 11).await, 0);
+
+    assert_eq!(store.mark_medium_verified(&medium, 20).await.unwrap(), MediumUse::Kept);
+    assert_eq!(room_left(&store, user, 40).await, 2);
+    // With what was read before the size was known.
+    assert_eq!(store.mark_medium_used(&medium, 20).await.unwrap(), MediumUse::Kept);
+    assert_eq!(room_left(&store, user, 40).await, 2);
+
+    for _ in 0..2 {
+        store.mark_media_published(user, &[medium.media_id]).await.unwrap();
+        assert_eq!(room_left(&store, user, 1).await, 3);
+    }
+    store.let_media_go(user, &[medium.media_id], noon()).await.unwrap();
+    assert_eq!(store.unused_media(later(), 10).await.unwrap(), [], "a published file is never let go");
+
+    let other = Medium::expected(user, MediaId::new(5).unwrap(), MimeType::Png, noon()).holding(100);
+    assert_eq!(store.add_medium(&other, ROOM).await.unwrap(), MediumAdded::Added);
+    for _ in 0..2 {
+        store.forget_medium(other.path()).await.unwrap();
+        assert_eq!(room_left(&store, user, 1).await, 3);
+    }
+}
+
+#[tokio::test]
+async fn a_file_nobody_looked_at_stands_apart_until_somebody_does() {
+    let store = store().await;
+    let medium = a_medium().holding(10);
+    let path = medium.path();
+    assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
+
+    assert_eq!(store.unseen_media(noon(), 10).await.unwrap(), []);
+    assert_eq!(store.unseen_media(later(), 10).await.unwrap(), [path]);
+    assert_eq!(store.unused_media(later(), 10).await.unwrap(), []);
+    assert_eq!(store.mark_medium_verified(&medium, 5).await.unwrap(), MediumUse::Kept);
+    assert_eq!(store.unseen_media(later(), 10).await.unwrap(), []);
+    assert_eq!(store.unused_media(later(), 10).await.unwrap(), [path]);
+    assert_eq!(store.doom_unusable_medium(path).await.unwrap(), MediumRemoval::Spared, "it was found good");
+}
+
+#[tokio::test]
+async fn a_file_that_was_let_go_is_unused_from_then_on_and_used_again_by_a_post() {
+    let store = store().await;
+    let medium = a_medium();
+    let (user, id, path) = (medium.user_id, medium.media_id, medium.path());
+    assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
+    assert_eq!(store.mark_medium_used(&medium, 5).await.unwrap(), MediumUse::Kept);
+
+    store.let_media_go(user, &[id], noon()).await.unwrap();
+    assert_eq!(store.unused_media(noon(), 10).await.unwrap(), []);
+    assert_eq!(store.unused_media(later(), 10).await.unwrap(), [path]);
+    assert_eq!(store.media_in_posts(&[path]).await.unwrap().len(), 0);
+
+    let owner = domain::user::User { user_id: user, ..a_user() };
+    let post = a_post(&owner, None, &[a_connection(&owner)]);
+    let carried = domain::media::Attachment { media_id: id, mime_type: MimeType::Png, size_bytes: 5 };
+    let post = domain::post::Post { media: vec![carried], targets: Vec::new(), ..post };
+    let write = PostWrite { before: None, after: Some(&post), deliveries: Vec::new(), kept: None };
+    assert_eq!(store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
+    assert!(store.media_in_posts(&[path]).await.unwrap().contains(&id));
+    store.keep_medium(path, later()).await.unwrap();
+    assert_eq!(store.unused_media(later(), 10).await.unwrap(), []);
+}

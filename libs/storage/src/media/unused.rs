@@ -1,0 +1,227 @@
+//! Files that no post uses: finding them, making sure that none will, and
+//! forgetting them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aws_sdk_dynamodb::types::{AttributeValue, Delete, TransactWriteItem};
+use chrono::{DateTime, Utc};
+use domain::id::{MediaId, UserId};
+use domain::media::{MediaPath, MimeType};
+use serde::Deserialize;
+
+use super::room::Written;
+use super::{MediumRemoval, TRIES, UNUSED_SHARDS, difference, medium_key, shard_named};
+use crate::error::StorageError;
+use crate::item::{at, from_item, n, s};
+use crate::race::Race;
+use crate::{Store, Table};
+
+/// A file as it is found in the index.
+#[derive(Deserialize)]
+struct Unused {
+    user_id: UserId,
+    media_id: MediaId,
+    mime_type: MimeType,
+}
+
+impl Store {
+    /// Files that no post has used since before `before`: the oldest of each
+    /// partition, up to `limit` in all. The index lags behind, so each is only
+    /// a candidate for [`Store::doom_unused_medium`].
+    pub async fn unused_media(&self, before: DateTime<Utc>, limit: usize) -> Result<Vec<MediaPath>, StorageError> {
+        self.unused_in(true, before, limit).await
+    }
+
+    /// Likewise the files that were asked for before `before`, and at which
+    /// nobody has looked in the bucket.
+    pub async fn unseen_media(&self, before: DateTime<Utc>, limit: usize) -> Result<Vec<MediaPath>, StorageError> {
+        self.unused_in(false, before, limit).await
+    }
+
+    async fn unused_in(&self, seen: bool, before: DateTime<Utc>, limit: usize) -> Result<Vec<MediaPath>, StorageError> {
+        let mut found = Vec::new();
+        for number in 0..UNUSED_SHARDS {
+            let mut start = None;
+            while found.len() < limit {
+                let page = self
+                    .client
+                    .query()
+                    .table_name(self.table(Table::Media))
+                    .index_name("unused")
+                    .key_condition_expression("unused_shard = :shard AND unused_since < :before")
+                    .expression_attribute_values(":shard", s(shard_named(seen, number)))
+                    .expression_attribute_values(":before", at(before))
+                    .limit(i32::try_from(limit - found.len()).unwrap_or(i32::MAX))
+                    .set_exclusive_start_key(start)
+                    .send()
+                    .await?;
+                for item in page.items.unwrap_or_default() {
+                    let unused: Unused = from_item(item)?;
+                    found.push(MediaPath::new(unused.user_id, unused.media_id, unused.mime_type));
+                }
+                start = page.last_evaluated_key;
+                if start.is_none() {
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Of these files, those that a post of their owner carries.
+    pub async fn media_in_posts(&self, paths: &[MediaPath]) -> Result<BTreeSet<MediaId>, StorageError> {
+        let mut by_owner: BTreeMap<UserId, BTreeSet<MediaId>> = BTreeMap::new();
+        for path in paths {
+            by_owner.entry(path.user()).or_default().insert(path.media());
+        }
+        let mut used = BTreeSet::new();
+        for (user, asked) in by_owner {
+            used.extend(self.media_of_posts(user).await?.intersection(&asked));
+        }
+        Ok(used)
+    }
+
+    /// What all posts of a user carry.
+    async fn media_of_posts(&self, user: UserId) -> Result<BTreeSet<MediaId>, StorageError> {
+        #[derive(Deserialize)]
+        struct Carried {
+            media_id: MediaId,
+        }
+        #[derive(Deserialize)]
+        struct Carries {
+            #[serde(default)]
+            media: Vec<Carried>,
+        }
+        let mut all = BTreeSet::new();
+        let mut start = None;
+        loop {
+            let page = self
+                .client
+                .query()
+                .table_name(self.table(Table::Posts))
+                .key_condition_expression("user_id = :user")
+                .projection_expression("media")
+                .expression_attribute_values(":user", n(user))
+                .consistent_read(true)
+                .set_exclusive_start_key(start)
+                .send()
+                .await?;
+            for item in page.items.unwrap_or_default() {
+                all.extend(from_item::<Carries>(item)?.media.into_iter().map(|it| it.media_id));
+            }
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// Notes that a post is about to let these files go, so that they are
+    /// removed in time if no other uses them. A file that is part of a published
+    /// post stays.
+    pub async fn let_media_go(&self, user: UserId, ids: &[MediaId], now: DateTime<Utc>) -> Result<(), StorageError> {
+        let let_go = ids.iter().map(async |id| {
+            let updated = self
+                .client
+                .update_item()
+                .table_name(self.table(Table::Media))
+                .set_key(Some(medium_key(user, *id)))
+                .condition_expression("attribute_exists(size_bytes) AND attribute_not_exists(published)")
+                .update_expression("SET unused_since = :now, unused_shard = :shard")
+                .expression_attribute_values(":now", at(now))
+                .expression_attribute_values(":shard", s(shard_named(true, id.get() % UNUSED_SHARDS)))
+                .send()
+                .await;
+            Race::of(updated).map(drop)
+        });
+        futures::future::try_join_all(let_go).await.map(drop)
+    }
+
+    /// Takes a file out of the index that is used after all, unless it was let
+    /// go again since `before`.
+    pub async fn keep_medium(&self, path: MediaPath, before: DateTime<Utc>) -> Result<(), StorageError> {
+        let kept = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Media))
+            .set_key(Some(medium_key(path.user(), path.media())))
+            .condition_expression("unused_since < :before AND attribute_not_exists(doomed)")
+            .update_expression("REMOVE unused_since, unused_shard")
+            .expression_attribute_values(":before", at(before))
+            .send()
+            .await;
+        Race::of(kept).map(drop)
+    }
+
+    /// Makes sure that no post will use a file, if none has since before
+    /// `before`. The record stays, for whoever has to finish the removal.
+    pub async fn doom_unused_medium(
+        &self,
+        path: MediaPath,
+        before: DateTime<Utc>,
+    ) -> Result<MediumRemoval, StorageError> {
+        let condition = "unused_since < :before";
+        self.doom(path, condition, Some(before)).await
+    }
+
+    /// Makes sure likewise of a file that was looked at for the first time, and
+    /// cannot be used.
+    pub async fn doom_unusable_medium(&self, path: MediaPath) -> Result<MediumRemoval, StorageError> {
+        let condition = "attribute_exists(unused_since) AND attribute_not_exists(size_bytes)";
+        self.doom(path, condition, None).await
+    }
+
+    async fn doom(
+        &self,
+        path: MediaPath,
+        condition: &str,
+        before: Option<DateTime<Utc>>,
+    ) -> Result<MediumRemoval, StorageError> {
+        let mut update = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Media))
+            .set_key(Some(medium_key(path.user(), path.media())))
+            .condition_expression(condition)
+            .update_expression("SET doomed = :yes")
+            .expression_attribute_values(":yes", AttributeValue::Bool(true));
+        if let Some(before) = before {
+            update = update.expression_attribute_values(":before", at(before));
+        }
+        Ok(match Race::of(update.send().await)? {
+            Race::Won => MediumRemoval::Doomed,
+            Race::Lost => MediumRemoval::Spared,
+        })
+    }
+
+    /// Deletes the record of a file that no post uses and that is out of the
+    /// bucket, and gives back the room that it held.
+    pub async fn forget_medium(&self, path: MediaPath) -> Result<(), StorageError> {
+        for _ in 0..TRIES {
+            let Some(medium) = self.media(path.user(), &[path.media()]).await?.pop() else { return Ok(()) };
+            if medium.unused_since.is_none() {
+                return Ok(());
+            }
+            let delete = Delete::builder()
+                .table_name(self.table(Table::Media))
+                .set_key(Some(medium_key(path.user(), path.media())));
+            let delete = match medium.held_bytes {
+                Some(held) => delete
+                    .condition_expression("attribute_exists(unused_since) AND held_bytes = :held")
+                    .expression_attribute_values(":held", n(held)),
+                None => {
+                    delete.condition_expression("attribute_exists(unused_since) AND attribute_not_exists(held_bytes)")
+                }
+            };
+            let delete = delete.build().map_err(StorageError::build)?;
+            let mut writes = vec![TransactWriteItem::builder().delete(delete).build()];
+            if let Some(held) = medium.held_bytes {
+                writes.push(self.change_room(path.user(), -1, difference(held, 0))?);
+            }
+            if self.write_media(writes).await? == Written::Done {
+                return Ok(());
+            }
+        }
+        Err(StorageError::Contended)
+    }
+}

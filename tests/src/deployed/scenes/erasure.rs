@@ -1,0 +1,95 @@
+//! What is removed: uploads that nobody can use, and everything of a user.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{RECOVERED, Stack, item, set_time};
+use crate::{
+    answer::{integer, list, text},
+    ensure,
+    fault::{Result, same},
+    moment, picture,
+    world::{World, fresh},
+};
+
+/// An upload that nobody named for a day is looked at, and kept if it is good.
+/// The time in the table is changed so that it is due.
+pub async fn uploads_are_looked_at(stack: &Stack, world: &World) -> Result {
+    let user = world.new_user().await?;
+    let number = |it: i64| json!({ "N": it.to_string() });
+    let media = stack.name("MediaTable")?;
+    let long_ago = (moment::now() - chrono::TimeDelta::days(2)).timestamp_millis();
+    let mut keys = Vec::new();
+    for bytes in [picture::png(4, 4, [0, 0, 0]), b"<html></html>".to_vec(), Vec::new()] {
+        let target = user.api.post("/media", &json!({ "mime_type": "image/png" })).await?.ok(201)?;
+        if !bytes.is_empty() {
+            ensure!(user.put(&target, &bytes).await? / 100 == 2, "the upload is refused");
+        }
+        let id: i64 = text(&target, "path")?.rsplit(['/', '.']).nth(1).unwrap_or_default().parse()?;
+        let key = json!({ "user_id": number(user.id), "media_id": number(id) });
+        set_time(stack, media, &key, "unused_since", long_ago).await?;
+        keys.push(key);
+    }
+
+    stack.root().invoke(stack.name("UpkeepFunction")?, &json!({})).await?;
+
+    let good = item(stack, media, &keys[0]).await?;
+    ensure!(good["size_bytes"].is_object(), "the good upload was not looked at: {good}");
+    same(item(stack, media, &keys[1]).await?, Value::Null, "the upload of another type")?;
+    same(item(stack, media, &keys[2]).await?, Value::Null, "the upload that never came")
+}
+
+/// The operator's command erases a user: no table has anything of them, their
+/// files are gone, and what others have stays.
+pub async fn a_user_is_erased(stack: &Stack, world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let picture = user.picture().await?;
+    let post = user.create(&json!({ "content": fresh("with a picture"), "media": [picture] })).await?;
+    let out = user.schedule(&fresh("before the end"), &[&connection], 1).await?;
+    user.reaches(out, "published", RECOVERED).await?;
+    user.schedule(&fresh("never"), &[&connection], 86_400).await?;
+    let keyed = user.api.call(Method::POST, "/posts").json(&json!({ "content": fresh("keyed") }));
+    keyed.header("idempotency-key", "k").send().await?.is(201)?;
+    let link = text(&list(&post, "media")?[0], "url")?.to_owned();
+    // An account of this platform has no claims: one is written for it.
+    let claim = json!({
+        "account": { "S": fresh("an account") },
+        "post": { "S": "1" },
+        "delivery": { "S": format!("{}/1/1", user.id) },
+    });
+    let planted = json!({ "TableName": stack.name("ClaimsTable")?, "Item": claim });
+    stack.root().call("DynamoDB_20120810.PutItem", &planted).await?;
+    let mut other = world.new_user().await?;
+    let theirs = integer(&other.connect(0).await?, "id")?;
+    let tables =
+        ["Users", "Grants", "Connections", "Handoffs", "Media", "Posts", "Deliveries", "Idempotency", "Claims"];
+    for table in tables {
+        ensure!(0 < items_of(stack, table, user.id).await?, "{table} has nothing of the user before");
+    }
+
+    let said = stack.operator_with("erase-user", &[&user.id.to_string()]).await?;
+
+    ensure!(said.contains("Nothing of user"), "{said}");
+    for table in tables.into_iter().chain(["Limits", "Vault"]) {
+        same(items_of(stack, table, user.id).await?, 0, &format!("items of the user in {table}"))?;
+    }
+    same(world.http().get(&link).send().await?.status().as_u16(), 404, "status of the user's file")?;
+    user.api.get("/user").await?.is(401)?;
+    other.api.get(&format!("/connections/{theirs}")).await?.is(200)?;
+    Ok(())
+}
+
+/// How many items of a table say this user's id.
+async fn items_of(stack: &Stack, table: &str, user: i64) -> Result<usize> {
+    let mut body = json!({ "TableName": stack.name(&format!("{table}Table"))?, "ConsistentRead": true });
+    let mut count = 0;
+    loop {
+        let page = stack.root().call("DynamoDB_20120810.Scan", &body).await?;
+        count += list(&page, "Items")?.iter().filter(|it| it.to_string().contains(&user.to_string())).count();
+        if page["LastEvaluatedKey"].is_null() {
+            return Ok(count);
+        }
+        body["ExclusiveStartKey"] = page["LastEvaluatedKey"].clone();
+    }
+}
