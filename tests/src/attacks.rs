@@ -1,5 +1,6 @@
 //! What an attacker would try against a running service, one file per way in.
 
+mod bodies;
 mod laptop;
 mod struck;
 mod tenants;
@@ -48,7 +49,10 @@ macro_rules! attacks {
 /// All of them.
 pub fn attacks() -> Vec<Attack> {
     let mut all: Vec<_> =
-        [laptop::attacks(), struck::attacks(), tenants::attacks(), uploads::attacks()].into_iter().flatten().collect();
+        [bodies::attacks(), laptop::attacks(), struck::attacks(), tenants::attacks(), uploads::attacks()]
+            .into_iter()
+            .flatten()
+            .collect();
     all.sort_by_key(|it: &Attack| it.number);
     all
 }

@@ -13,6 +13,12 @@ use crate::{
 /// Integers below this are read exactly by every JSON reader.
 pub const TOO_BIG: i64 = 1 << 53;
 
+/// No answer to a refused request is larger.
+pub const MAX_REFUSAL_BYTES: usize = 64 * 1024;
+
+/// The most faults that an answer lists. All are counted.
+pub const MAX_FAULTS: usize = 50;
+
 /// Checks what holds for every answer of the API: headers, type, error body.
 pub fn check_answer(answer: &Answer) -> Result {
     if answer.header("x-request-id").is_empty() {
@@ -41,6 +47,9 @@ pub fn check_answer(answer: &Answer) -> Result {
 }
 
 fn check_error(answer: &Answer) -> Result {
+    if MAX_REFUSAL_BYTES < answer.text.len() {
+        return Err(answer.fault("a refusal is larger than 64 KiB"));
+    }
     let body = answer.json()?;
     let mut keys: Vec<_> = body.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
     keys.sort_unstable();
@@ -64,16 +73,23 @@ fn check_validation(body: &Value) -> Result {
         ensure!(!said.is_empty() && said.iter().all(non_empty), "errors.{field} has no messages");
         messages.extend(said.iter().filter_map(Value::as_str));
     }
-    let more = match messages.len() {
-        0 => return Err(Fault::new("errors is empty")),
-        1 => String::new(),
-        2 => " (and 1 more error)".to_owned(),
-        many => format!(" (and {} more errors)", many - 1),
-    };
+    ensure!(!messages.is_empty() && messages.len() <= MAX_FAULTS, "errors has {} messages", messages.len());
     let message = text(body, "message")?;
-    let first = message.strip_suffix(&more);
-    ensure!(first.is_some_and(|it| messages.contains(&it)), "message is not the first fault followed by {more:?}");
+    let said = messages.iter().filter_map(|it| message.strip_prefix(it)).filter_map(more).max();
+    let counted = said.ok_or_else(|| Fault::new("message is not a fault followed by how many more there are"))?;
+    let is_right = if messages.len() < MAX_FAULTS { counted == messages.len() } else { MAX_FAULTS <= counted };
+    ensure!(is_right, "message counts {counted} faults, and {} are listed", messages.len());
     Ok(())
+}
+
+/// How many faults there are, by what follows the first.
+fn more(rest: &str) -> Option<usize> {
+    let number = match rest {
+        "" => 0,
+        " (and 1 more error)" => 1,
+        _ => rest.strip_prefix(" (and ")?.strip_suffix(" more errors)")?.parse().ok().filter(|it| 1 < *it)?,
+    };
+    Some(number + 1)
 }
 
 /// Checks an id.

@@ -85,8 +85,8 @@ pub(crate) async fn decide_device(
 ) -> PageResult<Response> {
     session.check(&form.csrf)?;
     let now = api.clock.now();
-    let hash = match enter(&api.store, session.user, ip, &form.user_code, now).await? {
-        Entry::Waiting(hash, _) => hash,
+    let (hash, expires_at) = match enter(&api.store, session.user, ip, &form.user_code, now).await? {
+        Entry::Waiting(hash, device) => (hash, device.expires_at),
         entry => return refuse(&api, &entry, &form.user_code, &session),
     };
     let (stage, approved) = match form.decision {
@@ -99,7 +99,9 @@ pub(crate) async fn decide_device(
             let title = if approved { "Device approved" } else { "Device denied" };
             Ok(Page::of(title, &DonePage { approved })?.signed_in(&session).into_response())
         }
-        Race::Lost => refuse(&api, &Entry::Over, &form.user_code, &session),
+        // Somebody else decided, or its time ended, since it was looked up.
+        Race::Lost if now < expires_at => refuse(&api, &Entry::Used, &form.user_code, &session),
+        Race::Lost => refuse(&api, &Entry::Expired, &form.user_code, &session),
     }
 }
 
@@ -134,9 +136,14 @@ fn refuse(api: &Api, entry: &Entry, typed: &str, session: &SignedIn) -> PageResu
             let page = ask(api, typed, Some(fault), session)?.status(StatusCode::TOO_MANY_REQUESTS);
             return Ok(([(RETRY_AFTER, seconds.to_string())], page).into_response());
         }
-        Entry::Over | Entry::Waiting(..) => {
-            (StatusCode::GONE, "This code has been used or has expired. Ask your app or device for a new one.")
-        }
+        Entry::Used | Entry::Waiting(..) => (
+            StatusCode::GONE,
+            "This code has been used: access was approved or denied. Ask for a new one if you need it.",
+        ),
+        Entry::Expired => (
+            StatusCode::GONE,
+            "This code has expired: it was good for 15 minutes. Ask your app or device for a new one.",
+        ),
         Entry::Wrong => {
             (StatusCode::UNPROCESSABLE_ENTITY, "There is no such code. Compare it with the one your device shows.")
         }
@@ -156,6 +163,7 @@ fn ask(api: &Api, typed: &str, fault: Option<String>, session: &SignedIn) -> Pag
 mod tests {
     use chrono::TimeDelta;
     use serde_json::json;
+    use storage::DeviceStage;
 
     use crate::testing::service;
 
@@ -208,6 +216,40 @@ mod tests {
 
         let answer = service.post(TOKEN, None, json!({"device_code": device.code})).await;
         assert_eq!(answer.body["error"], "access_denied");
+    }
+
+    #[tokio::test]
+    async fn a_code_that_is_over_is_told_why() {
+        let service = service().await;
+        let (denied, expired) = (service.device().await, service.device().await);
+        let user = service.user("two@example.com").await;
+        service.decide(&denied, &user, DeviceStage::Denied).await;
+        let session = service.sign_in("one@example.com", "/device").await.session();
+        let csrf = service.csrf(&session).await;
+        let enter = async |code: &str| {
+            let form = [("csrf", csrf.as_str()), ("user_code", code), ("decision", "approve")];
+            service.submit("/device", &session, &form).await
+        };
+
+        let used = enter(&denied.user_code).await;
+        service.clock.advance(TimeDelta::minutes(15));
+        let late = enter(&expired.user_code).await;
+
+        assert!(used.status == 410 && used.text.contains("was approved or denied"), "{}", used.text);
+        assert!(late.status == 410 && late.text.contains("has expired"), "{}", late.text);
+    }
+
+    #[tokio::test]
+    async fn a_field_or_parameter_given_twice_is_named_on_the_page() {
+        let service = service().await;
+        let session = service.sign_in("one@example.com", "/device").await.session();
+        let form = [("csrf", "x"), ("user_code", "x"), ("decision", "deny"), ("decision", "approve")];
+
+        let form = service.submit("/device", &session, &form).await;
+        let address = service.page("/device?user_code=A&user_code=B", &session).await;
+
+        assert!(form.status == 422 && form.text.contains("decision more than once"), "{}", form.text);
+        assert!(address.status == 400 && address.text.contains("user_code more than once"), "{}", address.text);
     }
 
     #[tokio::test]

@@ -26,7 +26,7 @@ const INTERVAL: u32 = 5;
 #[expect(dead_code, reason = "describes the body, which is read field by field")]
 pub(crate) struct DeviceCodeRequest {
     /// What the token is to permit. Absent, null or empty: everything.
-    #[schema(nullable, example = json!(["posts:read", "posts:write"]))]
+    #[schema(nullable, max_items = 6, example = json!(["posts:read", "posts:write"]))]
     scopes: Option<Vec<ScopeName>>,
 }
 
@@ -123,7 +123,7 @@ pub(crate) async fn create_device_code(
 
 fn parse(mut fields: Fields) -> ApiResult<Scopes> {
     let mut asked = Vec::new();
-    if let Given::Value(values) = fields.list("scopes") {
+    if let Given::Value(values) = fields.list_of("scopes", Scope::ALL.len()) {
         for (index, value) in values.into_iter().enumerate() {
             let field = format!("scopes.{index}");
             match value {

@@ -23,8 +23,10 @@ const EVERYONE: u32 = 1000;
 pub(crate) enum Entry {
     /// A device that waits for a decision, and the hash of its device code.
     Waiting(String, DeviceGrant),
-    /// A device that was approved or denied already, or whose code has expired.
-    Over,
+    /// A device that was approved or denied already.
+    Used,
+    /// A device whose code has expired.
+    Expired,
     /// There is no device with this code.
     Wrong,
     /// The code was not looked up, because there were too many wrong entries.
@@ -68,11 +70,11 @@ pub(crate) async fn enter(
         return Ok(Entry::Wrong);
     };
     take_back(store, &counted).await?;
-    if device.stage == DeviceStage::Waiting && now < device.expires_at {
-        Ok(Entry::Waiting(hash, device))
-    } else {
-        Ok(Entry::Over)
-    }
+    Ok(match device.stage {
+        DeviceStage::Waiting if now < device.expires_at => Entry::Waiting(hash, device),
+        DeviceStage::Waiting => Entry::Expired,
+        DeviceStage::Approved | DeviceStage::Denied | DeviceStage::Spent => Entry::Used,
+    })
 }
 
 async fn take_back(store: &Store, counted: &[(&str, DateTime<Utc>)]) -> Result<(), StorageError> {
@@ -111,7 +113,7 @@ mod tests {
         let until = noon() + WINDOW;
         assert_eq!(enter(noon()).await, Entry::Locked { until });
         assert_eq!(enter(until - TimeDelta::milliseconds(1)).await, Entry::Locked { until });
-        assert!(matches!(enter(until).await, Entry::Over), "the device's own 15 minutes are over too");
+        assert!(matches!(enter(until).await, Entry::Expired), "the device's own 15 minutes are over too");
     }
 
     #[tokio::test]

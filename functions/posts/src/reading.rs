@@ -100,13 +100,10 @@ pub(crate) fn media(fields: &mut Fields) -> Option<Vec<NamedMedium>> {
     Some(named)
 }
 
+/// The entries of a list; `None` when it was not given or cannot be used, empty
+/// when it was `null`.
 fn list(fields: &mut Fields, name: &str, max: usize) -> Option<Vec<Value>> {
-    match fields.list(name) {
-        Given::Value(entries) if max < entries.len() => {
-            let actual = entries.len();
-            fields.add(name, format!("may have at most {max} entries, this has {actual}"));
-            Some(Vec::new())
-        }
+    match fields.list_of(name, max) {
         Given::Value(entries) => Some(entries),
         Given::Null => Some(Vec::new()),
         Given::Absent | Given::Faulty => None,

@@ -72,7 +72,7 @@ pub struct ErrorMessage {
 pub struct ValidationError {
     /// The first fault, and how many more there are.
     pub message: String,
-    /// The faults by field; entries of lists are `platforms.0.content`.
+    /// The faults by field, at most 50 of them; entries of lists are `platforms.0.content`. Long names are cut.
     pub errors: BTreeMap<String, Vec<String>>,
 }
 

@@ -1,6 +1,8 @@
 //! Fields of a body or parameters of a query, taken one by one. Faults are
 //! collected on the way, so that one answer names them all.
 
+use std::fmt;
+
 use domain::faults::Faults;
 use serde_json::{Map, Value};
 
@@ -45,26 +47,18 @@ pub struct Fields {
     faults: Faults,
 }
 
-/// The most unknown names that an answer lists: nobody reads more.
-const MAX_UNKNOWN: usize = 50;
-
 impl Fields {
     pub(crate) fn new(values: Map<String, Value>, source: Source, known: &[&'static str]) -> Self {
         Self::at(String::new(), values, source, known)
     }
 
     fn at(path: String, values: Map<String, Value>, source: Source, known: &[&'static str]) -> Self {
-        let mut fields = Self { path, source, values, faults: Faults::new() };
-        let what = if source == Source::Query { "parameter" } else { "field" };
-        let unknown = fields.values.keys().filter(|it| !known.contains(&it.as_str())).take(MAX_UNKNOWN);
-        for name in unknown.cloned().collect::<Vec<_>>() {
-            let message = match nearest(&name, known) {
-                Some(nearest) => format!("is not a {what}; did you mean {nearest}?"),
-                None => format!("is not a {what}"),
-            };
-            fields.add(&name, message);
+        let mut faults = Faults::new();
+        for name in values.keys().filter(|it| !known.contains(&it.as_str())) {
+            let unknown = Unknown { name, source, known };
+            if path.is_empty() { faults.add(name, unknown) } else { faults.add(format_args!("{path}.{name}"), unknown) }
         }
-        fields
+        Self { path, source, values, faults }
     }
 
     /// A text.
@@ -93,12 +87,22 @@ impl Fields {
         self.take(name, "must be a whole number", |value| whole_number(&value, source))
     }
 
-    /// A list, whatever its entries are.
-    pub fn list(&mut self, name: &str) -> Given<Vec<Value>> {
+    fn list(&mut self, name: &str) -> Given<Vec<Value>> {
         self.take(name, "must be a list", |value| match value {
             Value::Array(values) => Some(values),
             _ => None,
         })
+    }
+
+    /// A list of at most `max` entries. In a longer one no entry is looked at.
+    pub fn list_of(&mut self, name: &str, max: usize) -> Given<Vec<Value>> {
+        match self.list(name) {
+            Given::Value(entries) if max < entries.len() => {
+                self.add(name, format_args!("may have at most {max} entries, this has {}", entries.len()));
+                Given::Faulty
+            }
+            given => given,
+        }
     }
 
     /// The fields of an object within this one, such as an entry of a list at
@@ -119,7 +123,7 @@ impl Fields {
     }
 
     /// Notes a fault. `message` continues the field's name: "may not be blank".
-    pub fn add(&mut self, field: &str, message: impl std::fmt::Display) {
+    pub fn add(&mut self, field: &str, message: impl fmt::Display) {
         let field = self.within(field);
         self.faults.add(field, message);
     }
@@ -153,18 +157,40 @@ impl Fields {
     }
 }
 
-/// A whole number. JSON does not tell 5.0 from 5, so both are taken.
+/// A whole number. JSON does not tell 5.0 from 5, so both are taken. One that is
+/// too large for the type is the largest: it is whole all the same, and beyond
+/// every bound.
 fn whole_number(value: &Value, source: Source) -> Option<u64> {
     const EXACT_END: f64 = 9_007_199_254_740_992.0;
     match (value, source) {
-        (Value::String(digits), Source::Query) if digits.bytes().all(|it| it.is_ascii_digit()) => digits.parse().ok(),
+        (Value::String(digits), Source::Query) if digits.bytes().all(|it| it.is_ascii_digit()) => {
+            (!digits.is_empty()).then(|| digits.parse().unwrap_or(u64::MAX))
+        }
         (Value::Number(number), Source::Body) => number.as_u64().or_else(|| {
             let float = number.as_f64()?;
-            let is_whole = (0.0..EXACT_END).contains(&float) && float.fract() == 0.0;
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and in range")]
-            is_whole.then_some(float as u64)
+            let is_whole = 0.0 <= float && float.fract() == 0.0;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole; `as` keeps in range")]
+            is_whole.then_some(if float < EXACT_END { float as u64 } else { u64::MAX })
         }),
         _ => None,
+    }
+}
+
+/// That a name is not known. The nearest known one is looked for only when the
+/// message is written.
+struct Unknown<'a> {
+    name: &'a str,
+    source: Source,
+    known: &'a [&'static str],
+}
+
+impl fmt::Display for Unknown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.source == Source::Query { "parameter" } else { "field" };
+        match nearest(self.name, self.known) {
+            Some(nearest) => write!(f, "is not a {what}; did you mean {nearest}?"),
+            None => write!(f, "is not a {what}"),
+        }
     }
 }
 
@@ -223,6 +249,15 @@ mod tests {
     }
 
     #[test]
+    fn a_list_longer_than_its_maximum_is_not_looked_at() {
+        let mut fields = fields(json!({"media": vec![7; 31], "platforms": [1, 2]}));
+        assert_eq!(fields.list_of("media", 30), Given::Faulty);
+        assert_eq!(fields.list_of("platforms", 2), Given::Value(vec![json!(1), json!(2)]));
+        let message = "media may have at most 30 entries, this has 31".to_owned();
+        assert_eq!(faults(fields), [("media".to_owned(), message)]);
+    }
+
+    #[test]
     fn faults_within_a_list_name_the_entry() {
         let mut fields = fields(json!({}));
         let known = &["connected_account_id", "content"];
@@ -244,11 +279,18 @@ mod tests {
 
     #[test]
     fn a_number_without_a_fraction_is_whole() {
-        for (value, expected) in [(json!(5), Some(5)), (json!(5.0), Some(5)), (json!(5.5), None), (json!(-1), None)] {
+        for (value, expected) in [
+            (json!(5), Some(5)),
+            (json!(5.0), Some(5)),
+            (json!(5.5), None),
+            (json!(-1), None),
+            (json!(1e300), Some(u64::MAX)),
+        ] {
             assert_eq!(whole_number(&value, Source::Body), expected, "{value}");
         }
         assert_eq!(whole_number(&json!("5"), Source::Body), None);
         assert_eq!(whole_number(&json!("+5"), Source::Query), None);
+        assert_eq!(whole_number(&json!("9".repeat(30)), Source::Query), Some(u64::MAX));
     }
 
     proptest! {

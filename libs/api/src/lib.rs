@@ -13,6 +13,7 @@ mod error;
 mod fields;
 mod gate;
 mod incoming;
+mod json;
 pub mod lambda;
 mod limit;
 pub mod need;

@@ -14,7 +14,7 @@ use http::{HeaderValue, StatusCode};
 
 pub(crate) use error::failed;
 pub use error::{PageError, PageResult};
-pub use form::{Asked, Filled};
+pub use form::{Asked, Filled, parameters};
 
 /// A page: the HTML of a template within the layout.
 ///

@@ -1,13 +1,24 @@
-//! Forms and queries of pages. One that is not complete is answered with a
-//! page.
+//! Forms and queries of pages. One that cannot be read is answered with a page
+//! that says why.
+
+use std::collections::BTreeMap;
 
 use axum::Form;
+use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use http::StatusCode;
 use http::request::Parts;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
+use url::form_urlencoded;
 
 use super::PageError;
+
+/// The largest form that is read, in bytes: no field of a page takes as much.
+const MAX_FORM_BYTES: usize = 64 * 1024;
+
+/// The most characters of a field's name that a page repeats.
+const MAX_NAME_CHARS: usize = 32;
 
 /// The fields of a form that was sent.
 #[derive(Clone, Debug)]
@@ -21,13 +32,18 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Filled<T> {
     type Rejection = PageError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, PageError> {
-        match Form::from_request(request, state).await {
+        let (parts, body) = request.into_parts();
+        let bytes = match Limited::new(body, MAX_FORM_BYTES).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => return Err(too_large()),
+            Err(_) => return Err(unreadable("It ended too early.")),
+        };
+        if let Err(name) = each_once(&bytes) {
+            return Err(unreadable(&format!("It has {name} more than once, and it is not clear which was meant.")));
+        }
+        match Form::from_request(Request::from_parts(parts, Body::from(bytes)), state).await {
             Ok(Form(fields)) => Ok(Self(fields)),
-            Err(_) => Err(PageError::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "The form is not complete",
-                "Go back, reload the page and try again.",
-            )),
+            Err(_) => Err(unreadable("A field is missing, or has a value that the page does not offer.")),
         }
     }
 }
@@ -36,13 +52,92 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
     type Rejection = PageError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, PageError> {
+        check_query(parts.uri.query())?;
         match Query::from_request_parts(parts, state).await {
             Ok(Query(parameters)) => Ok(Self(parameters)),
-            Err(_) => Err(PageError::new(
-                StatusCode::BAD_REQUEST,
-                "The address is not complete",
-                "Part of it is missing or doubled. Open the link again as you were given it.",
-            )),
+            Err(_) => Err(wrong_address("A part of it is missing, or has a value that there is not.")),
         }
+    }
+}
+
+/// The parameters of a page's query, each of which is given once.
+pub fn parameters(query: Option<&str>) -> Result<BTreeMap<String, String>, PageError> {
+    check_query(query)?;
+    Ok(form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect())
+}
+
+fn check_query(query: Option<&str>) -> Result<(), PageError> {
+    each_once(query.unwrap_or_default().as_bytes())
+        .map_err(|name| wrong_address(&format!("It has {name} more than once, and it is not clear which was meant.")))
+}
+
+/// Whether no field is given twice; else the beginning of its name.
+fn each_once(encoded: &[u8]) -> Result<(), String> {
+    let mut names: Vec<_> = form_urlencoded::parse(encoded).map(|(name, _)| name).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|it| it[0] == it[1]) {
+        Some(twice) => Err(twice[0].chars().take(MAX_NAME_CHARS).collect()),
+        None => Ok(()),
+    }
+}
+
+fn unreadable(why: &str) -> PageError {
+    PageError::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "The form cannot be read",
+        format!("{why} Nothing was changed. Go back, reload the page and try again."),
+    )
+}
+
+fn too_large() -> PageError {
+    PageError::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "The form is too large",
+        "It is larger than 64 KiB. Nothing was changed. Go back and write less.",
+    )
+}
+
+fn wrong_address(why: &str) -> PageError {
+    PageError::new(
+        StatusCode::BAD_REQUEST,
+        "The address cannot be read",
+        format!("{why} Open the link again as you were given it."),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Fields = BTreeMap<String, String>;
+
+    async fn filled(form: impl Into<Body>) -> Result<Fields, PageError> {
+        let request = Request::builder().method("POST").header("content-type", "application/x-www-form-urlencoded");
+        let request = request.body(form.into()).unwrap();
+        Filled::from_request(request, &()).await.map(|it| it.0)
+    }
+
+    #[tokio::test]
+    async fn a_field_given_twice_is_named() {
+        let error = filled("csrf=x&decision=approve&%64ecision=deny").await.unwrap_err();
+        assert_eq!(error, unreadable("It has decision more than once, and it is not clear which was meant."));
+        let error = parameters(Some("state=a&code=b&state=a")).unwrap_err();
+        assert_eq!(error, wrong_address("It has state more than once, and it is not clear which was meant."));
+        assert_eq!(parameters(Some("state=a&State=b")).unwrap().len(), 2);
+        assert_eq!(parameters(None).unwrap(), Fields::new());
+    }
+
+    #[tokio::test]
+    async fn each_reason_is_told_as_it_is() {
+        assert_eq!(filled("a=1&b=2").await.unwrap()["b"], "2");
+        assert_eq!(filled("x".repeat(MAX_FORM_BYTES + 1)).await.unwrap_err(), too_large());
+        let request = Request::builder().method("POST").header("content-type", "text/plain").body(Body::from("a=1"));
+        assert!(Filled::<Fields>::from_request(request.unwrap(), &()).await.is_err());
+    }
+
+    #[test]
+    fn a_long_name_is_not_repeated_whole() {
+        let name = "é".repeat(20_000);
+        assert_eq!(each_once(format!("{name}=1&{name}=2").as_bytes()), Err("é".repeat(MAX_NAME_CHARS)));
     }
 }

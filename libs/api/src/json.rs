@@ -1,0 +1,280 @@
+//! A JSON object as it was sent: with what `serde_json` alone would hide, a
+//! field that is given twice, and with a true word for what it cannot read.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use domain::faults::Faults;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use crate::error::ApiError;
+
+/// How deep objects and lists may stand in one another. No body of the API goes
+/// deeper than four.
+const MAX_DEPTH: usize = 32;
+
+/// Reads an object. Every field that is given twice is among the faults; its
+/// first value counts.
+pub(crate) fn object(bytes: &[u8]) -> Result<(Map<String, Value>, Faults), ApiError> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Err(ApiError::Malformed("The body is not UTF-8".to_owned()));
+    };
+    let mut reading = Reading::default();
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let node = Node { reading: &mut reading, place: Place::Body };
+    let read = node.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    match read {
+        Ok(Value::Object(values)) => Ok((values, reading.faults)),
+        Ok(_) => {
+            let mut faults = Faults::new();
+            faults.add_sentence("body", "the body must be a JSON object");
+            Err(faults.into())
+        }
+        Err(_) if reading.is_too_deep => {
+            let levels = format!("Objects and lists of the body stand more than {MAX_DEPTH} levels deep");
+            Err(ApiError::Malformed(levels))
+        }
+        Err(error) => match reading.stopped_at.filter(|_| is_after_huge_number(text, &error)) {
+            Some(field) => Err(Faults::one(field, "is a number too large to be read").into()),
+            None => Err(ApiError::Malformed(format!(
+                "The body is not valid JSON: see line {}, column {}",
+                error.line(),
+                error.column()
+            ))),
+        },
+    }
+}
+
+/// Whether reading stopped at a number that is beyond what a double can hold,
+/// which JSON permits and `serde_json` does not.
+fn is_after_huge_number(text: &str, error: &serde_json::Error) -> bool {
+    let before: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let stopped = (before + error.column()).min(text.len());
+    let is_part = |it: &u8| it.is_ascii_digit() || b"+-.eE".contains(it);
+    let bytes = text.as_bytes();
+    let begin = stopped - bytes[..stopped].iter().rev().take_while(|it| is_part(it)).count();
+    let end = stopped + bytes[stopped..].iter().take_while(|it| is_part(it)).count();
+    let is_value = bytes[..begin].trim_ascii_end().last().is_none_or(|it| b"[:,".contains(it));
+    is_value && text.get(begin..end).and_then(|it| it.parse::<f64>().ok()).is_some_and(f64::is_infinite)
+}
+
+/// What was noticed on the way.
+#[derive(Default)]
+struct Reading {
+    faults: Faults,
+    is_too_deep: bool,
+    /// The innermost value at which reading stopped.
+    stopped_at: Option<String>,
+}
+
+/// A value that is to be read.
+struct Node<'a> {
+    reading: &'a mut Reading,
+    place: Place<'a>,
+}
+
+/// Where a value stands. It is written only for a fault.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Body,
+    Field(&'a Place<'a>, &'a str),
+    Entry(&'a Place<'a>, usize),
+}
+
+impl Place<'_> {
+    fn depth(&self) -> usize {
+        match self {
+            Self::Body => 0,
+            Self::Field(outer, _) | Self::Entry(outer, _) => outer.depth() + 1,
+        }
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Body => f.write_str("body"),
+            Self::Field(Place::Body, name) => f.write_str(name),
+            Self::Entry(Place::Body, index) => write!(f, "{index}"),
+            Self::Field(outer, name) => write!(f, "{outer}.{name}"),
+            Self::Entry(outer, index) => write!(f, "{outer}.{index}"),
+        }
+    }
+}
+
+impl Node<'_> {
+    fn check_depth<E: Error>(&mut self) -> Result<(), E> {
+        if MAX_DEPTH <= self.place.depth() {
+            self.reading.is_too_deep = true;
+            return Err(E::custom("too deep"));
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let Node { reading, place } = self;
+        let read = deserializer.deserialize_any(Node { reading: &mut *reading, place });
+        if read.is_err() && reading.stopped_at.is_none() {
+            reading.stopped_at = Some(place.to_string());
+        }
+        read
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut entries: A) -> Result<Value, A::Error> {
+        self.check_depth()?;
+        let mut values = Vec::new();
+        loop {
+            let place = Place::Entry(&self.place, values.len());
+            match entries.next_element_seed(Node { reading: &mut *self.reading, place })? {
+                Some(value) => values.push(value),
+                None => return Ok(Value::Array(values)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut fields: A) -> Result<Value, A::Error> {
+        self.check_depth()?;
+        let (mut values, mut repeated) = (Map::new(), BTreeSet::new());
+        while let Some(name) = fields.next_key::<String>()? {
+            let place = Place::Field(&self.place, &name);
+            let value = fields.next_value_seed(Node { reading: &mut *self.reading, place })?;
+            if !values.contains_key(&name) {
+                values.insert(name, value);
+            } else if !repeated.contains(&name) {
+                self.reading.faults.add(place, "is given more than once");
+                repeated.insert(name);
+            }
+        }
+        Ok(Value::Object(values))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn repeated(json: &str) -> Vec<String> {
+        let (_, faults) = object(json.as_bytes()).unwrap();
+        assert!(faults.iter().all(|(field, message)| message == format!("{field} is given more than once")));
+        faults.iter().map(|it| it.0.to_owned()).collect()
+    }
+
+    fn refusal(json: &str) -> ApiError {
+        object(json.as_bytes()).unwrap_err()
+    }
+
+    #[test]
+    fn a_field_given_twice_is_named_wherever_it_stands() {
+        assert_eq!(repeated(r#"{"content":"a","content":"b","content":"c"}"#), ["content"]);
+        assert_eq!(repeated(r#"{"a":[{"b":1},{"b":{"c":1,"c":1},"b":2}]}"#), ["a.1.b.c", "a.1.b"]);
+        assert_eq!(repeated(r#"{"a":{"b":1},"b":{"a":1},"A":1}"#), [""; 0]);
+        assert_eq!(repeated(r#"{"content":"a","cont\u0065nt":"b"}"#), ["content"]);
+    }
+
+    #[test]
+    fn the_first_value_counts() {
+        let (values, _) = object(br#"{"a":1,"a":2}"#).unwrap();
+        assert_eq!(values["a"], 1);
+    }
+
+    #[test]
+    fn a_number_too_large_is_named_and_not_called_malformed() {
+        for (json, field) in [
+            (r#"{"a":1e400}"#, "a"),
+            (r#"{"a":[0,{"b": -1.5E+999 }]}"#, "a.1.b"),
+            ("{\n\"é\":\n\t1e9999999999999999999,\"c\":1}", "é"),
+            (r#"{"a":1e400"#, "a"),
+        ] {
+            let message = format!("{field} is a number too large to be read");
+            let ApiError::Invalid(faults) = refusal(json) else { panic!("{json}") };
+            assert_eq!(faults.iter().collect::<Vec<_>>(), [(field, message.as_str())], "{json}");
+        }
+        let long = format!(r#"{{"a":{}}}"#, "9".repeat(400));
+        assert!(matches!(refusal(&long), ApiError::Invalid(_)));
+        assert!(object(br#"{"a":1e-400,"b":1e308}"#).is_ok());
+    }
+
+    #[test]
+    fn what_is_no_number_is_not_called_one() {
+        for json in [r#"{"a":1e}"#, r#"{"a":01}"#, r#"{"a":"\ud800"}"#, r#"{"a":"1e400\x"}"#, r#"{"1e400":}"#, "", "{"]
+        {
+            assert!(matches!(refusal(json), ApiError::Malformed(text) if text.contains("not valid JSON")), "{json}");
+        }
+    }
+
+    #[test]
+    fn what_stands_too_deep_is_told_as_such() {
+        let nested = |levels: usize| format!(r#"{{"a":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
+        assert!(object(nested(MAX_DEPTH - 1).as_bytes()).is_ok());
+        for levels in [MAX_DEPTH, 1000, 100_000] {
+            assert!(matches!(refusal(&nested(levels)), ApiError::Malformed(text) if text.contains("32 levels deep")));
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf_8_are_told_as_such() {
+        assert_eq!(object(b"{\"a\":\"\xff\"}").unwrap_err(), ApiError::Malformed("The body is not UTF-8".to_owned()));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_an_object_or_an_answer(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let _ = object(&bytes);
+        }
+
+        #[test]
+        fn almost_json_is_read_or_refused(text in r#"[{}\[\]:,"ae0-9.+\-\\ud \n]{0,40}"#) {
+            let read = object(text.as_bytes());
+            if let Ok(Value::Object(expected)) = serde_json::from_str(&text) {
+                let (values, faults) = read.unwrap();
+                prop_assert_eq!(values.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+                prop_assert!(!faults.is_empty() || values == expected);
+            } else {
+                prop_assert!(read.is_err());
+            }
+        }
+    }
+}
