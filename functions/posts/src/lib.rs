@@ -12,6 +12,7 @@ use api::{Api, ApiError};
 use axum::Router;
 use axum::extract::FromRef;
 use publishing::{Publishing, PublishingError};
+use storage::StorageError;
 
 /// What the handlers need, the same for every request.
 #[derive(Clone)]
@@ -38,8 +39,10 @@ pub fn router(app: App) -> Router {
 /// The error that a client gets when publishing failed on our side.
 fn failed(error: PublishingError) -> ApiError {
     match error {
+        // The client's other requests were in the way for as long as this one could
+        // wait for its turn.
+        PublishingError::Contended | PublishingError::Storage(StorageError::Contended) => ApiError::TooMany { wait: 1 },
         PublishingError::Storage(error) => error.into(),
-        PublishingError::Contended => ApiError::Unavailable,
         PublishingError::Bucket(error) => {
             tracing::error!(%error, "a request failed on the media bucket");
             ApiError::Unavailable

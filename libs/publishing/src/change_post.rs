@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
+use domain::backoff::Backoff;
 use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::faults::Faults;
@@ -14,7 +15,7 @@ use domain::id::ConnectionId;
 use domain::media::Attachment;
 use domain::post::{Changes, NewTarget, Post, PostStatus, Target, TargetStatus};
 use domain::text::PostText;
-use storage::{DeliveryWrite, PostWrite, PostWritten};
+use storage::{DeliveryWrite, PostWrite, PostWritten, StorageError};
 
 use crate::attachments::NamedMedium;
 use crate::create_post::{over_plan, too_many};
@@ -48,15 +49,13 @@ pub enum Changed {
     Invalid(Faults),
 }
 
-/// How often the change is decided and written before it is given up, because
-/// another write came in between every time.
-const TRIES: usize = 5;
-
 impl Publishing {
-    /// Changes a post that was read.
+    /// Changes a post that was read. Changes of one post that meet are made one
+    /// after the other.
     pub async fn change_post(&self, post: Post, request: ChangePost) -> Result<Changed, PublishingError> {
         let mut before = post;
-        for _ in 0..TRIES {
+        let mut turns = self.turns();
+        loop {
             let now = self.clock.now();
             if let Err(faults) = before.check_changeable() {
                 return Ok(Changed::Invalid(faults));
@@ -77,8 +76,8 @@ impl Publishing {
             if let Some(ended) = Event::ended(&after).filter(|_| before.status != after.status) {
                 self.events.put(&[ended]).await?;
             }
-            match self.store.write_post(&write, now).await? {
-                PostWritten::Done => {
+            match self.write_in_turn(&write, now).await? {
+                Some(PostWritten::Done) => {
                     self.note_published(&after).await?;
                     self.hint(&deliveries, now).await;
                     let again = before.status != PostStatus::Scheduled || before.scheduled_at != after.scheduled_at;
@@ -87,41 +86,52 @@ impl Publishing {
                     }
                     return Ok(Changed::Done(Box::new(after)));
                 }
-                PostWritten::TooMany => return Ok(Changed::Invalid(too_many())),
+                Some(PostWritten::TooMany) => return Ok(Changed::Invalid(too_many())),
                 // A delivery is being sent. The roll-up makes the post say so, and
                 // the next turn refuses the change for that reason.
-                PostWritten::DeliveryBusy => self.roll_up(before.user_id, before.post_id).await?,
-                PostWritten::PostChanged | PostWritten::AccountGone(_) | PostWritten::KeyTaken => {}
+                Some(PostWritten::DeliveryBusy) => self.roll_up_before_turn(&before, &mut turns).await?,
+                Some(PostWritten::PostChanged | PostWritten::AccountGone(_) | PostWritten::KeyTaken) | None => {
+                    self.wait_for_turn(&mut turns).await?;
+                }
             }
             match self.store.post(before.user_id, before.post_id).await? {
                 Some(post) => before = post,
                 None => return Ok(Changed::NotThere),
             }
         }
-        Err(PublishingError::Contended)
     }
 
     /// Removes a post that was read.
     pub async fn delete_post(&self, post: Post) -> Result<Changed, PublishingError> {
         let mut before = post;
-        for _ in 0..TRIES {
+        let mut turns = self.turns();
+        loop {
             if let Err(faults) = before.check_deletable() {
                 return Ok(Changed::Invalid(faults));
             }
             let now = self.clock.now();
             self.let_go(&before, &[], now).await?;
             let write = PostWrite { before: Some(&before), after: None, deliveries: removals(&before), kept: None };
-            match self.store.write_post(&write, now).await? {
-                PostWritten::Done => return Ok(Changed::Done(Box::new(before))),
-                PostWritten::DeliveryBusy => self.roll_up(before.user_id, before.post_id).await?,
-                _ => {}
+            match self.write_in_turn(&write, now).await? {
+                Some(PostWritten::Done) => return Ok(Changed::Done(Box::new(before))),
+                Some(PostWritten::DeliveryBusy) => self.roll_up_before_turn(&before, &mut turns).await?,
+                Some(_) | None => self.wait_for_turn(&mut turns).await?,
             }
             match self.store.post(before.user_id, before.post_id).await? {
                 Some(post) => before = post,
                 None => return Ok(Changed::NotThere),
             }
         }
-        Err(PublishingError::Contended)
+    }
+
+    /// Tells the post how its deliveries stand. When others write it every time,
+    /// they may have told it.
+    async fn roll_up_before_turn(&self, post: &Post, turns: &mut Backoff) -> Result<(), PublishingError> {
+        match self.roll_up(post.user_id, post.post_id).await {
+            Err(PublishingError::Contended | PublishingError::Storage(StorageError::Contended)) => {}
+            told => told?,
+        }
+        self.wait_for_turn(turns).await
     }
 
     async fn changed(

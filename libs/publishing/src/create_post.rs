@@ -48,15 +48,12 @@ pub enum Created {
     Invalid(Faults),
 }
 
-/// How often the post is decided and written before it is given up, because
-/// another write came in between every time.
-const TRIES: usize = 3;
-
 impl Publishing {
     /// Creates a draft, or schedules a post when it has a time.
     pub async fn create_post(&self, user: UserId, request: CreatePost) -> Result<Created, PublishingError> {
-        let now = self.clock.now();
-        for _ in 0..TRIES {
+        let mut turns = self.turns();
+        loop {
+            let now = self.clock.now();
             // Sets, because DynamoDB refuses to read the same key twice in a call.
             let connections: BTreeSet<_> = request.targets.iter().map(|it| it.connection_id).collect();
             let media: BTreeSet<_> = request.media.iter().map(|it| it.path.media()).collect();
@@ -75,24 +72,26 @@ impl Publishing {
             let deliveries = self.deliveries_of(&post, now);
             let kept = request.key.as_ref().map(|key| (key, kept_form(&post)));
             let write = PostWrite { before: None, after: Some(&post), deliveries: puts(&deliveries), kept };
-            match self.store.write_post(&write, now).await? {
-                PostWritten::Done => {
+            match self.write_in_turn(&write, now).await? {
+                Some(PostWritten::Done) => {
                     self.hint(&deliveries, now).await;
                     if post.status == PostStatus::Scheduled {
                         self.announce(Event::scheduled(&post)).await;
                     }
                     return Ok(Created::New(Box::new(post)));
                 }
-                PostWritten::TooMany => return Ok(Created::Invalid(too_many())),
+                Some(PostWritten::TooMany) => return Ok(Created::Invalid(too_many())),
                 // The id was taken, an account was disconnected, or the same
                 // request was answered beside this one: all is read again.
-                PostWritten::PostChanged
-                | PostWritten::DeliveryBusy
-                | PostWritten::AccountGone(_)
-                | PostWritten::KeyTaken => {}
+                Some(
+                    PostWritten::PostChanged
+                    | PostWritten::DeliveryBusy
+                    | PostWritten::AccountGone(_)
+                    | PostWritten::KeyTaken,
+                )
+                | None => self.wait_for_turn(&mut turns).await?,
             }
         }
-        Err(PublishingError::Contended)
     }
 
     async fn new_post(

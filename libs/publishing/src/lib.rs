@@ -26,18 +26,19 @@ mod words;
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use cloud::bucket::Bucket;
 use cloud::events::EventBus;
 use cloud::queue::Queue;
 use cloud::seal::Sealer;
+use domain::backoff::Backoff;
 use domain::clock::Clock;
 use domain::event::Event;
 use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
 use platforms::Leads;
-use storage::Store;
+use storage::{PostWrite, PostWritten, StorageError, Store};
 use tokio::sync::Semaphore;
 
 pub use attachments::NamedMedium;
@@ -49,6 +50,10 @@ pub use error::PublishingError;
 pub use plan::Planned;
 pub use revoke::revoke_grant;
 pub use unused_uploads::remove_unused_uploads;
+
+/// How long a client waits for its turn, when others write the same post or
+/// count at the same user. The functions that clients call have 29 seconds.
+const TURN_WITHIN: TimeDelta = TimeDelta::seconds(12);
 
 /// Everything that publishing stands on.
 #[derive(Clone)]
@@ -92,6 +97,31 @@ impl Default for RollUps {
 }
 
 impl Publishing {
+    /// The tries of a client's write.
+    fn turns(&self) -> Backoff {
+        Backoff::until(self.clock.now() + TURN_WITHIN)
+    }
+
+    /// Waits for the next try of a write that met another one; an error when
+    /// that would be too late.
+    async fn wait_for_turn(&self, turns: &mut Backoff) -> Result<(), PublishingError> {
+        let at = turns.next(self.clock.now()).ok_or(PublishingError::Contended)?;
+        self.sleep_until(at).await;
+        Ok(())
+    }
+
+    /// Writes a post. `None` when others wrote what goes with it every time.
+    async fn write_in_turn(
+        &self,
+        write: &PostWrite<'_>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<PostWritten>, StorageError> {
+        match self.store.write_post(write, now).await {
+            Err(StorageError::Contended) => Ok(None),
+            written => written.map(Some),
+        }
+    }
+
     /// Puts an event on the bus on which nothing depends: when that fails, it is
     /// logged, and the work goes on.
     async fn announce(&self, event: Event) {

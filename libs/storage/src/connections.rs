@@ -19,6 +19,7 @@ use domain::connection::Connection;
 use domain::id::{ConnectionId, UserId};
 
 use crate::Store;
+use crate::conflict::Patience;
 use crate::error::StorageError;
 use crate::handoffs;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item};
@@ -26,9 +27,6 @@ use crate::schema::Table;
 pub use change::REFRESH_SHARDS;
 use change::{Change, shard};
 pub use refresh::{RefreshClaim, RefreshKey, RefreshPage, Refreshed};
-
-/// How often a deletion is tried that met another write of the same connection.
-const TRIES: usize = 5;
 
 /// A connection and what it takes to act for it.
 #[derive(Clone, Debug)]
@@ -194,7 +192,8 @@ impl Store {
     /// `pending` in its own transaction. Whichever of the two is second meets a
     /// condition that no longer holds.
     pub async fn delete_connection(&self, user: UserId, id: ConnectionId) -> Result<Disconnected, StorageError> {
-        for _ in 0..TRIES {
+        let mut patience = Patience::default();
+        loop {
             let Some(record) = self.connection(user, id).await? else { return Ok(Disconnected::NotThere) };
             if record.connection.pending != 0 {
                 return Ok(Disconnected::Pending(record.connection.pending));
@@ -223,11 +222,14 @@ impl Store {
             match deleted {
                 Ok(_) => return Ok(Disconnected::Deleted(Box::new(record))),
                 // Something changed since it was read: look again.
-                Err(error) if lost(&error).is_some() => {}
+                Err(error) if lost(&error).is_some() => {
+                    if !patience.wait().await {
+                        return Err(StorageError::Contended);
+                    }
+                }
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(StorageError::Contended)
     }
 
     fn update_connection(&self, user: UserId, id: ConnectionId) -> UpdateItemFluentBuilder {

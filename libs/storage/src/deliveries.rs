@@ -9,8 +9,9 @@ use domain::id::{ConnectionId, PostId, TargetId, UserId};
 use domain::post::Post;
 
 use crate::Store;
+use crate::conflict::Patience;
 use crate::connections::ConnectionRecord;
-use crate::error::{CONFLICT_WAITS, StorageError};
+use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item};
 use crate::posts::post_key;
 use crate::race::Race;
@@ -124,15 +125,12 @@ impl Store {
             .expression_attribute_values(":stamp", n(before.stamp))
             .expression_attribute_values(":revision", n(before.revision))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let mut waits = CONFLICT_WAITS.into_iter();
+        let mut patience = Patience::default();
         loop {
-            return match (put.clone().send().await, waits.next()) {
-                (Err(error), _) if is_our_own(&error, after) => Ok(Race::Won),
-                (Err(error), Some(wait)) if meets_a_transaction(&error) => {
-                    tokio::time::sleep(wait).await;
-                    continue;
-                }
-                (written, _) => Race::of(written),
+            return match put.clone().send().await {
+                Err(error) if is_our_own(&error, after) => Ok(Race::Won),
+                Err(error) if meets_a_transaction(&error) && patience.wait().await => continue,
+                written => Race::of(written),
             };
         }
     }

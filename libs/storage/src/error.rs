@@ -1,14 +1,6 @@
 //! That DynamoDB failed, or an item is unreadable.
 
-use std::time::Duration;
-
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-
-/// The waits between the tries of a write whose item is part of a transaction
-/// at that moment. The SDK does not try such a write again by itself, and a
-/// transaction is over in milliseconds.
-pub(crate) const CONFLICT_WAITS: [Duration; 4] =
-    [Duration::from_millis(10), Duration::from_millis(20), Duration::from_millis(40), Duration::from_millis(80)];
 
 /// That DynamoDB failed, or an item is unreadable. What is expected is not an
 /// error: nothing there is `None`, a lost race has a variant of its own.

@@ -21,6 +21,7 @@
 
 mod batch;
 mod claims;
+mod conflict;
 mod connections;
 mod deliveries;
 mod erasure;

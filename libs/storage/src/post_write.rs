@@ -3,16 +3,15 @@
 //! accounts, and the answer kept for an idempotency key.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
 use domain::delivery::Delivery;
 use domain::id::{ConnectionId, TargetId, UserId};
 use domain::post::{Post, PostStatus};
-use domain::token::random_u32;
 
 use crate::Store;
+use crate::conflict::Patience;
 use crate::deliveries::{AS_READ, delivery_item, delivery_key};
 use crate::error::StorageError;
 use crate::idempotency::{IdempotencyUse, KEY_IS_FREE, kept_item};
@@ -22,9 +21,6 @@ use crate::schema::Table;
 
 /// The most items that DynamoDB changes in one transaction.
 const MAX_ACTIONS: usize = 100;
-
-/// How often a transaction that met another one is tried.
-const TRIES: u32 = 6;
 
 /// A post before and after, and what goes with it.
 #[derive(Debug, Default)]
@@ -79,7 +75,8 @@ impl Store {
             return Ok(PostWritten::TooMany);
         }
         let (roles, items): (Vec<_>, Vec<_>) = actions.into_iter().unzip();
-        for attempt in 0..TRIES {
+        let mut patience = Patience::default();
+        loop {
             let sent = self.client.transact_write_items().set_transact_items(Some(items.clone())).send().await;
             let Err(error) = sent else { return Ok(PostWritten::Done) };
             let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error()
@@ -93,12 +90,12 @@ impl Store {
             if failed("TransactionConflict").is_none() && failed("ThrottlingError").is_none() {
                 return Err(error.into());
             }
-            // Another transaction is writing one of the items. The wait doubles,
-            // and is drawn at random so that the two do not meet again.
-            let wait = (10 << attempt) + random_u32() % (20 << attempt);
-            tokio::time::sleep(Duration::from_millis(wait.into())).await;
+            // Another transaction is writing one of the items: the counts, mostly,
+            // which are the same for all posts of the user.
+            if !patience.wait().await {
+                return Err(StorageError::Contended);
+            }
         }
-        Err(StorageError::Contended)
     }
 
     /// The writes of the transaction, each with what it means when its condition

@@ -14,6 +14,8 @@ use domain::id::ConnectionId;
 use domain::token::random_u32;
 use domain::user::User;
 use dynoxide::Database;
+#[cfg(test)]
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use crate::connections::{Connected, ConnectionRecord};
@@ -65,6 +67,28 @@ impl Intercept for LosesUpdates {
         }
         Ok(())
     }
+}
+
+/// A store that refuses so many calls with this answer, and then says of every
+/// write that it was made.
+#[cfg(test)]
+#[expect(clippy::expect_used, reason = "a test without a store cannot go on")]
+pub(crate) async fn refusing(times: usize, refusal: &'static str) -> Store {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("the port's number");
+    tokio::spawn(async move {
+        for answer in 0.. {
+            let (mut socket, _) = listener.accept().await.expect("a connection");
+            let mut request = Vec::new();
+            while !request.ends_with(b"}") {
+                assert_ne!(socket.read_buf(&mut request).await.expect("a request"), 0, "it ends with its JSON");
+            }
+            let (status, body) = if answer < times { ("400 Bad Request", refusal) } else { ("200 OK", "{}") };
+            let head = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+            socket.write_all(format!("{head}{body}").as_bytes()).await.expect("an open connection");
+        }
+    });
+    Store::new(client_of(address), "test", 1)
 }
 
 /// Signs a user in for the first time.

@@ -238,3 +238,38 @@ async fn of_many_changes_and_a_delivery_at_once_the_last_answered_is_public() {
         assert_eq!(rig.post(&post).await.status, PostStatus::Published);
     }
 }
+
+#[tokio::test]
+async fn many_changes_of_one_post_at_once_are_made_one_after_the_other() {
+    let rig = Rig::new().await;
+    let post = rig.schedule("Old", later(5000)).await;
+    let words: Vec<_> = (0..12).map(|it| format!("New {it}")).collect();
+
+    let changed = futures::future::join_all(words.iter().map(|it| rig.rewrite(&post, it))).await;
+
+    let mut revisions: Vec<_> = changed.into_iter().map(|it| done(it).revision).collect();
+    revisions.sort_unstable();
+    assert_eq!(revisions, (2..=13).collect::<Vec<_>>(), "each is a change of the one before");
+    assert_eq!(rig.post(&post).await.revision, 13);
+    assert!(rig.clock.now() < later(12), "within the time of a request");
+}
+
+#[tokio::test]
+async fn of_changes_and_deletions_at_once_each_is_answered() {
+    let rig = Rig::new().await;
+    let post = rig.schedule("Old", later(5000)).await;
+    let read = rig.post(&post).await;
+    let new = || ChangePost { text: Some(text("New")), ..ChangePost::default() };
+
+    let (changed, deleted) = futures::join!(
+        futures::future::try_join_all((0..6).map(|_| rig.publishing.change_post(read.clone(), new()))),
+        futures::future::try_join_all((0..2).map(|_| rig.publishing.delete_post(read.clone()))),
+    );
+
+    let (changed, deleted) = (changed.unwrap(), deleted.unwrap());
+    assert_eq!(deleted.iter().filter(|it| matches!(it, Changed::Done(_))).count(), 1, "{deleted:?}");
+    let ended = |it: &Changed| matches!(it, Changed::Done(_) | Changed::NotThere);
+    assert!(changed.iter().chain(&deleted).all(ended), "{changed:?} {deleted:?}");
+    assert_eq!((rig.pending(0).await, rig.counts().await.of(None)), (0, 0));
+    assert_eq!((rig.deliveries(&post).await, rig.due().await), (Vec::new(), Vec::new()));
+}

@@ -12,7 +12,8 @@ use domain::token::random_u64;
 use super::change::Change;
 use super::{ConnectionRecord, read};
 use crate::Store;
-use crate::error::{CONFLICT_WAITS, StorageError};
+use crate::conflict::Patience;
+use crate::error::StorageError;
 use crate::item::{Item, at, n, s};
 use crate::race::Race;
 use crate::schema::Table;
@@ -225,17 +226,15 @@ fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
 /// Whether an update's condition held.
 ///
 /// A post that is being scheduled counts itself at its connections in a
-/// transaction, and an update that meets it is refused. The SDK does not try
-/// that again by itself, so it is done here: the transaction is over in
-/// milliseconds.
+/// transaction, and an update that meets it is refused.
 async fn won(update: UpdateItemFluentBuilder) -> Result<bool, StorageError> {
-    for wait in CONFLICT_WAITS {
+    let mut patience = Patience::default();
+    loop {
         match update.clone().send().await {
-            Err(error) if meets_a_transaction(&error) => tokio::time::sleep(wait).await,
+            Err(error) if meets_a_transaction(&error) && patience.wait().await => {}
             written => return Ok(Race::of(written)?.is_won()),
         }
     }
-    Ok(Race::of(update.send().await)?.is_won())
 }
 
 fn meets_a_transaction(error: &SdkError<UpdateItemError>) -> bool {

@@ -1,10 +1,7 @@
 //! Credentials: renewed by one worker at a time, and never over newer ones.
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
-
 use super::*;
-use crate::testing::client_of;
+use crate::testing::refusing;
 
 #[tokio::test]
 async fn credentials_are_renewed_by_one_and_never_over_newer_ones() {
@@ -63,35 +60,15 @@ async fn a_claim_that_is_sent_again_is_still_the_callers() {
     assert_eq!(claim(2).await.unwrap(), RefreshClaim::Ours, "the first has ended it");
 }
 
-/// A store that answers so often that the item is in a transaction, and then
-/// that the update was made.
-async fn a_store_with_conflicts(conflicts: usize) -> Store {
-    const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException"}"#;
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        for answer in 0.. {
-            let (mut socket, _) = listener.accept().await.unwrap();
-            let mut request = Vec::new();
-            while !request.ends_with(b"}") {
-                assert_ne!(socket.read_buf(&mut request).await.unwrap(), 0, "a request ends with its JSON");
-            }
-            let (status, body) = if answer < conflicts { ("400 Bad Request", CONFLICT) } else { ("200 OK", "{}") };
-            let head = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
-            socket.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
-        }
-    });
-    Store::new(client_of(address), "test", 1)
-}
-
 #[tokio::test]
 async fn an_update_that_meets_a_transaction_is_tried_again_a_few_times() {
     let (user, id) = (a_user().user_id, a_connection(&a_user()).connection_id);
-    let claim = async |conflicts| a_store_with_conflicts(conflicts).await.claim_refresh(user, id, 1, noon()).await;
+    const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException"}"#;
+    let claim = async |conflicts| refusing(conflicts, CONFLICT).await.claim_refresh(user, id, 1, noon()).await;
 
     assert_eq!(claim(1).await.unwrap(), RefreshClaim::Ours);
-    assert_eq!(claim(4).await.unwrap(), RefreshClaim::Ours);
-    claim(5).await.unwrap_err();
+    assert_eq!(claim(6).await.unwrap(), RefreshClaim::Ours);
+    claim(10).await.unwrap_err();
 }
 
 #[tokio::test]

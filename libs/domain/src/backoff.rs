@@ -1,0 +1,77 @@
+//! How long a writer waits who met another one, until it is time to give up.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::token::random_u32;
+
+/// The shortest wait.
+const SHORTEST: u32 = 5;
+
+/// From this try on waits grow no more: the longest is 325 ms.
+const LAST_GROWTH: u32 = 5;
+
+/// The wait after so many tries: drawn at random from a range that doubles, so
+/// that those who met do not meet again.
+pub fn wait(tries: u32) -> TimeDelta {
+    let range = 10 << tries.min(LAST_GROWTH);
+    TimeDelta::milliseconds((SHORTEST + random_u32() % range).into())
+}
+
+/// The tries of one writer.
+#[derive(Clone, Copy, Debug)]
+pub struct Backoff {
+    gives_up_at: DateTime<Utc>,
+    tries: u32,
+}
+
+impl Backoff {
+    /// Tries go on until this time.
+    pub fn until(gives_up_at: DateTime<Utc>) -> Self {
+        Self { gives_up_at, tries: 0 }
+    }
+
+    /// When to try again after a try that met another writer; `None` when that
+    /// would be too late.
+    pub fn next(&mut self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let next = now + wait(self.tries);
+        self.tries += 1;
+        (next < self.gives_up_at).then_some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seeded::seed_randomness;
+    use crate::testing::noon;
+
+    #[test]
+    fn waits_grow_to_a_third_of_a_second_and_are_never_none() {
+        for tries in 0..100 {
+            let longest = [15, 25, 45, 85, 165, 325][usize::try_from(tries.min(5)).unwrap()];
+            let wait = wait(tries).num_milliseconds();
+            assert!((5..longest).contains(&wait), "{wait} ms after {tries} tries");
+        }
+    }
+
+    #[test]
+    fn two_that_met_wait_differently() {
+        seed_randomness(7);
+        let waits = || (0..20).map(wait).collect::<Vec<_>>();
+        assert_ne!(waits(), waits());
+        seed_randomness(None);
+    }
+
+    #[test]
+    fn it_ends_in_time() {
+        let (mut backoff, mut now, end) =
+            (Backoff::until(noon() + TimeDelta::seconds(10)), noon(), noon() + TimeDelta::seconds(10));
+        let mut tries = 0;
+        while let Some(next) = backoff.next(now) {
+            assert!(now < next && next < end);
+            (now, tries) = (next, tries + 1);
+        }
+        assert!((30..500).contains(&tries), "{tries} tries");
+        assert!(end - now < TimeDelta::milliseconds(330), "the last try was at {now}");
+    }
+}
