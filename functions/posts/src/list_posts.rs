@@ -35,7 +35,7 @@ struct PageMeta {
     last_page: u64,
     #[schema(example = 15)]
     per_page: u64,
-    /// Exact.
+    /// How many there are on all pages. What was written just now may be missing for a moment, here as on the page.
     #[schema(example = 2)]
     total: u64,
 }
@@ -47,7 +47,7 @@ struct PageMeta {
     operation_id = "post.index",
     tag = POSTS,
     summary = "List posts",
-    description = "Posts without `scheduled_at` come last when sorted by it, in both directions.",
+    description = "Posts without `scheduled_at` come last when sorted by it, in both directions. A page never contradicts itself, whatever is written meanwhile: every post on it has the `status` asked for, and `total` fits what is there.",
     security(("token" = [])),
     params(
         ("status" = Option<String>, Query, nullable, description = "Only posts that stand there: `draft`, `scheduled`, `publishing`, `published`, `failed`", pattern = "^(draft|scheduled|publishing|published|failed)?$"),

@@ -1,6 +1,8 @@
 //! Pages of posts.
 
-use crate::post::PostStatus;
+use std::cmp::Ordering;
+
+use crate::post::{Post, PostStatus};
 
 /// What posts are ordered by. Posts that are equal in it are ordered by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,40 @@ impl Listing {
     /// How many posts come before the page.
     pub fn offset(&self) -> u64 {
         (self.page - 1) * self.per_page
+    }
+
+    /// Whether a post is listed.
+    pub fn fits(&self, post: &Post) -> bool {
+        self.status.is_none_or(|it| it == post.status)
+    }
+
+    /// Which of two posts comes first.
+    pub fn order(&self, one: &Post, other: &Post) -> Ordering {
+        let by_id = one.post_id.cmp(&other.post_id);
+        let (last, order) = match self.sort {
+            SortField::CreatedAt => (Ordering::Equal, by_id),
+            SortField::ScheduledAt => (
+                one.scheduled_at.is_none().cmp(&other.scheduled_at.is_none()),
+                one.scheduled_at.cmp(&other.scheduled_at).then(by_id),
+            ),
+        };
+        last.then(if self.direction == Direction::Desc { order.reverse() } else { order })
+    }
+
+    /// How many posts there are on all pages, when this page shows so many and
+    /// `counted` were counted at about that time.
+    ///
+    /// What was counted and what is shown are read one after the other, and
+    /// indexes are a little behind. The page is what the reader sees, so it
+    /// decides: one that is not full is the last, and a full one has no fewer
+    /// before and on it.
+    pub fn total(&self, shown: u64, counted: u64) -> u64 {
+        let seen = self.offset() + shown;
+        match shown {
+            0 => counted.min(seen),
+            _ if shown < self.per_page => seen,
+            _ => counted.max(seen),
+        }
     }
 
     /// The number of the last page of `total` posts; at least 1.
@@ -92,5 +128,26 @@ mod tests {
             Listing { status: None, sort: SortField::CreatedAt, direction: Direction::Desc, page: 3, per_page: 15 };
         assert_eq!(listing.offset(), 30);
         assert_eq!([0, 1, 15, 16].map(|total| listing.last_page(total)), [1, 1, 1, 2]);
+    }
+
+    #[test]
+    fn a_total_never_contradicts_what_is_shown() {
+        let listing =
+            |page| Listing { status: None, sort: SortField::CreatedAt, direction: Direction::Desc, page, per_page: 3 };
+        for (page, shown, counted, total) in [
+            (1, 0, 0, 0),
+            (1, 0, 1, 0),
+            (1, 2, 2, 2),
+            (1, 2, 1, 2),
+            (1, 2, 9, 2),
+            (1, 3, 9, 9),
+            (1, 3, 2, 3),
+            (2, 1, 4, 4),
+            (2, 1, 3, 4),
+            (2, 0, 2, 2),
+            (2, 0, 4, 3),
+        ] {
+            assert_eq!(listing(page).total(shown, counted), total, "{shown} of {counted} on page {page}");
+        }
     }
 }

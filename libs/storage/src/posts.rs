@@ -1,7 +1,7 @@
 //! Posts, and how many a user has in each status. They are written by
 //! [`Store::write_post`], together with all that changes with them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
@@ -20,6 +20,39 @@ use crate::schema::Table;
 
 /// The most index entries that one call for a page reads: a megabyte of them.
 const MAX_ENTRIES: u64 = 1_000_000;
+
+/// How many posts are read beyond a page, to take the place of those that do
+/// not belong there any more.
+const SPARE: usize = 5;
+
+/// How many keys beyond those are known, in case that is not enough: as many as
+/// one call reads.
+const MORE: usize = 100;
+
+/// How many of the newest posts are read when an index is behind.
+const NEWEST: u64 = 100;
+
+/// Posts in the order of their ids.
+struct Read {
+    posts: Vec<Post>,
+    /// Whether there are no others.
+    is_whole: bool,
+}
+
+impl Read {
+    /// The posts, unless they were too large to be read in one call.
+    fn complete(self, wanted: u64) -> Option<Vec<Post>> {
+        (self.is_whole || self.posts.len() as u64 == wanted).then_some(self.posts)
+    }
+}
+
+/// The page that these posts make. They all fit.
+fn page(mut posts: Vec<Post>, listing: &Listing, counts: &Counts) -> Page {
+    posts.sort_by(|one, other| listing.order(one, other));
+    posts.truncate(usize::try_from(listing.per_page).unwrap_or(100));
+    let total = listing.total(posts.len() as u64, counts.of(listing.status));
+    Page { posts, total }
+}
 
 /// What a request about a post has to know of the user.
 #[derive(Debug, Default)]
@@ -87,22 +120,42 @@ impl Store {
         })
     }
 
-    /// One page of a user's posts and how many there are, in two calls: the
-    /// keys of the page beside the counts, then the posts.
+    /// One page of a user's posts and how many there are, in two steps: the
+    /// keys by an index beside the counts, then the posts.
+    ///
+    /// Indexes are a little behind, and posts change between the steps. Only
+    /// what is read of the posts themselves is believed: what is gone or does
+    /// not fit any more is left out, the next ones take its place, and the order
+    /// is that of the posts as they are now. There is a third step only when
+    /// more than [`SPARE`] of a page's posts went away in between.
     pub async fn posts(&self, user: UserId, listing: &Listing) -> Result<Page, StorageError> {
-        let (counts, keys) = futures::try_join!(self.counts(user), Box::pin(self.page_keys(user, listing)))?;
-        let keys = keys.iter().map(|id| (Table::Posts, post_key(user, *id)));
-        let order: Vec<_> = keys.collect();
-        let found = if order.is_empty() { HashMap::new() } else { self.batch_get(order.clone()).await? };
-        let mut posts: BTreeMap<PostId, Post> = BTreeMap::new();
-        for item in found.into_values().flatten() {
-            let post: Post = from_item(item)?;
-            posts.insert(post.post_id, post);
+        let is_first = listing.offset() == 0;
+        if is_first && listing.sort == SortField::CreatedAt && listing.status.is_none() {
+            // The order of the table itself, which is never behind.
+            let read = self.by_id(user, listing.direction, listing.per_page);
+            let (counts, read) = futures::try_join!(self.counts(user), read)?;
+            if let Some(posts) = read.complete(listing.per_page) {
+                return Ok(page(posts, listing, &counts));
+            }
         }
-        let ids = order.iter().filter_map(|(_, key)| entry_id(key));
-        // A post that was deleted since its key was read is left out.
-        let posts = ids.filter_map(|id| posts.remove(&id)).collect();
-        Ok(Page { posts, total: counts.of(listing.status) })
+
+        let (counts, candidates) = futures::try_join!(self.counts(user), Box::pin(self.candidates(user, listing)))?;
+        let per_page = usize::try_from(listing.per_page).unwrap_or(100);
+        let (first, rest) = candidates.split_at(candidates.len().min(per_page + SPARE));
+        // When fewer are known than were counted, the index has not heard of a
+        // post yet. Mostly that is a new one.
+        let is_behind = is_first && (first.len() as u64) < counts.of(listing.status).min(listing.per_page);
+        let newest = async {
+            if is_behind { self.by_id(user, Direction::Desc, NEWEST).await.map(|it| it.posts) } else { Ok(Vec::new()) }
+        };
+        let (mut posts, newest) = futures::try_join!(self.read_posts(user, first), newest)?;
+        posts.retain(|it| listing.fits(it));
+        if posts.len() < per_page && !rest.is_empty() {
+            posts.extend(self.read_posts(user, rest).await?.into_iter().filter(|it| listing.fits(it)));
+        }
+        let known: HashSet<_> = candidates.into_iter().collect();
+        posts.extend(newest.into_iter().filter(|it| listing.fits(it) && !known.contains(&it.post_id)));
+        Ok(page(posts, listing, &counts))
     }
 
     async fn counts(&self, user: UserId) -> Result<Counts, StorageError> {
@@ -117,25 +170,54 @@ impl Store {
         Ok(found.item.map(from_item).transpose()?.unwrap_or_default())
     }
 
-    async fn page_keys(&self, user: UserId, listing: &Listing) -> Result<Vec<PostId>, StorageError> {
-        let status_list = listing.status.map(|it| status_list(user, it));
-        let drafts = status_list_of_drafts(user);
+    /// These posts, as far as they are there.
+    async fn read_posts(&self, user: UserId, ids: &[PostId]) -> Result<Vec<Post>, StorageError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let keys = ids.iter().map(|id| (Table::Posts, post_key(user, *id))).collect();
+        let found = self.batch_get(keys).await?.into_values().flatten();
+        found.map(from_item).collect()
+    }
+
+    /// The first or the last posts by id, in one call, which reads a megabyte
+    /// at most.
+    async fn by_id(&self, user: UserId, direction: Direction, most: u64) -> Result<Read, StorageError> {
+        let found = self
+            .client
+            .query()
+            .table_name(self.table(Table::Posts))
+            // Without the item that counts them.
+            .key_condition_expression("user_id = :user AND post_id > :none")
+            .expression_attribute_values(":user", n(user))
+            .expression_attribute_values(":none", n(0))
+            .scan_index_forward(direction == Direction::Asc)
+            .limit(i32::try_from(most).unwrap_or(i32::MAX))
+            .consistent_read(true)
+            .send()
+            .await?;
+        let is_whole = found.last_evaluated_key.is_none();
+        let posts = found.items.unwrap_or_default().into_iter().map(from_item).collect::<Result<_, _>>()?;
+        Ok(Read { posts, is_whole })
+    }
+
+    /// The posts of the page, and those that take the place of any that do not
+    /// belong there any more, as the indexes tell.
+    async fn candidates(&self, user: UserId, listing: &Listing) -> Result<Vec<PostId>, StorageError> {
+        let status_list = listing.status.map(|it| s(status_list(user, it)));
         let by_user = ("user_id", n(user));
-        let ids = match (listing.sort, listing.status, status_list) {
-            (SortField::CreatedAt, None, _) | (SortField::CreatedAt, _, None) => {
-                self.entries("by_created", by_user, listing).await?
+        let ids = match (listing.sort, status_list) {
+            (SortField::CreatedAt, None) => self.entries("by_created", by_user, listing).await?,
+            (SortField::ScheduledAt, Some(list)) if listing.status != Some(PostStatus::Draft) => {
+                self.entries("by_status_and_time", ("status_list", list), listing).await?
             }
-            (SortField::CreatedAt, Some(_), Some(list)) | (_, Some(PostStatus::Draft), Some(list)) => {
-                self.entries("by_status", ("status_list", s(list)), listing).await?
-            }
-            (SortField::ScheduledAt, Some(_), Some(list)) => {
-                self.entries("by_status_and_time", ("status_list", s(list)), listing).await?
-            }
+            (_, Some(list)) => self.entries("by_status", ("status_list", list), listing).await?,
             // Drafts alone have no time, and come last in both directions.
-            (SortField::ScheduledAt, _, _) => {
+            (SortField::ScheduledAt, None) => {
+                let drafts = s(status_list_of_drafts(user));
                 let (timed, untimed) = futures::try_join!(
                     self.entries("by_time", by_user, listing),
-                    self.entries("by_status", ("status_list", s(drafts)), listing)
+                    self.entries("by_status", ("status_list", drafts), listing),
                 )?;
                 timed.into_iter().chain(untimed).collect()
             }
@@ -145,18 +227,19 @@ impl Store {
         let mut seen = HashSet::new();
         let ids = ids.into_iter().filter(|it| seen.insert(*it));
         let offset = usize::try_from(listing.offset()).unwrap_or(usize::MAX);
-        let per_page = usize::try_from(listing.per_page).unwrap_or(100);
-        Ok(ids.skip(offset).take(per_page).collect())
+        let wanted = usize::try_from(listing.per_page).unwrap_or(100) + SPARE + MORE;
+        Ok(ids.skip(offset).take(wanted).collect())
     }
 
-    /// The first entries of an index, up to the end of the page.
+    /// The first entries of an index, up to the end of the page and a few more.
     async fn entries(
         &self,
         index: &str,
         (name, value): (&str, AttributeValue),
         listing: &Listing,
     ) -> Result<Vec<PostId>, StorageError> {
-        let wanted = (listing.offset().saturating_add(listing.per_page)).min(MAX_ENTRIES);
+        let end = listing.offset().saturating_add(listing.per_page);
+        let wanted = end.saturating_add((SPARE + MORE) as u64).min(MAX_ENTRIES);
         let mut ids = Vec::new();
         let mut from = None;
         loop {

@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use chrono::TimeDelta;
 use domain::testing::{a_connection, a_new_post, a_user, ids, noon};
 
@@ -131,4 +133,68 @@ async fn a_request_finds_what_it_names_and_nothing_of_others() {
     assert_eq!(found.counts, Counts { draft: 1, ..Counts::default() });
     let nobody = store.surroundings(other.user_id, [], [], None, noon()).await.unwrap();
     assert_eq!((nobody.user, nobody.counts), (None, Counts::default()));
+}
+
+/// What a page may not contradict itself in.
+fn check(page: &Page, listing: &Listing) {
+    let shown = page.posts.len() as u64;
+    assert!(page.posts.iter().all(|it| listing.fits(it)), "{listing:?}: {page:?}");
+    assert!(page.posts.is_sorted_by(|one, other| listing.order(one, other).is_lt()), "{listing:?}");
+    let expected = page.total.saturating_sub(listing.offset()).min(listing.per_page);
+    assert_eq!(shown, expected, "{listing:?} with a total of {}", page.total);
+}
+
+#[tokio::test]
+async fn a_page_does_not_contradict_itself_while_its_posts_are_written() {
+    let (store, user) = (store().await, a_user());
+    let mut posts = Vec::new();
+    for number in 0..24 {
+        let post = domain::testing::a_post(&user, None, &[]);
+        let post = Post { post_id: PostId::new(number + 1).unwrap(), ..post };
+        write(&store, None, Some(&post)).await;
+        posts.push(post);
+    }
+    let is_over = AtomicBool::new(false);
+    let over = || is_over.load(Ordering::SeqCst);
+
+    // Each writer has posts of its own, which go from one status to another, at
+    // other times, and away and back.
+    let writers = posts.chunks(6).map(|mine| async {
+        let mut mine = mine.to_vec();
+        for round in 0_u64.. {
+            if over() {
+                break;
+            }
+            let at = usize::try_from(round % 6).unwrap();
+            let before = mine[at].clone();
+            let status = [PostStatus::Draft, PostStatus::Scheduled][usize::try_from(round / 6 % 2).unwrap()];
+            let minutes = i64::try_from(round * 7 % 60).unwrap();
+            let time = (status == PostStatus::Scheduled).then(|| noon() + TimeDelta::minutes(minutes));
+            let after = Post { status, scheduled_at: time, stamp: before.stamp + 1, ..before.clone() };
+            if round % 5 == 0 {
+                write(&store, Some(&before), None).await;
+                write(&store, None, Some(&after)).await;
+            } else {
+                write(&store, Some(&before), Some(&after)).await;
+            }
+            mine[at] = after;
+        }
+    });
+    let readers = [None, Some(PostStatus::Draft), Some(PostStatus::Scheduled)].map(|status| {
+        let (store, is_over) = (&store, &is_over);
+        async move {
+            for round in 0..120_u64 {
+                let listing = Listing {
+                    status,
+                    sort: [SortField::CreatedAt, SortField::ScheduledAt][usize::try_from(round % 2).unwrap()],
+                    direction: [Direction::Asc, Direction::Desc][usize::try_from(round / 2 % 2).unwrap()],
+                    page: 1 + round % 3,
+                    per_page: [1, 5, 15, 100][usize::try_from(round % 4).unwrap()],
+                };
+                check(&store.posts(user.user_id, &listing).await.unwrap(), &listing);
+            }
+            is_over.store(true, Ordering::SeqCst);
+        }
+    });
+    futures::join!(futures::future::join_all(writers), futures::future::join_all(readers));
 }
