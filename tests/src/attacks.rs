@@ -2,6 +2,7 @@
 
 mod bodies;
 mod laptop;
+mod posts;
 mod struck;
 mod tenants;
 mod uploads;
@@ -48,11 +49,17 @@ macro_rules! attacks {
 
 /// All of them.
 pub fn attacks() -> Vec<Attack> {
-    let mut all: Vec<_> =
-        [bodies::attacks(), laptop::attacks(), struck::attacks(), tenants::attacks(), uploads::attacks()]
-            .into_iter()
-            .flatten()
-            .collect();
+    let mut all: Vec<_> = [
+        bodies::attacks(),
+        laptop::attacks(),
+        posts::attacks(),
+        struck::attacks(),
+        tenants::attacks(),
+        uploads::attacks(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     all.sort_by_key(|it: &Attack| it.number);
     all
 }

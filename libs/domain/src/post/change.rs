@@ -68,6 +68,14 @@ impl Post {
             post.media = media;
         }
         let post = match (changes.scheduled_at, self.status) {
+            (Some(Some(_)), _) if post.is_all_public() => {
+                faults.add_sentence(
+                    "scheduled_at",
+                    "every account that is left has published this post, and there is nothing to schedule; \
+                     leave scheduled_at out",
+                );
+                post
+            }
             (Some(Some(at)), _) => post.scheduled(at, accounts, named, &mut faults),
             (Some(None), _) => post.unscheduled(&mut faults),
             (None, PostStatus::Scheduled) => {
@@ -167,11 +175,14 @@ impl Post {
     /// A failed post whose failed targets were removed is published: all that
     /// is left of it is public.
     fn finished_if_all_public(mut self) -> Self {
-        let all_public = !self.targets.is_empty() && self.targets.iter().all(|it| it.status == TargetStatus::Published);
-        if all_public {
+        if self.is_all_public() {
             self.status = PostStatus::Published;
             self.unmark();
         }
         self
+    }
+
+    fn is_all_public(&self) -> bool {
+        !self.targets.is_empty() && self.targets.iter().all(|it| it.status == TargetStatus::Published)
     }
 }

@@ -116,3 +116,23 @@ fn texts_that_no_item_could_hold_are_refused() {
 
     assert_eq!(fields(&faults), ["content"]);
 }
+
+#[test]
+fn what_is_public_everywhere_after_a_change_takes_no_new_time() {
+    let user = a_user();
+    let connections = [a_connection(&user), a_connection(&user)];
+    let mut post = a_post(&user, Some(noon()), &connections);
+    post.status = PostStatus::Failed;
+    post.targets[0].status = TargetStatus::Published;
+    post.targets[1].status = TargetStatus::Failed;
+    let accounts = accounts(&connections);
+    let kept = a_new_post(None, &connections[..1]).targets;
+    let wanted = |scheduled_at| Changes { targets: Some(kept.clone()), scheduled_at, ..Changes::default() };
+
+    let refused = post.change(wanted(Some(Some(noon()))), &accounts, &ids(), noon()).unwrap_err();
+    let ended = post.change(wanted(None), &accounts, &ids(), noon()).unwrap();
+
+    assert_eq!(fields(&refused), ["scheduled_at"]);
+    assert_eq!((ended.status, ended.scheduled_at), (PostStatus::Published, Some(noon())));
+    assert!(ended.marked().is_empty());
+}

@@ -1,0 +1,227 @@
+//! Posts that are written from many sides at once, and a post that is to say of
+//! itself what is not so.
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use futures::future::{join_all, try_join_all};
+use serde_json::{Value, json};
+
+use super::{Arena, Attack};
+use crate::{
+    answer::{integer, list, text},
+    attacks, ensure,
+    fault::{Fault, Result},
+    moment,
+    world::{User, fresh, targets},
+};
+
+/// How long posts are listed while they are written.
+const LISTED_FOR: Duration = Duration::from_secs(30);
+
+pub(super) fn attacks() -> Vec<Attack> {
+    let mut all = attacks!(17, [
+        "20 changes of one scheduled post at once, 5 times", "each 200; the last one stands" => changes_at_once;
+        "20 changes of a post that goes out meanwhile", "each 200 or 422" => changes_while_it_goes_out;
+        "60 posts of one user created at once, and deleted at once", "each 201, then 204" => posts_at_once;
+        "an account is disconnected while ten posts are scheduled on it", "204 or 422; no other end" => disconnected;
+    ]);
+    all.extend(attacks!(18, [
+        "lists for 30 s, while six writers move, delete and make posts", "no list contradicts itself" => lists;
+    ]));
+    all.extend(attacks!(19, [
+        "a failed post loses its failed entry and gets a time next year", "422 on scheduled_at" => public_and_scheduled;
+    ]));
+    all
+}
+
+/// How many answers had each status.
+fn statuses(seen: &[u16]) -> String {
+    let mut counted: BTreeMap<u16, usize> = BTreeMap::new();
+    for status in seen {
+        *counted.entry(*status).or_default() += 1;
+    }
+    counted.iter().map(|(status, count)| format!("{count} × {status}")).collect::<Vec<_>>().join(", ")
+}
+
+async fn changes_at_once(arena: &Arena) -> Result<String> {
+    let mut user = arena.lifted().new_user().await?;
+    let connection = user.connect(0).await?;
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        let post = user.schedule(&fresh("first"), &[&connection], 7200).await?;
+        let path = format!("/posts/{post}");
+        let words: Vec<_> = (0..20).map(|_| fresh("change")).collect();
+        let bodies: Vec<_> = words.iter().map(|it| json!({ "content": it })).collect();
+        let answers = try_join_all(bodies.iter().map(|it| user.api.patch(&path, it))).await?;
+        seen.extend(answers.iter().map(|it| it.status));
+        ensure!(answers.iter().all(|it| it.status == 200), "{}", statuses(&seen));
+        let kept = user.show(post).await?;
+        ensure!(words.iter().any(|it| kept["content"] == **it), "none of the changes is kept: {kept}");
+    }
+    Ok(statuses(&seen))
+}
+
+async fn changes_while_it_goes_out(arena: &Arena) -> Result<String> {
+    let mut user = arena.lifted().new_user().await?;
+    let connection = user.connect(0).await?;
+    let words = fresh("goes out");
+    let post = user.schedule(&words, &[&connection], 3).await?;
+    let (path, mut seen) = (format!("/posts/{post}"), Vec::new());
+    let time = moment::in_seconds(4);
+    for _ in 0..8 {
+        let body = json!({ "content": words, "scheduled_at": time });
+        let answers = join_all((0..20).map(|_| user.api.patch(&path, &body))).await;
+        for answer in answers {
+            let answer = answer?;
+            ensure!([200, 422].contains(&answer.status), "{}", answer.fault("neither 200 nor 422"));
+            seen.push(answer.status);
+        }
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    user.reaches(post, "published", 30).await?;
+    let public = arena.lifted().timeline(&words).await?.len();
+    ensure!(public == 1, "it is public {public} times");
+    Ok(format!("{}; public once", statuses(&seen)))
+}
+
+async fn posts_at_once(arena: &Arena) -> Result<String> {
+    let user = arena.lifted().new_user().await?;
+    let body = json!({ "content": "a" });
+    let made = try_join_all((0..60).map(|_| user.api.post("/posts", &body))).await?;
+    let mut seen: Vec<_> = made.iter().map(|it| it.status).collect();
+    ensure!(seen.iter().all(|it| *it == 201), "{}", statuses(&seen));
+    let paths = made.iter().map(|it| Ok(format!("/posts/{}", it.json()?["id"]))).collect::<Result<Vec<_>>>()?;
+    let gone = try_join_all(paths.iter().map(|it| user.api.delete(it))).await?;
+    seen.extend(gone.iter().map(|it| it.status));
+    ensure!(gone.iter().all(|it| it.status == 204), "{}", statuses(&seen));
+    let left = user.api.get("/posts").await?.ok(200)?;
+    ensure!(left["meta"]["total"] == 0, "{left}");
+    Ok(statuses(&seen))
+}
+
+async fn disconnected(arena: &Arena) -> Result<String> {
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        let mut user = arena.lifted().new_user().await?;
+        let connection = user.connect(0).await?;
+        let time = moment::in_seconds(7200);
+        let body = json!({ "content": "a", "platforms": targets(&[&connection])?, "scheduled_at": time });
+        let path = format!("/connections/{}", integer(&connection, "id")?);
+        let (made, gone) =
+            futures::join!(join_all((0..10).map(|_| user.api.post("/posts", &body))), user.api.delete(&path));
+        let (made, gone) = (made.into_iter().collect::<Result<Vec<_>>>()?, gone?);
+        let scheduled = made.iter().filter(|it| it.status == 201).count();
+        ensure!(made.iter().all(|it| [201, 422].contains(&it.status)), "{}", statuses(&of(&made)));
+        ensure!([204, 422].contains(&gone.status), "{}", gone.fault("neither 204 nor 422"));
+        ensure!(gone.status == 422 || scheduled == 0, "disconnected beside {scheduled} scheduled posts");
+        seen.extend(of(&made));
+        seen.push(gone.status);
+    }
+    Ok(statuses(&seen))
+}
+
+fn of(answers: &[crate::answer::Answer]) -> Vec<u16> {
+    answers.iter().map(|it| it.status).collect()
+}
+
+async fn lists(arena: &Arena) -> Result<String> {
+    let mut user = arena.lifted().new_user().await?;
+    let connection = user.connect(0).await?;
+    let platforms = targets(&[&connection])?;
+    let is_over = AtomicBool::new(false);
+
+    let hands = (0..6).map(|hand| write(&user, &platforms, hand, &is_over));
+    let readers = async {
+        let read = try_join_all((0..4).map(|reader| read(&user, reader))).await;
+        is_over.store(true, Ordering::SeqCst);
+        read
+    };
+    let (writes, reads) = futures::join!(join_all(hands), readers);
+
+    let writes: u64 = writes.into_iter().sum::<Result<u64>>()?;
+    let (lists, posts) = reads?.into_iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    Ok(format!("{lists} lists of {posts} posts beside {writes} writes, none with a contradiction"))
+}
+
+/// Writes posts of its own until it is over, and returns how many times.
+async fn write(user: &User<'_>, platforms: &Value, writer: u64, is_over: &AtomicBool) -> Result<u64> {
+    let draft = json!({ "content": format!("of {writer}"), "platforms": platforms });
+    let mut ids = Vec::new();
+    for _ in 0..4 {
+        ids.push(integer(&user.create(&draft).await?, "id")?);
+    }
+    for round in 0_u64.. {
+        if is_over.load(Ordering::SeqCst) {
+            return Ok(round);
+        }
+        let at = usize::try_from(round % 4).unwrap_or_default();
+        let path = format!("/posts/{}", ids[at]);
+        if round % 7 == 6 {
+            user.api.delete(&path).await?.is(204)?;
+            ids[at] = integer(&user.create(&draft).await?, "id")?;
+        } else {
+            let hours = i64::try_from(round * 7 % 50).unwrap_or_default();
+            let time = (round / 4 % 2 == 0).then(|| moment::in_seconds(3600 * (hours + 1)));
+            user.api.patch(&path, &json!({ "scheduled_at": time })).await?.is(200)?;
+        }
+    }
+    Ok(0)
+}
+
+/// Reads lists and looks whether each agrees with itself. Returns how many, and
+/// of how many posts.
+async fn read(user: &User<'_>, reader: usize) -> Result<(usize, usize)> {
+    let (mut lists, mut posts) = (0, 0);
+    let began = Instant::now();
+    while began.elapsed() < LISTED_FOR {
+        let round = lists;
+        lists += 1;
+        let status = ["", "draft", "scheduled"][(round + reader) % 3];
+        let sort = ["created_at", "scheduled_at"][round / 3 % 2];
+        let direction = ["asc", "desc"][round / 6 % 2];
+        let (size, page) = ([1, 5, 15, 100][round % 4], 1 + round / 4 % 3);
+        let query = format!("/posts?status={status}&sort={sort}&direction={direction}&per_page={size}&page={page}");
+        let answer = user.api.get(&query).await?.is(200)?;
+        posts += check(&answer.json()?, status, size, page).map_err(|it| answer.fault(&it.to_string()))?;
+    }
+    Ok((lists, posts))
+}
+
+fn check(body: &Value, status: &str, size: usize, page: usize) -> Result<usize> {
+    let data = list(body, "data")?;
+    for post in data.iter().filter(|_| !status.is_empty()) {
+        ensure!(text(post, "status")? == status, "a list of {status} has {}", post["status"]);
+    }
+    let total = usize::try_from(integer(&body["meta"], "total")?)?;
+    let expected = total.saturating_sub((page - 1) * size).min(size);
+    ensure!(data.len() == expected, "of {total} posts this page has {}, not {expected}", data.len());
+    let last = usize::try_from(integer(&body["meta"], "last_page")?)?;
+    ensure!(last == total.div_ceil(size).max(1), "{total} posts with a last page of {last}");
+    Ok(data.len())
+}
+
+async fn public_and_scheduled(arena: &Arena) -> Result<String> {
+    let mut user = arena.lifted().new_user().await?;
+    // Nothing else of the attacks publishes to the second one.
+    let (good, bad) = (user.connect(0).await?, user.connect(5).await?);
+    let account = text(&bad, "username")?.to_owned();
+    arena.lifted().arm(&json!({ "account": account, "kind": "refuse" })).await?;
+    let post = user.schedule(&fresh("half"), &[&good, &bad], 1).await?;
+    user.reaches(post, "failed", 30).await?;
+
+    let next_year = moment::in_seconds(365 * 86_400);
+    let change = json!({ "platforms": targets(&[&good])?, "scheduled_at": next_year });
+    let refused = user.api.patch(&format!("/posts/{post}"), &change).await?;
+    refused.clone().invalid(&["scheduled_at"])?;
+    let same = user.show(post).await?;
+    ensure!(same["status"] == "failed", "a refused change made it {}", same["status"]);
+
+    let ended = user.change(post, &json!({ "platforms": targets(&[&good])? })).await?;
+    let left = list(&ended, "platforms")?.first().ok_or_else(|| Fault::new("no entry is left"))?;
+    ensure!(ended["status"] == "published" && left["status"] == "published", "{ended}");
+    Ok(format!("{} {}; without a time published", refused.status, refused.json()?["message"]))
+}
