@@ -231,11 +231,11 @@ mod tests {
             service.submit("/device", &session, &form).await
         };
 
-        let used = enter(&denied.user_code).await;
+        let decided = enter(&denied.user_code).await;
         service.clock.advance(TimeDelta::minutes(15));
         let late = enter(&expired.user_code).await;
 
-        assert!(used.status == 410 && used.text.contains("was approved or denied"), "{}", used.text);
+        assert!(decided.status == 410 && decided.text.contains("was approved or denied"), "{}", decided.text);
         assert!(late.status == 410 && late.text.contains("has expired"), "{}", late.text);
     }
 
