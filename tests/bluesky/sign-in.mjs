@@ -5,10 +5,11 @@
 //
 // Where `node_modules` is (see start.mjs):
 //   node sign-in.mjs --url URL --handle HANDLE --password PASSWORD [--deny] [--screenshots FOLDER]
-//     [--fill NAME=VALUE]... [--client-origin ORIGIN --client-target ORIGIN] [--chromium PATH]
+//     [--email ADDRESS] [--fill NAME=VALUE]... [--client-origin ORIGIN --client-target ORIGIN] [--chromium PATH]
 //
 // URL is the server's authorization page. With --fill it is a page of the client that leads there: its fields
-// are filled in and the button of their form is pressed.
+// are filled in and the button of their form is pressed. Where the client asks for a sign-in first, that is done with
+// the address.
 import { parseArgs } from 'node:util';
 import { OPTIONS, asPerson } from './person.mjs';
 
@@ -16,6 +17,7 @@ const { values: options } = parseArgs({
   options: {
     ...OPTIONS,
     deny: { type: 'boolean', default: false },
+    email: { type: 'string' },
     fill: { type: 'string', multiple: true, default: [] },
     // The origin that the client is known by, and where it is in truth.
     'client-origin': { type: 'string' },
@@ -27,6 +29,12 @@ await asPerson(options, async (person) => {
   const { page } = person;
   if (options['client-origin']) await answerFor(person, options['client-origin'], options['client-target']);
   await page.goto(options.url);
+  const email = page.locator('input[name="email"]');
+  if (options.email && (await email.count())) {
+    await email.fill(options.email);
+    await person.button('Sign in').click();
+    await page.waitForURL((url) => url.pathname.startsWith('/connect/'));
+  }
   if (options.fill.length) await fillIn(person);
   await page.waitForURL((url) => url.pathname === '/oauth/authorize');
   const server = new URL(page.url()).origin;

@@ -1,6 +1,7 @@
 //! What an attacker would try against a running service, one file per way in.
 
 mod bodies;
+mod hand_offs;
 mod laptop;
 mod posts;
 mod struck;
@@ -49,17 +50,7 @@ macro_rules! attacks {
 
 /// All of them.
 pub fn attacks() -> Vec<Attack> {
-    let mut all: Vec<_> = [
-        bodies::attacks(),
-        laptop::attacks(),
-        posts::attacks(),
-        struck::attacks(),
-        tenants::attacks(),
-        uploads::attacks(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let mut all: Vec<_> = [bodies::attacks(), hand_offs::attacks(), laptop::attacks(), posts::attacks(), struck::attacks(), tenants::attacks(), uploads::attacks()].into_iter().flatten().collect();
     all.sort_by_key(|it: &Attack| it.number);
     all
 }

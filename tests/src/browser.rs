@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reqwest::{
     Client, Method, StatusCode,
-    header::{CONTENT_TYPE, COOKIE, HeaderMap, LOCATION, ORIGIN, RETRY_AFTER, SET_COOKIE},
+    header::{CONTENT_TYPE, COOKIE, HeaderMap, LOCATION, ORIGIN, REFRESH, RETRY_AFTER, SET_COOKIE},
 };
 use url::{Url, form_urlencoded};
 
@@ -103,14 +103,22 @@ impl Browser {
         button: Option<&Button>,
         fill: &[(&str, &str)],
     ) -> Result<Page> {
-        let pairs = pairs_of(form, button, fill);
-        let action = button.and_then(|it| it.action.as_deref()).unwrap_or(&form.action);
-        let mut url = if action.is_empty() { page.url.clone() } else { page.url.join(action)? };
-        if form.method == "post" {
-            return self.follow(Method::POST, url, Some(pairs)).await;
-        }
-        url.set_query(Some(&pairs));
-        self.follow(Method::GET, url, None).await
+        let (method, url, body) = request_of(page, form, button, fill)?;
+        self.follow(method, url, body).await
+    }
+
+    /// Sends a form like [`Browser::submit`], and gives the address to which the
+    /// answer leads on by itself, without opening it.
+    pub async fn leads_on(&mut self, page: &Page, form: &Form, fill: &[(&str, &str)]) -> Result<Url> {
+        let (method, url, body) = request_of(page, form, form.buttons.first(), fill)?;
+        let answer = self.fetch(method, &url, body).await?;
+        leads_to(&answer).ok_or_else(|| answer.fault("it leads nowhere"))
+    }
+
+    /// Sends these fields as a page of another site could.
+    pub async fn post(&mut self, address: &str, fields: &[(&str, &str)]) -> Result<Page> {
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        self.follow(Method::POST, Url::parse(address)?, Some(body)).await
     }
 
     async fn follow(&mut self, method: Method, url: Url, body: Option<String>) -> Result<Page> {
@@ -121,10 +129,9 @@ impl Browser {
                 tokio::time::sleep(wait).await;
                 continue;
             }
-            let location = page.headers.get(LOCATION).and_then(|it| it.to_str().ok());
-            match location.filter(|_| page.status.is_redirection()) {
+            match leads_to(&page) {
                 None => return Ok(page),
-                Some(location) => url = url.join(location)?,
+                Some(next) => url = next,
             }
             if page.status != StatusCode::TEMPORARY_REDIRECT {
                 method = Method::GET;
@@ -171,6 +178,33 @@ impl Browser {
             });
         }
     }
+}
+
+fn request_of(
+    page: &Page,
+    form: &Form,
+    button: Option<&Button>,
+    fill: &[(&str, &str)],
+) -> Result<(Method, Url, Option<String>)> {
+    let pairs = pairs_of(form, button, fill);
+    let action = button.and_then(|it| it.action.as_deref()).unwrap_or(&form.action);
+    let mut url = if action.is_empty() { page.url.clone() } else { page.url.join(action)? };
+    if form.method == "post" {
+        return Ok((Method::POST, url, Some(pairs)));
+    }
+    url.set_query(Some(&pairs));
+    Ok((Method::GET, url, None))
+}
+
+/// Where the browser goes from an answer at once: by a redirect, or because a
+/// page says so.
+fn leads_to(page: &Page) -> Option<Url> {
+    let header = |name| page.headers.get(name).and_then(|it| it.to_str().ok());
+    let next = match header(LOCATION).filter(|_| page.status.is_redirection()) {
+        Some(location) => location,
+        None => header(REFRESH)?.strip_prefix("0; url=")?,
+    };
+    page.url.join(next).ok()
 }
 
 fn pairs_of(form: &Form, button: Option<&Button>, fill: &[(&str, &str)]) -> String {

@@ -184,7 +184,13 @@ impl World {
 
     /// Opens a page as this person, signing in where it asks for it.
     pub async fn sign_in(&self, browser: &mut Browser, address: &str, email: &str) -> Result<Page> {
-        let mut page = browser.open(address).await?;
+        let page = browser.open(address).await?;
+        self.sign_in_on(browser, page, email).await
+    }
+
+    /// Signs in where a page asks for it; gives the page after it.
+    pub async fn sign_in_on(&self, browser: &mut Browser, page: Page, email: &str) -> Result<Page> {
+        let mut page = page;
         for _ in 0..4 {
             if page.form_with_button("Sign in").is_none() {
                 return Ok(page);

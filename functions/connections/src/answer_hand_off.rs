@@ -3,26 +3,25 @@
 use std::collections::BTreeMap;
 
 use api::Segments;
-use api::page::{PageError, PageResult};
+use api::page::PageError;
 use axum::Form;
 use axum::extract::State;
 use axum::extract::rejection::FormRejection;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use platforms::{Answers, Connect, HandOffRefusal};
 use storage::Stage;
 
 use crate::App;
-use crate::hand_off::{SentOff, Visit};
-use crate::show_hand_off::{Typed, action, ask_page, unknown};
+use crate::hand_off::SentOff;
+use crate::party::{Door, Entered};
+use crate::show_hand_off::{Typed, action};
+use crate::turned_away::TurnedAway;
 
 /// The most bytes of an answer, enough for any token or address.
 const MAX_ANSWER: usize = 2048;
 
 type Sent = BTreeMap<String, String>;
-
-/// The stages from which a hand-off may go to the platform.
-const FROM: [Stage; 2] = [Stage::Asking, Stage::Waiting];
 
 /// Goes on to the platform with what was typed, or ends with the account that
 /// was chosen. A form that comes too late or twice changes nothing, and the
@@ -30,27 +29,35 @@ const FROM: [Stage; 2] = [Stage::Asking, Stage::Waiting];
 pub(crate) async fn answer_hand_off(
     Segments(state_token): Segments<String>,
     State(app): State<App>,
+    headers: HeaderMap,
     sent: Result<Form<Sent>, FormRejection>,
-) -> PageResult<Response> {
-    let now = app.api.clock.now();
-    let visit = app.visit(state_token, now).await?.ok_or_else(unknown)?;
-    let platform = app.platforms.get(&visit.hand_off.provider).ok_or_else(unknown)?;
+) -> Result<Response, TurnedAway> {
+    let address = format!("/connect/{state_token}");
+    let entered = app.enter(state_token, &headers, Door::Form, &address).await?;
     let Form(mut sent) = sent.map_err(|_| unreadable())?;
-    let here = Redirect::to(&action(&visit)).into_response();
+    entered.party.check(&sent.remove("csrf").unwrap_or_default())?;
+    Ok(entered.party.answer(taken(&app, &entered, sent).await?))
+}
+
+async fn taken(app: &App, entered: &Entered, mut sent: Sent) -> Result<Response, TurnedAway> {
+    let now = app.api.clock.now();
+    let visit = &entered.visit;
+    let platform = app.platforms.get(&visit.hand_off.provider).ok_or(TurnedAway::Unknown)?;
+    let here = Redirect::to(&action(visit)).into_response();
     if !visit.hand_off.is_open(now) {
         return Ok(here);
     }
     match visit.hand_off.stage {
         Stage::Asking | Stage::Waiting | Stage::Choosing if sent.contains_key("cancel") => {
-            app.end_without_account(&visit, "it was cancelled").await?;
+            app.end_without_account(visit, "it was cancelled").await?;
             Ok(here)
         }
-        Stage::Asking | Stage::Waiting => send_off(&app, platform, &visit, sent).await,
+        Stage::Asking | Stage::Waiting => send_off(app, platform, entered, sent).await,
         Stage::Choosing => {
             let chosen = sent.remove("account").unwrap_or_default();
-            let offer = app.offers(&visit).await?.into_iter().find(|it| it.profile.account_id == chosen);
+            let offer = app.offers(visit).await?.into_iter().find(|it| it.profile.account_id == chosen);
             if let Some(offer) = offer {
-                app.keep_account(&visit, platform, &offer.try_into()?).await?;
+                app.keep_account(visit, platform, &offer.try_into()?).await?;
             }
             Ok(here)
         }
@@ -58,7 +65,12 @@ pub(crate) async fn answer_hand_off(
     }
 }
 
-async fn send_off(app: &App, platform: &dyn Connect, visit: &Visit, mut sent: Sent) -> PageResult<Response> {
+async fn send_off(
+    app: &App,
+    platform: &dyn Connect,
+    entered: &Entered,
+    mut sent: Sent,
+) -> Result<Response, TurnedAway> {
     let mut faults = BTreeMap::new();
     let mut answers = Answers::new();
     for field in platform.fields() {
@@ -70,18 +82,21 @@ async fn send_off(app: &App, platform: &dyn Connect, visit: &Visit, mut sent: Se
         answers.insert(field.name.to_owned(), answer.into());
     }
     if !faults.is_empty() {
-        return Ok(ask_page(app, platform, visit, Typed { values: sent, faults, fault: None })?.into_response());
+        return Ok(entered.ask(platform, Typed { values: sent, faults, fault: None })?.into_response());
     }
 
+    let (visit, guest) = (&entered.visit, entered.party.guest());
+    let (store, guest) = (&app.api.store, guest.as_deref());
+    let here = Redirect::to(&action(visit)).into_response();
     let refusal = match app.send_off(platform, &visit.state_token, &answers).await? {
         Ok(SentOff::Page { url, sealed }) => {
             let now = app.api.clock.now();
-            app.api.store.advance_hand_off(&visit.hash, &FROM, Stage::Waiting, Some(sealed), now).await?;
-            return Ok(Redirect::to(&url).into_response());
+            let goes = store.send_off(&visit.hash, Stage::Waiting, Some(sealed), guest, now).await?;
+            return if goes { entered.depart(platform, &url) } else { Ok(here) };
         }
         Ok(SentOff::Arrived(accounts)) => {
             let now = app.api.clock.now();
-            if app.api.store.advance_hand_off(&visit.hash, &FROM, Stage::Answering, None, now).await?
+            if store.send_off(&visit.hash, Stage::Answering, None, guest, now).await?
                 && let Err(failure) = app.settle(visit, platform, accounts).await
             {
                 tracing::error!(%failure, platform = platform.name(), "an account that arrived could not be kept");
@@ -89,7 +104,7 @@ async fn send_off(app: &App, platform: &dyn Connect, visit: &Visit, mut sent: Se
                 // go on.
                 app.end_without_account(visit, "something failed on our side").await?;
             }
-            return Ok(Redirect::to(&action(visit)).into_response());
+            return Ok(here);
         }
         Err(refusal) => refusal,
     };
@@ -103,7 +118,7 @@ async fn send_off(app: &App, platform: &dyn Connect, visit: &Visit, mut sent: Se
             typed.fault = Some(&sentence);
         }
     }
-    Ok(ask_page(app, platform, visit, typed)?.into_response())
+    Ok(entered.ask(platform, typed)?.into_response())
 }
 
 fn unreadable() -> PageError {
@@ -132,9 +147,9 @@ mod tests {
         assert_eq!(world.send(&begun, "server=+").await.status, 422);
 
         let right = world.send(&begun, "server=good.example").await;
-        assert_eq!(right.status, 303);
+        assert_eq!(right.status, 200);
         let expected = format!("https://good.example/authorize?state={}", begun.token);
-        assert_eq!(right.location.as_deref(), Some(expected.as_str()));
+        assert_eq!(right.leads_on.as_deref(), Some(expected.as_str()));
         world.visit(&format!("/connect/callback/asking?state={}&code=7", begun.token)).await;
         assert_eq!(world.poll(&begun).await.body["connection"]["provider"], "asking");
         assert_eq!(world.platform.memories(), ["good.example"]);

@@ -17,6 +17,7 @@ use utoipa::ToSchema;
 use crate::App;
 use crate::failure::Failure;
 use crate::hand_off::SentOff;
+use crate::party::Guests;
 
 /// How long a person has from the start to the platform's answer.
 const LIFETIME: TimeDelta = TimeDelta::seconds(600);
@@ -89,6 +90,7 @@ pub(crate) async fn begin_hand_off(
         ended_at: None,
         connection_id: None,
         reason: None,
+        browser: None,
         sealed,
     };
     app.api.store.begin_hand_off(&token::hash(state_token.expose_secret()), &hand_off).await?;
@@ -107,14 +109,14 @@ pub(crate) async fn begin_hand_off(
 }
 
 /// The page to which the person is sent: the platform's, or ours when the
-/// platform needs answers first or cannot be reached now. Our page goes on
-/// from there.
+/// platform needs answers first or cannot be reached now, and when it may be a
+/// guest, who has to read first for whom it is. Our page goes on from there.
 async fn first_page(
     app: &App,
     platform: &dyn Connect,
     state_token: &SecretString,
 ) -> Result<(String, Stage, Option<Vec<u8>>), Failure> {
-    if platform.fields().is_empty() {
+    if platform.fields().is_empty() && app.guests == Guests::Refused {
         match app.send_off(platform, state_token, &Answers::new()).await? {
             Ok(SentOff::Page { url, sealed }) => return Ok((url, Stage::Waiting, Some(sealed))),
             Ok(SentOff::Arrived(_)) => {

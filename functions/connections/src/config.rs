@@ -1,7 +1,9 @@
 //! This function's environment variables.
 
-use cloud::settings::{SettingsError, json, required};
+use cloud::settings::{SettingsError, json, parsed, required};
 use domain::plan::Plans;
+
+use crate::Guests;
 
 /// This function's settings beside those of every function that speaks HTTP.
 #[derive(Clone, Debug)]
@@ -12,11 +14,19 @@ pub struct Config {
     pub event_bus: String,
     /// `PLANS`: the plans by name, as JSON.
     pub plans: Plans,
+    /// `GUEST_HAND_OFFS`: `true` where people who do not sign in may connect
+    /// their accounts for a user who sends them the link.
+    pub guests: Guests,
 }
 
 impl Config {
     /// Reads the settings.
     pub fn from_env() -> Result<Self, SettingsError> {
-        Ok(Self { kms_key_id: required("KMS_KEY_ID")?, event_bus: required("EVENT_BUS")?, plans: json("PLANS")? })
+        Ok(Self {
+            kms_key_id: required("KMS_KEY_ID")?,
+            event_bus: required("EVENT_BUS")?,
+            plans: json("PLANS")?,
+            guests: if parsed("GUEST_HAND_OFFS", false)? { Guests::Permitted } else { Guests::Refused },
+        })
     }
 }

@@ -5,7 +5,8 @@
 //! `answer_hand_off` (our page, where the platform has to know something
 //! first) → the platform's page → `take_callback` (the platform's answer) →
 //! `show_hand_off` again (which account, where there are several; how it
-//! ended). Meanwhile the client asks `poll_hand_off`.
+//! ended). Meanwhile the client asks `poll_hand_off`. `party` says who may go on
+//! with it.
 
 mod answer_hand_off;
 mod begin_hand_off;
@@ -15,7 +16,9 @@ mod delete_connection;
 mod failure;
 mod hand_off;
 mod list_connections;
+mod party;
 mod poll_hand_off;
+mod receiver;
 mod show_client_document;
 mod show_connection;
 mod show_hand_off;
@@ -23,6 +26,7 @@ mod stored_vault;
 mod take_callback;
 #[cfg(test)]
 mod testing;
+mod turned_away;
 
 use std::sync::Arc;
 
@@ -36,6 +40,7 @@ use domain::event::Event;
 use domain::plan::Plans;
 use platforms::{Connect, Registry};
 
+pub use party::Guests;
 pub use stored_vault::StoredVault;
 
 /// What the handlers need, the same for every request.
@@ -51,6 +56,8 @@ pub struct App {
     pub events: Arc<dyn EventBus>,
     /// The plans, which say what a user may use.
     pub plans: Plans,
+    /// Whether guests may go on with a user's hand-off.
+    pub guests: Guests,
 }
 
 impl FromRef<App> for Api {

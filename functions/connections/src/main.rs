@@ -26,6 +26,7 @@ async fn main() -> Result<(), lambda_http::Error> {
         sealer,
         events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(&aws), config.event_bus)),
         plans: config.plans,
+        guests: config.guests,
         api: api.clone(),
     };
     aws::warm_up(api.store.warm_up(Table::Grants)).await;

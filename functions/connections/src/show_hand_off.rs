@@ -1,31 +1,36 @@
 //! `GET /connect/{state_token}`: the page of a hand-off, wherever it is.
-//!
-//! Whoever has the state token in the address may see the page: the person may
-//! use another browser than the client, and need not be signed in here.
 
 use std::collections::BTreeMap;
 
 use api::Segments;
-use api::page::{Page, PageError, PageResult};
+use api::page::{Page, PageResult};
 use askama::Template;
 use axum::extract::State;
 use axum::http::header::REFRESH;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use platforms::{Connect, Field};
 use secrecy::ExposeSecret;
 use storage::Stage;
+use url::Url;
 
 use crate::App;
+use crate::failure::Failure;
 use crate::hand_off::{Offer, Visit};
+use crate::party::{Door, Entered};
+use crate::receiver::Receiver;
+use crate::turned_away::TurnedAway;
 
 /// The page that asks for what the platform has to know first, or only whether
 /// to go on to the platform.
 #[derive(Template)]
 #[template(path = "ask.html")]
-pub(crate) struct AskPage<'a> {
+struct AskPage<'a> {
     action: String,
+    csrf: String,
     title: &'a str,
+    receiver: &'a Receiver,
+    is_guest: bool,
     inputs: Vec<Input>,
     fault: Option<&'a str>,
 }
@@ -40,12 +45,24 @@ struct Input {
     fault: Option<String>,
 }
 
+/// The page that leads on to the platform's own.
+#[derive(Template)]
+#[template(path = "depart.html")]
+struct DepartPage<'a> {
+    title: &'a str,
+    receiver: &'a Receiver,
+    url: &'a str,
+    host: &'a str,
+}
+
 /// The page that asks which of several accounts to connect.
 #[derive(Template)]
 #[template(path = "choose.html")]
 struct ChoosePage<'a> {
     action: String,
+    csrf: String,
     title: &'a str,
+    receiver: &'a Receiver,
     offers: &'a [Offer],
 }
 
@@ -57,6 +74,7 @@ struct EndPage<'a> {
     notice: &'a str,
     text: &'a str,
     is_good: bool,
+    receiver: &'a Receiver,
 }
 
 /// What the person typed, and what is wrong with it.
@@ -70,69 +88,125 @@ pub(crate) struct Typed<'a> {
 pub(crate) async fn show_hand_off(
     Segments(state_token): Segments<String>,
     State(app): State<App>,
-) -> PageResult<Response> {
+    headers: HeaderMap,
+) -> Result<Response, TurnedAway> {
+    let address = format!("/connect/{state_token}");
+    let entered = app.enter(state_token, &headers, Door::Page, &address).await?;
+    Ok(entered.party.answer(page(&app, &entered).await?))
+}
+
+async fn page(app: &App, entered: &Entered) -> Result<Response, TurnedAway> {
     let now = app.api.clock.now();
-    let visit = app.visit(state_token, now).await?.ok_or_else(unknown)?;
-    let platform = app.platforms.get(&visit.hand_off.provider).ok_or_else(unknown)?;
+    let hand_off = &entered.visit.hand_off;
+    let platform = app.platforms.get(&hand_off.provider).ok_or(TurnedAway::Unknown)?;
     let title = platform.rules().title;
-    match visit.hand_off.stage {
-        Stage::Completed => connected_page(&app, &visit, &title).await,
+    Ok(match hand_off.stage {
+        Stage::Completed => {
+            let account = connected_account(app, &entered.visit, &title).await?;
+            let (heading, notice) = (format!("{title} is connected"), format!("{account} is connected."));
+            let text = "You can close this page and go back to where you came from.";
+            entered.end(&heading, &notice, text, true)?.into_response()
+        }
         Stage::Failed => {
-            let reason = visit.hand_off.reason.as_deref().unwrap_or("the platform refused");
+            let reason = hand_off.reason.as_deref().unwrap_or("the platform refused");
             let text = "Nothing was connected. To try again, start over in the app that you came from. \
                         You can close this page.";
-            let page = EndPage {
-                heading: &format!("{title} is not connected"),
-                notice: &sentence(reason),
-                text,
-                is_good: false,
-            };
-            page.show()
+            entered.end(&format!("{title} is not connected"), &sentence(reason), text, false)?.into_response()
         }
-        _ if !visit.hand_off.is_open(now) => Err(expired()),
-        Stage::Asking | Stage::Waiting => Ok(ask_page(&app, platform, &visit, Typed::default())?.into_response()),
+        _ if !hand_off.is_open(now) => {
+            let text = "Nothing was connected. Start again in the app that you came from; you can close this page.";
+            let page = entered.end("This link has expired", "It was good for ten minutes.", text, false)?;
+            page.status(StatusCode::GONE).into_response()
+        }
+        Stage::Asking | Stage::Waiting => entered.ask(platform, Typed::default())?.into_response(),
         Stage::Answering => {
             let notice = format!("We are talking to {title}.");
-            let text = "This page goes on by itself.";
-            let page = EndPage { heading: "One moment", notice: &notice, text, is_good: true };
-            let mut response = page.show()?;
-            response.headers_mut().insert(REFRESH, HeaderValue::from_static("2"));
-            Ok(response)
+            let page = entered.end("One moment", &notice, "This page goes on by itself.", true)?;
+            leading_on(page, HeaderValue::from_static("2"))
         }
         Stage::Choosing => {
-            let offers = app.offers(&visit).await?;
-            Ok(choose_page(&visit, &title, &offers)?.into_response())
+            let offers = app.offers(&entered.visit).await?;
+            entered.choose(&title, &offers)?.into_response()
+        }
+    })
+}
+
+impl Entered {
+    /// The page that is shown before the platform's own page.
+    pub(crate) fn ask(&self, platform: &dyn Connect, mut typed: Typed<'_>) -> PageResult<Page> {
+        let input = |field: &Field| Input {
+            name: field.name,
+            label: field.label,
+            example: field.example,
+            kind: if field.secret { "password" } else { "text" },
+            hint: field.optional,
+            // A secret is never sent back to the browser; it has to be typed again.
+            value: typed.values.remove(field.name).filter(|_| !field.secret).unwrap_or_default(),
+            fault: typed.faults.remove(field.name),
+        };
+        let inputs: Vec<Input> = platform.fields().iter().map(input).collect();
+        let has_fault = typed.fault.is_some() || inputs.iter().any(|it| it.fault.is_some());
+        let title = platform.rules().title;
+        let page = AskPage {
+            action: action(&self.visit),
+            csrf: self.party.csrf(),
+            title: &title,
+            receiver: &self.receiver,
+            is_guest: self.party.session().is_none(),
+            inputs,
+            fault: typed.fault,
+        };
+        let page = self.framed(Page::of(format!("Connect {title}"), &page)?);
+        Ok(if has_fault { page.status(StatusCode::UNPROCESSABLE_ENTITY) } else { page })
+    }
+
+    /// Sends the browser to the platform's page. It goes there from a page of
+    /// ours and not by a redirect, because browsers check every redirect after a
+    /// form against the page's policy, which would have to allow forms to lead
+    /// anywhere.
+    pub(crate) fn depart(&self, platform: &dyn Connect, url: &str) -> Result<Response, TurnedAway> {
+        let refresh = HeaderValue::try_from(format!("0; url={url}")).map_err(|_| Failure::Memory)?;
+        let title = platform.rules().title;
+        let parsed = Url::parse(url).map_err(|_| Failure::Memory)?;
+        let host = parsed.host_str().unwrap_or(&title);
+        let page = DepartPage { title: &title, receiver: &self.receiver, url, host };
+        let page = Page::of(format!("On to {title}"), &page)?;
+        Ok(leading_on(self.framed(page), refresh))
+    }
+
+    /// The page that asks for one of several accounts.
+    fn choose(&self, title: &str, offers: &[Offer]) -> PageResult<Page> {
+        let page = ChoosePage {
+            action: action(&self.visit),
+            csrf: self.party.csrf(),
+            title,
+            receiver: &self.receiver,
+            offers,
+        };
+        Ok(self.framed(Page::of("Choose an account", &page)?.showing_avatars()))
+    }
+
+    fn end(&self, heading: &str, notice: &str, text: &str, is_good: bool) -> PageResult<Page> {
+        let page = EndPage { heading, notice, text, is_good, receiver: &self.receiver };
+        Ok(self.framed(Page::of(heading, &page)?))
+    }
+
+    fn framed(&self, page: Page) -> Page {
+        match self.party.session() {
+            Some(session) => page.signed_in(session),
+            None => page,
         }
     }
 }
 
-/// The page that is shown before the platform's own page.
-pub(crate) fn ask_page(app: &App, platform: &dyn Connect, visit: &Visit, mut typed: Typed<'_>) -> PageResult<Page> {
-    let input = |field: &Field| Input {
-        name: field.name,
-        label: field.label,
-        example: field.example,
-        kind: if field.secret { "password" } else { "text" },
-        hint: field.optional,
-        // A secret is never sent back to the browser; it has to be typed again.
-        value: typed.values.remove(field.name).filter(|_| !field.secret).unwrap_or_default(),
-        fault: typed.faults.remove(field.name),
-    };
-    let inputs: Vec<Input> = platform.fields().iter().map(input).collect();
-    let has_fault = typed.fault.is_some() || inputs.iter().any(|it| it.fault.is_some());
-    let title = platform.rules().title;
-    let page = AskPage { action: action(visit), title: &title, inputs, fault: typed.fault };
-    let page = Page::of(format!("Connect {title}"), &page)?.forms_may_leave(&app.api.origin);
-    Ok(if has_fault { page.status(StatusCode::UNPROCESSABLE_ENTITY) } else { page })
+fn leading_on(page: Page, refresh: HeaderValue) -> Response {
+    let mut response = page.into_response();
+    response.headers_mut().insert(REFRESH, refresh);
+    response
 }
 
-/// The page that asks for one of several accounts.
-fn choose_page(visit: &Visit, title: &str, offers: &[Offer]) -> PageResult<Page> {
-    let page = ChoosePage { action: action(visit), title, offers };
-    Ok(Page::of("Choose an account", &page)?.showing_avatars())
-}
-
-async fn connected_page(app: &App, visit: &Visit, title: &str) -> PageResult<Response> {
+/// The account that was connected, in words.
+async fn connected_account(app: &App, visit: &Visit, title: &str) -> Result<String, TurnedAway> {
     let record = match visit.hand_off.connection_id {
         Some(id) => app.api.store.connection(visit.hand_off.user_id, id).await?,
         None => None,
@@ -141,20 +215,7 @@ async fn connected_page(app: &App, visit: &Visit, title: &str) -> PageResult<Res
         let profile = it.connection.profile;
         profile.username.map(|it| format!("@{it}")).or(profile.display_name)
     });
-    let account = name.map_or_else(|| format!("Your {title} account"), |it| format!("{it} on {title}"));
-    let page = EndPage {
-        heading: &format!("{title} is connected"),
-        notice: &format!("{account} is connected."),
-        text: "You can close this page and go back to where you came from.",
-        is_good: true,
-    };
-    page.show()
-}
-
-impl EndPage<'_> {
-    fn show(&self) -> PageResult<Response> {
-        Ok(Page::of(self.heading, self)?.into_response())
-    }
+    Ok(name.map_or_else(|| format!("Your {title} account"), |it| format!("{it} on {title}")))
 }
 
 /// Makes a sentence of a reason, which may be in a platform's words.
@@ -167,19 +228,6 @@ fn sentence(reason: &str) -> String {
 
 pub(crate) fn action(visit: &Visit) -> String {
     format!("/connect/{}", visit.state_token.expose_secret())
-}
-
-/// The page for a hand-off that does not exist, or no longer.
-pub(crate) fn unknown() -> PageError {
-    let text = "It is not known, or too old. Go back to where you came from and start again.";
-    PageError::new(StatusCode::NOT_FOUND, "This link leads nowhere", text)
-}
-
-/// The page for a hand-off that has expired.
-pub(crate) fn expired() -> PageError {
-    let text = "It was good for ten minutes. Nothing was connected. Start again in the app that you came from; \
-                you can close this page.";
-    PageError::new(StatusCode::GONE, "This link has expired", text)
 }
 
 #[cfg(test)]

@@ -4,46 +4,68 @@
 use std::collections::BTreeMap;
 
 use api::Segments;
-use api::page::{PageError, PageResult};
+use api::page::PageError;
 use axum::extract::{RawQuery, State};
-use axum::http::StatusCode;
-use axum::response::Redirect;
+use axum::http::header::HOST;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::{IntoResponse, Redirect, Response};
 use platforms::Connect;
-use secrecy::ExposeSecret;
 use storage::Stage;
-use url::form_urlencoded;
+use url::{Url, form_urlencoded};
 
 use crate::App;
 use crate::failure::Failure;
 use crate::hand_off::Visit;
-use crate::show_hand_off::unknown;
+use crate::party::Door;
+use crate::show_hand_off::action;
+use crate::turned_away::TurnedAway;
 
 /// Takes the platform's answer once and redirects to the page of the hand-off,
 /// so that the answer leaves the address bar and reloading repeats nothing.
+/// Whoever comes back has to be who was sent off; until that is known, nothing
+/// of the answer is used.
 pub(crate) async fn take_callback(
     Segments(name): Segments<String>,
     RawQuery(query): RawQuery,
     State(app): State<App>,
-) -> PageResult<Redirect> {
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, TurnedAway> {
+    let address = uri.path_and_query().map_or("/", |it| it.as_str());
+    if is_at_another_name(&app.api.origin, &headers) {
+        return Ok(Redirect::to(&format!("{}{address}", app.api.origin)).into_response());
+    }
     let query = query.unwrap_or_default();
     let query: BTreeMap<String, String> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let platform = app.platforms.get(&name).ok_or_else(PageError::not_found)?;
     let state_token = query.get("state").cloned().ok_or_else(without_state)?;
 
-    let now = app.api.clock.now();
-    let visit = app.visit(state_token, now).await?.filter(|it| it.hand_off.provider == name).ok_or_else(unknown)?;
-    let page = Redirect::to(&format!("/connect/{}", visit.state_token.expose_secret()));
+    let entered = app.enter(state_token, &headers, Door::Callback, address).await?;
+    let visit = &entered.visit;
+    if visit.hand_off.provider != name {
+        return Err(TurnedAway::Unknown);
+    }
 
     // A code can be exchanged once. When the browser sends it twice, only the
     // first request exchanges it: the second one would be refused by the
     // platform, and the hand-off would end as failed although it succeeded.
+    let now = app.api.clock.now();
     let is_first = app.api.store.advance_hand_off(&visit.hash, &[Stage::Waiting], Stage::Answering, None, now).await?;
-    if is_first && let Err(failure) = answer(&app, platform, &visit, query).await {
+    if is_first && let Err(failure) = answer(&app, platform, visit, query).await {
         tracing::error!(%failure, platform = name, "a platform's answer could not be taken");
         // The code is used up, so the hand-off cannot go on.
-        app.end_without_account(&visit, "something failed on our side").await?;
+        app.end_without_account(visit, "something failed on our side").await?;
     }
-    Ok(page)
+    Ok(entered.party.answer(Redirect::to(&action(visit))))
+}
+
+/// Whether a service on this machine was reached under another name than its
+/// own. Some platforms send people back to `127.0.0.1` instead of `localhost`
+/// (RFC 8252, section 8.3), where the browser does not send our cookies.
+pub(crate) fn is_at_another_name(origin: &str, headers: &HeaderMap) -> bool {
+    let Ok(origin) = Url::parse(origin) else { return false };
+    let host = headers.get(HOST).and_then(|it| it.to_str().ok());
+    origin.host_str() == Some("localhost") && host.is_some_and(|it| it != origin.authority())
 }
 
 async fn answer(

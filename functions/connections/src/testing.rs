@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use api::{Api, RateLimits};
+use api::{Api, RateLimits, SignedIn};
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
@@ -32,7 +32,7 @@ use serde_json::Value;
 use storage::{Identity, TokenGrant};
 use tower::ServiceExt;
 
-use crate::App;
+use crate::{App, Guests};
 
 /// The service, two of its users, and two platforms: `plain` and `asking`.
 pub(crate) struct World {
@@ -44,6 +44,15 @@ pub(crate) struct World {
     user: User,
     token: String,
     another: String,
+    signed_in: Browser,
+    another_signed_in: Browser,
+}
+
+/// What a browser sends along.
+#[derive(Clone, Default)]
+pub(crate) struct Browser {
+    pub(crate) cookie: String,
+    pub(crate) csrf: String,
 }
 
 /// A hand-off that has begun.
@@ -56,6 +65,9 @@ pub(crate) struct Begun {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) location: Option<String>,
+    /// Where the browser goes on from the page by itself.
+    pub(crate) leads_on: Option<String>,
+    pub(crate) set_cookie: Option<String>,
     /// The body as JSON; null when it is not JSON.
     pub(crate) body: Value,
     /// The body as text.
@@ -68,6 +80,14 @@ impl World {
     }
 
     pub(crate) async fn with_plan(plans: Value) -> Self {
+        Self::open(plans, Guests::Refused).await
+    }
+
+    pub(crate) async fn with_guests() -> Self {
+        Self::open(serde_json::json!({}), Guests::Permitted).await
+    }
+
+    async fn open(plans: Value, guests: Guests) -> Self {
         let clock = Clock::manual(noon());
         let api = Api {
             store: storage::testing::store().await,
@@ -89,12 +109,17 @@ impl World {
             sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),
             events: events.clone(),
             plans: serde_json::from_value(plans).unwrap(),
+            guests,
         };
         let user = a_user();
         let token = signed_up(&api, &user, "1").await;
-        let another = signed_up(&api, &User { bucket: domain::token::Bucket::random(), ..a_user() }, "2").await;
+        let other =
+            User { bucket: domain::token::Bucket::random(), email: "another@example.com".to_owned(), ..a_user() };
+        let another = signed_up(&api, &other, "2").await;
+        let signed_in = signed_in(&api, &user).await;
+        let another_signed_in = crate::testing::signed_in(&api, &other).await;
         let router = api::finish(crate::router(app), api.clone());
-        Self { clock, platform, events, api, router, user, token, another }
+        Self { clock, platform, events, api, router, user, token, another, signed_in, another_signed_in }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
@@ -125,9 +150,28 @@ impl World {
         Envelope::new(LocalKeys::new(DataKey::new([7; 32])), self.clock.clone())
     }
 
-    /// Opens a page.
+    /// Opens a page in the browser in which the user is signed in.
     pub(crate) async fn visit(&self, path: &str) -> Answer {
-        self.call("GET", path, None, "").await
+        self.visit_in(&self.signed_in, path).await
+    }
+
+    pub(crate) async fn visit_in(&self, browser: &Browser, path: &str) -> Answer {
+        self.ask("GET", path, None, browser, "").await
+    }
+
+    /// The browser in which the user is signed in.
+    pub(crate) fn browser(&self) -> &Browser {
+        &self.signed_in
+    }
+
+    /// The browser in which the other user is signed in.
+    pub(crate) fn anothers_browser(&self) -> &Browser {
+        &self.another_signed_in
+    }
+
+    /// Who receives accounts here, as pages name them.
+    pub(crate) fn receiver(&self) -> String {
+        crate::receiver::Receiver::of(&self.user).to_string()
     }
 
     /// Begins a hand-off.
@@ -154,7 +198,12 @@ impl World {
 
     /// Sends the form of a hand-off's page.
     pub(crate) async fn send(&self, begun: &Begun, form: &str) -> Answer {
-        self.call("POST", &format!("/connect/{}", begun.token), None, form).await
+        self.send_in(&self.signed_in, begun, form).await
+    }
+
+    pub(crate) async fn send_in(&self, browser: &Browser, begun: &Begun, form: &str) -> Answer {
+        let form = format!("csrf={}&{form}", browser.csrf);
+        self.ask("POST", &format!("/connect/{}", begun.token), None, browser, &form).await
     }
 
     /// Connects an account, all the way.
@@ -170,7 +219,8 @@ impl World {
     async fn connect_with(&self, token: &str, account: &str) -> u64 {
         let begun = self.call("POST", "/api/v1/connections/connect/plain", Some(token), "").await;
         let state = begun.body["state_token"].as_str().unwrap().to_owned();
-        self.callback(&Begun { platform: "plain", token: state.clone() }, account).await;
+        let browser = if token == self.token { &self.signed_in } else { &self.another_signed_in };
+        self.visit_in(browser, &format!("/connect/callback/plain?state={state}&code={account}")).await;
         let path = format!("/api/v1/connections/connect/plain/status/{state}");
         let polled = self.call("GET", &path, Some(token), "").await;
         polled.body["connection"]["id"].as_u64().unwrap()
@@ -185,7 +235,11 @@ impl World {
     }
 
     async fn call(&self, method: &str, path: &str, token: Option<&str>, form: &str) -> Answer {
-        let mut request = Request::builder().method(method).uri(path);
+        self.ask(method, path, token, &Browser::default(), form).await
+    }
+
+    async fn ask(&self, method: &str, path: &str, token: Option<&str>, browser: &Browser, form: &str) -> Answer {
+        let mut request = Request::builder().method(method).uri(path).header(header::COOKIE, &browser.cookie);
         if let Some(token) = token {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
         }
@@ -194,11 +248,13 @@ impl World {
         }
         let request = request.body(Body::from(form.to_owned())).unwrap();
         let response = self.router.clone().oneshot(request).await.unwrap();
-        let location = response.headers().get(header::LOCATION).map(|it| it.to_str().unwrap().to_owned());
+        let header = |name| response.headers().get(name).map(|it| it.to_str().unwrap().to_owned());
+        let (location, set_cookie) = (header(header::LOCATION), header(header::SET_COOKIE));
+        let leads_on = header(header::REFRESH).and_then(|it| Some(it.split_once("url=")?.1.to_owned()));
         let status = response.status().as_u16();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         let html = String::from_utf8(bytes.to_vec()).unwrap();
-        Answer { status, location, body: serde_json::from_str(&html).unwrap_or_default(), html }
+        Answer { status, location, leads_on, set_cookie, body: serde_json::from_str(&html).unwrap_or_default(), html }
     }
 }
 
@@ -217,6 +273,14 @@ async fn signed_up(api: &Api, user: &User, subject: &str) -> String {
     };
     api.store.put_token(&token.hash(), &grant).await.unwrap();
     token.secret().expose_secret().to_owned()
+}
+
+async fn signed_in(api: &Api, user: &User) -> Browser {
+    let header = SignedIn::start(api, user.user_id).await.unwrap();
+    let cookie = header.to_str().unwrap().split(';').next().unwrap().to_owned();
+    let headers = [(header::COOKIE, cookie.parse().unwrap())].into_iter().collect();
+    let session = SignedIn::find(api, &headers).await.unwrap().unwrap();
+    Browser { cookie, csrf: session.csrf().to_owned() }
 }
 
 /// Whether the platforms work.

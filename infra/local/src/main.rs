@@ -78,7 +78,7 @@ A token of the demo user:
   {token}
 
 Publish a post in ten seconds. The first line prints a link: open it, choose an
-account, press Allow. Then run the other two.
+account, press Allow, and sign in as demo@example.com. Then run the other two.
 
   T={token}; curl -s -X POST -H \"Authorization: Bearer $T\" {base_url}/connections/connect/sandbox
   C=$(curl -s -H \"Authorization: Bearer $T\" {base_url}/connections | grep -o '\"id\":[0-9]*' | head -1 | cut -d: -f2)

@@ -51,6 +51,10 @@ pub struct Options {
     /// files and platforms that users name; may be given several times.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub allow_fetch_from: Vec<std::net::SocketAddr>,
+    /// Let people who do not sign in connect their accounts for a user who sends
+    /// them the link.
+    #[arg(long)]
+    pub guest_hand_offs: bool,
     /// Write here what the media function asks of its stores.
     #[arg(long, value_name = "FILE")]
     pub log_calls: Option<PathBuf>,

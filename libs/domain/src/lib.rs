@@ -12,6 +12,7 @@ pub mod id;
 pub mod idempotency;
 pub mod listing;
 pub mod media;
+pub mod name;
 pub mod plan;
 pub mod post;
 mod roll_up;

@@ -39,6 +39,10 @@ pub struct HandOff {
     /// Why it failed, for the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The browser of the guest who goes on with it, as the hash of its cookie;
+    /// `None` while no guest does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub browser: Option<String>,
     /// What the next stage needs, sealed for [`hand_off_context`].
     #[serde(skip)]
     pub sealed: Option<Vec<u8>>,
@@ -142,7 +146,35 @@ impl Store {
             change.push_str(", sealed = :sealed");
             values.insert(":sealed".to_owned(), AttributeValue::B(Blob::new(sealed)));
         }
-        self.change_hand_off(hash, from, &change, values, now).await
+        self.change_hand_off(hash, from, None, &change, values, now).await
+    }
+
+    /// Lets one browser go on with an open hand-off: a guest's, from here on
+    /// the only one, or the owner's, with whom no guest goes on. `sealed` is
+    /// what the next stage needs. False where the hand-off has ended, or where
+    /// another guest goes on with it.
+    pub async fn send_off(
+        &self,
+        hash: &str,
+        to: Stage,
+        sealed: Option<Vec<u8>>,
+        guest: Option<&str>,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StorageError> {
+        const FROM: [Stage; 2] = [Stage::Asking, Stage::Waiting];
+        let mut set = "SET stage = :to".to_owned();
+        let mut values = attributes([(":to", s(to.as_str()))]);
+        if let Some(sealed) = sealed {
+            set.push_str(", sealed = :sealed");
+            values.insert(":sealed".to_owned(), AttributeValue::B(Blob::new(sealed)));
+        }
+        let Some(guest) = guest else {
+            return self.change_hand_off(hash, &FROM, None, &format!("{set} REMOVE browser"), values, now).await;
+        };
+        set.push_str(", browser = :browser");
+        values.insert(":browser".to_owned(), s(guest));
+        let alone = "(attribute_not_exists(browser) OR browser = :browser)";
+        self.change_hand_off(hash, &FROM, Some(alone), &set, values, now).await
     }
 
     /// Ends an open hand-off without an account.
@@ -155,13 +187,14 @@ impl Store {
     ) -> Result<bool, StorageError> {
         let change = "SET stage = :to, reason = :reason, ended_at = :ended REMOVE sealed";
         let values = attributes([(":to", s(Stage::Failed.as_str())), (":reason", s(reason)), (":ended", at(now))]);
-        self.change_hand_off(hash, from, change, values, now).await
+        self.change_hand_off(hash, from, None, change, values, now).await
     }
 
     async fn change_hand_off(
         &self,
         hash: &str,
         from: &[Stage],
+        only_if: Option<&str>,
         change: &str,
         mut values: Item,
         now: DateTime<Utc>,
@@ -169,12 +202,13 @@ impl Store {
         let names: Vec<String> = (0..from.len()).map(|it| format!(":from{it}")).collect();
         values.extend(names.iter().cloned().zip(from.iter().map(|it| s(it.as_str()))));
         values.insert(":now".to_owned(), at(now));
+        let and = only_if.map_or_else(String::new, |it| format!(" AND {it}"));
         let changed = self
             .client
             .update_item()
             .table_name(self.table(Table::Handoffs))
             .set_key(Some(key(hash)))
-            .condition_expression(format!("stage IN ({}) AND :now < expires_at", names.join(", ")))
+            .condition_expression(format!("stage IN ({}) AND :now < expires_at{and}", names.join(", ")))
             .update_expression(change)
             .set_expression_attribute_values(Some(values))
             .send()

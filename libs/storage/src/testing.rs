@@ -121,6 +121,7 @@ pub async fn connect(
         ended_at: None,
         connection_id: None,
         reason: None,
+        browser: None,
         sealed: None,
     };
     let state = format!("{}-{}", connection.connection_id, random_u32());

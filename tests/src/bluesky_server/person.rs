@@ -13,6 +13,9 @@ pub struct SignIn {
     /// The server's authorization page; or, with something to fill in, the page
     /// of the client that leads there.
     pub url: String,
+    /// The address with which the person signs in to the client, when its page
+    /// asks for that.
+    pub email: String,
     /// Names and values of the fields of the client's page.
     pub fill: Vec<(String, String)>,
     /// What the person presses in the end.
@@ -55,7 +58,7 @@ impl BlueskyServer {
     /// The person goes to a page, signs in, and decides.
     pub async fn sign_in(&self, sign_in: SignIn) -> Result<Redirected> {
         let mut command = self.person("sign-in.mjs");
-        command.args(["--url", &sign_in.url]).arg("--screenshots").arg(&sign_in.screenshots);
+        command.args(["--url", &sign_in.url, "--email", &sign_in.email]).arg("--screenshots").arg(&sign_in.screenshots);
         for (name, value) in &sign_in.fill {
             command.args(["--fill", &format!("{name}={value}")]);
         }

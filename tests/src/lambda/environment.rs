@@ -40,6 +40,7 @@ pub fn value(name: &str) -> Option<&'static str> {
         "REQUESTS_PER_MINUTE" => "60",
         "MEDIA_PER_MINUTE" => "30",
         "TOKEN_DAYS" => "180",
+        "GUEST_HAND_OFFS" => "false",
         // The template leaves them empty unless a parameter says otherwise.
         "ALLOWED_ORIGINS"
         | "SIGN_UP_ALLOWED"

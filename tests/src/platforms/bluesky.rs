@@ -29,6 +29,9 @@ const SCREENSHOTS: &str = "target/screenshots/bluesky";
 /// client with a key.
 const PUBLIC_ORIGIN: &str = "https://app.sps-loopback.dev";
 
+/// The address with which the demo user of the local stack signs in.
+const DEMO: &str = "demo@example.com";
+
 /// The local stack beside a server that is reached through a proxy.
 struct Stand {
     server: BlueskyServer,
@@ -65,16 +68,20 @@ impl Stand {
         Ok(Self { server, proxy, world, _local: local })
     }
 
-    /// The demo user: with a public origin nobody could sign in here.
+    /// The demo user, who signs in under [`DEMO`].
     async fn user(&self) -> Result<User<'_>> {
         let api = self.world.stranger()?.with_token(Some(self.world.token()));
-        User::of_token(&self.world, api, self.world.browser()?).await
+        let mut user = User::of_token(&self.world, api, self.world.browser()?).await?;
+        user.email = DEMO.to_owned();
+        Ok(user)
     }
 
-    /// The person starts on our page and goes through the server's.
+    /// The person signs in to the service, starts on our page and goes through
+    /// the server's.
     async fn goes_through(&self, begun: &Value, decision: Decision, pictures: &str) -> Result<Redirected> {
         let sign_in = SignIn {
             url: text(begun, "authorization_url")?.to_owned(),
+            email: DEMO.to_owned(),
             fill: vec![("handle".to_owned(), self.server.account().handle.clone())],
             decision,
             screenshots: Path::new(ROOT).join(SCREENSHOTS).join(pictures),
@@ -109,7 +116,9 @@ async fn begin(user: &User<'_>) -> Result<Value> {
 /// Runs every scene.
 pub async fn run(report: &mut Report) -> Result {
     let stand = Stand::start(None).await?;
-    let user = stand.user().await?;
+    let mut user = stand.user().await?;
+    let account = format!("{}/account", stand.world.origin());
+    stand.world.sign_in(&mut user.browser, &account, DEMO).await?;
     let mut scenes = Scenes { part: "bluesky", report };
     scenes.play("no is no", refusing(&stand, &user)).await;
     let connection =
@@ -278,7 +287,7 @@ async fn app_password(stand: &Stand, user: &User<'_>, connection: &Value) -> Res
     let account = stand.server.account();
     let answers =
         [("handle".to_owned(), account.handle.clone()), ("app_password".to_owned(), account.app_password.clone())];
-    super::connecting::departs(user, &begun, &answers.into()).await?;
+    super::connecting::types(user, &begun, &answers.into()).await?;
     let again = super::connecting::connected(user, &begun).await?;
     same(&again["id"], &connection["id"], "id of the connection")?;
     let body = json!({
@@ -290,23 +299,13 @@ async fn app_password(stand: &Stand, user: &User<'_>, connection: &Value) -> Res
     Ok(())
 }
 
-/// Chromium reaches the service at its public origin. The journey begins on the
-/// server's page, because a form on an encrypted page must not lead to an
-/// unencrypted one.
+/// Chromium reaches the service at its public origin, and signs in there.
 async fn client_with_a_key() -> Result {
     let stand = Stand::start(Some(PUBLIC_ORIGIN)).await?;
     let user = stand.user().await?;
-    let begun = begin(&user).await?.to_string().replace(PUBLIC_ORIGIN, stand.world.origin());
-    let begun: Value = serde_json::from_str(&begun)?;
-    let answers = [("handle".to_owned(), stand.server.account().handle.clone())];
-    let page = super::connecting::departs(&user, &begun, &answers.into()).await?;
-    let sign_in = SignIn {
-        url: page.into(),
-        fill: Vec::new(),
-        decision: Decision::Authorize,
-        screenshots: Path::new(ROOT).join(SCREENSHOTS).join("client-with-a-key"),
-    };
-    stand.server.sign_in(sign_in).await?;
+    let begun = begin(&user).await?;
+    stand.goes_through(&begun, Decision::Authorize, "client-with-a-key").await?;
+    let begun: Value = serde_json::from_str(&begun.to_string().replace(PUBLIC_ORIGIN, stand.world.origin()))?;
     let connection = super::connecting::connected(&user, &begun).await?;
     let body = json!({
         "content": fresh("by a client with a key"),

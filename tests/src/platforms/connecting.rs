@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use platforms::conformance::network::{Decision, Network};
-use reqwest::{Method, header::LOCATION};
+use reqwest::Method;
 use secrecy::ExposeSecret;
 use serde_json::Value;
-use url::{Url, form_urlencoded};
+use url::Url;
 
 use crate::{
     answer::text,
+    browser::{Browser, Page},
     ensure,
-    fault::{Fault, Result},
+    fault::Result,
+    html::Form,
     world::User,
 };
 
@@ -27,22 +29,36 @@ pub async fn connect<N: Network>(user: &User<'_>, network: &N) -> Result<Value> 
 
 /// Fills in our page; returns the address to which the person is sent then.
 pub async fn departs(user: &User<'_>, begun: &Value, answers: &BTreeMap<String, String>) -> Result<Url> {
-    let page = Url::parse(text(begun, "authorization_url")?)?;
-    let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(answers).finish();
-    let request = user.world.http().post(page.clone()).header("origin", page.origin().ascii_serialization());
-    let response = request.header("content-type", "application/x-www-form-urlencoded").body(form).send().await?;
-    let Some(location) = response.headers().get(LOCATION).and_then(|it| it.to_str().ok()) else {
-        return Err(Fault::new(format!("our page answered {}: {}", response.status(), response.text().await?)));
-    };
-    Ok(page.join(location)?)
+    let (mut browser, page, form) = asked(user, begun).await?;
+    browser.leads_on(&page, &form, &pairs(answers)).await
+}
+
+/// Fills in our page with what is enough to connect an account.
+pub async fn types(user: &User<'_>, begun: &Value, answers: &BTreeMap<String, String>) -> Result<Page> {
+    let (mut browser, page, form) = asked(user, begun).await?;
+    browser.submit(&page, &form, form.buttons.first(), &pairs(answers)).await
+}
+
+/// Our page, in a browser in which the user is signed in.
+async fn asked(user: &User<'_>, begun: &Value) -> Result<(Browser, Page, Form)> {
+    let mut browser = user.browser.clone();
+    let page = browser.open(text(begun, "authorization_url")?).await?;
+    // Another form of the page signs out.
+    let form = page.forms().into_iter().find(|it| it.action.starts_with("/connect/"));
+    let form = form.ok_or_else(|| page.fault("there is no form to fill in"))?;
+    Ok((browser, page, form))
+}
+
+fn pairs(answers: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
+    answers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
 /// The person comes back with the platform's answer.
 pub async fn returns(user: &User<'_>, platform: &str, query: &BTreeMap<String, String>) -> Result {
     let mut callback = Url::parse(&format!("{}/connect/callback/{platform}", user.world.origin()))?;
     callback.query_pairs_mut().extend_pairs(query);
-    let answered = user.world.http().get(callback).send().await?.status();
-    ensure!(answered.is_redirection(), "the callback answered {answered}");
+    let page = user.browser.clone().open(callback.as_str()).await?;
+    ensure!(page.status.is_success(), "{}", page.fault("the callback was refused"));
     Ok(())
 }
 
@@ -56,5 +72,6 @@ pub async fn connected(user: &User<'_>, begun: &Value) -> Result<Value> {
 /// What the page of a hand-off says.
 async fn page_of(user: &User<'_>, begun: &Value) -> Result<String> {
     let token = text(begun, "state_token")?;
-    Ok(user.world.http().get(format!("{}/connect/{token}", user.world.origin())).send().await?.text().await?)
+    let page = user.browser.clone().open(&format!("{}/connect/{token}", user.world.origin())).await?;
+    Ok(page.html)
 }

@@ -69,7 +69,7 @@ impl Stand {
         let begun = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
         let answers = [("server".to_owned(), format!("http://{}", self.name()))];
         let departed = departs(user, &begun, &answers.into()).await?;
-        let mut browser = self.world.browser()?;
+        let mut browser = user.browser.clone();
         let page = browser.open(departed.as_str()).await?;
         let page = browser.press(&page, ACCOUNT_BUTTON, &[]).await?;
         ensure!(page.html.contains("is connected"), "{}", page.fault("the person does not read that it is connected"));

@@ -90,6 +90,7 @@ impl Account {
             ended_at: None,
             connection_id: None,
             reason: None,
+            browser: None,
             sealed: None,
         }
     }

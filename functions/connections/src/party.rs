@@ -1,0 +1,186 @@
+//! Who may go on with a hand-off: the user who began it, in a browser in which
+//! they are signed in, or a guest where the deployment permits guests.
+//!
+//! Whoever is sent a link could otherwise be made to connect their account for
+//! somebody else without reading so anywhere.
+
+use api::SignedIn;
+use api::page::{PageError, PageResult};
+use api::session::{cookie, set_cookie, sign_in};
+use axum::http::HeaderMap;
+use axum::http::header::SET_COOKIE;
+use axum::response::{IntoResponse, Response};
+use chrono::TimeDelta;
+use domain::token;
+use secrecy::{ExposeSecret, SecretString};
+use storage::{HandOff, Stage};
+
+use crate::App;
+use crate::hand_off::Visit;
+use crate::receiver::Receiver;
+use crate::turned_away::TurnedAway;
+
+/// Whether people who do not sign in may go on with somebody's hand-off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Guests {
+    /// Only the user who began it may.
+    #[default]
+    Refused,
+    /// Whoever is given the link may, after a page has told them who receives
+    /// access.
+    Permitted,
+}
+
+/// By this cookie the browser of a guest is known again.
+const COOKIE_NAME: &str = "__Host-hand-off";
+
+/// Longer than any hand-off.
+const LIFETIME: TimeDelta = TimeDelta::hours(1);
+
+/// Where somebody comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// They open the page.
+    Page,
+    /// They send a form of it.
+    Form,
+    /// They come back from the platform.
+    Callback,
+}
+
+/// Somebody who may go on with a hand-off.
+pub(crate) enum Party {
+    /// The user who began it.
+    Owner(SignedIn),
+    /// Somebody who was given the link.
+    Guest(Mark),
+}
+
+/// The secret in the cookie of a guest's browser.
+pub(crate) struct Mark(SecretString);
+
+/// A hand-off, who goes on with it, and who receives the account.
+pub(crate) struct Entered {
+    pub(crate) visit: Visit,
+    pub(crate) party: Party,
+    pub(crate) receiver: Receiver,
+}
+
+impl App {
+    /// Lets somebody in to a hand-off, or says why not; nothing is changed.
+    /// `address` is where they are, to come back to after signing in.
+    pub(crate) async fn enter(
+        &self,
+        state_token: String,
+        headers: &HeaderMap,
+        door: Door,
+        address: &str,
+    ) -> Result<Entered, TurnedAway> {
+        let now = self.api.clock.now();
+        let session = async { Ok(SignedIn::find(&self.api, headers).await?) };
+        let (session, visit) = futures::try_join!(session, self.visit(state_token, now))?;
+        let visit = visit.ok_or(TurnedAway::Unknown)?;
+        let mark = Mark::of(headers);
+        let party = self.party(&visit.hand_off, session, mark, door, address)?;
+        let user = self.api.store.user(visit.hand_off.user_id).await?.ok_or(TurnedAway::Unknown)?;
+        Ok(Entered { visit, party, receiver: Receiver::of(&user) })
+    }
+
+    fn party(
+        &self,
+        hand_off: &HandOff,
+        session: Option<SignedIn>,
+        mark: Option<Mark>,
+        door: Door,
+        address: &str,
+    ) -> Result<Party, TurnedAway> {
+        let bound_to = hand_off.browser.as_deref();
+        let is_in_that_browser = bound_to.is_some() && mark.as_ref().map(Mark::hash).as_deref() == bound_to;
+        if door == Door::Callback && bound_to.is_some() && !is_in_that_browser {
+            return Err(TurnedAway::AnotherBrowser);
+        }
+        if let Some(session) = session.as_ref().filter(|it| it.user == hand_off.user_id) {
+            return Ok(Party::Owner(session.clone()));
+        }
+        if self.guests == Guests::Permitted {
+            // What an owner does is not for everybody who has the link.
+            let is_open_to_all = matches!(hand_off.stage, Stage::Asking | Stage::Waiting | Stage::Failed);
+            if is_in_that_browser || (bound_to.is_none() && is_open_to_all && door != Door::Callback) {
+                return Ok(Party::Guest(mark.unwrap_or_else(Mark::random)));
+            }
+            if bound_to.is_some() {
+                return Err(TurnedAway::AnotherBrowser);
+            }
+        }
+        match (session, door) {
+            (Some(session), _) => Err(TurnedAway::AnotherUser { session, back: address.to_owned() }),
+            (None, Door::Form) => Err(TurnedAway::Told(PageError::signed_out(&sign_in(address)))),
+            (None, Door::Page | Door::Callback) => Err(TurnedAway::SignedOut { back: address.to_owned() }),
+        }
+    }
+}
+
+impl Party {
+    /// What each form has in its hidden field `csrf`.
+    pub(crate) fn csrf(&self) -> String {
+        match self {
+            Self::Owner(session) => session.csrf().to_owned(),
+            Self::Guest(mark) => mark.csrf(),
+        }
+    }
+
+    /// Refuses a form that does not come from a page of this browser.
+    pub(crate) fn check(&self, csrf: &str) -> PageResult<()> {
+        match self {
+            Self::Owner(session) => session.check(csrf),
+            Self::Guest(mark) if token::hash(csrf) == token::hash(&mark.csrf()) => Ok(()),
+            Self::Guest(_) => Err(PageError::forged()),
+        }
+    }
+
+    /// The session of the owner.
+    pub(crate) fn session(&self) -> Option<&SignedIn> {
+        match self {
+            Self::Owner(session) => Some(session),
+            Self::Guest(_) => None,
+        }
+    }
+
+    /// What the browser of a guest is known by.
+    pub(crate) fn guest(&self) -> Option<String> {
+        match self {
+            Self::Owner(_) => None,
+            Self::Guest(mark) => Some(mark.hash()),
+        }
+    }
+
+    /// The answer, with the cookie of a guest.
+    pub(crate) fn answer(&self, answer: impl IntoResponse) -> Response {
+        let mut response = answer.into_response();
+        if let Self::Guest(mark) = self {
+            response.headers_mut().append(SET_COOKIE, set_cookie(COOKIE_NAME, &mark.0, LIFETIME));
+        }
+        response
+    }
+}
+
+impl Mark {
+    fn of(headers: &HeaderMap) -> Option<Self> {
+        cookie(headers, COOKIE_NAME).filter(|it| !it.is_empty()).map(|it| Self(it.into()))
+    }
+
+    fn random() -> Self {
+        Self(token::random_token())
+    }
+
+    fn hash(&self) -> String {
+        token::hash(self.0.expose_secret())
+    }
+
+    fn csrf(&self) -> String {
+        token::hash(&format!("form#{}", self.0.expose_secret()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

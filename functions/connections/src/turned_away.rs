@@ -1,0 +1,77 @@
+//! The answers to somebody who may not go on with a hand-off. None of them
+//! names its owner.
+
+use api::SignedIn;
+use api::page::{Page, PageError};
+use api::session::sign_in;
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use storage::StorageError;
+
+use crate::failure::Failure;
+
+/// Why somebody may not go on with a hand-off.
+pub(crate) enum TurnedAway {
+    /// There is none, or none any more.
+    Unknown,
+    /// Nobody is signed in; the sign-in leads back.
+    SignedOut { back: String },
+    /// Somebody else is signed in.
+    AnotherUser { session: SignedIn, back: String },
+    /// A guest goes on with it in another browser.
+    AnotherBrowser,
+    /// Something else, which a page tells.
+    Told(PageError),
+}
+
+#[derive(Template)]
+#[template(path = "another_user.html")]
+struct AnotherUserPage {
+    sign_in: String,
+}
+
+impl IntoResponse for TurnedAway {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Unknown => unknown().into_response(),
+            Self::SignedOut { back } => Redirect::to(&sign_in(&back)).into_response(),
+            Self::AnotherUser { session, back } => {
+                match Page::of("This belongs to another user", &AnotherUserPage { sign_in: sign_in(&back) }) {
+                    Ok(page) => page.signed_in(&session).status(StatusCode::FORBIDDEN).into_response(),
+                    Err(error) => error.into_response(),
+                }
+            }
+            Self::AnotherBrowser => {
+                let text = "Somebody goes on with this link in another browser. If that is you, use the browser in \
+                            which you began. Otherwise ask whoever sent you the link for a new one.";
+                PageError::new(StatusCode::FORBIDDEN, "This goes on in another browser", text).into_response()
+            }
+            Self::Told(error) => error.into_response(),
+        }
+    }
+}
+
+/// The page for a hand-off that does not exist, or no longer.
+fn unknown() -> PageError {
+    let text = "It is not known, or too old. Go back to where you came from and start again.";
+    PageError::new(StatusCode::NOT_FOUND, "This link leads nowhere", text)
+}
+
+impl From<PageError> for TurnedAway {
+    fn from(error: PageError) -> Self {
+        Self::Told(error)
+    }
+}
+
+impl From<Failure> for TurnedAway {
+    fn from(failure: Failure) -> Self {
+        Self::Told(failure.into())
+    }
+}
+
+impl From<StorageError> for TurnedAway {
+    fn from(error: StorageError) -> Self {
+        Self::Told(error.into())
+    }
+}
