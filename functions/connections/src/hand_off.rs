@@ -106,10 +106,12 @@ impl App {
         platform: &dyn Connect,
         visit: &Visit,
         query: std::collections::BTreeMap<String, String>,
+        arrived_at: String,
     ) -> Result<Callback, Failure> {
         let away: Away = self.open(visit).await?;
         Ok(Callback {
             query,
+            arrived_at,
             verifier: away.verifier.into(),
             here: self.addresses(platform),
             memory: away.memory.map(Into::into),

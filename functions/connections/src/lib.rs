@@ -81,6 +81,7 @@ pub fn router(app: App) -> Router {
     routes()
         .route("/connect/{state_token}", get(show_hand_off::show_hand_off).post(answer_hand_off::answer_hand_off))
         .route("/connect/callback/{platform}", get(take_callback::take_callback))
+        .route("/connect/callback/{platform}/{server}", get(take_callback::take_callback_of_server))
         .route("/connect/client/{platform}", get(show_client_document::show_client_document))
         .with_state(app)
 }

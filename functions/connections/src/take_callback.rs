@@ -1,11 +1,12 @@
 //! `GET /connect/callback/{platform}`: the person comes back with the
-//! platform's answer.
+//! platform's answer. Where users name servers, each has an address of its own
+//! below that.
 
 use std::collections::BTreeMap;
 
 use api::Segments;
 use api::page::PageError;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::http::header::HOST;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -26,21 +27,42 @@ use crate::turned_away::TurnedAway;
 /// of the answer is used.
 pub(crate) async fn take_callback(
     Segments(name): Segments<String>,
-    RawQuery(query): RawQuery,
     State(app): State<App>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, TurnedAway> {
+    taken(&app, &name, None, &uri, &headers).await
+}
+
+/// The same at the address of one server.
+pub(crate) async fn take_callback_of_server(
+    Segments((name, server)): Segments<(String, String)>,
+    State(app): State<App>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, TurnedAway> {
+    taken(&app, &name, Some(&server), &uri, &headers).await
+}
+
+async fn taken(
+    app: &App,
+    name: &str,
+    server: Option<&str>,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<Response, TurnedAway> {
     let address = uri.path_and_query().map_or("/", |it| it.as_str());
-    if is_at_another_name(&app.api.origin, &headers) {
+    if is_at_another_name(&app.api.origin, headers) {
         return Ok(Redirect::to(&format!("{}{address}", app.api.origin)).into_response());
     }
-    let query = query.unwrap_or_default();
+    let query = uri.query().unwrap_or_default();
     let query: BTreeMap<String, String> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-    let platform = app.platforms.get(&name).ok_or_else(PageError::not_found)?;
+    let platform = app.platforms.get(name).ok_or_else(PageError::not_found)?;
+    let here = app.addresses(platform);
+    let arrived_at = server.map_or_else(|| here.redirect_uri.clone(), |it| here.redirect_uri_of(it));
     let state_token = query.get("state").cloned().ok_or_else(without_state)?;
 
-    let entered = app.enter(state_token, &headers, Door::Callback, address).await?;
+    let entered = app.enter(state_token, headers, Door::Callback, address).await?;
     let visit = &entered.visit;
     if visit.hand_off.provider != name {
         return Err(TurnedAway::Unknown);
@@ -51,7 +73,7 @@ pub(crate) async fn take_callback(
     // platform, and the hand-off would end as failed although it succeeded.
     let now = app.api.clock.now();
     let is_first = app.api.store.advance_hand_off(&visit.hash, &[Stage::Waiting], Stage::Answering, None, now).await?;
-    if is_first && let Err(failure) = answer(&app, platform, visit, query).await {
+    if is_first && let Err(failure) = answer(app, platform, visit, query, arrived_at).await {
         tracing::error!(%failure, platform = name, "a platform's answer could not be taken");
         // The code is used up, so the hand-off cannot go on.
         app.end_without_account(visit, "something failed on our side").await?;
@@ -73,8 +95,9 @@ async fn answer(
     platform: &dyn Connect,
     visit: &Visit,
     query: BTreeMap<String, String>,
+    arrived_at: String,
 ) -> Result<(), Failure> {
-    let callback = app.callback(platform, visit, query).await?;
+    let callback = app.callback(platform, visit, query, arrived_at).await?;
     match platform.complete(&callback, app.api.clock.now()).await {
         Ok(accounts) => app.settle(visit, platform, accounts).await,
         Err(refusal) => app.end_without_account(visit, &refusal.to_string()).await,
@@ -155,6 +178,16 @@ mod tests {
         let page = world.page(&begun).await;
         assert_eq!(page.status, 410);
         assert!(page.html.contains("expired"));
+    }
+
+    #[tokio::test]
+    async fn an_adapter_is_told_where_an_answer_arrived() {
+        let world = World::new().await;
+        let begun = world.begin("plain").await;
+
+        world.visit(&format!("/connect/callback/plain/a-server?state={}&code=7", begun.token)).await;
+
+        assert_eq!(world.platform.arrivals(), ["https://social.example/connect/callback/plain/a-server"]);
     }
 
     #[tokio::test]

@@ -298,6 +298,7 @@ pub(crate) struct Network {
     completed: AtomicUsize,
     revoked: Mutex<Vec<String>>,
     memories: Mutex<Vec<String>>,
+    arrivals: Mutex<Vec<String>>,
 }
 
 impl Network {
@@ -318,6 +319,11 @@ impl Network {
     /// What hand-offs remembered for the platform, in the order of the answers.
     pub(crate) fn memories(&self) -> Vec<String> {
         self.memories.lock().unwrap().clone()
+    }
+
+    /// The addresses at which platforms' answers arrived.
+    pub(crate) fn arrivals(&self) -> Vec<String> {
+        self.arrivals.lock().unwrap().clone()
     }
 
     fn is_broken(&self) -> bool {
@@ -387,6 +393,7 @@ impl Connect for TestPlatform {
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
         assert!(!callback.verifier.expose_secret().is_empty());
         self.network.completed.fetch_add(1, Ordering::SeqCst);
+        self.network.arrivals.lock().unwrap().push(callback.arrived_at.clone());
         if let Some(memory) = &callback.memory {
             self.network.memories.lock().unwrap().push(memory.expose_secret().to_owned());
         }

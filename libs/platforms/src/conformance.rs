@@ -21,7 +21,8 @@ macro_rules! conformance {
     ($network:ty) => {
         $crate::conformance! { $network;
             connecting: a_person_connects_an_account, a_person_who_refuses_connects_nothing,
-                an_answer_is_taken_once, an_answer_that_comes_too_late_connects_nothing,
+                an_answer_is_taken_once, an_answer_at_another_address_connects_nothing,
+                the_code_of_one_server_is_not_brought_to_another, an_answer_that_comes_too_late_connects_nothing,
                 what_is_typed_may_be_nonsense, a_network_in_trouble_connects_nothing_and_says_so,
                 what_was_typed_may_be_enough;
             credentials: ended_credentials_are_renewed, a_passing_failure_does_not_end_a_grant,

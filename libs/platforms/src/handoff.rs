@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::delivery::Setback;
+use domain::token;
 use secrecy::SecretString;
 
 use crate::account::Account;
@@ -64,6 +65,22 @@ impl OurAddresses {
             client_document: format!("{origin}/connect/client/{platform}"),
         }
     }
+
+    /// These, with a redirect URI for one of the servers that users name.
+    ///
+    /// A server that shares its redirect URI with others can have the code of
+    /// another one brought to a hand-off of its own, and be sent it (mix-up
+    /// attack: RFC 9700, section 4.4.2.2).
+    #[must_use]
+    pub fn for_server(&self, origin: &str) -> Self {
+        Self { redirect_uri: self.redirect_uri_of(&token::hash(origin)), ..self.clone() }
+    }
+
+    /// The redirect URI with this name of a server at its end.
+    #[must_use]
+    pub fn redirect_uri_of(&self, server: &str) -> String {
+        format!("{}/{server}", self.redirect_uri)
+    }
 }
 
 /// How a hand-off goes on once it has begun.
@@ -86,12 +103,22 @@ pub enum Departure {
 pub struct Callback {
     /// Everything the platform put into the query.
     pub query: BTreeMap<String, String>,
+    /// The address at which it arrived, without the query.
+    pub arrived_at: String,
     /// The PKCE verifier of the request.
     pub verifier: SecretString,
     /// The same as in the request.
     pub here: OurAddresses,
     /// What [`Departure::Page`] asked to remember.
     pub memory: Option<SecretString>,
+}
+
+impl Callback {
+    /// Refuses an answer that arrived at another redirect URI than the one that
+    /// was asked for. Every adapter asks this before it reads the answer.
+    pub(crate) fn check_arrival(&self, asked_for: &OurAddresses) -> Result<(), HandOffRefusal> {
+        if self.arrived_at == asked_for.redirect_uri { Ok(()) } else { Err(HandOffRefusal::of_another_server()) }
+    }
 }
 
 /// Why a hand-off ends without an account. Shown to the person.
@@ -114,6 +141,13 @@ pub enum HandOffRefusal {
     /// The platform could not be reached or answered nonsense.
     #[error("the platform did not answer as expected; try again in a few minutes")]
     Unreachable,
+}
+
+impl HandOffRefusal {
+    /// An answer that is not of the server that was asked.
+    pub(crate) fn of_another_server() -> Self {
+        Self::Refused("the answer came from another server".to_owned())
+    }
 }
 
 /// Why credentials were not renewed.

@@ -5,8 +5,8 @@
 //! the others where it says nothing):
 //!
 //! - Every server has its own accounts, limits and apps. This service registers
-//!   itself once per server and redirect URI. Servers before 4.3 remove apps
-//!   that they think nobody uses.
+//!   itself once per server, with a redirect URI for that server alone. Servers
+//!   before 4.3 remove apps that they think nobody uses.
 //! - Authorization code with PKCE, which servers before 4.3 ignore. Access
 //!   tokens do not end, except on Pleroma and Pixelfed, which give refresh
 //!   tokens along.

@@ -121,6 +121,7 @@ impl Connect for Sandbox {
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        callback.check_arrival(&callback.here)?;
         match callback.query.get("error").map(String::as_str) {
             None => {}
             Some("access_denied") => return Err(HandOffRefusal::Denied),

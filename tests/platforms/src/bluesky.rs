@@ -30,7 +30,6 @@ mod trouble;
 mod video;
 mod world;
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -41,6 +40,7 @@ use domain::media::MimeType;
 use platforms::Answers;
 use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
 use serde_json::{Value, json};
+use url::Url;
 
 use self::account::Status;
 use self::dpop::Realm;
@@ -211,7 +211,12 @@ impl Network for Bluesky {
         Some(answers)
     }
 
-    async fn decide(&self, url: &str, decision: Decision) -> BTreeMap<String, String> {
+    /// With the address of a server, it asks there who it is.
+    fn answers_naming_it(&self) -> Option<Answers> {
+        Some(Answers::from([("handle".to_owned(), self.pds().into())]))
+    }
+
+    async fn send_back(&self, url: &str, decision: Decision) -> Url {
         browser::decide(&self.browser, url, decision).await
     }
 

@@ -81,6 +81,12 @@ impl<F> Server<F> {
         memory.grants.clear();
     }
 
+    /// From now on it promises to name itself like this when it answers, and
+    /// does (RFC 9207).
+    pub fn promises_to_be(&self, issuer: &str) {
+        self.here.memory().issuer = Some(issuer.to_owned());
+    }
+
     /// How many times a video that is uploaded from now on is asked for in vain
     /// before it is ready; 2 unless this is called.
     pub fn polls_until_ready(&self, polls: usize) {

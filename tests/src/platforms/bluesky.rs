@@ -72,7 +72,7 @@ impl Stand {
     async fn user(&self) -> Result<User<'_>> {
         let api = self.world.stranger()?.with_token(Some(self.world.token()));
         let mut user = User::of_token(&self.world, api, self.world.browser()?).await?;
-        user.email = DEMO.to_owned();
+        DEMO.clone_into(&mut user.email);
         Ok(user)
     }
 

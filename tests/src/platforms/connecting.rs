@@ -22,8 +22,8 @@ pub async fn connect<N: Network>(user: &User<'_>, network: &N) -> Result<Value> 
     let begun = user.api.call(Method::POST, &format!("/connections/connect/{}", N::NAME)).send().await?.ok(201)?;
     let answers = network.answers().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned()));
     let departed = departs(user, &begun, &answers.collect()).await?;
-    let back = network.decide(departed.as_str(), Decision::Allow).await;
-    returns(user, N::NAME, &back).await?;
+    let back = network.send_back(departed.as_str(), Decision::Allow).await;
+    returns(user, &back).await?;
     connected(user, &begun).await
 }
 
@@ -53,12 +53,10 @@ fn pairs(answers: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
     answers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
-/// The person comes back with the platform's answer.
-pub async fn returns(user: &User<'_>, platform: &str, query: &BTreeMap<String, String>) -> Result {
-    let mut callback = Url::parse(&format!("{}/connect/callback/{platform}", user.world.origin()))?;
-    callback.query_pairs_mut().extend_pairs(query);
-    let page = user.browser.clone().open(callback.as_str()).await?;
-    ensure!(page.status.is_success(), "{}", page.fault("the callback was refused"));
+/// The person comes back to where the platform sends them.
+pub async fn returns(user: &User<'_>, back: &Url) -> Result {
+    let page = user.browser.clone().open(back.as_str()).await?;
+    ensure!(page.status.is_success(), "{}", page.fault("the answer was refused"));
     Ok(())
 }
 

@@ -59,8 +59,8 @@ impl<F: Known> Place<F> {
         let begun = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
         let answers = [("server".to_owned(), format!("http://{}", self.front.address()))];
         let departed = departs(user, &begun, &answers.into()).await?;
-        let back = self.server.decide(departed.as_str(), Decision::Allow).await;
-        returns(user, "mastodon", &back).await?;
+        let back = self.server.send_back(departed.as_str(), Decision::Allow).await;
+        returns(user, &back).await?;
         connected(user, &begun).await
     }
 

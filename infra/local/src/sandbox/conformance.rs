@@ -1,6 +1,5 @@
 //! The sandbox as the suite of all platforms wants it.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use async_trait::async_trait;
@@ -56,7 +55,7 @@ impl network::Network for Listening {
         Answers::new()
     }
 
-    async fn decide(&self, url: &str, decision: Decision) -> BTreeMap<String, String> {
+    async fn send_back(&self, url: &str, decision: Decision) -> Url {
         let request = Url::parse(url).unwrap().query().unwrap().to_owned();
         let answer = if decision == Decision::Allow { "allow" } else { "deny" };
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
@@ -64,8 +63,7 @@ impl network::Network for Listening {
         let form = [("request", request.as_str()), ("account", ACCOUNT), ("answer", answer)];
         let to = format!("http://{}/sandbox/oauth/authorize", self.address);
         let back = client.post(to).form(&form).send().await.unwrap();
-        let back = Url::parse(back.headers()["location"].to_str().unwrap()).unwrap();
-        back.query_pairs().into_owned().collect()
+        Url::parse(back.headers()["location"].to_str().unwrap()).unwrap()
     }
 
     fn trouble(&self, call: network::Call, trouble: Trouble, count: usize) {

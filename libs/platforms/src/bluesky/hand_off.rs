@@ -120,6 +120,7 @@ impl HandOffs<'_> {
 
     /// The person is back from the server's page.
     pub(super) async fn end(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Account, HandOffRefusal> {
+        callback.check_arrival(&callback.here)?;
         let memory = callback.memory.as_ref().ok_or(HandOffRefusal::Unreachable)?;
         let Flow { who, grant } =
             serde_json::from_str(memory.expose_secret()).map_err(|_| HandOffRefusal::Unreachable)?;
@@ -127,7 +128,7 @@ impl HandOffs<'_> {
         // An answer with another issuer is refused: somebody may try to have a code
         // of one server sent to another (mix-up attack, RFC 9207).
         if said("iss") != Some(grant.server.issuer.as_str()) {
-            return Err(refused("the answer came from another server"));
+            return Err(HandOffRefusal::of_another_server());
         }
         match said("error") {
             None => {}

@@ -9,6 +9,7 @@ use chrono::TimeDelta;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use serde_json::Value;
+use url::Url;
 
 use crate::app::AppCredentials;
 use crate::handoff::Answers;
@@ -45,10 +46,21 @@ pub trait Network: Sized + Send + Sync {
         None
     }
 
+    /// What the person types to name this very server; `None` where users name
+    /// none.
+    fn answers_naming_it(&self) -> Option<Answers> {
+        None
+    }
+
     /// The person opens the address that the adapter sent them to, and decides.
-    /// Returns the query that the platform sends them back with; panics when
+    /// Returns the address that the platform sends them back to; panics when
     /// the platform would show an error instead.
-    async fn decide(&self, url: &str, decision: Decision) -> BTreeMap<String, String>;
+    async fn send_back(&self, url: &str, decision: Decision) -> Url;
+
+    /// The same; returns the query alone.
+    async fn decide(&self, url: &str, decision: Decision) -> BTreeMap<String, String> {
+        self.send_back(url, decision).await.query_pairs().into_owned().collect()
+    }
 
     /// Makes the next `count` calls of this kind fail in this way. It replaces
     /// whatever was ordered for this kind before.

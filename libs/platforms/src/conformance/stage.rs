@@ -4,6 +4,7 @@
 mod delivery;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
@@ -13,6 +14,7 @@ use domain::delivery::Setback;
 use domain::testing::noon;
 use domain::token::{Pkce, random_token};
 use outbound::AddressPolicy;
+use url::{Position, Url};
 
 pub use self::delivery::{Passage, Post};
 use super::network::{Decision, Network};
@@ -57,12 +59,25 @@ impl<N: Network> Stage<N> {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let clock = Clock::manual(noon());
         let network = N::start(clock.clone()).await;
+        Self::of(network, &[], vault, clock)
+    }
+
+    /// A fresh network, and another one beside it that can be called as well.
+    pub async fn beside_another() -> (Self, N) {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let clock = Clock::manual(noon());
+        let (network, other) = (N::start(clock.clone()).await, N::start(clock.clone()).await);
+        (Self::of(network, &other.addresses(), Arc::new(MemoryVault::default()), clock), other)
+    }
+
+    fn of(network: N, beside: &[SocketAddr], vault: Arc<dyn Vault>, clock: Clock) -> Self {
         let settings = PlatformSettings::from([(N::NAME.to_owned(), network.settings())]);
         let app = network.app();
         let app = move |_: &str| -> Arc<dyn AppSource> {
             app.clone().map_or_else(|| Arc::new(Withheld) as Arc<dyn AppSource>, |it| Arc::new(it))
         };
-        let setup = Setup::new(settings, app, vault, AddressPolicy::Also(network.addresses()));
+        let addresses = [&network.addresses(), beside].concat();
+        let setup = Setup::new(settings, app, vault, AddressPolicy::Also(addresses));
         let (connecting, publishing) = (Registry::new(&setup).unwrap(), Registry::new(&setup).unwrap());
         Self {
             network,
@@ -101,7 +116,13 @@ impl<N: Network> Stage<N> {
             Departure::Page { memory, .. } => memory.clone(),
             Departure::Arrived(_) => None,
         };
-        let callback = Callback { query: BTreeMap::new(), verifier: pkce.verifier, here: self.here(), memory };
+        let callback = Callback {
+            query: BTreeMap::new(),
+            arrived_at: String::new(),
+            verifier: pkce.verifier,
+            here: self.here(),
+            memory,
+        };
         Ok((departure, callback))
     }
 
@@ -110,8 +131,7 @@ impl<N: Network> Stage<N> {
     pub async fn decided(&self, decision: Decision) -> Callback {
         let (departure, callback) = self.depart(&self.network.answers()).await.unwrap();
         let Departure::Page { url, .. } = departure else { panic!("no page to decide on: {departure:?}") };
-        let query = self.network.decide(&url, decision).await;
-        Callback { query, ..callback }
+        returning(callback, &self.network.send_back(&url, decision).await)
     }
 
     /// Ends a hand-off.
@@ -172,4 +192,10 @@ impl<N: Network> Stage<N> {
             self.connecting().revoke(&account.credentials, self.clock.now()).await.unwrap();
         }
     }
+}
+
+/// The answer with which the platform sends the person to this address.
+pub fn returning(callback: Callback, address: &Url) -> Callback {
+    let query = address.query_pairs().into_owned().collect();
+    Callback { query, arrived_at: address[..Position::AfterPath].to_owned(), ..callback }
 }

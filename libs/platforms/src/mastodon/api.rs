@@ -46,6 +46,8 @@ pub(super) struct Discovered {
     pub(super) endpoints: Endpoints,
     /// The scopes that it knows, where it says so.
     pub(super) scopes: Option<Vec<String>>,
+    /// How it names itself when it answers, where it promises to.
+    pub(super) issuer: Option<String>,
 }
 
 /// `/.well-known/oauth-authorization-server`
@@ -56,6 +58,24 @@ struct Metadata {
     revocation_endpoint: Option<String>,
     app_registration_endpoint: Option<String>,
     scopes_supported: Option<Vec<String>>,
+    issuer: Option<String>,
+    /// RFC 9207, section 3.
+    #[serde(default)]
+    authorization_response_iss_parameter_supported: bool,
+}
+
+impl Metadata {
+    /// How the server names itself when it answers, where it promises to. It
+    /// has to be this server, or its answers could not be told from another's.
+    fn issuer(&self, server: &Server) -> Result<Option<String>, HandOffRefusal> {
+        if !self.authorization_response_iss_parameter_supported {
+            return Ok(None);
+        }
+        let issuer = self.issuer.clone().filter(|it| Server::named(it).as_ref() == Some(server));
+        let name = server.name();
+        let refused = || server::refused(format!("{name} says that it is another server. Type the name of that one."));
+        issuer.map(Some).ok_or_else(refused)
+    }
 }
 
 /// What is at an address that needs no token.
@@ -92,12 +112,12 @@ impl Api {
             },
         };
         let metadata = self.metadata(&server).await?;
-        let (endpoints, scopes) = match metadata {
-            Some(metadata) => (endpoints(&server, &metadata)?, metadata.scopes_supported),
-            None => (Endpoints::default(), None),
+        let (endpoints, issuer, scopes) = match metadata {
+            Some(it) => (endpoints(&server, &it)?, it.issuer(&server)?, it.scopes_supported),
+            None => (Endpoints::default(), None, None),
         };
         let (software, rules) = (instance.software, instance.rules(server.name()));
-        Ok(Discovered { server, software, rules, endpoints, scopes })
+        Ok(Discovered { server, software, rules, endpoints, scopes, issuer })
     }
 
     /// A server's description of itself, or the server that it redirects to.

@@ -32,20 +32,25 @@ impl Connect for Mastodon {
     ) -> Result<Departure, HandOffRefusal> {
         let typed = answers.get(server::FIELD).map_or("", |it| it.expose_secret());
         let found = self.api.discover(Server::parse(typed)?).await?;
-        let grant = self.apps.at(&found, request).await?;
-        let url = grant.authorization_url(request);
-        let memory = Memory { grant, rules: found.rules };
+        let here = request.here.for_server(found.server.origin());
+        let request = AuthorizationRequest { here, ..request.clone() };
+        let grant = self.apps.at(&found, &request).await?;
+        let url = grant.authorization_url(&request);
+        let memory = Memory { grant, rules: found.rules, issuer: found.issuer };
         Ok(Departure::Page { url, memory: Some(memory.store()) })
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        let code = code(callback)?;
-        let Some(Memory { grant, rules }) = callback.memory.as_ref().and_then(Memory::read) else {
+        let Some(Memory { grant, rules, issuer }) = callback.memory.as_ref().and_then(Memory::read) else {
             return Err(HandOffRefusal::Refused("what was begun is not known any more; connect again".to_owned()));
         };
-        let tokens = match self.api.exchange(&grant, code, callback).await {
+        let here = callback.here.for_server(grant.server.origin());
+        callback.check_arrival(&here)?;
+        check_issuer(callback, issuer.as_deref(), &grant.server)?;
+        let code = code(callback)?;
+        let tokens = match self.api.exchange(&grant, code, &callback.verifier, &here).await {
             Err(Failure::Refused(refused)) if refused.may_be_of_our_app() => {
-                return Err(self.apps.forgotten(&grant, &callback.here, &refused).await?);
+                return Err(self.apps.forgotten(&grant, &here, &refused).await?);
             }
             exchanged => exchanged?,
         };
@@ -66,6 +71,19 @@ impl Connect for Mastodon {
         let grant = Grant::of(credentials)?;
         self.api.revoke(&grant, &credentials.access_token).await.map_err(Failure::setback)
     }
+}
+
+/// Refuses an answer that another server gave (RFC 9207): a server that promises
+/// to name itself has to, and one that does without having promised it has to
+/// name itself.
+fn check_issuer(callback: &Callback, promised: Option<&str>, server: &Server) -> Result<(), HandOffRefusal> {
+    let said = callback.query.get("iss").map(String::as_str);
+    let is_its_own = match (promised, said) {
+        (Some(promised), said) => said == Some(promised),
+        (None, Some(said)) => Server::named(said).as_ref() == Some(server),
+        (None, None) => true,
+    };
+    if is_its_own { Ok(()) } else { Err(HandOffRefusal::of_another_server()) }
 }
 
 /// The authorization code that the server's answer brings, or why it has none.

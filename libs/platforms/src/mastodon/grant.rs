@@ -66,6 +66,9 @@ pub(super) struct Memory {
     pub(super) grant: Grant,
     /// What the server accepts.
     pub(super) rules: Rules,
+    /// How the server names itself in its answer, where it promises to.
+    #[serde(default)]
+    pub(super) issuer: Option<String>,
 }
 
 /// The credentials do not say where they are good for.

@@ -55,6 +55,11 @@ impl Server {
         Url::parse(&url[..Position::BeforePath]).ok().map(Self)
     }
 
+    /// The server of an address in writing.
+    pub(super) fn named(issuer: &str) -> Option<Self> {
+        Self::of(&Url::parse(issuer).ok()?)
+    }
+
     /// Its host, and its port where that is not the usual one.
     pub(super) fn name(&self) -> &str {
         &self.0[Position::BeforeHost..Position::AfterPort]
@@ -91,7 +96,7 @@ impl TryFrom<String> for Server {
     type Error = NoServer;
 
     fn try_from(origin: String) -> Result<Self, NoServer> {
-        Url::parse(&origin).ok().and_then(|it| Self::of(&it)).ok_or(NoServer)
+        Self::named(&origin).ok_or(NoServer)
     }
 }
 

@@ -94,6 +94,7 @@ fn request() -> AuthorizationRequest {
 
 fn callback(query: &[(&str, &str)]) -> Callback {
     Callback {
+        arrived_at: OurAddresses::of("http://us", NAME).redirect_uri,
         query: query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         verifier: "verifier".into(),
         here: OurAddresses::of("http://us", NAME),

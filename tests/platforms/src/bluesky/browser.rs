@@ -1,13 +1,11 @@
 //! The person in front of a browser.
 
-use std::collections::BTreeMap;
-
 use http::header::{LOCATION, ORIGIN, REFERER};
 use platforms::conformance::network::Decision;
 use url::Url;
 
 /// Opens the page, clicks, and reads where the browser is sent.
-pub(super) async fn decide(browser: &reqwest::Client, url: &str, decision: Decision) -> BTreeMap<String, String> {
+pub(super) async fn decide(browser: &reqwest::Client, url: &str, decision: Decision) -> Url {
     let page = Url::parse(url).expect("a person is sent to a URL");
     let shown = browser.get(page.clone()).send().await.expect("the page can be reached");
     let status = shown.status();
@@ -25,6 +23,5 @@ pub(super) async fn decide(browser: &reqwest::Client, url: &str, decision: Decis
     let clicked = clicked.expect("the page can be reached");
     let location = clicked.headers().get(LOCATION).and_then(|it| it.to_str().ok()).map(str::to_owned);
     let Some(location) = location else { panic!("no way back: {}", clicked.text().await.unwrap_or_default()) };
-    let location = Url::parse(&location).expect("the way back is a URL");
-    location.query_pairs().into_owned().collect()
+    Url::parse(&location).expect("the way back is a URL")
 }

@@ -50,6 +50,9 @@ pub(crate) async fn decide(State(here): Here, params: Params) -> Result<Response
             used: false,
         });
     }
+    if let Some(issuer) = &memory.issuer {
+        target.query_pairs_mut().append_pair("iss", issuer);
+    }
     if let Some(state) = params.text("state") {
         target.query_pairs_mut().append_pair("state", &state);
     }

@@ -53,6 +53,9 @@ pub(crate) struct Memory {
     pub(crate) troubles: Troubles,
     /// How many times a large file is asked for in vain before it is ready.
     pub(crate) polls_until_ready: usize,
+    /// The name that it promises to give in its answers; `None` where it
+    /// promises none.
+    pub(crate) issuer: Option<String>,
     last_id: u64,
     secrets: u64,
 }

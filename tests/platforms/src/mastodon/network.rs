@@ -1,6 +1,5 @@
 //! The server as the conformance suite sees it.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use async_trait::async_trait;
@@ -37,7 +36,11 @@ impl<F: Known> Network for Server<F> {
         Answers::from([("server".to_owned(), self.base_url().into())])
     }
 
-    async fn decide(&self, url: &str, decision: Decision) -> BTreeMap<String, String> {
+    fn answers_naming_it(&self) -> Option<Answers> {
+        Some(self.answers())
+    }
+
+    async fn send_back(&self, url: &str, decision: Decision) -> Url {
         let browser = browser();
         let page = browser.get(url).send().await.expect("the page is there");
         let status = page.status();
@@ -53,8 +56,7 @@ impl<F: Known> Network for Server<F> {
         let decided = browser.post(target).form(&form).send().await.expect("the decision arrives");
         assert_eq!(decided.status(), StatusCode::FOUND, "the person is not sent back");
         let location = decided.headers().get(header::LOCATION).expect("a redirect leads somewhere");
-        let location = Url::parse(location.to_str().expect("URLs are ASCII")).expect("it is a URL");
-        location.query_pairs().into_owned().collect()
+        Url::parse(location.to_str().expect("URLs are ASCII")).expect("it is a URL")
     }
 
     fn trouble(&self, call: Call, trouble: Trouble, count: usize) {

@@ -25,8 +25,10 @@ pub(crate) async fn metadata(State(here): Here) -> Result<Json<Value>, Refusal> 
         return Err(Refusal::not_found());
     }
     let base = here.base_url();
+    let issuer = here.memory().issuer.clone();
     Ok(Json(json!({
-        "issuer": format!("{base}/"),
+        "issuer": issuer.clone().unwrap_or_else(|| format!("{base}/")),
+        "authorization_response_iss_parameter_supported": issuer.is_some(),
         "authorization_endpoint": format!("{base}/oauth/authorize"),
         "token_endpoint": format!("{base}/oauth/token"),
         "revocation_endpoint": format!("{base}/oauth/revoke"),

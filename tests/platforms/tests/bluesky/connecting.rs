@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::token::{Pkce, random_token};
 use networks::bluesky::Bluesky;
 use platforms::conformance::network::{Call, Decision, Network};
-use platforms::conformance::stage::Stage;
+use platforms::conformance::stage::{Stage, returning};
 use platforms::{AuthorizationRequest, Callback, Departure, HandOffRefusal, OurAddresses};
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -47,9 +47,9 @@ async fn a_did_an_at_sign_and_the_server_lead_to_the_same_account() {
     for name in [stage.network.did(), "@Alice.test", pds.as_str(), issuer.as_str()] {
         let (departure, callback) = stage.depart(&typed(&stage, name)).await.unwrap();
         let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
-        let query = stage.network.decide(&url, Decision::Allow).await;
+        let back = stage.network.send_back(&url, Decision::Allow).await;
 
-        let accounts = stage.complete(&Callback { query, ..callback }).await.unwrap();
+        let accounts = stage.complete(&returning(callback, &back)).await.unwrap();
 
         assert_eq!(accounts[0].profile.account_id, stage.network.did(), "{name}");
         assert_eq!(accounts[0].profile.username.as_deref(), Some(Bluesky::HANDLE), "{name}");
@@ -134,7 +134,8 @@ async fn a_deployment_that_everybody_can_reach_has_a_document_and_a_key() {
     let departure = platform.authorize(&stage.network.answers(), &request, stage.clock.now()).await.unwrap();
     let Departure::Page { url, memory } = departure else { panic!("{departure:?}") };
     let query: BTreeMap<String, String> = stage.network.decide(&url, Decision::Allow).await;
-    let callback = Callback { query, verifier: pkce.verifier, here, memory };
+    let arrived_at = here.redirect_uri.clone();
+    let callback = Callback { query, arrived_at, verifier: pkce.verifier, here, memory };
     let account = stage.complete(&callback).await.unwrap().remove(0);
 
     stage.keep(&account.credentials);

@@ -1,6 +1,5 @@
 //! An account whose server is somebody's own, and a page that it links to.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use async_trait::async_trait;
@@ -18,6 +17,7 @@ use platforms::conformance::stage::Stage;
 use platforms::{Account, Answers};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use url::Url;
 
 /// The same network without a video service, and a page.
 struct SelfHosted {
@@ -64,8 +64,8 @@ impl Network for SelfHosted {
         self.bluesky.answers()
     }
 
-    async fn decide(&self, url: &str, decision: Decision) -> BTreeMap<String, String> {
-        self.bluesky.decide(url, decision).await
+    async fn send_back(&self, url: &str, decision: Decision) -> Url {
+        self.bluesky.send_back(url, decision).await
     }
 
     fn trouble(&self, call: Call, trouble: Trouble, count: usize) {

@@ -2,9 +2,9 @@
 
 use domain::rules::Rule;
 use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
-use platforms::conformance::network::Network;
+use platforms::conformance::network::{Decision, Network};
 use platforms::conformance::stage::Stage;
-use platforms::{Answers, HandOffRefusal};
+use platforms::{Answers, Departure, HandOffRefusal};
 
 use super::stage;
 
@@ -52,6 +52,62 @@ async fn a_server_that_is_none_is_asked_for_again() {
         assert_eq!(name, "server");
         assert!(message.contains("name"), "{message}");
     }
+}
+
+#[tokio::test]
+async fn a_server_that_promises_to_name_itself_has_to() {
+    let stage = Stage::<Server<Stock>>::new().await;
+    let issuer = format!("{}/", stage.network.base_url());
+    stage.network.promises_to_be(&issuer);
+    for said in [None, Some("https://evil.example/"), Some(stage.network.base_url())] {
+        let mut callback = stage.decided(Decision::Allow).await;
+        assert_eq!(callback.query.remove("iss").as_ref(), Some(&issuer));
+        callback.query.extend(said.map(|it| ("iss".to_owned(), it.to_owned())));
+        let refusal = stage.complete(&callback).await.unwrap_err();
+        assert!(matches!(refusal, HandOffRefusal::Refused(_)), "{said:?}: {refusal:?}");
+    }
+    assert_eq!(stage.network.grants(), 0);
+    stage.connect().await;
+}
+
+#[tokio::test]
+async fn a_name_that_was_not_promised_has_to_be_right_too() {
+    let stage = Stage::<Server<Stock>>::new().await;
+    for (said, is_right) in [("https://evil.example", false), (stage.network.base_url(), true)] {
+        let mut callback = stage.decided(Decision::Allow).await;
+        callback.query.insert("iss".to_owned(), said.to_owned());
+        assert_eq!(stage.complete(&callback).await.is_ok(), is_right, "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_promises_another_name_than_its_own_is_refused() {
+    let stage = Stage::<Server<Stock>>::new().await;
+    stage.network.promises_to_be("https://honest.example/");
+
+    let Err(HandOffRefusal::Field { message, .. }) = stage.depart(&stage.network.answers()).await else {
+        panic!("it may say whose answers are its own")
+    };
+
+    assert!(message.contains("another server"), "{message}");
+}
+
+#[tokio::test]
+async fn each_server_has_an_address_of_its_own_to_send_people_back_to() {
+    let (stage, other) = Stage::<Server<Stock>>::beside_another().await;
+    let (Departure::Page { url: ours, .. }, _) = stage.depart(&stage.network.answers()).await.unwrap() else {
+        panic!()
+    };
+    let (Departure::Page { url: theirs, .. }, _) = stage.depart(&other.answers()).await.unwrap() else { panic!() };
+
+    let mut back =
+        [stage.network.send_back(&ours, Decision::Allow).await, other.send_back(&theirs, Decision::Deny).await];
+
+    for it in &mut back {
+        it.set_query(None);
+        assert!(it.as_str().starts_with("http://127.0.0.1:3000/connect/callback/mastodon/"), "{it}");
+    }
+    assert_ne!(back[0], back[1]);
 }
 
 #[tokio::test]

@@ -4,8 +4,8 @@ use chrono::TimeDelta;
 use secrecy::ExposeSecret;
 
 use crate::conformance::network::{Call, Decision, Network, Trouble};
-use crate::conformance::stage::Stage;
-use crate::handoff::HandOffRefusal;
+use crate::conformance::stage::{ORIGIN, Stage, returning};
+use crate::handoff::{Callback, Departure, HandOffRefusal};
 
 /// The account comes with all that a user and a post need.
 pub async fn a_person_connects_an_account<N: Network>() {
@@ -50,6 +50,50 @@ pub async fn an_answer_is_taken_once<N: Network>() {
     let mut empty = stage.decided(Decision::Allow).await;
     empty.query.clear();
     assert!(stage.complete(&empty).await.is_err());
+}
+
+/// An answer at another address than the one that was asked for connects
+/// nothing, whatever it says.
+pub async fn an_answer_at_another_address_connects_nothing<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    for elsewhere in ["", "/elsewhere"] {
+        let callback = stage.decided(Decision::Allow).await;
+        let arrived_at = match elsewhere {
+            "" => ORIGIN.to_owned(),
+            path => format!("{}{path}", callback.arrived_at),
+        };
+        let before = stage.network.calls(Call::Exchange);
+        let refusal = stage.complete(&Callback { arrived_at, ..callback }).await.unwrap_err();
+        assert!(matches!(refusal, HandOffRefusal::Refused(_)), "{refusal:?}");
+        assert_eq!(stage.network.calls(Call::Exchange), before, "the code was sent");
+    }
+    assert_eq!(stage.network.grants(), 0);
+}
+
+/// The code of one server is not brought to another that users name (mix-up
+/// attack: RFC 9700, section 4.4). A hostile server sends the person on to an
+/// honest one, with the state of its own hand-off; the honest one gives a code
+/// and sends the person to us.
+pub async fn the_code_of_one_server_is_not_brought_to_another<N: Network>() {
+    let (stage, honest) = Stage::<N>::beside_another().await;
+    let (Some(hostiles), Some(honests)) = (stage.network.answers_naming_it(), honest.answers_naming_it()) else {
+        return;
+    };
+    // Both know us already, so that nothing but a code would be a call.
+    stage.depart(&honests).await.unwrap();
+    let (departure, begun_at_hostile) = stage.depart(&hostiles).await.unwrap();
+    assert!(matches!(departure, Departure::Page { .. }), "{departure:?}");
+    let (departure, _) = stage.depart(&honests).await.unwrap();
+    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let calls = || (stage.network.calls(Call::Exchange), honest.calls(Call::Exchange));
+    let before = calls();
+
+    let back = honest.send_back(&url, Decision::Allow).await;
+    let refusal = stage.complete(&returning(begun_at_hostile, &back)).await.unwrap_err();
+
+    assert!(matches!(refusal, HandOffRefusal::Refused(_)), "{refusal:?}");
+    assert_eq!(calls(), before, "a code was sent");
+    assert_eq!((stage.network.grants(), honest.grants()), (0, 0));
 }
 
 /// After an hour no platform accepts the code any more.

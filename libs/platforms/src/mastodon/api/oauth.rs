@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::{Api, Discovered, SHORT, expected, id};
-use crate::handoff::{Callback, HandOffRefusal, OurAddresses};
+use crate::handoff::{HandOffRefusal, OurAddresses};
 use crate::mastodon::grant::{App, Grant};
 use crate::mastodon::refused::Failure;
 use crate::mastodon::server::Server;
@@ -105,12 +105,18 @@ impl Api {
     }
 
     /// Tokens for a code.
-    pub(crate) async fn exchange(&self, grant: &Grant, code: &str, callback: &Callback) -> Result<Tokens, Failure> {
+    pub(crate) async fn exchange(
+        &self,
+        grant: &Grant,
+        code: &str,
+        verifier: &SecretString,
+        here: &OurAddresses,
+    ) -> Result<Tokens, Failure> {
         let form = [
             ("grant_type", "authorization_code"),
             ("code", code),
-            ("code_verifier", callback.verifier.expose_secret()),
-            ("redirect_uri", &callback.here.redirect_uri),
+            ("code_verifier", verifier.expose_secret()),
+            ("redirect_uri", &here.redirect_uri),
         ];
         self.form(&grant.server.url(&grant.endpoints.token), &grant.app, &form).await
     }
