@@ -6,6 +6,7 @@ mod laptop;
 mod mix_up;
 mod posts;
 mod struck;
+mod submissions;
 mod tenants;
 mod uploads;
 
@@ -51,7 +52,7 @@ macro_rules! attacks {
 
 /// All of them.
 pub fn attacks() -> Vec<Attack> {
-    let mut all: Vec<_> = [bodies::attacks(), hand_offs::attacks(), laptop::attacks(), mix_up::attacks(), posts::attacks(), struck::attacks(), tenants::attacks(), uploads::attacks()].into_iter().flatten().collect();
+    let mut all: Vec<_> = [bodies::attacks(), hand_offs::attacks(), laptop::attacks(), mix_up::attacks(), posts::attacks(), struck::attacks(), submissions::attacks(), tenants::attacks(), uploads::attacks()].into_iter().flatten().collect();
     all.sort_by_key(|it: &Attack| it.number);
     all
 }

@@ -39,7 +39,7 @@ pub(crate) async fn answer_hand_off(
     Ok(entered.party.answer(taken(&app, &entered, sent).await?))
 }
 
-async fn taken(app: &App, entered: &Entered, mut sent: Sent) -> Result<Response, TurnedAway> {
+async fn taken(app: &App, entered: &Entered, sent: Sent) -> Result<Response, TurnedAway> {
     let now = app.api.clock.now();
     let visit = &entered.visit;
     let platform = app.platforms.get(&visit.hand_off.provider).ok_or(TurnedAway::Unknown)?;
@@ -52,17 +52,20 @@ async fn taken(app: &App, entered: &Entered, mut sent: Sent) -> Result<Response,
             app.end_without_account(visit, "it was cancelled").await?;
             Ok(here)
         }
-        Stage::Asking | Stage::Waiting => send_off(app, platform, entered, sent).await,
-        Stage::Choosing => {
-            let chosen = sent.remove("account").unwrap_or_default();
-            let offer = app.offers(visit).await?.into_iter().find(|it| it.profile.account_id == chosen);
-            if let Some(offer) = offer {
-                app.keep_account(visit, platform, &offer.try_into()?).await?;
-            }
-            Ok(here)
-        }
+        Stage::Asking | Stage::Waiting => app.in_turn(entered, Box::pin(send_off(app, platform, entered, sent))).await,
+        Stage::Choosing => app.in_turn(entered, Box::pin(choose(app, platform, entered, sent))).await,
         Stage::Answering | Stage::Completed | Stage::Failed => Ok(here),
     }
+}
+
+async fn choose(app: &App, platform: &dyn Connect, entered: &Entered, mut sent: Sent) -> Result<Response, TurnedAway> {
+    let visit = &entered.visit;
+    let chosen = sent.remove("account").unwrap_or_default();
+    let offer = app.offers(visit).await?.into_iter().find(|it| it.profile.account_id == chosen);
+    if let Some(offer) = offer {
+        app.keep_account(visit, platform, &offer.try_into()?).await?;
+    }
+    Ok(Redirect::to(&action(visit)).into_response())
 }
 
 async fn send_off(
@@ -201,12 +204,43 @@ mod tests {
         assert_eq!(world.send(&begun, "account=5").await.status, 303);
         assert_eq!(world.poll(&begun).await.body["status"], "pending", "it was not offered");
         let (one, two) = tokio::join!(world.send(&begun, "account=8"), world.send(&begun, "account=9"));
-        assert_eq!((one.status, two.status), (303, 303));
+        let mut answered = [one.status, two.status];
+        answered.sort_unstable();
+        assert!(answered == [303, 303] || answered == [303, 409], "{answered:?}");
 
         let listed = world.get("/api/v1/connections").await.body["data"].clone();
         assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
         assert_eq!(world.poll(&begun).await.body["connection"], listed[0]);
         assert!(world.page(&begun).await.html.contains("You can close this page"));
+    }
+
+    #[tokio::test]
+    async fn one_form_is_worked_on_at_a_time() {
+        let world = World::new().await;
+        let begun = world.begin("asking").await;
+
+        let sent = (0..20).map(|_| world.send(&begun, "server=good.example&password=7"));
+        let mut sent: Vec<_> = futures::future::join_all(sent).await.into_iter().map(|it| it.status).collect();
+
+        sent.sort_unstable();
+        assert!(sent[0] == 303 && sent.iter().all(|it| [303, 409].contains(it)), "{sent:?}");
+        assert_eq!(world.platform.asked(), 1);
+        assert_eq!(world.poll(&begun).await.body["status"], "completed");
+    }
+
+    #[tokio::test]
+    async fn after_ten_forms_the_platform_is_not_asked_again() {
+        let world = World::new().await;
+        let begun = world.begin("asking").await;
+        for _ in 0..10 {
+            assert_eq!(world.send(&begun, "server=wrong").await.status, 422);
+        }
+
+        let refused = world.send(&begun, "server=good.example").await;
+
+        assert_eq!((refused.status, world.platform.asked()), (429, 10));
+        assert!(refused.html.contains("start again"), "{}", refused.html);
+        assert_eq!(world.send(&begun, "cancel=1").await.status, 303, "it can still be ended");
     }
 
     #[tokio::test]

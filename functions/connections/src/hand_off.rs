@@ -17,6 +17,7 @@ use storage::{Connected, ConnectionRecord, HandOff, Stage, credentials_context, 
 
 use crate::App;
 use crate::failure::Failure;
+use crate::workload::{ANSWERED_WITHIN, within};
 
 /// How often the conditional write of an account is tried when another
 /// hand-off writes the same account at the same time.
@@ -87,7 +88,8 @@ impl App {
             here: self.addresses(platform),
             challenge: pkce.challenge,
         };
-        let (url, memory) = match platform.authorize(answers, &request, self.api.clock.now()).await {
+        let asked = platform.authorize(answers, &request, self.api.clock.now());
+        let (url, memory) = match within(ANSWERED_WITHIN, asked).await {
             Ok(Departure::Page { url, memory }) => (url, memory),
             Ok(Departure::Arrived(accounts)) => return Ok(Ok(SentOff::Arrived(accounts))),
             Err(refusal) => return Ok(Err(refusal)),

@@ -27,6 +27,7 @@ mod take_callback;
 #[cfg(test)]
 mod testing;
 mod turned_away;
+mod workload;
 
 use std::sync::Arc;
 
@@ -42,6 +43,7 @@ use platforms::{Connect, Registry};
 
 pub use party::Guests;
 pub use stored_vault::StoredVault;
+pub use workload::{LONGEST, Workload};
 
 /// What the handlers need, the same for every request.
 #[derive(Clone)]
@@ -58,6 +60,8 @@ pub struct App {
     pub plans: Plans,
     /// Whether guests may go on with a user's hand-off.
     pub guests: Guests,
+    /// How much this process works on hand-offs at the same time.
+    pub workload: Workload,
 }
 
 impl FromRef<App> for Api {

@@ -186,6 +186,11 @@ impl Entered {
         Ok(self.framed(Page::of("Choose an account", &page)?.showing_avatars()))
     }
 
+    /// The page that says why something was not done.
+    pub(crate) fn refuse(&self, status: StatusCode, heading: &str, text: &str) -> Result<Response, TurnedAway> {
+        Ok(self.end(heading, "Nothing was changed.", text, false)?.status(status).into_response())
+    }
+
     fn end(&self, heading: &str, notice: &str, text: &str, is_good: bool) -> PageResult<Page> {
         let page = EndPage { heading, notice, text, is_good, receiver: &self.receiver };
         Ok(self.framed(Page::of(heading, &page)?))

@@ -20,6 +20,7 @@ use crate::hand_off::Visit;
 use crate::party::Door;
 use crate::show_hand_off::action;
 use crate::turned_away::TurnedAway;
+use crate::workload::{COMPLETED_WITHIN, within};
 
 /// Takes the platform's answer once and redirects to the page of the hand-off,
 /// so that the answer leaves the address bar and reloading repeats nothing.
@@ -68,6 +69,8 @@ async fn taken(
         return Err(TurnedAway::Unknown);
     }
 
+    let Some(_place) = app.workload.place().await else { return entered.too_much() };
+
     // A code can be exchanged once. When the browser sends it twice, only the
     // first request exchanges it: the second one would be refused by the
     // platform, and the hand-off would end as failed although it succeeded.
@@ -98,7 +101,7 @@ async fn answer(
     arrived_at: String,
 ) -> Result<(), Failure> {
     let callback = app.callback(platform, visit, query, arrived_at).await?;
-    match platform.complete(&callback, app.api.clock.now()).await {
+    match within(COMPLETED_WITHIN, platform.complete(&callback, app.api.clock.now())).await {
         Ok(accounts) => app.settle(visit, platform, accounts).await,
         Err(refusal) => app.end_without_account(visit, &refusal.to_string()).await,
     }

@@ -32,7 +32,7 @@ use serde_json::Value;
 use storage::{Identity, TokenGrant};
 use tower::ServiceExt;
 
-use crate::{App, Guests};
+use crate::{App, Guests, Workload};
 
 /// The service, two of its users, and two platforms: `plain` and `asking`.
 pub(crate) struct World {
@@ -110,6 +110,7 @@ impl World {
             events: events.clone(),
             plans: serde_json::from_value(plans).unwrap(),
             guests,
+            workload: Workload::default(),
         };
         let user = a_user();
         let token = signed_up(&api, &user, "1").await;
@@ -295,6 +296,7 @@ pub(crate) enum Mood {
 #[derive(Default)]
 pub(crate) struct Network {
     mood: Mutex<Mood>,
+    asked: AtomicUsize,
     completed: AtomicUsize,
     revoked: Mutex<Vec<String>>,
     memories: Mutex<Vec<String>>,
@@ -304,6 +306,11 @@ pub(crate) struct Network {
 impl Network {
     pub(crate) fn set_mood(&self, mood: Mood) {
         *self.mood.lock().unwrap() = mood;
+    }
+
+    /// How many times a hand-off was to begin at a platform.
+    pub(crate) fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
     }
 
     /// How many times a platform's answer was exchanged for accounts.
@@ -373,6 +380,7 @@ impl Connect for TestPlatform {
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
+        self.network.asked.fetch_add(1, Ordering::SeqCst);
         assert_eq!(request.here, OurAddresses::of("https://social.example", self.name));
         if let Some(accounts) = answers.get("password").map(ExposeSecret::expose_secret).filter(|it| !it.is_empty()) {
             return Ok(Departure::Arrived(accounts.split(',').map(|id| account(id, now)).collect()));

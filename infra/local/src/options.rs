@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Parser;
+use connections::Guests;
 use platforms::PlatformSettings;
 use serde_json::json;
 
@@ -64,6 +65,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// Who may go on with a hand-off.
+    pub(crate) fn guests(&self) -> Guests {
+        if self.guest_hand_offs { Guests::Permitted } else { Guests::Refused }
+    }
+
     /// The platforms of the local stack with what was said of them.
     pub(crate) fn platform_settings(&self, origin: &str) -> Result<PlatformSettings, LocalError> {
         let sandbox = json!({ "url": format!("{origin}/sandbox") });

@@ -16,7 +16,7 @@ use chrono::TimeDelta;
 use cloud::bucket::{Bucket, BucketSettings};
 use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
 use cloud::seal::{Envelope, LocalKeys};
-use connections::{Guests, StoredVault};
+use connections::{StoredVault, Workload};
 use domain::clock::Clock;
 use domain::id::Ids;
 use domain::media::MediaLimits;
@@ -232,7 +232,8 @@ impl Stack {
                 sealer,
                 events: Arc::new(bus.clone()),
                 plans: Plans::default(),
-                guests: if options.guest_hand_offs { Guests::Permitted } else { Guests::Refused },
+                guests: options.guests(),
+                workload: Workload::default(),
             }))
             .merge(media::router(media::App {
                 api: Api { store: stores.of("media", log.as_ref()), ..api.clone() },

@@ -1,5 +1,7 @@
 //! Hand-offs: a user on the way to a platform's page and back.
 
+mod turn;
+
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem, Update};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -11,6 +13,8 @@ use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item, ttl};
 use crate::race::Race;
 use crate::schema::Table;
+
+pub use self::turn::{MAX_TURNS, Turn};
 
 /// How long after its end a hand-off can still be asked about.
 const REMEMBERED: TimeDelta = TimeDelta::days(1);

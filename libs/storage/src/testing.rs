@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, ConfigBag, Credentials, Intercept, Region, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use chrono::{DateTime, Utc};
-use domain::id::ConnectionId;
+use domain::id::{ConnectionId, UserId};
 use domain::token::random_u32;
 use domain::user::User;
 use dynoxide::Database;
@@ -102,6 +102,22 @@ pub async fn join(store: &Store, user: &User) {
     assert_eq!(joined, Joined::Ours);
 }
 
+/// A hand-off to whose end only the store has something to do.
+pub fn a_hand_off(user: UserId, provider: &str, now: DateTime<Utc>) -> HandOff {
+    HandOff {
+        user_id: user,
+        provider: provider.to_owned(),
+        stage: Stage::Answering,
+        created_at: now,
+        expires_at: now + chrono::TimeDelta::seconds(600),
+        ended_at: None,
+        connection_id: None,
+        reason: None,
+        browser: None,
+        sealed: None,
+    }
+}
+
 /// Connects an account as a hand-off does; `found` is the connection that it renews.
 #[expect(clippy::expect_used, reason = "a test without its account cannot go on")]
 pub async fn connect(
@@ -112,18 +128,7 @@ pub async fn connect(
 ) -> Connected {
     let connection = &record.connection;
     let now = connection.created_at;
-    let hand_off = HandOff {
-        user_id: connection.user_id,
-        provider: connection.provider.clone(),
-        stage: Stage::Answering,
-        created_at: now,
-        expires_at: now + chrono::TimeDelta::seconds(600),
-        ended_at: None,
-        connection_id: None,
-        reason: None,
-        browser: None,
-        sealed: None,
-    };
+    let hand_off = a_hand_off(connection.user_id, &connection.provider, now);
     let state = format!("{}-{}", connection.connection_id, random_u32());
     store.begin_hand_off(&state, &hand_off).await.expect("a store");
     store.connect(&state, record, refresh_at, found, now).await.expect("a store")

@@ -24,3 +24,12 @@ fn what_a_delivery_begins_ends_before_its_function_does() {
     let unclaimed = domain::delivery::UNCLAIMED_FOR.num_seconds().unsigned_abs();
     assert!(function < unclaimed, "whoever made a post has claimed it, or is no more: {function} s and {unclaimed} s");
 }
+
+#[test]
+fn whoever_waits_for_other_servers_answers_before_the_function_is_stopped() {
+    let template = Template::read().unwrap();
+    let function = template.json()["Globals"]["Function"]["Timeout"].as_u64().unwrap();
+
+    assert!(template.function("connections")["Properties"]["Timeout"].is_null(), "it has the time of all");
+    assert!(connections::LONGEST.as_secs() + 3 <= function, "{:?} and {function} s", connections::LONGEST);
+}

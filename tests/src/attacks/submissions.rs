@@ -1,0 +1,144 @@
+//! Attempts to hold the service by what is sent to hand-offs.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use reqwest::Method;
+use serde_json::json;
+use tokio::{io::AsyncReadExt, net::TcpListener};
+
+use super::{Arena, Attack};
+use crate::{
+    answer::{integer, text},
+    attacks, ensure,
+    fault::Result,
+    harness::{Harness, LIFTED},
+    moment,
+    world::{User, World, fresh, targets},
+};
+
+pub(super) fn attacks() -> Vec<Attack> {
+    attacks!(4, [
+        "100 forms at once, five each to 20 hand-offs, name a server that never answers",
+            "at most 8 calls at once, one for each hand-off; a post goes out meanwhile" => many_slow_servers;
+        "a form is sent to one hand-off again and again",
+            "ten are worked on, then 429, and the server is not called" => again_and_again;
+    ])
+}
+
+/// A server that takes connections and never answers.
+struct Silent {
+    address: String,
+    now: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+    all: Arc<AtomicUsize>,
+}
+
+impl Silent {
+    async fn start() -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?.to_string();
+        let (now, most, all): (Arc<AtomicUsize>, Arc<AtomicUsize>, Arc<AtomicUsize>) = Default::default();
+        let (now_there, most_there, all_there) = (Arc::clone(&now), Arc::clone(&most), Arc::clone(&all));
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let (now, most, all) = (Arc::clone(&now_there), Arc::clone(&most_there), Arc::clone(&all_there));
+                tokio::spawn(async move {
+                    all.fetch_add(1, Ordering::SeqCst);
+                    most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    // Until the caller gives up.
+                    let mut heard = [0; 4096];
+                    while stream.read(&mut heard).await.is_ok_and(|it| 0 < it) {}
+                    now.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+        });
+        Ok(Self { address, now, most, all })
+    }
+
+    async fn stack(&self) -> Result<(Harness, World)> {
+        let mut arguments = vec!["--allow-fetch-from", &self.address];
+        arguments.extend(LIFTED);
+        let stack = Harness::start(&arguments).await?;
+        let world = World::new(stack.ready().clone()).await?;
+        Ok((stack, world))
+    }
+}
+
+/// Sends the form of a new hand-off so many times at once; the answers.
+async fn names(user: &User<'_>, server: &str, times: usize) -> Result<Vec<u16>> {
+    let begun = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
+    let page = user.browser.clone().open(text(&begun, "authorization_url")?).await?;
+    let form = page.form_with_field("server").ok_or_else(|| page.fault("there is no form"))?;
+    let server = format!("http://{server}");
+    let sent = (0..times).map(async |_| {
+        let mut browser = user.browser.clone();
+        let answer = browser.submit(&page, &form, form.buttons.first(), &[("server", &server)]).await?;
+        Ok(answer.status.as_u16())
+    });
+    futures::future::join_all(sent).await.into_iter().collect()
+}
+
+async fn many_slow_servers(_: &Arena) -> Result<String> {
+    let silent = Silent::start().await?;
+    let (_stack, world) = silent.stack().await?;
+    let (attacker, mut other) = (world.new_user().await?, world.new_user().await?);
+    let connection = other.connect(0).await?;
+
+    let attack = async {
+        let hand_offs = (0..20).map(|_| names(&attacker, &silent.address, 5));
+        futures::future::join_all(hand_offs).await.into_iter().collect::<Result<Vec<_>>>()
+    };
+    let goes_out = async {
+        moment::eventually(Duration::from_secs(10), "the calls of the attack", async || {
+            Ok((0 < silent.now.load(Ordering::SeqCst)).then_some(()))
+        })
+        .await?;
+        let began = Instant::now();
+        let body = json!({
+            "content": fresh("meanwhile"),
+            "platforms": targets(&[&connection])?,
+            "scheduled_at": moment::in_seconds(0),
+        });
+        let id = integer(&other.create(&body).await?, "id")?;
+        other.reaches(id, "published", 5).await?;
+        Ok::<_, crate::fault::Fault>(began.elapsed())
+    };
+    let (answers, took) = tokio::try_join!(attack, goes_out)?;
+
+    let (most, all) = (silent.most.load(Ordering::SeqCst), silent.all.load(Ordering::SeqCst));
+    ensure!(most <= 8, "{most} calls at once, {all} in all");
+    let refused = answers.iter().flatten().filter(|it| [409, 503].contains(*it)).count();
+    let worked_on = answers.iter().flatten().filter(|it| **it == 422).count();
+    ensure!(worked_on <= 20 && worked_on + refused == 100, "{answers:?}");
+    Ok(format!("{most} calls at once, {worked_on} worked on, {refused} refused; the post was out after {took:.1?}"))
+}
+
+async fn again_and_again(_: &Arena) -> Result<String> {
+    let silent = Silent::start().await?;
+    let (_stack, world) = silent.stack().await?;
+    let attacker = world.new_user().await?;
+    let begun = attacker.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
+    let mut browser = attacker.browser.clone();
+    let page = browser.open(text(&begun, "authorization_url")?).await?;
+    let form = page.form_with_field("server").ok_or_else(|| page.fault("there is no form"))?;
+
+    // No server is called for what names none.
+    let mut seen = Vec::new();
+    for _ in 0..12 {
+        let answer = browser.submit(&page, &form, form.buttons.first(), &[("server", "two words")]).await?;
+        seen.push(answer.status.as_u16());
+    }
+    let there = format!("http://{}", silent.address);
+    seen.push(browser.submit(&page, &form, form.buttons.first(), &[("server", &there)]).await?.status.as_u16());
+
+    let expected: Vec<_> = [[422; 10].as_slice(), &[429; 3]].concat();
+    ensure!(seen == expected, "{seen:?}");
+    ensure!(silent.all.load(Ordering::SeqCst) == 0, "the server was called");
+    Ok(format!("{seen:?}"))
+}
