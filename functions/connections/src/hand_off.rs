@@ -127,8 +127,11 @@ impl App {
         &self,
         visit: &Visit,
         platform: &dyn Connect,
-        mut accounts: Vec<Account>,
+        accounts: Vec<Account>,
     ) -> Result<(), Failure> {
+        // Whatever the adapter: names of platforms go no further as they came.
+        let shown = |it: Account| Account { profile: it.profile.fit_to_show(), ..it };
+        let mut accounts: Vec<Account> = accounts.into_iter().map(shown).collect();
         if 1 < accounts.len() {
             let offers: Vec<Offer> = accounts.into_iter().map(Offer::from).collect();
             let sealed = self.seal(&visit.hash, &offers).await?;

@@ -20,7 +20,7 @@ async fn main() -> Result<(), lambda_http::Error> {
     let api = Api::from_env(&aws)?;
     let keys = KmsKeys::new(aws_sdk_kms::Client::new(&aws), config.kms_key_id);
     let sealer = Envelope::new(keys, api.clock.clone());
-    let vault = StoredVault::new(api.store.clone(), sealer.clone());
+    let vault = StoredVault::new(api.store.clone(), sealer.clone(), api.clock.clone());
     let app = App {
         platforms: deployment::platforms(&aws, Arc::new(vault))?,
         sealer,

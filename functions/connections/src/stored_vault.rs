@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use chrono::TimeDelta;
 use cloud::seal::Sealer;
-use platforms::{Kept, NotNow, Vault};
+use domain::clock::Clock;
+use platforms::{Keeping, Kept, NotNow, Vault};
 use secrecy::{ExposeSecret, SecretString};
 use storage::{Store, VaultEntry, vault_context};
 
@@ -14,24 +16,53 @@ use crate::failure::Failure;
 pub struct StoredVault {
     store: Store,
     sealer: Arc<dyn Sealer>,
+    clock: Clock,
 }
+
+/// How long something is kept that nobody finds.
+const UNUSED_FOR: TimeDelta = TimeDelta::days(180);
+
+/// How much of that has passed before a use of it is noted.
+const NOTED_AFTER: TimeDelta = TimeDelta::days(7);
 
 impl StoredVault {
     /// The vault in the tables of this store.
-    pub fn new(store: Store, sealer: Arc<dyn Sealer>) -> Self {
-        Self { store, sealer }
+    pub fn new(store: Store, sealer: Arc<dyn Sealer>, clock: Clock) -> Self {
+        Self { store, sealer, clock }
     }
 
     async fn open(&self, name: &str) -> Result<Option<Kept>, Failure> {
         let Some(entry) = self.store.vault_entry(name).await? else { return Ok(None) };
         let plain = self.sealer.open(&entry.sealed, &vault_context(name)).await?;
         let value = String::from_utf8(plain).map_err(|_| Failure::Memory)?;
-        Ok(Some(Kept { value: value.into(), revision: entry.revision }))
+        let revision = self.note_use(name, entry).await?;
+        Ok(Some(Kept { value: value.into(), revision }))
     }
 
-    async fn put(&self, name: &str, value: SecretString, revision: u64) -> Result<Option<Kept>, Failure> {
+    /// Puts the end of an entry off, because it was found; the revision that it
+    /// has then.
+    async fn note_use(&self, name: &str, found: VaultEntry) -> Result<u64, Failure> {
+        let revision = found.revision;
+        let ends_at = self.clock.now() + UNUSED_FOR;
+        if found.ends_at.is_none_or(|it| ends_at < it + NOTED_AFTER) {
+            return Ok(revision);
+        }
+        let longer = VaultEntry { revision: revision + 1, ends_at: Some(ends_at), ..found };
+        let is_noted = self.store.put_vault_entry(name, &longer).await?;
+        // Whoever was faster has noted it as well, or keeps another one.
+        Ok(if is_noted { longer.revision } else { revision })
+    }
+
+    async fn put(
+        &self,
+        name: &str,
+        value: SecretString,
+        revision: u64,
+        keeping: Keeping,
+    ) -> Result<Option<Kept>, Failure> {
         let sealed = self.sealer.seal(value.expose_secret().as_bytes(), &vault_context(name)).await?;
-        if self.store.put_vault_entry(name, &VaultEntry { revision, sealed }).await? {
+        let ends_at = (keeping == Keeping::WhileUsed).then(|| self.clock.now() + UNUSED_FOR);
+        if self.store.put_vault_entry(name, &VaultEntry { revision, ends_at, sealed }).await? {
             return Ok(Some(Kept { value, revision }));
         }
         self.open(name).await
@@ -44,9 +75,15 @@ impl Vault for StoredVault {
         self.open(name).await.map_err(|it| not_now(&it))
     }
 
-    async fn keep(&self, name: &str, value: SecretString, over: Option<&Kept>) -> Result<Kept, NotNow> {
+    async fn keep(
+        &self,
+        name: &str,
+        value: SecretString,
+        over: Option<&Kept>,
+        keeping: Keeping,
+    ) -> Result<Kept, NotNow> {
         let revision = over.map_or(0, |it| it.revision) + 1;
-        self.put(name, value, revision).await.map_err(|it| not_now(&it))?.ok_or(NotNow)
+        self.put(name, value, revision, keeping).await.map_err(|it| not_now(&it))?.ok_or(NotNow)
     }
 }
 
@@ -63,15 +100,38 @@ mod tests {
     #[tokio::test]
     async fn what_is_kept_is_found_by_all_and_the_first_wins() {
         let world = World::new().await;
-        let vault = || StoredVault::new(world.store(), world.sealer());
+        let vault = || StoredVault::new(world.store(), world.sealer(), world.clock.clone());
         assert!(vault().find("mastodon good.example").await.unwrap().is_none());
 
-        let one = vault().keep("mastodon good.example", "one".into(), None).await.unwrap();
-        let two = vault().keep("mastodon good.example", "two".into(), None).await.unwrap();
+        let one = vault().keep("mastodon good.example", "one".into(), None, Keeping::Always).await.unwrap();
+        let two = vault().keep("mastodon good.example", "two".into(), None, Keeping::Always).await.unwrap();
         assert_eq!((one.value.expose_secret(), two.value.expose_secret()), ("one", "one"));
 
-        vault().keep("mastodon good.example", "three".into(), Some(&one)).await.unwrap();
+        vault().keep("mastodon good.example", "three".into(), Some(&one), Keeping::Always).await.unwrap();
         let found = vault().find("mastodon good.example").await.unwrap().unwrap();
         assert_eq!((found.value.expose_secret(), found.revision), ("three", 2));
+    }
+
+    #[tokio::test]
+    async fn what_is_used_stays_and_what_nobody_finds_ends() {
+        let world = World::new().await;
+        let vault = StoredVault::new(world.store(), world.sealer(), world.clock.clone());
+        vault.keep("app", "one".into(), None, Keeping::WhileUsed).await.unwrap();
+        vault.keep("key", "one".into(), None, Keeping::Always).await.unwrap();
+        let ends_at = async |name| world.store().vault_entry(name).await.unwrap().unwrap().ends_at;
+        let began = world.clock.now();
+        assert_eq!((ends_at("app").await, ends_at("key").await), (Some(began + UNUSED_FOR), None));
+
+        world.clock.advance(TimeDelta::days(6));
+        vault.find("app").await.unwrap();
+        assert_eq!(ends_at("app").await, Some(began + UNUSED_FOR), "not every use is a write");
+        world.clock.advance(TimeDelta::days(2));
+        let found = vault.find("app").await.unwrap().unwrap();
+        assert_eq!(ends_at("app").await, Some(world.clock.now() + UNUSED_FOR));
+
+        let new = vault.keep("app", "two".into(), Some(&found), Keeping::WhileUsed).await.unwrap();
+        assert_eq!(new.value.expose_secret(), "two");
+        vault.find("key").await.unwrap();
+        assert_eq!(ends_at("key").await, None);
     }
 }

@@ -184,6 +184,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn names_of_platforms_are_cut_and_freed_of_marks() {
+        let world = World::new().await;
+        let begun = world.begin("plain").await;
+
+        world.callback(&begun, &format!("%E2%80%AE{}", "7".repeat(700))).await;
+
+        let connection = world.poll(&begun).await.body["connection"].clone();
+        let (username, name) = (connection["username"].as_str().unwrap(), connection["display_name"].as_str().unwrap());
+        assert_eq!((username.chars().count(), name.len()), (100, 640));
+        assert!(!format!("{username}{name}").contains('\u{202e}'));
+    }
+
+    #[tokio::test]
     async fn an_adapter_is_told_where_an_answer_arrived() {
         let world = World::new().await;
         let begun = world.begin("plain").await;

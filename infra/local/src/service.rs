@@ -192,7 +192,7 @@ impl Stack {
         let files = clients::config(origin, secret);
         let bucket = Bucket::new(&files, &settings);
         let policy = AddressPolicy::Also(options.allow_fetch_from.clone());
-        let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone()));
+        let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone(), clock.clone()));
         let setup = Setup::new(options.platform_settings(origin)?, app, vault, policy.clone());
         let api = Api {
             store: store.clone(),

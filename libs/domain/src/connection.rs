@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ConnectionId, UserId};
+use crate::name;
 use crate::rules::Rules;
 
 /// An account on a platform that a user connected.
@@ -48,6 +49,19 @@ impl Connection {
     /// connected that one.
     pub fn account(&self) -> String {
         format!("{}/{}", self.provider, self.profile.account_id)
+    }
+}
+
+impl Profile {
+    /// The same with names that can stand beside our own words: bounded, and
+    /// without controls and marks of direction.
+    #[must_use]
+    pub fn fit_to_show(self) -> Self {
+        Self {
+            username: self.username.as_deref().and_then(name::username),
+            display_name: self.display_name.as_deref().and_then(name::display_name),
+            ..self
+        }
     }
 }
 

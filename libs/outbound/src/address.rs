@@ -42,7 +42,8 @@ impl AddressPolicy {
 /// Whether an address is one of the public Internet: globally reachable, of one
 /// host, and not a form of another address that is not public.
 ///
-/// Sources: the IANA special-purpose registries of IPv4 and IPv6.
+/// Sources: the IANA special-purpose registries of IPv4 and IPv6; "What is IP
+/// address 168.63.129.16?" of Azure, whose hosts alone reach that one.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -79,22 +80,23 @@ fn within(address: Ipv6Addr, (network, length): &(Ipv6Addr, u32)) -> bool {
 
 /// The networks that are not public, as their first address and the length of
 /// their prefix in bits.
-const SPECIAL_V4: [(Ipv4Addr, u32); 15] = [
-    (Ipv4Addr::UNSPECIFIED, 8),           // this host
-    (Ipv4Addr::new(10, 0, 0, 0), 8),      // private
-    (Ipv4Addr::new(100, 64, 0, 0), 10),   // shared by customers of a provider
-    (Ipv4Addr::new(127, 0, 0, 0), 8),     // loopback
-    (Ipv4Addr::new(169, 254, 0, 0), 16),  // link-local, with the metadata service
-    (Ipv4Addr::new(172, 16, 0, 0), 12),   // private
-    (Ipv4Addr::new(192, 0, 0, 0), 24),    // IETF protocols
-    (Ipv4Addr::new(192, 0, 2, 0), 24),    // documentation (TEST-NET-1)
-    (Ipv4Addr::new(192, 88, 99, 0), 24),  // 6to4 relays
-    (Ipv4Addr::new(192, 168, 0, 0), 16),  // private
-    (Ipv4Addr::new(198, 18, 0, 0), 15),   // benchmarking
-    (Ipv4Addr::new(198, 51, 100, 0), 24), // documentation (TEST-NET-2)
-    (Ipv4Addr::new(203, 0, 113, 0), 24),  // documentation (TEST-NET-3)
-    (Ipv4Addr::new(224, 0, 0, 0), 4),     // multicast
-    (Ipv4Addr::new(240, 0, 0, 0), 4),     // reserved, and broadcast
+const SPECIAL_V4: [(Ipv4Addr, u32); 16] = [
+    (Ipv4Addr::UNSPECIFIED, 8),            // this host
+    (Ipv4Addr::new(10, 0, 0, 0), 8),       // private
+    (Ipv4Addr::new(100, 64, 0, 0), 10),    // shared by customers of a provider
+    (Ipv4Addr::new(127, 0, 0, 0), 8),      // loopback
+    (Ipv4Addr::new(168, 63, 129, 16), 32), // the platform's own services on Azure
+    (Ipv4Addr::new(169, 254, 0, 0), 16),   // link-local, with the metadata service
+    (Ipv4Addr::new(172, 16, 0, 0), 12),    // private
+    (Ipv4Addr::new(192, 0, 0, 0), 24),     // IETF protocols
+    (Ipv4Addr::new(192, 0, 2, 0), 24),     // documentation (TEST-NET-1)
+    (Ipv4Addr::new(192, 88, 99, 0), 24),   // 6to4 relays
+    (Ipv4Addr::new(192, 168, 0, 0), 16),   // private
+    (Ipv4Addr::new(198, 18, 0, 0), 15),    // benchmarking
+    (Ipv4Addr::new(198, 51, 100, 0), 24),  // documentation (TEST-NET-2)
+    (Ipv4Addr::new(203, 0, 113, 0), 24),   // documentation (TEST-NET-3)
+    (Ipv4Addr::new(224, 0, 0, 0), 4),      // multicast
+    (Ipv4Addr::new(240, 0, 0, 0), 4),      // reserved, and broadcast
 ];
 
 const MAPPED: (Ipv6Addr, u32) = (Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96);
@@ -131,6 +133,7 @@ mod tests {
             ("10.0.0.0", "10.255.255.255"),
             ("100.64.0.0", "100.127.255.255"),
             ("127.0.0.0", "127.255.255.255"),
+            ("168.63.129.16", "168.63.129.16"),
             ("169.254.0.0", "169.254.255.255"),
             ("172.16.0.0", "172.31.255.255"),
             ("192.0.0.0", "192.0.0.255"),

@@ -22,6 +22,10 @@ pub use self::address::{AddressPolicy, is_public};
 use self::clients::Clients;
 pub use self::refusal::Refusal;
 
+/// The ports of the web. At others there are services that were never meant to
+/// hear from us, such as mail servers and databases.
+const PORTS: [u16; 4] = [80, 443, 8080, 8443];
+
 /// The HTTP clients for hosts that users name.
 ///
 /// A clone shares them. Each is made at its first use, because that reads all of
@@ -65,11 +69,13 @@ impl Outbound {
             return Err(Refusal::Credentials);
         }
         let port = url.port_or_known_default().filter(|it| *it != 0).ok_or(Refusal::Port)?;
+        let is_of_the_web = PORTS.contains(&port) || self.policy.excepted_ports().any(|it| it == port);
         // A literal address has to be checked here, because it never reaches the
         // resolver.
         match literal(url)? {
             Some(address) if only_exceptions && !self.policy.excepts(address, port) => Err(Refusal::Scheme),
             Some(address) if !self.policy.permits(address, Some(port)) => Err(Refusal::NotPublic),
+            _ if !is_of_the_web => Err(Refusal::Port),
             _ => self.clients.of(port, only_exceptions),
         }
     }

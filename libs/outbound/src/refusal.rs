@@ -13,8 +13,8 @@ pub enum Refusal {
     /// `user:password@` before the host.
     #[error("a URL with a user name or password is not permitted")]
     Credentials,
-    /// Port 0.
-    #[error("a URL with port 0 is not permitted")]
+    /// Another port than those of the web.
+    #[error("the port of this URL is not permitted: use 80, 443, 8080 or 8443")]
     Port,
     /// An address that not everybody can reach.
     #[error("the address of this URL is not public")]

@@ -66,6 +66,12 @@ fn a_url_is_judged_by_its_scheme_its_parts_and_its_literal_address() {
         ("https://me@8.8.8.8/", Err(Refusal::Credentials), Err(Refusal::Credentials)),
         ("https://:secret@8.8.8.8/", Err(Refusal::Credentials), Err(Refusal::Credentials)),
         ("https://8.8.8.8:0/", Err(Refusal::Port), Err(Refusal::Port)),
+        ("https://example.com:8443/", Ok(()), Ok(())),
+        ("https://example.com:443/", Ok(()), Ok(())),
+        ("http://example.com:8080/", Ok(()), Err(Refusal::Scheme)),
+        ("https://example.com:22/", Err(Refusal::Port), Err(Refusal::Port)),
+        ("https://8.8.8.8:6379/", Err(Refusal::Port), Err(Refusal::Port)),
+        ("https://[2606:4700:4700::1111]:8444/", Err(Refusal::Port), Err(Refusal::Port)),
     ];
     for (url, any, encrypted) in cases {
         assert_eq!(verdict(&outbound, url, Schemes::Any), any, "{url}");

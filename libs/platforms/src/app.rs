@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
 use crate::not_now::NotNow;
-use crate::vault::{Kept, Vault};
+use crate::vault::{Keeping, Kept, Vault};
 
 /// What a platform gave this service when it was registered there. Printing
 /// it shows nothing of the secret.
@@ -96,7 +96,7 @@ impl Vault for Withheld {
         Err(NotNow)
     }
 
-    async fn keep(&self, name: &str, _: SecretString, _: Option<&Kept>) -> Result<Kept, NotNow> {
+    async fn keep(&self, name: &str, _: SecretString, _: Option<&Kept>, _: Keeping) -> Result<Kept, NotNow> {
         self.find(name).await?.ok_or(NotNow)
     }
 }

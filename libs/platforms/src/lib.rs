@@ -36,4 +36,4 @@ pub use platform::{Connect, Platform, Publish, STEP_LIMIT, Step};
 pub use registry::{Leads, Part, Registry};
 pub use renewal::Renewal;
 pub use setup::{PlatformSettings, Setup, SetupError};
-pub use vault::{Kept, MemoryVault, Vault};
+pub use vault::{Keeping, Kept, MemoryVault, Vault};

@@ -17,7 +17,23 @@ pub trait Vault: Send + Sync {
     /// Keeps a value under a name that is free, or in place of `over`, which was
     /// found there. It is a conditional write: where another process was faster,
     /// nothing is changed. Returns what is kept now in either case.
-    async fn keep(&self, name: &str, value: SecretString, over: Option<&Kept>) -> Result<Kept, NotNow>;
+    async fn keep(
+        &self,
+        name: &str,
+        value: SecretString,
+        over: Option<&Kept>,
+        keeping: Keeping,
+    ) -> Result<Kept, NotNow>;
+}
+
+/// How long something is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeping {
+    /// For ever: what cannot be made again.
+    Always,
+    /// Until nobody has found it for some months: what is made again when it is
+    /// missed.
+    WhileUsed,
 }
 
 /// What is kept under a name. Printing it shows nothing of the secret.
@@ -40,7 +56,7 @@ impl Vault for MemoryVault {
         Ok(self.0.lock().map_err(|_| NotNow)?.get(name).cloned())
     }
 
-    async fn keep(&self, name: &str, value: SecretString, over: Option<&Kept>) -> Result<Kept, NotNow> {
+    async fn keep(&self, name: &str, value: SecretString, over: Option<&Kept>, _: Keeping) -> Result<Kept, NotNow> {
         let mut kept = self.0.lock().map_err(|_| NotNow)?;
         let standing = kept.get(name).map(|it| it.revision);
         if standing == over.map(|it| it.revision) {
@@ -59,12 +75,13 @@ mod tests {
     #[tokio::test]
     async fn of_two_that_keep_the_first_wins_and_both_know() {
         let vault = MemoryVault::default();
-        let one = vault.keep("key", "one".into(), None).await.unwrap();
-        let two = vault.keep("key", "two".into(), None).await.unwrap();
+        let one = vault.keep("key", "one".into(), None, Keeping::Always).await.unwrap();
+        let two = vault.keep("key", "two".into(), None, Keeping::Always).await.unwrap();
         assert_eq!((one.value.expose_secret(), two.value.expose_secret()), ("one", "one"));
 
-        let three = vault.keep("key", "three".into(), Some(&one)).await.unwrap();
+        let three = vault.keep("key", "three".into(), Some(&one), Keeping::Always).await.unwrap();
         assert_eq!(three.value.expose_secret(), "three");
-        assert_eq!(vault.keep("key", "four".into(), Some(&one)).await.unwrap().value.expose_secret(), "three");
+        let four = vault.keep("key", "four".into(), Some(&one), Keeping::Always).await.unwrap();
+        assert_eq!(four.value.expose_secret(), "three");
     }
 }

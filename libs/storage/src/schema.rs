@@ -144,7 +144,7 @@ impl Table {
             ttl: None,
         },
         TableSchema { table: Self::Idempotency, hash: n("user_id"), range: Some(s("key")), indexes: &[], ttl: TTL },
-        TableSchema { table: Self::Vault, hash: s("entry"), range: None, indexes: &[], ttl: None },
+        TableSchema { table: Self::Vault, hash: s("entry"), range: None, indexes: &[], ttl: TTL },
         TableSchema { table: Self::Claims, hash: s("account"), range: Some(s("post")), indexes: &[], ttl: TTL },
     ];
 

@@ -3,11 +3,12 @@
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::error::StorageError;
-use crate::item::{Item, attributes, from_item, n, s, to_item};
+use crate::item::{Item, attributes, from_item, n, s, to_item, ttl};
 use crate::race::Race;
 use crate::schema::Table;
 
@@ -16,6 +17,9 @@ use crate::schema::Table;
 pub struct VaultEntry {
     /// Grows with every change.
     pub revision: u64,
+    /// When it ends, unless it is written again; `None` for what stays.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub ends_at: Option<DateTime<Utc>>,
     /// The secret, sealed for [`vault_context`].
     #[serde(skip)]
     pub sealed: Vec<u8>,
@@ -45,6 +49,7 @@ impl Store {
         let mut item = to_item(entry)?;
         item.extend(key(name));
         item.insert("sealed".to_owned(), AttributeValue::B(Blob::new(entry.sealed.clone())));
+        item.extend(entry.ends_at.map(|it| ("ttl".to_owned(), ttl(it))));
         let put = self.client.put_item().table_name(self.table(Table::Vault)).set_item(Some(item));
         let put = match entry.revision {
             0 | 1 => put.condition_expression("attribute_not_exists(entry)"),
@@ -62,11 +67,30 @@ fn key(name: &str) -> Item {
 
 #[cfg(test)]
 mod tests {
+    use domain::testing::noon;
+
     use super::*;
     use crate::testing::store;
 
     fn entry(revision: u64, sealed: &[u8]) -> VaultEntry {
-        VaultEntry { revision, sealed: sealed.to_vec() }
+        VaultEntry { revision, ends_at: None, sealed: sealed.to_vec() }
+    }
+
+    #[tokio::test]
+    async fn an_entry_that_ends_is_removed_by_the_table_after_that() {
+        let store = store().await;
+        let ending = VaultEntry { ends_at: Some(noon()), ..entry(1, b"one") };
+        assert!(store.put_vault_entry("app", &ending).await.unwrap());
+        assert!(store.put_vault_entry("key", &entry(1, b"one")).await.unwrap());
+
+        assert_eq!(store.vault_entry("app").await.unwrap(), Some(ending));
+        let ttl = async |name: &str| {
+            let table = store.table(Table::Vault);
+            let found = store.client.get_item().table_name(table).set_key(Some(key(name))).send().await.unwrap();
+            found.item.unwrap().get("ttl").cloned()
+        };
+        assert_eq!(ttl("app").await, Some(crate::item::ttl(noon())));
+        assert_eq!(ttl("key").await, None);
     }
 
     #[tokio::test]

@@ -18,8 +18,8 @@ pub enum FetchError {
     /// `user:password@` before the host.
     #[error("a URL with a user name or password cannot be fetched")]
     Credentials,
-    /// Port 0.
-    #[error("a URL with port 0 cannot be fetched")]
+    /// Another port than those of the web.
+    #[error("a URL with this port cannot be fetched: use 80, 443, 8080 or 8443")]
     Port,
     /// An address that not everybody can reach.
     #[error("the address of this URL is not public")]

@@ -125,14 +125,16 @@ async fn no_form_of_a_local_address_is_connected_to() {
         "[::ffff:7f00:1]",
         "[::127.0.0.1]",
         "[64:ff9b::127.0.0.1]",
-        "localhost",
-        "LOCALHOST",
-        "ⓛocalhost",
     ];
 
     for host in hosts {
         let refused = refusal(&fetcher, &format!("http://{host}:{port}/")).await;
         assert_eq!(refused, FetchError::NotPublic, "{host}");
+    }
+    // A name is looked up only for a port of the web.
+    for name in ["localhost", "LOCALHOST", "ⓛocalhost"] {
+        assert_eq!(refusal(&fetcher, &format!("http://{name}:{port}/")).await, FetchError::Port, "{name}");
+        assert_eq!(refusal(&fetcher, &format!("http://{name}:8080/")).await, FetchError::NotPublic, "{name}");
     }
     assert_untouched(listener);
 }
@@ -164,7 +166,8 @@ async fn an_exception_holds_for_a_name_and_for_its_port_only() {
     let refused = refusal(&fetcher, &format!("http://localhost:{}/", other.port())).await;
 
     assert_eq!(allowed.unwrap(), b"bytes");
-    assert_eq!(refused, FetchError::NotPublic);
+    assert_eq!(refused, FetchError::Port);
+    assert_eq!(refusal(&fetcher, "http://localhost:8080/").await, FetchError::NotPublic);
 }
 
 #[tokio::test]
@@ -213,7 +216,7 @@ async fn a_redirect_is_checked_like_the_url_itself() {
         ("literal", FetchError::NotPublic),
         ("encoded", FetchError::NotPublic),
         ("mapped", FetchError::NotPublic),
-        ("name", FetchError::NotPublic),
+        ("name", FetchError::Port),
         ("relative", FetchError::NotPublic),
         ("file", FetchError::Scheme),
         ("credentials", FetchError::Credentials),

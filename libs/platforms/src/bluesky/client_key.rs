@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::signing_key::SigningKey;
 use crate::not_now::NotNow;
-use crate::vault::{Kept, Vault};
+use crate::vault::{Keeping, Kept, Vault};
 
 /// Where they are kept.
 const NAME: &str = "bluesky client key";
@@ -52,7 +52,7 @@ pub(super) async fn all(vault: &dyn Vault) -> Result<Vec<NamedKey>, NotNow> {
     let made = serde_json::to_string(&Keys { keys: vec![NamedKey::generate()?] }).map_err(|_| NotNow)?;
     // Where two processes make a key at the same time, the vault keeps one, and
     // both go on with that.
-    read(&vault.keep(NAME, SecretString::from(made), None).await?)
+    read(&vault.keep(NAME, SecretString::from(made), None, Keeping::Always).await?)
 }
 
 /// The key that signs.
@@ -83,7 +83,7 @@ mod tests {
         let second = NamedKey::generate().unwrap();
         let kid = second.kid.clone();
         let both = serde_json::to_string(&Keys { keys: vec![first, second] }).unwrap();
-        vault.keep(NAME, both.into(), Some(&kept)).await.unwrap();
+        vault.keep(NAME, both.into(), Some(&kept), Keeping::Always).await.unwrap();
 
         assert_eq!(newest(&vault).await.unwrap().kid, kid);
         assert_eq!(all(&vault).await.unwrap().len(), 2);
@@ -92,7 +92,7 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_read_is_not_replaced() {
         let vault = MemoryVault::default();
-        vault.keep(NAME, "rubbish".into(), None).await.unwrap();
+        vault.keep(NAME, "rubbish".into(), None, Keeping::Always).await.unwrap();
         assert_eq!(newest(&vault).await.unwrap_err(), NotNow);
         assert_eq!(vault.find(NAME).await.unwrap().unwrap().revision, 1);
     }

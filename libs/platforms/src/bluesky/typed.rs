@@ -1,5 +1,6 @@
 //! What people type when they are asked for their handle.
 
+use domain::name::is_mark;
 use url::Url;
 
 use super::names::{Did, Handle};
@@ -34,7 +35,7 @@ impl Typed {
     pub(super) fn parse(raw: &str) -> Option<Self> {
         // A handle that was copied from a page may contain invisible marks of
         // the direction of text.
-        let raw: String = raw.chars().filter(|it| !is_mark_of_direction(*it)).collect();
+        let raw: String = raw.chars().filter(|it| !is_mark(*it)).collect();
         let raw = raw.trim();
         if let Ok(url) = Url::parse(raw)
             && matches!(url.scheme(), "http" | "https")
@@ -56,10 +57,6 @@ fn parse_name(raw: &str) -> Option<Name> {
         return raw.parse().ok().map(Name::Did);
     }
     raw.strip_prefix('@').unwrap_or(raw).to_ascii_lowercase().parse().ok().map(Name::Handle)
-}
-
-fn is_mark_of_direction(letter: char) -> bool {
-    matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::grant::{App, Grant};
 use super::refused::Refused;
 use super::server::Server;
 use crate::handoff::{AuthorizationRequest, HandOffRefusal, OurAddresses};
-use crate::vault::{Kept, Vault};
+use crate::vault::{Keeping, Kept, Vault};
 
 /// The apps of all servers, in the vault.
 pub(super) struct Apps {
@@ -92,7 +92,7 @@ impl Apps {
         };
         let app = App { any_code, ..self.api.register(found, &new).await? };
         let stored = serde_json::to_string(&app).unwrap_or_default();
-        let stands = self.vault.keep(&name(&found.server, here), stored.into(), over).await?;
+        let stands = self.vault.keep(&name(&found.server, here), stored.into(), over, Keeping::WhileUsed).await?;
         // Where two hand-offs registered at the same time, both go on with the app
         // that the vault has kept.
         Ok(read(&stands).unwrap_or(app))
