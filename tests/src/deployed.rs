@@ -3,6 +3,7 @@
 
 mod artifacts;
 mod emulator;
+pub mod hand_offs;
 mod passage;
 pub mod privileges;
 mod processes;

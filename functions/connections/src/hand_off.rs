@@ -17,7 +17,7 @@ use storage::{Connected, ConnectionRecord, HandOff, Stage, credentials_context, 
 
 use crate::App;
 use crate::failure::Failure;
-use crate::workload::{ANSWERED_WITHIN, within};
+use crate::patience::{ANSWERED_WITHIN, within};
 
 /// How often the conditional write of an account is tried when another
 /// hand-off writes the same account at the same time.

@@ -17,6 +17,7 @@ mod failure;
 mod hand_off;
 mod list_connections;
 mod party;
+mod patience;
 mod poll_hand_off;
 mod receiver;
 mod show_client_document;

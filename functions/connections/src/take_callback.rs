@@ -12,15 +12,15 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
 use platforms::Connect;
 use storage::Stage;
-use url::{Url, form_urlencoded};
+use url::{Host, Url, form_urlencoded};
 
 use crate::App;
 use crate::failure::Failure;
 use crate::hand_off::Visit;
 use crate::party::Door;
+use crate::patience::{COMPLETED_WITHIN, within};
 use crate::show_hand_off::action;
 use crate::turned_away::TurnedAway;
-use crate::workload::{COMPLETED_WITHIN, within};
 
 /// Takes the platform's answer once and redirects to the page of the hand-off,
 /// so that the answer leaves the address bar and reloading repeats nothing.
@@ -53,7 +53,7 @@ async fn taken(
     headers: &HeaderMap,
 ) -> Result<Response, TurnedAway> {
     let address = uri.path_and_query().map_or("/", |it| it.as_str());
-    if is_at_another_name(&app.api.origin, headers) {
+    if is_reached_by_address(&app.api.origin, headers) {
         return Ok(Redirect::to(&format!("{}{address}", app.api.origin)).into_response());
     }
     let query = uri.query().unwrap_or_default();
@@ -84,13 +84,19 @@ async fn taken(
     Ok(entered.party.answer(Redirect::to(&action(visit))))
 }
 
-/// Whether a service on this machine was reached under another name than its
-/// own. Some platforms send people back to `127.0.0.1` instead of `localhost`
+/// Whether a service on this machine was reached by address instead of by name.
+/// Some platforms send people back to `127.0.0.1` instead of `localhost`
 /// (RFC 8252, section 8.3), where the browser does not send our cookies.
-pub(crate) fn is_at_another_name(origin: &str, headers: &HeaderMap) -> bool {
-    let Ok(origin) = Url::parse(origin) else { return false };
+pub(crate) fn is_reached_by_address(origin: &str, headers: &HeaderMap) -> bool {
+    let is_named = Url::parse(origin).is_ok_and(|it| it.host_str() == Some("localhost"));
     let host = headers.get(HOST).and_then(|it| it.to_str().ok());
-    origin.host_str() == Some("localhost") && host.is_some_and(|it| it != origin.authority())
+    let reached = host.and_then(|it| Url::parse(&format!("http://{it}")).ok());
+    is_named
+        && match reached.as_ref().and_then(Url::host) {
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            Some(Host::Domain(_)) | None => false,
+        }
 }
 
 async fn answer(

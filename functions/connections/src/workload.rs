@@ -10,13 +10,13 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::TimeDelta;
 use futures::future::BoxFuture;
-use platforms::HandOffRefusal;
 use storage::Turn;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::App;
 use crate::party::Entered;
+use crate::patience::COMPLETED_WITHIN;
 use crate::show_hand_off::action;
 use crate::turned_away::TurnedAway;
 
@@ -25,13 +25,6 @@ const AT_ONCE: usize = 8;
 
 /// How long a hand-off waits for its place.
 const WAIT: Duration = Duration::from_secs(2);
-
-/// How long what was sent may be worked on. With [`WAIT`] it is well below the
-/// 29 seconds after which the function is stopped.
-pub(crate) const ANSWERED_WITHIN: Duration = Duration::from_secs(18);
-
-/// The same for the answer of a platform, whose code is good for one exchange.
-pub(crate) const COMPLETED_WITHIN: Duration = Duration::from_secs(23);
 
 /// The longest that a request for a hand-off waits for others.
 pub const LONGEST: Duration = WAIT.saturating_add(COMPLETED_WITHIN);
@@ -55,14 +48,6 @@ impl Workload {
     pub(crate) async fn place(&self) -> Option<OwnedSemaphorePermit> {
         timeout(WAIT, Arc::clone(&self.0).acquire_owned()).await.ok()?.ok()
     }
-}
-
-/// What a platform says within a time, or that it did not answer.
-pub(crate) async fn within<T>(
-    time: Duration,
-    asked: impl Future<Output = Result<T, HandOffRefusal>>,
-) -> Result<T, HandOffRefusal> {
-    timeout(time, asked).await.unwrap_or(Err(HandOffRefusal::Unreachable))
 }
 
 impl App {
@@ -105,6 +90,7 @@ impl Entered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::patience::ANSWERED_WITHIN;
 
     #[test]
     fn an_answer_leaves_time_to_store_what_came_of_it() {

@@ -6,7 +6,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
 use clap::Parser;
 use futures::FutureExt;
 use tests::{
-    deployed::{LOG_OF_CALLS, LOG_OF_RECOGNITION, Stack, scenes},
+    deployed::{LOG_OF_CALLS, LOG_OF_RECOGNITION, Stack, hand_offs, scenes},
     fault::{Fault, Result},
     program::Common,
     report::{Line, Report, say},
@@ -88,6 +88,8 @@ async fn last_scenes(deployed: &mut Stack, wanted: impl Fn(&str) -> bool, report
         ("a file is lost", scenes::a_file_is_lost(stack, world).boxed_local()),
         ("a delivery is orphaned", scenes::a_delivery_is_orphaned(stack, world).boxed_local()),
         ("a change meets its delivery", scenes::a_change_meets_its_delivery(stack, world).boxed_local()),
+        ("somebody else follows a hand-off", hand_offs::a_hand_off_is_followed_by_somebody_else(world).boxed_local()),
+        ("a server has a way back", hand_offs::a_server_has_a_way_back(world).boxed_local()),
         ("it gets an edge", scenes::it_gets_an_edge(stack).boxed_local()),
         ("letters are replayed", scenes::letters_are_replayed(stack, world).boxed_local()),
     ];

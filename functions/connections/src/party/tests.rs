@@ -153,8 +153,9 @@ async fn one_guest_goes_on_and_no_other_takes_over() {
 #[tokio::test]
 async fn a_service_on_this_machine_is_reached_under_its_own_name() {
     let headers = |host: &str| [(axum::http::header::HOST, host.parse().unwrap())].into_iter().collect();
-    let moved = |origin: &str, host: &str| crate::take_callback::is_at_another_name(origin, &headers(host));
-    assert!(moved("http://localhost:3000", "127.0.0.1:3000"));
+    let moved = |origin: &str, host: &str| crate::take_callback::is_reached_by_address(origin, &headers(host));
+    assert!(moved("http://localhost:3000", "127.0.0.1:3000") && moved("http://localhost:3000", "[::1]:3000"));
     assert!(!moved("http://localhost:3000", "localhost:3000"));
-    assert!(!moved("https://social.example", "other.example"));
+    assert!(!moved("http://localhost:3000", "api.example"));
+    assert!(!moved("https://social.example", "127.0.0.1"));
 }
