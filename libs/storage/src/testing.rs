@@ -72,7 +72,6 @@ impl Intercept for LosesUpdates {
 /// A store that refuses so many calls with this answer, and then says of every
 /// write that it was made.
 #[cfg(test)]
-#[expect(clippy::expect_used, reason = "a test without a store cannot go on")]
 pub(crate) async fn refusing(times: usize, refusal: &'static str) -> Store {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("the port's number");

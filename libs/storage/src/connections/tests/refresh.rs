@@ -62,8 +62,8 @@ async fn a_claim_that_is_sent_again_is_still_the_callers() {
 
 #[tokio::test]
 async fn an_update_that_meets_a_transaction_is_tried_again_a_few_times() {
-    let (user, id) = (a_user().user_id, a_connection(&a_user()).connection_id);
     const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException"}"#;
+    let (user, id) = (a_user().user_id, a_connection(&a_user()).connection_id);
     let claim = async |conflicts| refusing(conflicts, CONFLICT).await.claim_refresh(user, id, 1, noon()).await;
 
     assert_eq!(claim(1).await.unwrap(), RefreshClaim::Ours);
