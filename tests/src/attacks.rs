@@ -53,7 +53,21 @@ macro_rules! attacks {
 
 /// All of them.
 pub fn attacks() -> Vec<Attack> {
-    let mut all: Vec<_> = [bodies::attacks(), hand_offs::attacks(), laptop::attacks(), mix_up::attacks(), posts::attacks(), reach::attacks(), struck::attacks(), submissions::attacks(), tenants::attacks(), uploads::attacks()].into_iter().flatten().collect();
+    let mut all: Vec<_> = [
+        bodies::attacks(),
+        hand_offs::attacks(),
+        laptop::attacks(),
+        mix_up::attacks(),
+        posts::attacks(),
+        reach::attacks(),
+        struck::attacks(),
+        submissions::attacks(),
+        tenants::attacks(),
+        uploads::attacks(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     all.sort_by_key(|it: &Attack| it.number);
     all
 }
