@@ -11,6 +11,7 @@
 #![allow(clippy::missing_panics_doc, reason = "see above")]
 
 pub mod checks;
+pub mod echo;
 pub mod network;
 pub mod samples;
 pub mod stage;
@@ -37,7 +38,7 @@ macro_rules! conformance {
                 everyday_texts_are_recognised;
             troubles: whatever_meets_the_public_call_it_goes_out_once, a_refusal_is_final_and_says_why,
                 a_limit_is_kept, whatever_meets_a_file_it_goes_out_once, nothing_is_guessed_while_nobody_answers,
-                a_lost_answer_is_found_much_later, a_grant_that_is_gone_is_told_from_every_other_failure;
+                a_lost_answer_is_found_much_later, what_is_repeated_to_us_is_not_passed_on, a_grant_that_is_gone_is_told_from_every_other_failure;
         }
     };
     ($network:ty; $($group:ident: $($check:ident),+;)+) => {

@@ -8,6 +8,7 @@ mod app;
 mod bluesky;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod discreet;
 mod entity;
 mod handoff;
 mod http_clients;

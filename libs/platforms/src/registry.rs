@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use domain::media::Attachment;
 
+use crate::discreet::Discreet;
 use crate::lead::Lead;
 use crate::platform::{Connect, Platform, Publish};
 use crate::setup::{Setup, SetupError};
@@ -31,7 +32,7 @@ macro_rules! adapters_as {
     ($part:ty, $($platform:ident),+) => {
         impl Part for $part {
             fn adapters(setup: &Setup) -> Result<Vec<Option<Box<Self>>>, SetupError> {
-                Ok(vec![$(crate::$platform::set_up(setup)?.map(|it| Box::new(it) as Box<Self>)),+])
+                Ok(vec![$(crate::$platform::set_up(setup)?.map(|it| Box::new(Discreet(it)) as Box<Self>)),+])
             }
         }
     };

@@ -32,6 +32,7 @@ mod world;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use axum::Router;
@@ -46,6 +47,7 @@ use self::account::Status;
 use self::dpop::Realm;
 use self::world::repo::Entry;
 use self::world::{Shared, World};
+use crate::echo::{self, Echo};
 use crate::wire;
 
 /// All of Bluesky that one account meets.
@@ -63,6 +65,7 @@ pub struct Bluesky {
     world: Shared,
     addresses: [SocketAddr; 2],
     browser: reqwest::Client,
+    echo: Echo,
 }
 
 impl Bluesky {
@@ -185,10 +188,13 @@ impl Network for Bluesky {
             .merge(repo::routes())
             .merge(blobs::routes())
             .merge(video::routes());
-        let pds = wire::serve(trouble::around(&world, Realm::Pds, pds)).await;
-        let issuer = wire::serve(trouble::around(&world, Realm::AuthorizationServer, oauth::routes())).await;
+        let echo = Echo::default();
+        let pds = trouble::around(&world, Realm::Pds, pds);
+        let pds = wire::serve(echo::around(pds, &echo)).await;
+        let issuer = trouble::around(&world, Realm::AuthorizationServer, oauth::routes());
+        let issuer = wire::serve(echo::around(issuer, &echo)).await;
         world.settle(&format!("http://{pds}"), &format!("http://{issuer}"));
-        Self { world, addresses: [pds, issuer], browser: wire::browser() }
+        Self { world, addresses: [pds, issuer], browser: wire::browser(), echo }
     }
 
     fn addresses(&self) -> Vec<SocketAddr> {
@@ -218,6 +224,11 @@ impl Network for Bluesky {
 
     async fn send_back(&self, url: &str, decision: Decision) -> Url {
         browser::decide(&self.browser, url, decision).await
+    }
+
+    fn echo(&self) -> bool {
+        self.echo.store(true, Ordering::Relaxed);
+        true
     }
 
     fn trouble(&self, call: Call, trouble: Trouble, count: usize) {

@@ -5,5 +5,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
 pub mod bluesky;
+mod echo;
 pub mod mastodon;
 mod wire;

@@ -35,7 +35,7 @@ use http::StatusCode;
 pub use self::flavour::{Flavour, GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Snac, Stock};
 use self::instance::Instance;
 use self::refusal::Refusal;
-use crate::wire;
+use crate::{echo, wire};
 
 /// A server with one account. Its person is signed in.
 ///
@@ -56,7 +56,7 @@ impl Server {
 impl<F> Server<F> {
     async fn begin(flavour: Flavour, clock: Clock) -> Self {
         let here = Arc::new(Instance::new(flavour.differences(), clock));
-        let address = wire::serve(router(&here)).await;
+        let address = wire::serve(echo::around(router(&here), &here.echo)).await;
         here.is_at(format!("http://{address}"));
         Self { here, address, flavour: PhantomData }
     }

@@ -1,10 +1,19 @@
 //! The sandbox as the suite of all platforms wants it.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
 use domain::clock::Clock;
 use domain::media::MimeType;
+use futures::stream;
+use platforms::conformance::echo::with_request;
 use platforms::conformance::network::{self, Decision, PublicMedium, PublicPost, Trouble};
 use platforms::{Answers, AppCredentials};
 use serde_json::{Value, json};
@@ -24,6 +33,29 @@ const ACCOUNT: &str = "harbour";
 struct Listening {
     sandbox: Sandbox,
     address: SocketAddr,
+    /// Whether its refusals repeat the request.
+    echo: Arc<AtomicBool>,
+}
+
+async fn repeat(State(echo): State<Arc<AtomicBool>>, request: Request, next: Next) -> Response {
+    if !echo.load(Ordering::Relaxed) {
+        return next.run(request).await;
+    }
+    let (head, body) = request.into_parts();
+    let authorization = head.headers.get(header::AUTHORIZATION).map(|it| it.to_str().unwrap().to_owned());
+    let body = to_bytes(body, usize::MAX).await.unwrap();
+    let response = next.run(Request::from_parts(head, Body::from(body.clone()))).await;
+    if response.status().as_u16() < 400 {
+        return response;
+    }
+    let (mut head, refusal) = response.into_parts();
+    // Nothing can be read of an answer that is cut off on purpose.
+    let Ok(refusal) = to_bytes(refusal, usize::MAX).await else {
+        return Response::from_parts(head, Body::from_stream(stream::iter([Err::<Bytes, _>("cut off")])));
+    };
+    head.headers.remove(header::CONTENT_LENGTH);
+    let repeated = with_request(&refusal, &authorization.unwrap_or_default(), &body);
+    Response::from_parts(head, repeated.map_or_else(|| Body::from(refusal), Body::from))
 }
 
 #[async_trait]
@@ -34,9 +66,10 @@ impl network::Network for Listening {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let sandbox = Sandbox::open(None, format!("http://{address}"), clock).unwrap();
-        let router = super::router(sandbox.clone());
+        let echo = Arc::default();
+        let router = super::router(sandbox.clone()).layer(from_fn_with_state(Arc::clone(&echo), repeat));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { sandbox, address }
+        Self { sandbox, address, echo }
     }
 
     fn addresses(&self) -> Vec<SocketAddr> {
@@ -84,6 +117,11 @@ impl network::Network for Listening {
 
     fn can(&self, call: network::Call, trouble: Trouble) -> bool {
         kind(call, trouble).is_some()
+    }
+
+    fn echo(&self) -> bool {
+        self.echo.store(true, Ordering::Relaxed);
+        true
     }
 
     fn revoke(&self) {

@@ -68,6 +68,19 @@ impl Setback {
             | Self::Unknown { reason, .. } => reason,
         }
     }
+
+    /// The same with its reason in other words.
+    #[must_use]
+    pub fn in_words(mut self, other: impl FnOnce(String) -> String) -> Self {
+        match &mut self {
+            Self::Refused { reason }
+            | Self::Busy { reason, .. }
+            | Self::Disconnected { reason }
+            | Self::Stale { reason }
+            | Self::Unknown { reason, .. } => *reason = other(std::mem::take(reason)),
+        }
+        self
+    }
 }
 
 /// What the platform answers when it is asked about an open intent.
@@ -95,4 +108,20 @@ pub enum Resolution {
         /// Where the user can look.
         advice: String,
     },
+}
+
+impl Resolution {
+    /// The same with what it tells the user in other words.
+    #[must_use]
+    pub fn in_words(mut self, other: impl FnOnce(String) -> String) -> Self {
+        match &mut self {
+            Self::Unclear { reason: words }
+            | Self::Disconnected { reason: words }
+            | Self::Unknowable { advice: words } => {
+                *words = other(std::mem::take(words));
+            }
+            Self::Public(_) | Self::Recognised(_) | Self::NotThere => {}
+        }
+        self
+    }
 }

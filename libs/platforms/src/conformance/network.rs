@@ -77,6 +77,11 @@ pub trait Network: Sized + Send + Sync {
         true
     }
 
+    /// From now on every refusal repeats the `Authorization` header and the body of
+    /// its request, as [`with_request`](super::echo::with_request) does it. False
+    /// where refusals have no words.
+    fn echo(&self) -> bool;
+
     /// The person takes the grant away on the platform's own pages.
     fn revoke(&self);
 

@@ -14,6 +14,7 @@ use domain::delivery::Setback;
 use domain::testing::noon;
 use domain::token::{Pkce, random_token};
 use outbound::AddressPolicy;
+use secrecy::ExposeSecret;
 use url::{Position, Url};
 
 pub use self::delivery::{Passage, Post};
@@ -41,6 +42,10 @@ pub struct Stage<N> {
     pub clock: Clock,
     connecting: Registry<dyn Connect>,
     publishing: Registry<dyn Publish>,
+    /// Whether refusals repeat the request.
+    pub repeats: bool,
+    /// Every token and long text so far, which nothing that is said may contain.
+    unsaid: Mutex<Vec<String>>,
     posts: AtomicU64,
     /// The account's latest credentials, as the store keeps them.
     credentials: Mutex<Option<Credentials>>,
@@ -71,6 +76,7 @@ impl<N: Network> Stage<N> {
     }
 
     fn of(network: N, beside: &[SocketAddr], vault: Arc<dyn Vault>, clock: Clock) -> Self {
+        let repeats = network.echo();
         let settings = PlatformSettings::from([(N::NAME.to_owned(), network.settings())]);
         let app = network.app();
         let app = move |_: &str| -> Arc<dyn AppSource> {
@@ -84,6 +90,8 @@ impl<N: Network> Stage<N> {
             clock,
             connecting,
             publishing,
+            repeats,
+            unsaid: Mutex::default(),
             posts: AtomicU64::new(1),
             credentials: Mutex::default(),
             claims: Mutex::default(),
@@ -136,7 +144,37 @@ impl<N: Network> Stage<N> {
 
     /// Ends a hand-off.
     pub async fn complete(&self, callback: &Callback) -> Result<Vec<Account>, HandOffRefusal> {
-        self.connecting().complete(callback, self.clock.now()).await
+        if let Some(code) = callback.query.get("code") {
+            self.is_unsaid(code);
+        }
+        self.is_unsaid(callback.verifier.expose_secret());
+        self.heard(self.connecting().complete(callback, self.clock.now()).await)
+    }
+
+    /// Nobody may hear this again.
+    pub fn is_unsaid(&self, what: &str) {
+        // What is shorter is said by chance.
+        if 16 <= what.chars().count() {
+            self.unsaid.lock().unwrap().push(what.to_owned());
+        }
+    }
+
+    /// What an adapter said: it has nothing in it that was told in confidence.
+    pub fn heard<T, E: std::fmt::Debug>(&self, answer: Result<T, E>) -> Result<T, E> {
+        if let Err(said) = &answer {
+            self.has_heard(said);
+        }
+        answer
+    }
+
+    /// The same of what is no error.
+    pub fn has_heard(&self, said: &dyn std::fmt::Debug) {
+        let said = format!("{said:?}");
+        for what in self.unsaid.lock().unwrap().iter() {
+            // Words may be cut in the middle of it.
+            let beginning: String = what.chars().take(16).collect();
+            assert!(!said.contains(&beginning), "{what:?} is passed on: {said}");
+        }
     }
 
     /// The account, connected.
@@ -158,6 +196,10 @@ impl<N: Network> Stage<N> {
 
     /// Stores credentials in place of those before.
     pub fn keep(&self, credentials: &Credentials) {
+        let tokens = [Some(&credentials.access_token), credentials.refresh_token.as_ref()];
+        for token in tokens.into_iter().flatten() {
+            self.is_unsaid(token.expose_secret());
+        }
         *self.credentials.lock().unwrap() = Some(credentials.clone());
     }
 
@@ -177,7 +219,7 @@ impl<N: Network> Stage<N> {
     /// New credentials, stored.
     pub async fn renew(&self) -> Result<Credentials, RefreshRefusal> {
         let stored = self.credentials.lock().unwrap().clone().unwrap();
-        let new = self.publishing().refresh(&stored, self.clock.now()).await?;
+        let new = self.heard(self.publishing().refresh(&stored, self.clock.now()).await)?;
         // The refresh token is kept when none comes back.
         let refresh_token = new.refresh_token.or(stored.refresh_token);
         let new = Credentials { refresh_token, ..new };

@@ -24,6 +24,7 @@ use self::media::Medium;
 use self::statuses::Status;
 use self::troubles::Troubles;
 use super::flavour::Differences;
+use crate::echo::Echo;
 
 /// A server.
 pub(crate) struct Instance {
@@ -31,6 +32,8 @@ pub(crate) struct Instance {
     pub(crate) differences: &'static Differences,
     /// Its clock.
     pub(crate) clock: Clock,
+    /// Whether its refusals repeat the request.
+    pub(crate) echo: Echo,
     base_url: OnceLock<String>,
     memory: Mutex<Memory>,
 }
@@ -73,7 +76,7 @@ impl Instance {
     /// An empty one.
     pub(crate) fn new(differences: &'static Differences, clock: Clock) -> Self {
         let memory = Memory { polls_until_ready: 2, ..Memory::default() };
-        Self { differences, clock, base_url: OnceLock::new(), memory: Mutex::new(memory) }
+        Self { differences, clock, echo: Echo::default(), base_url: OnceLock::new(), memory: Mutex::new(memory) }
     }
 
     /// Tells it, once, at which address it is reached.

@@ -1,6 +1,7 @@
 //! The server as the conformance suite sees it.
 
 use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use domain::clock::Clock;
@@ -70,6 +71,11 @@ impl<F: Known> Network for Server<F> {
 
     fn checks_codes(&self) -> bool {
         !self.here.differences.takes_any_code
+    }
+
+    fn echo(&self) -> bool {
+        self.here.echo.store(true, Ordering::Relaxed);
+        self.here.differences.says_why
     }
 
     fn revoke(&self) {

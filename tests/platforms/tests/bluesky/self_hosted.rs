@@ -72,6 +72,10 @@ impl Network for SelfHosted {
         self.bluesky.trouble(call, trouble, count);
     }
 
+    fn echo(&self) -> bool {
+        self.bluesky.echo()
+    }
+
     fn revoke(&self) {
         self.bluesky.revoke();
     }

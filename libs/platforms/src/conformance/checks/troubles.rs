@@ -166,6 +166,32 @@ pub async fn a_lost_answer_is_found_much_later<N: Network>() {
     }
 }
 
+/// A server repeats the token and the text in its refusals. The user, the log and
+/// the bus hear that it refused, and neither.
+pub async fn what_is_repeated_to_us_is_not_passed_on<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let troubles = [Trouble::Unwanted, Trouble::Broken, Trouble::Unavailable, LIMITED];
+    let mut taken_out = 0;
+    for trouble in troubles.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+        // Twice, because one request in two begins with the token.
+        for _ in 0..2 {
+            let mut post = stage.post(&account, "The canary sings before the sun is up.", Vec::new());
+            stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+            stage.clock.skip_to(post.publish_at);
+            stage.network.trouble(Call::Publish, trouble, 1);
+
+            let said = stage.publish(&post).await.unwrap_err().into_reason();
+
+            assert!(!said.contains("canary sings"), "{trouble:?}: {said}");
+            taken_out += usize::from(said.contains("[…]"));
+            stage.clock.advance(TimeDelta::minutes(1));
+        }
+    }
+    // Otherwise nothing was repeated, and this would show nothing.
+    assert!(!stage.repeats || 0 < taken_out, "nothing had to be taken out");
+}
+
 /// Only a grant that is gone asks for the person; no other failure is taken for
 /// that.
 pub async fn a_grant_that_is_gone_is_told_from_every_other_failure<N: Network>() {

@@ -64,6 +64,7 @@ impl<N: Network> Stage<N> {
         let files = Shelf(media.iter().map(|it| (it.attachment.media_id, it.bytes.clone())).collect());
         let attachments = media.iter().map(|it| it.attachment.clone()).collect();
         let reference = format!("{}-7-1", self.posts.fetch_add(1, Ordering::SeqCst));
+        self.is_unsaid(text);
         let text = text.to_owned();
         Post { account, text, media, reference, publish_at, progress: None, elsewhere: false, files, attachments }
     }
@@ -71,7 +72,7 @@ impl<N: Network> Stage<N> {
     /// The next step before the public call.
     pub async fn prepare(&self, post: &Post<'_>) -> Result<Step, Setback> {
         let (credentials, claims) = (self.credentials().await?, self.claimed(post));
-        self.publishing().prepare(&self.job(post, &credentials, &claims)).await
+        self.heard(self.publishing().prepare(&self.job(post, &credentials, &claims)).await)
     }
 
     /// All steps before the public call. Passing setbacks are waited out.
@@ -113,7 +114,7 @@ impl<N: Network> Stage<N> {
     pub async fn publish(&self, post: &Post<'_>) -> Result<Published, Setback> {
         let credentials = self.credentials().await?;
         let claims = self.claimed(post);
-        let published = self.publishing().publish(&self.job(post, &credentials, &claims)).await;
+        let published = self.heard(self.publishing().publish(&self.job(post, &credentials, &claims)).await);
         if let Ok(Published { platform_post_id, .. }) = &published {
             self.claim(post, platform_post_id);
         }
@@ -124,7 +125,11 @@ impl<N: Network> Stage<N> {
     pub async fn resolve(&self, post: &Post<'_>, since: DateTime<Utc>) -> Resolution {
         let claims = self.claimed(post);
         match self.credentials().await {
-            Ok(credentials) => self.publishing().resolve(&self.job(post, &credentials, &claims), since).await,
+            Ok(credentials) => {
+                let answer = self.publishing().resolve(&self.job(post, &credentials, &claims), since).await;
+                self.has_heard(&answer);
+                answer
+            }
             Err(setback) => panic!("the account is gone: {setback:?}"),
         }
     }

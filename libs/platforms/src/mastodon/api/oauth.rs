@@ -96,8 +96,9 @@ impl Api {
             Err(Failure::Refused(refused)) if refused.may_be_of_our_app() => Knows::Not,
             Err(_) => Knows::It,
             Ok(Tokens { access_token, .. }) => {
-                if let Err(failure) = self.revoke(grant, &access_token).await {
-                    tracing::warn!(server = grant.server.name(), ?failure, "an unwanted token was not given back");
+                // The server's words are not logged: it may repeat the token in them.
+                if self.revoke(grant, &access_token).await.is_err() {
+                    tracing::warn!(server = grant.server.name(), "an unwanted token was not given back");
                 }
                 if hides_why { Knows::It } else { Knows::TakesAnyCode }
             }

@@ -1,0 +1,27 @@
+//! A server that repeats the request in its refusals, as some do that are badly
+//! set up, and some that collect what they are told.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+
+/// The most of a request's body that is repeated, in bytes.
+const MOST: usize = 2_000;
+
+/// The body of a refusal with the `Authorization` header and the body of its
+/// request in its words; `None` for a refusal without words.
+pub fn with_request(refusal: &[u8], authorization: &str, request: &[u8]) -> Option<Vec<u8>> {
+    static TURN: AtomicUsize = AtomicUsize::new(0);
+    let mut body: Value = serde_json::from_slice(refusal).ok()?;
+    // `error` alone is read by programs, too, so the words stand beside it.
+    let field = if body["message"].is_string() { "message" } else { "error_description" };
+    let words = body[field].as_str().or_else(|| body["error"].as_str())?;
+    let request = String::from_utf8_lossy(&request[..request.len().min(MOST)]);
+    // Adapters cut long words, so that each has to come first now and then.
+    let repeated = match TURN.fetch_add(1, Ordering::Relaxed) % 2 {
+        0 => format!("{words} {request} {authorization}"),
+        _ => format!("{words} {authorization} {request}"),
+    };
+    body[field] = repeated.into();
+    serde_json::to_vec(&body).ok()
+}

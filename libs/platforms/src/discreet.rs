@@ -1,0 +1,130 @@
+//! What platforms say, without what they were told in confidence.
+//!
+//! A server may repeat the request in its refusal: the token with which we act
+//! for an account, and the text of the post. Its words go on to the post, to the
+//! log, to the bus and to pages, so every adapter is asked through [`Discreet`],
+//! which takes both out of them.
+
+mod unsaid;
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Published, Resolution, Setback};
+use domain::rules::Rules;
+
+use self::unsaid::Unsaid;
+use crate::account::{Account, Credentials};
+use crate::handoff::{
+    Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
+};
+use crate::job::Job;
+use crate::not_now::NotNow;
+use crate::platform::{Connect, Platform, Publish, Step};
+use crate::renewal::Renewal;
+
+/// An adapter whose words can be passed on.
+pub(crate) struct Discreet<A>(pub(crate) A);
+
+#[async_trait]
+impl<A: Platform> Platform for Discreet<A> {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn renewal(&self) -> Renewal {
+        self.0.renewal()
+    }
+
+    async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        let unsaid = || Unsaid::of(credentials);
+        self.0.refresh(credentials, now).await.map_err(|refusal| match refusal {
+            RefreshRefusal::Gone(words) => RefreshRefusal::Gone(unsaid().out_of(&words)),
+            RefreshRefusal::Unreachable(words) => RefreshRefusal::Unreachable(unsaid().out_of(&words)),
+        })
+    }
+}
+
+#[async_trait]
+impl<A: Connect> Connect for Discreet<A> {
+    fn rules(&self) -> Rules {
+        self.0.rules()
+    }
+
+    fn fields(&self) -> &'static [Field] {
+        self.0.fields()
+    }
+
+    async fn client_document(&self, here: &OurAddresses) -> Result<Option<serde_json::Value>, NotNow> {
+        self.0.client_document(here).await
+    }
+
+    async fn authorize(
+        &self,
+        answers: &Answers,
+        request: &AuthorizationRequest,
+        now: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        let departed = self.0.authorize(answers, request, now).await;
+        departed.map_err(|it| without(it, || Unsaid::typed(answers, self.0.fields())))
+    }
+
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        let completed = self.0.complete(callback, now).await;
+        completed.map_err(|it| without(it, || Unsaid::of_callback(callback)))
+    }
+
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+        let revoked = self.0.revoke(credentials, now).await;
+        revoked.map_err(|it| it.in_words(|words| Unsaid::of(credentials).out_of(&words)))
+    }
+}
+
+#[async_trait]
+impl<A: Publish> Publish for Discreet<A> {
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let prepared = self.0.prepare(job).await;
+        prepared.map_err(|it| it.in_words(|words| Unsaid::of_job(job).out_of(&words)))
+    }
+
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        let published = self.0.publish(job).await;
+        published.map_err(|it| it.in_words(|words| Unsaid::of_job(job).out_of(&words)))
+    }
+
+    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+        self.0.resolve(job, since).await.in_words(|words| Unsaid::of_job(job).out_of(&words))
+    }
+
+    fn recognises(&self) -> bool {
+        self.0.recognises()
+    }
+
+    fn settles(&self) -> TimeDelta {
+        self.0.settles()
+    }
+}
+
+fn without(refusal: HandOffRefusal, unsaid: impl FnOnce() -> Unsaid) -> HandOffRefusal {
+    match refusal {
+        HandOffRefusal::Refused(words) => HandOffRefusal::Refused(unsaid().out_of(&words)),
+        HandOffRefusal::Field { name, message } => HandOffRefusal::Field { name, message: unsaid().out_of(&message) },
+        other @ (HandOffRefusal::Denied | HandOffRefusal::Unreachable) => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// One that is forgotten here would be answered with its default, whatever the
+    /// adapter says.
+    #[test]
+    fn every_question_is_passed_on_to_the_adapter() {
+        let questions = include_str!("platform.rs").lines().filter_map(|it| {
+            let declared = it.trim_start().trim_start_matches("async ").strip_prefix("fn ")?;
+            declared.split(['(', '<']).next()
+        });
+        let here = include_str!("discreet.rs");
+        for question in questions {
+            assert!(here.contains(&format!("self.0.{question}(")), "{question} is not passed on");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Refusals that repeat the request.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use http::header;
+use platforms::conformance::echo::with_request;
+
+use crate::wire::Cut;
+
+/// Whether refusals repeat the request.
+pub(crate) type Echo = Arc<AtomicBool>;
+
+/// A server whose refusals may repeat the request.
+pub(crate) fn around(server: Router, echo: &Echo) -> Router {
+    server.layer(from_fn_with_state(Arc::clone(echo), repeat))
+}
+
+async fn repeat(State(echo): State<Echo>, request: Request, next: Next) -> Response {
+    if !echo.load(Ordering::Relaxed) {
+        return next.run(request).await;
+    }
+    let (head, body) = request.into_parts();
+    let authorization = head.headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let authorization = authorization.to_owned();
+    // The client went away; nobody reads the answer.
+    let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let response = next.run(Request::from_parts(head, Body::from(body.clone()))).await;
+    let is_refusal = response.status().is_client_error() || response.status().is_server_error();
+    if !is_refusal || response.extensions().get::<Cut>().is_some() {
+        return response;
+    }
+    let (mut head, refusal) = response.into_parts();
+    let refusal = to_bytes(refusal, usize::MAX).await.unwrap_or_default();
+    head.headers.remove(header::CONTENT_LENGTH);
+    let repeated = with_request(&refusal, &authorization, &body);
+    Response::from_parts(head, repeated.map_or_else(|| Body::from(refusal), Body::from))
+}
