@@ -6,6 +6,7 @@ mod laptop;
 mod mix_up;
 mod posts;
 mod reach;
+mod slow_servers;
 mod struck;
 mod submissions;
 mod tenants;
@@ -60,6 +61,7 @@ pub fn attacks() -> Vec<Attack> {
         mix_up::attacks(),
         posts::attacks(),
         reach::attacks(),
+        slow_servers::attacks(),
         struck::attacks(),
         submissions::attacks(),
         tenants::attacks(),

@@ -1,35 +1,46 @@
 //! The queue in this process: a timer for each message. It is lost when the
 //! process ends, as any queue may be; the sweep brings its messages again.
+//!
+//! It is fair, as the queue of a deployment is: the users that have messages
+//! take turns, and none has more than a share of the places.
 
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use cloud::queue::{DeliveryMessage, Outgoing, Queue, QueueError};
 use domain::clock::Clock;
+use domain::id::UserId;
 use platforms::{Publish, Registry};
 use publishing::Publishing;
-use tokio::sync::Semaphore;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::Notify;
 
 /// Deliveries under way at the same time, those that wait out their second
 /// included.
 const CONCURRENCY: usize = 2_000;
+
+/// As many of them may be one user's.
+const OF_ONE_USER: usize = CONCURRENCY / 4;
 
 /// How long after an error a message is delivered once more.
 const BROUGHT_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
 /// A queue with timers for delays.
 pub(crate) struct LocalQueue {
-    ready: UnboundedSender<DeliveryMessage>,
+    lanes: Arc<Lanes>,
     clock: Clock,
 }
 
 impl LocalQueue {
-    /// The queue, and where its messages come out.
-    pub(crate) fn new(clock: Clock) -> (Arc<Self>, UnboundedReceiver<DeliveryMessage>) {
-        let (ready, messages) = unbounded_channel();
-        (Arc::new(Self { ready, clock }), messages)
+    /// An empty queue.
+    pub(crate) fn new(clock: Clock) -> Arc<Self> {
+        Arc::new(Self { lanes: Arc::new(Lanes::new(CONCURRENCY, OF_ONE_USER)), clock })
+    }
+
+    /// Where its messages come out.
+    pub(crate) fn lanes(&self) -> Arc<Lanes> {
+        Arc::clone(&self.lanes)
     }
 }
 
@@ -37,26 +48,117 @@ impl LocalQueue {
 impl Queue for LocalQueue {
     async fn send(&self, messages: &[Outgoing]) -> Result<(), QueueError> {
         for outgoing in messages {
-            let (ready, message, delay_s) = (self.ready.clone(), outgoing.message, outgoing.delay_s(self.clock.now()));
+            let (lanes, message) = (Arc::clone(&self.lanes), outgoing.message);
+            let delay_s = outgoing.delay_s(self.clock.now());
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_secs(delay_s.into())).await;
-                // This fails only when the receiver is gone, while the process ends.
-                let _ = ready.send(message);
+                lanes.put(message);
             });
         }
         Ok(())
     }
 }
 
+/// Messages that have come out, by user.
+pub(crate) struct Lanes {
+    state: Mutex<State>,
+    /// Something came, or a place became free.
+    changed: Notify,
+    places: usize,
+    of_one_user: usize,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: HashMap<UserId, VecDeque<DeliveryMessage>>,
+    /// The users that have messages waiting, whose turn is next first.
+    turns: VecDeque<UserId>,
+    under_way: HashMap<UserId, usize>,
+    all_under_way: usize,
+}
+
+impl Lanes {
+    fn new(places: usize, of_one_user: usize) -> Self {
+        Self { state: Mutex::default(), changed: Notify::new(), places, of_one_user }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, message: DeliveryMessage) {
+        let mut state = self.state();
+        let lane = state.waiting.entry(message.user_id).or_default();
+        lane.push_back(message);
+        if lane.len() == 1 {
+            state.turns.push_back(message.user_id);
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// The next message whose user has a place left.
+    fn take(&self) -> Option<DeliveryMessage> {
+        let mut state = self.state();
+        if self.places <= state.all_under_way {
+            return None;
+        }
+        let has_room = |user: &UserId| state.under_way.get(user).is_none_or(|it| *it < self.of_one_user);
+        let turn = state.turns.iter().position(has_room)?;
+        let user = state.turns.remove(turn)?;
+        let lane = state.waiting.get_mut(&user)?;
+        let message = lane.pop_front()?;
+        if lane.is_empty() {
+            state.waiting.remove(&user);
+        } else {
+            state.turns.push_back(user);
+        }
+        *state.under_way.entry(user).or_default() += 1;
+        state.all_under_way += 1;
+        Some(message)
+    }
+
+    async fn next(&self) -> DeliveryMessage {
+        loop {
+            let changed = self.changed.notified();
+            if let Some(message) = self.take() {
+                return message;
+            }
+            changed.await;
+        }
+    }
+
+    fn end(&self, user: UserId) {
+        let mut state = self.state();
+        state.all_under_way -= 1;
+        if let Some(count) = state.under_way.get_mut(&user) {
+            *count -= 1;
+            if *count == 0 {
+                state.under_way.remove(&user);
+            }
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+}
+
+/// A place that a message has, given back even when its delivery panics.
+struct Place {
+    lanes: Arc<Lanes>,
+    user: UserId,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.lanes.end(self.user);
+    }
+}
+
 /// Takes messages to their deliveries for as long as the process runs.
-pub(crate) async fn work(
-    publishing: Publishing,
-    platforms: Registry<dyn Publish>,
-    mut messages: UnboundedReceiver<DeliveryMessage>,
-) {
-    let places = Arc::new(Semaphore::new(CONCURRENCY));
-    while let Some(message) = messages.recv().await {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+pub(crate) async fn work(publishing: Publishing, platforms: Registry<dyn Publish>, lanes: Arc<Lanes>) {
+    loop {
+        let message = lanes.next().await;
+        let place = Place { lanes: Arc::clone(&lanes), user: message.user_id };
         let (publishing, platforms) = (publishing.clone(), platforms.clone());
         tokio::spawn(async move {
             if let Err(error) = publishing.deliver(&platforms, message).await {
@@ -68,5 +170,56 @@ pub(crate) async fn work(
                 }
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::a_delivery;
+
+    use super::*;
+
+    fn message(user: u64, revision: u64) -> DeliveryMessage {
+        let user_id = UserId::new(user).unwrap();
+        DeliveryMessage { user_id, revision, ..DeliveryMessage::about(&a_delivery()) }
+    }
+
+    fn taken(lanes: &Lanes) -> Vec<(u64, u64)> {
+        std::iter::from_fn(|| lanes.take()).map(|it| (it.user_id.get(), it.revision)).collect()
+    }
+
+    #[test]
+    fn users_take_turns_and_none_takes_all_places() {
+        let lanes = Lanes::new(8, 4);
+        for revision in 1..=100 {
+            lanes.put(message(1, revision));
+        }
+        assert_eq!(taken(&lanes), [(1, 1), (1, 2), (1, 3), (1, 4)]);
+
+        for revision in 1..=2 {
+            lanes.put(message(2, revision));
+            lanes.put(message(3, revision));
+        }
+        assert_eq!(taken(&lanes), [(2, 1), (3, 1), (2, 2), (3, 2)]);
+        lanes.end(UserId::new(3).unwrap());
+        assert_eq!(taken(&lanes), [], "the first user has its share");
+        lanes.end(UserId::new(1).unwrap());
+        assert_eq!(taken(&lanes), [(1, 5)]);
+    }
+
+    #[tokio::test]
+    async fn a_place_that_becomes_free_lets_the_next_one_in() {
+        let lanes = Arc::new(Lanes::new(1, 1));
+        lanes.put(message(1, 1));
+        lanes.put(message(2, 1));
+        let place = Place { user: lanes.next().await.user_id, lanes: Arc::clone(&lanes) };
+        let next = tokio::spawn({
+            let lanes = Arc::clone(&lanes);
+            async move { lanes.next().await }
+        });
+        tokio::task::yield_now().await;
+        drop(place);
+
+        assert_eq!(next.await.unwrap().user_id, UserId::new(2).unwrap());
     }
 }

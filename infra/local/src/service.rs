@@ -23,7 +23,7 @@ use domain::media::MediaLimits;
 use domain::plan::Plans;
 use domain::user::User;
 use platforms::{AppCredentials, AppSource, Leads, Platform, Publish, Registry, Setup};
-use publishing::{Publishing, RollUps};
+use publishing::{Publishing, RollUps, Share};
 use secrecy::SecretString;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -38,7 +38,7 @@ use crate::events::LocalEvents;
 use crate::hosts::{Hosts, Reached};
 use crate::meter::Meter;
 use crate::options::Options;
-use crate::queue::LocalQueue;
+use crate::queue::{Lanes, LocalQueue};
 use crate::sandbox::{self, Sandbox};
 use crate::{call_log, clients, demo, dynamodb, erasure, events, hosts, issuer, queue, s3, sealing_key};
 
@@ -103,7 +103,7 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
         Some(port) => Some(open_database(options, port, &stack.stores, &secret).await?),
         None => None,
     };
-    run(stack.publishing, stack.delivering, stack.platforms, stack.renewable, stack.messages);
+    run(stack.publishing, stack.delivering, stack.platforms, stack.renewable, stack.lanes);
 
     let user = demo::user(&stack.api, &origin).await?;
     let token = demo::token(&stack.api, &user, data).await?;
@@ -165,7 +165,7 @@ struct Stack {
     delivering: Publishing,
     platforms: Registry<dyn Publish>,
     renewable: Registry<dyn Platform>,
-    messages: tokio::sync::mpsc::UnboundedReceiver<cloud::queue::DeliveryMessage>,
+    lanes: Arc<Lanes>,
     router: Router,
 }
 
@@ -187,7 +187,8 @@ impl Stack {
         let store = stores.shared();
         let sealer = Envelope::new(LocalKeys::new(sealing_key::sealing_key(data)?), clock.clone());
         let bus = LocalEvents::default();
-        let (queue, messages) = LocalQueue::new(clock.clone());
+        let queue = LocalQueue::new(clock.clone());
+        let lanes = queue.lanes();
         let settings = bucket_settings(origin, outside);
         let files = clients::config(origin, secret);
         let bucket = Bucket::new(&files, &settings);
@@ -198,10 +199,7 @@ impl Stack {
             store: store.clone(),
             clock: clock.clone(),
             ids: ids.clone(),
-            limits: RateLimits {
-                requests_per_minute: options.requests_per_minute,
-                media_per_minute: options.media_per_minute,
-            },
+            limits: rate_limits(options),
             origin: reached_at.clone(),
             token_lifetime: TimeDelta::days(180),
             allowed_origins: Vec::new(),
@@ -218,6 +216,8 @@ impl Stack {
             media_limits: MediaLimits::default(),
             plans: Plans::default(),
             roll_ups: RollUps::default(),
+            share: Share::default(),
+            places: publishing::Places::default(),
         };
         let delivering = Publishing { store: stores.of("delivery", log.as_ref()), ..publishing.clone() };
         let deployed = Router::new()
@@ -273,7 +273,7 @@ impl Stack {
             delivering,
             platforms: Registry::new(&setup)?,
             renewable: Registry::new(&setup)?,
-            messages,
+            lanes,
             router,
         })
     }
@@ -286,6 +286,11 @@ fn bucket_settings(origin: &str, outside: Option<&str>) -> BucketSettings {
         // Platforms read files by links, and people upload by them.
         public_endpoint: outside.map(str::to_owned),
     }
+}
+
+fn rate_limits(options: &Options) -> RateLimits {
+    let Options { requests_per_minute, media_per_minute, .. } = *options;
+    RateLimits { requests_per_minute, media_per_minute }
 }
 
 fn oidc_settings(origin: &str) -> OidcSettings {
@@ -335,9 +340,9 @@ fn run(
     delivering: Publishing,
     platforms: Registry<dyn Publish>,
     renewable: Registry<dyn Platform>,
-    messages: tokio::sync::mpsc::UnboundedReceiver<cloud::queue::DeliveryMessage>,
+    lanes: Arc<Lanes>,
 ) {
-    tokio::spawn(queue::work(delivering, platforms, messages));
+    tokio::spawn(queue::work(delivering, platforms, lanes));
     let ticking = publishing.clone();
     tokio::spawn(async move {
         // The queue of an earlier process is lost, so what was on it is planned

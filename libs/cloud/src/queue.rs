@@ -30,6 +30,10 @@ pub struct DeliveryMessage {
     /// When its post is told how it ended; `None` is at once.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub roll_up_at: Option<DateTime<Utc>>,
+    /// Whether it comes with many others of its user, or again, so that it has to
+    /// ask for a place before a call is made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_a_crowd: bool,
 }
 
 impl DeliveryMessage {
@@ -42,6 +46,7 @@ impl DeliveryMessage {
             connection_id: delivery.connection_id,
             revision: delivery.revision,
             roll_up_at: None,
+            in_a_crowd: false,
         }
     }
 }
@@ -114,6 +119,11 @@ impl SqsQueue {
             let entry = SendMessageBatchRequestEntry::builder()
                 .id(index.to_string())
                 .message_body(body)
+                // On a standard queue a group orders nothing: it makes the queue
+                // fair. While one group has many messages in flight, those of the
+                // others are handed out first.
+                // Source: the SQS developer guide, "How Amazon SQS fair queues work".
+                .message_group_id(outgoing.message.user_id.to_string())
                 .delay_seconds(outgoing.delay_s(now).into());
             request = request.entries(entry.build().map_err(|it| QueueError(it.to_string()))?);
         }
@@ -142,14 +152,7 @@ mod tests {
     #[test]
     fn a_message_comes_out_two_to_three_seconds_before_it_is_wanted() {
         let delivery = a_delivery();
-        let message = DeliveryMessage {
-            user_id: delivery.user_id,
-            post_id: delivery.post_id,
-            target_id: delivery.target_id,
-            connection_id: delivery.connection_id,
-            revision: 1,
-            roll_up_at: None,
-        };
+        let message = DeliveryMessage::about(&delivery);
         let delay_s = |milliseconds| {
             let at = noon() + TimeDelta::milliseconds(milliseconds);
             Outgoing { message, at }.delay_s(noon())

@@ -324,6 +324,11 @@ impl Publish for Bluesky {
     }
 
     /// No: a post is found by the key of its record, which we chose.
+    fn host(&self, credentials: &Credentials) -> Option<String> {
+        let pds = Session::of(credentials).ok()?.pds;
+        Some(pds[url::Position::BeforeHost..url::Position::AfterPort].to_owned())
+    }
+
     fn recognises(&self) -> bool {
         false
     }

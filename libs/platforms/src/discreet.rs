@@ -95,6 +95,10 @@ impl<A: Publish> Publish for Discreet<A> {
         self.0.resolve(job, since).await.in_words(|words| Unsaid::of_job(job).out_of(&words))
     }
 
+    fn host(&self, credentials: &Credentials) -> Option<String> {
+        self.0.host(credentials)
+    }
+
     fn recognises(&self) -> bool {
         self.0.recognises()
     }

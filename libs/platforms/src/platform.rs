@@ -114,6 +114,14 @@ pub trait Publish: Platform {
     /// at `since`, took effect.
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution;
 
+    /// The host that these credentials lead to, where a user named it or a server
+    /// that a user named did. `None` where it stands in the code or in the settings
+    /// of the deployment: nobody can make that one slow to harm others.
+    fn host(&self, credentials: &Credentials) -> Option<String> {
+        let _ = credentials;
+        None
+    }
+
     /// Whether [`Publish::resolve`] may recognise a post by what it looks like. Then
     /// every delivery claims the post that it has made, at the cost of a write, so
     /// that no other delivery takes it for its own. False where an idempotency key

@@ -1,6 +1,8 @@
 //! Taking a delivery to its platform: read first, claim last, one call that
 //! changes something over there, one write.
 
+mod not_callable;
+
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -10,10 +12,12 @@ use domain::delivery::{CALL_WITHIN, Delivery, Next, Published, Resolution, Setba
 use domain::post::Post;
 use domain::token::{random_u32, random_u64};
 use platforms::{Job, Publish, Registry, Step};
-use storage::{ConnectionRecord, Race, Work};
+use storage::{CallsOf, ConnectionRecord, Race, Work};
 
+use self::not_callable::not_callable;
 use crate::claims::Claims;
 use crate::files::Files;
+use crate::places::HostLeave;
 use crate::words::{Doing, not_connected, of_a_doubt, worded, worded_answer};
 use crate::{Publishing, PublishingError};
 
@@ -37,8 +41,8 @@ const SHOW_AFTER: Duration = Duration::from_millis(500);
 /// this one has to come after it.
 const AFTER_LEASE: TimeDelta = TimeDelta::seconds(3);
 
-/// The longest time between two attempts to renew credentials for a delivery.
-const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(5);
+/// Why a call was cut off.
+const TOO_LATE: &str = "it was too slow several times and did not answer in time now";
 
 /// Whether there is more to do with a delivery at once.
 enum After {
@@ -54,6 +58,10 @@ struct Task<'a> {
     roll_up_at: Option<DateTime<Utc>>,
     /// See [`BEGIN_WITHIN`].
     begin_until: DateTime<Utc>,
+    /// See [`DeliveryMessage::in_a_crowd`].
+    in_a_crowd: bool,
+    /// For a host that users named.
+    host: Option<HostLeave>,
 }
 
 impl Publishing {
@@ -91,7 +99,7 @@ impl Publishing {
         message: DeliveryMessage,
         begin_until: DateTime<Utc>,
     ) -> Result<After, PublishingError> {
-        let Work { delivery, post, connection } = work;
+        let Work { delivery, post, connection, open_calls } = work;
         let Some(post) = post else {
             // Its post was removed under it, which takes its deliveries along.
             self.store.remove_delivery(&delivery).await?;
@@ -102,17 +110,20 @@ impl Publishing {
             return Ok(After::Again);
         }
         let mut now = self.clock.now();
-        if let Next::Wait(at) = delivery.next(now) {
+        let DeliveryMessage { roll_up_at, in_a_crowd, .. } = message;
+        let mut task = Task { delivery, post: &post, roll_up_at, begin_until, in_a_crowd, host: None };
+        if let Next::Wait(at) = task.delivery.next(now) {
             if MAX_WAIT < at - now || begin_until < at {
                 self.queue.send(&[Outgoing { message, at }]).await?;
                 return Ok(After::Done);
             }
+            if task.delivery.state == State::Waiting && self.is_crowded_out(&open_calls) {
+                return self.put_off(&task).await;
+            }
             now = self.sleep_until(at).await;
         }
-        let next = delivery.next(now);
-        let roll_up_at = message.roll_up_at.filter(|it| now < *it);
-        let task = Task { delivery, post: &post, roll_up_at, begin_until };
-        match next {
+        task.roll_up_at = roll_up_at.filter(|it| now < *it);
+        match task.delivery.next(now) {
             // Its worker may have died, and the sweep comes long after the lease.
             Next::Held(ends) => {
                 self.queue.send(&[Outgoing { message, at: ends + AFTER_LEASE }]).await?;
@@ -130,7 +141,11 @@ impl Publishing {
             }
             next @ (Next::Prepare | Next::Publish | Next::Resolve) => {
                 let platform = platforms.get(&task.delivery.provider);
-                self.work_on(next, task, platform, connection).await
+                let (of, most) = (CallsOf::user(task.delivery.user_id), self.share.places());
+                let Some(leave) = self.leave(of, open_calls, most, in_a_crowd).await? else {
+                    return self.put_off(&task).await;
+                };
+                self.counted(leave, Box::pin(self.work_on(next, task, platform, connection))).await
             }
         }
     }
@@ -156,6 +171,9 @@ impl Publishing {
                 let after = not_callable(delivery, setback, now);
                 return self.keep(&task, after, now).await;
             }
+        };
+        let Some(host) = self.leave_for_host(platform.host(&credentials)).await? else {
+            return self.put_off(&task).await;
         };
         // A renewal takes its time, and the call begins after it.
         let now = self.clock.now();
@@ -184,10 +202,10 @@ impl Publishing {
             claims: &claims,
             now: self.clock.now(),
         };
-        let task = Task { delivery: held, ..task };
+        let task = Task { delivery: held, host, ..task };
         match next {
             Next::Prepare => self.prepare(task, platform, &record, &job).await,
-            Next::Publish => self.publish(task, platform, &record, &job).await,
+            Next::Publish => Box::pin(self.publish(task, platform, &record, &job)).await,
             // On the heap, as it is rare and large.
             _ => Box::pin(self.resolve(task, platform, &record, &job)).await,
         }
@@ -200,7 +218,8 @@ impl Publishing {
         record: &ConnectionRecord,
         job: &Job<'_>,
     ) -> Result<After, PublishingError> {
-        let prepared = platform.prepare(job).await;
+        let late = || Err(Setback::Busy { retry_at: None, reason: TOO_LATE.to_owned() });
+        let prepared = self.within(held.host.clone(), platform.prepare(job)).await.unwrap_or_else(late);
         let now = self.clock.now();
         let delivery = held.delivery.clone();
         let after = match prepared {
@@ -230,7 +249,9 @@ impl Publishing {
             let after = delivery.clone().settled(Err(slow), job.now, random_u32());
             return self.keep(&intended, after, job.now).await;
         }
-        let attempt = self.shown_when_slow(&intended, platform.publish(job)).await;
+        let late = || Err(Setback::Unknown { may_still_run: true, reason: TOO_LATE.to_owned() });
+        let call = async { self.within(intended.host.clone(), platform.publish(job)).await.unwrap_or_else(late) };
+        let attempt = Box::pin(self.shown_when_slow(&intended, call)).await;
         let now = self.clock.now();
         let attempt = match attempt {
             Err(setback) => {
@@ -260,7 +281,8 @@ impl Publishing {
         job: &Job<'_>,
     ) -> Result<After, PublishingError> {
         let Some(since) = held.delivery.intent.as_ref().map(|it| it.at) else { return Ok(After::Done) };
-        let answer = match platform.resolve(job, since).await {
+        let late = || Resolution::Unclear { reason: TOO_LATE.to_owned() };
+        let answer = match self.within(held.host.clone(), platform.resolve(job, since)).await.unwrap_or_else(late) {
             Resolution::Disconnected { reason } => {
                 let weighed = self.weighed(&held, platform, record, Setback::Disconnected { reason }).await;
                 Resolution::Unclear { reason: of_a_doubt(weighed, &record.connection).into_reason() }
@@ -300,7 +322,7 @@ impl Publishing {
 
     /// Writes what follows, tells the post, and sees to the next step.
     async fn keep(&self, before: &Task<'_>, after: Delivery, now: DateTime<Utc>) -> Result<After, PublishingError> {
-        let Task { delivery: before, roll_up_at, .. } = before;
+        let Task { delivery: before, roll_up_at, in_a_crowd, .. } = before;
         let after = after.restamped(random_u64());
         let after = match roll_up_at {
             Some(at) => after.told_at(*at),
@@ -329,10 +351,23 @@ impl Publishing {
             Next::Prepare | Next::Publish => Ok(After::Again),
             Next::Wait(at) if at - now <= MAX_WAIT => Ok(After::Again),
             _ => {
-                self.hint(std::slice::from_ref(&after), now).await;
+                let in_a_crowd = *in_a_crowd || after.was_set_back() || after.intent.is_some();
+                self.hint_in(std::slice::from_ref(&after), in_a_crowd, now).await;
                 Ok(After::Done)
             }
         }
+    }
+
+    /// Too much is being called for the same user or host: this comes back later.
+    /// Its post is not told, because many are put off at the same time.
+    async fn put_off(&self, task: &Task<'_>) -> Result<After, PublishingError> {
+        let now = self.clock.now();
+        let after = task.delivery.clone().put_off(now, random_u32()).restamped(random_u64());
+        if self.store.swap_delivery(&task.delivery, &after).await? == Race::Won {
+            tracing::info!(user_id = %after.user_id, post_id = %after.post_id, "put off");
+            self.hint(std::slice::from_ref(&after), now).await;
+        }
+        Ok(After::Done)
     }
 
     async fn shown_when_slow(
@@ -353,25 +388,6 @@ impl Publishing {
             tracing::warn!(%error, post_id = %task.delivery.post_id, "a slow call is not shown yet");
         }
         ended
-    }
-}
-
-/// What follows when the platform cannot even be called. An open intent stays
-/// open: that nobody can be asked says nothing of how the last call ended.
-fn not_callable(delivery: &Delivery, setback: Setback, now: DateTime<Utc>) -> Delivery {
-    let delivery = delivery.clone();
-    // No call is counted, so the wait grows with the lateness instead.
-    let rarely_at = now + ((now - delivery.publish_at) / 10).min(LONGEST_PAUSE);
-    match (setback, &delivery.intent) {
-        (Setback::Busy { retry_at, reason }, None) => {
-            let retry_at = Some(retry_at.map_or(rarely_at, |it| it.max(rarely_at)));
-            delivery.settled(Err(Setback::Busy { retry_at, reason }), now, random_u32())
-        }
-        (setback, None) => delivery.settled(Err(setback), now, random_u32()),
-        (setback, Some(_)) => {
-            let unclear = Resolution::Unclear { reason: setback.into_reason() };
-            delivery.resolved(unclear, TimeDelta::zero(), now, random_u32())
-        }
     }
 }
 

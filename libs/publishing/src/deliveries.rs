@@ -23,8 +23,15 @@ impl Publishing {
 
     /// Puts those on the queue that come before the sweep would plan them for
     /// certain. A message that is lost here makes its delivery late, not lost.
+    ///
+    /// Only the plan sees which come in a crowd; others ask for a place in any
+    /// case, unless it is the next step of one that the plan let pass.
     pub(crate) async fn hint(&self, deliveries: &[Delivery], now: DateTime<Utc>) {
-        let messages = imminent(deliveries, now);
+        self.hint_in(deliveries, true, now).await;
+    }
+
+    pub(crate) async fn hint_in(&self, deliveries: &[Delivery], in_a_crowd: bool, now: DateTime<Utc>) {
+        let messages = imminent(deliveries, in_a_crowd, now);
         if messages.is_empty() {
             return;
         }
@@ -34,7 +41,8 @@ impl Publishing {
     }
 }
 
-fn imminent(deliveries: &[Delivery], now: DateTime<Utc>) -> Vec<Outgoing> {
+fn imminent(deliveries: &[Delivery], in_a_crowd: bool, now: DateTime<Utc>) -> Vec<Outgoing> {
     let imminent = deliveries.iter().filter(|it| it.is_imminent(now));
-    imminent.map(|it| Outgoing { message: DeliveryMessage::about(it), at: it.look_at }).collect()
+    let message = |it| DeliveryMessage { in_a_crowd, ..DeliveryMessage::about(it) };
+    imminent.map(|it| Outgoing { message: message(it), at: it.look_at }).collect()
 }

@@ -13,12 +13,12 @@ use domain::id::Ids;
 use platforms::Leads;
 use storage::{DEFAULT_DUE_SHARDS, Store};
 
-use crate::{Publishing, RollUps};
+use crate::{Places, Publishing, RollUps, Share};
 
 impl Publishing {
     /// From `TABLE_PREFIX`, `DUE_SHARDS`, `MEDIA_BUCKET`, `MEDIA_ENDPOINT`,
     /// `MEDIA_LIMITS` (JSON), `KMS_KEY_ID`, `QUEUE_URL`, `EVENT_BUS`, `PLANS`
-    /// (JSON).
+    /// (JSON), `DELIVERY_CONCURRENCY`.
     pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
         let clock = Clock::System;
         let bucket = BucketSettings {
@@ -43,6 +43,8 @@ impl Publishing {
             media_limits: json("MEDIA_LIMITS")?,
             plans: json("PLANS")?,
             roll_ups: RollUps::default(),
+            share: Share { environments: parsed("DELIVERY_CONCURRENCY", Share::default().environments)? },
+            places: Places::default(),
         })
     }
 }

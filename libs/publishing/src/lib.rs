@@ -16,6 +16,7 @@ mod environment;
 mod erase_user;
 mod error;
 mod files;
+mod places;
 mod plan;
 mod revoke;
 mod roll_up;
@@ -47,6 +48,7 @@ pub use create_post::{CreatePost, Created};
 pub use deliver::BEGIN_WITHIN;
 pub use erase_user::Erased;
 pub use error::PublishingError;
+pub use places::{Places, Share};
 pub use plan::Planned;
 pub use revoke::revoke_grant;
 pub use unused_uploads::remove_unused_uploads;
@@ -80,6 +82,10 @@ pub struct Publishing {
     pub plans: Plans,
     /// See [`RollUps`].
     pub roll_ups: RollUps,
+    /// See [`Share`].
+    pub share: Share,
+    /// See [`Places`].
+    pub places: Places,
 }
 
 /// How many posts one process tells at the same time how their deliveries stand.

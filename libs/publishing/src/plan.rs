@@ -5,9 +5,13 @@
 //! to it. A tick that is cut off plans the same again, and a message that
 //! comes twice changes nothing.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::queue::{DeliveryMessage, Outgoing};
 use domain::delivery::{PLAN_AHEAD, WATCHDOG};
+use domain::id::UserId;
 use futures::{StreamExt, TryStreamExt};
 use storage::{Due, DueKey, Race};
 
@@ -66,9 +70,10 @@ impl Publishing {
         // Entries that are older than this are read as overdue.
         let after = planned_until.map_or(overdue_at, |it| it.max(overdue_at));
         let until = now + PLAN_AHEAD;
+        let crowds = Crowds::default();
         let shards: Vec<_> = (0..self.store.due_shards())
             .map(async |shard| {
-                let soon = self.plan_soon(shard, after, until).await?;
+                let soon = self.plan_soon(shard, (after, until), &crowds).await?;
                 // An error here does not end the tick: overdue entries must not hold
                 // up what is on time, and the next tick reads them again.
                 let overdue = self.plan_overdue(shard, overdue_at, now).await;
@@ -95,8 +100,8 @@ impl Publishing {
     async fn plan_soon(
         &self,
         shard: u32,
-        after: DateTime<Utc>,
-        until: DateTime<Utc>,
+        (after, until): (DateTime<Utc>, DateTime<Utc>),
+        crowds: &Crowds,
     ) -> Result<usize, PublishingError> {
         let (mut count, mut page, mut put_off) = (0, None::<DueKey>, None);
         // Deliveries spread evenly over the shards, so how full this one is shows
@@ -112,7 +117,8 @@ impl Publishing {
             }
             let place = |(index, it): (usize, &Due)| {
                 let roll_up_at = put_off.as_ref().map(|it| it.place(count + index));
-                Outgoing { message: DeliveryMessage { roll_up_at, ..message(it) }, at: it.look_at }
+                let in_a_crowd = self.share.unasked() < crowds.join(it);
+                Outgoing { message: DeliveryMessage { roll_up_at, in_a_crowd, ..message(it) }, at: it.look_at }
             };
             let messages: Vec<_> = due.entries.iter().enumerate().map(place).collect();
             self.queue.send(&messages).await?;
@@ -169,6 +175,22 @@ impl PutOff {
     }
 }
 
+/// How many deliveries of a user are due in the same second, those of all
+/// shards together.
+#[derive(Default)]
+struct Crowds(Mutex<HashMap<(UserId, i64), u32>>);
+
+impl Crowds {
+    /// The place of one among them, from 1.
+    fn join(&self, due: &Due) -> u32 {
+        let mut crowds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = crowds.entry((due.user_id, due.look_at.timestamp())).or_default();
+        *count += 1;
+        *count
+    }
+}
+
+/// What is found overdue asks for a place: something stood in its way.
 fn message(due: &Due) -> DeliveryMessage {
     DeliveryMessage {
         user_id: due.user_id,
@@ -177,6 +199,7 @@ fn message(due: &Due) -> DeliveryMessage {
         connection_id: due.connection_id,
         revision: due.revision,
         roll_up_at: None,
+        in_a_crowd: true,
     }
 }
 

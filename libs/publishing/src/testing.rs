@@ -30,7 +30,7 @@ use storage::testing::{connect, join, store};
 use storage::{Connected, ConnectionRecord, Due, Race, Store, credentials_context};
 
 pub(crate) use self::network::{Fate, Network, Registered, Renewal, SETTLES, a_public};
-use crate::{ChangePost, Changed, CreatePost, Created, Publishing, RollUps};
+use crate::{ChangePost, Changed, CreatePost, Created, Places, Publishing, RollUps, Share};
 
 /// So long after noon.
 pub(crate) fn later(seconds: i64) -> DateTime<Utc> {
@@ -150,6 +150,8 @@ impl Rig {
             media_limits: MediaLimits::default(),
             plans: Plans::default(),
             roll_ups: RollUps::default(),
+            share: Share::default(),
+            places: Places::default(),
         };
         let user = a_user();
         join(&store, &user).await;

@@ -13,6 +13,7 @@ use crate::conflict::Patience;
 use crate::connections::ConnectionRecord;
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item};
+use crate::open_calls::{CallsOf, OpenCalls, open_calls_key};
 use crate::posts::post_key;
 use crate::race::Race;
 use crate::schema::Table;
@@ -32,6 +33,8 @@ pub struct Work {
     pub post: Option<Post>,
     /// Its account; `None` when it was disconnected.
     pub connection: Option<ConnectionRecord>,
+    /// What is being called for its user.
+    pub open_calls: OpenCalls,
 }
 
 /// An entry of the due index.
@@ -67,7 +70,7 @@ pub struct DuePage {
 pub struct DueKey(Item);
 
 impl Store {
-    /// A delivery with its post and its account, in one call; `None` when
+    /// A delivery with its post, its account and what is being called for its user, in one call; `None` when
     /// there is no such delivery.
     pub async fn work(
         &self,
@@ -81,6 +84,7 @@ impl Store {
             (Table::Deliveries, delivery_key(user, post, target)),
             (Table::Posts, post_key(user, post)),
             (Table::Connections, connection),
+            (Table::Limits, open_calls_key(&CallsOf::user(user))),
         ];
         let mut found = self.batch_get(keys).await?;
         let mut take = |table| found.remove(&table).and_then(|mut it| it.pop());
@@ -89,6 +93,7 @@ impl Store {
             delivery: from_item(delivery)?,
             post: take(Table::Posts).map(from_item).transpose()?,
             connection: take(Table::Connections).map(crate::connections::read).transpose()?,
+            open_calls: take(Table::Limits).as_ref().map(crate::open_calls::read).unwrap_or_default(),
         }))
     }
 

@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | users | `user_id` | |
 //! | grants | hash of a token, device code, session or identity | `by_user`: a user's tokens; TTL |
-//! | limits | subject, minute | TTL |
+//! | limits | subject, minute; minute 0 has no minute | TTL |
 //! | connections | `user_id`, `connection_id` | `refresh`: credentials by the time they want renewal; `by_account`: of all users who connected an account |
 //! | handoffs | hash of a state token | TTL |
 //! | media | `user_id`, `media_id` | `unused`: uploads that no post uses |
@@ -32,6 +32,7 @@ mod idempotency;
 mod item;
 mod limits;
 mod media;
+mod open_calls;
 mod post_write;
 mod posts;
 mod race;
@@ -51,6 +52,7 @@ pub use handoffs::*;
 pub use idempotency::*;
 pub use limits::*;
 pub use media::*;
+pub use open_calls::{CallsOf, OpenCalls};
 pub use post_write::*;
 pub use posts::*;
 pub use race::Race;

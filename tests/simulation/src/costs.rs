@@ -70,6 +70,11 @@ async fn measure() -> Profile {
     let delivered = metered(&deployment, deployment.deliver_one(message)).await;
     let [read, intend, settle] = &delivered[..] else { panic!("a delivery asks otherwise: {delivered:?}") };
 
+    let crowded = lock(&deployment.journal).deliveries().nth(1).cloned().expect("a delivery");
+    let message_in_a_crowd = DeliveryMessage { in_a_crowd: true, ..DeliveryMessage::about(&crowded) };
+    let in_a_crowd = metered(&deployment, deployment.deliver_one(message_in_a_crowd)).await;
+    let [_, place, ..] = &in_a_crowd[..] else { panic!("a delivery takes its place otherwise: {in_a_crowd:?}") };
+
     let overdue = lock(&deployment.journal).deliveries().last().cloned().expect("a delivery");
     let moved = metered(&deployment, move_on(&deployment, &overdue)).await;
 
@@ -83,6 +88,7 @@ async fn measure() -> Profile {
             intend: operations(intend.iter()),
             settle: operations(settle.iter()),
         },
+        place: operations(place.iter()),
         // The first request is the read with which every message begins.
         roll_up: operations(told.iter().skip(1).flatten()),
     }
@@ -144,6 +150,8 @@ mod tests {
         assert!((written(&profile.deliver.settle) - 2.0).abs() < 0.01, "{profile:?}");
         assert!(written(&profile.plan) == 0.0 && profile.plan[0].read_units < 0.02, "{profile:?}");
         assert!((written(&profile.move_on) - 3.0).abs() < 0.01, "{profile:?}");
+        assert!((written(&profile.place) - 1.0).abs() < 0.01, "{profile:?}");
+        assert!(profile.place.iter().all(|it| it.place == "limits"), "{profile:?}");
         assert!(0.0 < written(&profile.roll_up), "{profile:?}");
     }
 }

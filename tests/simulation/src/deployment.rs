@@ -13,7 +13,7 @@ use cloud::seal::{DataKey, Envelope, LocalKeys};
 use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
-use publishing::{Publishing, PublishingError, RollUps};
+use publishing::{Places, Publishing, PublishingError, RollUps, Share};
 
 use crate::bus::SimulatedBus;
 use crate::network::{self, Network};
@@ -81,6 +81,10 @@ impl Deployment {
         let (store, journal) = store(world, due_shards);
         let queue = Arc::new(SimulatedQueue::new(Arc::clone(world)));
         let bus = Arc::new(SimulatedBus::new(Arc::clone(world)));
+        let drawn = world.dice().usize(0..9);
+        let collects = drawn.is_multiple_of(3);
+        // So few that places are short, as many as by default, and plenty.
+        let environments = [4, 20, 1_000][drawn / 3];
         let publishing = Publishing {
             store,
             leads: network::leads(),
@@ -93,15 +97,16 @@ impl Deployment {
             media_limits: MediaLimits::default(),
             plans: Plans::default(),
             roll_ups: RollUps::default(),
+            share: Share { environments },
+            places: Places::default(),
         };
-        let collects = world.dice().u32(0..3) == 0;
         Arc::new(Self { world: Arc::clone(world), network, queue, bus, journal, publishing, collects })
     }
 
     /// What a new process of a function starts with.
     pub(crate) fn started(&self) -> Publishing {
         let ids = Ids::new(self.publishing.clock.clone());
-        Publishing { ids, roll_ups: RollUps::default(), ..self.publishing.clone() }
+        Publishing { ids, roll_ups: RollUps::default(), places: Places::default(), ..self.publishing.clone() }
     }
 
     /// One message, as the delivery function takes it.

@@ -203,14 +203,7 @@ mod tests {
 
     fn outgoing(after_s: i64) -> Outgoing {
         let it = a_delivery();
-        let message = DeliveryMessage {
-            user_id: it.user_id,
-            post_id: it.post_id,
-            target_id: it.target_id,
-            connection_id: it.connection_id,
-            revision: 1,
-            roll_up_at: None,
-        };
+        let message = DeliveryMessage::about(&it);
         Outgoing { message, at: noon() + TimeDelta::seconds(after_s) }
     }
 

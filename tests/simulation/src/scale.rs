@@ -17,6 +17,7 @@ mod event_source;
 mod figures;
 pub mod limits;
 mod meter;
+mod places;
 mod posts;
 mod profile;
 mod queue;
@@ -29,7 +30,7 @@ mod world;
 pub use figures::{Hottest, Scale};
 pub use profile::{Deliver, Operation, PartitionBy, Profile};
 pub use report::Report;
-pub use setting::{EventSource, Partitions, Setting, Tables};
+pub use setting::{EventSource, Noisy, Partitions, Setting, Tables};
 
 /// Milliseconds. Instants count from the start of the full minute, the one in
 /// which the posts are due; planning ahead of it happens at negative instants.

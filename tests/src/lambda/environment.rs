@@ -26,6 +26,7 @@ pub fn value(name: &str) -> Option<&'static str> {
     Some(match name {
         "TABLE_PREFIX" | "PLATFORM_SECRETS" => PREFIX,
         "DUE_SHARDS" => "2",
+        "DELIVERY_CONCURRENCY" => "20",
         "LOG_LEVEL" => "info",
         "ORIGIN" => "https://social.example",
         "OIDC_ISSUER" => "https://issuer.example",

@@ -171,6 +171,7 @@ async fn a_function_that_lacks_a_variable_names_it_and_does_not_start() {
     // Variables that have a default, as infra/deploying.md says.
     let optional = [
         "DUE_SHARDS",
+        "DELIVERY_CONCURRENCY",
         "LOG_LEVEL",
         "REQUESTS_PER_MINUTE",
         "MEDIA_PER_MINUTE",

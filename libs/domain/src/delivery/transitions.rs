@@ -3,8 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
-    Delivery, FIRST_LOOK, FIRST_WAIT, FailureClass, GIVE_UP_AFTER, Intent, LEASE, LONGEST_RECONNECTION_LOOK,
-    LONGEST_WAIT, Published, RECONNECTION_LOOK, Resolution, Setback, Sighting, State, UNCLAIMED_FOR,
+    Delivery, FIRST_LOOK, FIRST_PUT_OFF, FIRST_WAIT, FailureClass, GIVE_UP_AFTER, Intent, LEASE, LONGEST_PUT_OFF,
+    LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Published, RECONNECTION_LOOK, Resolution, Setback, Sighting, State,
+    UNCLAIMED_FOR,
 };
 
 impl Delivery {
@@ -155,6 +156,15 @@ impl Delivery {
                 self.failed(reason, FailureClass::MayBePublic)
             }
         }
+    }
+
+    /// Its step is not taken now, because too many are being taken for the same
+    /// user or host. That is no attempt: whatever is known of it stays so.
+    #[must_use]
+    pub fn put_off(self, now: DateTime<Utc>, jitter: u32) -> Self {
+        let wait = ((now - self.publish_at).abs() / 2).clamp(FIRST_PUT_OFF, LONGEST_PUT_OFF);
+        let note = "Many of your posts are being sent, or its server is slow. It goes out as soon as there is room.";
+        self.wait_until(now + jittered(wait, jitter), Some(note.to_owned()))
     }
 
     /// Its time is over.

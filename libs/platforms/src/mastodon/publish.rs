@@ -12,6 +12,7 @@ use super::look_up::{Statuses, Unread};
 use super::preparation::{Preparation, Progress};
 use super::refused::{Failure, NoAnswer, Refused};
 use super::watch::Watch;
+use crate::account::Credentials;
 use crate::job::Job;
 use crate::platform::{Publish, STEP_LIMIT, Step};
 use crate::recognition::Found;
@@ -114,6 +115,10 @@ impl Publish for Mastodon {
             Err(Failure::Refused(refused)) if refused.is_final() => Resolution::NotThere,
             Err(failure) => Resolution::Unclear { reason: failure.reason() },
         }
+    }
+
+    fn host(&self, credentials: &Credentials) -> Option<String> {
+        Grant::of(credentials).ok().map(|it| it.server.name().to_owned())
     }
 
     fn settles(&self) -> TimeDelta {

@@ -395,6 +395,11 @@ impl Publish for Adapter {
         self.spec.certainty == Certainty::Recognised
     }
 
+    /// As if users had named those of which steps are needed.
+    fn host(&self, _: &Credentials) -> Option<String> {
+        (0 < self.spec.steps).then(|| format!("{}.example", self.spec.name))
+    }
+
     fn settles(&self) -> TimeDelta {
         SETTLES
     }

@@ -13,6 +13,8 @@ pub(super) struct Message {
     pub(super) receives: u8,
     /// Whether it puts the roll-up of its post off until later.
     pub(super) put_off: bool,
+    /// Whether it has to ask for a place before the call.
+    pub(super) in_a_crowd: bool,
     /// Whether it was received before and not deleted.
     pub(super) returned: bool,
 }

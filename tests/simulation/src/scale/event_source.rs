@@ -23,7 +23,8 @@ impl World<'_> {
 
     pub(super) fn visible(&mut self, message: Message) {
         if message.returned {
-            self.queue.in_flight -= 1;
+            let user = self.posts[message.post as usize].keys.user;
+            self.queue.no_longer_in_flight(user);
         }
         if self.setting.receives <= message.receives {
             self.tally.put_aside += 1;
@@ -50,7 +51,7 @@ impl World<'_> {
             self.queue.calls = (self.queue.calls + since * a_second).min(pollers);
             self.queue.calls_at = Some(now);
         }
-        while !self.queue.backlog.is_empty() && self.queue.in_flight < MAX_IN_FLIGHT {
+        while !self.queue.is_empty() && self.queue.in_flight < MAX_IN_FLIGHT {
             if pollers.is_finite() && self.queue.calls < 1.0 {
                 return self.receive_at(now + 1);
             }
@@ -88,16 +89,14 @@ impl World<'_> {
 
     fn receive_into(&mut self, place: u32) {
         let queue = &mut self.queue;
-        let batch = &mut queue.batches[place as usize];
-        let room = self.setting.batch as usize - batch.messages.len();
+        let room = self.setting.batch as usize - queue.batches[place as usize].messages.len();
         let most = RECEIVE_BATCH.min(MAX_IN_FLIGHT - queue.in_flight);
         for _ in 0..room.min(most as usize) {
-            let Some(message) = queue.backlog.pop_front() else { break };
-            batch.messages.push(Message { receives: message.receives + 1, ..message });
-            queue.in_flight += 1;
+            let Some(message) = queue.receive(self.setting.fair_queue, &self.posts) else { break };
+            queue.batches[place as usize].messages.push(Message { receives: message.receives + 1, ..message });
         }
         queue.most_in_flight = queue.most_in_flight.max(queue.in_flight);
-        if batch.messages.len() == self.setting.batch as usize {
+        if queue.batches[place as usize].messages.len() == self.setting.batch as usize {
             self.close(place);
         }
     }
@@ -141,13 +140,15 @@ impl World<'_> {
         let batch = &mut queue.batches[place as usize];
         batch.left -= 1;
         if is_done {
-            batch.done += 1;
+            batch.done.push(self.posts[message.post as usize].keys.user);
         } else {
             let at = batch.received + self.setting.visibility_ms;
             self.agenda.put(at.max(self.now), Event::Visible(Message { returned: true, ..message }));
         }
         if batch.left == 0 {
-            queue.in_flight -= batch.done;
+            for user in std::mem::take(&mut batch.done) {
+                queue.no_longer_in_flight(user);
+            }
             queue.busy -= 1;
             queue.warm += 1;
             queue.free.push(place);

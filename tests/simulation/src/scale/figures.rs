@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::limits::SLOW_MS;
+use super::posts::{NOISY, Post};
 use super::time::seconds;
 use super::world::{Heat, World};
 use super::{Ms, limits};
@@ -66,6 +67,8 @@ pub struct Scale {
     pub late_p50_ms: Ms,
     /// The same of 99 in 100.
     pub late_p99_ms: Ms,
+    /// The same of the users whose platforms are not slow.
+    pub others_late_p99_ms: Ms,
     /// The same of all.
     pub late_most_ms: Ms,
     /// Half of the posts were public no later than this after their second.
@@ -89,6 +92,8 @@ pub struct Scale {
     /// Deliveries given up, until the end, because the store throttled one call
     /// three times. The queue or the sweep brought them again.
     pub deliveries_cut_off: u32,
+    /// Deliveries put off because their user held a share of the environments.
+    pub put_off: u32,
     /// Messages that went to the dead-letter queue after they were received too
     /// often. The sweep finds their posts.
     pub put_aside: u32,
@@ -126,6 +131,10 @@ impl Scale {
         let mut late: Vec<Ms> = begun.iter().map(|(due, begun, _)| begun - due).collect();
         let mut public_after: Vec<Ms> = begun.iter().map(|(due, _, public)| public - due).collect();
         late.sort_unstable();
+        let is_other = |it: &&Post| world.setting.noisy.is_none() || it.keys.user != NOISY;
+        let mut others_late: Vec<Ms> =
+            posts.iter().filter(is_other).filter_map(|it| Some(it.begun? - it.due)).collect();
+        others_late.sort_unstable();
         public_after.sort_unstable();
         let is_slow = |begun: Ms, public: Ms| SLOW_MS <= public - begun;
         let usual = begun.iter().filter(|(_, begun, public)| !is_slow(*begun, *public));
@@ -142,6 +151,7 @@ impl Scale {
             begun_s: latest(begun.iter().map(|it| it.1)),
             late_p50_ms: percentile(&late, 50),
             late_p99_ms: percentile(&late, 99),
+            others_late_p99_ms: percentile(&others_late, 99),
             late_most_ms: percentile(&late, 100),
             public_p50_ms: percentile(&public_after, 50),
             public_p99_ms: percentile(&public_after, 99),
@@ -153,6 +163,7 @@ impl Scale {
             hottest_table: hot.table,
             throttled: hot.throttled,
             deliveries_cut_off: tally.deliveries_cut_off,
+            put_off: tally.put_off,
             put_aside: tally.put_aside,
             ticks_cut_off: tally.ticks_cut_off,
             longest_tick_s: seconds(tally.longest_tick_ms),
@@ -183,6 +194,7 @@ impl Scale {
             ("last post public, s", format!("{:.1}", self.drained_s)),
             ("late p50, ms", self.late_p50_ms.to_string()),
             ("late p99, ms", self.late_p99_ms.to_string()),
+            ("late p99 of the others, ms", self.others_late_p99_ms.to_string()),
             ("late at most, ms", self.late_most_ms.to_string()),
             ("public after p50, ms", self.public_p50_ms.to_string()),
             ("public after p99, ms", self.public_p99_ms.to_string()),
@@ -194,6 +206,7 @@ impl Scale {
             ("hottest table", self.hottest_table.to_string()),
             ("throttled calls", throttled.to_string()),
             ("deliveries cut off", self.deliveries_cut_off.to_string()),
+            ("deliveries put off", self.put_off.to_string()),
             ("messages put aside", self.put_aside.to_string()),
             ("longest tick, s", format!("{:.1}", self.longest_tick_s)),
             ("ticks cut off", self.ticks_cut_off.to_string()),

@@ -61,6 +61,16 @@ pub const DELAY_JITTER_MS: Ms = 1_000;
 /// this limit nothing more is received. Source: the same as of [`MAX_DELAY_S`].
 pub const MAX_IN_FLIGHT: u32 = 120_000;
 
+/// In a fair queue, a group is noisy that has more than this part of the messages
+/// in flight, and at least [`NOISY_FROM`] of them; those of other groups are then
+/// received first. A second sign, the share of processing time, is left out.
+/// Source: the SQS developer guide, "How Amazon SQS fair queues work"
+/// (sqs-fair-queues-detailed.html).
+pub const NOISY_SHARE: f64 = 0.1;
+
+/// Source: the same.
+pub const NOISY_FROM: u32 = 30;
+
 /// How long an event source collects a batch of more than ten messages; a
 /// second is the least. Source: the Lambda API reference,
 /// `EventSourceMappingConfiguration`, `MaximumBatchingWindowInSeconds`.

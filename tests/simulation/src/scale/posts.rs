@@ -17,6 +17,9 @@ pub(super) enum State {
     Told,
 }
 
+/// The user whose platforms are slow, where there is one.
+pub(super) const NOISY: u32 = 0;
+
 /// A post with its delivery.
 #[derive(Clone, Debug)]
 pub(super) struct Post {
@@ -74,6 +77,11 @@ pub(super) fn make(setting: &Setting, chance: &mut Chance) -> Vec<Post> {
 /// The user of each post: most users have few posts, and the first user has the
 /// most.
 fn owners(setting: &Setting) -> Vec<u32> {
+    if setting.noisy.is_some() {
+        let mut owners: Vec<_> = (1..setting.users).collect();
+        owners.resize(setting.posts as usize, NOISY);
+        return owners;
+    }
     let rest = f64::from(setting.posts);
     let busiest = f64::from(setting.busiest_has);
     // The n-th user has busiest / n^steepness posts; the steepness is searched

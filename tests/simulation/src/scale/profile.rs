@@ -58,6 +58,8 @@ pub struct Profile {
     pub move_on: Vec<Operation>,
     /// A delivery.
     pub deliver: Deliver,
+    /// Taking a place of its user, or giving it back.
+    pub place: Vec<Operation>,
     /// Telling a post how it ended.
     pub roll_up: Vec<Operation>,
 }
@@ -80,10 +82,12 @@ impl Profile {
                     Operation::read("deliveries", User, 1.0),
                     Operation::read("posts", User, 1.0),
                     Operation::read("connections", User, 1.0),
+                    Operation::read("limits", User, 1.0),
                 ],
                 intend: vec![Operation::write("deliveries", User, 1.0)],
                 settle: vec![Operation::write("deliveries", User, 1.0), Operation::write(due, DueShard, 1.0)],
             },
+            place: vec![Operation::write("limits", User, 1.0)],
             roll_up: vec![
                 Operation::read("posts", User, 1.0),
                 Operation::read("deliveries", User, 1.0),

@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 
 use super::agenda::Message;
 use super::limits::{
-    POLLER_INVOCATIONS, PROVISIONED_MOST, PROVISIONED_PER_MINUTE, STANDARD_MOST, STANDARD_PER_MINUTE, STANDARD_START,
+    NOISY_FROM, NOISY_SHARE, POLLER_INVOCATIONS, PROVISIONED_MOST, PROVISIONED_PER_MINUTE, STANDARD_MOST,
+    STANDARD_PER_MINUTE, STANDARD_START,
 };
+use super::posts::Post;
 use super::time::seconds;
 use super::{EventSource, Ms, Setting};
 
@@ -20,8 +22,8 @@ pub(super) struct Batch {
     pub(super) is_open: bool,
     /// Deliveries under way.
     pub(super) left: u32,
-    /// Messages that will be deleted.
-    pub(super) done: u32,
+    /// The users whose messages will be deleted.
+    pub(super) done: Vec<u32>,
     /// How many posts its environment is telling now how they ended.
     pub(super) telling: u32,
     /// Deliveries that wait for their turn to tell their posts.
@@ -33,6 +35,10 @@ pub(super) struct Batch {
 pub(super) struct Queue {
     /// Messages that can be received.
     pub(super) backlog: VecDeque<Message>,
+    /// Those of noisy users, which are received when there are no others.
+    set_aside: VecDeque<Message>,
+    /// Messages in flight, by user.
+    in_flight_of: Vec<u32>,
     pub(super) batches: Vec<Batch>,
     pub(super) free: Vec<u32>,
     /// Batches that are being collected.
@@ -60,7 +66,40 @@ impl Queue {
             EventSource::Ready { .. } => setting.environments,
             EventSource::Standard | EventSource::Provisioned { .. } => 0,
         };
-        Self { warm, environments: warm, ..Self::default() }
+        let in_flight_of = vec![0; setting.users as usize];
+        Self { warm, environments: warm, in_flight_of, ..Self::default() }
+    }
+
+    /// Whether there is nothing to receive.
+    pub(super) fn is_empty(&self) -> bool {
+        self.backlog.is_empty() && self.set_aside.is_empty()
+    }
+
+    /// Receives the next message; a fair queue first those of users who have few
+    /// in flight.
+    pub(super) fn receive(&mut self, is_fair: bool, posts: &[Post]) -> Option<Message> {
+        let user = |it: Message| posts[it.post as usize].keys.user as usize;
+        let message = loop {
+            let Some(message) = self.backlog.pop_front() else { break self.set_aside.pop_front()? };
+            if !is_fair || !self.is_noisy(user(message)) {
+                break message;
+            }
+            self.set_aside.push_back(message);
+        };
+        self.in_flight += 1;
+        self.in_flight_of[user(message)] += 1;
+        Some(message)
+    }
+
+    fn is_noisy(&self, user: usize) -> bool {
+        let its = self.in_flight_of[user];
+        NOISY_FROM <= its && f64::from(self.in_flight) * NOISY_SHARE < f64::from(its)
+    }
+
+    /// A message of this user is deleted, or can be received again.
+    pub(super) fn no_longer_in_flight(&mut self, user: u32) {
+        self.in_flight -= 1;
+        self.in_flight_of[user as usize] -= 1;
     }
 
     /// How many invocations the event source makes at the same time by now.
@@ -98,7 +137,7 @@ impl Queue {
             u32::try_from(self.batches.len() - 1).unwrap_or(u32::MAX)
         });
         let batch = &mut self.batches[place as usize];
-        (batch.received, batch.is_open, batch.left, batch.done) = (now, true, 0, 0);
+        (batch.received, batch.is_open, batch.left) = (now, true, 0);
         batch.number += 1;
         self.open.push_back(place);
         self.busy += 1;

@@ -1,5 +1,8 @@
 //! The numbers that the model runs with.
 
+use publishing::Share;
+use storage::DEFAULT_DUE_SHARDS;
+
 use super::limits::{
     BATCHING_WINDOW_MS, MOST_READY_POLLERS, NEW_TABLE_READ_UNITS, NEW_TABLE_WRITE_UNITS, RECEIVE_BATCH,
 };
@@ -54,6 +57,14 @@ impl Tables {
         read_units: NEW_TABLE_READ_UNITS,
         partitions: Partitions::OnePerKey,
     };
+}
+
+/// A user whose platforms are slow: the first one, who has all posts but one for
+/// each of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Noisy {
+    /// How long each public call of theirs takes.
+    pub call_ms: Ms,
 }
 
 /// Numbers of the code and the template that cannot be named from here, because
@@ -126,6 +137,13 @@ pub struct Setting {
     pub tables: Tables,
     /// What each step costs in the store.
     pub profile: Profile,
+    /// A user whose platforms are slow.
+    pub noisy: Option<Noisy>,
+    /// Whether the queue knows whose messages it has, and hands out first what
+    /// belongs to users with few in flight.
+    pub fair_queue: bool,
+    /// What one user may hold of the environments; `None` is all.
+    pub share: Option<Share>,
     /// How many calls the publisher makes at the same time to send a page.
     pub sends_at_once: u32,
     /// How many seconds before its time a message becomes visible. It may be up
@@ -180,6 +198,9 @@ impl Setting {
             batch: copied::LARGEST_BATCH,
             tables: Tables::WARMED,
             profile: Profile::assumed(),
+            noisy: None,
+            fair_queue: true,
+            share: Some(Share { environments: copied::MOST_ENVIRONMENTS }),
             sends_at_once: copied::SENDS_AT_ONCE,
             early_s: copied::EARLY_S,
             tick_ms: 59_500,
@@ -195,6 +216,26 @@ impl Setting {
             receives: copied::RECEIVES,
             max_wait_ms: copied::MAX_WAIT_MS,
             after_lease_ms: copied::AFTER_LEASE_MS,
+        }
+    }
+
+    /// A deployment with the parameters of the template, in which one user has
+    /// 10,000 posts in the minute, on servers that take 40 s for each, and a
+    /// hundred users have one.
+    pub fn attacked() -> Self {
+        let share = Share::default();
+        Self {
+            posts: 10_100,
+            users: 101,
+            busiest_has: 10_000,
+            due_shards: DEFAULT_DUE_SHARDS,
+            source: EventSource::Standard,
+            environments: share.environments,
+            batch: RECEIVE_BATCH,
+            tables: Tables::NEW,
+            noisy: Some(Noisy { call_ms: 40_000 }),
+            share: Some(share),
+            ..Self::million()
         }
     }
 

@@ -30,7 +30,7 @@ fn everything_adds_up() {
     assert!((scale.write_units_per_post - 3.0).abs() < 1e-9, "\n{scale}");
     // It is read twice: before the public call, and before the post is told how
     // that ended.
-    assert!((scale.read_units_per_post - 6.0).abs() < 0.1, "\n{scale}");
+    assert!((scale.read_units_per_post - 8.0).abs() < 0.1, "\n{scale}");
     // 10,000 entries of 130 bytes are 159 units; pages are rounded up.
     assert!((159.0..220.0).contains(&scale.read_units_to_plan), "\n{scale}");
     assert_eq!((scale.throttled_after, scale.deliveries_cut_off, scale.put_aside), (0, 0, 0));
@@ -207,6 +207,38 @@ fn a_slow_platform_does_not_hold_up_the_other_deliveries_of_its_batch() {
     // Ten of the ten thousand calls take 15 s, and share their batches with
     // hundreds of others, which must not wait for them.
     assert!(scale.public_p99_ms < 4_000 && scale.drained_but_slow_s < scale.drained_s, "\n{scale}");
+}
+
+#[test]
+fn one_user_with_slow_servers_makes_nobody_else_late() {
+    let scale = run(&Setting::attacked());
+
+    assert_nothing_lost(&scale);
+    assert!(scale.others_late_p99_ms <= 1_000, "\n{scale}");
+}
+
+#[test]
+fn without_fairness_one_user_with_slow_servers_makes_everybody_late() {
+    let late = |fair_queue, share| {
+        let scale = run(&Setting { fair_queue, share, ..Setting::attacked() });
+        assert_nothing_lost(&scale);
+        scale.others_late_p99_ms
+    };
+    let share = Setting::attacked().share;
+
+    let (neither, queue_alone) = (late(false, None), late(true, None));
+    assert!(60_000 < neither, "{neither}");
+    // The queue hands out the others first, but all environments are held.
+    assert!(10_000 < queue_alone, "{queue_alone}");
+    // And a share alone keeps environments free, for which the others queue up.
+    assert!(1_000 < late(false, share), "{}", late(false, share));
+}
+
+#[test]
+fn fairness_costs_posts_nothing_that_do_not_come_in_crowds() {
+    let units = |share| run(&Setting { share, ..small() }).write_units_per_post;
+
+    assert!((units(small().share) - units(None)).abs() < 0.01, "{}", units(small().share));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! ended.
 
 mod deliver;
+mod fairness;
 mod publisher;
 mod sweep;
 
@@ -11,6 +12,7 @@ use self::deliver::Tasks;
 use self::publisher::Publisher;
 use super::agenda::{Agenda, Event};
 use super::chance::Chance;
+use super::places::Places;
 use super::posts::{self, Post};
 use super::queue::Queue;
 use super::store::{Call, Store};
@@ -26,6 +28,7 @@ pub(super) struct Calls {
     pub(super) read: Call,
     pub(super) intend: Call,
     pub(super) settle: Call,
+    pub(super) place: Call,
     pub(super) roll_up: Call,
 }
 
@@ -43,6 +46,7 @@ pub(super) struct Tally {
     pub(super) ticks_cut_off: u32,
     pub(super) longest_tick_ms: Ms,
     pub(super) deliveries_cut_off: u32,
+    pub(super) put_off: u32,
     pub(super) calls_begun: u32,
     pub(super) settled: u32,
     pub(super) last_settled: Ms,
@@ -70,6 +74,7 @@ pub(super) struct World<'a> {
     pub(super) publisher: Publisher,
     pub(super) queue: Queue,
     pub(super) tasks: Tasks,
+    pub(super) places: Places,
     pub(super) tally: Tally,
 }
 
@@ -85,6 +90,7 @@ impl<'a> World<'a> {
             read: store.call(&profile.deliver.read),
             intend: store.call(&profile.deliver.intend),
             settle: store.call(&profile.deliver.settle),
+            place: store.call(&profile.place),
             roll_up: store.call(&profile.roll_up),
         };
         Self {
@@ -98,6 +104,7 @@ impl<'a> World<'a> {
             posts,
             queue: Queue::new(setting),
             tasks: Tasks::default(),
+            places: Places::new(setting.users),
             tally: Tally::default(),
         }
     }

@@ -142,6 +142,10 @@ fn simulation(text: &mut String, it: &Value, mutations: &Value) -> Result {
             format!("{:.1}", number(&it["million_drained_s"])),
         ),
         ("write units of DynamoDB per post meanwhile", format!("{:.2}", number(&it["write_units_per_post"]))),
+        (
+            "lateness of a hundred users beside one with 10,000 posts on servers that take 40 s, p99, ms",
+            format!("{:.0}", number(&it["beside_a_noisy_user_p99_ms"])),
+        ),
         ("read units to plan the million", format!("{:.0}", number(&it["read_units_to_plan"]))),
         ("the hottest partition, % of its limit", format!("{:.0}", 100.0 * number(&it["hottest_partition_share"]))),
     ];

@@ -7,13 +7,13 @@ use super::World;
 use crate::scale::Ms;
 use crate::scale::agenda::{Event, Message};
 use crate::scale::limits::STORE_ATTEMPTS;
-use crate::scale::posts::State;
+use crate::scale::posts::{NOISY, State};
 use crate::scale::store::{Answer, units};
 use crate::scale::time::in_ms;
 
 /// The next step of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+pub(super) enum Step {
     /// Reading what there is to know.
     Read,
     /// The intent, then the public call.
@@ -30,9 +30,9 @@ enum Step {
 
 /// A delivery that an environment is working on.
 #[derive(Clone, Copy)]
-struct Task {
-    message: Message,
-    batch: u32,
+pub(super) struct Task {
+    pub(super) message: Message,
+    pub(super) batch: u32,
     step: Step,
     /// How often this step was throttled.
     throttled: u32,
@@ -41,12 +41,18 @@ struct Task {
     stamp: u32,
     /// Whether it holds one of its environment's few places for telling posts.
     tells: bool,
+    /// How often it looked for a place of its user.
+    pub(super) looks: u32,
+    /// Whether it has leave to call.
+    pub(super) has_leave: bool,
+    /// Whether its call is counted.
+    pub(super) is_counted: bool,
 }
 
 /// Deliveries under way, in slots that are used again.
 #[derive(Default)]
 pub(in crate::scale) struct Tasks {
-    tasks: Vec<Task>,
+    pub(super) tasks: Vec<Task>,
     free: Vec<u32>,
 }
 
@@ -63,7 +69,17 @@ impl Tasks {
 
 impl World<'_> {
     pub(in crate::scale) fn begin_delivery(&mut self, message: Message, batch: u32) {
-        let task = self.tasks.add(Task { message, batch, step: Step::Read, throttled: 0, stamp: 0, tells: false });
+        let task = self.tasks.add(Task {
+            message,
+            batch,
+            step: Step::Read,
+            throttled: 0,
+            stamp: 0,
+            tells: false,
+            looks: 0,
+            has_leave: false,
+            is_counted: false,
+        });
         self.step(task);
     }
 
@@ -79,6 +95,9 @@ impl World<'_> {
         }
         if task.step == Step::RollUp && !task.tells && !self.may_tell(place) {
             return;
+        }
+        if matches!(task.step, Step::Intend | Step::Ask) && !task.has_leave {
+            return self.ask_for_leave(place, took);
         }
         let post = &self.posts[task.message.post as usize];
         let call = match task.step {
@@ -126,6 +145,9 @@ impl World<'_> {
         };
         self.tasks.tasks[place as usize].stamp = post.stamp;
         let is_later = step == Step::End || self.setting.max_wait_ms < when - at;
+        if matches!(step, Step::Intend) && self.is_crowded_out(place) {
+            return self.put_off(place, at);
+        }
         if at < when && is_later {
             return self.send_later(place, when, at);
         }
@@ -136,6 +158,10 @@ impl World<'_> {
     /// asked how the previous one ended; both take a while.
     fn call_platform(&mut self, place: u32, at: Ms) {
         let took = self.chance.platform_call();
+        let task = self.tasks.tasks[place as usize];
+        let user = self.posts[task.message.post as usize].keys.user;
+        let took = self.setting.noisy.filter(|_| user == NOISY).map_or(took, |it| it.call_ms);
+        self.count_if_slow(place, at, took);
         let task = &mut self.tasks.tasks[place as usize];
         let post = &mut self.posts[task.message.post as usize];
         if task.step == Step::Intend {
@@ -151,6 +177,7 @@ impl World<'_> {
     }
 
     fn settle(&mut self, place: u32, at: Ms) {
+        self.no_longer_counted(place);
         let task = &mut self.tasks.tasks[place as usize];
         let message = task.message;
         let post = &mut self.posts[message.post as usize];
@@ -184,7 +211,7 @@ impl World<'_> {
     }
 
     /// Sends a message that takes the delivery up again at its time.
-    fn send_later(&mut self, place: u32, for_when: Ms, now: Ms) {
+    pub(super) fn send_later(&mut self, place: u32, for_when: Ms, now: Ms) {
         let sent = now + self.chance.send();
         let message = Message { receives: 0, ..self.tasks.tasks[place as usize].message };
         self.send(message, for_when, now, sent);
@@ -222,7 +249,7 @@ impl World<'_> {
 
     /// Retries as the SDK does: after a back-off, and not any more after the
     /// last attempt.
-    fn throttled(&mut self, place: u32, took: Ms) {
+    pub(super) fn throttled(&mut self, place: u32, took: Ms) {
         let task = &mut self.tasks.tasks[place as usize];
         task.throttled += 1;
         if task.throttled < STORE_ATTEMPTS {
@@ -241,6 +268,7 @@ impl World<'_> {
     }
 
     fn end(&mut self, place: u32, is_done: bool) {
+        self.no_longer_counted(place);
         self.give_back_place(place);
         let Task { message, batch, .. } = self.tasks.tasks[place as usize];
         self.tasks.free.push(place);

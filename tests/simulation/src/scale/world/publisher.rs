@@ -2,7 +2,7 @@
 //! `libs/publishing/src/plan.rs`.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 
 use domain::delivery::{PLAN_AHEAD, WATCHDOG};
@@ -27,6 +27,8 @@ pub(in crate::scale) struct Publisher {
     pub(in crate::scale) moves: Vec<Moves>,
     pub(in crate::scale) planned_until: Option<Ms>,
     moved_at: Ms,
+    /// How many posts of a user are due in the same second.
+    crowds: HashMap<(u32, Ms), u32>,
     count: u32,
     running: Option<Running>,
 }
@@ -77,6 +79,7 @@ impl Publisher {
             moves: (0..shards).map(|_| Moves::default()).collect(),
             planned_until: None,
             moved_at: Ms::MIN,
+            crowds: HashMap::new(),
             count: 0,
             running: None,
         }
@@ -118,6 +121,7 @@ impl World<'_> {
             publisher.overdue[shard as usize] = 0..overdue.end.min(most);
         }
         self.publisher.moved_at = now;
+        self.publisher.crowds.clear();
         for _ in 0..self.setting.shards_at_once {
             self.begin_shard();
         }
@@ -163,7 +167,11 @@ impl World<'_> {
             let told_from = until + self.place_ms(place);
             let subject = &mut self.posts[post as usize];
             subject.told_from = is_full.then_some(told_from);
-            let message = Message { post, receives: 0, put_off: is_full, returned: false };
+            let crowd =
+                self.publisher.crowds.entry((subject.keys.user, subject.look_at.div_euclid(1_000))).or_default();
+            *crowd += 1;
+            let in_a_crowd = self.setting.share.is_some_and(|it| it.unasked() < *crowd);
+            let message = Message { post, receives: 0, put_off: is_full, in_a_crowd, returned: false };
             messages.push((message, subject.look_at));
         }
         let sent = self.send_all(&messages, now, running.ends);

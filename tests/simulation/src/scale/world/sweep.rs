@@ -34,7 +34,8 @@ impl World<'_> {
             PageRead::Failed => return self.leave_overdue(tick),
         }
         let now = self.now + self.chance.store_call();
-        let message = |post: &u32| (Message { post: *post, receives: 0, put_off: false, returned: false }, now);
+        let message =
+            |post: &u32| (Message { post: *post, receives: 0, put_off: false, in_a_crowd: true, returned: false }, now);
         let messages: Vec<_> = overdue.iter().map(message).collect();
         let sent = self.send_all(&messages, now, running.ends);
         overdue.reverse();

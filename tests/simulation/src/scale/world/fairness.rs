@@ -1,0 +1,96 @@
+//! Leave to call: a user whose calls hold a share of the environments waits. As
+//! `libs/publishing/src/places.rs`.
+
+use super::World;
+use crate::scale::Ms;
+use crate::scale::agenda::Event;
+use crate::scale::places::{LOOK_AGAIN_MS, LOOKS, Leave, SLOW_MS};
+use crate::scale::store::{Answer, units};
+
+/// How long a delivery is put off: half of its lateness, within these.
+const PUT_OFF_MS: (Ms, Ms) = (10_000, 180_000);
+
+impl World<'_> {
+    fn user_of(&self, place: u32) -> u32 {
+        self.posts[self.tasks.tasks[place as usize].message.post as usize].keys.user
+    }
+
+    /// Whether all places of its user are held by slow calls.
+    pub(super) fn is_crowded_out(&self, place: u32) -> bool {
+        let batch = self.tasks.tasks[place as usize].batch;
+        self.setting.share.is_some_and(|it| self.places.are_slow(self.user_of(place), batch, it, self.now))
+    }
+
+    /// Asks for leave to call; `took` is how long the store takes.
+    pub(super) fn ask_for_leave(&mut self, place: u32, took: Ms) {
+        let (user, now) = (self.user_of(place), self.now);
+        let task = &mut self.tasks.tasks[place as usize];
+        let leave = match self.setting.share {
+            Some(share) => self.places.leave(user, task.batch, task.message.in_a_crowd, share, now),
+            None => Leave::Uncounted,
+        };
+        task.looks += 1;
+        task.has_leave = matches!(leave, Leave::Uncounted | Leave::Shared | Leave::Taken);
+        task.is_counted = matches!(leave, Leave::Shared | Leave::Taken);
+        let at = match leave {
+            Leave::Wait if task.looks < LOOKS => now + LOOK_AGAIN_MS + took,
+            Leave::Wait | Leave::None => return self.put_off(place, now),
+            Leave::Taken => {
+                self.write_place(place);
+                now + took
+            }
+            Leave::Uncounted | Leave::Shared => now,
+        };
+        self.agenda.put(at, Event::Step { task: place });
+    }
+
+    /// Comes back later, with no call begun.
+    pub(super) fn put_off(&mut self, place: u32, at: Ms) {
+        let message = self.tasks.tasks[place as usize].message;
+        let took = self.chance.store_call();
+        let post = &mut self.posts[message.post as usize];
+        if self.store.make(&self.calls.move_on, 1.0, &post.keys, self.now, false) == Answer::Throttled {
+            return self.throttled(place, took);
+        }
+        let wait = ((at - post.due).abs() / 2).clamp(PUT_OFF_MS.0, PUT_OFF_MS.1);
+        let wait = wait + wait / 4 * Ms::try_from(self.chance.below(1_024)).unwrap_or_default() / 1_024;
+        post.look_at = at + wait;
+        post.stamp += 1;
+        let for_when = post.look_at;
+        self.tally.put_off += 1;
+        self.tally.hot_write_units += units(&self.calls.move_on).1;
+        let message = &mut self.tasks.tasks[place as usize].message;
+        (message.put_off, message.in_a_crowd) = (false, true);
+        self.send_later(place, for_when, at + took);
+    }
+
+    /// A call that begins without a place takes one when it turns out to be
+    /// slow.
+    pub(super) fn count_if_slow(&mut self, place: u32, began: Ms, took: Ms) {
+        let user = self.user_of(place);
+        let task = &mut self.tasks.tasks[place as usize];
+        if self.setting.share.is_none() || task.is_counted || took <= SLOW_MS {
+            return;
+        }
+        task.is_counted = true;
+        if self.places.add(user, task.batch, (began, began + SLOW_MS)) {
+            self.write_place(place);
+        }
+    }
+
+    pub(super) fn no_longer_counted(&mut self, place: u32) {
+        let user = self.user_of(place);
+        let task = &mut self.tasks.tasks[place as usize];
+        if std::mem::take(&mut task.is_counted) && self.places.give_back(user, task.batch) {
+            self.write_place(place);
+        }
+    }
+
+    /// Counts what writing a place costs. A throttled write is made again by the
+    /// SDK, beside the delivery.
+    fn write_place(&mut self, place: u32) {
+        let keys = self.posts[self.tasks.tasks[place as usize].message.post as usize].keys;
+        let _: Answer = self.store.make(&self.calls.place, 1.0, &keys, self.now, false);
+        self.tally.hot_write_units += units(&self.calls.place).1;
+    }
+}
