@@ -4,6 +4,7 @@ mod bodies;
 mod hand_offs;
 mod laptop;
 mod mix_up;
+mod pictures;
 mod posts;
 mod reach;
 mod slow_servers;
@@ -62,6 +63,7 @@ pub fn attacks() -> Vec<Attack> {
         posts::attacks(),
         reach::attacks(),
         slow_servers::attacks(),
+        pictures::attacks(),
         struck::attacks(),
         submissions::attacks(),
         tenants::attacks(),

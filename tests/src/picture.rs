@@ -4,6 +4,10 @@
 pub fn png(width: u32, height: u32, [red, green, blue]: [u8; 3]) -> Vec<u8> {
     let row: Vec<u8> = std::iter::once(0).chain((0..width).flat_map(|_| [red, green, blue])).collect();
     let rows: Vec<u8> = (0..height).flat_map(|_| row.clone()).collect();
+    png_of(width, height, &stored(&rows))
+}
+
+fn png_of(width: u32, height: u32, pixels: &[u8]) -> Vec<u8> {
     let mut header = Vec::new();
     header.extend(width.to_be_bytes());
     header.extend(height.to_be_bytes());
@@ -11,8 +15,35 @@ pub fn png(width: u32, height: u32, [red, green, blue]: [u8; 3]) -> Vec<u8> {
 
     let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
     chunk(&mut file, *b"IHDR", &header);
-    chunk(&mut file, *b"IDAT", &stored(&rows));
+    chunk(&mut file, *b"IDAT", pixels);
     chunk(&mut file, *b"IEND", &[]);
+    file
+}
+
+/// A PNG whose header claims this size and that has next to nothing in it.
+pub fn png_that_claims(width: u32, height: u32) -> Vec<u8> {
+    png_of(width, height, &stored(&[0]))
+}
+
+/// A black PNG, about 150 times smaller than its pixels are in memory.
+pub fn bomb(width: u32, height: u32) -> Vec<u8> {
+    let bytes = u64::from(height) * (1 + 3 * u64::from(width));
+    png_of(width, height, &zeros(bytes))
+}
+
+/// A JPEG whose header claims this size, with damaged pixels behind it, and an
+/// end if it is whole.
+pub fn damaged_jpeg(width: u16, height: u16, is_whole: bool) -> Vec<u8> {
+    let mut file = b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0".to_vec();
+    file.extend(b"\xff\xdb\0\x43\0");
+    file.extend([1; 64]);
+    file.extend(b"\xff\xc0\0\x0b\x08");
+    file.extend(height.to_be_bytes());
+    file.extend(width.to_be_bytes());
+    file.extend(b"\x01\x01\x11\0\xff\xda\0\x08\x01\x01\0\0\x3f\0 no table says what this means");
+    if is_whole {
+        file.extend(b"\xff\xd9");
+    }
     file
 }
 
@@ -50,6 +81,56 @@ fn stored(data: &[u8]) -> Vec<u8> {
     }
     out.extend(adler32(data).to_be_bytes());
     out
+}
+
+/// A zlib stream of so many zeros: one of them, and then the command to repeat
+/// it 258 times, as often as it takes. Source: RFC 1951, 3.2.6.
+fn zeros(count: u64) -> Vec<u8> {
+    let (repeats, rest) = ((count - 1) / 258, (count - 1) % 258);
+    let mut bits = Bits { bytes: vec![0x78, 0x01], used: 0 };
+    // The last block, with the codes that need no table.
+    bits.push(0b011, 3);
+    for _ in 0..=rest {
+        bits.push_code(0x30, 8);
+    }
+    for _ in 0..repeats {
+        // The length 258, and the distance 1.
+        bits.push_code(0xC5, 8);
+        bits.push_code(0, 5);
+    }
+    // The end of the block.
+    bits.push_code(0, 7);
+    let mut stream = bits.bytes;
+    let sum = u32::try_from(count % 65_521).unwrap_or_default() << 16 | 1;
+    stream.extend(sum.to_be_bytes());
+    stream
+}
+
+struct Bits {
+    bytes: Vec<u8>,
+    used: u32,
+}
+
+impl Bits {
+    /// A number, with its lowest bit first.
+    fn push(&mut self, number: u32, bits: u32) {
+        for at in 0..bits {
+            if self.used.is_multiple_of(8) {
+                self.bytes.push(0);
+            }
+            if let Some(last) = self.bytes.last_mut() {
+                *last |= u8::from(number >> at & 1 == 1) << (self.used % 8);
+            }
+            self.used += 1;
+        }
+    }
+
+    /// A code, with its highest bit first.
+    fn push_code(&mut self, code: u32, bits: u32) {
+        for at in (0..bits).rev() {
+            self.push(code >> at & 1, 1);
+        }
+    }
 }
 
 fn adler32(data: &[u8]) -> u32 {

@@ -11,6 +11,7 @@ mod idempotency;
 mod limits;
 mod media;
 mod pages;
+mod pictures;
 mod posts_change;
 mod posts_create;
 mod posts_list;
@@ -25,6 +26,7 @@ pub fn checks() -> Vec<Check> {
     [
         faults::checks(),
         publishing::checks(),
+        pictures::checks(),
         auth::checks(),
         accounts::checks(),
         scopes::checks(),

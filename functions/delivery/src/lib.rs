@@ -1,5 +1,7 @@
 //! Delivery: takes the deliveries that the queue names to their platforms.
 
+pub mod config;
+
 use std::panic::AssertUnwindSafe;
 
 use aws_lambda_events::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use aws_lambda_events::sqs::SqsEvent;
+use cloud::pictures::SqsPictures;
+use delivery::config::Config;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use platforms::Withheld;
 use publishing::Publishing;
@@ -12,7 +14,8 @@ use storage::Table;
 async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
-    let publishing = Publishing::from_env(&aws)?;
+    let pictures = SqsPictures::new(aws_sdk_sqs::Client::new(&aws), Config::from_env()?.pictures_queue_url);
+    let publishing = Publishing { pictures: Arc::new(pictures), ..Publishing::from_env(&aws)? };
     let platforms = deployment::platforms(&aws, Arc::new(Withheld))?;
     cloud::aws::warm_up(publishing.store.warm_up(Table::Connections)).await;
 

@@ -15,6 +15,7 @@ mod hosts;
 mod issuer;
 mod meter;
 mod options;
+mod pictures;
 mod queue;
 mod s3;
 pub mod sandbox;
@@ -23,4 +24,5 @@ mod service;
 
 pub use error::LocalError;
 pub use options::Options;
+pub use pictures::KEPT as DERIVED_KEPT;
 pub use service::{Running, StoreKeys, start};

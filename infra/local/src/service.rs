@@ -2,7 +2,7 @@
 //! gives it there.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,6 +38,7 @@ use crate::events::LocalEvents;
 use crate::hosts::{Hosts, Reached};
 use crate::meter::Meter;
 use crate::options::Options;
+use crate::pictures::{self, LocalPictures};
 use crate::queue::{Lanes, LocalQueue};
 use crate::sandbox::{self, Sandbox};
 use crate::{call_log, clients, demo, dynamodb, erasure, events, hosts, issuer, queue, s3, sealing_key};
@@ -47,6 +48,9 @@ const TICK: Duration = Duration::from_secs(5);
 
 /// How often upkeep looks.
 const UPKEEP: Duration = Duration::from_mins(1);
+
+/// The folder of the media store, below that of all data.
+const FILES: &str = "media";
 
 /// The local stack, running.
 #[derive(Debug)]
@@ -103,7 +107,7 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
         Some(port) => Some(open_database(options, port, &stack.stores, &secret).await?),
         None => None,
     };
-    run(stack.publishing, stack.delivering, stack.platforms, stack.renewable, stack.lanes);
+    run(stack.publishing, stack.delivering, stack.platforms, stack.renewable, stack.lanes, folder.join(FILES));
 
     let user = demo::user(&stack.api, &origin).await?;
     let token = demo::token(&stack.api, &user, data).await?;
@@ -207,6 +211,7 @@ impl Stack {
         let publishing = Publishing {
             store,
             leads: Leads::default(),
+            pictures: LocalPictures::working(&bucket),
             bucket,
             sealer: sealer.clone(),
             queue,
@@ -244,7 +249,7 @@ impl Stack {
             }))
             .merge(posts::router(posts::App { api: api.clone(), publishing: publishing.clone() }));
         let network = Sandbox::open(data.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;
-        let files = s3::router(&folder.join("media"), secret)?;
+        let files = s3::router(&folder.join(FILES), secret)?;
         // What the cloud serves too, and all that whoever comes from outside is
         // answered from.
         let public = api::finish(deployed, api.clone()).merge(match log {
@@ -341,6 +346,7 @@ fn run(
     platforms: Registry<dyn Publish>,
     renewable: Registry<dyn Platform>,
     lanes: Arc<Lanes>,
+    files: PathBuf,
 ) {
     tokio::spawn(queue::work(delivering, platforms, lanes));
     let ticking = publishing.clone();
@@ -364,6 +370,10 @@ fn run(
             rounds.tick().await;
             if let Err(error) = upkeep::round(&publishing, &renewable).await {
                 tracing::error!(%error, "a round of upkeep failed");
+            }
+            // A rule of the bucket in the cloud.
+            if let Err(error) = pictures::remove_old(&files, publishing.clock.now().into()) {
+                tracing::error!(%error, "what was derived was not removed");
             }
         }
     });

@@ -45,8 +45,12 @@ pub struct BucketSettings {
 pub struct BucketError(String);
 
 impl BucketError {
-    fn new(error: impl std::error::Error) -> Self {
+    pub(crate) fn new(error: impl std::error::Error) -> Self {
         Self(chain(&error))
+    }
+
+    pub(crate) fn said(words: String) -> Self {
+        Self(words)
     }
 }
 

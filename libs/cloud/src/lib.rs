@@ -1,5 +1,5 @@
 //! The cloud that the service stands on: SDK clients, settings, the media
-//! bucket, the queue, the event bus, measures, sealing of credentials, secrets
+//! bucket, the queues, the event bus, measures, sealing of credentials, secrets
 //! of operators, and fetching from users' URLs.
 
 pub mod aws;
@@ -8,6 +8,7 @@ mod error_chain;
 pub mod events;
 pub mod fetch;
 pub mod metrics;
+pub mod pictures;
 pub mod queue;
 mod sdk_http;
 pub mod seal;

@@ -2,13 +2,20 @@
 //! file may be, and how it is named.
 
 mod attachment;
+mod derived;
 mod filename;
+mod header;
+pub mod jpeg;
 mod limits;
 mod mime;
 mod path;
+mod png;
+mod webp;
 
 pub use attachment::Attachment;
+pub use derived::{DerivedPath, PictureBounds, PictureRequest};
 pub use filename::{Filename, InvalidFilename};
+pub use header::HEADER_BYTES;
 pub use limits::{MediaLimits, human_size};
 pub use mime::{FileType, MimeType, SNIFF_BYTES};
 pub use path::{InvalidMediaPath, MediaPath};

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use domain::connection::Profile;
-use domain::media::Attachment;
+use domain::media::{Attachment, MimeType, PictureBounds};
 use futures::stream::BoxStream;
 
 use crate::account::Credentials;
@@ -43,9 +43,34 @@ pub type MediaBytes = BoxStream<'static, Result<Bytes, MediaUnreadable>>;
 #[error("the file could not be read: {0}")]
 pub struct MediaUnreadable(pub String);
 
-/// Reads the user's files, piece by piece.
+/// A picture as it can be uploaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// JPEG or PNG.
+    pub mime_type: MimeType,
+    /// The file.
+    pub bytes: Bytes,
+}
+
+/// What came of asking for a picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fitted {
+    /// Here it is.
+    Picture(Picture),
+    /// There will be none; why, in words for the user.
+    Refused(String),
+}
+
+/// Reads the user's files, piece by piece, and has pictures made to fit.
 #[async_trait::async_trait]
 pub trait MediaReader: Send + Sync {
     /// The bytes of one.
     async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaUnreadable>;
+
+    /// One as a picture within these bounds; `None` as long as there is no
+    /// answer to [`MediaReader::ask_to_fit`].
+    async fn fitted(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable>;
+
+    /// Asks for it. It takes seconds, and minutes where a file is hard to read.
+    async fn ask_to_fit(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<(), MediaUnreadable>;
 }

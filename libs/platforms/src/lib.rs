@@ -30,7 +30,7 @@ pub use app::{AppCredentials, AppSource, Withheld};
 pub use handoff::{
     Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
 };
-pub use job::{Job, MediaBytes, MediaReader, MediaUnreadable};
+pub use job::{Fitted, Job, MediaBytes, MediaReader, MediaUnreadable, Picture};
 pub use lead::Lead;
 pub use not_now::NotNow;
 pub use platform::{Connect, Platform, Publish, STEP_LIMIT, Step};

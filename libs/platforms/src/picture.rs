@@ -1,113 +1,133 @@
-//! Pictures for platforms that take only small ones: upright, without
-//! metadata, and within a number of bytes and pixels.
+//! Pictures for platforms that take only small ones.
 //!
-//! Every picture is decoded and encoded anew, also one that would fit as it is. So
-//! nothing of the file passes on except its pixels and their colour profile.
+//! They are not decoded here: a file can be made to end whoever decodes it, and
+//! here are other users' posts and everybody's credentials. The service is asked
+//! for a picture that fits, and looked at until it is there. What fits as it is,
+//! and tells nothing but a picture, is passed on without asking.
 
-mod fit;
-mod jpeg;
-mod read;
-mod shrink;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::Setback;
+use domain::media::{Attachment, HEADER_BYTES, MimeType, PictureBounds};
+use futures::StreamExt;
+use serde::{Deserialize, Serialize};
+
+use crate::job::{Fitted, Job, MediaUnreadable, Picture};
+
+/// That a picture was asked for, stored between the steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Awaited {
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    since: DateTime<Utc>,
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    asked_at: DateTime<Utc>,
+}
+
+/// What a look for a picture found.
+pub(crate) enum Look {
+    /// The picture, with its width and height.
+    Ready(Picture, (u32, u32)),
+    /// It is being made; when to look again.
+    Again(Awaited, DateTime<Utc>),
+}
+
+/// The first wait for a picture. Most take less to be made.
+const FIRST_WAIT: TimeDelta = TimeDelta::seconds(1);
+
+/// The longest time between two looks.
+const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(30);
+
+/// A picture is asked for again after this long: a request is dropped when the
+/// bucket fails. Not sooner, because every request for a file that ends its
+/// decoder may end it three times.
+const ASK_AGAIN: TimeDelta = TimeDelta::minutes(5);
+
+/// Looks for a file of the post as a picture within these bounds.
+pub(crate) async fn fitted(
+    job: &Job<'_>,
+    file: &Attachment,
+    bounds: PictureBounds,
+    awaited: Option<Awaited>,
+) -> Result<Look, Setback> {
+    if awaited.is_none()
+        && let Some((picture, size)) = as_it_is(job, file, bounds).await?
+    {
+        return Ok(Look::Ready(picture, size));
+    }
+    match job.files.fitted(file, bounds).await.map_err(unreadable)? {
+        Some(Fitted::Picture(picture)) => {
+            let size = picture.mime_type.picture_size(&picture.bytes);
+            let size = size.ok_or_else(|| busy("a picture that was made has no size".to_owned()))?;
+            return Ok(Look::Ready(picture, size));
+        }
+        Some(Fitted::Refused(reason)) => {
+            return Err(Setback::Refused { reason: format!("{}: {reason}", place(job, file)) });
+        }
+        None => {}
+    }
+    let awaited = match awaited {
+        Some(awaited) if job.now < awaited.asked_at + ASK_AGAIN => awaited,
+        earlier => {
+            job.files.ask_to_fit(file, bounds).await.map_err(unreadable)?;
+            Awaited { since: earlier.map_or(job.now, |it| it.since), asked_at: job.now }
+        }
+    };
+    let wait = ((job.now - awaited.since) / 2).clamp(FIRST_WAIT, LONGEST_WAIT);
+    Ok(Look::Again(awaited, job.now + wait))
+}
+
+/// Whether a picture says that it is longer than a platform takes. One that
+/// does not say is not longer.
+pub(crate) async fn is_longer(job: &Job<'_>, file: &Attachment, max_side: u32) -> Result<bool, Setback> {
+    let mut pieces = job.files.open(file).await.map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    while bytes.len() < HEADER_BYTES
+        && let Some(piece) = pieces.next().await
+    {
+        bytes.extend_from_slice(&piece.map_err(unreadable)?);
+    }
+    bytes.truncate(HEADER_BYTES);
+    Ok(file.mime_type.picture_size(&bytes).is_some_and(|(width, height)| max_side < width.max(height)))
+}
+
+/// The file itself, with its width and height, if it fits and holds nothing
+/// but a picture.
+async fn as_it_is(
+    job: &Job<'_>,
+    file: &Attachment,
+    bounds: PictureBounds,
+) -> Result<Option<(Picture, (u32, u32))>, Setback> {
+    let can_be_bare = matches!(file.mime_type, MimeType::Jpeg | MimeType::Png);
+    if !can_be_bare || bounds.max_bytes < file.size_bytes {
+        return Ok(None);
+    }
+    let mut pieces = job.files.open(file).await.map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(unreadable)?;
+        if bounds.max_bytes < (bytes.len() + piece.len()) as u64 {
+            return Ok(None);
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    let size = file.mime_type.picture_size(&bytes).filter(|(width, height)| *width.max(height) <= bounds.max_side);
+    let size = size.filter(|_| file.mime_type.is_bare_picture(&bytes));
+    Ok(size.map(|size| (Picture { mime_type: file.mime_type, bytes: bytes.into() }, size)))
+}
+
+/// Which file of the post this is, for the user.
+fn place(job: &Job<'_>, file: &Attachment) -> String {
+    let index = job.media.iter().position(|it| it.media_id == file.media_id).unwrap_or_default();
+    format!("file {} of {} ({})", index + 1, job.media.len(), file.mime_type.as_str())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "what errors are mapped with")]
+fn unreadable(error: MediaUnreadable) -> Setback {
+    busy(error.to_string())
+}
+
+fn busy(reason: String) -> Setback {
+    Setback::Busy { retry_at: None, reason }
+}
+
 #[cfg(test)]
 mod tests;
-mod webp;
-
-use bytes::Bytes;
-use domain::media::MimeType;
-use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::task::spawn_blocking;
-
-use self::read::Source;
-
-/// The most pixels of a picture that is decoded, against small files with
-/// huge pictures. Fewer where decoding takes more memory, see
-/// [`read::MAX_DECODING_BYTES`].
-const MAX_PIXELS: u64 = 50_000_000;
-
-/// The longest side of a picture that is decoded, in pixels.
-const MAX_SIDE: u32 = 20_000;
-
-/// One picture takes up to 300 MB on its way, so there is one at a time.
-static TURNS: Semaphore = Semaphore::const_new(1);
-
-/// The right to have a picture in memory. It is taken before the file is read, so
-/// that a step that waits for it holds no file.
-pub(crate) struct Turn(#[expect(dead_code, reason = "it is held, not read")] SemaphorePermit<'static>);
-
-/// Waits for the turn. Whoever asked first is first.
-pub(crate) async fn turn() -> Result<Turn, PictureError> {
-    TURNS.acquire().await.map(Turn).map_err(|_| PictureError::Interrupted)
-}
-
-/// What a platform takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PictureLimits {
-    /// The largest file.
-    pub(crate) max_bytes: usize,
-    /// The longest side, in pixels.
-    pub(crate) max_side: u32,
-}
-
-/// A picture as it can be uploaded. The same file and limits give the same
-/// bytes, so that a repeated upload is one of the same blob.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Picture {
-    /// JPEG or PNG.
-    pub(crate) mime_type: MimeType,
-    pub(crate) bytes: Bytes,
-    /// In pixels, as it is shown.
-    pub(crate) width: u32,
-    /// In pixels, as it is shown.
-    pub(crate) height: u32,
-}
-
-/// Why there is no picture. All but the last say something about the file,
-/// and trying again changes nothing.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum PictureError {
-    /// Not a picture that can be read, in words for the user.
-    #[error("{0}")]
-    Unreadable(String),
-    #[error("the picture has {actual} pixels; at most {max} of this kind can be read")]
-    TooManyPixels { max: u64, actual: u64 },
-    #[error("the picture is {actual} pixels long; at most {max} can be read")]
-    TooLong { max: u32, actual: u32 },
-    /// Even the smallest that is tried has too many bytes.
-    #[error("the picture cannot be made small enough")]
-    DoesNotFit,
-    /// Our fault; it is in the log.
-    #[error("the picture could not be prepared")]
-    Interrupted,
-}
-
-/// Makes a JPEG, PNG or `WebP` file fit.
-///
-/// A PNG and a picture with transparency become a PNG if that fits. Everything
-/// else becomes a JPEG, with white behind what is transparent. Of a moving PNG
-/// the still picture is taken; a moving `WebP` or a GIF is refused.
-pub(crate) async fn prepared(
-    turn: Turn,
-    bytes: Vec<u8>,
-    mime: MimeType,
-    limits: PictureLimits,
-) -> Result<Picture, PictureError> {
-    let work = move || {
-        // Held to the end of the work, also when nobody waits for it any more.
-        let _turn = turn;
-        prepare(bytes, mime, limits)
-    };
-    spawn_blocking(work).await.map_err(|error| {
-        tracing::error!(%error, "a picture could not be prepared");
-        PictureError::Interrupted
-    })?
-}
-
-fn prepare(bytes: Vec<u8>, mime: MimeType, limits: PictureLimits) -> Result<Picture, PictureError> {
-    let Source { pixels, orientation, profile } = read::read(&bytes, mime)?;
-    drop(bytes);
-    // First smaller and then upright, because turning makes a copy.
-    let mut upright = shrink::to_side(pixels, limits.max_side);
-    upright.apply_orientation(orientation);
-    let wanted = fit::Wanted { png: mime == MimeType::Png, profile, max_bytes: limits.max_bytes };
-    wanted.of(upright)
-}

@@ -5,7 +5,8 @@
 //!
 //! - Authorization code with PKCE; access tokens last an hour, each refresh
 //!   token works once.
-//! - Files are uploaded one by one before the post that shows them.
+//! - Files are uploaded one by one before the post that shows them. Pictures
+//!   are made smaller first where they are longer than its pages are wide.
 //! - It never recognises a repeat. Posts carry our reference and can be looked up
 //!   by it, which tells what became of a call whose answer was lost.
 //!
@@ -20,8 +21,9 @@ mod tests;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
-use domain::media::MimeType;
+use domain::media::{MimeType, PictureBounds};
 use domain::rules::{Counting, Rule, Rules};
+use futures::{StreamExt, stream};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +31,7 @@ use crate::account::{Account, Credentials};
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
 use crate::lead::Lead;
+use crate::picture::{self, Awaited, Look};
 use crate::platform::{Connect, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
@@ -44,6 +47,9 @@ pub(crate) const LEAD: Lead =
 /// How long a public call that was cut off may still take effect. The network
 /// can be told to be slow by up to a minute.
 const SETTLES: TimeDelta = TimeDelta::seconds(80);
+
+/// What is made of a longer picture: what the network's pages show at most.
+const BOUNDS: PictureBounds = PictureBounds { max_bytes: 4_000_000, max_side: 4_096 };
 
 /// What a deployment says of it.
 #[derive(Deserialize)]
@@ -70,6 +76,9 @@ pub(crate) struct Sandbox {
 #[derive(Default, Serialize, Deserialize)]
 struct Progress {
     media: Vec<String>,
+    /// The picture that is being made smaller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    picture: Option<Awaited>,
 }
 
 #[async_trait::async_trait]
@@ -163,9 +172,25 @@ impl Publish for Sandbox {
         let Some(next) = job.media.get(progress.media.len()) else {
             return Ok(Step::Ready { progress: progress.store() });
         };
-        let bytes =
-            job.files.open(next).await.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
-        let id = self.api.upload(&job.credentials.access_token, next, bytes, job.now).await?;
+        let token = &job.credentials.access_token;
+        let id = if progress.picture.is_some() || picture::is_longer(job, next, BOUNDS.max_side).await? {
+            match picture::fitted(job, next, BOUNDS, progress.picture).await? {
+                Look::Again(awaited, at) => {
+                    progress.picture = Some(awaited);
+                    return Ok(Step::Again { progress: progress.store().unwrap_or_default(), at });
+                }
+                Look::Ready(picture, _) => {
+                    let size_bytes = picture.bytes.len() as u64;
+                    let bytes = stream::iter([Ok(picture.bytes)]).boxed();
+                    self.api.upload(token, (picture.mime_type, size_bytes), bytes, job.now).await?
+                }
+            }
+        } else {
+            let opened = job.files.open(next).await;
+            let bytes = opened.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
+            self.api.upload(token, (next.mime_type, next.size_bytes), bytes, job.now).await?
+        };
+        progress.picture = None;
         progress.media.push(id);
         let all_there = progress.media.len() == job.media.len();
         match progress.store() {
@@ -205,7 +230,7 @@ impl Progress {
 
     /// Nothing when there is nothing to remember.
     fn store(&self) -> Option<String> {
-        if self.media.is_empty() { None } else { serde_json::to_string(self).ok() }
+        if self.media.is_empty() && self.picture.is_none() { None } else { serde_json::to_string(self).ok() }
     }
 }
 

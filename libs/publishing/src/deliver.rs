@@ -188,7 +188,7 @@ impl Publishing {
         if self.store.swap_delivery(delivery, &held).await? == Race::Lost {
             return Ok(After::Done);
         }
-        let files = Files { bucket: &self.bucket, user: delivery.user_id };
+        let files = Files { bucket: &self.bucket, pictures: self.pictures.as_ref(), user: delivery.user_id };
         let claims = Claims { store: &self.store, connection: &record.connection, delivery };
         let job = Job {
             profile: &record.connection.profile,

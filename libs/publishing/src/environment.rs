@@ -5,6 +5,7 @@ use std::sync::Arc;
 use aws_config::SdkConfig;
 use cloud::bucket::{Bucket, BucketSettings};
 use cloud::events::EventBridge;
+use cloud::pictures::NoPictures;
 use cloud::queue::SqsQueue;
 use cloud::seal::{Envelope, KmsKeys};
 use cloud::settings::{SettingsError, json, optional, parsed, required};
@@ -18,7 +19,8 @@ use crate::{Places, Publishing, RollUps, Share};
 impl Publishing {
     /// From `TABLE_PREFIX`, `DUE_SHARDS`, `MEDIA_BUCKET`, `MEDIA_ENDPOINT`,
     /// `MEDIA_LIMITS` (JSON), `KMS_KEY_ID`, `QUEUE_URL`, `EVENT_BUS`, `PLANS`
-    /// (JSON), `DELIVERY_CONCURRENCY`.
+    /// (JSON), `DELIVERY_CONCURRENCY`. Who makes pictures is known only to the
+    /// function that delivers.
     pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
         let clock = Clock::System;
         let bucket = BucketSettings {
@@ -35,6 +37,7 @@ impl Publishing {
             ),
             leads: Leads::default(),
             bucket: Bucket::new(aws, &bucket),
+            pictures: Arc::new(NoPictures),
             sealer: Envelope::new(keys, clock.clone()),
             queue: Arc::new(SqsQueue::new(aws_sdk_sqs::Client::new(aws), required("QUEUE_URL")?, clock.clone())),
             events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(aws), required("EVENT_BUS")?)),

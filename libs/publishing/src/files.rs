@@ -1,23 +1,119 @@
-//! The files of a post, read from our bucket for an adapter.
+//! The files of a post, read from our bucket for an adapter, and pictures that
+//! are made of them.
 
 use cloud::bucket::Bucket;
+use cloud::pictures::{Answer, Pictures};
 use domain::id::UserId;
-use domain::media::{Attachment, MediaPath};
+use domain::media::{Attachment, MediaPath, PictureBounds, PictureRequest};
 use futures::StreamExt;
-use platforms::{MediaBytes, MediaReader, MediaUnreadable};
+use platforms::{Fitted, MediaBytes, MediaReader, MediaUnreadable, Picture};
 
 pub(crate) struct Files<'a> {
     pub(crate) bucket: &'a Bucket,
+    pub(crate) pictures: &'a dyn Pictures,
     pub(crate) user: UserId,
+}
+
+impl Files<'_> {
+    fn path(&self, attachment: &Attachment) -> MediaPath {
+        MediaPath::new(self.user, attachment.media_id, attachment.mime_type)
+    }
+
+    fn request(&self, attachment: &Attachment, bounds: PictureBounds) -> PictureRequest {
+        PictureRequest { file: self.path(attachment), bounds }
+    }
 }
 
 #[async_trait::async_trait]
 impl MediaReader for Files<'_> {
     async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
-        let path = MediaPath::new(self.user, attachment.media_id, attachment.mime_type);
-        let unreadable = |it: &dyn std::fmt::Display| MediaUnreadable(it.to_string());
-        let opened = self.bucket.open(&path.to_string()).await.map_err(|it| unreadable(&it))?;
-        let opened = opened.ok_or_else(|| MediaUnreadable("it is not in the bucket".to_owned()))?;
-        Ok(opened.map(move |it| it.map_err(|it| unreadable(&it))).boxed())
+        let opened = self.bucket.open(&self.path(attachment).to_string()).await.map_err(unreadable)?;
+        let opened = opened.ok_or_else(gone)?;
+        Ok(opened.map(|it| it.map_err(unreadable)).boxed())
+    }
+
+    async fn fitted(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
+        let answer = self.bucket.picture(&self.request(attachment, bounds)).await.map_err(unreadable)?;
+        Ok(answer.map(|it| match it {
+            Answer::Picture { mime_type, bytes } => Fitted::Picture(Picture { mime_type, bytes }),
+            Answer::Refused { reason } => Fitted::Refused(reason),
+        }))
+    }
+
+    async fn ask_to_fit(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<(), MediaUnreadable> {
+        // Whoever makes pictures may not list the bucket, and cannot tell a file
+        // that is gone from one that cannot be read just now.
+        let look = self.bucket.look(&self.path(attachment).to_string(), 1).await.map_err(unreadable)?;
+        look.ok_or_else(gone)?;
+        self.pictures.ask(&self.request(attachment, bounds)).await.map_err(unreadable)
+    }
+}
+
+fn gone() -> MediaUnreadable {
+    MediaUnreadable("it is not in the bucket".to_owned())
+}
+
+fn unreadable(error: impl std::fmt::Display) -> MediaUnreadable {
+    MediaUnreadable(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Mutex;
+
+    use cloud::queue::QueueError;
+    use cloud::testing::TestBucket;
+    use domain::media::MimeType;
+    use domain::testing::{a_user, an_attachment};
+    use futures::stream;
+
+    use super::*;
+
+    /// What was asked for.
+    #[derive(Default)]
+    struct Asked(Mutex<Vec<PictureRequest>>);
+
+    #[async_trait::async_trait]
+    impl Pictures for Asked {
+        async fn ask(&self, request: &PictureRequest) -> Result<(), QueueError> {
+            self.0.lock().unwrap().push(*request);
+            Ok(())
+        }
+    }
+
+    const BOUNDS: PictureBounds = PictureBounds { max_bytes: 100, max_side: 10 };
+
+    #[tokio::test]
+    async fn a_picture_is_asked_for_and_found_by_its_owner_alone() {
+        let (store, asked, file) = (TestBucket::start().await, Asked::default(), an_attachment(1));
+        let (user, other) = (a_user().user_id, a_user().user_id);
+        let of = |user| Files { bucket: &store.bucket, pictures: &asked, user };
+        let pieces = stream::iter([Ok::<_, Infallible>("a file".into())]);
+        store.bucket.put(&of(user).path(&file).to_string(), "image/png", pieces).await.unwrap();
+        assert_eq!(of(user).fitted(&file, BOUNDS).await.unwrap(), None);
+
+        of(user).ask_to_fit(&file, BOUNDS).await.unwrap();
+        assert!(of(other).ask_to_fit(&file, BOUNDS).await.is_err());
+
+        let request = asked.0.lock().unwrap().clone();
+        let [request] = request[..] else { panic!("{request:?}") };
+        assert_eq!((request.file, request.bounds), (of(user).path(&file), BOUNDS));
+        let picture = Answer::Picture { mime_type: MimeType::Jpeg, bytes: b"\xFF\xD8\xFF"[..].into() };
+        store.bucket.put_picture(&request, picture).await.unwrap();
+        let found = of(user).fitted(&file, BOUNDS).await.unwrap();
+        assert!(matches!(found, Some(Fitted::Picture(Picture { mime_type: MimeType::Jpeg, .. }))), "{found:?}");
+        assert_eq!(of(other).fitted(&file, BOUNDS).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_gone_is_not_asked_for() {
+        let (store, asked) = (TestBucket::start().await, Asked::default());
+        let files = Files { bucket: &store.bucket, pictures: &asked, user: a_user().user_id };
+
+        let gone = files.ask_to_fit(&an_attachment(1), BOUNDS).await;
+
+        assert!(gone.is_err_and(|it| it.to_string().contains("not in the bucket")));
+        assert!(asked.0.lock().unwrap().is_empty());
     }
 }

@@ -30,6 +30,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::bucket::Bucket;
 use cloud::events::EventBus;
+use cloud::pictures::Pictures;
 use cloud::queue::Queue;
 use cloud::seal::Sealer;
 use domain::backoff::Backoff;
@@ -66,6 +67,8 @@ pub struct Publishing {
     pub leads: Leads,
     /// Where media are.
     pub bucket: Bucket,
+    /// Makes pictures fit.
+    pub pictures: Arc<dyn Pictures>,
     /// Seals and opens credentials.
     pub sealer: Arc<dyn Sealer>,
     /// Takes deliveries from planning to the workers.

@@ -11,6 +11,7 @@ use aws_config::{BehaviorVersion, SdkConfig};
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::bucket::{Bucket, BucketSettings};
 use cloud::events::{EventBus, EventError};
+use cloud::pictures::NoPictures;
 use cloud::queue::{DeliveryMessage, Outgoing, Queue, QueueError};
 use cloud::seal::{DataKey, Envelope, LocalKeys, Sealer};
 use domain::clock::Clock;
@@ -142,6 +143,7 @@ impl Rig {
             store: store.clone(),
             leads: leads(&network),
             bucket: Bucket::new(&sdk, &BucketSettings { name: "none".to_owned(), ..BucketSettings::default() }),
+            pictures: Arc::new(NoPictures),
             sealer: Arc::clone(&sealer),
             queue: queue.clone(),
             events: events.clone(),

@@ -8,6 +8,7 @@ use aws_config::{BehaviorVersion, SdkConfig};
 use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::bucket::{Bucket, BucketSettings};
+use cloud::pictures::NoPictures;
 use cloud::queue::DeliveryMessage;
 use cloud::seal::{DataKey, Envelope, LocalKeys};
 use domain::id::Ids;
@@ -89,6 +90,7 @@ impl Deployment {
             store,
             leads: network::leads(),
             bucket: BUCKET.with(Clone::clone),
+            pictures: Arc::new(NoPictures),
             sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),
             queue: queue.clone(),
             events: bus.clone(),

@@ -33,6 +33,7 @@ pub fn value(name: &str) -> Option<&'static str> {
         "OIDC_CLIENT_ID" => "client",
         "MEDIA_BUCKET" => "media",
         "QUEUE_URL" => "https://queue.example/deliveries",
+        "PICTURES_QUEUE_URL" => "https://queue.example/pictures",
         "EVENT_BUS" => "bus",
         "KMS_KEY_ID" => "key",
         // Platforms that are set up. Their secrets are not read before they are

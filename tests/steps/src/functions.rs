@@ -8,7 +8,8 @@ use std::{
 use crate::{ROOT, fault::Result, tools::run};
 
 /// The functions, and the folders they are in.
-pub const FUNCTIONS: [&str; 7] = ["auth", "connections", "delivery", "media", "posts", "publisher", "upkeep"];
+pub const FUNCTIONS: [&str; 8] =
+    ["auth", "connections", "delivery", "media", "pictures", "posts", "publisher", "upkeep"];
 
 /// The function that does nothing, to compare the others with.
 pub const HELLO: &str = "hello";

@@ -14,9 +14,10 @@ fn no_role_allows_all_actions_of_a_service_or_all_resources() {
     let granted = granted(&template).unwrap();
     for (function, action, resource) in &granted {
         assert!(!action.contains('*'), "{function}: {action}");
-        // Only uploaded files and secrets have names that the template cannot
-        // know, so only they may have a `*`.
-        let is_listed = !resource.contains('*') || ["MediaBucket/media/*", SECRETS].contains(&resource.as_str());
+        // Only files and secrets have names that the template cannot know, so only
+        // they may have a `*`.
+        let files = ["MediaBucket/media/*", "MediaBucket/derived/*"];
+        let is_listed = !resource.contains('*') || files.contains(&resource.as_str()) || resource == SECRETS;
         assert!(is_listed, "{function}: {action} on {resource}");
     }
     assert_eq!(template.resources("AWS::IAM::Role").len(), FUNCTIONS.len(), "one role for each function, and no other");
@@ -44,4 +45,23 @@ fn who_is_told_where_secrets_are_may_read_them_and_nobody_else() {
 
     assert!(!told.is_empty());
     assert_eq!(reads, told.into_iter().map(|it| (it, SECRETS.to_owned())).collect());
+}
+
+#[test]
+fn whoever_decodes_pictures_may_read_files_and_write_what_it_derived_and_nothing_else() {
+    let granted = granted(&Template::read().unwrap()).unwrap().into_iter();
+    let pictures = granted.filter(|(function, _, _)| function == "pictures");
+    let allowed: BTreeSet<_> = pictures.map(|(_, action, resource)| format!("{action} {resource}")).collect();
+
+    let expected = [
+        "logs:CreateLogStream PicturesLogs",
+        "logs:PutLogEvents PicturesLogs",
+        "s3:GetObject MediaBucket/derived/*",
+        "s3:GetObject MediaBucket/media/*",
+        "s3:PutObject MediaBucket/derived/*",
+        "sqs:DeleteMessage PicturesQueue",
+        "sqs:GetQueueAttributes PicturesQueue",
+        "sqs:ReceiveMessage PicturesQueue",
+    ];
+    assert_eq!(allowed, expected.map(str::to_owned).into());
 }

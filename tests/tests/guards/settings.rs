@@ -27,6 +27,10 @@ fn variables_read(function: &str) -> Names {
     let mut names = variables(&read("libs/cloud/src/aws.rs"));
     // The source puts this name together from parts, so it is not found there.
     names.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned());
+    if !source.contains("from_env(&aws)") {
+        // Set for all functions alike, also for one without tables.
+        names.insert("DUE_SHARDS".to_owned());
+    }
     let own = format!("functions/{function}/src/config.rs");
     if Path::new(ROOT).join(&own).exists() {
         names.extend(variables(&read(own)));

@@ -33,3 +33,27 @@ fn whoever_waits_for_other_servers_answers_before_the_function_is_stopped() {
     assert!(template.function("connections")["Properties"]["Timeout"].is_null(), "it has the time of all");
     assert!(connections::LONGEST.as_secs() + 3 <= function, "{:?} and {function} s", connections::LONGEST);
 }
+
+#[test]
+fn a_file_that_ends_the_process_is_refused_before_its_message_is_put_aside() {
+    let template = Template::read().unwrap();
+    let timeout = template.function("pictures")["Properties"]["Timeout"].as_u64().unwrap();
+    let source = &template.function("pictures")["Properties"]["Events"]["Queue"]["Properties"];
+    let queue = template.resources("AWS::SQS::Queue")["PicturesQueue"];
+    let hidden = queue["VisibilityTimeout"].as_u64().unwrap();
+    let comings = queue["RedrivePolicy"]["maxReceiveCount"].as_u64().unwrap();
+
+    assert_eq!(source["BatchSize"], 1, "a file that ends the process takes no other with it");
+    assert!(6 * timeout <= hidden, "{timeout} s and {hidden} s");
+    assert!(u64::from(pictures::MAX_ENDS) + 1 < comings, "refused at the coming after the last, which may fail once");
+}
+
+#[test]
+fn what_is_derived_ends_here_as_it_does_there() {
+    let template = Template::read().unwrap();
+    let rules = &template.resources("AWS::S3::Bucket")["MediaBucket"]["LifecycleConfiguration"]["Rules"];
+    let rule = rules.as_array().unwrap().iter().find(|it| it["Prefix"] == "derived/").unwrap();
+
+    assert_eq!(rule["Status"], "Enabled");
+    assert_eq!(rule["ExpirationInDays"].as_u64().unwrap() * 24 * 3600, local::DERIVED_KEPT.as_secs());
+}

@@ -20,25 +20,24 @@ use super::blob::Blob;
 use super::pds::Pds;
 use super::upload;
 use crate::http_clients::HttpClients;
-use crate::picture::{self, PictureLimits};
 
 /// The most of a page that is read: its head comes first.
 const MAX_PAGE_BYTES: usize = 256 * 1024;
 
-/// The largest picture that is fetched.
-const MAX_PICTURE_BYTES: usize = 4 << 20;
+/// The largest picture that is fetched: what every version of the lexicon takes.
+const MAX_PICTURE_BYTES: usize = 1_000_000;
+
+/// The longest side of one that is passed on, in pixels.
+const MAX_PICTURE_SIDE: u32 = 4_000;
 
 /// For the page, and again for the file of its picture.
 const FETCH: Duration = Duration::from_secs(5);
 
-/// For the picture in all: its turn, its file and its upload.
+/// For the picture in all: its file and its upload.
 const THUMB_WITHIN: Duration = Duration::from_secs(10);
 
 /// How often a page may send us on.
 const MAX_HOPS: usize = 3;
-
-/// The size of a card's picture: what every version of the lexicon takes.
-const THUMB: PictureLimits = PictureLimits { max_bytes: 1_000_000, max_side: 1200 };
 
 /// The embed for a link, if its page has a card.
 pub(super) async fn of(pds: &Pds<'_>, link: &str) -> Option<Value> {
@@ -66,8 +65,9 @@ async fn read_head(http: &HttpClients, page: Url) -> Option<(Url, PageHead)> {
     Some((page, page_head::read(&String::from_utf8_lossy(&start))))
 }
 
+/// The picture as it is, which everybody can see on the page already. It is not
+/// decoded here, and one that is too large is left out.
 async fn thumb(pds: &Pds<'_>, picture: Url) -> Option<Blob> {
-    let turn = picture::turn().await.ok()?;
     let fetched = async {
         let (_, response) = get(pds.http, picture, "image/jpeg, image/png, image/webp").await?;
         let (bytes, is_whole) = start_of(response, MAX_PICTURE_BYTES).await;
@@ -75,8 +75,11 @@ async fn thumb(pds: &Pds<'_>, picture: Url) -> Option<Blob> {
     };
     let bytes = tokio::time::timeout(FETCH, fetched).await.ok()??;
     let mime = MimeType::sniff(&bytes)?;
-    let picture = picture::prepared(turn, bytes, mime, THUMB).await.ok()?;
-    upload::bytes(pds, picture.mime_type, &picture.bytes).await.ok()
+    let (width, height) = mime.picture_size(&bytes)?;
+    if MAX_PICTURE_SIDE < width.max(height) {
+        return None;
+    }
+    upload::bytes(pds, mime, &bytes.into()).await.ok()
 }
 
 /// Fetches something. Redirects are followed by hand: each is an address to be

@@ -4,15 +4,14 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
-use domain::media::{Attachment, FileType};
+use domain::media::{Attachment, FileType, PictureBounds};
 use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::account::MAX_IMAGE_BYTES;
 use super::blob::Blob;
 use super::facets::{self, Facet, LeadsTo};
 use super::identity::{Directory, Unknown};
@@ -23,7 +22,7 @@ use super::record_key::record_key;
 use super::video::{self, VideoJob, VideoService};
 use super::{is_of_bluesky, link_card, upload};
 use crate::job::Job;
-use crate::picture::{self, PictureError, PictureLimits};
+use crate::picture::{Awaited, Look, fitted};
 use crate::platform::{STEP_LIMIT, Step};
 
 /// The longest side of a picture, as the official app sends it.
@@ -45,6 +44,9 @@ pub(super) struct Progress {
     /// Those uploaded so far, in the order of the post.
     #[serde(default)]
     files: Vec<File>,
+    /// The picture that is being made to fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    picture: Option<Awaited>,
     /// The video that is being worked on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     video: Option<VideoJob>,
@@ -88,12 +90,11 @@ impl Preparation<'_> {
 
     async fn next(&self, job: &Job<'_>) -> Result<Step, Setback> {
         let mut progress = Progress::of(job);
-        let mut at = job.now;
         if let Some(next) = job.media.get(progress.files.len()) {
-            match next.mime_type.file_type() {
-                FileType::Image => progress.files.push(self.image(job, next).await?),
-                FileType::Video => at = self.video(job, next, &mut progress).await?,
-            }
+            let at = match next.mime_type.file_type() {
+                FileType::Image => self.image(job, next, &mut progress).await?,
+                FileType::Video => self.video(job, next, &mut progress).await?,
+            };
             return Ok(Step::Again { progress: progress.store(), at });
         }
         if progress.post.is_none() {
@@ -102,30 +103,28 @@ impl Preparation<'_> {
         Ok(Step::Ready { progress: Some(progress.store()) })
     }
 
-    /// Uploads a picture that was made to fit.
-    async fn image(&self, job: &Job<'_>, file: &Attachment) -> Result<File, Setback> {
+    /// One step of a picture. Returns when to take the next one.
+    async fn image(&self, job: &Job<'_>, file: &Attachment, progress: &mut Progress) -> Result<DateTime<Utc>, Setback> {
         // Servers of last spring and older refuse pictures over one megabyte, and
         // they do so only at the public call. Bluesky's own are never that old.
         let max_bytes = if is_of_bluesky(&self.pds.session.pds) { 2_000_000 } else { 1_000_000 };
-        let limits = PictureLimits { max_bytes, max_side: MAX_SIDE };
-        let fault = |error: PictureError| match error {
-            PictureError::Interrupted => Setback::Busy { retry_at: None, reason: error.to_string() },
-            _ => Setback::Refused { reason: format!("{}: {error}", place(job, file)) },
-        };
-        let turn = picture::turn().await.map_err(fault)?;
-        let bytes = read(job, file).await?;
-        let picture = picture::prepared(turn, bytes, file.mime_type, limits).await.map_err(fault)?;
-        let blob = upload::bytes(&self.pds, picture.mime_type, &picture.bytes).await?;
-        Ok(File { blob, size: Some((picture.width, picture.height)) })
+        let bounds = PictureBounds { max_bytes, max_side: MAX_SIDE };
+        match fitted(job, file, bounds, progress.picture).await? {
+            Look::Again(awaited, at) => {
+                progress.picture = Some(awaited);
+                Ok(at)
+            }
+            Look::Ready(picture, size) => {
+                let blob = upload::bytes(&self.pds, picture.mime_type, &picture.bytes).await?;
+                progress.picture = None;
+                progress.files.push(File { blob, size: Some(size) });
+                Ok(job.now)
+            }
+        }
     }
 
     /// One step of a video. Returns when to take the next one.
-    async fn video(
-        &self,
-        job: &Job<'_>,
-        file: &Attachment,
-        progress: &mut Progress,
-    ) -> Result<chrono::DateTime<chrono::Utc>, Setback> {
+    async fn video(&self, job: &Job<'_>, file: &Attachment, progress: &mut Progress) -> Result<DateTime<Utc>, Setback> {
         let Some(base) = self.video_service else {
             progress.files.push(File { blob: upload::streamed(&self.pds, job, file).await?, size: None });
             return Ok(job.now);
@@ -218,30 +217,10 @@ fn embedded(media: &[Attachment], files: &[File]) -> Value {
     json!({"$type": "app.bsky.embed.images", "images": files.iter().map(image).collect::<Vec<_>>()})
 }
 
-async fn read(job: &Job<'_>, file: &Attachment) -> Result<Vec<u8>, Setback> {
-    let mut pieces = upload::open(job, file).await?;
-    let size = file.size_bytes.min(MAX_IMAGE_BYTES);
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
-    while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
-        if MAX_IMAGE_BYTES < (bytes.len() + piece.len()) as u64 {
-            return Err(Setback::Refused { reason: format!("{}: it is too large", place(job, file)) });
-        }
-        bytes.extend_from_slice(&piece);
-    }
-    Ok(bytes)
-}
-
 /// The result of a step, or a setback when it took too long.
 async fn in_time<T>(within: Duration, step: impl Future<Output = Result<T, Setback>>) -> Result<T, Setback> {
     let late = |_| Setback::Busy { retry_at: None, reason: "it took too long to prepare this post".to_owned() };
     tokio::time::timeout(within, step).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
-}
-
-/// Which file of the post this is, for the user.
-fn place(job: &Job<'_>, file: &Attachment) -> String {
-    let index = job.media.iter().position(|it| it.media_id == file.media_id).unwrap_or_default();
-    format!("file {} of {} ({})", index + 1, job.media.len(), file.mime_type.as_str())
 }
 
 #[cfg(test)]

@@ -3,14 +3,13 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use axum::Router;
 use axum::routing::{get, post};
 use chrono::TimeDelta;
 use domain::connection::Profile;
 use domain::id::MediaId;
-use domain::media::{Attachment, MimeType};
+use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::testing::noon;
 use domain::token::Pkce;
 use futures::{StreamExt, stream};
@@ -23,8 +22,7 @@ use tokio::net::TcpListener;
 use super::client::Client;
 use super::signing_key::SigningKey;
 use super::*;
-use crate::job::{MediaBytes, MediaReader, MediaUnreadable};
-use crate::picture;
+use crate::job::{Fitted, MediaBytes, MediaReader, MediaUnreadable};
 
 const DID: &str = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
 
@@ -88,6 +86,14 @@ impl MediaReader for Files {
         self.0.fetch_add(1, Ordering::SeqCst);
         Ok(stream::iter([Ok(bytes::Bytes::from_static(b"x"))]).boxed())
     }
+
+    async fn fitted(&self, _: &Attachment, _: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
+        Ok(Some(Fitted::Refused("one byte is no picture".to_owned())))
+    }
+
+    async fn ask_to_fit(&self, _: &Attachment, _: PictureBounds) -> Result<(), MediaUnreadable> {
+        Ok(())
+    }
 }
 
 fn file(mime_type: MimeType) -> Attachment {
@@ -107,22 +113,11 @@ async fn somebody_who_cannot_be_looked_up_makes_no_post_late() {
 }
 
 #[tokio::test]
-async fn whoever_waits_for_a_picture_holds_no_file() {
+async fn a_picture_that_is_refused_is_named_by_its_place() {
     let stand = Stand::of(Router::new()).await;
-    let files = Files::default();
-    let media = [file(MimeType::Png)];
-    let turn = picture::turn().await.unwrap();
-    {
-        let step = stand.step("", &media, &files, TimeDelta::minutes(2));
-        let mut step = std::pin::pin!(step);
-        assert!(tokio::time::timeout(Duration::from_millis(20), &mut step).await.is_err());
-        assert_eq!(files.0.load(Ordering::SeqCst), 0);
-
-        drop(turn);
-
-        assert!(matches!(step.await, Err(Setback::Refused { .. })), "one byte is no picture");
-    }
-    assert_eq!(files.0.load(Ordering::SeqCst), 1);
+    let step = stand.step("", &[file(MimeType::Png)], &Files::default(), TimeDelta::minutes(2)).await;
+    let refused = "file 1 of 1 (image/png): one byte is no picture".to_owned();
+    assert_eq!(step, Err(Setback::Refused { reason: refused }));
 }
 
 #[tokio::test]

@@ -3,8 +3,10 @@
 use std::io::Cursor;
 
 use domain::id::MediaId;
-use domain::media::{Attachment, MimeType};
+use domain::media::{Attachment, MimeType, PictureBounds};
 use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
+
+use crate::job::{Fitted, Picture};
 
 /// A file and what we know of it.
 #[derive(Clone, Debug)]
@@ -32,6 +34,24 @@ pub fn sample(mime_type: MimeType, number: u8) -> Sample {
     let size_bytes = bytes.len() as u64;
     let attachment = Attachment { media_id: MediaId::new(u64::from(number) + 1).unwrap(), mime_type, size_bytes };
     Sample { attachment, bytes }
+}
+
+/// A file as the service makes it fit, more or less.
+pub(super) fn fitted(bytes: &[u8], bounds: PictureBounds) -> Fitted {
+    let Ok(mut picture) = image::load_from_memory(bytes) else {
+        return Fitted::Refused("the file is damaged".to_owned());
+    };
+    loop {
+        let side = picture.width().max(picture.height()).min(bounds.max_side);
+        picture = picture.thumbnail(side, side);
+        let mut file = Cursor::new(Vec::new());
+        picture.write_to(&mut file, ImageFormat::Png).unwrap();
+        let bytes = file.into_inner();
+        if bytes.len() as u64 <= bounds.max_bytes {
+            return Fitted::Picture(Picture { mime_type: MimeType::Png, bytes: bytes.into() });
+        }
+        picture = picture.thumbnail(side * 3 / 4, side * 3 / 4);
+    }
 }
 
 fn picture(number: u8, format: ImageFormat) -> Vec<u8> {

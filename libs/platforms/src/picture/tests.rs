@@ -1,205 +1,177 @@
-//! What becomes of pictures.
-
-mod refused;
-mod samples;
+//! What is asked for, and what is passed on without asking.
 
 use std::io::Cursor;
+use std::sync::Mutex;
 
-use image::codecs::jpeg::{JpegDecoder, JpegEncoder};
-use image::codecs::png::{PngDecoder, PngEncoder};
-use image::codecs::webp::WebPEncoder;
-use image::{DynamicImage, ExtendedColorType, GrayImage, ImageDecoder, ImageEncoder, Rgb, RgbImage, Rgba, RgbaImage};
+use bytes::Bytes;
+use domain::connection::Profile;
+use domain::id::MediaId;
+use domain::testing::noon;
+use futures::stream;
+use image::{ImageFormat, Rgb, RgbImage};
 
-use self::samples::{
-    BLUE, RED, SECRETS, contains, decoded, encoded, exif, is_near, jpeg, jpeg_with_metadata, noise, png, red_and_blue,
-    webp,
-};
 use super::*;
+use crate::account::Credentials;
+use crate::job::{MediaBytes, MediaReader};
+use crate::recognition::NobodyElse;
 
-const LARGE: PictureLimits = PictureLimits { max_bytes: 2_000_000, max_side: 4000 };
-const SMALL: PictureLimits = PictureLimits { max_bytes: 1_000_000, max_side: 4000 };
+const BOUNDS: PictureBounds = PictureBounds { max_bytes: 20_000, max_side: 100 };
+
+/// One file, and what is asked of it.
+struct Desk {
+    bytes: Vec<u8>,
+    answer: Mutex<Option<Fitted>>,
+    asked: Mutex<u32>,
+}
+
+impl Desk {
+    fn with(bytes: Vec<u8>) -> Self {
+        Self { bytes, answer: Mutex::default(), asked: Mutex::default() }
+    }
+
+    fn asked(&self) -> u32 {
+        *self.asked.lock().unwrap()
+    }
+
+    /// A look at this file, so many seconds after noon.
+    async fn look(&self, mime_type: MimeType, awaited: Option<Awaited>, seconds: i64) -> Result<Look, Setback> {
+        let file = self.file(mime_type);
+        let (profile, credentials) = somebody();
+        let job = job(&profile, &credentials, std::slice::from_ref(&file), self, seconds);
+        fitted(&job, &file, BOUNDS, awaited).await
+    }
+
+    fn file(&self, mime_type: MimeType) -> Attachment {
+        Attachment { media_id: MediaId::new(1).unwrap(), mime_type, size_bytes: self.bytes.len() as u64 }
+    }
+}
+
+#[async_trait::async_trait]
+impl MediaReader for Desk {
+    async fn open(&self, _: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
+        let pieces: Vec<_> = self.bytes.chunks(70).map(|it| Ok(Bytes::copy_from_slice(it))).collect();
+        Ok(stream::iter(pieces).boxed())
+    }
+
+    async fn fitted(&self, _: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
+        assert_eq!(bounds, BOUNDS);
+        Ok(self.answer.lock().unwrap().clone())
+    }
+
+    async fn ask_to_fit(&self, _: &Attachment, bounds: PictureBounds) -> Result<(), MediaUnreadable> {
+        assert_eq!(bounds, BOUNDS);
+        *self.asked.lock().unwrap() += 1;
+        Ok(())
+    }
+}
+
+fn somebody() -> (Profile, Credentials) {
+    let profile =
+        Profile { account_id: "1".to_owned(), username: None, display_name: None, avatar: None, profile_url: None };
+    (profile, Credentials { access_token: "token".into(), refresh_token: None, expires_at: None, extra: None })
+}
+
+fn job<'a>(
+    profile: &'a Profile,
+    credentials: &'a Credentials,
+    media: &'a [Attachment],
+    files: &'a Desk,
+    seconds: i64,
+) -> Job<'a> {
+    Job {
+        profile,
+        credentials,
+        text: "",
+        media,
+        reference: "1",
+        progress: None,
+        publish_at: noon() + TimeDelta::minutes(2),
+        files,
+        claims: &NobodyElse,
+        now: noon() + TimeDelta::seconds(seconds),
+    }
+}
+
+fn picture(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
+    let mut bytes = Cursor::new(Vec::new());
+    RgbImage::from_pixel(width, height, Rgb([9, 99, 199])).write_to(&mut bytes, format).unwrap();
+    bytes.into_inner()
+}
 
 #[tokio::test]
-async fn a_picture_comes_out_upright() {
-    let lying = jpeg_with_metadata(&red_and_blue(64, 32), 6);
+async fn what_fits_and_is_only_a_picture_is_passed_on_as_it_is() {
+    for (mime, format) in [(MimeType::Png, ImageFormat::Png), (MimeType::Jpeg, ImageFormat::Jpeg)] {
+        let desk = Desk::with(picture(100, 60, format));
 
-    let picture = prepared(turn().await.unwrap(), lying, MimeType::Jpeg, LARGE).await.unwrap();
+        let Ok(Look::Ready(passed, size)) = desk.look(mime, None, 0).await else { panic!("{mime:?}") };
 
-    assert_eq!((picture.mime_type, picture.width, picture.height), (MimeType::Jpeg, 32, 64));
-    let upright = decoded(&picture).into_rgb8();
-    assert!(is_near(*upright.get_pixel(16, 8), RED) && is_near(*upright.get_pixel(16, 56), BLUE));
-}
-
-#[test]
-fn every_orientation_and_format_is_turned() {
-    let wide: DynamicImage = red_and_blue(16, 8).into();
-    for orientation in 1..=8 {
-        let mut as_png = Vec::new();
-        let mut encoder = PngEncoder::new(&mut as_png);
-        encoder.set_exif_metadata(exif(orientation)).unwrap();
-        encoded(encoder, &wide).unwrap();
-        let mut as_webp = Vec::new();
-        let mut encoder = WebPEncoder::new_lossless(&mut as_webp);
-        encoder.set_exif_metadata([b"Exif\0\0", &exif(orientation)[..]].concat()).unwrap();
-        encoded(encoder, &wide).unwrap();
-        let as_jpeg = jpeg_with_metadata(&red_and_blue(16, 8), orientation);
-
-        for (mime, bytes) in [(MimeType::Png, as_png), (MimeType::Webp, as_webp), (MimeType::Jpeg, as_jpeg)] {
-            assert!(contains(&bytes, b"52.5163"));
-            let picture = prepare(bytes, mime, LARGE).unwrap();
-            let pixels = decoded(&picture).into_rgb8();
-            let (size, first) = match orientation {
-                1 | 4 => ((16, 8), RED),
-                2 | 3 => ((16, 8), BLUE),
-                5 | 6 => ((8, 16), RED),
-                _ => ((8, 16), BLUE),
-            };
-            assert_eq!(pixels.dimensions(), size, "{mime:?} {orientation}");
-            assert!(is_near(*pixels.get_pixel(1, 1), first), "{mime:?} {orientation}");
-            for secret in SECRETS {
-                assert!(!contains(&picture.bytes, secret), "{mime:?} {secret:?}");
-            }
-        }
+        assert_eq!((passed.mime_type, &passed.bytes[..], size), (mime, &desk.bytes[..], (100, 60)));
+        assert_eq!(desk.asked(), 0);
     }
 }
 
-#[test]
-fn nothing_of_the_metadata_gets_through() {
-    let bytes = jpeg_with_metadata(&red_and_blue(64, 32), 1);
-    assert!(SECRETS.iter().all(|it| contains(&bytes, it)));
-
-    let picture = prepare(bytes, MimeType::Jpeg, LARGE).unwrap();
-
-    for secret in SECRETS {
-        assert!(!contains(&picture.bytes, secret), "{secret:?}");
-    }
-}
-
-#[test]
-fn the_profile_of_the_colours_is_kept_where_it_is_one_of_rgb() {
-    for (space, is_kept) in [(b"RGB ", true), (b"CMYK", false), (b"GRAY", false)] {
-        let profile = [&[0; 16], &space[..], &[7; 108]].concat();
-        let mut bytes = Vec::new();
-        let mut encoder = JpegEncoder::new(&mut bytes);
-        encoder.set_icc_profile(profile.clone()).unwrap();
-        encoded(encoder, &red_and_blue(8, 8).into()).unwrap();
-
-        let picture = prepare(bytes, MimeType::Jpeg, LARGE).unwrap();
-
-        let kept = JpegDecoder::new(Cursor::new(&picture.bytes)).unwrap().icc_profile().unwrap();
-        assert_eq!(kept, is_kept.then_some(profile));
-    }
-}
-
-#[test]
-fn noise_is_made_to_fit() {
-    let narrow = PictureLimits { max_bytes: 100_000, ..SMALL };
-    for (bytes, limits) in [(jpeg(&noise(1600, 1200)), SMALL), (jpeg(&noise(600, 450)), narrow)] {
-        assert!(limits.max_bytes < bytes.len());
-
-        let picture = prepare(bytes, MimeType::Jpeg, limits).unwrap();
-
-        assert_eq!(picture.mime_type, MimeType::Jpeg);
-        assert!(picture.bytes.len() <= limits.max_bytes, "{} of {}", picture.bytes.len(), limits.max_bytes);
-        assert_eq!(picture.width * 3, picture.height * 4);
-        decoded(&picture);
-    }
-}
-
-/// The smallest attempt for a picture of the largest size.
-#[test]
-fn even_noise_fits_at_the_smallest_size() {
-    let smallest = jpeg_of_quality(&noise(800, 800), 70);
-    assert!(smallest <= SMALL.max_bytes, "{smallest}");
-}
-
-fn jpeg_of_quality(picture: &RgbImage, quality: u8) -> usize {
-    let mut bytes = Vec::new();
-    encoded(JpegEncoder::new_with_quality(&mut bytes, quality), &picture.clone().into()).unwrap();
-    bytes.len()
-}
-
-#[test]
-fn what_cannot_fit_is_said_not_to() {
-    let limits = PictureLimits { max_bytes: 300, max_side: 4000 };
-    let refused = prepare(jpeg(&noise(64, 64)), MimeType::Jpeg, limits);
-    assert_eq!(refused, Err(PictureError::DoesNotFit));
-}
-
-#[test]
-fn a_long_picture_becomes_as_long_as_it_may_be() {
-    let picture = prepare(jpeg(&red_and_blue(5000, 50)), MimeType::Jpeg, LARGE).unwrap();
-    assert_eq!((picture.width, picture.height), (4000, 40));
-    decoded(&picture);
-}
-
-#[test]
-fn a_picture_with_transparency_stays_so_if_it_fits() {
-    let glass = RgbaImage::from_fn(40, 20, |x, _| if x < 20 { Rgba([200, 0, 0, 255]) } else { Rgba([0, 200, 0, 0]) });
-    for (mime, bytes) in [(MimeType::Png, png(glass.clone())), (MimeType::Webp, webp(glass.clone()))] {
-        let picture = prepare(bytes, mime, LARGE).unwrap();
-
-        assert_eq!(picture.mime_type, MimeType::Png);
-        assert_eq!(decoded(&picture).into_rgba8(), glass);
-    }
-}
-
-#[test]
-fn what_is_transparent_becomes_white_where_a_png_is_too_large() {
-    let mut glass = DynamicImage::from(noise(300, 300)).into_rgba8();
-    for (x, _, pixel) in glass.enumerate_pixels_mut() {
-        pixel[3] = if x < 150 { 255 } else { 0 };
-    }
-    let limits = PictureLimits { max_bytes: 150_000, max_side: 4000 };
-
-    let picture = prepare(png(glass), MimeType::Png, limits).unwrap();
-
-    assert_eq!(picture.mime_type, MimeType::Jpeg);
-    assert!(is_near(*decoded(&picture).into_rgb8().get_pixel(290, 150), Rgb([255; 3])));
-}
-
-#[test]
-fn a_drawing_stays_without_loss_and_an_opaque_webp_becomes_a_jpeg() {
-    let drawing = red_and_blue(30, 30);
-    let opaque: DynamicImage = DynamicImage::from(drawing.clone()).into_rgba8().into();
-
-    let kept = prepare(png(opaque.clone()), MimeType::Png, LARGE).unwrap();
-    let changed = prepare(webp(opaque), MimeType::Webp, LARGE).unwrap();
-
-    assert_eq!(kept.mime_type, MimeType::Png);
-    assert_eq!(decoded(&kept), drawing.into());
-    assert_eq!(changed.mime_type, MimeType::Jpeg);
-}
-
-#[test]
-fn grey_and_fine_grained_pictures_are_read() {
-    let grey = GrayImage::from_pixel(9, 9, image::Luma([77]));
-    let fine = DynamicImage::ImageRgba16(image::ImageBuffer::from_pixel(9, 9, Rgba([77 * 257, 0, 0, 65_535])));
-    let mut grey_jpeg = Vec::new();
-    JpegEncoder::new(&mut grey_jpeg).encode(&grey, 9, 9, ExtendedColorType::L8).unwrap();
-
-    for (mime, bytes) in [(MimeType::Png, png(grey)), (MimeType::Png, png(fine)), (MimeType::Jpeg, grey_jpeg)] {
-        let picture = prepare(bytes, mime, LARGE).unwrap();
-        assert!(decoded(&picture).into_rgb8().get_pixel(4, 4)[0].abs_diff(77) < 5);
-    }
-}
-
-#[test]
-fn the_same_file_gives_the_same_bytes() {
+#[tokio::test]
+async fn what_does_not_fit_or_would_tell_more_is_asked_for() {
+    let place = b"\xFF\xE1\0\x10Exif\0\0MM\0\x2A\0\0\0\x08";
+    let plain = picture(10, 10, ImageFormat::Jpeg);
+    let telling = [&plain[..2], &place[..], &plain[2..]].concat();
+    let broken = picture(10, 10, ImageFormat::Png)[..60].to_vec();
     for (mime, bytes) in [
-        (MimeType::Jpeg, jpeg_with_metadata(&noise(300, 200), 6)),
-        (MimeType::Png, png(noise(300, 200))),
-        (MimeType::Webp, webp(noise(300, 200))),
+        (MimeType::Png, picture(101, 60, ImageFormat::Png)),
+        (MimeType::Png, [picture(10, 10, ImageFormat::Png), vec![0; 20_000]].concat()),
+        (MimeType::Jpeg, telling),
+        (MimeType::Png, broken),
+        (MimeType::Webp, picture(10, 10, ImageFormat::WebP)),
     ] {
-        let limits = PictureLimits { max_bytes: 30_000, max_side: 250 };
-        let once = prepare(bytes.clone(), mime, limits).unwrap();
-        assert_eq!(prepare(bytes, mime, limits), Ok(once));
+        let desk = Desk::with(bytes);
+        assert!(matches!(desk.look(mime, None, 0).await, Ok(Look::Again(..))), "{mime:?}");
+        assert_eq!(desk.asked(), 1, "{mime:?}");
     }
 }
 
-#[test]
-fn the_size_of_the_result_is_that_of_its_header() {
-    let picture = prepare(png(red_and_blue(500, 300)), MimeType::Png, LARGE).unwrap();
-    let header = PngDecoder::new(Cursor::new(&picture.bytes)).unwrap().dimensions();
-    assert_eq!(header, (picture.width, picture.height));
+#[tokio::test]
+async fn a_picture_is_looked_for_ever_less_often_and_asked_for_again_only_late() {
+    let desk = Desk::with(picture(10, 10, ImageFormat::WebP));
+    let (mut awaited, mut seconds, mut waits) = (None, 0, Vec::new());
+    while seconds < 6 * 60 {
+        let Ok(Look::Again(next, at)) = desk.look(MimeType::Webp, awaited, seconds).await else { panic!() };
+        let stored = serde_json::to_string(&next).unwrap();
+        awaited = Some(serde_json::from_str(&stored).unwrap());
+        let wait = (at - noon()).num_seconds() - seconds;
+        waits.push(wait);
+        seconds += wait;
+        assert_eq!(desk.asked(), if seconds - wait < 5 * 60 { 1 } else { 2 }, "{seconds}");
+    }
+    assert_eq!(waits[..6], [1, 1, 1, 1, 2, 3]);
+    assert_eq!(waits.last(), Some(&30));
+
+    let made = Picture { mime_type: MimeType::Png, bytes: picture(10, 10, ImageFormat::Png).into() };
+    *desk.answer.lock().unwrap() = Some(Fitted::Picture(made.clone()));
+    let Ok(Look::Ready(found, size)) = desk.look(MimeType::Webp, awaited, seconds).await else { panic!() };
+    assert_eq!((found, size), (made, (10, 10)));
+}
+
+#[tokio::test]
+async fn a_refusal_is_told_with_the_place_of_the_file() {
+    let desk = Desk::with(picture(10, 10, ImageFormat::WebP));
+    *desk.answer.lock().unwrap() = Some(Fitted::Refused("the file is damaged".to_owned()));
+    let refused = desk.look(MimeType::Webp, None, 0).await.err();
+    let reason = "file 1 of 1 (image/webp): the file is damaged".to_owned();
+    assert_eq!(refused, Some(Setback::Refused { reason }));
+}
+
+#[tokio::test]
+async fn a_picture_says_whether_it_is_longer() {
+    for (bytes, expected) in [
+        (picture(101, 10, ImageFormat::Png), true),
+        (picture(100, 10, ImageFormat::Png), false),
+        (b"no picture".to_vec(), false),
+        (vec![0; 200_000], false),
+    ] {
+        let desk = Desk::with(bytes);
+        let file = desk.file(MimeType::Png);
+        let (profile, credentials) = somebody();
+        let job = job(&profile, &credentials, std::slice::from_ref(&file), &desk, 0);
+        assert_eq!(is_longer(&job, &file, 100).await, Ok(expected));
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use domain::delivery::{Resolution, Setback};
-use domain::media::Attachment;
+use domain::media::MimeType;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -173,11 +173,11 @@ impl Api {
         Ok(sent)
     }
 
-    /// Uploads a file; its id over there.
+    /// Uploads a file of this type and size; its id over there.
     pub(super) async fn upload(
         &self,
         token: &SecretString,
-        file: &Attachment,
+        (mime_type, size_bytes): (MimeType, u64),
         bytes: MediaBytes,
         now: DateTime<Utc>,
     ) -> Result<String, Setback> {
@@ -185,9 +185,9 @@ impl Api {
             .http
             .to_known(Method::POST, self.url("api/media"))?
             .bearer_auth(token.expose_secret())
-            .header(http::header::CONTENT_TYPE, file.mime_type.as_str())
+            .header(http::header::CONTENT_TYPE, mime_type.as_str())
             // With a length, a stream that ends early is not taken for the file.
-            .header(http::header::CONTENT_LENGTH, file.size_bytes)
+            .header(http::header::CONTENT_LENGTH, size_bytes)
             .body(reqwest::Body::wrap_stream(bytes))
             .timeout(UPLOAD);
         created(request, now).await

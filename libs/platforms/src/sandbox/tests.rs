@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use axum::body::Bytes;
-use domain::media::Attachment;
+use domain::media::{Attachment, PictureBounds};
 use domain::testing::{a_connection, a_user, an_attachment, noon};
 use futures::{StreamExt, stream};
 use serde_json::json;
@@ -15,7 +15,7 @@ use self::network::{Network, adapter_at, adapter_of};
 use super::*;
 use crate::app::{AppCredentials, AppSource, Withheld};
 use crate::handoff::OurAddresses;
-use crate::job::{MediaBytes, MediaReader, MediaUnreadable};
+use crate::job::{Fitted, MediaBytes, MediaReader, MediaUnreadable};
 use crate::not_now::NotNow;
 
 /// Files of a given size.
@@ -26,6 +26,14 @@ impl MediaReader for Files {
     async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
         let size = usize::try_from(attachment.size_bytes).unwrap();
         Ok(stream::iter([Ok(Bytes::from(vec![1; size]))]).boxed())
+    }
+
+    async fn fitted(&self, _: &Attachment, _: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
+        panic!("what does not say how long it is passes as it is")
+    }
+
+    async fn ask_to_fit(&self, _: &Attachment, _: PictureBounds) -> Result<(), MediaUnreadable> {
+        panic!("what does not say how long it is passes as it is")
     }
 }
 

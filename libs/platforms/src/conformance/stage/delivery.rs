@@ -1,6 +1,7 @@
 //! Posts on their way: prepared, published, and asked about when an answer is lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
@@ -8,14 +9,14 @@ use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Claim, Published, Resolution, Setback, UNCLAIMED_FOR};
 use domain::id::MediaId;
-use domain::media::Attachment;
+use domain::media::{Attachment, PictureBounds};
 use futures::{StreamExt, stream};
 
 use super::Stage;
 use crate::account::{Account, Credentials};
 use crate::conformance::network::Network;
-use crate::conformance::samples::Sample;
-use crate::job::{Job, MediaBytes, MediaReader, MediaUnreadable};
+use crate::conformance::samples::{self, Sample};
+use crate::job::{Fitted, Job, MediaBytes, MediaReader, MediaUnreadable};
 use crate::platform::Step;
 use crate::recognition::{Claims, ClaimsUnreadable};
 use crate::registry::Leads;
@@ -61,7 +62,8 @@ impl<N: Network> Stage<N> {
     /// A post that is due in a quarter of an hour.
     pub fn post<'a>(&self, account: &'a Account, text: &str, media: Vec<Sample>) -> Post<'a> {
         let publish_at = self.clock.now() + TimeDelta::minutes(15);
-        let files = Shelf(media.iter().map(|it| (it.attachment.media_id, it.bytes.clone())).collect());
+        let files = media.iter().map(|it| (it.attachment.media_id, it.bytes.clone())).collect();
+        let files = Shelf { files, asked: Mutex::default() };
         let attachments = media.iter().map(|it| it.attachment.clone()).collect();
         let reference = format!("{}-7-1", self.posts.fetch_add(1, Ordering::SeqCst));
         self.is_unsaid(text);
@@ -253,14 +255,33 @@ impl Claims for Claimed {
 }
 
 /// The files of a post.
-struct Shelf(BTreeMap<MediaId, Vec<u8>>);
+struct Shelf {
+    files: BTreeMap<MediaId, Vec<u8>>,
+    /// Those that were asked for as pictures that fit.
+    asked: Mutex<BTreeSet<MediaId>>,
+}
+
+impl Shelf {
+    fn file(&self, attachment: &Attachment) -> Result<&Vec<u8>, MediaUnreadable> {
+        self.files.get(&attachment.media_id).ok_or_else(|| MediaUnreadable("it is not there".to_owned()))
+    }
+}
 
 #[async_trait]
 impl MediaReader for Shelf {
     async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
-        let bytes = self.0.get(&attachment.media_id).ok_or_else(|| MediaUnreadable("it is not there".to_owned()))?;
         // In pieces, as they come from a bucket.
-        let pieces: Vec<_> = bytes.chunks(700).map(|it| Ok(Bytes::copy_from_slice(it))).collect();
+        let pieces: Vec<_> = self.file(attachment)?.chunks(700).map(|it| Ok(Bytes::copy_from_slice(it))).collect();
         Ok(stream::iter(pieces).boxed())
+    }
+
+    async fn fitted(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
+        let is_asked = self.asked.lock().unwrap().contains(&attachment.media_id);
+        Ok(if is_asked { Some(samples::fitted(self.file(attachment)?, bounds)) } else { None })
+    }
+
+    async fn ask_to_fit(&self, attachment: &Attachment, _: PictureBounds) -> Result<(), MediaUnreadable> {
+        self.asked.lock().unwrap().insert(attachment.media_id);
+        Ok(())
     }
 }

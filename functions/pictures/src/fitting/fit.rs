@@ -8,7 +8,7 @@ use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{DynamicImage, ExtendedColorType, ImageEncoder, ImageError, ImageResult, Rgb, RgbImage};
 
-use super::{Picture, PictureError, shrink};
+use super::{Misfit, Picture, shrink};
 
 /// The sizes of a JPEG that are tried one after the other, in per cent of the
 /// sides. Of the last, even noise fits in 1,000,000 bytes.
@@ -28,12 +28,11 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// The first attempt that fits.
-    pub(super) fn of(&self, pixels: DynamicImage) -> Result<Picture, PictureError> {
+    pub(super) fn of(&self, pixels: DynamicImage) -> Result<Picture, Misfit> {
         let pixels = if is_transparent(&pixels) { pixels } else { pixels.into_rgb8().into() };
         let lossless = self.png || pixels.color().has_alpha();
         if lossless && let Some(bytes) = self.png(&pixels)? {
-            let (width, height) = (pixels.width(), pixels.height());
-            return Ok(Picture { mime_type: MimeType::Png, bytes, width, height });
+            return Ok(Picture { mime_type: MimeType::Png, bytes });
         }
         let opaque = on_white(pixels);
         for percent in SIZES {
@@ -43,10 +42,10 @@ impl Wanted {
                 return Ok(picture);
             }
         }
-        Err(PictureError::DoesNotFit)
+        Err(Misfit::DoesNotFit)
     }
 
-    fn png(&self, pixels: &DynamicImage) -> Result<Option<Bytes>, PictureError> {
+    fn png(&self, pixels: &DynamicImage) -> Result<Option<Bytes>, Misfit> {
         self.attempt(|file| {
             // The compression that the crate has by default is for speed.
             let encoder = PngEncoder::new_with_quality(file, CompressionType::Default, FilterType::Adaptive);
@@ -54,15 +53,14 @@ impl Wanted {
         })
     }
 
-    fn jpeg(&self, pixels: &RgbImage) -> Result<Option<Picture>, PictureError> {
-        let (width, height) = pixels.dimensions();
+    fn jpeg(&self, pixels: &RgbImage) -> Result<Option<Picture>, Misfit> {
         for quality in QUALITIES {
             let file = self.attempt(|file| {
                 let encoder = JpegEncoder::new_with_quality(file, quality);
-                self.write(encoder, pixels, (width, height), ExtendedColorType::Rgb8)
+                self.write(encoder, pixels, pixels.dimensions(), ExtendedColorType::Rgb8)
             })?;
             if let Some(bytes) = file {
-                return Ok(Some(Picture { mime_type: MimeType::Jpeg, bytes, width, height }));
+                return Ok(Some(Picture { mime_type: MimeType::Jpeg, bytes }));
             }
         }
         Ok(None)
@@ -82,14 +80,14 @@ impl Wanted {
     }
 
     /// The file that is written, if it fits.
-    fn attempt(&self, write: impl FnOnce(&mut Bounded) -> ImageResult<()>) -> Result<Option<Bytes>, PictureError> {
+    fn attempt(&self, write: impl FnOnce(&mut Bounded) -> ImageResult<()>) -> Result<Option<Bytes>, Misfit> {
         let mut file = Bounded { bytes: Vec::new(), max_bytes: self.max_bytes, is_full: false };
         match write(&mut file) {
             _ if file.is_full => Ok(None),
             Ok(()) => Ok(Some(file.bytes.into())),
             Err(error) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "a picture could not be encoded");
-                Err(PictureError::Interrupted)
+                Err(Misfit::Unwritable)
             }
         }
     }

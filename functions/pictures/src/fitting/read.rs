@@ -4,17 +4,18 @@ use std::error::Error;
 use std::io::Cursor;
 
 use domain::media::MimeType;
+use domain::media::jpeg::Outline;
 use image::codecs::jpeg::JpegDecoder;
 use image::codecs::png::PngDecoder;
 use image::codecs::webp::WebPDecoder;
 use image::metadata::Orientation;
 use image::{ColorType, DynamicImage, ImageDecoder, ImageError, Limits};
 
-use super::jpeg::Outline;
-use super::{MAX_PIXELS, MAX_SIDE, PictureError, webp};
+use super::{MAX_PIXELS, MAX_SIDE, Misfit, webp};
 
-/// The most memory that decoding a picture may take beside its file: half of
-/// what a function has that delivers.
+/// The most memory that decoding a picture may take beside its file: a fifth
+/// of what the function has. The result, a copy of it that is turned or made
+/// smaller, and what is written take as much again.
 pub(super) const MAX_DECODING_BYTES: u64 = 256 << 20;
 
 /// The most memory for the parts of a PNG that are not pixels, unpacked.
@@ -35,15 +36,15 @@ pub(super) struct Source {
 }
 
 /// Reads a picture, after its header told that it can be read.
-pub(super) fn read(bytes: &[u8], mime: MimeType) -> Result<Source, PictureError> {
+pub(super) fn read(bytes: &[u8], mime: MimeType) -> Result<Source, Misfit> {
     let unreadable = |error: ImageError| {
         tracing::info!(error = &error as &dyn Error, mime = mime.as_str(), "a picture could not be read");
-        PictureError::Unreadable(format!("the file is damaged, or not {}", mime.as_str()))
+        Misfit::Unreadable(format!("the file is damaged, or not {}", mime.as_str()))
     };
     let (mut decoder, working_bytes) = decoder(bytes, mime, unreadable)?;
     check_size(decoder.as_ref(), working_bytes)?;
     if mime == MimeType::Webp && !webp::frames_fit(bytes, decoder.dimensions()) {
-        return Err(PictureError::Unreadable("the file says two different sizes".to_owned()));
+        return Err(Misfit::Unreadable("the file says two different sizes".to_owned()));
     }
     let mut bounds = Limits::default();
     bounds.max_image_width = Some(MAX_SIDE);
@@ -64,9 +65,9 @@ pub(super) fn read(bytes: &[u8], mime: MimeType) -> Result<Source, PictureError>
 fn decoder<'a>(
     bytes: &'a [u8],
     mime: MimeType,
-    unreadable: impl Fn(ImageError) -> PictureError,
-) -> Result<(Box<dyn ImageDecoder + 'a>, u64), PictureError> {
-    let refused = |text: &str| Err(PictureError::Unreadable(text.to_owned()));
+    unreadable: impl Fn(ImageError) -> Misfit,
+) -> Result<(Box<dyn ImageDecoder + 'a>, u64), Misfit> {
+    let refused = |text: &str| Err(Misfit::Unreadable(text.to_owned()));
     let file = Cursor::new(bytes);
     match mime {
         MimeType::Jpeg => {
@@ -100,15 +101,15 @@ fn decoder<'a>(
 }
 
 /// Whether the picture that a header tells of may be decoded.
-fn check_size(decoder: &dyn ImageDecoder, working_bytes: u64) -> Result<(), PictureError> {
+fn check_size(decoder: &dyn ImageDecoder, working_bytes: u64) -> Result<(), Misfit> {
     let (width, height) = decoder.dimensions();
     let longest = width.max(height);
     let pixels = u64::from(width) * u64::from(height);
     let max = MAX_PIXELS.min(MAX_DECODING_BYTES / bytes_per_pixel(decoder.color_type(), working_bytes));
     if max < pixels {
-        Err(PictureError::TooManyPixels { max, actual: pixels })
+        Err(Misfit::TooManyPixels { max, actual: pixels })
     } else if MAX_SIDE < longest {
-        Err(PictureError::TooLong { max: MAX_SIDE, actual: longest })
+        Err(Misfit::TooLong { max: MAX_SIDE, actual: longest })
     } else {
         Ok(())
     }

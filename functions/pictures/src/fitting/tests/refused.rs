@@ -5,8 +5,8 @@ use image::DynamicImage;
 
 use super::LARGE;
 use super::samples::{contains, jpeg, jpeg_with_metadata, noise, png, red_and_blue, segment, webp};
-use crate::picture::webp::frames_fit;
-use crate::picture::{PictureError, prepare};
+use crate::fitting::webp::frames_fit;
+use crate::fitting::{Misfit, fitted};
 
 /// A PNG that says how large it is, and then has next to nothing.
 fn png_that_says(width: u32, height: u32, depth: u8, color: u8) -> Vec<u8> {
@@ -23,7 +23,7 @@ fn png_that_says(width: u32, height: u32, depth: u8, color: u8) -> Vec<u8> {
 }
 
 /// As in the PNG specification, annex D.
-fn crc(bytes: &[u8]) -> u32 {
+pub(super) fn crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |it, _| if it & 1 == 1 { it >> 1 ^ 0xEDB8_8320 } else { it >> 1 })
     })
@@ -31,8 +31,8 @@ fn crc(bytes: &[u8]) -> u32 {
 
 #[test]
 fn a_header_that_claims_too_much_is_refused_before_anything_is_decoded() {
-    let too_many = |max, actual| Err(PictureError::TooManyPixels { max, actual });
-    let too_long = |actual| Err(PictureError::TooLong { max: 20_000, actual });
+    let too_many = |max, actual| Err(Misfit::TooManyPixels { max, actual });
+    let too_long = |actual| Err(Misfit::TooLong { max: 20_000, actual });
     let cases = [
         ((60_000, 60_000, 8, 6), too_many(50_000_000, 3_600_000_000)),
         ((8_000, 6_251, 8, 2), too_many(50_000_000, 50_008_000)),
@@ -43,7 +43,7 @@ fn a_header_that_claims_too_much_is_refused_before_anything_is_decoded() {
     ];
     for ((width, height, depth, color), expected) in cases {
         let bytes = png_that_says(width, height, depth, color);
-        assert_eq!(prepare(bytes, MimeType::Png, LARGE), expected);
+        assert_eq!(fitted(bytes, MimeType::Png, LARGE), expected);
     }
 }
 
@@ -52,15 +52,15 @@ fn a_jpeg_and_a_webp_are_measured_by_their_header_too() {
     let mut bytes = jpeg(&red_and_blue(16, 16));
     let frame = bytes.windows(2).position(|it| it == [0xFF, 0xC0]).unwrap();
     bytes[frame + 5..frame + 9].copy_from_slice(&[0xEA, 0x60, 0xEA, 0x60]);
-    let refused = prepare(bytes, MimeType::Jpeg, LARGE);
-    assert_eq!(refused, Err(PictureError::TooManyPixels { max: 50_000_000, actual: 3_600_000_000 }));
+    let refused = fitted(bytes, MimeType::Jpeg, LARGE);
+    assert_eq!(refused, Err(Misfit::TooManyPixels { max: 50_000_000, actual: 3_600_000_000 }));
 
     let canvas = [&12_000_u32.to_le_bytes()[..3], &5_000_u32.to_le_bytes()[..3]].concat();
     let header = [b"VP8X\x0A\0\0\0\0\0\0\0", &canvas[..], b"VP8L\0\0\0\0"].concat();
     let size = u32::try_from(header.len() + 4).unwrap().to_le_bytes();
     let bytes = [b"RIFF", &size[..], b"WEBP", &header].concat();
-    let refused = prepare(bytes, MimeType::Webp, LARGE);
-    assert_eq!(refused, Err(PictureError::TooManyPixels { max: 33_554_432, actual: 12_001 * 5_001 }));
+    let refused = fitted(bytes, MimeType::Webp, LARGE);
+    assert_eq!(refused, Err(Misfit::TooManyPixels { max: 33_554_432, actual: 12_001 * 5_001 }));
 }
 
 #[test]
@@ -72,9 +72,9 @@ fn a_webp_whose_frame_is_larger_than_it_says_is_refused() {
     let content = [b"WEBPVP8X\x0A\0\0\0\0\0\0\0\x0F\0\0\x0F\0\0", &frame(16_383)[..]].concat();
     let bytes = [b"RIFF", &u32::try_from(content.len()).unwrap().to_le_bytes()[..], &content].concat();
 
-    let refused = prepare(bytes, MimeType::Webp, LARGE);
+    let refused = fitted(bytes, MimeType::Webp, LARGE);
 
-    assert_eq!(refused, Err(PictureError::Unreadable("the file says two different sizes".to_owned())));
+    assert_eq!(refused, Err(Misfit::Unreadable("the file says two different sizes".to_owned())));
     assert!(frames_fit(&frame(16), (16, 16)));
     assert!(!frames_fit(&frame(17), (16, 16)));
 }
@@ -86,8 +86,8 @@ fn a_file_that_breaks_off_is_refused() {
         [(MimeType::Jpeg, jpeg(&picture)), (MimeType::Png, png(picture.clone())), (MimeType::Webp, webp(picture))]
     {
         for part in [0, 1, 10, 100, bytes.len() / 2, bytes.len() * 9 / 10] {
-            let refused = prepare(bytes[..part].to_vec(), mime, LARGE);
-            assert!(matches!(refused, Err(PictureError::Unreadable(_))), "{mime:?} {part}");
+            let refused = fitted(bytes[..part].to_vec(), mime, LARGE);
+            assert!(matches!(refused, Err(Misfit::Unreadable(_))), "{mime:?} {part}");
         }
     }
 }
@@ -100,14 +100,14 @@ fn the_end_of_a_preview_is_not_the_end_of_a_jpeg() {
     let whole = [start, &segment(0xE1, &preview), rest].concat();
     let broken = whole[..whole.len() - 100].to_vec();
 
-    assert!(prepare(whole, MimeType::Jpeg, LARGE).is_ok());
-    assert!(matches!(prepare(broken, MimeType::Jpeg, LARGE), Err(PictureError::Unreadable(_))));
+    assert!(fitted(whole, MimeType::Jpeg, LARGE).is_ok());
+    assert!(matches!(fitted(broken, MimeType::Jpeg, LARGE), Err(Misfit::Unreadable(_))));
 }
 
 #[test]
 fn what_is_behind_the_end_of_a_jpeg_is_left_out() {
     let bytes = [jpeg(&red_and_blue(16, 16)), b"a film of two seconds".to_vec()].concat();
-    let picture = prepare(bytes, MimeType::Jpeg, LARGE).unwrap();
+    let picture = fitted(bytes, MimeType::Jpeg, LARGE).unwrap();
     assert!(!contains(&picture.bytes, b"film"));
 }
 
@@ -121,7 +121,7 @@ fn a_file_of_another_type_is_refused() {
         (MimeType::Mp4, Vec::new()),
     ];
     for (mime, bytes) in files {
-        assert!(matches!(prepare(bytes, mime, LARGE), Err(PictureError::Unreadable(_))), "{mime:?}");
+        assert!(matches!(fitted(bytes, mime, LARGE), Err(Misfit::Unreadable(_))), "{mime:?}");
     }
 }
 
@@ -140,9 +140,9 @@ fn no_damage_brings_us_down() {
             for value in [0, 0x7F, 0xFF, bytes[at] ^ 1, bytes[at] ^ 0x80] {
                 let mut damaged = bytes.clone();
                 damaged[at] = value;
-                let _ = prepare(damaged, mime, LARGE);
+                let _ = fitted(damaged, mime, LARGE);
             }
-            let _ = prepare(bytes[..at].to_vec(), mime, LARGE);
+            let _ = fitted(bytes[..at].to_vec(), mime, LARGE);
         }
     }
 }

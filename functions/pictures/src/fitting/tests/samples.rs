@@ -6,7 +6,7 @@ use image::codecs::png::PngEncoder;
 use image::codecs::webp::WebPEncoder;
 use image::{DynamicImage, ImageEncoder, Rgb, RgbImage};
 
-use crate::picture::Picture;
+use crate::fitting::Picture;
 
 pub(super) const RED: Rgb<u8> = Rgb([220, 20, 20]);
 pub(super) const BLUE: Rgb<u8> = Rgb([20, 20, 220]);
@@ -89,7 +89,7 @@ pub(super) fn decoded(picture: &Picture) -> DynamicImage {
         _ => image::ImageFormat::Png,
     };
     let decoded = image::load_from_memory_with_format(&picture.bytes, format).unwrap();
-    assert_eq!((decoded.width(), decoded.height()), (picture.width, picture.height));
+    assert_eq!((decoded.width(), decoded.height()), (picture.width(), picture.height()));
     decoded
 }
 

@@ -1,0 +1,226 @@
+//! What becomes of pictures.
+
+mod mutated;
+mod refused;
+mod samples;
+
+use std::io::Cursor;
+
+use image::codecs::jpeg::{JpegDecoder, JpegEncoder};
+use image::codecs::png::PngEncoder;
+use image::codecs::webp::WebPEncoder;
+use image::{DynamicImage, ExtendedColorType, GrayImage, ImageDecoder, ImageEncoder, Rgb, RgbImage, Rgba, RgbaImage};
+
+use self::samples::{
+    BLUE, RED, SECRETS, contains, decoded, encoded, exif, is_near, jpeg, jpeg_with_metadata, noise, png, red_and_blue,
+    webp,
+};
+use super::*;
+
+const LARGE: PictureBounds = PictureBounds { max_bytes: 2_000_000, max_side: 4000 };
+const SMALL: PictureBounds = PictureBounds { max_bytes: 1_000_000, max_side: 4000 };
+
+impl Picture {
+    /// In pixels, as it is shown.
+    fn width(&self) -> u32 {
+        self.mime_type.picture_size(&self.bytes).unwrap().0
+    }
+
+    /// In pixels, as it is shown.
+    fn height(&self) -> u32 {
+        self.mime_type.picture_size(&self.bytes).unwrap().1
+    }
+}
+
+#[test]
+fn a_picture_comes_out_upright() {
+    let lying = jpeg_with_metadata(&red_and_blue(64, 32), 6);
+
+    let picture = fitted(lying, MimeType::Jpeg, LARGE).unwrap();
+
+    assert_eq!((picture.mime_type, picture.width(), picture.height()), (MimeType::Jpeg, 32, 64));
+    let upright = decoded(&picture).into_rgb8();
+    assert!(is_near(*upright.get_pixel(16, 8), RED) && is_near(*upright.get_pixel(16, 56), BLUE));
+}
+
+#[test]
+fn every_orientation_and_format_is_turned() {
+    let wide: DynamicImage = red_and_blue(16, 8).into();
+    for orientation in 1..=8 {
+        let mut as_png = Vec::new();
+        let mut encoder = PngEncoder::new(&mut as_png);
+        encoder.set_exif_metadata(exif(orientation)).unwrap();
+        encoded(encoder, &wide).unwrap();
+        let mut as_webp = Vec::new();
+        let mut encoder = WebPEncoder::new_lossless(&mut as_webp);
+        encoder.set_exif_metadata([b"Exif\0\0", &exif(orientation)[..]].concat()).unwrap();
+        encoded(encoder, &wide).unwrap();
+        let as_jpeg = jpeg_with_metadata(&red_and_blue(16, 8), orientation);
+
+        for (mime, bytes) in [(MimeType::Png, as_png), (MimeType::Webp, as_webp), (MimeType::Jpeg, as_jpeg)] {
+            assert!(contains(&bytes, b"52.5163"));
+            let picture = fitted(bytes, mime, LARGE).unwrap();
+            let pixels = decoded(&picture).into_rgb8();
+            let (size, first) = match orientation {
+                1 | 4 => ((16, 8), RED),
+                2 | 3 => ((16, 8), BLUE),
+                5 | 6 => ((8, 16), RED),
+                _ => ((8, 16), BLUE),
+            };
+            assert_eq!(pixels.dimensions(), size, "{mime:?} {orientation}");
+            assert!(is_near(*pixels.get_pixel(1, 1), first), "{mime:?} {orientation}");
+            for secret in SECRETS {
+                assert!(!contains(&picture.bytes, secret), "{mime:?} {secret:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_of_the_metadata_gets_through() {
+    let bytes = jpeg_with_metadata(&red_and_blue(64, 32), 1);
+    assert!(SECRETS.iter().all(|it| contains(&bytes, it)));
+
+    let picture = fitted(bytes, MimeType::Jpeg, LARGE).unwrap();
+
+    for secret in SECRETS {
+        assert!(!contains(&picture.bytes, secret), "{secret:?}");
+    }
+}
+
+#[test]
+fn the_profile_of_the_colours_is_kept_where_it_is_one_of_rgb() {
+    for (space, is_kept) in [(b"RGB ", true), (b"CMYK", false), (b"GRAY", false)] {
+        let profile = [&[0; 16], &space[..], &[7; 108]].concat();
+        let mut bytes = Vec::new();
+        let mut encoder = JpegEncoder::new(&mut bytes);
+        encoder.set_icc_profile(profile.clone()).unwrap();
+        encoded(encoder, &red_and_blue(8, 8).into()).unwrap();
+
+        let picture = fitted(bytes, MimeType::Jpeg, LARGE).unwrap();
+
+        let kept = JpegDecoder::new(Cursor::new(&picture.bytes)).unwrap().icc_profile().unwrap();
+        assert_eq!(kept, is_kept.then_some(profile));
+    }
+}
+
+#[test]
+fn noise_is_made_to_fit() {
+    let narrow = PictureBounds { max_bytes: 100_000, ..SMALL };
+    for (bytes, limits) in [(jpeg(&noise(1600, 1200)), SMALL), (jpeg(&noise(600, 450)), narrow)] {
+        assert!(limits.max_bytes < bytes.len() as u64);
+
+        let picture = fitted(bytes, MimeType::Jpeg, limits).unwrap();
+
+        assert_eq!(picture.mime_type, MimeType::Jpeg);
+        assert!(picture.bytes.len() as u64 <= limits.max_bytes, "{} of {}", picture.bytes.len(), limits.max_bytes);
+        assert_eq!(picture.width() * 3, picture.height() * 4);
+        decoded(&picture);
+    }
+}
+
+/// The smallest attempt for a picture of the largest size.
+#[test]
+fn even_noise_fits_at_the_smallest_size() {
+    let smallest = jpeg_of_quality(&noise(800, 800), 70);
+    assert!(smallest as u64 <= SMALL.max_bytes, "{smallest}");
+}
+
+fn jpeg_of_quality(picture: &RgbImage, quality: u8) -> usize {
+    let mut bytes = Vec::new();
+    encoded(JpegEncoder::new_with_quality(&mut bytes, quality), &picture.clone().into()).unwrap();
+    bytes.len()
+}
+
+#[test]
+fn what_cannot_fit_is_said_not_to() {
+    let limits = PictureBounds { max_bytes: 300, max_side: 4000 };
+    let refused = fitted(jpeg(&noise(64, 64)), MimeType::Jpeg, limits);
+    assert_eq!(refused, Err(Misfit::DoesNotFit));
+}
+
+#[test]
+fn a_long_picture_becomes_as_long_as_it_may_be() {
+    let picture = fitted(jpeg(&red_and_blue(5000, 50)), MimeType::Jpeg, LARGE).unwrap();
+    assert_eq!((picture.width(), picture.height()), (4000, 40));
+    decoded(&picture);
+}
+
+#[test]
+fn a_picture_with_transparency_stays_so_if_it_fits() {
+    let glass = RgbaImage::from_fn(40, 20, |x, _| if x < 20 { Rgba([200, 0, 0, 255]) } else { Rgba([0, 200, 0, 0]) });
+    for (mime, bytes) in [(MimeType::Png, png(glass.clone())), (MimeType::Webp, webp(glass.clone()))] {
+        let picture = fitted(bytes, mime, LARGE).unwrap();
+
+        assert_eq!(picture.mime_type, MimeType::Png);
+        assert_eq!(decoded(&picture).into_rgba8(), glass);
+    }
+}
+
+#[test]
+fn what_is_transparent_becomes_white_where_a_png_is_too_large() {
+    let mut glass = DynamicImage::from(noise(300, 300)).into_rgba8();
+    for (x, _, pixel) in glass.enumerate_pixels_mut() {
+        pixel[3] = if x < 150 { 255 } else { 0 };
+    }
+    let limits = PictureBounds { max_bytes: 150_000, max_side: 4000 };
+
+    let picture = fitted(png(glass), MimeType::Png, limits).unwrap();
+
+    assert_eq!(picture.mime_type, MimeType::Jpeg);
+    assert!(is_near(*decoded(&picture).into_rgb8().get_pixel(290, 150), Rgb([255; 3])));
+}
+
+#[test]
+fn a_drawing_stays_without_loss_and_an_opaque_webp_becomes_a_jpeg() {
+    let drawing = red_and_blue(30, 30);
+    let opaque: DynamicImage = DynamicImage::from(drawing.clone()).into_rgba8().into();
+
+    let kept = fitted(png(opaque.clone()), MimeType::Png, LARGE).unwrap();
+    let changed = fitted(webp(opaque), MimeType::Webp, LARGE).unwrap();
+
+    assert_eq!(kept.mime_type, MimeType::Png);
+    assert_eq!(decoded(&kept), drawing.into());
+    assert_eq!(changed.mime_type, MimeType::Jpeg);
+}
+
+#[test]
+fn grey_and_fine_grained_pictures_are_read() {
+    let grey = GrayImage::from_pixel(9, 9, image::Luma([77]));
+    let fine = DynamicImage::ImageRgba16(image::ImageBuffer::from_pixel(9, 9, Rgba([77 * 257, 0, 0, 65_535])));
+    let mut grey_jpeg = Vec::new();
+    JpegEncoder::new(&mut grey_jpeg).encode(&grey, 9, 9, ExtendedColorType::L8).unwrap();
+
+    for (mime, bytes) in [(MimeType::Png, png(grey)), (MimeType::Png, png(fine)), (MimeType::Jpeg, grey_jpeg)] {
+        let picture = fitted(bytes, mime, LARGE).unwrap();
+        assert!(decoded(&picture).into_rgb8().get_pixel(4, 4)[0].abs_diff(77) < 5);
+    }
+}
+
+#[test]
+fn the_same_file_gives_the_same_bytes() {
+    for (mime, bytes) in [
+        (MimeType::Jpeg, jpeg_with_metadata(&noise(300, 200), 6)),
+        (MimeType::Png, png(noise(300, 200))),
+        (MimeType::Webp, webp(noise(300, 200))),
+    ] {
+        let limits = PictureBounds { max_bytes: 30_000, max_side: 250 };
+        let once = fitted(bytes.clone(), mime, limits).unwrap();
+        assert_eq!(fitted(bytes, mime, limits), Ok(once));
+    }
+}
+
+#[test]
+fn what_comes_out_says_its_size_and_holds_nothing_else() {
+    for (mime, bytes) in [
+        (MimeType::Png, png(red_and_blue(500, 300))),
+        (MimeType::Jpeg, jpeg_with_metadata(&red_and_blue(500, 300), 1)),
+        (MimeType::Webp, webp(red_and_blue(500, 300))),
+    ] {
+        assert_eq!(mime.picture_size(&bytes), Some((500, 300)), "{mime:?} going in");
+        let picture = fitted(bytes, mime, LARGE).unwrap();
+        assert_eq!((picture.width(), picture.height()), (500, 300), "{mime:?}");
+        assert!(picture.mime_type.is_bare_picture(&picture.bytes), "{mime:?}");
+    }
+    assert!(!MimeType::Jpeg.is_bare_picture(&jpeg_with_metadata(&red_and_blue(500, 300), 1)));
+}

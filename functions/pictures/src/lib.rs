@@ -1,0 +1,98 @@
+//! Pictures: makes what users uploaded fit what platforms take.
+//!
+//! A file that somebody made to end its decoder ends this function and nothing
+//! else: it takes one file at a time, has no credentials of anybody, and may
+//! only read uploads and write what it derived from them.
+
+pub mod config;
+mod fitting;
+
+use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
+use cloud::bucket::{Bucket, BucketError};
+use cloud::pictures::Answer;
+use domain::media::{PictureRequest, human_size};
+
+use self::fitting::fitted;
+
+/// The largest file that is read. The limit of uploads may be set higher; what
+/// is made of it has to fit into this function's memory.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+
+/// How often a file may end the process. The message of whoever asked comes
+/// again each time, and tells how often it came.
+pub const MAX_ENDS: u32 = 3;
+
+/// A message that is no request: the queue brings it again, and at last puts
+/// it aside.
+#[derive(Debug, thiserror::Error)]
+#[error("a message that cannot be read: {0}")]
+pub struct Unreadable(String);
+
+/// Answers the requests of the queue, one to a batch.
+///
+/// When our own store fails, the request is dropped, and whoever asked asks
+/// again. So a message that comes once more is one whose process ended.
+pub async fn answer(bucket: &Bucket, event: SqsEvent) -> Result<(), Unreadable> {
+    for message in event.records {
+        let request = request(&message)?;
+        if let Err(error) = fit(bucket, &request, received(&message)).await {
+            tracing::error!(%error, user_id = %request.file.user(), "a picture was not answered");
+        }
+    }
+    Ok(())
+}
+
+fn request(message: &SqsMessage) -> Result<PictureRequest, Unreadable> {
+    let body = message.body.as_deref().unwrap_or_default();
+    serde_json::from_str(body).map_err(|it| Unreadable(it.to_string()))
+}
+
+/// How often the message came, this time included.
+fn received(message: &SqsMessage) -> u32 {
+    let count = message.attributes.get("ApproximateReceiveCount");
+    count.and_then(|it| it.parse().ok()).unwrap_or(1)
+}
+
+/// Sees to it that a request has its answer. `received` is how often it came:
+/// each time before, the process ended before there was one.
+pub async fn fit(bucket: &Bucket, request: &PictureRequest, received: u32) -> Result<(), BucketError> {
+    // Several accounts may want the same. The role may not list the bucket, so
+    // that whoever takes this function over learns no names of files; then an
+    // answer that is not there yet is an error.
+    if let Ok(Some(_)) = bucket.picture(request).await {
+        return Ok(());
+    }
+    let answer = if MAX_ENDS < received {
+        tracing::error!(user_id = %request.file.user(), path = %request.file, "a file ended the process each time");
+        Answer::Refused { reason: format!("the file could not be read in {MAX_ENDS} attempts; upload another one") }
+    } else {
+        answer_to(bucket, request).await?
+    };
+    bucket.put_picture(request, answer).await
+}
+
+async fn answer_to(bucket: &Bucket, request: &PictureRequest) -> Result<Answer, BucketError> {
+    let refused = |reason: String| Answer::Refused { reason };
+    let path = request.file.to_string();
+    let gone = || refused("the file is not there any more; upload it again".to_owned());
+    let Some(look) = bucket.look(&path, 1).await? else { return Ok(gone()) };
+    if MAX_FILE_BYTES < look.size_bytes {
+        let (max, size) = (human_size(MAX_FILE_BYTES), human_size(look.size_bytes));
+        return Ok(refused(format!("the file has {size}; at most {max} can be made to fit")));
+    }
+    let Some(bytes) = bucket.read(&path, MAX_FILE_BYTES).await? else { return Ok(gone()) };
+    let (mime, bounds) = (request.file.mime(), request.bounds);
+    let worked = tokio::task::spawn_blocking(move || fitted(bytes.into(), mime, bounds)).await;
+    Ok(match worked {
+        Ok(Ok(picture)) => Answer::Picture { mime_type: picture.mime_type, bytes: picture.bytes },
+        Ok(Err(misfit)) => refused(misfit.to_string()),
+        // The same file panics every time.
+        Err(error) => {
+            tracing::error!(%error, %path, "a file made its decoder panic");
+            refused("the file is damaged in a way that stops its reading; upload another one".to_owned())
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Requests and their answers, in a bucket in this process.
+
+use std::convert::Infallible;
+use std::io::Cursor;
+
+use cloud::testing::TestBucket;
+use domain::media::{MediaPath, MimeType, PictureBounds};
+use futures::stream;
+use image::{ImageFormat, Rgb, RgbImage};
+
+use super::*;
+
+const BOUNDS: PictureBounds = PictureBounds { max_bytes: 100_000, max_side: 50 };
+
+fn request(path: &str) -> PictureRequest {
+    PictureRequest { file: MediaPath::parse(path).unwrap(), bounds: BOUNDS }
+}
+
+fn png(width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = Cursor::new(Vec::new());
+    RgbImage::from_pixel(width, height, Rgb([9, 99, 199])).write_to(&mut bytes, ImageFormat::Png).unwrap();
+    bytes.into_inner()
+}
+
+async fn upload(store: &TestBucket, request: &PictureRequest, bytes: Vec<u8>) {
+    let pieces = stream::iter([Ok::<_, Infallible>(bytes.into())]);
+    store.bucket.put(&request.file.to_string(), "image/png", pieces).await.unwrap();
+}
+
+fn message(body: String, received: u32) -> SqsEvent {
+    let mut message = SqsMessage::default();
+    message.body = Some(body);
+    message.attributes.insert("ApproximateReceiveCount".to_owned(), received.to_string());
+    let mut event = SqsEvent::default();
+    event.records = vec![message];
+    event
+}
+
+async fn answered(store: &TestBucket, request: &PictureRequest, received: u32) -> Option<Answer> {
+    let event = message(serde_json::to_string(request).unwrap(), received);
+    answer(&store.bucket, event).await.unwrap();
+    store.bucket.picture(request).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_picture_is_made_to_fit_and_kept_where_it_is_looked_for() {
+    let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
+    upload(&store, &request, png(100, 60)).await;
+
+    let Some(Answer::Picture { mime_type, bytes }) = answered(&store, &request, 1).await else { panic!() };
+
+    assert_eq!((mime_type, mime_type.picture_size(&bytes)), (MimeType::Png, Some((50, 30))));
+    assert!(mime_type.is_bare_picture(&bytes));
+}
+
+#[tokio::test]
+async fn what_is_no_picture_and_what_is_gone_are_refused() {
+    let store = TestBucket::start().await;
+    let (broken, gone) = (request("media/7/1.png"), request("media/7/2.png"));
+    upload(&store, &broken, png(100, 60)[..50].to_vec()).await;
+
+    for (request, expected) in [(broken, "damaged"), (gone, "not there")] {
+        let Some(Answer::Refused { reason }) = answered(&store, &request, 1).await else { panic!("{expected}") };
+        assert!(reason.contains(expected), "{reason}");
+    }
+}
+
+/// The file is a good one, so that a decoder would have made something of it.
+#[tokio::test]
+async fn what_ended_the_process_three_times_is_refused_without_decoding_it() {
+    let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
+    upload(&store, &request, png(100, 60)).await;
+
+    let Some(Answer::Refused { reason }) = answered(&store, &request, MAX_ENDS + 1).await else { panic!() };
+
+    assert!(reason.contains("3 attempts"), "{reason}");
+    assert!(matches!(answered(&store, &request, 1).await, Some(Answer::Refused { .. })), "and it stays so");
+}
+
+#[tokio::test]
+async fn what_came_again_is_tried_as_often_as_it_may_be() {
+    let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
+    upload(&store, &request, png(100, 60)).await;
+
+    assert!(matches!(answered(&store, &request, MAX_ENDS).await, Some(Answer::Picture { .. })));
+}
+
+#[tokio::test]
+async fn a_message_that_is_no_request_fails() {
+    let store = TestBucket::start().await;
+    for body in ["", "not a request", "{}", r#"{"file":"../7/42.png","bounds":{"max_bytes":1,"max_side":1}}"#] {
+        assert!(answer(&store.bucket, message(body.to_owned(), 1)).await.is_err(), "{body}");
+    }
+    assert_eq!(store.files(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_large_to_be_held_is_refused() {
+    let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
+    upload(&store, &request, png(100, 60)).await;
+    let place = store.folder.path().join("media/media/7/42.png");
+    std::fs::File::options().write(true).open(place).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
+
+    let Some(Answer::Refused { reason }) = answered(&store, &request, 1).await else { panic!() };
+
+    assert_eq!(reason, "the file has 64.1 MiB; at most 64 MiB can be made to fit");
+}
+
+/// Whoever asked asks again. Were the message brought again, a store that is
+/// away for a while would look like a file that ends the process.
+#[tokio::test]
+async fn a_store_that_fails_leaves_no_answer_and_no_message() {
+    let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
+    upload(&store, &request, png(100, 60)).await;
+    // Nothing can be put below what is a file.
+    std::fs::write(store.folder.path().join("media/derived"), b"").unwrap();
+
+    let event = message(serde_json::to_string(&request).unwrap(), 1);
+    assert!(answer(&store.bucket, event).await.is_ok());
+    assert!(fit(&store.bucket, &request, 1).await.is_err());
+}

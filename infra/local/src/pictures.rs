@@ -1,0 +1,195 @@
+//! Pictures in this process: a fair queue as in the cloud, and workers that
+//! make one picture each.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use cloud::bucket::Bucket;
+use cloud::pictures::Pictures;
+use cloud::queue::QueueError;
+use domain::id::UserId;
+use domain::media::PictureRequest;
+use tokio::sync::Notify;
+
+use crate::s3;
+
+/// Pictures made at the same time. Each takes up to 600 MB for a moment.
+const WORKERS: usize = 2;
+
+/// How long after its process ended a request comes again. In the cloud that
+/// takes as long as the message stays hidden.
+const COMES_AGAIN_AFTER: Duration = Duration::from_secs(5);
+
+/// For how long what was derived is kept, as the bucket's rule in
+/// `template.yaml` says.
+pub const KEPT: Duration = Duration::from_hours(3 * 24);
+
+/// A queue that hands out requests of users who had nothing for long before
+/// those of users who just had something.
+#[derive(Clone, Default)]
+pub(crate) struct LocalPictures {
+    waiting: Arc<Mutex<Waiting>>,
+    arrived: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    requests: VecDeque<Brought>,
+    /// When each user was last served, as the number of requests until then.
+    served: HashMap<UserId, u64>,
+    count: u64,
+}
+
+/// A request, and how often it came.
+#[derive(Clone, Copy, Debug)]
+struct Brought {
+    request: PictureRequest,
+    received: u32,
+}
+
+impl Waiting {
+    /// The oldest request of the user who was not served for the longest time.
+    fn take(&mut self) -> Option<Brought> {
+        let last = |it: &Brought| self.served.get(&it.request.file.user()).copied().unwrap_or_default();
+        let (next, _) = self.requests.iter().enumerate().min_by_key(|(_, it)| last(it))?;
+        let brought = self.requests.remove(next)?;
+        self.count += 1;
+        self.served.insert(brought.request.file.user(), self.count);
+        if self.requests.is_empty() {
+            self.served.clear();
+        }
+        Some(brought)
+    }
+}
+
+#[async_trait]
+impl Pictures for LocalPictures {
+    async fn ask(&self, request: &PictureRequest) -> Result<(), QueueError> {
+        self.bring(Brought { request: *request, received: 1 });
+        Ok(())
+    }
+}
+
+impl LocalPictures {
+    /// A queue whose requests are answered for as long as the process runs.
+    pub(crate) fn working(bucket: &Bucket) -> Arc<Self> {
+        let all = Arc::new(Self::default());
+        for _ in 0..WORKERS {
+            let (pictures, bucket) = (Arc::clone(&all), bucket.clone());
+            tokio::spawn(async move {
+                loop {
+                    let brought = pictures.next().await;
+                    pictures.answer(&bucket, brought).await;
+                }
+            });
+        }
+        all
+    }
+
+    async fn answer(&self, bucket: &Bucket, brought: Brought) {
+        let bucket = bucket.clone();
+        // A process of its own, as far as one can be had here.
+        let worked = tokio::spawn(async move { ::pictures::fit(&bucket, &brought.request, brought.received).await });
+        match worked.await {
+            Ok(Ok(())) => {}
+            // Whoever asked asks again.
+            Ok(Err(error)) => tracing::error!(%error, "a picture was not answered"),
+            Err(error) => {
+                tracing::error!(%error, "a picture ended whoever made it");
+                let pictures = self.clone();
+                tokio::spawn(async move {
+                    tokio::time::sleep(COMES_AGAIN_AFTER).await;
+                    pictures.bring(Brought { received: brought.received + 1, ..brought });
+                });
+            }
+        }
+    }
+
+    fn bring(&self, brought: Brought) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).requests.push_back(brought);
+        self.arrived.notify_one();
+    }
+
+    async fn next(&self) -> Brought {
+        loop {
+            let arrived = self.arrived.notified();
+            let taken = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+            match taken {
+                Some(brought) => {
+                    // One call may have been for several that arrived at once.
+                    self.arrived.notify_one();
+                    return brought;
+                }
+                None => arrived.await,
+            }
+        }
+    }
+}
+
+/// Removes what was derived longer than [`KEPT`] ago from the store of files in
+/// this folder.
+pub(crate) fn remove_old(files: &Path, now: SystemTime) -> std::io::Result<()> {
+    let derived = files.join(s3::BUCKET).join("derived");
+    if !derived.exists() {
+        return Ok(());
+    }
+    for user in std::fs::read_dir(derived)? {
+        for file in std::fs::read_dir(user?.path())? {
+            let file = file?;
+            let written = file.metadata()?.modified()?;
+            if now.duration_since(written).is_ok_and(|age| KEPT < age) {
+                std::fs::remove_file(file.path())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::media::{MediaPath, PictureBounds};
+
+    use super::*;
+
+    fn request(path: &str) -> PictureRequest {
+        let bounds = PictureBounds { max_bytes: 1, max_side: 1 };
+        PictureRequest { file: MediaPath::parse(path).unwrap(), bounds }
+    }
+
+    #[tokio::test]
+    async fn a_user_with_many_pictures_does_not_hold_up_one_with_few() {
+        let pictures = LocalPictures::default();
+        for number in 1..=5 {
+            pictures.ask(&request(&format!("media/7/{number}.png"))).await.unwrap();
+        }
+        pictures.next().await;
+        pictures.ask(&request("media/8/1.png")).await.unwrap();
+        pictures.ask(&request("media/9/1.png")).await.unwrap();
+        pictures.ask(&request("media/8/2.png")).await.unwrap();
+
+        let mut served = Vec::new();
+        for _ in 0..7 {
+            served.push(pictures.next().await.request.file.to_string());
+        }
+        assert_eq!(served[..4], ["media/8/1.png", "media/9/1.png", "media/7/2.png", "media/8/2.png"]);
+        assert_eq!(served[4..], ["media/7/3.png", "media/7/4.png", "media/7/5.png"]);
+    }
+
+    #[test]
+    fn what_was_derived_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let derived = folder.path().join(s3::BUCKET).join("derived");
+        let (files, now) = (folder.path(), SystemTime::now());
+        remove_old(files, now).unwrap();
+        std::fs::create_dir_all(derived.join("7")).unwrap();
+        std::fs::write(derived.join("7/old"), b"x").unwrap();
+
+        remove_old(files, now + KEPT / 2).unwrap();
+        assert!(derived.join("7/old").exists());
+        remove_old(files, now + KEPT + Duration::from_mins(1)).unwrap();
+        assert!(!derived.join("7/old").exists());
+    }
+}

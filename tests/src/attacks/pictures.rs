@@ -1,0 +1,107 @@
+//! Pictures made to end, fill or hold up whoever decodes them.
+
+use futures::future::try_join_all;
+use serde_json::{Value, json};
+
+use super::{Arena, Attack};
+use crate::{
+    answer::{integer, text},
+    attacks, ensure,
+    fault::Result,
+    moment, picture,
+    world::{User, World, fresh, targets},
+};
+
+pub(super) fn attacks() -> Vec<Attack> {
+    attacks!(10, [
+        "a PNG of 60 bytes that claims 3.6 billion pixels", "the post fails and says so, another's goes out in its second"
+            => claimed_pixels;
+        "a JPEG without an end, and one whose pixels mean nothing",
+            "the posts fail and say so, another's goes out in its second" => damaged_jpegs;
+        "eight PNGs that grow 150 times in memory, by one user at once",
+            "another's picture is made meanwhile and goes out in its second" => bombs;
+    ])
+}
+
+/// The most by which the post of the other user may be late.
+const LATE_MS: i64 = 2_000;
+
+async fn claimed_pixels(arena: &Arena) -> Result<String> {
+    struck(arena, 30, &[("image/png", picture::png_that_claims(60_000, 60_000), "pixels")]).await
+}
+
+async fn damaged_jpegs(arena: &Arena) -> Result<String> {
+    let files = [
+        ("image/jpeg", picture::damaged_jpeg(5_000, 5_000, false), "not a whole JPEG"),
+        ("image/jpeg", picture::damaged_jpeg(5_000, 5_000, true), "damaged"),
+    ];
+    struck(arena, 30, &files).await
+}
+
+async fn bombs(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    let (mut attacker, mut other) = (world.new_user().await?, world.new_user().await?);
+    let (theirs, ours) = (attacker.connect(0).await?, other.connect(1).await?);
+    let bomb = picture::bomb(5_000, 3_000);
+    let due = moment::in_seconds(60);
+    let mut bombs = Vec::new();
+    for _ in 0..8 {
+        let path = attacker.upload("image/png", &bomb).await?;
+        bombs.push(post(&attacker, &theirs, &path, &due).await?.0);
+    }
+    let late_ms = goes_out(&other, world, &ours, &due).await?;
+    let ended = bombs.iter().map(|id| ends(&attacker, *id));
+    let ended = try_join_all(ended).await?;
+    ensure!(ended.iter().all(|it| it == "published"), "they are pictures, and they end as {ended:?}");
+    Ok(format!("{} KB each; the other's is {late_ms} ms late, and theirs end as {}", bomb.len() / 1_000, ended[0]))
+}
+
+/// An attacker posts these files, each of which has to fail with these words;
+/// another user's post of the same second goes out.
+async fn struck(arena: &Arena, seconds: i64, files: &[(&str, Vec<u8>, &str)]) -> Result<String> {
+    let world = arena.lifted();
+    let (mut attacker, mut other) = (world.new_user().await?, world.new_user().await?);
+    let (theirs, ours) = (attacker.connect(0).await?, other.connect(1).await?);
+    let due = moment::in_seconds(seconds);
+    let mut struck = Vec::new();
+    for (mime_type, file, words) in files {
+        let path = attacker.upload(mime_type, file).await?;
+        struck.push((post(&attacker, &theirs, &path, &due).await?.0, words));
+    }
+    let late_ms = goes_out(&other, world, &ours, &due).await?;
+    let mut said = String::new();
+    for (id, words) in struck {
+        let post = attacker.reaches(id, "failed", 120).await?;
+        text(&post["platforms"][0], "error_message")?.clone_into(&mut said);
+        ensure!(said.contains(words), "it says: {said}");
+    }
+    Ok(format!("the other's is {late_ms} ms late; {said}"))
+}
+
+/// Posts a picture that has to be made smaller; by how much it is late.
+async fn goes_out(user: &User<'_>, world: &World, connection: &Value, due: &str) -> Result<i64> {
+    let path = user.upload("image/png", &picture::png(5_000, 20, [30, 120, 90])).await?;
+    let (id, words) = post(user, connection, &path, due).await?;
+    let shown = user.reaches(id, "published", 150).await?;
+    let entry = world.appears(&words, 10).await?;
+    let received: chrono::DateTime<chrono::Utc> = text(&entry, "received_at")?.parse()?;
+    let late_ms = (received - moment::read(&shown["scheduled_at"])?).num_milliseconds();
+    ensure!((0..=LATE_MS).contains(&late_ms), "another user's post is {late_ms} ms late");
+    Ok(late_ms)
+}
+
+async fn post(user: &User<'_>, connection: &Value, path: &str, due: &str) -> Result<(i64, String)> {
+    let words = fresh("a picture");
+    let platforms = targets(&[connection])?;
+    let body = json!({ "content": words, "platforms": platforms, "media": [path], "scheduled_at": due });
+    Ok((integer(&user.create(&body).await?, "id")?, words))
+}
+
+/// How a post ends.
+async fn ends(user: &User<'_>, id: i64) -> Result<String> {
+    let ended = || async {
+        let status = text(&user.show(id).await?, "status")?.to_owned();
+        Ok(["published", "failed"].contains(&status.as_str()).then_some(status))
+    };
+    moment::eventually(std::time::Duration::from_mins(4), "the end of a post", ended).await
+}
