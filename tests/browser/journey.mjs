@@ -161,6 +161,8 @@ await step('a page asks to sign in and goes on with the code', async () => {
   await page.goto(device.verification_uri_complete);
   await photograph('sign-in');
   await signIn(`journey-${run}@example.com`);
+  await page.waitForURL((it) => it.pathname === '/device');
+  await leads(() => buttonNamed('Continue').click());
   await page.getByText(device.user_code).first().waitFor();
   await photograph('device-approve');
   await leads(() => buttonNamed('Approve').click());
@@ -317,6 +319,7 @@ await step('/device can be used with the keyboard alone', async () => {
 await step('a denied device is told so', async () => {
   const device = await must(201, 'POST', '/auth/device/code', {});
   await page.goto(device.verification_uri_complete);
+  await leads(() => buttonNamed('Continue').click());
   await leads(() => buttonNamed('Deny').click());
   await photograph('device-denied');
   const answer = await call('POST', '/auth/device/token', { device_code: device.device_code });

@@ -1,6 +1,7 @@
 //! What an attacker would try against a running service, one file per way in.
 
 mod bodies;
+mod codes;
 mod hand_offs;
 mod laptop;
 mod mix_up;
@@ -11,6 +12,7 @@ mod slow_servers;
 mod struck;
 mod submissions;
 mod tenants;
+mod tokens;
 mod uploads;
 
 use std::{sync::Arc, time::Duration, time::Instant};
@@ -57,16 +59,18 @@ macro_rules! attacks {
 pub fn attacks() -> Vec<Attack> {
     let mut all: Vec<_> = [
         bodies::attacks(),
+        codes::attacks(),
         hand_offs::attacks(),
         laptop::attacks(),
         mix_up::attacks(),
+        pictures::attacks(),
         posts::attacks(),
         reach::attacks(),
         slow_servers::attacks(),
-        pictures::attacks(),
         struck::attacks(),
         submissions::attacks(),
         tenants::attacks(),
+        tokens::attacks(),
         uploads::attacks(),
     ]
     .into_iter()

@@ -164,11 +164,18 @@ impl World {
     pub async fn grant(&self, browser: &mut Browser, email: &str, scopes: &[&str]) -> Result<Api> {
         let api = self.stranger()?;
         let device = self.device(&api, scopes).await?;
-        let page = self.sign_in(browser, &device.complete, email).await?;
+        let page = self.approval(browser, &device, email).await?;
         browser.press(&page, "Approve", &[]).await?;
         let body = json!({ "device_code": device.device_code });
         let granted = api.post("/auth/device/token", &body).await?.ok(200)?;
         Ok(api.with_token(Some(text(&granted, "access_token")?)))
+    }
+
+    /// Opens the link of a device as this person and goes on with its code, to
+    /// the page that shows what the device asks for.
+    pub async fn approval(&self, browser: &mut Browser, device: &Device, email: &str) -> Result<Page> {
+        let page = self.sign_in(browser, &device.complete, email).await?;
+        browser.press(&page, "Continue", &[]).await
     }
 
     /// Asks for a device code.

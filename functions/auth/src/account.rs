@@ -1,14 +1,18 @@
-//! `/account`: who is signed in, and which devices have access.
+//! `/account`: who is signed in and where, and which devices have access.
 
-use api::page::{Asked, Filled, Page, PageError, PageResult};
-use api::{Api, SignedIn};
+use api::page::{Asked, Filled, Page, PageResult};
+use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
-use axum::response::Redirect;
+use axum::response::{IntoResponse, Redirect, Response};
 use chrono::{DateTime, Utc};
+use cloud::audit::{self, Event};
 use domain::scope::{Scope, Scopes};
 use serde::Deserialize;
-use storage::{Race, TokenGrant};
+use storage::{Race, SessionGrant, TokenGrant};
+
+use crate::App;
+use crate::sign_in::signed_out;
 
 #[derive(Deserialize)]
 pub(crate) struct AccountQuery {
@@ -19,7 +23,21 @@ pub(crate) struct AccountQuery {
 #[derive(Deserialize)]
 pub(crate) struct RevokeForm {
     csrf: String,
-    grant: String,
+    #[serde(flatten)]
+    what: Revoked,
+}
+
+/// What a form on the page ends.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Revoked {
+    /// The access of this device.
+    Grant(String),
+    /// The session of this browser.
+    Session(String),
+    /// All sessions.
+    #[expect(dead_code, reason = "the button has to have a value, which says nothing")]
+    Everywhere(String),
 }
 
 #[derive(Template)]
@@ -28,8 +46,18 @@ struct AccountPage<'a> {
     csrf: &'a str,
     name: &'a str,
     email: &'a str,
+    browsers: Vec<Browser>,
     devices: Vec<Device>,
     revoked: bool,
+}
+
+/// A browser that is signed in, as the page shows it.
+struct Browser {
+    session: String,
+    number: usize,
+    is_this: bool,
+    since: String,
+    address: String,
 }
 
 /// A device that has access, as the page shows it.
@@ -41,6 +69,7 @@ struct Device {
     approved: String,
     used: String,
     expires: String,
+    ends: String,
 }
 
 /// Shows the account.
@@ -49,36 +78,67 @@ pub(crate) async fn account(
     session: SignedIn,
     Asked(query): Asked<AccountQuery>,
 ) -> PageResult<Page> {
-    let (user, tokens) = futures::try_join!(api.store.user(session.user), api.store.tokens_of(session.user))?;
-    let user = user.ok_or_else(|| PageError::signed_out("/sign-in"))?;
+    let (user, grants) = (session.person(), api.store.grants_of(session.user).await?);
     let now = api.clock.now();
-    let open = tokens.into_iter().filter(|(_, token)| now < token.expires_at);
+    let devices = grants.tokens.into_iter().filter(|it| now < it.1.expires_at);
+    let browsers = grants.sessions.into_iter();
+    let browsers = browsers.filter(|it| now < it.1.expires_at && user.accepts_session_of(it.1.created_at));
     let page = AccountPage {
         csrf: session.csrf(),
         name: &user.name,
         email: &user.email,
-        devices: open.enumerate().map(|(index, (hash, token))| Device::of(index + 1, hash, &token)).collect(),
+        browsers: browsers.enumerate().map(|(index, it)| Browser::of(index + 1, it.0, &it.1, &session)).collect(),
+        devices: devices.enumerate().map(|(index, it)| Device::of(index + 1, it.0, &it.1, &api)).collect(),
         revoked: query.revoked,
     };
     Ok(Page::of("Your account", &page)?.signed_in(&session))
 }
 
-/// Ends a device's access.
+/// Ends a device's access, a session, or all sessions.
 pub(crate) async fn revoke(
-    State(api): State<Api>,
+    State(app): State<App>,
     session: SignedIn,
+    address: ClientIp,
     Filled(form): Filled<RevokeForm>,
-) -> PageResult<Redirect> {
+) -> PageResult<Response> {
     session.check(&form.csrf)?;
-    // When the token is gone already, there is nothing to revoke.
-    if api.store.revoke_token(session.user, &form.grant).await? == Race::Won {
-        tracing::info!(user_id = session.user.get(), "a token was revoked");
+    let (store, user) = (&app.api.store, session.user);
+    let write = |entry: audit::Entry<'_>| entry.user(user).address(address.0).write();
+    match form.what {
+        // What is gone already need not be ended.
+        Revoked::Grant(hash) => {
+            if store.revoke_token(user, &hash).await? == Race::Won {
+                write(audit::Entry::new(Event::TokenRevoked).token(&hash));
+            }
+        }
+        Revoked::Session(hash) => {
+            if store.end_session(user, &hash).await? == Race::Won {
+                write(audit::Entry::new(Event::SignedOut));
+            }
+        }
+        Revoked::Everywhere(_) => {
+            store.sign_out_everywhere(user, app.api.clock.now()).await?;
+            write(audit::Entry::new(Event::SignedOutEverywhere));
+            return signed_out(&app, api::session::signed_out()).await;
+        }
     }
-    Ok(Redirect::to("/account?revoked=true"))
+    Ok(Redirect::to("/account?revoked=true").into_response())
+}
+
+impl Browser {
+    fn of(number: usize, session: String, grant: &SessionGrant, this: &SignedIn) -> Self {
+        Self {
+            is_this: this.is(&session),
+            session,
+            number,
+            since: date_and_time(grant.created_at),
+            address: grant.address.to_string(),
+        }
+    }
 }
 
 impl Device {
-    fn of(number: usize, grant: String, token: &TokenGrant) -> Self {
+    fn of(number: usize, grant: String, token: &TokenGrant, api: &Api) -> Self {
         Self {
             grant,
             number,
@@ -86,12 +146,48 @@ impl Device {
             scopes: token.scopes.iter().map(Scope::meaning).collect(),
             approved: date_and_time(token.created_at),
             // Without a time: the store notes the last use once a day only.
-            used: token.last_used_at.format("%-d %B %Y").to_string(),
-            expires: token.expires_at.format("%-d %B %Y").to_string(),
+            used: date(token.last_used_at),
+            expires: date(token.expires_at),
+            ends: date(token.created_at + api.token_lifetime.at_most),
         }
     }
 }
 
+fn date(at: DateTime<Utc>) -> String {
+    at.format("%-d %B %Y").to_string()
+}
+
 fn date_and_time(at: DateTime<Utc>) -> String {
     at.format("%-d %B %Y, %H:%M UTC").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use crate::testing::service;
+
+    #[tokio::test]
+    async fn a_person_sees_where_they_are_signed_in_and_ends_it_here_or_everywhere() {
+        let service = service().await;
+        let here = service.sign_in("one@example.com", "/account").await.session();
+        let there = service.sign_in("one@example.com", "/account").await.session();
+        let other = service.sign_in("two@example.com", "/account").await.session();
+        let open = async |session: &str| service.page("/account", session).await.status == 200;
+
+        let account = service.page("/account", &here).await.text;
+        let sessions: Vec<_> = account.split("name=\"session\" value=\"").skip(1).collect();
+        assert_eq!((sessions.len(), account.matches("192.0.2.1").count()), (1, 2), "{account}");
+        let csrf = service.csrf(&here).await;
+        let form = [("csrf", csrf.as_str()), ("session", sessions[0].split('"').next().unwrap())];
+        assert_eq!(service.submit("/account/revoke", &here, &form).await.status, 303);
+        assert!(open(&here).await && !open(&there).await);
+
+        service.clock.advance(TimeDelta::seconds(1));
+        let there = service.sign_in("one@example.com", "/account").await.session();
+        let form = [("csrf", csrf.as_str()), ("everywhere", "true")];
+        let out = service.submit("/account/revoke", &here, &form).await;
+        assert_eq!((out.status, out.header("set-cookie").contains("Max-Age=0")), (200, true));
+        assert!(!open(&here).await && !open(&there).await && open(&other).await);
+    }
 }

@@ -1,7 +1,7 @@
 //! `/device`: the page on which a person sees what asks for access, and
 //! approves or denies it.
 
-use api::page::{Asked, Filled, Page, PageError, PageResult};
+use api::page::{Asked, Filled, Page, PageResult};
 use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
@@ -21,10 +21,11 @@ pub(crate) struct DeviceQuery {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct DecisionForm {
+pub(crate) struct CodeForm {
     csrf: String,
     user_code: String,
-    decision: Decision,
+    /// Absent when the code was entered, and its device is still to be shown.
+    decision: Option<Decision>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -37,6 +38,7 @@ enum Decision {
 #[derive(Template)]
 #[template(path = "device_code.html")]
 struct CodePage<'a> {
+    csrf: &'a str,
     typed: &'a str,
     fault: Option<String>,
 }
@@ -59,39 +61,31 @@ struct DonePage {
     approved: bool,
 }
 
-/// Asks for the user code, or shows which device asks with the code that was
-/// entered.
-pub(crate) async fn show_device(
-    State(api): State<Api>,
-    session: SignedIn,
-    ip: ClientIp,
-    Asked(query): Asked<DeviceQuery>,
-) -> PageResult<Response> {
-    if query.user_code.trim().is_empty() {
-        return Ok(ask(&api, "", None, &session)?.into_response());
-    }
-    match enter(&api.store, session.user, ip, &query.user_code, api.clock.now()).await? {
-        Entry::Waiting(_, device) => approval(&api, &session, ip, &query.user_code, &device).await,
-        entry => refuse(&api, &entry, &query.user_code, &session),
-    }
+/// Asks for the user code. One in the address is filled in, and changes nothing
+/// before the person goes on (RFC 8628, section 5.4): it is not even looked up,
+/// so that a link or a preview of it costs nobody an entry.
+pub(crate) async fn show_device(session: SignedIn, Asked(query): Asked<DeviceQuery>) -> PageResult<Page> {
+    ask(query.user_code.trim(), None, &session)
 }
 
-/// Approves or denies the device, as the person decided.
-pub(crate) async fn decide_device(
+/// Shows which device asks with the code that was entered, and approves or
+/// denies it, as the person decided.
+pub(crate) async fn enter_code(
     State(api): State<Api>,
     session: SignedIn,
     ip: ClientIp,
-    Filled(form): Filled<DecisionForm>,
+    Filled(form): Filled<CodeForm>,
 ) -> PageResult<Response> {
     session.check(&form.csrf)?;
     let now = api.clock.now();
-    let (hash, expires_at) = match enter(&api.store, session.user, ip, &form.user_code, now).await? {
-        Entry::Waiting(hash, device) => (hash, device.expires_at),
+    let (hash, device) = match enter(&api.store, session.user, ip, &form.user_code, now).await? {
+        Entry::Waiting(hash, device) => (hash, device),
         entry => return refuse(&api, &entry, &form.user_code, &session),
     };
     let (stage, approved) = match form.decision {
-        Decision::Approve => (DeviceStage::Approved, true),
-        Decision::Deny => (DeviceStage::Denied, false),
+        None => return approval(&session, ip, &form.user_code, &device),
+        Some(Decision::Approve) => (DeviceStage::Approved, true),
+        Some(Decision::Deny) => (DeviceStage::Denied, false),
     };
     match api.store.decide_device(&hash, session.user, stage, now).await? {
         Race::Won => {
@@ -100,19 +94,12 @@ pub(crate) async fn decide_device(
             Ok(Page::of(title, &DonePage { approved })?.signed_in(&session).into_response())
         }
         // Somebody else decided, or its time ended, since it was looked up.
-        Race::Lost if now < expires_at => refuse(&api, &Entry::Used, &form.user_code, &session),
+        Race::Lost if now < device.expires_at => refuse(&api, &Entry::Used, &form.user_code, &session),
         Race::Lost => refuse(&api, &Entry::Expired, &form.user_code, &session),
     }
 }
 
-async fn approval(
-    api: &Api,
-    session: &SignedIn,
-    ip: ClientIp,
-    typed: &str,
-    device: &DeviceGrant,
-) -> PageResult<Response> {
-    let user = api.store.user(session.user).await?.ok_or_else(|| PageError::signed_out("/sign-in"))?;
+fn approval(session: &SignedIn, ip: ClientIp, typed: &str, device: &DeviceGrant) -> PageResult<Response> {
     let page = ApprovePage {
         csrf: session.csrf(),
         user_code: UserCode::parse(typed).map(|it| it.to_string()).unwrap_or_default(),
@@ -120,7 +107,7 @@ async fn approval(
         asked_at: device.created_at.format("%-d %B %Y, %H:%M:%S UTC").to_string(),
         asked_from: device.asked_from.to_string(),
         is_from_here: device.asked_from.to_canonical() == ip.0.to_canonical(),
-        email: &user.email,
+        email: &session.person().email,
     };
     Ok(Page::of("Approve a device", &page)?.signed_in(session).into_response())
 }
@@ -133,7 +120,7 @@ fn refuse(api: &Api, entry: &Entry, typed: &str, session: &SignedIn) -> PageResu
             let minutes = (seconds + 59) / 60;
             let unit = if minutes == 1 { "minute" } else { "minutes" };
             let fault = format!("There were too many wrong codes. Wait {minutes} {unit}, then try again.");
-            let page = ask(api, typed, Some(fault), session)?.status(StatusCode::TOO_MANY_REQUESTS);
+            let page = ask(typed, Some(fault), session)?.status(StatusCode::TOO_MANY_REQUESTS);
             return Ok(([(RETRY_AFTER, seconds.to_string())], page).into_response());
         }
         Entry::Used | Entry::Waiting(..) => (
@@ -148,15 +135,13 @@ fn refuse(api: &Api, entry: &Entry, typed: &str, session: &SignedIn) -> PageResu
             (StatusCode::UNPROCESSABLE_ENTITY, "There is no such code. Compare it with the one your device shows.")
         }
     };
-    Ok(ask(api, typed, Some(fault.to_owned()), session)?.status(status).into_response())
+    Ok(ask(typed, Some(fault.to_owned()), session)?.status(status).into_response())
 }
 
-fn ask(api: &Api, typed: &str, fault: Option<String>, session: &SignedIn) -> PageResult<Page> {
+fn ask(typed: &str, fault: Option<String>, session: &SignedIn) -> PageResult<Page> {
     let typed: String = typed.chars().take(32).collect();
-    let page = Page::of("Connect a device", &CodePage { typed: &typed, fault })?;
-    // The session may have ended by the time the form is sent. The form is then
-    // redirected to the issuer, which is another site.
-    Ok(page.signed_in(session).forms_may_leave(&api.origin))
+    let page = Page::of("Connect a device", &CodePage { csrf: session.csrf(), typed: &typed, fault })?;
+    Ok(page.signed_in(session))
 }
 
 #[cfg(test)]
@@ -176,15 +161,18 @@ mod tests {
         let session = service.sign_in("one@example.com", "/device").await.session();
         let address = asked["verification_uri_complete"].as_str().unwrap().replace(&service.origin, "");
 
-        let page = service.page(&address, &session).await;
+        let csrf = service.csrf(&session).await;
+        let code = asked["user_code"].as_str().unwrap();
+        let filled_in = service.page(&address, &session).await;
+        assert!(filled_in.text.contains(&format!("value=\"{code}\"")), "{}", filled_in.text);
+        assert!(!filled_in.text.contains("Read your name"), "{}", filled_in.text);
+        let page = service.submit("/device", &session, &[("csrf", &csrf), ("user_code", code)]).await;
         assert!(page.text.contains("Read your name and e-mail address"), "{}", page.text);
         assert!(!page.text.contains("Upload pictures"), "{}", page.text);
         assert!(page.text.contains("192.0.2.1"), "{}", page.text);
         let body = json!({"device_code": asked["device_code"]});
         assert_eq!(service.post(TOKEN, None, body.clone()).await.body["error"], "authorization_pending");
 
-        let csrf = service.csrf(&session).await;
-        let code = asked["user_code"].as_str().unwrap();
         let form = [("csrf", csrf.as_str()), ("user_code", code), ("decision", "approve")];
         assert_eq!(service.submit("/device", &session, &form).await.status, 200);
         let token = service.post(TOKEN, None, body).await.body["access_token"].as_str().unwrap().to_owned();
@@ -256,20 +244,38 @@ mod tests {
     async fn five_wrong_codes_lock_the_page_for_a_quarter_of_an_hour() {
         let service = service().await;
         let session = service.sign_in("one@example.com", "/device").await.session();
+        let csrf = service.csrf(&session).await;
+        let enter =
+            async |code: &str| service.submit("/device", &session, &[("csrf", &csrf), ("user_code", code)]).await;
         for _ in 0..5 {
-            assert_eq!(service.page("/device?user_code=BBBB-BBBB", &session).await.status, 422);
+            assert_eq!(enter("BBBB-BBBB").await.status, 422);
         }
         let device = service.device().await;
-        let address = format!("/device?user_code={}", device.user_code);
 
-        let locked = service.page(&address, &session).await;
+        let locked = enter(&device.user_code).await;
         assert_eq!((locked.status, locked.header("retry-after")), (429, "900"));
         assert!(locked.text.contains("Wait 15 minutes"), "{}", locked.text);
         service.clock.advance(TimeDelta::minutes(15));
         let device = service.device().await;
-        let address = format!("/device?user_code={}", device.user_code);
 
-        assert_eq!(service.page(&address, &session).await.status, 200);
+        assert_eq!(enter(&device.user_code).await.status, 200);
+    }
+
+    #[tokio::test]
+    async fn a_link_with_a_code_can_be_opened_any_number_of_times() {
+        let service = service().await;
+        let session = service.sign_in("one@example.com", "/device").await.session();
+        let csrf = service.csrf(&session).await;
+        let device = service.device().await;
+
+        for _ in 0..20 {
+            let page = service.page("/device?user_code=BBBB-BBBB", &session).await;
+            assert_eq!(page.status, 200);
+            assert!(page.text.contains("BBBB-BBBB"), "{}", page.text);
+        }
+
+        let form = [("csrf", csrf.as_str()), ("user_code", device.user_code.as_str())];
+        assert_eq!(service.submit("/device", &session, &form).await.status, 200);
     }
 
     #[tokio::test]

@@ -1,16 +1,20 @@
 //! This function's environment variables, beside those of every function that
 //! speaks HTTP (`api::Api::from_env`).
 
+use aws_config::SdkConfig;
 use cloud::settings::{SettingsError, optional, required};
+use url::Url;
 
-use crate::{OidcSettings, SignUp};
+use crate::oidc::is_private;
+use crate::{ClientSecret, OidcSettings, SignUp};
 
 /// This function's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `OIDC_ISSUER`, `OIDC_DISCOVERY` when the issuer's discovery document is
-    /// not under its own URL, `OIDC_CLIENT_ID`, and `OIDC_CLIENT_SECRET` unless
-    /// the client is a public one.
+    /// not under its own URL, `OIDC_CLIENT_ID`, and `OIDC_SECRET`, the name or
+    /// ARN of the secret with our client secret, unless the client is a public
+    /// one.
     pub oidc: OidcSettings,
     /// `SIGN_UP_ALLOWED`: e-mail addresses and domains, separated by commas.
     /// When it is empty, everyone may sign up.
@@ -19,15 +23,41 @@ pub struct Config {
 
 impl Config {
     /// Reads the settings. The error names a variable that is missing.
-    pub fn from_env() -> Result<Self, SettingsError> {
+    pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
         Ok(Self {
             oidc: OidcSettings {
-                issuer: required("OIDC_ISSUER")?,
-                discovery: optional("OIDC_DISCOVERY"),
+                issuer: address("OIDC_ISSUER", required("OIDC_ISSUER")?)?,
+                discovery: optional("OIDC_DISCOVERY").map(|it| address("OIDC_DISCOVERY", it)).transpose()?,
                 client_id: required("OIDC_CLIENT_ID")?,
-                client_secret: optional("OIDC_CLIENT_SECRET").map(Into::into),
+                client_secret: optional("OIDC_SECRET").map(|it| ClientSecret::kept(aws, it)),
             },
             sign_up: SignUp::parse(&optional("SIGN_UP_ALLOWED").unwrap_or_default()),
         })
+    }
+}
+
+/// Where the issuer is: whoever could change what it says on the way could
+/// sign in as anybody.
+fn address(name: &'static str, raw: String) -> Result<String, SettingsError> {
+    if Url::parse(&raw).is_ok_and(|it| is_private(&it)) {
+        return Ok(raw);
+    }
+    let reason = "must be a URL with https; http only at a loopback address".to_owned();
+    Err(SettingsError::Invalid { name, reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_issuer_is_reached_by_https_or_on_this_machine() {
+        for raw in ["https://issuer.example/a", "http://localhost:3000/dev-issuer", "http://127.0.0.1:9"] {
+            assert_eq!(address("OIDC_ISSUER", raw.to_owned()).unwrap(), raw);
+        }
+        for raw in ["http://issuer.example", "issuer.example", "ftp://localhost", "http://localhost.evil.example"] {
+            let error = address("OIDC_ISSUER", raw.to_owned()).unwrap_err();
+            assert!(error.to_string().contains("OIDC_ISSUER"), "{raw}: {error}");
+        }
     }
 }

@@ -4,6 +4,7 @@
 
 use api::ClientIp;
 use chrono::{DateTime, TimeDelta, Utc};
+use cloud::audit::{self, Event};
 use domain::id::UserId;
 use domain::token::UserCode;
 use storage::{DeviceGrant, DeviceStage, StorageError, Store};
@@ -11,8 +12,12 @@ use storage::{DeviceGrant, DeviceStage, StorageError, Store};
 /// Wrong entries are counted for this long from the first one.
 const WINDOW: TimeDelta = TimeDelta::minutes(15);
 
-/// The most wrong entries of one user, and from one address, in a window.
-const EACH: u32 = 5;
+/// The most wrong entries of one user in a window.
+const A_USER: u32 = 5;
+
+/// The most wrong entries from one address in a window. Many people may be
+/// behind it, each with entries of their own.
+const AN_ADDRESS: u32 = 50;
 
 /// The most wrong entries of everyone together in a window. While a thousand
 /// codes are open, that many guesses hit one of them in one window of 25,000.
@@ -49,18 +54,21 @@ pub(crate) async fn enter(
     now: DateTime<Utc>,
 ) -> Result<Entry, StorageError> {
     let counters = [
-        (format!("codes#user#{user}"), EACH),
-        (format!("codes#{}", ip.subject()), EACH),
+        (format!("codes#user#{user}"), A_USER),
+        (format!("codes#{}", ip.subject()), AN_ADDRESS),
         ("codes#everyone".to_owned(), EVERYONE),
     ];
-    let mut counted = Vec::new();
-    for (subject, limit) in &counters {
-        let entries = store.count_entry(subject, WINDOW, now).await?;
-        if *limit < entries.count {
-            take_back(store, &counted).await?;
-            return Ok(Entry::Locked { until: entries.window_ends });
-        }
-        counted.push((subject.as_str(), entries.window_ends));
+    let counting = counters.iter().map(|(subject, _)| store.count_entry(subject, WINDOW, now));
+    let counted = futures::future::try_join_all(counting).await?;
+    let counted: Vec<_> = counters.iter().zip(counted).collect();
+    let over = counted.iter().find(|((_, limit), entries)| *limit < entries.count);
+    if let Some((_, entries)) = over {
+        // Whoever is held back holds nobody else back: only the counter that is
+        // over keeps the entry.
+        let within = counted.iter().filter(|((_, limit), entries)| entries.count <= *limit);
+        take_back(store, within.map(|((subject, _), entries)| (subject, entries.window_ends))).await?;
+        audit::Entry::new(Event::LockedOut).user(user).address(ip.0).write();
+        return Ok(Entry::Locked { until: entries.window_ends });
     }
 
     let Some(code) = UserCode::parse(typed) else {
@@ -69,7 +77,7 @@ pub(crate) async fn enter(
     let Some((hash, device)) = store.device_by_user_code(&code.hash()).await? else {
         return Ok(Entry::Wrong);
     };
-    take_back(store, &counted).await?;
+    take_back(store, counted.iter().map(|((subject, _), entries)| (subject, entries.window_ends))).await?;
     Ok(match device.stage {
         DeviceStage::Waiting if now < device.expires_at => Entry::Waiting(hash, device),
         DeviceStage::Waiting => Entry::Expired,
@@ -77,11 +85,9 @@ pub(crate) async fn enter(
     })
 }
 
-async fn take_back(store: &Store, counted: &[(&str, DateTime<Utc>)]) -> Result<(), StorageError> {
-    for (subject, window_ends) in counted {
-        store.take_back_entry(subject, *window_ends).await?;
-    }
-    Ok(())
+async fn take_back(store: &Store, counted: impl Iterator<Item = (&String, DateTime<Utc>)>) -> Result<(), StorageError> {
+    let taken = counted.map(|(subject, window_ends)| store.take_back_entry(subject, window_ends));
+    futures::future::try_join_all(taken).await.map(drop)
 }
 
 #[cfg(test)]
@@ -117,16 +123,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_address_is_held_back_like_a_user_and_nobody_else_is() {
+    async fn ten_people_behind_one_address_may_err_five_times_each_and_then_it_is_held_back() {
         let service = service().await;
         let device = service.device().await;
-        for number in 1..=5 {
-            enter(&service.store, user(number), IP[0], "no code", noon()).await.unwrap();
+        for number in 1..=10 {
+            for _ in 0..5 {
+                let entry = enter(&service.store, user(number), IP[0], "no code", noon()).await.unwrap();
+                assert_eq!(entry, Entry::Wrong, "{number}");
+            }
         }
         let enter = async |by, ip| enter(&service.store, user(by), ip, &device.user_code, noon()).await.unwrap();
 
-        assert!(matches!(enter(6, IP[0]).await, Entry::Locked { .. }));
-        assert!(matches!(enter(6, IP[1]).await, Entry::Waiting(..)));
+        assert!(matches!(enter(11, IP[0]).await, Entry::Locked { .. }));
+        assert!(matches!(enter(11, IP[1]).await, Entry::Waiting(..)));
     }
 
     #[tokio::test]

@@ -4,8 +4,11 @@ use api::openapi::{AUTHENTICATION, BadBody, Limited};
 use api::{Api, ApiError, ApiResult, ErrorMessage, Incoming, OAuthError, Visitor};
 use axum::Json;
 use axum::extract::State;
-use chrono::TimeDelta;
-use domain::token::{self, AccessToken};
+use chrono::{DateTime, TimeDelta, Utc};
+use cloud::audit::{self, Event};
+use domain::access_token::AccessToken;
+use domain::id::UserId;
+use domain::token;
 use domain::user::User;
 use http::StatusCode;
 use secrecy::ExposeSecret;
@@ -102,7 +105,7 @@ pub(crate) enum NoToken {
 )]
 pub(crate) async fn exchange_device_code(
     State(api): State<Api>,
-    _: Visitor,
+    visitor: Visitor,
     incoming: Incoming,
 ) -> ApiResult<Json<AccessTokenBody>> {
     let mut fields = incoming.fields(&["device_code"])?;
@@ -114,8 +117,10 @@ pub(crate) async fn exchange_device_code(
     // it anew.
     for _ in 0..3 {
         let device = api.store.device(&hash).await?.ok_or_else(invalid)?;
-        let user = approved_by(&api, &device).await?;
-        if let Some(token) = exchange(&api, &hash, &device, &user).await? {
+        let owner = approved_by(&device, api.clock.now())?;
+        if let Some((token, user)) = exchange(&api, &hash, &device, owner).await? {
+            let hash = token.hash();
+            audit::Entry::new(Event::TokenIssued).user(owner).token(&hash).address(visitor.ip).write();
             return Ok(Json(body(&token, user)));
         }
     }
@@ -124,8 +129,7 @@ pub(crate) async fn exchange_device_code(
 
 /// The user who approved the request, or the error that says why there is no
 /// token.
-async fn approved_by(api: &Api, device: &DeviceGrant) -> ApiResult<User> {
-    let now = api.clock.now();
+fn approved_by(device: &DeviceGrant, now: DateTime<Utc>) -> ApiResult<UserId> {
     if device.stage == DeviceStage::Spent || device.expires_at + REMEMBERED <= now {
         return Err(invalid());
     }
@@ -133,7 +137,7 @@ async fn approved_by(api: &Api, device: &DeviceGrant) -> ApiResult<User> {
         return Err(outcome("expired_token", "The device code has expired. Start again with POST /auth/device/code."));
     }
     match (device.stage, device.user_id) {
-        (DeviceStage::Approved, Some(user)) => api.store.user(user).await?.ok_or_else(invalid),
+        (DeviceStage::Approved, Some(user)) => Ok(user),
         (DeviceStage::Denied, _) => Err(outcome("access_denied", "The user denied the request.")),
         (DeviceStage::Waiting, _) => {
             Err(outcome("authorization_pending", "The user has not decided yet. Ask again in 5 seconds."))
@@ -142,19 +146,24 @@ async fn approved_by(api: &Api, device: &DeviceGrant) -> ApiResult<User> {
     }
 }
 
-async fn exchange(api: &Api, hash: &str, device: &DeviceGrant, user: &User) -> ApiResult<Option<AccessToken>> {
+async fn exchange(
+    api: &Api,
+    device_hash: &str,
+    device: &DeviceGrant,
+    owner: UserId,
+) -> ApiResult<Option<(AccessToken, User)>> {
     let now = api.clock.now();
-    let token = AccessToken::mint(user.bucket);
-    let grant = TokenGrant {
-        owner: user.user_id,
-        bucket: user.bucket,
-        scopes: device.scopes.clone(),
-        created_at: now,
-        last_used_at: now,
-        expires_at: now + api.token_lifetime,
-    };
-    let won = api.store.exchange_device(hash, &token.hash(), &grant).await?;
-    Ok((won == Race::Won).then_some(token))
+    let token = AccessToken::mint(owner);
+    let hash = token.hash();
+    let expires_at = api.token_lifetime.ends(now, now);
+    let grant = TokenGrant { owner, scopes: device.scopes.clone(), created_at: now, last_used_at: now, expires_at };
+    // Nobody has the token yet, so a mark without one opens nothing.
+    let user = api.store.mark_token(owner, &hash, expires_at).await?.ok_or_else(invalid)?;
+    if api.store.exchange_device(device_hash, &hash, &grant).await? == Race::Won {
+        return Ok(Some((token, user)));
+    }
+    api.store.unmark_token(owner, &hash).await?;
+    Ok(None)
 }
 
 fn body(token: &AccessToken, user: User) -> AccessTokenBody {

@@ -26,7 +26,7 @@ use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::{get, post};
 
-pub use oidc::{Oidc, OidcSettings};
+pub use oidc::{ClientSecret, Oidc, OidcSettings};
 pub use sign_up::SignUp;
 
 /// What the handlers need, the same for every request.
@@ -57,7 +57,7 @@ pub fn router(app: App) -> Router {
         .route("/sign-in", get(sign_in::sign_in))
         .route("/sign-in/callback", get(sign_in::callback))
         .route("/sign-out", post(sign_in::sign_out))
-        .route("/device", get(approve_device::show_device).post(approve_device::decide_device))
+        .route("/device", get(approve_device::show_device).post(approve_device::enter_code))
         .route("/account", get(account::account))
         .route("/account/revoke", post(account::revoke))
         .with_state(app)

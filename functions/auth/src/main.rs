@@ -10,8 +10,8 @@ async fn main() -> Result<(), lambda_http::Error> {
     cloud::aws::init_logs();
 
     // Made once per process and shared by every request.
-    let config = Config::from_env()?;
     let aws = cloud::aws::config()?;
+    let config = Config::from_env(&aws)?;
     let api = Api::from_env(&aws)?;
     let oidc = Oidc::new(config.oidc, &api.origin);
     let app = App { api: api.clone(), oidc, sign_up: config.sign_up };

@@ -8,12 +8,14 @@
 
 mod attempt;
 mod claims;
+mod client_secret;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use reqwest::{Client, RequestBuilder, Url};
+use cloud::secrets::SecretError;
+use reqwest::{Client, RequestBuilder, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -21,6 +23,7 @@ use tokio::sync::RwLock;
 
 pub(crate) use attempt::Attempt;
 pub(crate) use claims::{Claims, Person};
+pub use client_secret::ClientSecret;
 
 /// How this service is known to the issuer.
 #[derive(Clone, Debug)]
@@ -34,7 +37,7 @@ pub struct OidcSettings {
     /// Our client id at the issuer.
     pub client_id: String,
     /// Our client secret at the issuer; `None` for a public client.
-    pub client_secret: Option<SecretString>,
+    pub client_secret: Option<ClientSecret>,
 }
 
 /// Signs people in at one issuer.
@@ -42,6 +45,8 @@ pub struct OidcSettings {
 pub struct Oidc {
     settings: OidcSettings,
     redirect_uri: String,
+    /// Where the issuer leads to after signing out.
+    start_page: String,
     /// Made by the first sign-in: making it reads all of the machine's root
     /// certificates, and requests that do not need it should not wait for that.
     http: Arc<OnceLock<Client>>,
@@ -63,6 +68,8 @@ struct Provider {
     #[serde(deserialize_with = "url")]
     token_endpoint: Url,
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "some_url")]
+    end_session_endpoint: Option<Url>,
 }
 
 #[derive(Deserialize)]
@@ -91,6 +98,9 @@ pub enum OidcError {
     /// The issuer does not accept the code.
     #[error("the issuer refused the code with status {0}")]
     Refused(u16),
+    /// Our secret at the issuer is not to be had.
+    #[error("our secret at the issuer is not to be had: {0}")]
+    Secret(#[from] SecretError),
     /// The ID token is not one for this sign-in.
     #[error("the ID token is not valid: {0}")]
     Token(&'static str),
@@ -100,7 +110,8 @@ impl Oidc {
     /// Signs people in to the service at this origin.
     pub fn new(settings: OidcSettings, origin: &str) -> Self {
         let redirect_uri = format!("{origin}{CALLBACK}");
-        Self { settings, redirect_uri, http: Arc::default(), discovered: Arc::default() }
+        let start_page = format!("{origin}/");
+        Self { settings, redirect_uri, start_page, http: Arc::default(), discovered: Arc::default() }
     }
 
     fn http(&self) -> Result<&Client, reqwest::Error> {
@@ -134,6 +145,20 @@ impl Oidc {
         Ok(url)
     }
 
+    /// Where the browser goes to be signed out at the issuer, if the issuer can
+    /// (OpenID Connect RP-Initiated Logout 1.0). Amazon Cognito calls the way
+    /// back `logout_uri`; others ignore what they do not know.
+    pub(crate) async fn sign_out_url(&self, now: DateTime<Utc>) -> Result<Option<Url>, OidcError> {
+        let provider = self.provider(now).await?;
+        Ok(provider.end_session_endpoint.map(|mut url| {
+            url.query_pairs_mut()
+                .append_pair("client_id", &self.settings.client_id)
+                .append_pair("post_logout_redirect_uri", &self.start_page)
+                .append_pair("logout_uri", &self.start_page);
+            url
+        }))
+    }
+
     /// Exchanges the code that the issuer sent for the person who signed in.
     pub(crate) async fn person(&self, code: &str, attempt: &Attempt, now: DateTime<Utc>) -> Result<Person, OidcError> {
         let provider = self.provider(now).await?;
@@ -145,7 +170,11 @@ impl Oidc {
             ("code_verifier", verifier.expose_secret()),
         ];
         let mut request = self.http()?.post(provider.token_endpoint.clone());
-        match &self.settings.client_secret {
+        let secret = match &self.settings.client_secret {
+            Some(secret) => Some(secret.get().await?),
+            None => None,
+        };
+        match &secret {
             Some(secret) if provider.takes_basic() => request = basic(request, &self.settings.client_id, secret),
             Some(secret) => {
                 form.push(("client_id", &self.settings.client_id));
@@ -154,6 +183,11 @@ impl Oidc {
             None => form.push(("client_id", &self.settings.client_id)),
         }
         let response = request.form(&form).send().await?;
+        if response.status() == StatusCode::UNAUTHORIZED
+            && let Some(secret) = &self.settings.client_secret
+        {
+            secret.refused().await;
+        }
         if !response.status().is_success() {
             return Err(OidcError::Refused(response.status().as_u16()));
         }
@@ -183,7 +217,8 @@ impl Provider {
         if self.issuer != issuer {
             return Err(OidcError::Discovery("it names another issuer"));
         }
-        if [&self.authorization_endpoint, &self.token_endpoint].into_iter().all(is_private) {
+        let endpoints = [&self.authorization_endpoint, &self.token_endpoint].into_iter();
+        if endpoints.chain(&self.end_session_endpoint).all(is_private) {
             return Ok(());
         }
         Err(OidcError::Discovery("an endpoint has neither https nor a loopback address"))
@@ -198,7 +233,7 @@ impl Provider {
 }
 
 /// Whether nobody on the way can read what is sent to this URL.
-fn is_private(url: &Url) -> bool {
+pub(crate) fn is_private(url: &Url) -> bool {
     let is_loopback = match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost",
         Some(url::Host::Ipv4(address)) => address.is_loopback(),
@@ -206,6 +241,11 @@ fn is_private(url: &Url) -> bool {
         None => false,
     };
     url.scheme() == "https" || (url.scheme() == "http" && is_loopback)
+}
+
+fn some_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Url>, D::Error> {
+    let raw = Option::<String>::deserialize(deserializer)?;
+    raw.map(|it| it.parse().map_err(D::Error::custom)).transpose()
 }
 
 fn url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Url, D::Error> {
@@ -229,6 +269,7 @@ mod tests {
             authorization_endpoint: Url::parse("https://issuer.example/authorize").unwrap(),
             token_endpoint: Url::parse(token_endpoint).unwrap(),
             token_endpoint_auth_methods_supported: None,
+            end_session_endpoint: None,
         }
     }
 

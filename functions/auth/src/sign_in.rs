@@ -2,15 +2,16 @@
 
 use api::page::{Asked, Filled, Page, PageError, PageResult};
 use api::session::{cookie, drop_cookie, local_path, set_cookie, sign_in as sign_in_address};
-use api::{Api, SignedIn};
+use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use chrono::TimeDelta;
-use domain::token::Bucket;
+use cloud::audit::{self, Event};
 use domain::user::User;
-use http::header::SET_COOKIE;
-use http::{HeaderMap, StatusCode};
+use http::header::{REFRESH, SET_COOKIE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use storage::{Identity, Joined};
@@ -51,21 +52,39 @@ pub(crate) struct CallbackQuery {
 /// Takes the issuer's answer and signs the browser in.
 pub(crate) async fn callback(
     State(app): State<App>,
+    address: ClientIp,
     Asked(query): Asked<CallbackQuery>,
     headers: HeaderMap,
 ) -> PageResult<Response> {
-    let (attempt, next) = started(&headers, query.state.as_deref())?;
+    let signed_in = let_in(&app, address, query, &headers).await;
+    let entry = match &signed_in {
+        Ok((user, ..)) => audit::Entry::new(Event::SignedIn).user(user.user_id),
+        Err(refusal) => audit::Entry::new(Event::SignInFailed).why(refusal.title()),
+    };
+    entry.address(address.0).write();
+    let (_, session, next) = signed_in?;
+    let cookies = AppendHeaders([(SET_COOKIE, session), (SET_COOKIE, drop_cookie(COOKIE_NAME))]);
+    Ok((cookies, Redirect::to(&next)).into_response())
+}
+
+/// The user whom the issuer answers for, the cookie of their new session, and
+/// the page to go to.
+async fn let_in(
+    app: &App,
+    address: ClientIp,
+    query: CallbackQuery,
+    headers: &HeaderMap,
+) -> PageResult<(User, HeaderValue, String)> {
+    let (attempt, next) = started(headers, query.state.as_deref())?;
     let code = match (query.code, query.error) {
         (Some(code), None) => code,
         (_, error) => return Err(refused(error.as_deref(), &next)),
     };
     let now = app.api.clock.now();
     let person = app.oidc.person(&code, &attempt, now).await.map_err(|error| failed(&error, &next))?;
-    let user = admit(&app, &person).await?;
-
-    let session = SignedIn::start(&app.api, user.user_id).await?;
-    let cookies = AppendHeaders([(SET_COOKIE, session), (SET_COOKIE, drop_cookie(COOKIE_NAME))]);
-    Ok((cookies, Redirect::to(&next)).into_response())
+    let user = admit(app, &person).await?;
+    let session = SignedIn::start(&app.api, user.user_id, address).await?;
+    Ok((user, session, next))
 }
 
 #[derive(Deserialize)]
@@ -75,17 +94,42 @@ pub(crate) struct SignOutForm {
 
 #[derive(Template)]
 #[template(path = "signed_out.html")]
-struct SignedOutPage;
+struct SignedOutPage<'a> {
+    /// Where the issuer signs the browser out.
+    issuer: Option<&'a str>,
+}
 
 /// Signs the browser out.
 pub(crate) async fn sign_out(
-    State(api): State<Api>,
+    State(app): State<App>,
     session: SignedIn,
+    address: ClientIp,
     Filled(form): Filled<SignOutForm>,
 ) -> PageResult<Response> {
     session.check(&form.csrf)?;
-    let cookie = session.end(&api).await?;
-    Ok(([(SET_COOKIE, cookie)], Page::of("You are signed out", &SignedOutPage)?).into_response())
+    let user = session.user;
+    let cookie = session.end(&app.api).await?;
+    audit::Entry::new(Event::SignedOut).user(user).address(address.0).write();
+    signed_out(&app, cookie).await
+}
+
+/// The page after signing out here. It goes on to the issuer, so that the next
+/// sign-in of this browser is not answered there without asking anybody.
+///
+/// A page that goes on by itself, because a redirect would be the answer to a
+/// form, and the policy of our pages lets no form lead to another site.
+pub(crate) async fn signed_out(app: &App, cookie: HeaderValue) -> PageResult<Response> {
+    let issuer = app.oidc.sign_out_url(app.api.clock.now()).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "the issuer cannot be asked to sign a browser out");
+        None
+    });
+    let page = Page::of("You are signed out", &SignedOutPage { issuer: issuer.as_ref().map(Url::as_str) })?;
+    let mut response = ([(SET_COOKIE, cookie)], page).into_response();
+    let onward = issuer.and_then(|it| HeaderValue::try_from(format!("0; url={it}")).ok());
+    if let Some(onward) = onward {
+        response.headers_mut().insert(REFRESH, onward);
+    }
+    Ok(response)
 }
 
 fn cookie_value(attempt: &Attempt, next: &str) -> SecretString {
@@ -140,14 +184,7 @@ async fn admit(app: &App, person: &Person) -> PageResult<User> {
         if let Some(user) = known(api, &identity, person).await? {
             return Ok(user);
         }
-        let user = User {
-            user_id: api.ids.fresh(),
-            name: person.name.clone(),
-            email: person.email.clone(),
-            created_at: api.clock.now(),
-            bucket: Bucket::random(),
-            plan: None,
-        };
+        let user = User::new(api.ids.fresh(), &person.name, &person.email, api.clock.now());
         if api.store.join(&identity, &user).await? == Joined::Ours {
             tracing::info!(user_id = user.user_id.get(), "a user signed in for the first time");
             return Ok(user);
@@ -165,6 +202,13 @@ async fn known(api: &Api, identity: &Identity, person: &Person) -> PageResult<Op
     let Some(mut user) = api.store.user(id).await? else {
         return Ok(None);
     };
+    if user.disabled {
+        return Err(PageError::new(
+            StatusCode::FORBIDDEN,
+            "You cannot sign in any more",
+            "Whoever runs this service has ended your access. Ask them if you think that is a mistake.",
+        ));
+    }
     if user.name != person.name || user.email != person.email {
         api.store.rename(id, &person.name, &person.email).await?;
         (user.name, user.email) = (person.name.clone(), person.email.clone());
@@ -262,6 +306,35 @@ mod tests {
 
         assert_eq!(out.status, 200);
         assert_eq!(service.page("/account", &session).await.status, 303);
+    }
+
+    #[tokio::test]
+    async fn signing_out_goes_on_to_the_issuer_and_comes_back() {
+        let service = service().await;
+        let session = service.sign_in("one@example.com", "/").await.session();
+        let csrf = service.csrf(&session).await;
+
+        let out = service.submit("/sign-out", &session, &[("csrf", &csrf)]).await;
+
+        let back = "https%3A%2F%2Fsocial.example%2F";
+        let expected = format!(
+            "https://issuer.example/logout?kept=1&client_id=client&post_logout_redirect_uri={back}&logout_uri={back}"
+        );
+        assert_eq!(out.header("refresh"), format!("0; url={expected}"));
+        assert!(out.text.contains(&expected.replace('&', "&#38;")), "{}", out.text);
+    }
+
+    #[tokio::test]
+    async fn somebody_who_was_thrown_out_does_not_come_in_again() {
+        let service = service().await;
+        let session = service.sign_in("one@example.com", "/").await.session();
+        let user = service.session_user(&session).await;
+
+        service.store.set_disabled(user, true).await.unwrap();
+
+        assert_eq!(service.page("/account", &session).await.status, 303);
+        let refused = service.sign_in("one@example.com", "/").await;
+        assert_eq!((refused.status, refused.header("set-cookie")), (403, ""));
     }
 
     use crate::SignUp;

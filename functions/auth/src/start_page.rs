@@ -4,7 +4,6 @@ use api::page::{Page, PageResult};
 use api::{Api, SignedIn};
 use askama::Template;
 use axum::extract::State;
-use http::HeaderMap;
 
 #[derive(Template)]
 #[template(path = "start.html")]
@@ -14,8 +13,7 @@ struct StartPage<'a> {
 }
 
 /// Says what this service is, and links to the other pages.
-pub(crate) async fn start_page(State(api): State<Api>, headers: HeaderMap) -> PageResult<Page> {
-    let session = SignedIn::find(&api, &headers).await?;
+pub(crate) async fn start_page(State(api): State<Api>, session: Option<SignedIn>) -> PageResult<Page> {
     let page = Page::of("Start", &StartPage { origin: &api.origin, is_signed_in: session.is_some() })?;
     Ok(match session {
         Some(session) => page.signed_in(&session),

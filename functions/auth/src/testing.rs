@@ -10,11 +10,11 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chrono::TimeDelta;
+use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::{Ids, UserId};
 use domain::testing::noon;
-use domain::token::{self, Bucket};
+use domain::token;
 use domain::user::User;
 use http::HeaderMap;
 use http::header::{COOKIE, LOCATION, SET_COOKIE};
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use storage::{DeviceStage, Identity, Store};
 use tower::ServiceExt;
 
-use crate::{App, Oidc, OidcSettings, SignUp};
+use crate::{App, ClientSecret, Oidc, OidcSettings, SignUp};
 
 /// The function, and what tests send to it.
 pub(crate) struct Service {
@@ -79,14 +79,15 @@ pub(crate) async fn service_for(sign_up: SignUp) -> Service {
         clock: clock.clone(),
         limits: RateLimits { requests_per_minute: 1000, media_per_minute: 30 },
         origin: "https://social.example".to_owned(),
-        token_lifetime: TimeDelta::days(180),
+        token_lifetime: TokenLifetime::default(),
         allowed_origins: Vec::new(),
+        proxy: None,
     };
     let settings = OidcSettings {
         issuer: ISSUER.to_owned(),
         discovery: Some(issuer(clock.clone()).await),
         client_id: "client".to_owned(),
-        client_secret: Some("secret".into()),
+        client_secret: Some(ClientSecret::Given("secret".into())),
     };
     let oidc = Oidc::new(settings, &api.origin);
     let router = api::finish(crate::router(App { api: api.clone(), oidc, sign_up }), api.clone());
@@ -150,14 +151,7 @@ impl Service {
 
     /// A user who has signed in before.
     pub(crate) async fn user(&self, email: &str) -> User {
-        let user = User {
-            user_id: self.api.ids.fresh(),
-            name: "Test User".to_owned(),
-            email: email.to_owned(),
-            created_at: noon(),
-            bucket: Bucket::random(),
-            plan: None,
-        };
+        let user = User::new(self.api.ids.fresh(), "Test User", email, noon());
         let identity = Identity { issuer: ISSUER.to_owned(), subject: email.to_owned() };
         self.store.join(&identity, &user).await.unwrap();
         user
@@ -206,6 +200,7 @@ async fn describe(State((url, _)): State<(String, Clock)>) -> Json<Value> {
         "issuer": ISSUER,
         "authorization_endpoint": format!("{url}/authorize"),
         "token_endpoint": format!("{url}/token"),
+        "end_session_endpoint": "https://issuer.example/logout?kept=1",
     }))
 }
 

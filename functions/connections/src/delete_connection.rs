@@ -5,6 +5,7 @@ use api::openapi::{CONNECTIONS, Missing, Refused};
 use api::{ApiError, ApiResult, Caller, Id, OAuthError, Params};
 use axum::extract::State;
 use axum::http::StatusCode;
+use cloud::audit;
 use domain::event::Event;
 use domain::id::ConnectionId;
 use publishing::revoke_grant;
@@ -54,6 +55,8 @@ pub(crate) async fn delete_connection(
     // grant.
     match app.api.store.delete_connection(caller.user, id).await? {
         Disconnected::Deleted(record) => {
+            let entry = audit::Entry::new(audit::Event::ConnectionRemoved).user(caller.user).connection(id);
+            entry.address(caller.ip).write();
             let App { api, platforms, sealer, .. } = &app;
             revoke_grant(&api.store, sealer.as_ref(), platforms, &record, api.clock.now()).await;
             app.announce(Event::of_connection("connection.deleted", &record.connection)).await;

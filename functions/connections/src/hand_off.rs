@@ -2,6 +2,7 @@
 //! and keeping the account.
 
 use chrono::{DateTime, Utc};
+use cloud::audit;
 use domain::connection::{Connection, Profile};
 use domain::event::Event;
 use domain::id::{ConnectionId, UserId};
@@ -176,10 +177,15 @@ impl App {
             let refresh_at = platform.renewal().due_at(&account.credentials, now);
             match store.connect(&visit.hash, &record, refresh_at, found, now).await? {
                 Connected::New => {
+                    audit::Entry::new(audit::Event::ConnectionMade).user(user).connection(id).write();
                     self.announce(Event::of_connection("connection.created", &record.connection)).await;
                     return Ok(());
                 }
-                Connected::Renewed | Connected::Closed => return Ok(()),
+                Connected::Renewed => {
+                    audit::Entry::new(audit::Event::ConnectionMade).user(user).connection(id).why("renewed").write();
+                    return Ok(());
+                }
+                Connected::Closed => return Ok(()),
                 Connected::Overtaken => {}
             }
         }
@@ -205,8 +211,14 @@ impl App {
         let Some(max) = plan.max_connections else { return Ok(None) };
         let renews = connections.iter().any(|it| it.needs_reconnection && renewing == Some(it.provider.as_str()));
         let is_full = usize::try_from(max).is_ok_and(|max| max <= connections.len());
-        Ok((is_full && !renews)
-            .then(|| format!("Your plan allows {max} connected accounts (max_connections). Disconnect one first.")))
+        if !is_full || renews {
+            return Ok(None);
+        }
+        let why = format!("Your plan allows {max} connected accounts (max_connections). Disconnect one first.");
+        if let Some(user) = user {
+            audit::Entry::new(audit::Event::PlanRefused).user(user.user_id).why(&why).write();
+        }
+        Ok(Some(why))
     }
 
     async fn record(

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use api::{Api, RateLimits, SignedIn};
+use api::{Api, ClientIp, RateLimits, SignedIn};
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
@@ -12,6 +12,7 @@ use axum::http::{Request, header};
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::events::{EventBus, EventError};
 use cloud::seal::{DataKey, Envelope, LocalKeys};
+use domain::access_token::AccessToken;
 use domain::clock::Clock;
 use domain::connection::Profile;
 use domain::delivery::Setback;
@@ -20,7 +21,6 @@ use domain::id::{ConnectionId, Ids};
 use domain::rules::Rules;
 use domain::scope::Scopes;
 use domain::testing::{a_user, noon};
-use domain::token::AccessToken;
 use domain::user::User;
 use http_body_util::BodyExt;
 use platforms::{
@@ -95,8 +95,9 @@ impl World {
             clock: clock.clone(),
             limits: RateLimits::default(),
             origin: "https://social.example".to_owned(),
-            token_lifetime: TimeDelta::days(180),
+            token_lifetime: domain::access_token::TokenLifetime::default(),
             allowed_origins: Vec::new(),
+            proxy: None,
         };
         let platform = Arc::<Network>::default();
         let events = Arc::<Heard>::default();
@@ -114,8 +115,7 @@ impl World {
         };
         let user = a_user();
         let token = signed_up(&api, &user, "1").await;
-        let other =
-            User { bucket: domain::token::Bucket::random(), email: "another@example.com".to_owned(), ..a_user() };
+        let other = User { email: "another@example.com".to_owned(), ..a_user() };
         let another = signed_up(&api, &other, "2").await;
         let signed_in = signed_in(&api, &user).await;
         let another_signed_in = crate::testing::signed_in(&api, &other).await;
@@ -262,10 +262,9 @@ impl World {
 async fn signed_up(api: &Api, user: &User, subject: &str) -> String {
     let identity = Identity { issuer: "https://issuer.example".to_owned(), subject: subject.to_owned() };
     api.store.join(&identity, user).await.unwrap();
-    let token = AccessToken::mint(user.bucket);
+    let token = AccessToken::mint(user.user_id);
     let grant = TokenGrant {
         owner: user.user_id,
-        bucket: user.bucket,
         scopes: Scopes::of(&[]),
         created_at: noon(),
         last_used_at: noon(),
@@ -277,7 +276,7 @@ async fn signed_up(api: &Api, user: &User, subject: &str) -> String {
 }
 
 async fn signed_in(api: &Api, user: &User) -> Browser {
-    let header = SignedIn::start(api, user.user_id).await.unwrap();
+    let header = SignedIn::start(api, user.user_id, ClientIp([192, 0, 2, 1].into())).await.unwrap();
     let cookie = header.to_str().unwrap().split(';').next().unwrap().to_owned();
     let headers = [(header::COOKIE, cookie.parse().unwrap())].into_iter().collect();
     let session = SignedIn::find(api, &headers).await.unwrap().unwrap();

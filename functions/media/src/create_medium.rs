@@ -1,5 +1,6 @@
 //! `POST /media`.
 
+use cloud::audit::{self, Event};
 use std::time::Duration;
 
 use api::need::MediaWrite;
@@ -77,7 +78,9 @@ impl App {
         if self.plans.named(user.plan.as_deref()).media {
             return Ok(());
         }
-        Err(ApiError::Forbidden("Your plan does not include pictures and videos.".to_owned()))
+        let why = "Your plan does not include pictures and videos.";
+        audit::Entry::new(Event::PlanRefused).user(user.user_id).why(why).write();
+        Err(ApiError::Forbidden(why.to_owned()))
     }
 
     pub(crate) async fn create(&self, user: UserId, request: &CreateMedium) -> ApiResult<MediumView> {

@@ -12,13 +12,13 @@ use chrono::TimeDelta;
 use cloud::bucket::Look;
 use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
 use cloud::testing::TestBucket;
+use domain::access_token::AccessToken;
 use domain::clock::Clock;
 use domain::id::Ids;
 use domain::media::{MediaLimits, MediaPath, MimeType};
 use domain::plan::Plans;
 use domain::scope::{Scope, Scopes};
 use domain::testing::{a_user, noon};
-use domain::token::AccessToken;
 use domain::user::User;
 use futures::{StreamExt, stream};
 use http::{Request, StatusCode};
@@ -61,8 +61,9 @@ impl Service {
             clock,
             limits: RateLimits::default(),
             origin: "https://social.example".to_owned(),
-            token_lifetime: TimeDelta::days(180),
+            token_lifetime: domain::access_token::TokenLifetime::default(),
             allowed_origins: Vec::new(),
+            proxy: None,
         };
         cloud::aws::install_tls();
         let s3 = TestBucket::start().await;
@@ -76,10 +77,9 @@ impl Service {
         let user = User { plan: Some("small".to_owned()), ..a_user() };
         let identity = Identity { issuer: "https://issuer.example".to_owned(), subject: "1".to_owned() };
         assert_eq!(api.store.join(&identity, &user).await.unwrap(), Joined::Ours);
-        let token = AccessToken::mint(user.bucket);
+        let token = AccessToken::mint(user.user_id);
         let grant = TokenGrant {
             owner: user.user_id,
-            bucket: user.bucket,
             scopes: Scopes::of(&Scope::ALL),
             created_at: noon(),
             last_used_at: noon(),

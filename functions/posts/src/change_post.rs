@@ -83,7 +83,7 @@ pub(crate) async fn change_post(
     let post = match changed {
         Changed::Done(post) => *post,
         Changed::NotThere => return Err(ApiError::NotFound),
-        Changed::NotInPlan(why) => return Err(ApiError::Forbidden(why)),
+        Changed::NotInPlan(why) => return Err(caller.not_in_plan(why)),
         Changed::Invalid(faults) => return Err(faults.into()),
     };
     Ok(Json(PostView::of(&app, &post).await))

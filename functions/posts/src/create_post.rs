@@ -110,7 +110,7 @@ pub(crate) async fn create_post(
         Created::KeyReused => {
             return Err(Faults::one("idempotency-key", "was used for another request; use a new one").into());
         }
-        Created::NotInPlan(why) => return Err(ApiError::Forbidden(why)),
+        Created::NotInPlan(why) => return Err(caller.not_in_plan(why)),
         Created::NoUser => return Err(ApiError::Unauthenticated),
         Created::Invalid(faults) => return Err(faults.into()),
     };

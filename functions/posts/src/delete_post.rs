@@ -38,7 +38,7 @@ pub(crate) async fn delete_post(
     match app.publishing.delete_post(post).await.map_err(failed)? {
         Changed::Done(_) => Ok(StatusCode::NO_CONTENT),
         Changed::NotThere => Err(ApiError::NotFound),
-        Changed::NotInPlan(why) => Err(ApiError::Forbidden(why)),
+        Changed::NotInPlan(why) => Err(caller.not_in_plan(why)),
         Changed::Invalid(faults) => Err(faults.into()),
     }
 }

@@ -5,9 +5,8 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use chrono::TimeDelta;
+use domain::access_token::{AccessToken, TokenLifetime};
 use domain::scope::Scopes;
-use domain::token::{AccessToken, Bucket};
 use domain::user::User;
 use secrecy::ExposeSecret;
 use storage::{Identity, Joined, TokenGrant};
@@ -24,14 +23,7 @@ pub(crate) async fn user(api: &api::Api, origin: &str) -> Result<User, LocalErro
     {
         return Ok(user);
     }
-    let user = User {
-        user_id: api.ids.fresh(),
-        name: issuer::DEMO_NAME.to_owned(),
-        email: issuer::DEMO_EMAIL.to_owned(),
-        created_at: api.clock.now(),
-        bucket: Bucket::random(),
-        plan: None,
-    };
+    let user = User::new(api.ids.fresh(), issuer::DEMO_NAME, issuer::DEMO_EMAIL, api.clock.now());
     match api.store.join(&identity, &user).await? {
         Joined::Ours => Ok(user),
         Joined::Taken => Err(LocalError::Demo),
@@ -44,19 +36,19 @@ pub(crate) async fn token(api: &api::Api, user: &User, folder: Option<&Path>) ->
     let path = folder.map(|it| it.join("demo-token"));
     if let Some(kept) = path.as_ref().and_then(|it| std::fs::read_to_string(it).ok())
         && let Some(token) = AccessToken::parse(kept.trim())
-        && api.store.token(&token.hash()).await?.is_some()
+        && token.claimed_owner() == user.user_id
+        && api.store.token(&token.hash()).await?.is_some_and(|it| api.clock.now() < it.expires_at)
     {
         return Ok(token.secret().expose_secret().to_owned());
     }
     let now = api.clock.now();
-    let token = AccessToken::mint(user.bucket);
+    let token = AccessToken::mint(user.user_id);
     let grant = TokenGrant {
         owner: user.user_id,
-        bucket: user.bucket,
         scopes: Scopes::of(&[]),
         created_at: now,
         last_used_at: now,
-        expires_at: now + TimeDelta::days(180),
+        expires_at: TokenLifetime::default().ends(now, now),
     };
     api.store.put_token(&token.hash(), &grant).await?;
     let text = token.secret().expose_secret().to_owned();

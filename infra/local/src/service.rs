@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{Api, ClientIp, RateLimits};
-use auth::{Oidc, OidcSettings, SignUp};
+use auth::{ClientSecret, Oidc, OidcSettings, SignUp};
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::{from_fn, map_request};
 use axum::response::{IntoResponse, Response};
-use chrono::TimeDelta;
 use cloud::bucket::{Bucket, BucketSettings};
 use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
 use cloud::seal::{Envelope, LocalKeys};
 use connections::{StoredVault, Workload};
+use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
 use domain::media::MediaLimits;
@@ -205,8 +205,9 @@ impl Stack {
             ids: ids.clone(),
             limits: rate_limits(options),
             origin: reached_at.clone(),
-            token_lifetime: TimeDelta::days(180),
+            token_lifetime: TokenLifetime::default(),
             allowed_origins: Vec::new(),
+            proxy: None,
         };
         let publishing = Publishing {
             store,
@@ -294,8 +295,7 @@ fn bucket_settings(origin: &str, outside: Option<&str>) -> BucketSettings {
 }
 
 fn rate_limits(options: &Options) -> RateLimits {
-    let Options { requests_per_minute, media_per_minute, .. } = *options;
-    RateLimits { requests_per_minute, media_per_minute }
+    RateLimits { requests_per_minute: options.requests_per_minute, media_per_minute: options.media_per_minute }
 }
 
 fn oidc_settings(origin: &str) -> OidcSettings {
@@ -303,7 +303,7 @@ fn oidc_settings(origin: &str) -> OidcSettings {
         issuer: issuer::url(origin),
         discovery: None,
         client_id: issuer::CLIENT_ID.to_owned(),
-        client_secret: Some(issuer::CLIENT_SECRET.into()),
+        client_secret: Some(ClientSecret::Given(issuer::CLIENT_SECRET.into())),
     }
 }
 

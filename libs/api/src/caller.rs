@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use chrono::{DateTime, Utc};
+use cloud::audit::{self, Event};
 use domain::id::UserId;
 use domain::scope::Scopes;
-use domain::token::Bucket;
 use http::request::Parts;
 use storage::TokenGrant;
 
@@ -25,11 +25,19 @@ use crate::need::Needs;
 pub struct Caller<N: Needs> {
     /// The user the token belongs to.
     pub user: UserId,
+    /// The address that the request came from.
+    pub ip: IpAddr,
     /// What the token may do.
     pub scopes: Scopes,
-    /// The bucket in which the user's requests are counted.
-    pub bucket: Bucket,
     need: PhantomData<fn() -> N>,
+}
+
+impl<N: Needs> Caller<N> {
+    /// Refuses what the user's plan does not allow, and says why.
+    pub fn not_in_plan(&self, why: String) -> ApiError {
+        audit::Entry::new(Event::PlanRefused).user(self.user).address(self.ip).why(&why).write();
+        ApiError::Forbidden(why)
+    }
 }
 
 /// A caller of a route that needs no token. When the limit is used up, the
@@ -59,7 +67,7 @@ pub(crate) enum Credential {
     Rejected,
     /// The token is valid.
     Good(Arc<TokenGrant>),
-    /// The store failed, so nobody knows whether the token is valid.
+    /// The store failed, or was not asked because the limit is used up.
     Unknown,
 }
 
@@ -101,7 +109,7 @@ impl<S: Sync, N: Needs> FromRequestParts<S> for Caller<N> {
                 "The token lacks the scope {scope}. Ask for a token that has it."
             )));
         }
-        Ok(Self { user: token.owner, scopes: token.scopes.clone(), bucket: token.bucket, need: PhantomData })
+        Ok(Self { user: token.owner, ip: seen.ip, scopes: token.scopes.clone(), need: PhantomData })
     }
 }
 

@@ -3,20 +3,29 @@
 use aws_config::SdkConfig;
 use chrono::TimeDelta;
 use cloud::settings::{SettingsError, optional, parsed, required};
+use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
 use storage::{DEFAULT_DUE_SHARDS, Store};
 use url::Url;
 
-use crate::{Api, RateLimits};
+use crate::{Api, RateLimits, TrustedProxy};
 
 /// How many days after its last use a token expires unless configured
 /// otherwise.
 const TOKEN_DAYS: u32 = 180;
 
+/// How many days after it was made a token expires unless configured otherwise.
+const TOKEN_MAX_DAYS: u32 = 400;
+
+/// The shortest secret that proves a proxy, in bytes.
+const SHORTEST_SECRET: usize = 32;
+
 impl Api {
     /// Reads `TABLE_PREFIX`, `DUE_SHARDS`, `ORIGIN`, `REQUESTS_PER_MINUTE`,
-    /// `MEDIA_PER_MINUTE`, `TOKEN_DAYS` and `ALLOWED_ORIGINS` (comma list).
+    /// `MEDIA_PER_MINUTE`, `TOKEN_DAYS`, `TOKEN_MAX_DAYS`, `ALLOWED_ORIGINS`
+    /// (comma list), and, of a proxy in front, `TRUSTED_PROXY_HEADER`
+    /// and `TRUSTED_PROXY_SECRET`: both or none.
     pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
         let dynamodb = aws_sdk_dynamodb::Client::new(aws);
         let due_shards = at_least_one("DUE_SHARDS", DEFAULT_DUE_SHARDS)?;
@@ -31,9 +40,30 @@ impl Api {
                 media_per_minute: at_least_one("MEDIA_PER_MINUTE", default.media_per_minute)?,
             },
             origin: origin(&required("ORIGIN")?)?,
-            token_lifetime: TimeDelta::days(at_least_one("TOKEN_DAYS", TOKEN_DAYS)?.into()),
+            token_lifetime: TokenLifetime {
+                unused: TimeDelta::days(at_least_one("TOKEN_DAYS", TOKEN_DAYS)?.into()),
+                at_most: TimeDelta::days(at_least_one("TOKEN_MAX_DAYS", TOKEN_MAX_DAYS)?.into()),
+            },
             allowed_origins: list(&optional("ALLOWED_ORIGINS").unwrap_or_default()),
+            proxy: proxy()?,
         })
+    }
+}
+
+fn proxy() -> Result<Option<TrustedProxy>, SettingsError> {
+    let invalid = |name, reason: String| Err(SettingsError::Invalid { name, reason });
+    match (optional("TRUSTED_PROXY_HEADER"), optional("TRUSTED_PROXY_SECRET")) {
+        (None, None) => Ok(None),
+        (Some(header), Some(secret)) => {
+            let Ok(address_header) = header.to_ascii_lowercase().parse() else {
+                return invalid("TRUSTED_PROXY_HEADER", "must be the name of a header".to_owned());
+            };
+            if secret.len() < SHORTEST_SECRET {
+                return invalid("TRUSTED_PROXY_SECRET", format!("must have at least {SHORTEST_SECRET} characters"));
+            }
+            Ok(Some(TrustedProxy { address_header, secret: secret.into() }))
+        }
+        _ => invalid("TRUSTED_PROXY_SECRET", "goes with TRUSTED_PROXY_HEADER: set both, or none".to_owned()),
     }
 }
 

@@ -1,24 +1,27 @@
 //! What happens around every route: the request gets an id and is counted, and
 //! the answer gets its headers.
 
+mod counting;
+
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use chrono::{DateTime, TimeDelta, Utc};
-use domain::token::{self, AccessToken};
-use http::header::{ACCEPT, AUTHORIZATION, CACHE_CONTROL, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use storage::{Counted, StorageError, TokenGrant};
+use chrono::{DateTime, Utc};
+use domain::token;
+use http::header::{ACCEPT, CACHE_CONTROL, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderValue, StatusCode};
 use tracing::Instrument;
 
+use self::counting::{Asked, Counting};
 use crate::Api;
-use crate::caller::{Credential, Seen};
 use crate::error::{ApiError, message};
-use crate::limit::{Budget, ClientIp};
+use crate::limit::ClientIp;
+use crate::limit::memory::Memory;
 use crate::page::{self, PageError};
+use crate::session::{Found, SignedIn};
 use crate::{cors, page::assets};
 
 /// The id of a request, a request extension. It is written to `x-request-id`
@@ -29,8 +32,12 @@ pub struct RequestId(pub String);
 /// The start of the paths whose requests are counted.
 const API: &str = "/api/";
 
-/// The route whose requests also count as uploads.
-const MEDIA: (Method, &str) = (Method::POST, "/api/v1/media");
+/// What the gate has of a process.
+#[derive(Clone)]
+struct Gate {
+    api: Api,
+    memory: Arc<Memory>,
+}
 
 /// Completes the routes of one function or of all functions: adds the answers
 /// for unknown paths and wrong methods, and what happens around every request.
@@ -39,7 +46,7 @@ pub fn finish(router: Router, api: Api) -> Router {
         .merge(assets::router())
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
-        .layer(from_fn_with_state(api, gate))
+        .layer(from_fn_with_state(Gate { api, memory: Arc::default() }, gate))
 }
 
 async fn unknown_path(request: Request) -> Response {
@@ -59,7 +66,13 @@ fn is_api(request: &Request) -> bool {
     request.uri().path().starts_with(API)
 }
 
-async fn gate(State(api): State<Api>, mut request: Request, next: Next) -> Response {
+async fn gate(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
+    let api = &gate.api;
+    if let Some(proxy) = &api.proxy
+        && let Some(address) = proxy.address_of(request.headers())
+    {
+        request.extensions_mut().insert(ClientIp(address));
+    }
     let id = request.extensions().get().cloned().unwrap_or_else(RequestId::random);
     let route = request.extensions().get().map_or("unknown", MatchedPath::as_str).to_owned();
     let span = tracing::info_span!("request", request_id = id.0, method = %request.method(), route);
@@ -69,7 +82,13 @@ async fn gate(State(api): State<Api>, mut request: Request, next: Next) -> Respo
     let answer = async {
         request.extensions_mut().insert(id.clone());
         let handler = Handler { next, id: &id, is_api };
-        let response = if is_api { counted(&api, request, handler).await } else { handler.run(request).await };
+        let response = if is_api {
+            counted(&gate, request, handler).await
+        } else if assets::is_one(request.uri().path()) {
+            handler.run(request).await
+        } else {
+            counted_page(&gate, request, handler).await
+        };
         let took_ms = (api.clock.now() - started).num_milliseconds();
         tracing::info!(status = response.status().as_u16(), took_ms, "answered");
         response
@@ -102,24 +121,31 @@ impl Handler<'_> {
     }
 }
 
+impl Gate {
+    fn counting(&self, now: DateTime<Utc>) -> Counting<'_> {
+        Counting { api: &self.api, memory: &self.memory, now }
+    }
+}
+
 /// Counts and answers a request of the API. The answer says how many requests
 /// are left.
-async fn counted(api: &Api, mut request: Request, handler: Handler<'_>) -> Response {
-    let now = api.clock.now();
-    let (seen, to_touch) = see(api, Asked::read(&request), now).await;
+async fn counted(gate: &Gate, mut request: Request, handler: Handler<'_>) -> Response {
+    let (api, counting) = (&gate.api, gate.counting(gate.api.clock.now()));
+    // Calls of the SDK are large futures, which are better kept on the heap.
+    let (seen, to_note) = Box::pin(counting.see(Asked::read(&request))).await;
     let budget = seen.budget;
     let origin = cors::allowed_origin(request.headers(), &api.allowed_origins);
     let is_preflight = origin.is_some() && cors::is_preflight(request.method(), request.headers());
 
     request.extensions_mut().insert(seen);
     let answer = async { if is_preflight { cors::preflight() } else { handler.run(request).await } };
-    let (mut response, ()) = futures::join!(answer, touch(api, to_touch, now));
+    let (mut response, ()) = futures::join!(answer, Box::pin(counting.note(to_note)));
 
     let headers = response.headers_mut();
     // Caches must not keep answers: they are for one caller, and some hold a
     // token.
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    budget.unwrap_or_else(|| uncounted(api, now)).write(headers);
+    budget.unwrap_or_else(|| counting.used_up()).write(headers);
     if !api.allowed_origins.is_empty() {
         cors::vary(headers);
     }
@@ -129,106 +155,31 @@ async fn counted(api: &Api, mut request: Request, handler: Handler<'_>) -> Respo
     response
 }
 
-/// The hash of the token whose last use is to be written, if any.
-type ToTouch = Option<String>;
+/// Counts and answers a request for a page, and sends of a form: to its address,
+/// apart from requests of the API, so that a device that polls does not keep its
+/// user from approving it. The session is looked up at the same time.
+async fn counted_page(gate: &Gate, mut request: Request, handler: Handler<'_>) -> Response {
+    let (api, counting) = (&gate.api, gate.counting(gate.api.clock.now()));
+    let subject = ClientIp::of(request.extensions()).subject_of_pages();
+    let session = SignedIn::find(api, request.headers());
+    let (budget, session) = futures::join!(Box::pin(counting.count_address(&subject, false)), session);
 
-/// Counts the request and looks its token up at the same time, which is possible
-/// because the token carries the bucket it is counted in. A request without a
-/// good token counts against its address.
-async fn see(api: &Api, asked: Asked, now: DateTime<Utc>) -> (Seen, ToTouch) {
-    let Asked { address, is_media, token } = asked;
-    let mut to_touch = None;
-    let (token, counted) = match token {
-        Sent::Nothing => (Credential::Absent, None),
-        Sent::Nonsense => (Credential::Rejected, None),
-        Sent::Token(token) => {
-            let hash = token.hash();
-            let subject = format!("user#{}", token.bucket().get());
-            let (found, counted) = futures::join!(api.store.token(&hash), api.store.count(&subject, is_media, now));
-            match found {
-                Ok(Some(token)) if now < token.expires_at => {
-                    to_touch = is_to_touch(&token, now).then_some(hash);
-                    (Credential::Good(Arc::new(token)), Some(counted))
-                }
-                Ok(_) => (Credential::Rejected, None),
-                Err(error) => {
-                    tracing::error!(%error, "a token could not be looked up");
-                    (Credential::Unknown, Some(counted))
-                }
+    let is_known = request.extensions().get::<MatchedPath>().is_some();
+    let mut response = match budget {
+        Some(budget) if budget.over && is_known => PageError::too_many(budget.wait(counting.now)).into_response(),
+        _ => {
+            // After a failure of the store, the page that needs the session asks
+            // again, and says what is wrong.
+            if let Ok(session) = session {
+                request.extensions_mut().insert(Found(session));
             }
+            handler.run(request).await
         }
     };
-    let counted = match counted {
-        Some(counted) => counted,
-        None => api.store.count(&address.subject(), is_media, now).await,
-    };
-    let budget = budget(api, counted, is_media);
-    (Seen { ip: address.0, at: now, token, budget }, to_touch)
-}
-
-fn budget(api: &Api, counted: Result<Counted, StorageError>, is_media: bool) -> Option<Budget> {
-    match counted {
-        Ok(counted) => Some(api.limits.budget(&counted, is_media)),
-        Err(error) => {
-            tracing::error!(%error, "a request could not be counted");
-            None
-        }
+    if let Some(budget) = budget {
+        budget.write(response.headers_mut());
     }
-}
-
-/// The figures for the headers when the store could not count the request.
-fn uncounted(api: &Api, now: DateTime<Utc>) -> Budget {
-    let limit = api.limits.requests_per_minute;
-    Budget { limit, remaining: 0, over: true, resets_at: now + TimeDelta::minutes(1) }
-}
-
-/// What decides how a request is counted.
-struct Asked {
-    address: ClientIp,
-    is_media: bool,
-    token: Sent,
-}
-
-impl Asked {
-    fn read(request: &Request) -> Self {
-        Self {
-            address: ClientIp::of(request.extensions()),
-            is_media: *request.method() == MEDIA.0 && request.uri().path() == MEDIA.1,
-            token: sent_token(request.headers()),
-        }
-    }
-}
-
-enum Sent {
-    Nothing,
-    Nonsense,
-    Token(AccessToken),
-}
-
-fn sent_token(headers: &HeaderMap) -> Sent {
-    let Some(value) = headers.get(AUTHORIZATION) else {
-        return Sent::Nothing;
-    };
-    let token = value
-        .to_str()
-        .ok()
-        .and_then(|it| it.split_once(' '))
-        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-        .and_then(|(_, token)| AccessToken::parse(token.trim()));
-    token.map_or(Sent::Nonsense, Sent::Token)
-}
-
-fn is_to_touch(token: &TokenGrant, now: DateTime<Utc>) -> bool {
-    TimeDelta::days(1) <= now - token.last_used_at
-}
-
-/// Writes when a token was last used. The answer does not depend on it, so a
-/// failure is only logged.
-async fn touch(api: &Api, hash: ToTouch, now: DateTime<Utc>) {
-    let Some(hash) = hash else { return };
-    if let Err(error) = api.store.touch_token(&hash, now, now + api.token_lifetime).await {
-        tracing::warn!(%error, "the use of a token could not be noted");
-    }
+    response
 }
 
 /// The answer to a request that failed. It names the request's id, so that the

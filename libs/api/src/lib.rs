@@ -21,10 +21,11 @@ pub mod openapi;
 pub mod page;
 mod params;
 mod path;
+mod proxy;
 mod routes;
 pub mod session;
 
-use chrono::TimeDelta;
+use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
 use storage::Store;
@@ -40,6 +41,7 @@ pub use incoming::Incoming;
 pub use limit::{ClientIp, RateLimits};
 pub use params::Params;
 pub use path::{Id, PathId, Segments, path_id};
+pub use proxy::TrustedProxy;
 #[doc(hidden)]
 pub use routes::described;
 pub use session::SignedIn;
@@ -58,10 +60,12 @@ pub struct Api {
     pub limits: RateLimits,
     /// The URL of the service, without a slash at the end.
     pub origin: String,
-    /// How long after its last use an access token expires.
-    pub token_lifetime: TimeDelta,
+    /// How long access tokens are valid.
+    pub token_lifetime: TokenLifetime,
     /// Origins whose scripts may call the API. None by default.
     pub allowed_origins: Vec<String>,
+    /// The proxy in front, if there is one that is to be believed.
+    pub proxy: Option<TrustedProxy>,
 }
 
 #[cfg(test)]

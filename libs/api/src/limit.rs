@@ -1,5 +1,7 @@
 //! How many requests a minute allows, and to whom a request is counted.
 
+pub(crate) mod memory;
+
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -25,8 +27,9 @@ impl Default for RateLimits {
 }
 
 /// The address that a request comes from, a request extension. It is taken
-/// from the gateway's request context or the socket, never from a header,
-/// which a client could forge.
+/// from the gateway's request context or the socket. A header, which a client
+/// could forge, is believed only where a [`TrustedProxy`](crate::TrustedProxy)
+/// proves that it wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientIp(pub IpAddr);
 
@@ -48,6 +51,13 @@ impl ClientIp {
                 format!("ip#{a:x}:{b:x}:{c:x}:{d:x}::/64")
             }
         }
+    }
+}
+
+impl ClientIp {
+    /// The name under which pages and forms from this address are counted.
+    pub(crate) fn subject_of_pages(self) -> String {
+        format!("pages#{}", self.subject())
     }
 }
 

@@ -115,7 +115,11 @@ impl IntoResponse for Page {
     }
 }
 
-fn headers(policy: &str) -> [(HeaderName, HeaderValue); 5] {
+/// What a page may ask of a device, all of it switched off.
+const NO_POWERS: &str = "accelerometer=(), autoplay=(), camera=(), display-capture=(), fullscreen=(), geolocation=(), \
+    gyroscope=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), usb=()";
+
+fn headers(policy: &str) -> [(HeaderName, HeaderValue); 7] {
     // The policy is made of fixed words and origins, so it is always a valid
     // header. If it ever were not, the page could load nothing at all.
     let policy = HeaderValue::from_str(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
@@ -127,6 +131,10 @@ fn headers(policy: &str) -> [(HeaderName, HeaderValue); 5] {
         // sites must not see.
         (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        // A page of another site that opened ours cannot reach its window.
+        (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+        // None of what a browser lets pages use is used.
+        (HeaderName::from_static("permissions-policy"), HeaderValue::from_static(NO_POWERS)),
     ]
 }
 
@@ -164,5 +172,7 @@ mod tests {
         assert!(policy.starts_with("default-src 'none'") && policy.ends_with("frame-ancestors 'none'"), "{policy}");
         assert_eq!(response.headers()[X_FRAME_OPTIONS], "DENY");
         assert_eq!(response.headers()[CACHE_CONTROL], "no-store");
+        assert_eq!(response.headers()["cross-origin-opener-policy"], "same-origin");
+        assert!(response.headers()["permissions-policy"].to_str().unwrap().contains("camera=()"));
     }
 }

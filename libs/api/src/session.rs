@@ -1,10 +1,13 @@
 //! Sessions of the pages: a cookie whose hash is in the store.
 
-use axum::extract::{FromRef, FromRequestParts};
+use std::sync::Arc;
+
+use axum::extract::{FromRef, FromRequestParts, OptionalFromRequestParts};
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::TimeDelta;
 use domain::id::UserId;
 use domain::token;
+use domain::user::User;
 use http::header::COOKIE;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method};
@@ -14,6 +17,7 @@ use storage::{SessionGrant, StorageError};
 use subtle::ConstantTimeEq;
 
 use crate::Api;
+use crate::limit::ClientIp;
 use crate::page::{PageError, PageResult};
 
 /// The prefix `__Host-` makes browsers take the cookie from this very origin
@@ -29,6 +33,7 @@ const LIFETIME: TimeDelta = TimeDelta::days(14);
 pub struct SignedIn {
     /// The user who is signed in.
     pub user: UserId,
+    person: Arc<User>,
     hash: String,
     csrf: String,
 }
@@ -36,32 +41,49 @@ pub struct SignedIn {
 impl SignedIn {
     /// The session of the browser that sent these headers.
     pub async fn find(api: &Api, headers: &HeaderMap) -> Result<Option<Self>, StorageError> {
-        let Some(secret) = cookie(headers, COOKIE_NAME) else {
+        let Some(sent) = cookie(headers, COOKIE_NAME) else {
             return Ok(None);
         };
-        let hash = token::hash(&secret);
-        let session = api.store.session(&hash).await?;
-        let now = api.clock.now();
-        Ok(session.filter(|it| now < it.expires_at).map(|it| Self {
-            user: it.user_id,
-            hash,
-            csrf: token::hash(&format!("form#{secret}")),
-        }))
+        // The user's id stands before the secret, so that session and user can
+        // be read at the same time. It proves nothing by itself.
+        let Some((user, secret)) = sent.split_once('.').and_then(|(user, secret)| Some((UserId::parse(user)?, secret)))
+        else {
+            return Ok(None);
+        };
+        let hash = token::hash(secret);
+        // Calls of the SDK are large futures, which are better kept on the heap.
+        let (session, person) = futures::try_join!(Box::pin(api.store.session(&hash)), Box::pin(api.store.user(user)))?;
+        let Some((session, person)) = session.zip(person) else { return Ok(None) };
+        let is_open = session.owner == user && api.clock.now() < session.expires_at;
+        let is_open = is_open && person.accepts_session_of(session.created_at);
+        Ok(is_open.then(|| Self { user, person: Arc::new(person), hash, csrf: token::hash(&format!("form#{secret}")) }))
     }
 
-    /// Signs a browser in and returns the cookie to set.
-    pub async fn start(api: &Api, user: UserId) -> Result<HeaderValue, StorageError> {
+    /// Signs a browser at this address in and returns the cookie to set.
+    pub async fn start(api: &Api, user: UserId, address: ClientIp) -> Result<HeaderValue, StorageError> {
         let secret = token::random_token();
         let now = api.clock.now();
-        let session = SessionGrant { user_id: user, created_at: now, expires_at: now + LIFETIME };
+        let session = SessionGrant { owner: user, address: address.0, created_at: now, expires_at: now + LIFETIME };
         api.store.put_session(&token::hash(secret.expose_secret()), &session).await?;
-        Ok(set_cookie(COOKIE_NAME, &secret, LIFETIME))
+        let value = SecretString::from(format!("{user}.{}", secret.expose_secret()));
+        Ok(set_cookie(COOKIE_NAME, &value, LIFETIME))
     }
 
     /// Signs the browser out and returns the cookie to set.
     pub async fn end(self, api: &Api) -> Result<HeaderValue, StorageError> {
-        api.store.end_session(&self.hash).await?;
-        Ok(drop_cookie(COOKIE_NAME))
+        // One that is gone has ended as well.
+        api.store.end_session(self.user, &self.hash).await?;
+        Ok(signed_out())
+    }
+
+    /// The user who is signed in, as they were when the request came.
+    pub fn person(&self) -> &User {
+        &self.person
+    }
+
+    /// Whether this is the session with this hash.
+    pub fn is(&self, hash: &str) -> bool {
+        self.hash == hash
     }
 
     /// The CSRF token, which every form of this session has in a hidden field
@@ -85,8 +107,7 @@ where
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
-        let api = Api::from_ref(state);
-        match Self::find(&api, &parts.headers).await {
+        match found(parts, &Api::from_ref(state)).await {
             Ok(Some(session)) => Ok(session),
             // The policy of our pages keeps a form from being redirected to the
             // sign-in page of another site.
@@ -100,6 +121,34 @@ where
             Err(error) => Err(PageError::from(error).into_response()),
         }
     }
+}
+
+impl<S> OptionalFromRequestParts<S> for SignedIn
+where
+    S: Send + Sync,
+    Api: FromRef<S>,
+{
+    type Rejection = PageError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Option<Self>, PageError> {
+        Ok(found(parts, &Api::from_ref(state)).await?)
+    }
+}
+
+/// What the gate found out about the session of a request, a request extension.
+#[derive(Clone, Debug)]
+pub(crate) struct Found(pub(crate) Option<SignedIn>);
+
+async fn found(parts: &Parts, api: &Api) -> Result<Option<SignedIn>, StorageError> {
+    match parts.extensions.get::<Found>() {
+        Some(Found(session)) => Ok(session.clone()),
+        None => SignedIn::find(api, &parts.headers).await,
+    }
+}
+
+/// The header that removes the cookie of a session.
+pub fn signed_out() -> HeaderValue {
+    drop_cookie(COOKIE_NAME)
 }
 
 /// The characters that are percent-encoded within a parameter.
@@ -144,7 +193,9 @@ pub fn drop_cookie(name: &str) -> HeaderValue {
 
 #[cfg(test)]
 mod tests {
+    use domain::testing::a_user;
     use proptest::prelude::*;
+    use storage::testing::join;
 
     use super::*;
     use crate::testing::api;
@@ -154,36 +205,78 @@ mod tests {
         [(COOKIE, HeaderValue::from_str(&format!("a=b; {sent}")).unwrap())].into_iter().collect()
     }
 
+    const HERE: ClientIp = ClientIp(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)));
+
+    async fn joined(api: &Api) -> UserId {
+        let user = a_user();
+        join(&api.store, &user).await;
+        user.user_id
+    }
+
+    async fn find(api: &Api, cookie: &HeaderValue) -> Option<SignedIn> {
+        SignedIn::find(api, &headers(cookie)).await.unwrap()
+    }
+
     #[tokio::test]
     async fn a_browser_is_signed_in_until_it_signs_out() {
         let api = api().await;
-        let user = UserId::new(1).unwrap();
-        let cookie = SignedIn::start(&api, user).await.unwrap();
+        let user = joined(&api).await;
+        let cookie = SignedIn::start(&api, user, HERE).await.unwrap();
 
-        let session = SignedIn::find(&api, &headers(&cookie)).await.unwrap().unwrap();
-        assert_eq!(session.user, user);
+        let session = find(&api, &cookie).await.unwrap();
+        assert_eq!((session.user, session.person().user_id), (user, user));
         session.end(&api).await.unwrap();
 
-        assert!(SignedIn::find(&api, &headers(&cookie)).await.unwrap().is_none());
+        assert!(find(&api, &cookie).await.is_none());
     }
 
     #[tokio::test]
     async fn a_session_ends_by_itself() {
         let api = api().await;
-        let cookie = SignedIn::start(&api, UserId::new(1).unwrap()).await.unwrap();
+        let cookie = SignedIn::start(&api, joined(&api).await, HERE).await.unwrap();
 
         api.clock.advance(LIFETIME);
 
-        assert!(SignedIn::find(&api, &headers(&cookie)).await.unwrap().is_none());
+        assert!(find(&api, &cookie).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn who_signs_out_everywhere_or_is_thrown_out_is_signed_out_at_once() {
+        let api = api().await;
+        let user = joined(&api).await;
+        let [one, two] =
+            [SignedIn::start(&api, user, HERE).await.unwrap(), SignedIn::start(&api, user, HERE).await.unwrap()];
+        let other = SignedIn::start(&api, joined(&api).await, HERE).await.unwrap();
+
+        api.store.sign_out_everywhere(user, api.clock.now()).await.unwrap();
+        assert!(find(&api, &one).await.is_none() && find(&api, &two).await.is_none());
+        assert!(find(&api, &other).await.is_some());
+
+        api.clock.advance(TimeDelta::seconds(1));
+        let again = SignedIn::start(&api, user, HERE).await.unwrap();
+        assert!(find(&api, &again).await.is_some());
+        api.store.set_disabled(user, true).await.unwrap();
+        assert!(find(&api, &again).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_session_under_the_name_of_another_user_is_none() {
+        let api = api().await;
+        let (user, other) = (joined(&api).await, joined(&api).await);
+        let cookie = SignedIn::start(&api, user, HERE).await.unwrap();
+
+        let forged = cookie.to_str().unwrap().replace(&user.to_string(), &other.to_string());
+
+        assert!(find(&api, &HeaderValue::from_str(&forged).unwrap()).await.is_none());
     }
 
     #[tokio::test]
     async fn a_form_of_another_session_is_refused() {
         let api = api().await;
-        let one = SignedIn::start(&api, UserId::new(1).unwrap()).await.unwrap();
-        let two = SignedIn::start(&api, UserId::new(1).unwrap()).await.unwrap();
-        let one = SignedIn::find(&api, &headers(&one)).await.unwrap().unwrap();
-        let two = SignedIn::find(&api, &headers(&two)).await.unwrap().unwrap();
+        let user = joined(&api).await;
+        let one = SignedIn::start(&api, user, HERE).await.unwrap();
+        let two = SignedIn::start(&api, user, HERE).await.unwrap();
+        let (one, two) = (find(&api, &one).await.unwrap(), find(&api, &two).await.unwrap());
 
         assert!(one.check(one.csrf()).is_ok());
         assert_eq!(one.check(two.csrf()), Err(PageError::forged()));

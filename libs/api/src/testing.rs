@@ -1,5 +1,6 @@
 //! An [`Api`] for this crate's tests.
 
+use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
 use domain::testing::noon;
@@ -15,7 +16,8 @@ pub(crate) async fn api() -> Api {
         clock,
         limits: RateLimits::default(),
         origin: "https://social.example".to_owned(),
-        token_lifetime: chrono::TimeDelta::days(180),
+        token_lifetime: TokenLifetime::default(),
         allowed_origins: Vec::new(),
+        proxy: None,
     }
 }

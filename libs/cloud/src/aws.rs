@@ -100,12 +100,17 @@ pub fn install_tls() {
 /// release builds: the SDK would write every request with its headers there, and
 /// the code for that makes a function larger.
 pub fn init_logs() {
-    let level = optional("LOG_LEVEL").and_then(|it| it.parse().ok());
-    let filter = level.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
-    let lines = fmt::layer().json().with_current_span(false).with_filter(filter);
+    let lines = fmt::layer().json().with_current_span(false).with_filter(levels(optional("LOG_LEVEL").as_deref()));
     let metrics = EmbeddedMetrics::new(optional("TABLE_PREFIX").unwrap_or_else(|| "unnamed".to_owned()));
     tracing_subscriber::registry()
         .with(lines.with_filter(filter_fn(|it| it.target() != TARGET)))
         .with(metrics.with_filter(filter_fn(|it| it.target() == TARGET)))
         .init();
+}
+
+/// What is logged at this `LOG_LEVEL`. The audit trail is, at every level.
+pub(crate) fn levels(log_level: Option<&str>) -> Targets {
+    let level = log_level.and_then(|it| it.parse::<Targets>().ok());
+    let level = level.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
+    level.with_target(crate::audit::TARGET, LevelFilter::INFO)
 }

@@ -1,7 +1,8 @@
 //! The cloud that the service stands on: SDK clients, settings, the media
-//! bucket, the queues, the event bus, measures, sealing of credentials, secrets
+//! bucket, the queues, the event bus, measures, the audit trail, sealing of credentials, secrets
 //! of operators, and fetching from users' URLs.
 
+pub mod audit;
 pub mod aws;
 pub mod bucket;
 mod error_chain;

@@ -1,6 +1,7 @@
 //! What a post, a connection, a medium, a scope and a plan are: types that
 //! cannot be wrong, and the transitions between their states. No IO, no async.
 
+pub mod access_token;
 pub mod backoff;
 pub mod clock;
 pub mod connection;

@@ -14,7 +14,6 @@ use crate::post::{Accounts, NewPost, NewTarget, Post};
 use crate::rules::{Counting, Rule, Rules};
 pub use crate::seeded::seed_randomness;
 use crate::text::PostText;
-use crate::token::Bucket;
 use crate::user::User;
 
 /// The one source of ids for all builders: two sources, each with a clock of
@@ -33,14 +32,7 @@ pub fn ids() -> Ids {
 
 /// A user.
 pub fn a_user() -> User {
-    User {
-        user_id: FRESH.fresh::<UserId>(),
-        name: "Test User".to_owned(),
-        email: "user@example.com".to_owned(),
-        created_at: noon(),
-        bucket: Bucket::random(),
-        plan: None,
-    }
+    User::new(FRESH.fresh::<UserId>(), "Test User", "user@example.com", noon())
 }
 
 /// Rules like the sandbox's.

@@ -36,106 +36,15 @@ pub fn random_token() -> SecretString {
     URL_SAFE_NO_PAD.encode(random_bytes::<32>()).into()
 }
 
+/// What a log calls the token with this hash: enough to tell tokens apart, and
+/// of no use to whoever reads it.
+pub fn short_id(hash: &str) -> &str {
+    hash.get(..10).unwrap_or(hash)
+}
+
 /// The SHA-256 of a token in URL-safe base64: what the store keeps instead of it.
 pub fn hash(token: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(token.as_bytes()))
-}
-
-const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-/// An access token: `sp_`, the owner's rate-limit bucket, 256 random bits and
-/// a checksum, 64 characters in all.
-///
-/// The bucket is a random number of the user. It lets a request be counted
-/// while its token is still being looked up, and unlike the user's id it cannot
-/// be guessed, so nobody can use up the requests of somebody else.
-#[derive(Clone, Debug)]
-pub struct AccessToken {
-    text: SecretString,
-    bucket: Bucket,
-}
-
-/// The name under which a user's requests are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(transparent)]
-pub struct Bucket(u64);
-
-impl Bucket {
-    /// A bucket nobody has.
-    pub fn random() -> Self {
-        Self(u64::from_le_bytes(random_bytes()) >> 1)
-    }
-
-    /// The number.
-    pub const fn get(self) -> u64 {
-        self.0
-    }
-}
-
-const PREFIX: &str = "sp_";
-const BUCKET_LEN: usize = 11;
-const RANDOM_LEN: usize = 44;
-const CHECK_LEN: usize = 6;
-
-impl AccessToken {
-    /// A new token for the owner of this bucket.
-    pub fn mint(bucket: Bucket) -> Self {
-        let mut body = String::from(PREFIX);
-        body.push_str(&base62(u128::from(bucket.0), BUCKET_LEN));
-        // Two halves of 128 bits, each of which takes 22 digits.
-        for _ in 0..2 {
-            body.push_str(&base62(u128::from_le_bytes(random_bytes()), RANDOM_LEN / 2));
-        }
-        let check = base62(u128::from(crc32fast::hash(body.as_bytes())), CHECK_LEN);
-        body.push_str(&check);
-        Self { text: body.into(), bucket }
-    }
-
-    /// Reads a token from a request; `None` when its form or checksum is wrong,
-    /// which is known without asking the store.
-    pub fn parse(text: &str) -> Option<Self> {
-        let expected = PREFIX.len() + BUCKET_LEN + RANDOM_LEN + CHECK_LEN;
-        if text.len() != expected || !text.is_ascii() || !text.starts_with(PREFIX) {
-            return None;
-        }
-        let (body, check) = text.split_at(text.len() - CHECK_LEN);
-        if check != base62(u128::from(crc32fast::hash(body.as_bytes())), CHECK_LEN) {
-            return None;
-        }
-        let bucket = from_base62(&body[PREFIX.len()..PREFIX.len() + BUCKET_LEN])?;
-        Some(Self { text: text.into(), bucket: Bucket(bucket) })
-    }
-
-    /// Whom the request is counted for.
-    pub fn bucket(&self) -> Bucket {
-        self.bucket
-    }
-
-    /// The key under which the store knows it.
-    pub fn hash(&self) -> String {
-        hash(self.text.expose_secret())
-    }
-
-    /// The token itself, to be shown once.
-    pub fn secret(&self) -> &SecretString {
-        &self.text
-    }
-}
-
-fn base62(mut number: u128, len: usize) -> String {
-    let mut digits = vec![DIGITS[0]; len];
-    for digit in digits.iter_mut().rev() {
-        *digit = DIGITS[(number % 62) as usize];
-        number /= 62;
-    }
-    digits.into_iter().map(char::from).collect()
-}
-
-fn from_base62(text: &str) -> Option<u64> {
-    text.bytes().try_fold(0_u64, |number, byte| {
-        let digit = DIGITS.iter().position(|it| *it == byte)?;
-        number.checked_mul(62)?.checked_add(digit as u64)
-    })
 }
 
 /// The code a person types: 8 letters without vowels or look-alikes.
@@ -201,32 +110,6 @@ mod tests {
     use crate::seeded::seed_randomness;
 
     #[test]
-    fn a_token_reads_back_with_its_bucket() {
-        let bucket = Bucket::random();
-        let minted = AccessToken::mint(bucket);
-        let read = AccessToken::parse(minted.secret().expose_secret()).unwrap();
-        assert_eq!(read.bucket(), bucket);
-        assert_eq!(read.hash(), minted.hash());
-    }
-
-    #[test]
-    fn a_token_with_one_letter_changed_is_refused() {
-        let minted = AccessToken::mint(Bucket::random());
-        let text = minted.secret().expose_secret();
-        for position in 3..text.len() {
-            let mut wrong = text.to_owned().into_bytes();
-            wrong[position] = if wrong[position] == b'a' { b'b' } else { b'a' };
-            assert!(AccessToken::parse(std::str::from_utf8(&wrong).unwrap()).is_none(), "{position}");
-        }
-    }
-
-    #[test]
-    fn a_token_does_not_print_itself() {
-        let minted = AccessToken::mint(Bucket::random());
-        assert!(!format!("{minted:?}").contains(&minted.secret().expose_secret()[14..]));
-    }
-
-    #[test]
     fn a_user_code_is_read_as_people_type_it() {
         let code = UserCode::parse("WDJB-MJHT").unwrap();
         assert_eq!(code.to_string(), "WDJB-MJHT");
@@ -238,7 +121,6 @@ mod tests {
     proptest! {
         #[test]
         fn parsing_never_panics(text in ".{0,80}") {
-            let _ = AccessToken::parse(&text);
             let _ = UserCode::parse(&text);
         }
     }

@@ -5,6 +5,7 @@
 //! under way at the time can write something behind it, so passes are made until
 //! one finds nothing.
 
+use cloud::audit;
 use domain::id::UserId;
 use platforms::{Connect, Registry};
 use storage::Table;
@@ -49,8 +50,6 @@ impl Publishing {
     /// Removes what there is of this user, and gives the grants back at their
     /// platforms. Somebody who never was is nothing, too.
     pub async fn erase_user(&self, user: UserId, platforms: &Registry<dyn Connect>) -> Result<Erased, PublishingError> {
-        let known = self.store.user(user).await?;
-        let counted_as = known.map(|it| it.bucket.get());
         let mut erased = Erased::default();
         for table in ORDER {
             match table {
@@ -59,9 +58,10 @@ impl Publishing {
                 Table::Media => erased.files = self.erase_files(user).await?,
                 _ => {}
             }
-            erased.items += self.store.erase(table, user, counted_as).await?;
+            erased.items += self.store.erase(table, user).await?;
         }
-        tracing::info!(target: "audit", event = "user erased", user_id = %user, items = erased.items, files = erased.files);
+        let removed = format!("items: {}, files: {}", erased.items, erased.files);
+        audit::Entry::new(audit::Event::Erased).user(user).why(&removed).write();
         Ok(erased)
     }
 

@@ -23,8 +23,7 @@ enum Named {
     By(&'static [&'static str]),
     /// By an attribute, or in its key: an account that was connected.
     InHandOff,
-    /// In a part of its `subject`, by id or by the number under which its
-    /// requests are counted.
+    /// In a part of its `subject`.
     InSubject,
     /// At the start of its `delivery`.
     InDelivery,
@@ -33,9 +32,7 @@ enum Named {
 impl Store {
     /// Deletes the items of this user in a table, whichever way they name the
     /// user, and says how many there were.
-    ///
-    /// `counted_as` is the number under which the user's requests are counted.
-    pub async fn erase(&self, table: Table, user: UserId, counted_as: Option<u64>) -> Result<usize, StorageError> {
+    pub async fn erase(&self, table: Table, user: UserId) -> Result<usize, StorageError> {
         let named = match table {
             Table::Users
             | Table::Connections
@@ -56,7 +53,7 @@ impl Store {
             let page =
                 self.client.scan().table_name(self.table(table)).consistent_read(true).set_exclusive_start_key(start);
             let page = page.send().await?;
-            let items = page.items.unwrap_or_default().into_iter().filter(|it| is_of(it, named, user, counted_as));
+            let items = page.items.unwrap_or_default().into_iter().filter(|it| is_of(it, named, user));
             erased += self.delete_all(table, items.collect()).await?;
             start = page.last_evaluated_key;
             if start.is_none() {
@@ -104,7 +101,7 @@ fn schema(table: Table) -> Result<TableSchema, StorageError> {
     found.ok_or_else(|| StorageError::Request(format!("no table {}", table.as_str())))
 }
 
-fn is_of(item: &Item, named: Named, user: UserId, counted_as: Option<u64>) -> bool {
+fn is_of(item: &Item, named: Named, user: UserId) -> bool {
     let text = |name: &str| item.get(name).and_then(|it| it.as_s().ok()).map(String::as_str);
     match named {
         Named::By(attributes) => attributes.iter().any(|it| item.get(*it).is_some_and(|it| is_user(it, user))),
@@ -114,10 +111,8 @@ fn is_of(item: &Item, named: Named, user: UserId, counted_as: Option<u64>) -> bo
                 || text("handoff").is_some_and(|it| it.starts_with(&of_account))
         }
         Named::InSubject => {
-            let is_theirs =
-                |part: &str| part == user.to_string() || counted_as.is_some_and(|it| part == it.to_string());
             // Addresses hold no number sign, so that none is taken for an id.
-            text("subject").is_some_and(|it| it.split('#').skip(1).any(is_theirs))
+            text("subject").is_some_and(|it| it.split('#').skip(1).any(|part| part == user.to_string()))
         }
         Named::InDelivery => text("delivery").is_some_and(|it| it.starts_with(&format!("{user}/"))),
     }
@@ -133,7 +128,6 @@ mod tests {
     use domain::media::MimeType;
     use domain::scope::Scopes;
     use domain::testing::{a_connection, a_user, ids, noon};
-    use domain::token::Bucket;
     use domain::user::User;
 
     use super::*;
@@ -149,26 +143,28 @@ mod tests {
         let medium = Medium::expected(user.user_id, ids().fresh(), MimeType::Png, noon()).holding(1);
         let room = Room { bytes: 10, files: 10 };
         assert_eq!(store.add_medium(&medium, room).await.unwrap(), MediumAdded::Added);
-        let session =
-            SessionGrant { user_id: user.user_id, created_at: noon(), expires_at: noon() + TimeDelta::hours(1) };
+        let session = SessionGrant {
+            owner: user.user_id,
+            address: [192, 0, 2, 1].into(),
+            created_at: noon(),
+            expires_at: noon() + TimeDelta::hours(1),
+        };
         store.put_session(&format!("session of {}", user.user_id), &session).await.unwrap();
         let token = TokenGrant {
             owner: user.user_id,
-            bucket: Bucket::random(),
             scopes: Scopes::of(&[]),
             created_at: noon(),
             last_used_at: noon(),
             expires_at: noon() + TimeDelta::days(180),
         };
         store.put_token(&format!("token of {}", user.user_id), &token).await.unwrap();
-        store.count(&format!("user#{}", user.bucket.get()), false, noon()).await.unwrap();
         store.count(&format!("entries#{}", user.user_id), false, noon()).await.unwrap();
     }
 
     async fn erase_all(store: &Store, user: &User) -> Vec<(Table, usize)> {
         let mut erased = Vec::new();
         for schema in Table::ALL {
-            let count = store.erase(schema.table, user.user_id, Some(user.bucket.get())).await.unwrap();
+            let count = store.erase(schema.table, user.user_id).await.unwrap();
             erased.push((schema.table, count));
         }
         erased.retain(|it| it.1 != 0);
@@ -178,7 +174,7 @@ mod tests {
     #[tokio::test]
     async fn everything_of_a_user_goes_and_nothing_of_another() {
         let store = store().await;
-        let (one, other) = (a_user(), User { user_id: UserId::new(77).unwrap(), bucket: Bucket::random(), ..a_user() });
+        let (one, other) = (a_user(), User { user_id: UserId::new(77).unwrap(), ..a_user() });
         settled(&store, &one).await;
         let before = erase_all(&store, &other).await;
         settled(&store, &other).await;
@@ -191,7 +187,7 @@ mod tests {
         let expected = [
             (Table::Users, 1),
             (Table::Grants, 3),
-            (Table::Limits, 2),
+            (Table::Limits, 1),
             (Table::Connections, 1),
             (Table::Handoffs, 2),
             (Table::Media, 2),

@@ -9,14 +9,25 @@ mod session;
 mod token;
 
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
+use domain::id::UserId;
 use serde::de::DeserializeOwned;
 
 use crate::error::StorageError;
-use crate::item::{Item, attributes, from_item, s};
+use crate::item::{Item, attributes, from_item, n, s};
 use crate::{Store, Table};
 pub use device::{DeviceGrant, DeviceStage};
 pub use session::SessionGrant;
 pub use token::TokenGrant;
+pub(crate) use token::token_key;
+
+/// What opens doors for a user, each with its hash, the latest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Grants {
+    /// Access tokens.
+    pub tokens: Vec<(String, TokenGrant)>,
+    /// Browsers.
+    pub sessions: Vec<(String, SessionGrant)>,
+}
 
 impl Store {
     /// The grant with this key, read consistently: one that was revoked is
@@ -31,6 +42,33 @@ impl Store {
             .send()
             .await?;
         found.item.map(from_item).transpose()
+    }
+
+    /// The tokens and sessions of a user. One that was made or ended within the
+    /// last moment may be missing, or still be there.
+    pub async fn grants_of(&self, owner: UserId) -> Result<Grants, StorageError> {
+        let mut pages = self
+            .client
+            .query()
+            .table_name(self.table(Table::Grants))
+            .index_name("by_user")
+            .key_condition_expression("#owner = :owner")
+            .expression_attribute_names("#owner", "owner")
+            .expression_attribute_values(":owner", n(owner))
+            .scan_index_forward(false)
+            .into_paginator()
+            .items()
+            .send();
+        let mut grants = Grants::default();
+        while let Some(item) = pages.next().await.transpose()? {
+            let grant = item.get("grant").and_then(|it| it.as_s().ok()).cloned().unwrap_or_default();
+            if let Some(hash) = grant.strip_prefix(token::TOKEN) {
+                grants.tokens.push((hash.to_owned(), from_item(item)?));
+            } else if let Some(hash) = grant.strip_prefix(session::SESSION) {
+                grants.sessions.push((hash.to_owned(), from_item(item)?));
+            }
+        }
+        Ok(grants)
     }
 
     fn put_new_grant(&self, item: Item) -> Result<TransactWriteItem, StorageError> {
@@ -55,14 +93,12 @@ mod testing {
     use domain::id::UserId;
     use domain::scope::Scopes;
     use domain::testing::noon;
-    use domain::token::Bucket;
 
     use super::TokenGrant;
 
     pub(super) fn a_token(owner: UserId) -> TokenGrant {
         TokenGrant {
             owner,
-            bucket: Bucket::random(),
             scopes: Scopes::of(&[]),
             created_at: noon(),
             last_used_at: noon(),

@@ -1,4 +1,4 @@
-//! Counters: requests per minute, and wrong entries of user codes.
+//! Counters: requests per minute and address, and wrong entries of user codes.
 
 use aws_sdk_dynamodb::types::ReturnValue;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -49,8 +49,7 @@ const NO_MINUTE: i64 = 0;
 impl Store {
     /// Counts a request in the minute of `now`, and an upload of media as such too.
     pub async fn count(&self, subject: &str, media: bool, now: DateTime<Utc>) -> Result<Counted, StorageError> {
-        let minute = now.timestamp().div_euclid(60);
-        let window_ends = DateTime::from_timestamp((minute + 1) * 60, 0).unwrap_or(now);
+        let (minute, window_ends) = minute_of(now);
         let counted = self
             .client
             .update_item()
@@ -147,6 +146,12 @@ impl Store {
             .await;
         if_won(update)?.map(|it| entries(it.attributes)).transpose()
     }
+}
+
+/// The minute of an instant, and when it is over.
+pub fn minute_of(now: DateTime<Utc>) -> (i64, DateTime<Utc>) {
+    let minute = now.timestamp().div_euclid(60);
+    (minute, DateTime::from_timestamp((minute + 1) * 60, 0).unwrap_or(now))
 }
 
 fn key(subject: &str, minute: i64) -> Item {

@@ -1,15 +1,19 @@
 //! People, and the identities by which an issuer knows them.
 
+mod admission;
+
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
+use chrono::{DateTime, Utc};
 use domain::id::UserId;
 use domain::token;
 use domain::user::User;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StorageError;
-use crate::item::{attributes, from_item, n, s, to_item};
+use crate::item::{Item, at, attributes, from_item, n, s, to_item};
 use crate::race::Race;
 use crate::{Store, Table};
+pub use admission::{Admitted, Stale};
 
 /// Who somebody is to an OpenID Connect issuer. The pair never changes, which
 /// an e-mail address may.
@@ -53,7 +57,7 @@ impl Store {
             .client
             .get_item()
             .table_name(self.table(Table::Users))
-            .set_key(Some(attributes([("user_id", n(user))])))
+            .set_key(Some(key(user)))
             // Whoever has just signed in for the first time is asked for at once.
             .consistent_read(true)
             .send()
@@ -112,7 +116,7 @@ impl Store {
         self.client
             .update_item()
             .table_name(self.table(Table::Users))
-            .set_key(Some(attributes([("user_id", n(user))])))
+            .set_key(Some(key(user)))
             .condition_expression("attribute_exists(user_id)")
             .update_expression("SET #name = :name, #email = :email")
             .expression_attribute_names("#name", "name")
@@ -123,6 +127,43 @@ impl Store {
             .await?;
         Ok(())
     }
+}
+
+impl Store {
+    /// Ends all sessions of a user that began until now.
+    pub async fn sign_out_everywhere(&self, user: UserId, now: DateTime<Utc>) -> Result<(), StorageError> {
+        self.client
+            .update_item()
+            .table_name(self.table(Table::Users))
+            .set_key(Some(key(user)))
+            .condition_expression("attribute_exists(user_id)")
+            .update_expression("SET signed_out_at = :now")
+            .expression_attribute_values(":now", at(now))
+            .send()
+            .await?;
+        Ok(())
+    }
+
+    /// Throws a user out, or lets them in again, as an operator does by
+    /// `infra/disable-user`. [`Race::Lost`] when there is no such user.
+    #[cfg(any(test, feature = "testing"))]
+    pub async fn set_disabled(&self, user: UserId, disabled: bool) -> Result<Race, StorageError> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Users))
+            .set_key(Some(key(user)))
+            .condition_expression("attribute_exists(user_id)")
+            .update_expression("SET disabled = :disabled")
+            .expression_attribute_values(":disabled", aws_sdk_dynamodb::types::AttributeValue::Bool(disabled))
+            .send()
+            .await;
+        Race::of(update)
+    }
+}
+
+fn key(user: UserId) -> Item {
+    attributes([("user_id", n(user))])
 }
 
 #[cfg(test)]

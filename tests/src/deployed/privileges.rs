@@ -109,7 +109,8 @@ pub fn granted(template: &Template) -> Result<BTreeSet<Permission>> {
         let role = roles.get(role).ok_or_else(|| Fault::new(format!("{function} has no role of its own")))?;
         let policies = role["Policies"].as_array().into_iter().flatten();
         let statements = policies.filter_map(|it| it["PolicyDocument"]["Statement"].as_array()).flatten();
-        for statement in statements {
+        // What is granted under a condition is granted wherever it is needed.
+        for statement in statements.map(|it| it["Fn::If"].get(1).unwrap_or(it)) {
             ensure!(statement["Effect"] == "Allow", "{function}: {statement}");
             for action in listed(&statement["Action"]) {
                 for resource in listed(&statement["Resource"]) {
@@ -158,6 +159,7 @@ fn kind(action: &str) -> &'static str {
     match action.split(':').next() {
         Some("dynamodb") => "AWS::DynamoDB::Table",
         Some("events") => "AWS::Events::EventBus",
+        Some("secretsmanager") => "AWS::SecretsManager::Secret",
         Some("s3") => "AWS::S3::Bucket",
         Some("sqs") => "AWS::SQS::Queue",
         _ => "unknown",

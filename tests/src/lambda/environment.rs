@@ -43,11 +43,14 @@ pub fn value(name: &str) -> Option<&'static str> {
         "MEDIA_PER_MINUTE" => "30",
         "TOKEN_DAYS" => "180",
         "GUEST_HAND_OFFS" => "false",
+        "TOKEN_MAX_DAYS" => "400",
         // The template leaves them empty unless a parameter says otherwise.
         "ALLOWED_ORIGINS"
         | "SIGN_UP_ALLOWED"
-        | "OIDC_CLIENT_SECRET"
+        | "OIDC_SECRET"
         | "OIDC_DISCOVERY"
+        | "TRUSTED_PROXY_HEADER"
+        | "TRUSTED_PROXY_SECRET"
         | "MEDIA_ENDPOINT"
         | "MEDIA_PUBLIC_ENDPOINT"
         | "MEDIA_LIMITS"

@@ -67,7 +67,7 @@ async fn an_approved_code_is_exchanged_once(world: &World) -> Result {
     let device = world.device(&api, &[]).await?;
 
     exchange(&api, &device).await?.error(400, "authorization_pending")?;
-    let page = world.sign_in(&mut browser, &device.complete, &email).await?;
+    let page = world.approval(&mut browser, &device, &email).await?;
     exchange(&api, &device).await?.error(400, "authorization_pending")?;
     browser.press(&page, "Approve", &[]).await?;
     let granted = exchange(&api, &device).await?.ok(200)?;
@@ -108,7 +108,7 @@ async fn a_denied_code_is_access_denied(world: &World) -> Result {
     let (api, mut browser) = (world.stranger()?, world.browser()?);
     let device = world.device(&api, &[]).await?;
 
-    let page = world.sign_in(&mut browser, &device.complete, &fresh_email()).await?;
+    let page = world.approval(&mut browser, &device, &fresh_email()).await?;
     browser.press(&page, "Deny", &[]).await?;
 
     exchange(&api, &device).await?.error(400, "access_denied")?;
@@ -131,7 +131,7 @@ async fn of_two_racing_exchanges_one_gets_a_token(world: &World) -> Result {
     for _ in 0..3 {
         let (api, mut browser) = (world.stranger()?, world.browser()?);
         let device = world.device(&api, &[]).await?;
-        let page = world.sign_in(&mut browser, &device.complete, &fresh_email()).await?;
+        let page = world.approval(&mut browser, &device, &fresh_email()).await?;
         browser.press(&page, "Approve", &[]).await?;
 
         let answers = join_all((0..6).map(|_| exchange(&api, &device))).await;
@@ -167,6 +167,9 @@ async fn the_page_shows_what_asks_and_waits_for_a_press(world: &World) -> Result
 
     let device = world.device(&api, &["posts:read", "media:write"]).await?;
     let page = browser.open(&device.complete).await?;
+    ensure!(page.form_with_button("Approve").is_none(), "{}", page.fault("a link alone shows what asks"));
+    ensure!(page.html.contains(&device.user_code), "{}", page.fault("the code is not filled in"));
+    let page = browser.press(&page, "Continue", &[]).await?;
     let both = texts(&page);
 
     for (scope, own) in SCOPES.iter().zip(own) {
@@ -187,7 +190,8 @@ async fn the_page_shows_what_asks_and_waits_for_a_press(world: &World) -> Result
 
 async fn shown(world: &World, browser: &mut Browser, scopes: &[&str]) -> Result<Vec<String>> {
     let device = world.device(&world.stranger()?, scopes).await?;
-    Ok(texts(&browser.open(&device.complete).await?))
+    let page = browser.open(&device.complete).await?;
+    Ok(texts(&browser.press(&page, "Continue", &[]).await?))
 }
 
 fn texts(page: &Page) -> Vec<String> {
@@ -200,7 +204,7 @@ fn texts(page: &Page) -> Vec<String> {
 async fn a_code_cannot_be_approved_twice(world: &World) -> Result {
     let (api, mut browser) = (world.stranger()?, world.browser()?);
     let device = world.device(&api, &[]).await?;
-    let page = world.sign_in(&mut browser, &device.complete, &fresh_email()).await?;
+    let page = world.approval(&mut browser, &device, &fresh_email()).await?;
     browser.press(&page, "Deny", &[]).await?;
 
     browser.press(&page, "Approve", &[]).await?;
@@ -212,6 +216,12 @@ async fn a_code_cannot_be_approved_twice(world: &World) -> Result {
 async fn five_wrong_codes_refuse_the_sixth_entry(world: &World) -> Result {
     let (api, mut browser, mut other) = (world.stranger()?, world.browser()?, world.browser()?);
     let device = world.device(&api, &[]).await?;
+    // A code in an address is not an entry.
+    for _ in 0..10 {
+        let address = format!("{}/device?user_code=BBBB-BBBB", world.origin());
+        let page = world.sign_in(&mut browser, &address, &fresh_email()).await?;
+        ensure!(page.status.as_u16() == 200, "{}", page.fault("a link with a code is not shown"));
+    }
     for _ in 0..5 {
         let page = type_code(world, &mut browser, "BBBB-BBBB").await?;
         ensure!(page.form_with_button("Approve").is_none(), "{}", page.fault("a wrong code can be approved"));

@@ -104,10 +104,13 @@ async fn every_page_can_be_read_by_everyone(world: &World) -> Result {
     let empty = world.sign_in(&mut browser, &format!("{origin}/device"), &email).await?;
     check_page(&empty, true)?;
     let device = world.device(&api, &[]).await?;
-    let approval = browser.open(&device.complete).await?;
+    let filled_in = browser.open(&device.complete).await?;
+    check_page(&filled_in, true)?;
+    let approval = browser.press(&filled_in, "Continue", &[]).await?;
     check_page(&approval, true)?;
     check_page(&browser.press(&approval, "Approve", &[]).await?, true)?;
     let wrong = browser.open(&format!("{origin}/device?user_code=BBBB-BBBB")).await?;
+    let wrong = browser.press(&wrong, "Continue", &[]).await?;
     check_page(&wrong, true)?;
     check_page(&browser.open(&format!("{origin}/account")).await?, true)?;
 
@@ -135,7 +138,7 @@ async fn the_sandboxs_pages_can_be_read_by_everyone(world: &World) -> Result {
 async fn a_form_without_its_token_does_nothing(world: &World) -> Result {
     let (api, mut browser) = (world.stranger()?, world.browser()?);
     let device = world.device(&api, &[]).await?;
-    let page = world.sign_in(&mut browser, &device.complete, &fresh_email()).await?;
+    let page = world.approval(&mut browser, &device, &fresh_email()).await?;
     let (form, button) = page.form_with_button("Approve").ok_or_else(|| page.fault("no button Approve"))?;
     let hidden = form.fields.iter().filter(|it| it.kind == "hidden" && it.name != "user_code");
     let names: Vec<_> = hidden.map(|it| it.name.clone()).collect();
@@ -159,7 +162,7 @@ async fn a_form_without_its_token_does_nothing(world: &World) -> Result {
 async fn a_form_of_another_session_does_nothing(world: &World) -> Result {
     let (api, mut victim, mut attacker) = (world.stranger()?, world.browser()?, world.browser()?);
     let device = world.device(&api, &[]).await?;
-    let attackers = world.sign_in(&mut attacker, &device.complete, &fresh_email()).await?;
+    let attackers = world.approval(&mut attacker, &device, &fresh_email()).await?;
     world.sign_in(&mut victim, &format!("{}/account", world.origin()), &fresh_email()).await?;
 
     // The attacker's form, with the attacker's token, sent by the victim's browser.

@@ -184,6 +184,7 @@ async fn a_function_that_lacks_a_variable_names_it_and_does_not_start() {
         "MEDIA_PER_MINUTE",
         "TOKEN_DAYS",
         "GUEST_HAND_OFFS",
+        "TOKEN_MAX_DAYS",
         "PLATFORMS",
     ];
     for name in FUNCTIONS {

@@ -86,6 +86,30 @@ fn a_second_factor_and_the_length_of_passwords_are_the_operators_choice() {
 }
 
 #[test]
+fn the_gateway_logs_who_asked_for_thirty_days() {
+    let template = Template::read().unwrap();
+    for (_, it) in properties(&template, "AWS::ApiGatewayV2::Stage") {
+        let log = &it["AccessLogSettings"];
+        assert!(log["Format"].as_str().unwrap().contains("$context.identity.sourceIp"));
+        let group = log["DestinationArn"]["Fn::GetAtt"][0].as_str().unwrap();
+        assert_eq!(template.resources("AWS::Logs::LogGroup")[group]["RetentionInDays"], 30);
+    }
+}
+
+#[test]
+fn secrets_are_told_to_no_function_but_the_one_of_the_proxy() {
+    let template = Template::read().unwrap();
+    let parameters = template.json()["Parameters"].as_object().unwrap();
+    let secret = parameters.iter().filter(|it| it.1["NoEcho"] == true).map(|it| it.0.as_str());
+    assert_eq!(secret.collect::<Vec<_>>(), ["OidcClientSecret", "TrustedProxySecret"]);
+    for function in tests::template::FUNCTIONS {
+        let variables = &template.function(function)["Properties"]["Environment"]["Variables"];
+        assert!(!variables.to_string().contains("OidcClientSecret"), "{function}");
+        assert!(!variables.to_string().contains("UserPoolClient.ClientSecret"), "{function}");
+    }
+}
+
+#[test]
 fn what_stands_in_front_says_who_asks_where_the_service_looks() {
     let instructions = read("infra/deploying.md");
     let edge = read("infra/edge.yaml");

@@ -1,17 +1,22 @@
 use axum::body::Body;
 use axum::routing::{get, post};
+use chrono::TimeDelta;
+use domain::access_token::AccessToken;
 use domain::id::{PostId, UserId};
 use domain::scope::{Scope, Scopes};
-use domain::token::Bucket;
+use domain::testing::a_user;
+use http::HeaderMap;
 use http_body_util::BodyExt;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
+use storage::testing::join;
+use storage::{Race, TokenGrant};
 use tower::ServiceExt;
 
 use super::*;
 use crate::need::{PostsRead, PostsWrite};
 use crate::testing::api;
-use crate::{ApiResult, Caller, Id, Incoming, Visitor};
+use crate::{ApiResult, Caller, Id, Incoming, TrustedProxy, Visitor};
 
 /// A small service: one route of each kind.
 struct Service {
@@ -55,18 +60,22 @@ async fn service() -> Service {
 
 impl Service {
     async fn token(&self, scopes: &[Scope]) -> String {
-        let bucket = Bucket::random();
-        let token = AccessToken::mint(bucket);
+        let user = a_user();
+        join(&self.api.store, &user).await;
+        self.token_of(user.user_id, scopes).await
+    }
+
+    async fn token_of(&self, owner: UserId, scopes: &[Scope]) -> String {
+        let token = AccessToken::mint(owner);
         let now = self.api.clock.now();
         let grant = TokenGrant {
-            owner: UserId::new(1).unwrap(),
-            bucket,
+            owner,
             scopes: Scopes::of(scopes),
             created_at: now,
             last_used_at: now,
-            expires_at: now + self.api.token_lifetime,
+            expires_at: self.api.token_lifetime.ends(now, now),
         };
-        self.api.store.put_token(&token.hash(), &grant).await.unwrap();
+        assert_eq!(self.api.store.put_token(&token.hash(), &grant).await.unwrap(), Race::Won);
         token.secret().expose_secret().to_owned()
     }
 
@@ -192,7 +201,7 @@ async fn uploads_have_a_limit_of_their_own() {
 async fn a_good_token_passes_from_a_spent_address_and_a_bad_one_counts_against_it() {
     let service = service().await;
     let good = service.token(&[]).await;
-    let unknown = AccessToken::mint(Bucket::random()).secret().expose_secret().to_owned();
+    let unknown = AccessToken::mint(a_user().user_id).secret().expose_secret().to_owned();
 
     let rejected = service.send("GET", POST, Some(&unknown), "").await;
     let nonsense = service.send("GET", POST, Some("nonsense"), "").await;
@@ -210,7 +219,7 @@ async fn a_good_token_passes_from_a_spent_address_and_a_bad_one_counts_against_i
 async fn a_token_lives_for_its_lifetime_after_its_last_use() {
     let service = service().await;
     let token = service.token(&[]).await;
-    let lifetime = service.api.token_lifetime;
+    let lifetime = service.api.token_lifetime.unused;
 
     service.api.clock.advance(lifetime - TimeDelta::seconds(1));
     assert_eq!(service.status("GET", POST, Some(&token), "").await, 200);
@@ -219,6 +228,90 @@ async fn a_token_lives_for_its_lifetime_after_its_last_use() {
     service.api.clock.advance(lifetime);
 
     assert_eq!(service.status("GET", POST, Some(&token), "").await, 401);
+}
+
+#[tokio::test]
+async fn a_token_that_is_used_every_month_ends_after_400_days() {
+    let service = service().await;
+    let token = service.token(&[]).await;
+
+    for _ in 0..13 {
+        service.api.clock.advance(TimeDelta::days(30));
+        assert_eq!(service.status("GET", POST, Some(&token), "").await, 200);
+    }
+    service.api.clock.advance(TimeDelta::days(10));
+
+    assert_eq!(service.status("GET", POST, Some(&token), "").await, 401);
+}
+
+#[tokio::test]
+async fn a_token_that_is_not_good_any_more_counts_to_its_address_and_never_to_its_user() {
+    let service = service().await;
+    let user = a_user();
+    join(&service.api.store, &user).await;
+    let old = service.token_of(user.user_id, &[]).await;
+    service.api.clock.advance(TimeDelta::days(200));
+    let (good, revoked) = (service.token_of(user.user_id, &[]).await, service.token_of(user.user_id, &[]).await);
+    let hash = AccessToken::parse(&revoked).unwrap().hash();
+    assert_eq!(service.api.store.revoke_token(user.user_id, &hash).await.unwrap(), Race::Won);
+    let made_up = AccessToken::mint(user.user_id).secret().expose_secret().to_owned();
+
+    for (token, left) in [(&old, "59"), (&revoked, "58"), (&made_up, "57"), (&old, "56")] {
+        let answer = service.send("GET", POST, Some(token), "").await;
+        assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (401, left));
+    }
+    let all_at_once = (0..100).map(|_| service.status("GET", POST, Some(&made_up), ""));
+    futures::future::join_all(all_at_once).await;
+
+    let answer = service.send("GET", POST, Some(&good), "").await;
+    assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, "59"));
+}
+
+#[tokio::test]
+async fn somebody_who_is_thrown_out_is_refused_from_that_request_on() {
+    let service = service().await;
+    let user = a_user();
+    join(&service.api.store, &user).await;
+    let token = service.token_of(user.user_id, &[]).await;
+    assert_eq!(service.status("GET", POST, Some(&token), "").await, 200);
+
+    service.api.store.set_disabled(user.user_id, true).await.unwrap();
+
+    assert_eq!(service.status("GET", POST, Some(&token), "").await, 401);
+}
+
+#[tokio::test]
+async fn a_flood_of_made_up_tokens_ends_at_the_store_and_a_known_good_one_passes() {
+    let service = service().await;
+    let good = service.token(&[]).await;
+    assert_eq!(service.status("GET", POST, Some(&good), "").await, 200);
+    let made_up = || AccessToken::mint(a_user().user_id).secret().expose_secret().to_owned();
+
+    for _ in 0..60 {
+        assert_eq!(service.status("GET", POST, Some(&made_up()), "").await, 401);
+    }
+    let refused = service.send("GET", POST, Some(&made_up()), "").await;
+
+    assert_eq!((refused.status, refused.header("x-ratelimit-remaining")), (429, "0"));
+    assert_eq!(service.status("GET", POST, Some(&good), "").await, 200);
+    service.api.clock.advance(TimeDelta::minutes(1));
+    assert_eq!(service.status("GET", POST, Some(&made_up()), "").await, 401);
+}
+
+#[tokio::test]
+async fn a_proxy_that_proves_itself_tells_the_address_and_nobody_else() {
+    let proxy = TrustedProxy { address_header: "x-client".parse().unwrap(), secret: "secret".into() };
+    let service = service_of(Api { proxy: Some(proxy), ..api().await });
+    let send = async |address: &str, proof: &str| {
+        let request = Request::post("/api/v1/open").header("x-client", address).header("x-proxy-secret", proof);
+        service.answer(request.body(Body::empty()).unwrap()).await.header("x-ratelimit-remaining").to_owned()
+    };
+
+    assert_eq!(send("198.51.100.1", "secret").await, "59");
+    assert_eq!(send("198.51.100.2", "secret").await, "59");
+    assert_eq!(send("198.51.100.1", "secret").await, "58");
+    assert_eq!(send("198.51.100.3", "wrong").await, "59", "counted to the address of the connection");
+    assert_eq!(send("198.51.100.4", "wrong").await, "58");
 }
 
 #[tokio::test]
@@ -233,14 +326,24 @@ async fn a_failure_names_the_request_and_nothing_of_the_inside() {
 }
 
 #[tokio::test]
-async fn pages_are_not_counted() {
+async fn pages_are_counted_to_the_address_apart_from_the_api_and_their_style_is_not() {
     let service = service().await;
+    service.use_up(None).await;
 
     let page = service.send("GET", "/page", None, "").await;
-
-    assert_eq!(page.status, 200);
-    assert!(!page.headers.contains_key("x-ratelimit-limit"));
+    assert_eq!((page.status, page.header("x-ratelimit-remaining")), (200, "59"));
     assert_eq!(page.header("strict-transport-security"), "max-age=31536000");
+    for _ in 0..59 {
+        assert_eq!(service.status("GET", "/page", None, "").await, 200);
+    }
+    let refused = service.send("GET", "/page", None, "").await;
+
+    assert_eq!((refused.status, refused.header("retry-after")), (429, "60"));
+    assert_eq!(refused.header("content-type"), "text/html; charset=utf-8");
+    assert_eq!(service.status("GET", "/nothing", None, "").await, 404);
+    assert_eq!(service.status("GET", "/assets/style.css", None, "").await, 200);
+    service.api.clock.advance(TimeDelta::minutes(1));
+    assert_eq!(service.status("GET", "/page", None, "").await, 200);
 }
 
 #[tokio::test]

@@ -19,6 +19,12 @@ pub(crate) fn router() -> Router {
         .route("/favicon.ico", get(|| async { asset("image/svg+xml", ICON) }))
 }
 
+/// Whether this is the path of one of them. They are the same for everybody,
+/// cost no call of the store, and are not counted.
+pub(crate) fn is_one(path: &str) -> bool {
+    path.starts_with("/assets/") || path == "/favicon.ico"
+}
+
 fn asset(content_type: &'static str, body: &'static str) -> impl IntoResponse {
     ([(CONTENT_TYPE, content_type), (CACHE_CONTROL, KEEP)], body)
 }

@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
+use http::header::RETRY_AFTER;
 use storage::StorageError;
 
 use super::Page;
@@ -17,6 +18,8 @@ pub struct PageError {
     title: String,
     text: String,
     next: Option<Next>,
+    /// Seconds, for the header `retry-after`.
+    wait: Option<u64>,
 }
 
 /// A link to go on with.
@@ -38,7 +41,7 @@ impl PageError {
     /// `title` says in a few words what happened, and `text` in a sentence or
     /// two what to do next.
     pub fn new(status: StatusCode, title: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { status, title: title.into(), text: text.into(), next: None }
+        Self { status, title: title.into(), text: text.into(), next: None, wait: None }
     }
 
     /// Adds a link to go on with.
@@ -46,6 +49,11 @@ impl PageError {
     pub fn with_link(mut self, href: impl Into<String>, label: impl Into<String>) -> Self {
         self.next = Some(Next { href: href.into(), label: label.into() });
         self
+    }
+
+    /// What happened, in a few words.
+    pub fn title(&self) -> &str {
+        &self.title
     }
 
     /// The status of the answer.
@@ -72,6 +80,14 @@ impl PageError {
     pub fn signed_out(sign_in: &str) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "You are signed out", "Nothing was changed. Sign in and try again.")
             .with_link(sign_in, "Sign in")
+    }
+
+    /// The limit of requests is used up for so many seconds.
+    pub(crate) fn too_many(wait: u64) -> Self {
+        let unit = if wait == 1 { "second" } else { "seconds" };
+        let text = format!("Nothing was changed. Wait {wait} {unit}, then try again.");
+        let page = Self::new(StatusCode::TOO_MANY_REQUESTS, "That was a little too fast", text);
+        Self { wait: Some(wait), ..page }
     }
 
     fn unavailable() -> Self {
@@ -115,7 +131,13 @@ impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         let inner = ErrorPage { title: &self.title, text: &self.text, next: self.next.as_ref() };
         match inner.render() {
-            Ok(body) => Page::raw(self.title.clone(), body).status(self.status).into_response(),
+            Ok(body) => {
+                let mut response = Page::raw(self.title.clone(), body).status(self.status).into_response();
+                if let Some(wait) = self.wait {
+                    response.headers_mut().insert(RETRY_AFTER, wait.into());
+                }
+                response
+            }
             Err(error) => {
                 tracing::error!(%error, "an error page could not be rendered");
                 (self.status, self.text).into_response()

@@ -129,7 +129,8 @@ impl Store {
 
     /// Spends an approved device code on this token. Of any number of
     /// exchanges at the same time, at most one gets [`Race::Won`], and no code
-    /// is spent without its token being there.
+    /// is spent without its token being there. The token is marked at its owner
+    /// before ([`Store::mark_token`]).
     pub async fn exchange_device(
         &self,
         device_hash: &str,

@@ -1,5 +1,7 @@
 //! Sessions: browsers that are signed in to the service's own pages.
 
+use std::net::IpAddr;
+
 use chrono::serde::ts_milliseconds;
 use chrono::{DateTime, Utc};
 use domain::id::UserId;
@@ -7,14 +9,17 @@ use serde::{Deserialize, Serialize};
 
 use super::key;
 use crate::error::StorageError;
-use crate::item::{attributes, s, to_item, ttl};
+use crate::item::{attributes, n, s, to_item, ttl};
+use crate::race::Race;
 use crate::{Store, Table};
 
 /// A browser that is signed in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionGrant {
-    /// Who. Not named `owner`: the index of a user's tokens is by that.
-    pub user_id: UserId,
+    /// Who.
+    pub owner: UserId,
+    /// Where the browser was then.
+    pub address: IpAddr,
     /// Sign-in.
     #[serde(with = "ts_milliseconds")]
     pub created_at: DateTime<Utc>,
@@ -37,20 +42,27 @@ impl Store {
         self.grant(session_key(hash)).await
     }
 
-    /// Ends a session.
-    pub async fn end_session(&self, hash: &str) -> Result<(), StorageError> {
-        self.client
+    /// Ends a session of this user.
+    pub async fn end_session(&self, owner: UserId, hash: &str) -> Result<Race, StorageError> {
+        let deleted = self
+            .client
             .delete_item()
             .table_name(self.table(Table::Grants))
             .set_key(Some(key(session_key(hash))))
+            .condition_expression("#owner = :owner")
+            .expression_attribute_names("#owner", "owner")
+            .expression_attribute_values(":owner", n(owner))
             .send()
-            .await?;
-        Ok(())
+            .await;
+        Race::of(deleted)
     }
 }
 
+/// What the keys of sessions start with.
+pub(super) const SESSION: &str = "session#";
+
 fn session_key(hash: &str) -> String {
-    format!("session#{hash}")
+    format!("{SESSION}{hash}")
 }
 
 #[cfg(test)]
@@ -62,17 +74,22 @@ mod tests {
     use crate::testing::store;
 
     #[tokio::test]
-    async fn a_session_ends() {
+    async fn a_session_is_listed_for_its_owner_who_alone_ends_it() {
         let store = store().await;
+        let (owner, stranger) = (UserId::new(1).unwrap(), UserId::new(2).unwrap());
         let session = SessionGrant {
-            user_id: UserId::new(1).unwrap(),
+            owner,
+            address: [192, 0, 2, 1].into(),
             created_at: noon(),
             expires_at: noon() + TimeDelta::days(7),
         };
         store.put_session("s", &session).await.unwrap();
-        assert_eq!(store.session("s").await.unwrap(), Some(session));
 
-        store.end_session("s").await.unwrap();
+        let listed = store.grants_of(owner).await.unwrap();
+        assert_eq!((listed.sessions, listed.tokens), (vec![("s".to_owned(), session.clone())], Vec::new()));
+        assert_eq!(store.end_session(stranger, "s").await.unwrap(), Race::Lost);
+        assert_eq!(store.session("s").await.unwrap(), Some(session));
+        assert_eq!(store.end_session(owner, "s").await.unwrap(), Race::Won);
 
         assert_eq!(store.session("s").await.unwrap(), None);
     }

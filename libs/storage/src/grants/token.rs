@@ -4,22 +4,22 @@ use chrono::serde::ts_milliseconds;
 use chrono::{DateTime, Utc};
 use domain::id::UserId;
 use domain::scope::Scopes;
-use domain::token::Bucket;
 use serde::{Deserialize, Serialize};
 
 use super::key;
 use crate::error::StorageError;
-use crate::item::{Item, at, attributes, from_item, n, s, to_item, ttl};
+use crate::item::{Item, at, attributes, n, s, to_item, ttl};
 use crate::race::Race;
 use crate::{Store, Table};
+
+/// What the keys of tokens start with.
+pub(super) const TOKEN: &str = "token#";
 
 /// An access token.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TokenGrant {
     /// Whose.
     pub owner: UserId,
-    /// Under which the owner's requests are counted.
-    pub bucket: Bucket,
     /// What it may do.
     pub scopes: Scopes,
     /// When its owner approved it.
@@ -40,64 +40,59 @@ impl Store {
         self.grant(token_key(hash)).await
     }
 
-    /// Keeps a token.
-    pub async fn put_token(&self, hash: &str, token: &TokenGrant) -> Result<(), StorageError> {
+    /// Keeps a token of a user who is there. [`Race::Lost`] when there is no
+    /// such user, or none who may have one.
+    pub async fn put_token(&self, hash: &str, token: &TokenGrant) -> Result<Race, StorageError> {
+        if self.mark_token(token.owner, hash, token.expires_at).await?.is_none() {
+            return Ok(Race::Lost);
+        }
         let item = token_item(hash, token)?;
         self.client.put_item().table_name(self.table(Table::Grants)).set_item(Some(item)).send().await?;
-        Ok(())
+        Ok(Race::Won)
     }
 
     /// Notes that a token was used, and how long it now lives. Callers do it
     /// once a day at most: a write per request would cost more than the request.
     pub async fn touch_token(
         &self,
+        owner: UserId,
         hash: &str,
         used_at: DateTime<Utc>,
         expires_at: DateTime<Utc>,
     ) -> Result<Race, StorageError> {
-        let update = self
-            .client
-            .update_item()
-            .table_name(self.table(Table::Grants))
-            .set_key(Some(key(token_key(hash))))
-            // A token revoked since it was read does not come back.
-            .condition_expression("attribute_exists(#grant)")
-            .update_expression("SET last_used_at = :used, expires_at = :expires, #ttl = :ttl")
-            .expression_attribute_names("#grant", "grant")
-            .expression_attribute_names("#ttl", "ttl")
-            .expression_attribute_values(":used", at(used_at))
-            .expression_attribute_values(":expires", at(expires_at))
-            .expression_attribute_values(":ttl", ttl(expires_at))
-            .send()
-            .await;
-        Race::of(update)
+        let update = async {
+            let update = self
+                .client
+                .update_item()
+                .table_name(self.table(Table::Grants))
+                .set_key(Some(key(token_key(hash))))
+                // A token revoked since it was read does not come back.
+                .condition_expression("attribute_exists(#grant)")
+                .update_expression("SET last_used_at = :used, expires_at = :expires, #ttl = :ttl")
+                .expression_attribute_names("#grant", "grant")
+                .expression_attribute_names("#ttl", "ttl")
+                .expression_attribute_values(":used", at(used_at))
+                .expression_attribute_values(":expires", at(expires_at))
+                .expression_attribute_values(":ttl", ttl(expires_at))
+                .send()
+                .await;
+            Race::of(update)
+        };
+        let (touched, prolonged) = futures::join!(update, self.prolong_mark(owner, hash, expires_at));
+        prolonged?;
+        touched
     }
 
     /// The tokens of a user with their hashes, the latest first.
     pub async fn tokens_of(&self, owner: UserId) -> Result<Vec<(String, TokenGrant)>, StorageError> {
-        let mut pages = self
-            .client
-            .query()
-            .table_name(self.table(Table::Grants))
-            .index_name("by_user")
-            .key_condition_expression("#owner = :owner")
-            .expression_attribute_names("#owner", "owner")
-            .expression_attribute_values(":owner", n(owner))
-            .scan_index_forward(false)
-            .into_paginator()
-            .items()
-            .send();
-        let mut tokens = Vec::new();
-        while let Some(item) = pages.next().await.transpose()? {
-            let hash = item.get("grant").and_then(|it| it.as_s().ok()).and_then(|it| it.strip_prefix("token#"));
-            let hash = hash.unwrap_or_default().to_owned();
-            tokens.push((hash, from_item(item)?));
-        }
-        Ok(tokens)
+        Ok(self.grants_of(owner).await?.tokens)
     }
 
     /// Ends a token of this user.
     pub async fn revoke_token(&self, owner: UserId, hash: &str) -> Result<Race, StorageError> {
+        // Without its mark it is refused, so that comes first. The mark is
+        // taken from this owner, whoever the token belongs to.
+        self.unmark_token(owner, hash).await?;
         let deleted = self
             .client
             .delete_item()
@@ -119,46 +114,66 @@ pub(super) fn token_item(hash: &str, token: &TokenGrant) -> Result<Item, Storage
     Ok(item)
 }
 
-fn token_key(hash: &str) -> String {
-    format!("token#{hash}")
+/// The key of a token, which is also what marks it at its owner.
+pub(crate) fn token_key(hash: &str) -> String {
+    format!("{TOKEN}{hash}")
 }
 
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::testing::noon;
+    use domain::testing::{a_user, noon};
+    use domain::user::User;
 
     use super::super::testing::a_token;
     use super::*;
-    use crate::testing::store;
+    use crate::testing::{join, store};
 
     #[tokio::test]
     async fn a_token_is_revoked_by_its_owner_alone_and_stays_so() {
         let store = store().await;
-        let owner = UserId::new(1).unwrap();
-        let stranger = UserId::new(2).unwrap();
+        let (owner, stranger) = (a_user(), a_user());
+        join(&store, &owner).await;
+        join(&store, &stranger).await;
+        let (owner, stranger) = (owner.user_id, stranger.user_id);
         store.put_token("t", &a_token(owner)).await.unwrap();
 
         assert_eq!(store.revoke_token(stranger, "t").await.unwrap(), Race::Lost);
         assert!(store.token("t").await.unwrap().is_some());
+        assert!(store.admit(owner, "t", false, noon()).await.unwrap().is_some());
         assert_eq!(store.revoke_token(owner, "t").await.unwrap(), Race::Won);
-        let touched = store.touch_token("t", noon(), noon()).await.unwrap();
+        let touched = store.touch_token(owner, "t", noon(), noon() + TimeDelta::days(1)).await.unwrap();
 
         assert_eq!(touched, Race::Lost);
         assert_eq!(store.token("t").await.unwrap(), None);
+        assert_eq!(store.admit(owner, "t", false, noon()).await.unwrap(), None);
     }
 
     #[tokio::test]
     async fn tokens_are_listed_for_their_owner_the_latest_first() {
         let store = store().await;
-        let owner = UserId::new(1).unwrap();
-        let later = TokenGrant { created_at: noon() + TimeDelta::days(1), ..a_token(owner) };
-        store.put_token("early", &a_token(owner)).await.unwrap();
+        let (owner, other) = (a_user(), a_user());
+        join(&store, &owner).await;
+        join(&store, &other).await;
+        let later = TokenGrant { created_at: noon() + TimeDelta::days(1), ..a_token(owner.user_id) };
+        store.put_token("early", &a_token(owner.user_id)).await.unwrap();
         store.put_token("late", &later).await.unwrap();
-        store.put_token("other", &a_token(UserId::new(2).unwrap())).await.unwrap();
+        store.put_token("other", &a_token(other.user_id)).await.unwrap();
 
-        let hashes: Vec<String> = store.tokens_of(owner).await.unwrap().into_iter().map(|it| it.0).collect();
+        let hashes: Vec<String> = store.tokens_of(owner.user_id).await.unwrap().into_iter().map(|it| it.0).collect();
 
         assert_eq!(hashes, ["late", "early"]);
+    }
+
+    #[tokio::test]
+    async fn somebody_who_is_disabled_or_unknown_gets_no_token() {
+        let store = store().await;
+        let disabled = User { disabled: true, ..a_user() };
+        join(&store, &disabled).await;
+
+        assert_eq!(store.put_token("t", &a_token(disabled.user_id)).await.unwrap(), Race::Lost);
+        assert_eq!(store.put_token("t", &a_token(a_user().user_id)).await.unwrap(), Race::Lost);
+
+        assert_eq!(store.token("t").await.unwrap(), None);
     }
 }

@@ -33,7 +33,6 @@ async fn a_user_goes_by_what_the_issuer_tells_last() {
 
     let found = store.user(user.user_id).await.unwrap().unwrap();
     assert_eq!((found.name.as_str(), found.email.as_str()), ("New Name", "new@example.com"));
-    assert_eq!(found.bucket, user.bucket);
 }
 
 #[tokio::test]

@@ -1,0 +1,206 @@
+//! Who sends a request, and to whom it is counted.
+//!
+//! Token and count take one round trip of the store, side by side, and a request
+//! with a bad token one more, in which it is counted to its address. What the
+//! process remembers of the minute takes none.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::Request;
+use chrono::{DateTime, TimeDelta, Utc};
+use cloud::audit;
+use domain::access_token::AccessToken;
+use domain::id::UserId;
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, Method};
+use storage::{Counted, Stale, StorageError, TokenGrant, minute_of};
+
+use crate::Api;
+use crate::caller::{Credential, Seen};
+use crate::limit::memory::{Memory, Worth};
+use crate::limit::{Budget, ClientIp};
+
+/// The route whose requests also count as uploads.
+const MEDIA: (Method, &str) = (Method::POST, "/api/v1/media");
+
+/// What decides how a request is counted.
+pub(super) struct Asked {
+    address: ClientIp,
+    is_media: bool,
+    token: Sent,
+}
+
+enum Sent {
+    Nothing,
+    Nonsense,
+    Token(AccessToken),
+}
+
+/// What is to be written of a caller beside the answer to the request.
+#[derive(Default)]
+pub(super) struct ToNote(Option<Note>);
+
+struct Note {
+    owner: UserId,
+    hash: String,
+    /// When the token now ends, unless its use was noted within the day.
+    prolonged_to: Option<DateTime<Utc>>,
+    stale: Stale,
+}
+
+impl Asked {
+    pub(super) fn read(request: &Request) -> Self {
+        Self {
+            address: ClientIp::of(request.extensions()),
+            is_media: *request.method() == MEDIA.0 && request.uri().path() == MEDIA.1,
+            token: sent_token(request.headers()),
+        }
+    }
+}
+
+fn sent_token(headers: &HeaderMap) -> Sent {
+    let Some(value) = headers.get(AUTHORIZATION) else {
+        return Sent::Nothing;
+    };
+    let token = value
+        .to_str()
+        .ok()
+        .and_then(|it| it.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .and_then(|(_, token)| AccessToken::parse(token.trim()));
+    token.map_or(Sent::Nonsense, Sent::Token)
+}
+
+/// Counts requests and looks tokens up.
+pub(super) struct Counting<'a> {
+    pub(super) api: &'a Api,
+    pub(super) memory: &'a Memory,
+    pub(super) now: DateTime<Utc>,
+}
+
+impl Counting<'_> {
+    /// Counts a request of the API. One without a good token counts to its
+    /// address, and to no user.
+    pub(super) async fn see(&self, asked: Asked) -> (Seen, ToNote) {
+        let Asked { address, is_media, token } = asked;
+        let seen = |token, budget| Seen { ip: address.0, at: self.now, token, budget };
+        let token = match token {
+            Sent::Nothing => {
+                let budget = self.count_address(&address.subject(), is_media).await;
+                return (seen(Credential::Absent, budget), ToNote::default());
+            }
+            Sent::Nonsense => {
+                let budget = self.count_address(&address.subject(), is_media).await;
+                return (seen(Credential::Rejected, budget), ToNote::default());
+            }
+            Sent::Token(token) => token,
+        };
+
+        let hash = token.hash();
+        if let Some(budget) = self.memory.over(&hash, is_media, self.now) {
+            // Nobody looked whether the token is still good. The limit is said
+            // first, whoever asks.
+            return (seen(Credential::Unknown, Some(budget)), ToNote::default());
+        }
+        match self.memory.worth(&hash, &address.subject(), self.api.limits.requests_per_minute, self.now) {
+            Worth::Look => {}
+            Worth::TooMany => return (seen(Credential::Rejected, Some(self.used_up())), ToNote::default()),
+            Worth::Rejected => {
+                let budget = self.count_address(&address.subject(), is_media).await;
+                return (seen(Credential::Rejected, budget), ToNote::default());
+            }
+        }
+
+        match self.look_up(token.claimed_owner(), &hash, is_media).await {
+            Ok(Some((token, counted, note))) => {
+                self.memory.proved(&hash, &address.subject(), self.now);
+                let budget = self.api.limits.budget(&counted, is_media);
+                self.memory.note(&hash, is_media, budget, self.now);
+                (seen(Credential::Good(Arc::new(token)), Some(budget)), ToNote(note))
+            }
+            Ok(None) => {
+                self.memory.rejected(&hash, self.now);
+                refused(&hash, address.0);
+                let budget = self.count_address(&address.subject(), is_media).await;
+                (seen(Credential::Rejected, budget), ToNote::default())
+            }
+            Err(error) => {
+                tracing::error!(%error, "a token could not be looked up");
+                (seen(Credential::Unknown, None), ToNote::default())
+            }
+        }
+    }
+
+    /// The token, if it is good, and what its user has used of the minute: the
+    /// token is read and its user counted at the same time.
+    async fn look_up(
+        &self,
+        claimed: UserId,
+        hash: &str,
+        is_media: bool,
+    ) -> Result<Option<(TokenGrant, Counted, Option<Note>)>, StorageError> {
+        let store = &self.api.store;
+        let (token, admitted) = futures::try_join!(store.token(hash), store.admit(claimed, hash, is_media, self.now))?;
+        let Some((token, admitted)) = token.zip(admitted) else { return Ok(None) };
+        // The end of a token may have been prolonged at one of its two places
+        // alone.
+        if token.owner != claimed || token.expires_at <= self.now {
+            return Ok(None);
+        }
+        let ends = self.api.token_lifetime.ends(token.created_at, self.now);
+        let note = Note {
+            owner: token.owner,
+            hash: hash.to_owned(),
+            prolonged_to: (TimeDelta::days(1) <= self.now - token.last_used_at).then_some(ends),
+            stale: admitted.stale,
+        };
+        let is_needed = note.prolonged_to.is_some() || !note.stale.is_empty();
+        Ok(Some((token, admitted.counted, is_needed.then_some(note))))
+    }
+
+    /// Counts a request to an address. `None` when the store could not.
+    pub(super) async fn count_address(&self, subject: &str, is_media: bool) -> Option<Budget> {
+        if let Some(budget) = self.memory.over(subject, is_media, self.now) {
+            return Some(budget);
+        }
+        match self.api.store.count(subject, is_media, self.now).await {
+            Ok(counted) => {
+                let budget = self.api.limits.budget(&counted, is_media);
+                self.memory.note(subject, is_media, budget, self.now);
+                Some(budget)
+            }
+            Err(error) => {
+                tracing::error!(%error, "a request could not be counted");
+                None
+            }
+        }
+    }
+
+    /// The figures when the minute is used up, or the store could not count.
+    pub(super) fn used_up(&self) -> Budget {
+        let limit = self.api.limits.requests_per_minute;
+        Budget { limit, remaining: 0, over: true, resets_at: minute_of(self.now).1 }
+    }
+
+    /// Writes what is to be noted. The answer does not depend on it, so a
+    /// failure is only logged.
+    pub(super) async fn note(&self, note: ToNote) {
+        let Some(Note { owner, hash, prolonged_to, stale }) = note.0 else { return };
+        let store = &self.api.store;
+        let touch = async {
+            match prolonged_to {
+                Some(ends) => store.touch_token(owner, &hash, self.now, ends).await.map(drop),
+                None => Ok(()),
+            }
+        };
+        let (touched, tidied) = futures::join!(touch, store.tidy(owner, &stale));
+        for error in [touched.err(), tidied.err()].into_iter().flatten() {
+            tracing::warn!(%error, "the use of a token could not be noted");
+        }
+    }
+}
+
+fn refused(hash: &str, address: IpAddr) {
+    audit::Entry::new(audit::Event::TokenRefused).token(hash).address(address).write();
+}

@@ -1,0 +1,194 @@
+//! What one process remembers of a minute, so that a flood of requests that
+//! are refused anyway costs no calls of the store.
+//!
+//! Every map is bounded. What is forgotten costs a call of the store again, and
+//! changes no answer.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use storage::minute_of;
+
+use super::Budget;
+
+/// The most entries of each map.
+const MOST: usize = 10_000;
+
+/// For how long a process knows a good token again.
+const KNOWN_FOR: TimeDelta = TimeDelta::hours(1);
+
+/// What this process remembers.
+#[derive(Debug, Default)]
+pub(crate) struct Memory(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Who has used a minute up, as a caller of any kind or as an uploader.
+    over: Kept<(String, bool), Budget>,
+    /// Tokens that were good, by hash.
+    proven: Kept<String, ()>,
+    /// Tokens that were rejected, by hash.
+    rejected: Kept<String, ()>,
+    /// How many tokens that are not proven were tried from an address.
+    tried: Kept<String, u32>,
+}
+
+/// Whether a token is worth a look into the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Worth {
+    /// Yes.
+    Look,
+    /// It was rejected in this minute, and stays so.
+    Rejected,
+    /// Too many tokens were tried from its address that were none.
+    TooMany,
+}
+
+impl Memory {
+    /// The budget of who is known to have used the minute up.
+    pub(crate) fn over(&self, subject: &str, is_media: bool, now: DateTime<Utc>) -> Option<Budget> {
+        let known = self.known();
+        let of = |is_media| known.over.get(&(subject.to_owned(), is_media), now).copied();
+        of(false).or_else(|| if is_media { of(true) } else { None })
+    }
+
+    /// Notes a budget that is used up.
+    pub(crate) fn note(&self, subject: &str, is_media: bool, budget: Budget, now: DateTime<Utc>) {
+        if budget.over {
+            self.known().over.put((subject.to_owned(), is_media), budget, budget.resets_at, now);
+        }
+    }
+
+    /// Whether to look a token up that was sent from this address. One that is
+    /// not proven is counted here before: at most `limit` of them are looked up
+    /// in a minute. To be followed by [`Memory::proved`] or
+    /// [`Memory::rejected`].
+    pub(crate) fn worth(&self, hash: &str, address: &str, limit: u32, now: DateTime<Utc>) -> Worth {
+        let mut known = self.known();
+        if known.proven.get(hash, now).is_some() {
+            return Worth::Look;
+        }
+        if known.rejected.get(hash, now).is_some() {
+            return Worth::Rejected;
+        }
+        let tried = known.tried.get(address, now).copied().unwrap_or(0);
+        if limit <= tried {
+            return Worth::TooMany;
+        }
+        known.tried.put(address.to_owned(), tried + 1, minute_of(now).1, now);
+        Worth::Look
+    }
+
+    /// Notes that a token was found good.
+    pub(crate) fn proved(&self, hash: &str, address: &str, now: DateTime<Utc>) {
+        let mut known = self.known();
+        let is_new = known.proven.get(hash, now).is_none();
+        known.proven.put(hash.to_owned(), (), now + KNOWN_FOR, now);
+        if is_new && let Some(tried) = known.tried.get_mut(address, now) {
+            *tried = tried.saturating_sub(1);
+        }
+    }
+
+    /// Notes that a token was found to be none, or none any more.
+    pub(crate) fn rejected(&self, hash: &str, now: DateTime<Utc>) {
+        let mut known = self.known();
+        known.proven.0.remove(hash);
+        known.rejected.put(hash.to_owned(), (), minute_of(now).1, now);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Values that are kept until a time each.
+#[derive(Debug)]
+struct Kept<K, V>(HashMap<K, (V, DateTime<Utc>)>);
+
+impl<K, V> Default for Kept<K, V> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<K: Hash + Eq, V> Kept<K, V> {
+    fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q, now: DateTime<Utc>) -> Option<&V>
+    where
+        K: std::borrow::Borrow<Q>,
+    {
+        self.0.get(key).filter(|it| now < it.1).map(|it| &it.0)
+    }
+
+    fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q, now: DateTime<Utc>) -> Option<&mut V>
+    where
+        K: std::borrow::Borrow<Q>,
+    {
+        self.0.get_mut(key).filter(|it| now < it.1).map(|it| &mut it.0)
+    }
+
+    fn put(&mut self, key: K, value: V, until: DateTime<Utc>, now: DateTime<Utc>) {
+        if MOST <= self.0.len() {
+            self.0.retain(|_, it| now < it.1);
+        }
+        if MOST <= self.0.len() {
+            self.0.clear();
+        }
+        self.0.insert(key, (value, until));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+
+    use super::*;
+
+    fn over() -> Budget {
+        Budget { limit: 60, remaining: 0, over: true, resets_at: noon() + TimeDelta::minutes(1) }
+    }
+
+    #[test]
+    fn who_is_over_is_known_until_the_minute_ends() {
+        let memory = Memory::default();
+        memory.note("a", false, over(), noon());
+        memory.note("b", true, over(), noon());
+        memory.note("c", false, Budget { over: false, ..over() }, noon());
+
+        let known = |subject, is_media| memory.over(subject, is_media, noon()).is_some();
+        assert!(known("a", false) && known("a", true));
+        assert!(known("b", true) && !known("b", false), "uploads do not hold other requests back");
+        assert!(!known("c", false));
+        assert_eq!(memory.over("a", false, noon() + TimeDelta::minutes(1)), None);
+    }
+
+    #[test]
+    fn made_up_tokens_of_an_address_are_looked_up_so_often_and_good_ones_always() {
+        let memory = Memory::default();
+        memory.worth("good", "a", 3, noon());
+        memory.proved("good", "a", noon());
+
+        for token in ["1", "2", "3"] {
+            assert_eq!(memory.worth(token, "a", 3, noon()), Worth::Look);
+            memory.rejected(token, noon());
+        }
+
+        assert_eq!(memory.worth("1", "a", 3, noon()), Worth::Rejected);
+        assert_eq!(memory.worth("4", "a", 3, noon()), Worth::TooMany);
+        assert_eq!(memory.worth("4", "b", 3, noon()), Worth::Look);
+        assert_eq!(memory.worth("good", "a", 3, noon()), Worth::Look);
+        memory.rejected("good", noon());
+        assert_eq!(memory.worth("good", "a", 3, noon()), Worth::Rejected);
+        assert_eq!(memory.worth("4", "a", 3, noon() + TimeDelta::minutes(1)), Worth::Look);
+    }
+
+    #[test]
+    fn a_flood_of_names_does_not_fill_the_memory() {
+        let memory = Memory::default();
+        for number in 0..3 * MOST {
+            memory.note(&number.to_string(), false, over(), noon());
+        }
+        assert!(memory.known().over.0.len() <= MOST);
+    }
+}

@@ -1,0 +1,106 @@
+//! A proxy in front of the service, whose word about the address of a client is
+//! taken.
+
+use std::net::{IpAddr, SocketAddr};
+
+use http::{HeaderMap, HeaderName};
+use secrecy::{ExposeSecret, SecretString};
+use subtle::ConstantTimeEq;
+
+/// A proxy in front of the service. It shows by a secret in a header that a
+/// request came through it, and tells the client's address in another.
+#[derive(Clone, Debug)]
+pub struct TrustedProxy {
+    /// The header with the client's address, such as `x-client-address`.
+    pub address_header: HeaderName,
+    /// What only the proxy knows.
+    pub secret: SecretString,
+}
+
+/// The header in which a proxy proves itself.
+const PROOF: &str = "x-proxy-secret";
+
+impl TrustedProxy {
+    /// The client's address, when the request proves that this proxy wrote it.
+    pub(crate) fn address_of(&self, headers: &HeaderMap) -> Option<IpAddr> {
+        let mut sent = headers.get_all(PROOF).iter();
+        let expected = self.secret.expose_secret().as_bytes();
+        let is_proven = sent.any(|it| bool::from(it.as_bytes().ct_eq(expected)));
+        if !is_proven || expected.is_empty() {
+            return None;
+        }
+        // What stands last was written last, and so by the proxy.
+        let told = headers.get_all(&self.address_header).iter().next_back()?.to_str().ok()?;
+        address(told.rsplit(',').next()?.trim())
+    }
+}
+
+/// An address, alone or with a port behind it.
+fn address(told: &str) -> Option<IpAddr> {
+    let plain = told.parse().ok();
+    let with_port = || told.parse::<SocketAddr>().ok().map(|it| it.ip());
+    // CloudFront writes no brackets around an IPv6 address before its port.
+    let bare = || told.rsplit_once(':').and_then(|(address, _)| address.parse().ok());
+    plain.or_else(with_port).or_else(bare)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proxy() -> TrustedProxy {
+        TrustedProxy {
+            address_header: HeaderName::from_static("cloudfront-viewer-address"),
+            secret: "a secret of the proxy".into(),
+        }
+    }
+
+    fn told(headers: &[(&'static str, &'static str)]) -> Option<String> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        proxy().address_of(&map).map(|it| it.to_string())
+    }
+
+    const PROVEN: (&str, &str) = (PROOF, "a secret of the proxy");
+
+    #[test]
+    fn an_address_is_taken_from_the_proxy_alone() {
+        let address = ("cloudfront-viewer-address", "198.51.100.7:46532");
+        assert_eq!(told(&[PROVEN, address]).as_deref(), Some("198.51.100.7"));
+        assert_eq!(told(&[address]), None);
+        assert_eq!(told(&[("x-proxy-secret", "a guess"), address]), None);
+        assert_eq!(told(&[("x-proxy-secret", ""), address]), None);
+        assert_eq!(told(&[PROVEN]), None);
+        assert_eq!(told(&[PROVEN, ("x-forwarded-for", "198.51.100.7")]), None);
+    }
+
+    #[test]
+    fn what_a_client_wrote_before_the_proxy_does_not_count() {
+        let forged = ("cloudfront-viewer-address", "203.0.113.1");
+        let listed = ("cloudfront-viewer-address", "203.0.113.1, 198.51.100.7");
+        let address = ("cloudfront-viewer-address", "198.51.100.7");
+        assert_eq!(told(&[PROVEN, forged, address]).as_deref(), Some("198.51.100.7"));
+        assert_eq!(told(&[PROVEN, listed]).as_deref(), Some("198.51.100.7"));
+    }
+
+    #[test]
+    fn addresses_are_read_as_proxies_write_them() {
+        for (text, expected) in [
+            ("198.51.100.7", Some("198.51.100.7")),
+            ("2001:db8::7", Some("2001:db8::7")),
+            ("[2001:db8::7]:443", Some("2001:db8::7")),
+            ("2001:db8:85a3:0:0:8a2e:370:7334:443", Some("2001:db8:85a3::8a2e:370:7334")),
+            ("unknown", None),
+            ("", None),
+        ] {
+            assert_eq!(address(text).map(|it| it.to_string()).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_does_not_print_its_secret() {
+        assert!(!format!("{:?}", proxy()).contains("a secret of"));
+    }
+}

@@ -1,0 +1,189 @@
+//! The audit trail: who was let in, who was not, and what was given, taken or
+//! destroyed. Log lines with the target `audit`, which are written whatever the
+//! log level is. They hold ids and addresses, and never a secret, a text or an
+//! e-mail address.
+
+use std::net::IpAddr;
+
+use domain::id::{ConnectionId, UserId};
+use domain::token;
+
+/// The target of these lines, by which a query finds them.
+pub const TARGET: &str = "audit";
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Somebody signed in to the pages.
+    SignedIn,
+    /// Somebody tried to, and was not let in.
+    SignInFailed,
+    /// A browser was signed out.
+    SignedOut,
+    /// All browsers of a user were signed out.
+    SignedOutEverywhere,
+    /// A device got a token.
+    TokenIssued,
+    /// A token was ended by its owner.
+    TokenRevoked,
+    /// A token was sent that is not good, or not any more.
+    TokenRefused,
+    /// Somebody entered too many wrong codes.
+    LockedOut,
+    /// An account was connected, or connected again.
+    ConnectionMade,
+    /// An account was disconnected.
+    ConnectionRemoved,
+    /// A user's plan did not allow something.
+    PlanRefused,
+    /// Everything of a user was erased.
+    Erased,
+}
+
+impl Event {
+    /// As the log names it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SignedIn => "signed_in",
+            Self::SignInFailed => "sign_in_failed",
+            Self::SignedOut => "signed_out",
+            Self::SignedOutEverywhere => "signed_out_everywhere",
+            Self::TokenIssued => "token_issued",
+            Self::TokenRevoked => "token_revoked",
+            Self::TokenRefused => "token_refused",
+            Self::LockedOut => "locked_out",
+            Self::ConnectionMade => "connection_made",
+            Self::ConnectionRemoved => "connection_removed",
+            Self::PlanRefused => "plan_refused",
+            Self::Erased => "erased",
+        }
+    }
+}
+
+/// A line of the trail. Nothing is written before [`Entry::write`].
+///
+/// ```text
+/// Entry::new(Event::TokenIssued).user(user).token(&hash).address(address).write();
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use = "an entry is not in the log until it is written"]
+pub struct Entry<'a> {
+    event: Event,
+    user: Option<UserId>,
+    token: Option<&'a str>,
+    connection: Option<ConnectionId>,
+    address: Option<IpAddr>,
+    why: Option<&'a str>,
+}
+
+impl<'a> Entry<'a> {
+    /// That this happened.
+    pub const fn new(event: Event) -> Self {
+        Self { event, user: None, token: None, connection: None, address: None, why: None }
+    }
+
+    /// Whose it is.
+    pub const fn user(mut self, user: UserId) -> Self {
+        self.user = Some(user);
+        self
+    }
+
+    /// The hash of the token concerned, whose beginning is logged.
+    pub const fn token(mut self, hash: &'a str) -> Self {
+        self.token = Some(hash);
+        self
+    }
+
+    /// The connection concerned.
+    pub const fn connection(mut self, connection: ConnectionId) -> Self {
+        self.connection = Some(connection);
+        self
+    }
+
+    /// Where the request came from.
+    pub const fn address(mut self, address: IpAddr) -> Self {
+        self.address = Some(address);
+        self
+    }
+
+    /// Why, in words of ours.
+    pub const fn why(mut self, why: &'a str) -> Self {
+        self.why = Some(why);
+        self
+    }
+
+    /// Writes the line.
+    pub fn write(self) {
+        tracing::info!(
+            target: TARGET,
+            event = self.event.as_str(),
+            user_id = self.user.map(UserId::get),
+            token_id = self.token.map(token::short_id),
+            connection_id = self.connection.map(ConnectionId::get),
+            address = self.address.map(tracing::field::display),
+            why = self.why,
+            "audit"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use serde_json::{Value, json};
+    use tracing_subscriber::fmt::MakeWriter;
+    use tracing_subscriber::layer::SubscriberExt;
+    use tracing_subscriber::{Layer, fmt};
+
+    use super::*;
+    use crate::aws::levels;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl MakeWriter<'_> for Lines {
+        type Writer = Self;
+
+        fn make_writer(&self) -> Self {
+            self.clone()
+        }
+    }
+
+    #[test]
+    fn an_entry_is_written_whatever_the_log_level_is_and_shows_no_whole_hash() {
+        let lines = Lines::default();
+        let layer = fmt::layer().json().with_writer(lines.clone()).with_filter(levels(Some("error")));
+        let hash = token::hash("secret");
+
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            tracing::info!("not this");
+            let entry = Entry::new(Event::TokenIssued).user(UserId::new(7).unwrap()).token(&hash);
+            entry.address([192, 0, 2, 1].into()).write();
+        });
+
+        let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let line: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(line["target"], "audit");
+        let fields = json!({
+            "event": "token_issued",
+            "user_id": 7,
+            "token_id": &hash[..10],
+            "address": "192.0.2.1",
+            "message": "audit",
+        });
+        assert_eq!(line["fields"], fields);
+    }
+}

@@ -1,0 +1,263 @@
+//! Who may make a request, and how many a user has made this minute: one write
+//! of the user's item that does both.
+//!
+//! The item has an attribute for each token of the user, with the time at which
+//! it ends, and one for each minute's count. The count grows only where the
+//! token's attribute is there and its time has not come. So a token that was
+//! revoked, has expired or was made up counts nothing for the user it names,
+//! and a good one is proven and counted in the same round trip.
+
+use aws_sdk_dynamodb::types::ReturnValue;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::id::UserId;
+use domain::user::User;
+
+use super::key;
+use crate::error::StorageError;
+use crate::grants::token_key;
+use crate::item::{Item, at, from_item, n};
+use crate::limits::{Counted, minute_of};
+use crate::race::{Race, if_won};
+use crate::{Store, Table};
+
+const REQUESTS: &str = "requests#";
+const MEDIA: &str = "media#";
+const TOKEN: &str = "token#";
+
+/// How many attributes of past minutes and ended tokens an item may have before
+/// they are worth a write. They are some twenty bytes each.
+const WORTH_A_WRITE: usize = 8;
+
+/// The most attributes that are removed at once.
+const MOST_AT_ONCE: usize = 100;
+
+/// A request whose token is good, counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Admitted {
+    /// Whose request it is.
+    pub user: User,
+    /// What the user has used of the minute.
+    pub counted: Counted,
+    /// What the item no longer needs. Empty unless it is worth a write.
+    pub stale: Stale,
+}
+
+/// Attributes of minutes that are over and of tokens that have ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stale(Vec<String>);
+
+impl Stale {
+    /// Whether there is nothing to remove.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Store {
+    /// Counts a request for this user if the token is one of theirs, has not
+    /// ended, and the user is not disabled. Otherwise nothing is counted.
+    pub async fn admit(
+        &self,
+        user: UserId,
+        token_hash: &str,
+        media: bool,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Admitted>, StorageError> {
+        let (minute, window_ends) = minute_of(now);
+        let update = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Users))
+            .set_key(Some(key(user)))
+            .condition_expression("#token > :now AND (attribute_not_exists(disabled) OR disabled = :no)")
+            .update_expression("ADD #requests :one, #media :media")
+            .expression_attribute_names("#token", token_key(token_hash))
+            .expression_attribute_names("#requests", format!("{REQUESTS}{minute}"))
+            .expression_attribute_names("#media", format!("{MEDIA}{minute}"))
+            .expression_attribute_values(":now", at(now))
+            .expression_attribute_values(":no", false_())
+            .expression_attribute_values(":one", n(1))
+            .expression_attribute_values(":media", n(u8::from(media)))
+            .return_values(ReturnValue::AllNew)
+            .send()
+            .await;
+        let Some(answer) = if_won(update)? else { return Ok(None) };
+        let item = answer.attributes.unwrap_or_default();
+        let count = |kind: &str| number(&item, &format!("{kind}{minute}")).and_then(|it| it.try_into().ok());
+        let counted = Counted {
+            requests: count(REQUESTS).unwrap_or(u32::MAX),
+            media: count(MEDIA).unwrap_or(u32::MAX),
+            window_ends,
+        };
+        let stale = stale(&item, minute, now);
+        Ok(Some(Admitted { user: from_item(item)?, counted, stale }))
+    }
+
+    /// Notes at a user that a token is theirs until it ends. `None` when there
+    /// is no such user, or none who may have one.
+    pub async fn mark_token(
+        &self,
+        user: UserId,
+        token_hash: &str,
+        expires_at: DateTime<Utc>,
+    ) -> Result<Option<User>, StorageError> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Users))
+            .set_key(Some(key(user)))
+            .condition_expression("attribute_exists(user_id) AND (attribute_not_exists(disabled) OR disabled = :no)")
+            .update_expression("SET #token = :expires")
+            .expression_attribute_names("#token", token_key(token_hash))
+            .expression_attribute_values(":expires", at(expires_at))
+            .expression_attribute_values(":no", false_())
+            .return_values(ReturnValue::AllNew)
+            .send()
+            .await;
+        if_won(update)?.map(|it| from_item(it.attributes.unwrap_or_default())).transpose()
+    }
+
+    /// Takes a token from its user: from then on it is refused.
+    pub async fn unmark_token(&self, user: UserId, token_hash: &str) -> Result<Race, StorageError> {
+        self.remove(user, &Stale(vec![token_key(token_hash)])).await
+    }
+
+    /// Removes what a user's item no longer needs.
+    pub async fn tidy(&self, user: UserId, stale: &Stale) -> Result<Race, StorageError> {
+        if stale.is_empty() { Ok(Race::Won) } else { self.remove(user, stale).await }
+    }
+
+    pub(crate) async fn prolong_mark(
+        &self,
+        user: UserId,
+        token_hash: &str,
+        expires_at: DateTime<Utc>,
+    ) -> Result<Race, StorageError> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Users))
+            .set_key(Some(key(user)))
+            // A token revoked since it was read does not come back.
+            .condition_expression("attribute_exists(#token)")
+            .update_expression("SET #token = :expires")
+            .expression_attribute_names("#token", token_key(token_hash))
+            .expression_attribute_values(":expires", at(expires_at))
+            .send()
+            .await;
+        Race::of(update)
+    }
+
+    async fn remove(&self, user: UserId, attributes: &Stale) -> Result<Race, StorageError> {
+        let placeholders: Vec<_> = (0..attributes.0.len()).map(|it| format!("#a{it}")).collect();
+        let mut update = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Users))
+            .set_key(Some(key(user)))
+            .condition_expression("attribute_exists(user_id)")
+            .update_expression(format!("REMOVE {}", placeholders.join(", ")));
+        for (placeholder, name) in placeholders.into_iter().zip(&attributes.0) {
+            update = update.expression_attribute_names(placeholder, name);
+        }
+        Race::of(update.send().await)
+    }
+}
+
+fn false_() -> aws_sdk_dynamodb::types::AttributeValue {
+    aws_sdk_dynamodb::types::AttributeValue::Bool(false)
+}
+
+fn number(item: &Item, name: &str) -> Option<i64> {
+    item.get(name)?.as_n().ok()?.parse().ok()
+}
+
+fn stale(item: &Item, minute: i64, now: DateTime<Utc>) -> Stale {
+    // A token that ended a moment ago may be prolonged at this moment.
+    let ended = (now - TimeDelta::days(1)).timestamp_millis();
+    let is_stale = |name: &&String| {
+        let counts = [REQUESTS, MEDIA].iter().find_map(|it| name.strip_prefix(it));
+        let is_over = counts.and_then(|it| it.parse::<i64>().ok()).is_some_and(|it| it < minute);
+        is_over || name.starts_with(TOKEN) && number(item, name).is_some_and(|it| it < ended)
+    };
+    let names: Vec<_> = item.keys().filter(is_stale).take(MOST_AT_ONCE).cloned().collect();
+    if names.len() < WORTH_A_WRITE { Stale::default() } else { Stale(names) }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::{a_user, noon};
+
+    use super::*;
+    use crate::testing::{join, store};
+
+    async fn with_token() -> (Store, UserId) {
+        let store = store().await;
+        let user = a_user();
+        join(&store, &user).await;
+        store.mark_token(user.user_id, "t", noon() + TimeDelta::days(1)).await.unwrap().unwrap();
+        (store, user.user_id)
+    }
+
+    async fn used(store: &Store, user: UserId, token: &str, now: DateTime<Utc>) -> Option<(u32, u32)> {
+        let admitted = store.admit(user, token, false, now).await.unwrap();
+        admitted.map(|it| (it.counted.requests, it.counted.media))
+    }
+
+    #[tokio::test]
+    async fn a_token_that_is_not_the_users_counts_nothing() {
+        let (store, user) = with_token().await;
+        store.mark_token(user, "old", noon()).await.unwrap();
+        store.mark_token(user, "gone", noon() + TimeDelta::days(1)).await.unwrap();
+        store.unmark_token(user, "gone").await.unwrap();
+
+        for token in ["made up", "old", "gone"] {
+            assert_eq!(used(&store, user, token, noon()).await, None, "{token}");
+        }
+
+        assert_eq!(used(&store, user, "t", noon()).await, Some((1, 0)));
+        assert_eq!(used(&store, a_user().user_id, "t", noon()).await, None);
+    }
+
+    #[tokio::test]
+    async fn requests_and_uploads_are_counted_by_the_minute() {
+        let (store, user) = with_token().await;
+
+        store.admit(user, "t", true, noon()).await.unwrap();
+        let counted = used(&store, user, "t", noon() + TimeDelta::seconds(59)).await;
+        let next = used(&store, user, "t", noon() + TimeDelta::seconds(60)).await;
+
+        assert_eq!((counted, next), (Some((2, 1)), Some((1, 0))));
+    }
+
+    #[tokio::test]
+    async fn somebody_who_is_disabled_is_not_admitted_until_they_are_let_in_again() {
+        let (store, user) = with_token().await;
+
+        store.set_disabled(user, true).await.unwrap();
+        let refused = used(&store, user, "t", noon()).await;
+        store.set_disabled(user, false).await.unwrap();
+
+        assert_eq!((refused, used(&store, user, "t", noon()).await), (None, Some((1, 0))));
+    }
+
+    #[tokio::test]
+    async fn what_is_over_is_removed_when_there_is_enough_of_it() {
+        let (store, user) = with_token().await;
+        store.mark_token(user, "old", noon() - TimeDelta::days(2)).await.unwrap();
+        let mut now = noon();
+        let mut admitted = store.admit(user, "t", true, now).await.unwrap().unwrap();
+        while admitted.stale.is_empty() {
+            now += TimeDelta::minutes(1);
+            admitted = store.admit(user, "t", true, now).await.unwrap().unwrap();
+        }
+        assert!(now < noon() + TimeDelta::minutes(9), "{now}");
+        assert!(admitted.stale.0.contains(&"token#old".to_owned()), "{:?}", admitted.stale);
+
+        store.tidy(user, &admitted.stale).await.unwrap();
+
+        let admitted = store.admit(user, "t", false, now).await.unwrap().unwrap();
+        assert_eq!((admitted.counted.requests, admitted.counted.media), (2, 1));
+        assert!(admitted.stale.is_empty());
+    }
+}

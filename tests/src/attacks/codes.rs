@@ -1,0 +1,44 @@
+//! Attempts at user codes that belong to somebody else's device.
+
+use super::{Arena, Attack};
+use crate::{attacks, ensure, fault::Result, world::fresh_email};
+
+pub(super) fn attacks() -> Vec<Attack> {
+    attacks!(8, [
+        "a link with somebody's code is opened thirty times", "nothing is shown or counted, and the code still works" => links;
+        "six codes are guessed", "the sixth is refused, a right one too, and nobody else is" => guesses;
+    ])
+}
+
+async fn links(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    let (api, mut browser, email) = (world.stranger()?, world.browser()?, fresh_email());
+    let device = world.device(&api, &[]).await?;
+    for _ in 0..30 {
+        let page = world.sign_in(&mut browser, &device.complete, &email).await?;
+        ensure!(page.form_with_button("Approve").is_none(), "{}", page.fault("a link alone shows what asks"));
+        let wrong = format!("{}/device?user_code=BBBB-BBBB", world.origin());
+        world.sign_in(&mut browser, &wrong, &email).await?;
+    }
+    let page = world.approval(&mut browser, &device, &email).await?;
+    ensure!(page.form_with_button("Approve").is_some(), "{}", page.fault("links were counted"));
+    Ok("60 links, and then the code was taken".to_owned())
+}
+
+async fn guesses(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    let (api, mut browser, email) = (world.stranger()?, world.browser()?, fresh_email());
+    let device = world.device(&api, &[]).await?;
+    let wrong = format!("{}/device?user_code=BBBB-BBBB", world.origin());
+    for _ in 0..5 {
+        let page = world.sign_in(&mut browser, &wrong, &email).await?;
+        let answer = browser.press(&page, "Continue", &[]).await?;
+        ensure!(answer.status.as_u16() == 422, "{}", answer.fault("a wrong code"));
+    }
+    let refused = world.approval(&mut browser, &device, &email).await?;
+    ensure!(refused.status.as_u16() == 429, "{}", refused.fault("a sixth code"));
+    let mut other = world.browser()?;
+    let taken = world.approval(&mut other, &device, &fresh_email()).await?;
+    ensure!(taken.form_with_button("Approve").is_some(), "{}", taken.fault("somebody else is held back"));
+    Ok("the sixth entry: 429; somebody else's: taken".to_owned())
+}

@@ -1,0 +1,180 @@
+//! Attempts with tokens that are not good, or not any more.
+
+use domain::{access_token::AccessToken, id::UserId};
+use futures::future::join_all;
+use reqwest::Method;
+use secrecy::ExposeSecret;
+
+use super::{Arena, Attack};
+use crate::{
+    answer::Answer,
+    attacks,
+    client::Api,
+    ensure,
+    fault::{Fault, Result},
+    harness::Harness,
+    moment,
+    world::{User, World},
+};
+
+pub(super) fn attacks() -> Vec<Attack> {
+    let mut all = attacks!(6, [
+        "a revoked token is sent 100 times at once", "401 or 429, and its owner's limit is untouched" => revoked;
+        "100 tokens are made up under a user's id", "401 or 429, and the user's limit is untouched" => made_up_for_a_user;
+    ]);
+    all.extend(attacks!(12, [
+        "a browser goes on after \"Sign out everywhere\" in another", "it is signed out" => signed_out_everywhere;
+    ]));
+    all.extend(attacks!(13, [
+        "300 made-up tokens are sent from one address", "no calls of the store after the limit, a good token passes" => flood;
+        "300 requests over a user's limit", "no calls of the store after the limit" => over_the_limit;
+    ]));
+    all
+}
+
+async fn ask(api: &Api) -> Result<Answer> {
+    api.call(Method::GET, "/user").impatient().send().await
+}
+
+/// Waits until most of a minute is left.
+async fn fresh_minute() {
+    let second = moment::now().timestamp() % 60;
+    if 15 < second {
+        tokio::time::sleep(std::time::Duration::from_secs(61_u64.saturating_sub(second.unsigned_abs()))).await;
+    }
+}
+
+async fn left(user: &User<'_>) -> Result<i64> {
+    let answer = ask(&user.api).await?.is(200)?;
+    answer.header("x-ratelimit-remaining").parse().map_err(|_| answer.fault("x-ratelimit-remaining"))
+}
+
+fn a_token_of(user: i64) -> Result<String> {
+    let id = u64::try_from(user).ok().and_then(UserId::new).ok_or_else(|| Fault::new("not the id of a user"))?;
+    Ok(AccessToken::mint(id).secret().expose_secret().to_owned())
+}
+
+fn refused(answers: Vec<Result<Answer>>) -> Result<()> {
+    for answer in answers {
+        let answer = answer?;
+        ensure!([401, 429].contains(&answer.status), "{}", answer.fault("a bad token"));
+    }
+    Ok(())
+}
+
+async fn revoked(arena: &Arena) -> Result<String> {
+    let world = arena.limited();
+    let mut user = world.new_user().await?;
+    let email = user.email.clone();
+    let stolen = world.grant(&mut user.browser, &email, &[]).await?;
+    let account = user.browser.open(&format!("{}/account", world.origin())).await?;
+    // The latest is the first on the page.
+    let form = account.form_with_field("grant").ok_or_else(|| account.fault("no device is listed"))?;
+    user.browser.submit(&account, &form, form.buttons.first(), &[]).await?;
+    fresh_minute().await;
+    let before = left(&user).await?;
+
+    refused(join_all((0..100).map(|_| ask(&stolen))).await)?;
+
+    let after = left(&user).await?;
+    ensure!(after == before - 1, "the owner had {before} requests left, and then {after}");
+    Ok(format!("the owner had {before} requests left, and {after} after the next of their own"))
+}
+
+async fn made_up_for_a_user(arena: &Arena) -> Result<String> {
+    let world = arena.limited();
+    let user = world.new_user().await?;
+    let stranger = world.stranger()?;
+    fresh_minute().await;
+    let before = left(&user).await?;
+
+    let tokens = (0..100).map(|_| a_token_of(user.id)).collect::<Result<Vec<_>>>()?;
+    let callers: Vec<_> = tokens.iter().map(|it| stranger.with_token(Some(it))).collect();
+    refused(join_all(callers.iter().map(ask)).await)?;
+
+    let after = left(&user).await?;
+    ensure!(after == before - 1, "the user had {before} requests left, and then {after}");
+    Ok(format!("the user had {before} requests left, and {after} after the next of their own"))
+}
+
+async fn signed_out_everywhere(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    let mut user = world.new_user().await?;
+    let address = format!("{}/account", world.origin());
+    let mut stolen = world.browser()?;
+    world.sign_in(&mut stolen, &address, &user.email).await?;
+
+    let account = user.browser.open(&address).await?;
+    user.browser.press(&account, "Sign out everywhere", &[]).await?;
+
+    for browser in [&mut user.browser, &mut stolen] {
+        let page = browser.open(&address).await?;
+        ensure!(page.form_with_button("Sign in").is_some(), "{}", page.fault("still signed in"));
+    }
+    Ok("both have to sign in".to_owned())
+}
+
+/// A service whose calls of the store are recorded.
+async fn metered() -> Result<(Harness, World)> {
+    let stack = Harness::start(&["--meter"]).await?;
+    let world = World::new(stack.ready().clone()).await?;
+    Ok((stack, world))
+}
+
+/// How many calls of the tables that know callers were made.
+async fn calls(world: &World) -> Result<usize> {
+    let address = format!("{}/dev/store-calls", world.origin());
+    let body = world.http().get(address).send().await?.text().await?;
+    let body: serde_json::Value = serde_json::from_str(&body)?;
+    let calls = body["calls"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let about_callers = |it: &&serde_json::Value| {
+        let tables = it["tables"].as_array().into_iter().flatten();
+        let mut names = tables.filter_map(serde_json::Value::as_str);
+        names.any(|it| ["-users", "-grants", "-limits"].iter().any(|end| it.ends_with(end)))
+    };
+    Ok(calls.iter().filter(about_callers).count())
+}
+
+async fn flood(_: &Arena) -> Result<String> {
+    let (_stack, world) = metered().await?;
+    let user = world.new_user().await?;
+    let stranger = world.stranger()?;
+    fresh_minute().await;
+    let send = async |count: u64| {
+        for number in 0..count {
+            let token = a_token_of(1 + i64::try_from(number).unwrap_or_default())?;
+            let answer = ask(&stranger.with_token(Some(&token))).await?;
+            ensure!([401, 429].contains(&answer.status), "{}", answer.fault("a made-up token"));
+        }
+        Ok(())
+    };
+    send(70).await?;
+    let before = calls(&world).await?;
+
+    send(230).await?;
+
+    let cost = calls(&world).await? - before;
+    ensure!(cost == 0, "230 requests over the limit made {cost} calls of the store");
+    let good = ask(&stranger.with_token(Some(user.api.token()))).await?;
+    ensure!(good.status == 200, "{}", good.fault("a good token from that address"));
+    Ok(format!("70 requests made {before} calls in all, 230 more none; the good token: 200"))
+}
+
+async fn over_the_limit(_: &Arena) -> Result<String> {
+    let (_stack, world) = metered().await?;
+    let user = world.new_user().await?;
+    fresh_minute().await;
+    for _ in 0..70 {
+        ask(&user.api).await?;
+    }
+    let before = calls(&world).await?;
+
+    for answer in join_all((0..230).map(|_| ask(&user.api))).await {
+        let answer = answer?;
+        ensure!(answer.status == 429, "{}", answer.fault("a request over the limit"));
+    }
+
+    let cost = calls(&world).await? - before;
+    ensure!(cost == 0, "230 requests over the limit made {cost} calls of the store");
+    Ok("230 requests: 429, and no call of the store".to_owned())
+}
