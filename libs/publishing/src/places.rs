@@ -23,9 +23,12 @@ use storage::{CallsOf, OpenCalls, Store};
 
 use crate::{Publishing, PublishingError};
 
-/// A call that takes longer is slow: it is counted although nobody asked for a
-/// place, and no place is expected to be given back soon.
+/// A call that takes longer is slow: its place is not expected back soon.
 const SLOW: TimeDelta = TimeDelta::seconds(1);
+
+/// A call that takes longer is counted although nobody asked for a place. Hardly
+/// any does, and the two writes are spared for all others.
+const COUNTED_AFTER: Duration = Duration::from_secs(3);
 
 /// How often, and after which pause, a delivery looks for a place that calls
 /// which are not slow will give back.
@@ -212,7 +215,7 @@ impl Publishing {
         let began = self.clock.now();
         let mut call = std::pin::pin!(call);
         let mut has_place = leave.has_place;
-        if !has_place && let Ok(ended) = tokio::time::timeout(SLOW.to_std().unwrap_or_default(), &mut call).await {
+        if !has_place && let Ok(ended) = tokio::time::timeout(COUNTED_AFTER, &mut call).await {
             return ended;
         }
         let ended = if has_place {

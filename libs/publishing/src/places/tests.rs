@@ -78,7 +78,7 @@ async fn a_single_call_takes_no_place_unless_it_is_slow() {
     assert_eq!(open().await, OpenCalls::default());
 
     let seen = publishing.counted(leave().await.unwrap().unwrap(), async {
-        tokio::time::sleep(Duration::from_millis(1_200)).await;
+        tokio::time::sleep(COUNTED_AFTER + Duration::from_millis(200)).await;
         open().await.others("me", noon())
     });
     assert_eq!(Box::pin(seen).await, 1);

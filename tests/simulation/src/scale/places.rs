@@ -4,8 +4,11 @@ use publishing::Share;
 
 use super::Ms;
 
-/// A call that takes longer is slow.
-pub(super) const SLOW_MS: Ms = 1_000;
+/// A place that was taken longer ago is not expected back soon.
+const SLOW_MS: Ms = 1_000;
+
+/// A call that takes longer is counted in any case.
+pub(super) const COUNTED_AFTER_MS: Ms = 3_000;
 
 /// How often, and after which pause, a delivery looks for a place.
 pub(super) const LOOKS: u32 = 4;

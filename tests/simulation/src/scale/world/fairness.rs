@@ -4,11 +4,11 @@
 use super::World;
 use crate::scale::Ms;
 use crate::scale::agenda::Event;
-use crate::scale::places::{LOOK_AGAIN_MS, LOOKS, Leave, SLOW_MS};
+use crate::scale::places::{COUNTED_AFTER_MS, LOOK_AGAIN_MS, LOOKS, Leave};
 use crate::scale::store::{Answer, units};
 
 /// How long a delivery is put off: half of its lateness, within these.
-const PUT_OFF_MS: (Ms, Ms) = (10_000, 180_000);
+const PUT_OFF_MS: (Ms, Ms) = (10_000, 900_000);
 
 impl World<'_> {
     fn user_of(&self, place: u32) -> u32 {
@@ -69,11 +69,11 @@ impl World<'_> {
     pub(super) fn count_if_slow(&mut self, place: u32, began: Ms, took: Ms) {
         let user = self.user_of(place);
         let task = &mut self.tasks.tasks[place as usize];
-        if self.setting.share.is_none() || task.is_counted || took <= SLOW_MS {
+        if self.setting.share.is_none() || task.is_counted || took <= COUNTED_AFTER_MS {
             return;
         }
         task.is_counted = true;
-        if self.places.add(user, task.batch, (began, began + SLOW_MS)) {
+        if self.places.add(user, task.batch, (began, began + COUNTED_AFTER_MS)) {
             self.write_place(place);
         }
     }
