@@ -72,7 +72,12 @@ pub const MINISTACK: PythonTool = PythonTool {
             to: "    if target == \"AmazonSQS.SendMessageBatch\":\n        return \"SendMessage\"\n    if \".\" in target:\n        return target.rsplit(\".\", 1)[-1]",
         },
         // CloudFormation turns a parameter into a number where the property is
-        // one.
+        // one: here and in the next.
+        Mend {
+            file: "ministack/services/cognito.py",
+            from: "min_len = policy.get(\"MinimumLength\", 8)",
+            to: "min_len = int(policy.get(\"MinimumLength\", 8))",
+        },
         Mend {
             file: "ministack/services/lambda_svc.py",
             from: "limit = (esm.get(\"ScalingConfig\") or {}).get(\"MaximumConcurrency\") or _ESM_SQS_DEFAULT_CONCURRENCY",
