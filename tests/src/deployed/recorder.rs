@@ -178,7 +178,9 @@ fn asked(service: &str, operation: &str, body: &Value) -> Vec<(&'static str, Str
             let entries = body["Entries"].as_array().into_iter().flatten();
             entries.map(|it| ("events:PutEvents", it["EventBusName"].as_str().unwrap_or_default().to_owned())).collect()
         }
-        ("secretsmanager", "GetSecretValue") => vec![("secretsmanager:GetSecretValue", text("SecretId"))],
+        ("secretsmanager", "GetSecretValue") => {
+            vec![("secretsmanager:GetSecretValue", name_of_secret(&text("SecretId")))]
+        }
         _ => vec![("unknown", format!("{service}.{operation}"))],
     }
 }
@@ -191,6 +193,13 @@ fn in_transaction(kind: &str) -> &'static str {
         "ConditionCheck" => "dynamodb:ConditionCheckItem",
         _ => "unknown",
     }
+}
+
+/// A secret by its name, also where it is asked for by its ARN, which ends in
+/// the name, a dash and six characters.
+fn name_of_secret(id: &str) -> String {
+    let named = id.split_once(":secret:").and_then(|(_, it)| it.rsplit_once('-'));
+    named.map_or(id, |(name, _)| name).to_owned()
 }
 
 fn table(item: &Value) -> String {
