@@ -59,7 +59,7 @@ const FIRST_WAIT: TimeDelta = TimeDelta::seconds(5);
 const LONGEST_WAIT: TimeDelta = TimeDelta::minutes(30);
 const FIRST_LOOK: TimeDelta = TimeDelta::seconds(2);
 const FIRST_PUT_OFF: TimeDelta = TimeDelta::seconds(10);
-const LONGEST_PUT_OFF: TimeDelta = TimeDelta::minutes(15);
+const LONGEST_PUT_OFF: TimeDelta = TimeDelta::seconds(180);
 const RECONNECTION_LOOK: TimeDelta = TimeDelta::seconds(30);
 const LONGEST_RECONNECTION_LOOK: TimeDelta = TimeDelta::minutes(5);
 

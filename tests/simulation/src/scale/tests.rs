@@ -27,7 +27,8 @@ fn everything_adds_up() {
     let scale = run(&small());
 
     assert_nothing_lost(&scale);
-    assert!((scale.write_units_per_post - 3.0).abs() < 1e-9, "\n{scale}");
+    // One call in a thousand is slow, and is counted with two writes more.
+    assert!((3.0..3.01).contains(&scale.write_units_per_post), "\n{scale}");
     // It is read twice: before the public call, and before the post is told how
     // that ended.
     assert!((scale.read_units_per_post - 8.0).abs() < 0.1, "\n{scale}");

@@ -8,7 +8,7 @@ use crate::scale::places::{COUNTED_AFTER_MS, LOOK_AGAIN_MS, LOOKS, Leave};
 use crate::scale::store::{Answer, units};
 
 /// How long a delivery is put off: half of its lateness, within these.
-const PUT_OFF_MS: (Ms, Ms) = (10_000, 900_000);
+const PUT_OFF_MS: (Ms, Ms) = (10_000, 180_000);
 
 impl World<'_> {
     fn user_of(&self, place: u32) -> u32 {
