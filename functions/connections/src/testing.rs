@@ -166,7 +166,7 @@ impl World {
     }
 
     /// The browser in which the other user is signed in.
-    pub(crate) fn anothers_browser(&self) -> &Browser {
+    pub(crate) fn browser_of_another(&self) -> &Browser {
         &self.another_signed_in
     }
 

@@ -1,5 +1,7 @@
 //! How long a writer waits who met another one, until it is time to give up.
 
+use std::ops::Range;
+
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::token::random_u32;
@@ -10,11 +12,15 @@ const SHORTEST: u32 = 5;
 /// From this try on waits grow no more: the longest is 325 ms.
 const LAST_GROWTH: u32 = 5;
 
-/// The wait after so many tries: drawn at random from a range that doubles, so
-/// that those who met do not meet again.
+/// The waits after so many tries, in milliseconds: a range that doubles.
+pub fn waits(tries: u32) -> Range<u32> {
+    SHORTEST..SHORTEST + (10 << tries.min(LAST_GROWTH))
+}
+
+/// One of them, drawn at random, so that those who met do not meet again.
 pub fn wait(tries: u32) -> TimeDelta {
-    let range = 10 << tries.min(LAST_GROWTH);
-    TimeDelta::milliseconds((SHORTEST + random_u32() % range).into())
+    let waits = waits(tries);
+    TimeDelta::milliseconds((waits.start + random_u32() % (waits.end - waits.start)).into())
 }
 
 /// The tries of one writer.

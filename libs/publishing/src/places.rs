@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::backoff::Backoff;
 use domain::delivery::LEASE;
 use domain::token::random_u64;
 use storage::{CallsOf, OpenCalls, Store};
@@ -30,10 +31,9 @@ const SLOW: TimeDelta = TimeDelta::seconds(1);
 /// any does, and the two writes are spared for all others.
 const COUNTED_AFTER: Duration = Duration::from_secs(3);
 
-/// How often, and after which pause, a delivery looks for a place that calls
-/// which are not slow will give back.
-const LOOKS: u32 = 4;
-const LOOK_AGAIN: TimeDelta = TimeDelta::milliseconds(250);
+/// How long a delivery waits for a place that calls which are not slow will give
+/// back, and that others wait for too.
+const WAITS_FOR_A_PLACE: TimeDelta = TimeDelta::seconds(3);
 
 /// A call to a host that takes longer is a strike against it. The time-outs of
 /// adapters are longer, or a little shorter for what need not be waited for.
@@ -177,7 +177,8 @@ impl Publishing {
         in_a_crowd: bool,
     ) -> Result<Option<Leave>, PublishingError> {
         let mut open = open;
-        for _ in 0..LOOKS {
+        let mut looks = Backoff::until(self.clock.now() + WAITS_FOR_A_PLACE);
+        loop {
             let now = self.clock.now();
             if open.others(&self.places.environment, now) < most {
                 if !in_a_crowd || self.places.take(&self.store, &of, &open, now).await? {
@@ -186,10 +187,10 @@ impl Publishing {
             } else if open.are_older_than(SLOW, now) {
                 return Ok(None);
             }
-            self.sleep_until(now + LOOK_AGAIN).await;
+            let Some(again_at) = looks.next(now) else { return Ok(None) };
+            self.sleep_until(again_at).await;
             open = self.store.open_calls(&of).await?;
         }
-        Ok(None)
     }
 
     /// The same for a host that users named; the inner `None` for one that

@@ -18,7 +18,7 @@ pub(super) fn attacks() -> Vec<Attack> {
             => claimed_pixels;
         "a JPEG without an end, and one whose pixels mean nothing",
             "the posts fail and say so, another's goes out in its second" => damaged_jpegs;
-        "eight PNGs that grow 150 times in memory, by one user at once",
+        "eight pictures that grow 150 times in memory, by one user at once",
             "another's picture is made meanwhile and goes out in its second" => bombs;
     ])
 }

@@ -40,7 +40,7 @@ async fn whoever_is_not_signed_in_signs_in_and_comes_back() {
 async fn somebody_else_learns_only_that_it_is_not_theirs() {
     let world = World::new().await;
     let begun = world.begin("asking").await;
-    let (theirs, path) = (world.anothers_browser(), format!("/connect/{}", begun.token));
+    let (theirs, path) = (world.browser_of_another(), format!("/connect/{}", begun.token));
 
     let seen = [
         world.visit_in(theirs, &path).await,
@@ -61,7 +61,7 @@ async fn somebody_else_learns_only_that_it_is_not_theirs() {
 async fn a_form_that_is_not_of_the_session_does_nothing() {
     let world = World::new().await;
     let begun = world.begin("asking").await;
-    let forged = Browser { csrf: world.anothers_browser().csrf.clone(), ..world.browser().clone() };
+    let forged = Browser { csrf: world.browser_of_another().csrf.clone(), ..world.browser().clone() };
 
     for browser in [forged, Browser { csrf: String::new(), ..world.browser().clone() }] {
         assert_eq!(world.send_in(&browser, &begun, "cancel=1").await.status, 403);
@@ -104,7 +104,7 @@ async fn a_guest_reads_for_whom_it_is_presses_and_comes_back_in_the_same_browser
     let sent = world.send_in(&guest, &begun, "").await;
     assert_eq!(sent.leads_on, Some(format!("https://plain.example/authorize?state={}", begun.token)));
 
-    for browser in [&Browser::default(), world.browser(), world.anothers_browser()] {
+    for browser in [&Browser::default(), world.browser(), world.browser_of_another()] {
         assert_eq!(world.visit_in(browser, &callback(&begun)).await.status, 403);
     }
     assert_eq!(world.platform.completed(), 0);

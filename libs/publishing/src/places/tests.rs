@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use cloud::queue::DeliveryMessage;
+use domain::clock::Clock;
 use domain::post::PostStatus;
 use domain::testing::noon;
 
@@ -97,6 +98,24 @@ async fn places_that_fast_calls_hold_are_waited_for() {
 
     assert!(leave.unwrap().unwrap().has_place);
     assert!(rig.clock.now() < later(1));
+}
+
+#[tokio::test]
+async fn of_a_crowd_whose_calls_are_fast_nobody_is_put_off() {
+    let rig = Rig::new().await;
+    let of = CallsOf::user(rig.user.user_id);
+    let most = rig.publishing.share.places();
+    // The time of the machine: who waits must not move it on for the others.
+    let environments: Vec<_> = (0..5 * most).map(|_| Publishing { clock: Clock::System, ..another(&rig) }).collect();
+
+    let calls = environments.iter().map(async |it| {
+        let leave = it.leave(of.clone(), OpenCalls::default(), most, true).await.unwrap()?;
+        it.counted(leave, tokio::time::sleep(Duration::from_millis(20))).await;
+        Some(())
+    });
+    let called = futures::future::join_all(calls).await;
+
+    assert_eq!(called.into_iter().flatten().count(), environments.len());
 }
 
 #[tokio::test]

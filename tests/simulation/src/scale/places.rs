@@ -10,9 +10,8 @@ const SLOW_MS: Ms = 1_000;
 /// A call that takes longer is counted in any case.
 pub(super) const COUNTED_AFTER_MS: Ms = 3_000;
 
-/// How often, and after which pause, a delivery looks for a place.
-pub(super) const LOOKS: u32 = 4;
-pub(super) const LOOK_AGAIN_MS: Ms = 250;
+/// How long a delivery waits for a place that fast calls hold.
+pub(super) const WAITS_MS: Ms = 3_000;
 
 /// An environment that makes calls for a user.
 struct Place {

@@ -41,8 +41,9 @@ pub(super) struct Task {
     stamp: u32,
     /// Whether it holds one of its environment's few places for telling posts.
     tells: bool,
-    /// How often it looked for a place of its user.
+    /// How often it looked for a place of its user, and since when.
     pub(super) looks: u32,
+    pub(super) first_looked_at: Option<Ms>,
     /// Whether it has leave to call.
     pub(super) has_leave: bool,
     /// Whether its call is counted.
@@ -77,6 +78,7 @@ impl World<'_> {
             stamp: 0,
             tells: false,
             looks: 0,
+            first_looked_at: None,
             has_leave: false,
             is_counted: false,
         });

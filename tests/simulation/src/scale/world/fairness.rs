@@ -4,7 +4,7 @@
 use super::World;
 use crate::scale::Ms;
 use crate::scale::agenda::Event;
-use crate::scale::places::{COUNTED_AFTER_MS, LOOK_AGAIN_MS, LOOKS, Leave};
+use crate::scale::places::{COUNTED_AFTER_MS, Leave, WAITS_MS};
 use crate::scale::store::{Answer, units};
 
 /// How long a delivery is put off: half of its lateness, within these.
@@ -29,11 +29,15 @@ impl World<'_> {
             Some(share) => self.places.leave(user, task.batch, task.message.in_a_crowd, share, now),
             None => Leave::Uncounted,
         };
+        let first_looked_at = *task.first_looked_at.get_or_insert(now);
+        let waits = domain::backoff::waits(task.looks);
+        let wait = waits.start + self.chance.below(waits.end - waits.start);
+        let again_at = now + Ms::try_from(wait).unwrap_or_default();
         task.looks += 1;
         task.has_leave = matches!(leave, Leave::Uncounted | Leave::Shared | Leave::Taken);
         task.is_counted = matches!(leave, Leave::Shared | Leave::Taken);
         let at = match leave {
-            Leave::Wait if task.looks < LOOKS => now + LOOK_AGAIN_MS + took,
+            Leave::Wait if again_at < first_looked_at + WAITS_MS => again_at + took,
             Leave::Wait | Leave::None => return self.put_off(place, now),
             Leave::Taken => {
                 self.write_place(place);
