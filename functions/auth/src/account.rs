@@ -64,6 +64,7 @@ struct Browser {
 struct Device {
     grant: String,
     number: usize,
+    client_name: Option<String>,
     has_all: bool,
     scopes: Vec<&'static str>,
     approved: String,
@@ -142,6 +143,7 @@ impl Device {
         Self {
             grant,
             number,
+            client_name: token.client_name.as_ref().map(|it| it.as_str().to_owned()),
             has_all: token.scopes == Scopes::of(&[]),
             scopes: token.scopes.iter().map(Scope::meaning).collect(),
             approved: date_and_time(token.created_at),

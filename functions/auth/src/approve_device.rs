@@ -6,6 +6,7 @@ use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use domain::name::ClientName;
 use domain::token::UserCode;
 use http::StatusCode;
 use http::header::RETRY_AFTER;
@@ -48,6 +49,7 @@ struct CodePage<'a> {
 struct ApprovePage<'a> {
     csrf: &'a str,
     user_code: String,
+    client_name: Option<&'a str>,
     scopes: Vec<&'static str>,
     asked_at: String,
     asked_from: String,
@@ -103,6 +105,7 @@ fn approval(session: &SignedIn, ip: ClientIp, typed: &str, device: &DeviceGrant)
     let page = ApprovePage {
         csrf: session.csrf(),
         user_code: UserCode::parse(typed).map(|it| it.to_string()).unwrap_or_default(),
+        client_name: device.client_name.as_ref().map(ClientName::as_str),
         scopes: device.scopes.iter().map(domain::scope::Scope::meaning).collect(),
         asked_at: device.created_at.format("%-d %B %Y, %H:%M:%S UTC").to_string(),
         asked_from: device.asked_from.to_string(),
@@ -157,7 +160,8 @@ mod tests {
     #[tokio::test]
     async fn a_device_gets_what_its_user_approved_and_loses_it_when_revoked() {
         let service = service().await;
-        let asked = service.post("/api/v1/auth/device/code", None, json!({"scopes": ["user:read"]})).await.body;
+        let body = json!({"scopes": ["user:read"], "client_name": "Planner <b>"});
+        let asked = service.post("/api/v1/auth/device/code", None, body).await.body;
         let session = service.sign_in("one@example.com", "/device").await.session();
         let address = asked["verification_uri_complete"].as_str().unwrap().replace(&service.origin, "");
 
@@ -170,6 +174,7 @@ mod tests {
         assert!(page.text.contains("Read your name and e-mail address"), "{}", page.text);
         assert!(!page.text.contains("Upload pictures"), "{}", page.text);
         assert!(page.text.contains("192.0.2.1"), "{}", page.text);
+        assert!(page.text.contains("Planner &#60;b&#62;"), "{}", page.text);
         let body = json!({"device_code": asked["device_code"]});
         assert_eq!(service.post(TOKEN, None, body.clone()).await.body["error"], "authorization_pending");
 
@@ -181,6 +186,7 @@ mod tests {
         assert_eq!(user.body["scopes"], json!(["user:read"]));
 
         let account = service.page("/account", &session).await.text;
+        assert!(account.contains("Planner &#60;b&#62;"), "{account}");
         let grant = account.split("name=\"grant\" value=\"").nth(1).unwrap().split('"').next().unwrap();
         let form = [("csrf", csrf.as_str()), ("grant", grant)];
         assert_eq!(service.submit("/account/revoke", &session, &form).await.status, 303);

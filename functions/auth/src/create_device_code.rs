@@ -5,6 +5,7 @@ use api::{Api, ApiError, ApiResult, Fields, Given, Incoming, Visitor};
 use axum::Json;
 use axum::extract::State;
 use chrono::TimeDelta;
+use domain::name::ClientName;
 use domain::scope::{Scope, Scopes};
 use domain::token::{self, UserCode};
 use http::StatusCode;
@@ -28,6 +29,9 @@ pub(crate) struct DeviceCodeRequest {
     /// What the token is to permit. Absent, null or empty: everything.
     #[schema(nullable, max_items = 6, example = json!(["posts:read", "posts:write"]))]
     scopes: Option<Vec<ScopeName>>,
+    /// What the client calls itself, for the person who approves it.
+    #[schema(nullable, min_length = 1, max_length = 60, example = "Planner on my laptop")]
+    client_name: Option<String>,
 }
 
 /// One permission.
@@ -95,10 +99,11 @@ pub(crate) async fn create_device_code(
     visitor: Visitor,
     incoming: Incoming,
 ) -> ApiResult<(StatusCode, Json<DeviceAuthorization>)> {
-    let scopes = parse(incoming.optional_fields(&["scopes"])?)?;
+    let (scopes, client_name) = parse(incoming.optional_fields(&["scopes", "client_name"])?)?;
     let now = api.clock.now();
     let device = DeviceGrant {
         scopes,
+        client_name,
         asked_from: visitor.ip,
         created_at: now,
         expires_at: now + LIFETIME,
@@ -121,7 +126,7 @@ pub(crate) async fn create_device_code(
     Ok((StatusCode::CREATED, Json(body)))
 }
 
-fn parse(mut fields: Fields) -> ApiResult<Scopes> {
+fn parse(mut fields: Fields) -> ApiResult<(Scopes, Option<ClientName>)> {
     let mut asked = Vec::new();
     if let Given::Value(values) = fields.list_of("scopes", Scope::ALL.len()) {
         for (index, value) in values.into_iter().enumerate() {
@@ -135,8 +140,11 @@ fn parse(mut fields: Fields) -> ApiResult<Scopes> {
             }
         }
     }
-    let scopes = Scopes::of(&asked);
-    fields.finish(scopes)
+    let client_name = fields
+        .text("client_name")
+        .value()
+        .and_then(|raw| ClientName::parse(&raw).inspect_err(|fault| fields.add("client_name", fault)).ok());
+    fields.finish((Scopes::of(&asked), client_name))
 }
 
 /// Stores the request under a user code that no other request has.
@@ -169,6 +177,25 @@ mod tests {
         assert_eq!(answer.status, 422);
         let errors = answer.body["errors"].as_object().unwrap();
         assert_eq!(errors.keys().collect::<Vec<_>>(), ["scopes.1", "scopes.2"]);
+    }
+
+    #[tokio::test]
+    async fn a_name_of_a_client_is_refused_with_what_is_wrong_with_it() {
+        let service = service().await;
+        let fault = async |name: serde_json::Value| {
+            let answer = service.post("/api/v1/auth/device/code", None, json!({"client_name": name})).await;
+            (answer.status, answer.body["errors"]["client_name"][0].as_str().map(str::to_owned))
+        };
+        let refused = |text: &str| (422, Some(text.to_owned()));
+
+        assert_eq!(fault(json!("Planner")).await, (201, None));
+        assert_eq!(fault(json!(null)).await, (201, None));
+        assert_eq!(fault(json!("")).await, refused("client_name may not be blank"));
+        let long = refused("client_name may have at most 60 characters, this has 61");
+        assert_eq!(fault(json!("x".repeat(61))).await, long);
+        let mark = refused("client_name may not have control characters or marks of direction");
+        assert_eq!(fault(json!("\u{202e}rennalP")).await, mark);
+        assert_eq!(fault(json!(7)).await, refused("client_name must be a string"));
     }
 
     #[tokio::test]

@@ -156,7 +156,10 @@ async fn exchange(
     let token = AccessToken::mint(owner);
     let hash = token.hash();
     let expires_at = api.token_lifetime.ends(now, now);
-    let grant = TokenGrant { owner, scopes: device.scopes.clone(), created_at: now, last_used_at: now, expires_at };
+    let grant = TokenGrant {
+        client_name: device.client_name.clone(),
+        ..TokenGrant::made(owner, device.scopes.clone(), now, expires_at)
+    };
     // Nobody has the token yet, so a mark without one opens nothing.
     let user = api.store.mark_token(owner, &hash, expires_at).await?.ok_or_else(invalid)?;
     if api.store.exchange_device(device_hash, &hash, &grant).await? == Race::Won {

@@ -263,14 +263,8 @@ async fn signed_up(api: &Api, user: &User, subject: &str) -> String {
     let identity = Identity { issuer: "https://issuer.example".to_owned(), subject: subject.to_owned() };
     api.store.join(&identity, user).await.unwrap();
     let token = AccessToken::mint(user.user_id);
-    let grant = TokenGrant {
-        owner: user.user_id,
-        scopes: Scopes::of(&[]),
-        created_at: noon(),
-        last_used_at: noon(),
-        // Long, because tests move the clock by days.
-        expires_at: noon() + TimeDelta::days(180),
-    };
+    // Long, because tests move the clock by days.
+    let grant = TokenGrant::made(user.user_id, Scopes::of(&[]), noon(), noon() + TimeDelta::days(180));
     api.store.put_token(&token.hash(), &grant).await.unwrap();
     token.secret().expose_secret().to_owned()
 }

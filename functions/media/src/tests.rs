@@ -78,13 +78,7 @@ impl Service {
         let identity = Identity { issuer: "https://issuer.example".to_owned(), subject: "1".to_owned() };
         assert_eq!(api.store.join(&identity, &user).await.unwrap(), Joined::Ours);
         let token = AccessToken::mint(user.user_id);
-        let grant = TokenGrant {
-            owner: user.user_id,
-            scopes: Scopes::of(&Scope::ALL),
-            created_at: noon(),
-            last_used_at: noon(),
-            expires_at: noon() + TimeDelta::days(180),
-        };
+        let grant = TokenGrant::made(user.user_id, Scopes::of(&Scope::ALL), noon(), noon() + TimeDelta::days(180));
         api.store.put_token(&token.hash(), &grant).await.unwrap();
         Self { router: api::finish(crate::router(app.clone()), api), app, s3, user, token, web }
     }

@@ -43,13 +43,8 @@ pub(crate) async fn token(api: &api::Api, user: &User, folder: Option<&Path>) ->
     }
     let now = api.clock.now();
     let token = AccessToken::mint(user.user_id);
-    let grant = TokenGrant {
-        owner: user.user_id,
-        scopes: Scopes::of(&[]),
-        created_at: now,
-        last_used_at: now,
-        expires_at: TokenLifetime::default().ends(now, now),
-    };
+    let expires_at = TokenLifetime::default().ends(now, now);
+    let grant = TokenGrant::made(user.user_id, Scopes::of(&[]), now, expires_at);
     api.store.put_token(&token.hash(), &grant).await?;
     let text = token.secret().expose_secret().to_owned();
     if let Some(path) = path {

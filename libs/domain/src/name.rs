@@ -1,5 +1,7 @@
 //! Names that others chose, as they are shown beside our own words.
 
+use serde::{Deserialize, Serialize};
+
 /// The most characters of a username.
 pub const MAX_USERNAME_CHARS: usize = 100;
 
@@ -28,6 +30,47 @@ pub fn username(raw: &str) -> Option<String> {
 /// A display name, cut and freed of marks; `None` when nothing is left.
 pub fn display_name(raw: &str) -> Option<String> {
     shown(raw, |bytes, _| bytes <= MAX_DISPLAY_NAME_BYTES)
+}
+
+/// The most characters of what a client calls itself.
+pub const MAX_CLIENT_NAME_CHARS: usize = 60;
+
+/// What a client calls itself, shown to the person who decides about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ClientName(String);
+
+/// What is wrong with the name of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClientNameFault {
+    /// Nothing of it can be seen.
+    #[error("may not be blank")]
+    Blank,
+    /// It has more than [`MAX_CLIENT_NAME_CHARS`].
+    #[error("may have at most {MAX_CLIENT_NAME_CHARS} characters, this has {0}")]
+    TooLong(usize),
+    /// It has a control or a mark of direction. It is refused and not freed of
+    /// it: a client knows its own name.
+    #[error("may not have control characters or marks of direction")]
+    Mark,
+}
+
+impl ClientName {
+    /// Takes a name as the client sent it.
+    pub fn parse(raw: &str) -> Result<Self, ClientNameFault> {
+        let chars = raw.chars().count();
+        match () {
+            () if MAX_CLIENT_NAME_CHARS < chars => Err(ClientNameFault::TooLong(chars)),
+            () if raw.chars().any(is_mark) => Err(ClientNameFault::Mark),
+            () if raw.trim().is_empty() => Err(ClientNameFault::Blank),
+            () => Ok(Self(raw.trim().to_owned())),
+        }
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 /// The characters of a name for which there is room: `fits` is asked with the
@@ -64,6 +107,18 @@ mod tests {
         assert_eq!(username(&"ä".repeat(1000)).unwrap().chars().count(), MAX_USERNAME_CHARS);
         assert_eq!(display_name(&"€".repeat(1000)).unwrap().len(), 639);
         assert_eq!(display_name(&"a".repeat(640)).unwrap().len(), 640);
+    }
+
+    #[test]
+    fn a_client_is_told_what_is_wrong_with_its_name() {
+        assert_eq!(ClientName::parse(" Planner für 船 ").unwrap().as_str(), "Planner für 船");
+        assert!(ClientName::parse(&"ä".repeat(60)).is_ok());
+        assert_eq!(ClientName::parse(&"ä".repeat(61)), Err(ClientNameFault::TooLong(61)));
+        assert_eq!(ClientName::parse("safe\u{202e}"), Err(ClientNameFault::Mark));
+        assert_eq!(ClientName::parse("two\nlines"), Err(ClientNameFault::Mark));
+        for blank in ["", "  ", "\u{3000}"] {
+            assert_eq!(ClientName::parse(blank), Err(ClientNameFault::Blank), "{blank:?}");
+        }
     }
 
     proptest! {

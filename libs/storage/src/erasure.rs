@@ -150,13 +150,7 @@ mod tests {
             expires_at: noon() + TimeDelta::hours(1),
         };
         store.put_session(&format!("session of {}", user.user_id), &session).await.unwrap();
-        let token = TokenGrant {
-            owner: user.user_id,
-            scopes: Scopes::of(&[]),
-            created_at: noon(),
-            last_used_at: noon(),
-            expires_at: noon() + TimeDelta::days(180),
-        };
+        let token = TokenGrant::made(user.user_id, Scopes::of(&[]), noon(), noon() + TimeDelta::days(180));
         store.put_token(&format!("token of {}", user.user_id), &token).await.unwrap();
         store.count(&format!("entries#{}", user.user_id), false, noon()).await.unwrap();
     }

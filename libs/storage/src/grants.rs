@@ -97,12 +97,6 @@ mod testing {
     use super::TokenGrant;
 
     pub(super) fn a_token(owner: UserId) -> TokenGrant {
-        TokenGrant {
-            owner,
-            scopes: Scopes::of(&[]),
-            created_at: noon(),
-            last_used_at: noon(),
-            expires_at: noon() + TimeDelta::days(180),
-        }
+        TokenGrant::made(owner, Scopes::of(&[]), noon(), noon() + TimeDelta::days(180))
     }
 }

@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem, Update};
 use chrono::serde::ts_milliseconds;
 use chrono::{DateTime, Utc};
 use domain::id::UserId;
+use domain::name::ClientName;
 use domain::scope::Scopes;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,9 @@ use crate::{Store, Table};
 pub struct DeviceGrant {
     /// What it asks for.
     pub scopes: Scopes,
+    /// What it calls itself. Whoever asks chooses it, so it proves nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_name: Option<ClientName>,
     /// Where it asked from.
     pub asked_from: IpAddr,
     /// When it asked.
@@ -182,6 +186,7 @@ mod tests {
 
     fn a_device() -> DeviceGrant {
         DeviceGrant {
+            client_name: Some(ClientName::parse("Planner").unwrap()),
             scopes: Scopes::of(&[]),
             asked_from: IpAddr::from([192, 0, 2, 7]),
             created_at: noon(),

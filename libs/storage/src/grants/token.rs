@@ -3,6 +3,7 @@
 use chrono::serde::ts_milliseconds;
 use chrono::{DateTime, Utc};
 use domain::id::UserId;
+use domain::name::ClientName;
 use domain::scope::Scopes;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,9 @@ pub struct TokenGrant {
     pub owner: UserId,
     /// What it may do.
     pub scopes: Scopes,
+    /// What its client calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_name: Option<ClientName>,
     /// When its owner approved it.
     #[serde(with = "ts_milliseconds")]
     pub created_at: DateTime<Utc>,
@@ -31,6 +35,13 @@ pub struct TokenGrant {
     /// From then on it is as if it had never been.
     #[serde(with = "ts_milliseconds")]
     pub expires_at: DateTime<Utc>,
+}
+
+impl TokenGrant {
+    /// A token that is made now, for a client that gave no name.
+    pub fn made(owner: UserId, scopes: Scopes, now: DateTime<Utc>, expires_at: DateTime<Utc>) -> Self {
+        Self { owner, scopes, client_name: None, created_at: now, last_used_at: now, expires_at }
+    }
 }
 
 impl Store {
