@@ -369,6 +369,7 @@ await step('everything works without scripts', async () => {
   await other.goto(device.verification_uri_complete);
   await other.locator('input[type=email], input[name=email]').first().fill(`plain-${run}@example.com`);
   await other.getByRole('button', { name: 'Sign in' }).click();
+  await other.getByRole('button', { name: 'Continue' }).click();
   await other.getByRole('button', { name: 'Approve', exact: true }).click();
   await other.waitForLoadState();
   await must(200, 'POST', '/auth/device/token', { device_code: device.device_code });

@@ -1,8 +1,9 @@
 //! Who sends a request, and to whom it is counted.
 //!
 //! Token and count take one round trip of the store, side by side, and a request
-//! with a bad token one more, in which it is counted to its address. What the
-//! process remembers of the minute takes none.
+//! with a bad token one more, in which it is counted to its address. From an
+//! address that sent many bad ones, a token that the process does not know is
+//! read before anything is written. What it remembers of the minute takes none.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -104,8 +105,13 @@ impl Counting<'_> {
             return (seen(Credential::Unknown, Some(budget)), ToNote::default());
         }
         match self.memory.worth(&hash, &address.subject(), self.api.limits.requests_per_minute, self.now) {
-            Worth::Look => {}
-            Worth::TooMany => return (seen(Credential::Rejected, Some(self.used_up())), ToNote::default()),
+            Worth::Count => {}
+            // Behind an address that many share there may be a good one.
+            Worth::Read if self.api.store.token(&hash).await.is_ok_and(|it| it.is_none()) => {
+                self.memory.rejected(&hash, self.now);
+                return (seen(Credential::Rejected, Some(self.used_up())), ToNote::default());
+            }
+            Worth::Read => {}
             Worth::Rejected => {
                 let budget = self.count_address(&address.subject(), is_media).await;
                 return (seen(Credential::Rejected, budget), ToNote::default());

@@ -31,19 +31,21 @@ struct Known {
     proven: Kept<String, ()>,
     /// Tokens that were rejected, by hash.
     rejected: Kept<String, ()>,
-    /// How many tokens that are not proven were tried from an address.
+    /// How many tokens that this process does not know were tried from an
+    /// address.
     tried: Kept<String, u32>,
 }
 
-/// Whether a token is worth a look into the store.
+/// Which calls of the store a token is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Worth {
-    /// Yes.
-    Look,
-    /// It was rejected in this minute, and stays so.
+    /// It is counted to its user while it is looked up.
+    Count,
+    /// It is read first, and nothing is written for one that is none: so many
+    /// were tried from its address.
+    Read,
+    /// Nothing: it was rejected in this minute, and stays so.
     Rejected,
-    /// Too many tokens were tried from its address that were none.
-    TooMany,
 }
 
 impl Memory {
@@ -61,24 +63,24 @@ impl Memory {
         }
     }
 
-    /// Whether to look a token up that was sent from this address. One that is
-    /// not proven is counted here before: at most `limit` of them are looked up
-    /// in a minute. To be followed by [`Memory::proved`] or
-    /// [`Memory::rejected`].
+    /// What a token is worth that was sent from this address. One that is not
+    /// known here is counted before it is looked up: after `limit` of them in a
+    /// minute, the next are worth less. To be followed by [`Memory::proved`]
+    /// or [`Memory::rejected`].
     pub(crate) fn worth(&self, hash: &str, address: &str, limit: u32, now: DateTime<Utc>) -> Worth {
         let mut known = self.known();
         if known.proven.get(hash, now).is_some() {
-            return Worth::Look;
+            return Worth::Count;
         }
         if known.rejected.get(hash, now).is_some() {
             return Worth::Rejected;
         }
         let tried = known.tried.get(address, now).copied().unwrap_or(0);
         if limit <= tried {
-            return Worth::TooMany;
+            return Worth::Read;
         }
         known.tried.put(address.to_owned(), tried + 1, minute_of(now).1, now);
-        Worth::Look
+        Worth::Count
     }
 
     /// Notes that a token was found good.
@@ -164,23 +166,23 @@ mod tests {
     }
 
     #[test]
-    fn made_up_tokens_of_an_address_are_looked_up_so_often_and_good_ones_always() {
+    fn after_many_tokens_of_an_address_new_ones_are_worth_a_read_alone() {
         let memory = Memory::default();
         memory.worth("good", "a", 3, noon());
         memory.proved("good", "a", noon());
 
         for token in ["1", "2", "3"] {
-            assert_eq!(memory.worth(token, "a", 3, noon()), Worth::Look);
+            assert_eq!(memory.worth(token, "a", 3, noon()), Worth::Count);
             memory.rejected(token, noon());
         }
 
         assert_eq!(memory.worth("1", "a", 3, noon()), Worth::Rejected);
-        assert_eq!(memory.worth("4", "a", 3, noon()), Worth::TooMany);
-        assert_eq!(memory.worth("4", "b", 3, noon()), Worth::Look);
-        assert_eq!(memory.worth("good", "a", 3, noon()), Worth::Look);
+        assert_eq!(memory.worth("4", "a", 3, noon()), Worth::Read);
+        assert_eq!(memory.worth("4", "b", 3, noon()), Worth::Count);
+        assert_eq!(memory.worth("good", "a", 3, noon()), Worth::Count);
         memory.rejected("good", noon());
         assert_eq!(memory.worth("good", "a", 3, noon()), Worth::Rejected);
-        assert_eq!(memory.worth("4", "a", 3, noon() + TimeDelta::minutes(1)), Worth::Look);
+        assert_eq!(memory.worth("4", "a", 3, noon() + TimeDelta::minutes(1)), Worth::Count);
     }
 
     #[test]
