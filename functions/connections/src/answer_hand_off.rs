@@ -3,18 +3,15 @@
 use std::collections::BTreeMap;
 
 use api::Segments;
-use api::page::PageError;
-use axum::Form;
+use api::page::Filled;
 use axum::extract::State;
-use axum::extract::rejection::FormRejection;
-use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use platforms::{Answers, Connect, HandOffRefusal};
 use storage::Stage;
 
 use crate::App;
 use crate::hand_off::SentOff;
-use crate::party::{Door, Entered};
+use crate::party::{Door, Entered, Known};
 use crate::show_hand_off::{Typed, action};
 use crate::turned_away::TurnedAway;
 
@@ -29,12 +26,11 @@ type Sent = BTreeMap<String, String>;
 pub(crate) async fn answer_hand_off(
     Segments(state_token): Segments<String>,
     State(app): State<App>,
-    headers: HeaderMap,
-    sent: Result<Form<Sent>, FormRejection>,
+    known: Known,
+    Filled(mut sent): Filled<Sent>,
 ) -> Result<Response, TurnedAway> {
     let address = format!("/connect/{state_token}");
-    let entered = app.enter(state_token, &headers, Door::Form, &address).await?;
-    let Form(mut sent) = sent.map_err(|_| unreadable())?;
+    let entered = app.enter(state_token, known, Door::Form, &address).await?;
     entered.party.check(&sent.remove("csrf").unwrap_or_default())?;
     Ok(entered.party.answer(taken(&app, &entered, sent).await?))
 }
@@ -122,11 +118,6 @@ async fn send_off(
         }
     }
     Ok(entered.ask(platform, typed)?.into_response())
-}
-
-fn unreadable() -> PageError {
-    let text = "The form could not be read. Go back, reload the page and try again.";
-    PageError::new(StatusCode::BAD_REQUEST, "That did not work", text)
 }
 
 #[cfg(test)]
@@ -241,6 +232,18 @@ mod tests {
         assert_eq!((refused.status, world.platform.asked()), (429, 10));
         assert!(refused.html.contains("start again"), "{}", refused.html);
         assert_eq!(world.send(&begun, "cancel=1").await.status, 303, "it can still be ended");
+    }
+
+    #[tokio::test]
+    async fn a_field_given_twice_goes_nowhere() {
+        let world = World::new().await;
+        let begun = world.begin("asking").await;
+
+        let refused = world.send(&begun, "server=good.example&server=evil.example").await;
+
+        assert_eq!((refused.status, world.platform.asked()), (422, 0));
+        assert!(refused.html.contains("server more than once"), "{}", refused.html);
+        assert_eq!(world.send(&begun, "server=good.example").await.status, 200);
     }
 
     #[tokio::test]

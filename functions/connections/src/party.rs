@@ -7,8 +7,10 @@
 use api::SignedIn;
 use api::page::{PageError, PageResult};
 use api::session::{cookie, set_cookie, sign_in};
+use axum::extract::{FromRequestParts, OptionalFromRequestParts};
 use axum::http::HeaderMap;
 use axum::http::header::SET_COOKIE;
+use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use chrono::TimeDelta;
 use domain::token;
@@ -56,6 +58,12 @@ pub(crate) enum Party {
     Guest(Mark),
 }
 
+/// By what a browser is known: a session, or the mark of a guest.
+pub(crate) struct Known {
+    session: Option<SignedIn>,
+    mark: Option<Mark>,
+}
+
 /// The secret in the cookie of a guest's browser.
 pub(crate) struct Mark(SecretString);
 
@@ -72,16 +80,12 @@ impl App {
     pub(crate) async fn enter(
         &self,
         state_token: String,
-        headers: &HeaderMap,
+        known: Known,
         door: Door,
         address: &str,
     ) -> Result<Entered, TurnedAway> {
-        let now = self.api.clock.now();
-        let session = async { Ok(SignedIn::find(&self.api, headers).await?) };
-        let (session, visit) = futures::try_join!(session, self.visit(state_token, now))?;
-        let visit = visit.ok_or(TurnedAway::Unknown)?;
-        let mark = Mark::of(headers);
-        let party = self.party(&visit.hand_off, session, mark, door, address)?;
+        let visit = self.visit(state_token, self.api.clock.now()).await?.ok_or(TurnedAway::Unknown)?;
+        let party = self.party(&visit.hand_off, known, door, address)?;
         let user = self.api.store.user(visit.hand_off.user_id).await?.ok_or(TurnedAway::Unknown)?;
         Ok(Entered { visit, party, receiver: Receiver::of(&user) })
     }
@@ -89,8 +93,7 @@ impl App {
     fn party(
         &self,
         hand_off: &HandOff,
-        session: Option<SignedIn>,
-        mark: Option<Mark>,
+        Known { session, mark }: Known,
         door: Door,
         address: &str,
     ) -> Result<Party, TurnedAway> {
@@ -117,6 +120,15 @@ impl App {
             (None, Door::Form) => Err(TurnedAway::Told(PageError::signed_out(&sign_in(address)))),
             (None, Door::Page | Door::Callback) => Err(TurnedAway::SignedOut { back: address.to_owned() }),
         }
+    }
+}
+
+impl FromRequestParts<App> for Known {
+    type Rejection = PageError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> PageResult<Self> {
+        let session = <SignedIn as OptionalFromRequestParts<App>>::from_request_parts(parts, app).await?;
+        Ok(Self { session, mark: Mark::of(&parts.headers) })
     }
 }
 

@@ -7,7 +7,7 @@ use api::page::{Page, PageResult};
 use askama::Template;
 use axum::extract::State;
 use axum::http::header::REFRESH;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use platforms::{Connect, Field};
 use secrecy::ExposeSecret;
@@ -17,7 +17,7 @@ use url::Url;
 use crate::App;
 use crate::failure::Failure;
 use crate::hand_off::{Offer, Visit};
-use crate::party::{Door, Entered};
+use crate::party::{Door, Entered, Known};
 use crate::receiver::Receiver;
 use crate::turned_away::TurnedAway;
 
@@ -88,10 +88,10 @@ pub(crate) struct Typed<'a> {
 pub(crate) async fn show_hand_off(
     Segments(state_token): Segments<String>,
     State(app): State<App>,
-    headers: HeaderMap,
+    known: Known,
 ) -> Result<Response, TurnedAway> {
     let address = format!("/connect/{state_token}");
-    let entered = app.enter(state_token, &headers, Door::Page, &address).await?;
+    let entered = app.enter(state_token, known, Door::Page, &address).await?;
     Ok(entered.party.answer(page(&app, &entered).await?))
 }
 

@@ -5,19 +5,19 @@
 use std::collections::BTreeMap;
 
 use api::Segments;
-use api::page::PageError;
+use api::page::{PageError, parameters};
 use axum::extract::State;
 use axum::http::header::HOST;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
 use platforms::Connect;
 use storage::Stage;
-use url::{Host, Url, form_urlencoded};
+use url::{Host, Url};
 
 use crate::App;
 use crate::failure::Failure;
 use crate::hand_off::Visit;
-use crate::party::Door;
+use crate::party::{Door, Known};
 use crate::patience::{COMPLETED_WITHIN, within};
 use crate::show_hand_off::action;
 use crate::turned_away::TurnedAway;
@@ -31,8 +31,9 @@ pub(crate) async fn take_callback(
     State(app): State<App>,
     uri: Uri,
     headers: HeaderMap,
+    known: Known,
 ) -> Result<Response, TurnedAway> {
-    taken(&app, &name, None, &uri, &headers).await
+    taken(&app, &name, None, &uri, &headers, known).await
 }
 
 /// The same at the address of one server.
@@ -41,8 +42,9 @@ pub(crate) async fn take_callback_of_server(
     State(app): State<App>,
     uri: Uri,
     headers: HeaderMap,
+    known: Known,
 ) -> Result<Response, TurnedAway> {
-    taken(&app, &name, Some(&server), &uri, &headers).await
+    taken(&app, &name, Some(&server), &uri, &headers, known).await
 }
 
 async fn taken(
@@ -51,19 +53,19 @@ async fn taken(
     server: Option<&str>,
     uri: &Uri,
     headers: &HeaderMap,
+    known: Known,
 ) -> Result<Response, TurnedAway> {
     let address = uri.path_and_query().map_or("/", |it| it.as_str());
     if is_reached_by_address(&app.api.origin, headers) {
         return Ok(Redirect::to(&format!("{}{address}", app.api.origin)).into_response());
     }
-    let query = uri.query().unwrap_or_default();
-    let query: BTreeMap<String, String> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    let query = parameters(uri.query())?;
     let platform = app.platforms.get(name).ok_or_else(PageError::not_found)?;
     let here = app.addresses(platform);
     let arrived_at = server.map_or_else(|| here.redirect_uri.clone(), |it| here.redirect_uri_of(it));
     let state_token = query.get("state").cloned().ok_or_else(without_state)?;
 
-    let entered = app.enter(state_token, headers, Door::Callback, address).await?;
+    let entered = app.enter(state_token, known, Door::Callback, address).await?;
     let visit = &entered.visit;
     if visit.hand_off.provider != name {
         return Err(TurnedAway::Unknown);
@@ -172,6 +174,19 @@ mod tests {
 
         assert_eq!(world.poll(&begun).await.body, json!({"status": "failed"}));
         assert!(world.page(&begun).await.html.contains("did not answer as expected"));
+    }
+
+    #[tokio::test]
+    async fn an_answer_with_two_codes_is_refused_and_neither_is_used() {
+        let world = World::new().await;
+        let begun = world.begin("plain").await;
+
+        let refused = world.visit(&format!("/connect/callback/plain?state={}&code=7&code=8", begun.token)).await;
+
+        assert_eq!((refused.status, world.platform.completed()), (400, 0));
+        assert!(refused.html.contains("code more than once"), "{}", refused.html);
+        assert_eq!(world.callback(&begun, "7").await.status, 303, "the true one still counts");
+        assert_eq!(world.poll(&begun).await.body["status"], "completed");
     }
 
     #[tokio::test]
