@@ -1,7 +1,8 @@
 //! Requests through the routes, on an embedded store, with platforms that do
 //! as they are told.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod network;
+
 use std::sync::{Arc, Mutex};
 
 use api::{Api, ClientIp, RateLimits, SignedIn};
@@ -9,29 +10,25 @@ use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, header};
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use cloud::events::{EventBus, EventError};
 use cloud::seal::{DataKey, Envelope, LocalKeys};
 use domain::access_token::AccessToken;
 use domain::clock::Clock;
-use domain::connection::Profile;
-use domain::delivery::Setback;
 use domain::event::Event;
 use domain::id::{ConnectionId, Ids};
-use domain::rules::Rules;
 use domain::scope::Scopes;
 use domain::testing::{a_user, noon};
 use domain::user::User;
 use http_body_util::BodyExt;
-use platforms::{
-    Account, Answers, AuthorizationRequest, Callback, Connect, Credentials, Departure, Field, HandOffRefusal, NotNow,
-    OurAddresses, Platform, RefreshRefusal, Registry,
-};
+use platforms::Registry;
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use storage::{Identity, TokenGrant};
 use tower::ServiceExt;
 
+use self::network::TestPlatform;
+pub(crate) use self::network::{Mood, Network};
 use crate::{App, Guests, Workload};
 
 /// The service, two of its users, and two platforms: `plain` and `asking`.
@@ -275,164 +272,6 @@ async fn signed_in(api: &Api, user: &User) -> Browser {
     let headers = [(header::COOKIE, cookie.parse().unwrap())].into_iter().collect();
     let session = SignedIn::find(api, &headers).await.unwrap().unwrap();
     Browser { cookie, csrf: session.csrf().to_owned() }
-}
-
-/// Whether the platforms work.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Mood {
-    #[default]
-    Willing,
-    Broken,
-}
-
-/// Whether the platforms work, and what they were called with.
-#[derive(Default)]
-pub(crate) struct Network {
-    mood: Mutex<Mood>,
-    asked: AtomicUsize,
-    completed: AtomicUsize,
-    revoked: Mutex<Vec<String>>,
-    memories: Mutex<Vec<String>>,
-    arrivals: Mutex<Vec<String>>,
-}
-
-impl Network {
-    pub(crate) fn set_mood(&self, mood: Mood) {
-        *self.mood.lock().unwrap() = mood;
-    }
-
-    /// How many times a hand-off was to begin at a platform.
-    pub(crate) fn asked(&self) -> usize {
-        self.asked.load(Ordering::SeqCst)
-    }
-
-    /// How many times a platform's answer was exchanged for accounts.
-    pub(crate) fn completed(&self) -> usize {
-        self.completed.load(Ordering::SeqCst)
-    }
-
-    /// The access tokens that were revoked.
-    pub(crate) fn revoked(&self) -> Vec<String> {
-        self.revoked.lock().unwrap().clone()
-    }
-
-    /// What hand-offs remembered for the platform, in the order of the answers.
-    pub(crate) fn memories(&self) -> Vec<String> {
-        self.memories.lock().unwrap().clone()
-    }
-
-    /// The addresses at which platforms' answers arrived.
-    pub(crate) fn arrivals(&self) -> Vec<String> {
-        self.arrivals.lock().unwrap().clone()
-    }
-
-    fn is_broken(&self) -> bool {
-        *self.mood.lock().unwrap() == Mood::Broken
-    }
-}
-
-/// A platform on the network. A code lists the accounts that it is for. What
-/// follows an account behind a `~` gives it another token.
-struct TestPlatform {
-    name: &'static str,
-    network: Arc<Network>,
-}
-
-const SERVER: Field = Field::new("server", "Your server", "good.example");
-
-const PASSWORD: Field = Field {
-    secret: true,
-    optional: Some("Leave it empty to be asked by the platform."),
-    ..Field::new("password", "Password", "abcd")
-};
-
-#[async_trait]
-impl Platform for TestPlatform {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        Err(RefreshRefusal::Gone("it cannot be renewed".to_owned()))
-    }
-}
-
-#[async_trait]
-impl Connect for TestPlatform {
-    fn rules(&self) -> Rules {
-        domain::testing::rules()
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        if self.name == "asking" { &[SERVER, PASSWORD] } else { &[] }
-    }
-
-    async fn authorize(
-        &self,
-        answers: &Answers,
-        request: &AuthorizationRequest,
-        now: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
-        self.network.asked.fetch_add(1, Ordering::SeqCst);
-        assert_eq!(request.here, OurAddresses::of("https://social.example", self.name));
-        if let Some(accounts) = answers.get("password").map(ExposeSecret::expose_secret).filter(|it| !it.is_empty()) {
-            return Ok(Departure::Arrived(accounts.split(',').map(|id| account(id, now)).collect()));
-        }
-        let server = answers.get("server").map(|it| it.expose_secret().to_owned());
-        if server.as_ref().is_some_and(|it| it != "good.example") {
-            return Err(HandOffRefusal::Field { name: "server", message: "there is no such server".to_owned() });
-        }
-        let host = server.clone().unwrap_or_else(|| "plain.example".to_owned());
-        let url = format!("https://{host}/authorize?state={}", request.state.expose_secret());
-        Ok(Departure::Page { url, memory: server.map(Into::into) })
-    }
-
-    async fn client_document(&self, here: &OurAddresses) -> Result<Option<serde_json::Value>, NotNow> {
-        Ok((self.name == "asking").then(|| serde_json::json!({"client_id": here.client_document})))
-    }
-
-    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        assert!(!callback.verifier.expose_secret().is_empty());
-        self.network.completed.fetch_add(1, Ordering::SeqCst);
-        self.network.arrivals.lock().unwrap().push(callback.arrived_at.clone());
-        if let Some(memory) = &callback.memory {
-            self.network.memories.lock().unwrap().push(memory.expose_secret().to_owned());
-        }
-        if self.network.is_broken() {
-            return Err(HandOffRefusal::Unreachable);
-        }
-        let Some(code) = callback.query.get("code") else { return Err(HandOffRefusal::Denied) };
-        Ok(code.split(',').map(|id| account(id, now)).collect())
-    }
-
-    async fn revoke(&self, credentials: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
-        if self.network.is_broken() {
-            return Err(Setback::Busy { retry_at: None, reason: "broken".to_owned() });
-        }
-        self.network.revoked.lock().unwrap().push(credentials.access_token.expose_secret().to_owned());
-        Ok(())
-    }
-}
-
-fn account(code: &str, now: DateTime<Utc>) -> Account {
-    let id = code.split('~').next().unwrap_or_default();
-    Account {
-        profile: Profile {
-            account_id: id.to_owned(),
-            username: Some(format!("user{id}")),
-            display_name: Some(format!("User {id}")),
-            avatar: None,
-            profile_url: None,
-        },
-        scopes: vec!["publish".to_owned()],
-        rules: domain::testing::rules(),
-        credentials: Credentials {
-            access_token: format!("access-{code}").into(),
-            refresh_token: None,
-            expires_at: Some(now + TimeDelta::hours(1)),
-            extra: None,
-        },
-    }
 }
 
 /// The events that were put on the bus.

@@ -1,5 +1,6 @@
 //! An adapter: the service calls it in place of one that speaks HTTP.
 
+mod connecting;
 mod looks;
 mod overlap;
 
@@ -8,11 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
-use domain::rules::Rules;
-use platforms::{
-    Account, Answers, AuthorizationRequest, Callback, Connect, Credentials, Departure, HandOffRefusal, Job, Platform,
-    Publish, RefreshRefusal, Renewal, Step,
-};
+use platforms::{Credentials, Job, Platform, Publish, RefreshRefusal, Renewal, Step};
 
 use self::overlap::{Renewing, UnderWay};
 use super::Network;
@@ -268,40 +265,6 @@ impl Platform for Adapter {
         };
         call.come_back().await;
         answer
-    }
-}
-
-#[async_trait]
-impl Connect for Adapter {
-    fn rules(&self) -> Rules {
-        domain::testing::rules()
-    }
-
-    async fn authorize(
-        &self,
-        _: &Answers,
-        _: &AuthorizationRequest,
-        _: DateTime<Utc>,
-    ) -> Result<Departure, HandOffRefusal> {
-        Err(HandOffRefusal::Unreachable)
-    }
-
-    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        Err(HandOffRefusal::Unreachable)
-    }
-
-    async fn revoke(&self, credentials: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
-        let (call, fate) =
-            self.call(format!("revoke {}", self.spec.name), &question_chances(&self.network.world.weather));
-        call.go().await;
-        if fate.is_done() {
-            self.network.lock().grants.revoke(credentials);
-        }
-        call.come_back().await;
-        match fate {
-            PlatformFate::Fine => Ok(()),
-            _ => Err(Setback::Unknown { may_still_run: false, reason: "it did not answer".to_owned() }),
-        }
     }
 }
 

@@ -1,0 +1,44 @@
+//! Connecting: nobody connects in a simulation, but accounts are disconnected.
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::delivery::Setback;
+use domain::rules::Rules;
+use platforms::{Account, Answers, AuthorizationRequest, Callback, Connect, Credentials, Departure, HandOffRefusal};
+
+use super::Adapter;
+use crate::network::fates::{PlatformFate, question_chances};
+
+#[async_trait]
+impl Connect for Adapter {
+    fn rules(&self) -> Rules {
+        domain::testing::rules()
+    }
+
+    async fn authorize(
+        &self,
+        _: &Answers,
+        _: &AuthorizationRequest,
+        _: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        Err(HandOffRefusal::Unreachable)
+    }
+
+    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        Err(HandOffRefusal::Unreachable)
+    }
+
+    async fn revoke(&self, credentials: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
+        let (call, fate) =
+            self.call(format!("revoke {}", self.spec.name), &question_chances(&self.network.world.weather));
+        call.go().await;
+        if fate.is_done() {
+            self.network.lock().grants.revoke(credentials);
+        }
+        call.come_back().await;
+        match fate {
+            PlatformFate::Fine => Ok(()),
+            _ => Err(Setback::Unknown { may_still_run: false, reason: "it did not answer".to_owned() }),
+        }
+    }
+}
