@@ -75,7 +75,7 @@ pub(crate) async fn begin_hand_off(
     params.none()?;
     let platform = app.platforms.get(&name).ok_or_else(|| unsupported(&app, &name))?;
     if let Some(reason) = app.no_room(caller.user, Some(platform.name())).await? {
-        return Err(ApiError::Forbidden(reason));
+        return Err(caller.not_in_plan(reason));
     }
 
     let now = app.api.clock.now();

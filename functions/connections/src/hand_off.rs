@@ -1,6 +1,8 @@
 //! What the steps of a hand-off share: sending the person off, remembering,
 //! and keeping the account.
 
+use std::net::IpAddr;
+
 use chrono::{DateTime, Utc};
 use cloud::audit;
 use domain::connection::{Connection, Profile};
@@ -54,15 +56,22 @@ pub(crate) struct Visit {
     pub(crate) state_token: SecretString,
     pub(crate) hash: String,
     pub(crate) hand_off: HandOff,
+    /// Where the person is, or the program that polls.
+    pub(crate) address: IpAddr,
 }
 
 impl App {
     /// The hand-off with this state token; `None` when there is none, or none
     /// any more.
-    pub(crate) async fn visit(&self, state_token: String, now: DateTime<Utc>) -> Result<Option<Visit>, Failure> {
+    pub(crate) async fn visit(
+        &self,
+        state_token: String,
+        address: IpAddr,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Visit>, Failure> {
         let hash = token::hash(&state_token);
         let found = self.api.store.hand_off(&hash).await?.filter(|it| it.is_remembered(now));
-        Ok(found.map(|hand_off| Visit { state_token: state_token.into(), hash, hand_off }))
+        Ok(found.map(|hand_off| Visit { state_token: state_token.into(), hash, hand_off, address }))
     }
 
     /// The address of a hand-off's page.
@@ -169,20 +178,23 @@ impl App {
             if found.is_none()
                 && let Some(reason) = self.no_room(user, None).await?
             {
+                let entry = audit::Entry::new(audit::Event::PlanRefused).user(user).why(&reason);
+                entry.address(visit.address).write();
                 return self.end_without_account(visit, &reason).await;
             }
             let now = self.api.clock.now();
             let id = found.unwrap_or_else(|| self.api.ids.fresh());
             let record = self.record(user, id, platform, account, now).await?;
             let refresh_at = platform.renewal().due_at(&account.credentials, now);
+            let made = audit::Entry::new(audit::Event::ConnectionMade).user(user).connection(id).address(visit.address);
             match store.connect(&visit.hash, &record, refresh_at, found, now).await? {
                 Connected::New => {
-                    audit::Entry::new(audit::Event::ConnectionMade).user(user).connection(id).write();
+                    made.write();
                     self.announce(Event::of_connection("connection.created", &record.connection)).await;
                     return Ok(());
                 }
                 Connected::Renewed => {
-                    audit::Entry::new(audit::Event::ConnectionMade).user(user).connection(id).why("renewed").write();
+                    made.why("renewed").write();
                     return Ok(());
                 }
                 Connected::Closed => return Ok(()),
@@ -211,14 +223,8 @@ impl App {
         let Some(max) = plan.max_connections else { return Ok(None) };
         let renews = connections.iter().any(|it| it.needs_reconnection && renewing == Some(it.provider.as_str()));
         let is_full = usize::try_from(max).is_ok_and(|max| max <= connections.len());
-        if !is_full || renews {
-            return Ok(None);
-        }
-        let why = format!("Your plan allows {max} connected accounts (max_connections). Disconnect one first.");
-        if let Some(user) = user {
-            audit::Entry::new(audit::Event::PlanRefused).user(user.user_id).why(&why).write();
-        }
-        Ok(Some(why))
+        let why = || format!("Your plan allows {max} connected accounts (max_connections). Disconnect one first.");
+        Ok((is_full && !renews).then(why))
     }
 
     async fn record(

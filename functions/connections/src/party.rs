@@ -4,9 +4,11 @@
 //! Whoever is sent a link could otherwise be made to connect their account for
 //! somebody else without reading so anywhere.
 
-use api::SignedIn;
+use std::net::IpAddr;
+
 use api::page::{PageError, PageResult};
 use api::session::{cookie, set_cookie, sign_in};
+use api::{ClientIp, SignedIn};
 use axum::extract::{FromRequestParts, OptionalFromRequestParts};
 use axum::http::HeaderMap;
 use axum::http::header::SET_COOKIE;
@@ -62,6 +64,7 @@ pub(crate) enum Party {
 pub(crate) struct Known {
     session: Option<SignedIn>,
     mark: Option<Mark>,
+    address: IpAddr,
 }
 
 /// The secret in the cookie of a guest's browser.
@@ -84,7 +87,7 @@ impl App {
         door: Door,
         address: &str,
     ) -> Result<Entered, TurnedAway> {
-        let visit = self.visit(state_token, self.api.clock.now()).await?.ok_or(TurnedAway::Unknown)?;
+        let visit = self.visit(state_token, known.address, self.api.clock.now()).await?.ok_or(TurnedAway::Unknown)?;
         let party = self.party(&visit.hand_off, known, door, address)?;
         let user = self.api.store.user(visit.hand_off.user_id).await?.ok_or(TurnedAway::Unknown)?;
         Ok(Entered { visit, party, receiver: Receiver::of(&user) })
@@ -93,7 +96,7 @@ impl App {
     fn party(
         &self,
         hand_off: &HandOff,
-        Known { session, mark }: Known,
+        Known { session, mark, .. }: Known,
         door: Door,
         address: &str,
     ) -> Result<Party, TurnedAway> {
@@ -128,7 +131,8 @@ impl FromRequestParts<App> for Known {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> PageResult<Self> {
         let session = <SignedIn as OptionalFromRequestParts<App>>::from_request_parts(parts, app).await?;
-        Ok(Self { session, mark: Mark::of(&parts.headers) })
+        let Ok(ClientIp(address)) = ClientIp::from_request_parts(parts, app).await;
+        Ok(Self { session, mark: Mark::of(&parts.headers), address })
     }
 }
 

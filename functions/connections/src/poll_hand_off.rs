@@ -77,7 +77,7 @@ pub(crate) async fn poll_hand_off(
     State(app): State<App>,
 ) -> ApiResult<Json<HandOffStatus>> {
     let now = app.api.clock.now();
-    let visit = app.visit(state_token, now).await?;
+    let visit = app.visit(state_token, caller.ip, now).await?;
     let hand_off = visit
         .map(|it| it.hand_off)
         .filter(|it| it.user_id == caller.user && it.provider == platform)

@@ -1,6 +1,5 @@
 //! `POST /media`.
 
-use cloud::audit::{self, Event};
 use std::time::Duration;
 
 use api::need::MediaWrite;
@@ -57,7 +56,7 @@ pub(crate) async fn create_medium(
     headers: HeaderMap,
     incoming: Incoming,
 ) -> ApiResult<Answer> {
-    app.check_plan(caller.user).await?;
+    app.check_plan(&caller).await?;
     let (request, key) = CreateMedium::parse(incoming, &headers)?;
     // A handler is dropped when its client hangs up, which would leave half a
     // file and a claimed idempotency key behind. A task of its own runs to its
@@ -70,17 +69,15 @@ pub(crate) async fn create_medium(
 }
 
 impl App {
-    async fn check_plan(&self, user: UserId) -> ApiResult<()> {
+    async fn check_plan(&self, caller: &Caller<MediaWrite>) -> ApiResult<()> {
         if self.plans.all_have_media() {
             return Ok(());
         }
-        let user = self.api.store.user(user).await?.ok_or(ApiError::Unauthenticated)?;
+        let user = self.api.store.user(caller.user).await?.ok_or(ApiError::Unauthenticated)?;
         if self.plans.named(user.plan.as_deref()).media {
             return Ok(());
         }
-        let why = "Your plan does not include pictures and videos.";
-        audit::Entry::new(Event::PlanRefused).user(user.user_id).why(why).write();
-        Err(ApiError::Forbidden(why.to_owned()))
+        Err(caller.not_in_plan("Your plan does not include pictures and videos.".to_owned()))
     }
 
     pub(crate) async fn create(&self, user: UserId, request: &CreateMedium) -> ApiResult<MediumView> {

@@ -70,6 +70,7 @@ impl Event {
 pub struct Entry<'a> {
     event: Event,
     user: Option<UserId>,
+    claimed: Option<UserId>,
     token: Option<&'a str>,
     connection: Option<ConnectionId>,
     address: Option<IpAddr>,
@@ -79,12 +80,18 @@ pub struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// That this happened.
     pub const fn new(event: Event) -> Self {
-        Self { event, user: None, token: None, connection: None, address: None, why: None }
+        Self { event, user: None, claimed: None, token: None, connection: None, address: None, why: None }
     }
 
     /// Whose it is.
     pub const fn user(mut self, user: UserId) -> Self {
         self.user = Some(user);
+        self
+    }
+
+    /// Whose it says it is, which is not proven.
+    pub const fn claimed(mut self, user: UserId) -> Self {
+        self.claimed = Some(user);
         self
     }
 
@@ -118,6 +125,7 @@ impl<'a> Entry<'a> {
             target: TARGET,
             event = self.event.as_str(),
             user_id = self.user.map(UserId::get),
+            claimed_user_id = self.claimed.map(UserId::get),
             token_id = self.token.map(token::short_id),
             connection_id = self.connection.map(ConnectionId::get),
             address = self.address.map(tracing::field::display),

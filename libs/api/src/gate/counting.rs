@@ -5,7 +5,6 @@
 //! address that sent many bad ones, a token that the process does not know is
 //! read before anything is written. What it remembers of the minute takes none.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::Request;
@@ -127,7 +126,8 @@ impl Counting<'_> {
             }
             Ok(None) => {
                 self.memory.rejected(&hash, self.now);
-                refused(&hash, address.0);
+                let entry = audit::Entry::new(audit::Event::TokenRefused).claimed(token.claimed_owner());
+                entry.token(&hash).address(address.0).write();
                 let budget = self.count_address(&address.subject(), is_media).await;
                 (seen(Credential::Rejected, budget), ToNote::default())
             }
@@ -205,8 +205,4 @@ impl Counting<'_> {
             tracing::warn!(%error, "the use of a token could not be noted");
         }
     }
-}
-
-fn refused(hash: &str, address: IpAddr) {
-    audit::Entry::new(audit::Event::TokenRefused).token(hash).address(address).write();
 }
