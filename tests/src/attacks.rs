@@ -2,6 +2,7 @@
 
 mod bodies;
 mod codes;
+mod echoes;
 mod hand_offs;
 mod laptop;
 mod mix_up;
@@ -60,6 +61,7 @@ pub fn attacks() -> Vec<Attack> {
     let mut all: Vec<_> = [
         bodies::attacks(),
         codes::attacks(),
+        echoes::attacks(),
         hand_offs::attacks(),
         laptop::attacks(),
         mix_up::attacks(),

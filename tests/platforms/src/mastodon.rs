@@ -72,6 +72,11 @@ impl<F> Server<F> {
         self.here.memory().add_by_hand(text, now);
     }
 
+    /// The access tokens that it gave.
+    pub fn access_tokens(&self) -> Vec<String> {
+        self.here.memory().grants.iter().map(|it| it.access_token.clone()).collect()
+    }
+
     /// Removes all apps and what they were granted, as servers before
     /// Mastodon 4.3 do with apps that they think nobody uses.
     pub fn forget_apps(&self) {

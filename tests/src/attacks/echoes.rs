@@ -1,0 +1,56 @@
+//! Servers that repeat what they were told in confidence.
+
+use std::time::Duration;
+
+use domain::clock::Clock;
+use networks::mastodon::Server;
+use platforms::conformance::network::{Call, Network, Trouble};
+
+use super::{Arena, Attack};
+use crate::{
+    answer::text,
+    attacks, ensure,
+    fault::Result,
+    harness::{Harness, LIFTED},
+    moment,
+    platforms::connecting::connect,
+    world::{World, fresh},
+};
+
+pub(super) fn attacks() -> Vec<Attack> {
+    attacks!(11, [
+        "a server repeats token and text of a post in its refusal", "its words are shown without both, and the log has neither" => repeats;
+    ])
+}
+
+async fn repeats(_: &Arena) -> Result<String> {
+    let server: Server = Server::start(Clock::System).await;
+    let addresses: Vec<_> = server.addresses().iter().map(ToString::to_string).collect();
+    let mut arguments: Vec<_> = addresses.iter().flat_map(|it| ["--allow-fetch-from", it]).collect();
+    arguments.extend(LIFTED);
+    let stack = Harness::start(&arguments).await?;
+    let world = World::new(stack.ready().clone()).await?;
+    let user = world.new_user().await?;
+    let account = connect(&user, &server).await?;
+    let tokens = server.access_tokens();
+    ensure!(!tokens.is_empty(), "the server gave no token");
+    ensure!(server.echo(), "the server's refusals have no words");
+    server.trouble(Call::Publish, Trouble::Unwanted, usize::MAX);
+
+    let words = fresh("a secret until it is out");
+    let id = user.schedule(&words, &[&account], 1).await?;
+    let failed = moment::eventually(Duration::from_secs(60), "a refused post", || async {
+        let post = user.show(id).await?;
+        Ok((post["status"] == "failed").then_some(post))
+    })
+    .await?;
+
+    let message = text(&failed["platforms"][0], "error_message")?;
+    ensure!(message.contains("[…]"), "the words of the server did not arrive: {message}");
+    let log = stack.log();
+    for unsaid in tokens.iter().chain([&words]) {
+        ensure!(!message.contains(unsaid.as_str()), "the message has {unsaid}: {message}");
+        ensure!(!log.contains(unsaid.as_str()), "the log has {unsaid}");
+    }
+    Ok(message.to_owned())
+}
