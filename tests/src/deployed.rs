@@ -2,6 +2,7 @@
 //! AWS that enforces their roles, with proxies and a platform around it.
 
 mod artifacts;
+pub mod callers;
 mod emulator;
 pub mod hand_offs;
 mod passage;

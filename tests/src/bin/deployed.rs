@@ -6,7 +6,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
 use clap::Parser;
 use futures::FutureExt;
 use tests::{
-    deployed::{LOG_OF_CALLS, LOG_OF_RECOGNITION, Stack, hand_offs, scenes},
+    deployed::{LOG_OF_CALLS, LOG_OF_RECOGNITION, Stack, callers, hand_offs, scenes},
     fault::{Fault, Result},
     program::Common,
     report::{Line, Report, say},
@@ -90,6 +90,8 @@ async fn last_scenes(deployed: &mut Stack, wanted: impl Fn(&str) -> bool, report
         ("a change meets its delivery", scenes::a_change_meets_its_delivery(stack, world).boxed_local()),
         ("somebody else follows a hand-off", hand_offs::a_hand_off_is_followed_by_somebody_else(world).boxed_local()),
         ("a server has a way back", hand_offs::a_server_has_a_way_back(world).boxed_local()),
+        ("signing out goes on to the issuer", callers::signing_out_goes_on_to_the_issuer(world).boxed_local()),
+        ("a proxy tells who asks", callers::a_proxy_tells_who_asks(world).boxed_local()),
         ("it gets an edge", scenes::it_gets_an_edge(stack).boxed_local()),
         ("letters are replayed", scenes::letters_are_replayed(stack, world).boxed_local()),
     ];

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{
-    artifacts,
+    artifacts, callers,
     emulator::{Emulator, free_port},
     passage::Passage,
     privileges::{self, Differences},
@@ -133,6 +133,8 @@ impl Stack {
             ("Plans", &quoted(&json!({ "text": { "media": false } }))),
             ("Platforms", &quoted(&self.platforms())),
             ("CognitoEndpoint", &self.emulator.url()),
+            ("TrustedProxyHeader", callers::ADDRESS_HEADER),
+            ("TrustedProxySecret", callers::PROXY_SECRET),
         ]
         .map(|(name, value)| format!("{name}={value}"))
         .into()
