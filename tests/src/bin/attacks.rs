@@ -8,6 +8,7 @@ use tests::{
     attacks::{self, Arena, Outcome},
     ensure,
     fault::Result,
+    program::ended,
     report::say,
 };
 
@@ -27,14 +28,7 @@ struct Options {
 #[tokio::main]
 async fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    match run(&Options::parse()).await {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(fault) => {
-            say(&format!("{fault}\n\n0 passed, 1 failed"));
-            ExitCode::FAILURE
-        }
-    }
+    ended(run(&Options::parse()).await)
 }
 
 async fn run(options: &Options) -> Result<bool> {

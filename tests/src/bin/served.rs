@@ -11,7 +11,7 @@ use serde_json::json;
 use tests::{
     fault::{Fault, Result},
     harness::{Harness, LIFTED, Ready},
-    report::say,
+    program::done,
     template::ROOT,
     tools::{SCHEMATHESIS, browser_driver},
 };
@@ -35,13 +35,7 @@ enum Reader {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(Options::parse().reader).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => {
-            say(&format!("{fault}"));
-            ExitCode::FAILURE
-        }
-    }
+    done(run(Options::parse().reader).await)
 }
 
 async fn run(reader: Reader) -> Result {

@@ -21,6 +21,29 @@ pub struct Common {
     pub json: Option<PathBuf>,
 }
 
+/// Ends a program that counts no checks.
+pub fn done(outcome: Result) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            say(&fault.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Ends a program that has counted its checks, and said whether all passed.
+pub fn ended(all_passed: Result<bool>) -> ExitCode {
+    match all_passed {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(fault) => {
+            say(&format!("{fault}\n\n0 passed, 1 failed"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
 impl Common {
     /// Whether something of this name is to run.
     pub fn wants(&self, name: &str) -> bool {
@@ -37,13 +60,6 @@ impl Common {
             ensure!(only.is_none(), "nothing has {:?} in its name", only.unwrap_or_default());
             report.finish(self.json.as_deref())
         });
-        match finished {
-            Ok(true) => ExitCode::SUCCESS,
-            Ok(false) => ExitCode::FAILURE,
-            Err(fault) => {
-                say(&format!("{fault}\n\n0 passed, 1 failed"));
-                ExitCode::FAILURE
-            }
-        }
+        ended(finished)
     }
 }

@@ -9,7 +9,7 @@ mod streaming;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tests::report::say;
+use tests::program;
 
 /// Figures of the local stack, which is started for it; or of the functions.
 ///
@@ -38,16 +38,10 @@ enum What {
 async fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let bench = Bench::parse();
-    let done = match &bench.what {
+    let measured = match &bench.what {
         Some(What::Binaries(options)) => binaries::run(options).await,
         Some(What::Streaming(options)) => streaming::run(options).await,
         None => local::run(&bench.local).await,
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => {
-            say(&format!("{fault}"));
-            ExitCode::FAILURE
-        }
-    }
+    program::done(measured)
 }

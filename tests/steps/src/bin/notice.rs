@@ -15,7 +15,7 @@ use steps::{
     ROOT, ensure,
     fault::{Fault, Result},
     functions::FUNCTIONS,
-    report::say,
+    program::done,
     tools::run,
 };
 
@@ -30,13 +30,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    match write(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => {
-            say(&format!("{fault}"));
-            ExitCode::FAILURE
-        }
-    }
+    done(write(&Options::parse()))
 }
 
 fn write(options: &Options) -> Result {

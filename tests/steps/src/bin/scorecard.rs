@@ -9,7 +9,7 @@ use std::{
 
 use clap::Parser;
 use serde_json::Value;
-use steps::{ROOT, ensure, fault::Result, report::say, tools::run};
+use steps::{ROOT, ensure, fault::Result, program::done, report::say, tools::run};
 
 /// Writes tests/figures.md anew.
 ///
@@ -27,13 +27,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    match write(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => {
-            say(&format!("{fault}"));
-            ExitCode::FAILURE
-        }
-    }
+    done(write(&Options::parse()))
 }
 
 fn write(options: &Options) -> Result {

@@ -16,6 +16,7 @@ use serde_json::json;
 use steps::{
     ROOT, ensure,
     fault::Result,
+    program::ended,
     report::say,
     schedule::{self, Kind, Outcome, Place},
     tools::run as run_to_end,
@@ -53,14 +54,7 @@ fn list_of_steps() -> String {
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(fault) => {
-            say(&format!("{fault}\n\n0 passed, 1 failed"));
-            ExitCode::FAILURE
-        }
-    }
+    ended(run(&Options::parse()))
 }
 
 fn run(options: &Options) -> Result<bool> {
