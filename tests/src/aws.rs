@@ -46,6 +46,19 @@ impl Root {
         Ok(())
     }
 
+    /// Puts an object into a bucket.
+    pub async fn put_object(&self, bucket: &str, key: &str, bytes: &'static [u8]) -> Result {
+        answer(self.request(Method::PUT, &format!("/{bucket}/{key}"), "s3").body(bytes), key).await?;
+        Ok(())
+    }
+
+    /// Whether a bucket has an object.
+    pub async fn has_object(&self, bucket: &str, key: &str) -> Result<bool> {
+        let answer = self.request(Method::HEAD, &format!("/{bucket}/{key}"), "s3").send().await?;
+        ensure!([200, 404].contains(&answer.status().as_u16()), "{key}: {}", answer.status());
+        Ok(answer.status().is_success())
+    }
+
     fn request(&self, method: Method, path: &str, service: &str) -> reqwest::RequestBuilder {
         // The emulator does not check the signature of the root.
         let authorization = format!(

@@ -60,6 +60,10 @@ pub async fn a_user_is_erased(stack: &Stack, world: &World) -> Result {
     });
     let planted = json!({ "TableName": stack.name("ClaimsTable")?, "Item": claim });
     stack.root().call("DynamoDB_20120810.PutItem", &planted).await?;
+    // As made of a large picture for a platform.
+    let (bucket, derived) = (stack.name("MediaBucket")?, format!("derived/{}/{:064x}", user.id, 7));
+    stack.root().put_object(bucket, &derived, b"a picture").await?;
+    ensure!(stack.root().has_object(bucket, &derived).await?, "what was put is not there");
     let mut other = world.new_user().await?;
     let theirs = integer(&other.connect(0).await?, "id")?;
     let tables =
@@ -75,6 +79,7 @@ pub async fn a_user_is_erased(stack: &Stack, world: &World) -> Result {
         same(items_of(stack, table, user.id).await?, 0, &format!("items of the user in {table}"))?;
     }
     same(world.http().get(&link).send().await?.status().as_u16(), 404, "status of the user's file")?;
+    ensure!(!stack.root().has_object(bucket, &derived).await?, "what was made of the user's files is there");
     user.api.get("/user").await?.is(401)?;
     other.api.get(&format!("/connections/{theirs}")).await?.is(200)?;
     Ok(())

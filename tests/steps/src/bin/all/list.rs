@@ -63,6 +63,8 @@ pub(crate) const STEPS: [Step; 18] = [
         .needs(&["build"]),
     step("attacks", Kind::Waits, "what an attacker would try, and what came of it", attacks)
         .needs(&["build"])
+        // Both are about time, and would make each other late.
+        .after(&["blackbox"])
         .shows("|  #"),
     step(
         "platforms",
