@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::delivery::{Delivery, State};
+use crate::failure::FailureClass;
 use crate::post::{Post, PostStatus, Target, TargetStatus};
 
 impl Post {
@@ -35,12 +36,13 @@ impl Post {
 }
 
 /// Whether a post must be left alone: a call of one of its targets is in doubt,
-/// or some have ended and others are about to go out. One that met a setback and
+/// or ended in doubt, and a change of the post would make it once more; or some have ended and others are about to go out. One that met a setback and
 /// waits is not about to: its user may change the post, or take it back.
 fn is_under_way<'a>(deliveries: impl Iterator<Item = &'a Delivery>) -> bool {
     let (mut has_ended, mut goes_on) = (false, false);
     for delivery in deliveries {
-        if delivery.intent.is_some() {
+        let may_be_public = matches!(delivery.state, State::Failed { class: FailureClass::MayBePublic, .. });
+        if delivery.intent.is_some() || may_be_public {
             return true;
         }
         has_ended |= delivery.state != State::Waiting;

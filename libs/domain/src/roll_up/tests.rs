@@ -4,7 +4,8 @@
 use chrono::TimeDelta;
 
 use super::*;
-use crate::delivery::{Published, Setback};
+use crate::delivery::{Published, Resolution, Setback};
+use crate::failure::FailureClass;
 use crate::faults::Faults;
 use crate::post::{Accounts, Changes, NewTarget};
 use crate::testing::{a_connection, a_post, a_user, accounts, ids, noon, text};
@@ -78,6 +79,26 @@ fn what_waits_with_nothing_in_doubt_can_be_changed_taken_back_and_deleted() {
     let unknown = Setback::Unknown { may_still_run: false, reason: reason() };
     let doubted = shown.rolled_up(&[calling.settled(Err(unknown), noon(), 0)], noon());
     assert_eq!((doubted.status, doubted.targets[0].status), (PostStatus::Publishing, TargetStatus::Publishing));
+}
+
+#[test]
+fn beside_a_target_that_may_be_public_nothing_can_be_changed_while_another_waits() {
+    let user = a_user();
+    let connections = [a_connection(&user), a_connection(&user)];
+    let post = a_post(&user, Some(noon()), &connections);
+    let lost = Setback::Unknown { may_still_run: false, reason: "no answer".to_owned() };
+    let doubted = delivery_of(&post, &post.targets[0]).intended(noon()).settled(Err(lost), noon(), 0);
+    let unknowable = Resolution::Unknowable { advice: "look at the account".to_owned() };
+    let in_doubt = doubted.resolved(unknowable, TimeDelta::zero(), noon(), 0);
+    assert!(matches!(in_doubt.state, State::Failed { class: FailureClass::MayBePublic, .. }), "{in_doubt:?}");
+    let busy = Setback::Busy { retry_at: None, reason: "later".to_owned() };
+    let waits = delivery_of(&post, &post.targets[1]).intended(noon()).settled(Err(busy), noon(), 0);
+
+    let told = post.rolled_up(&[in_doubt, waits], noon());
+
+    assert_eq!(told.status, PostStatus::Publishing);
+    let words = Changes { text: Some(text("other words")), ..Changes::default() };
+    told.change(words, &accounts(&connections), &ids(), noon()).unwrap_err();
 }
 
 #[test]
