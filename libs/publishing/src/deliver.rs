@@ -60,8 +60,6 @@ struct Task<'a> {
     begin_until: DateTime<Utc>,
     /// See [`DeliveryMessage::in_a_crowd`].
     in_a_crowd: bool,
-    /// For a host that users named.
-    host: Option<HostLeave>,
 }
 
 impl Publishing {
@@ -111,7 +109,7 @@ impl Publishing {
         }
         let mut now = self.clock.now();
         let DeliveryMessage { roll_up_at, in_a_crowd, .. } = message;
-        let mut task = Task { delivery, post: &post, roll_up_at, begin_until, in_a_crowd, host: None };
+        let mut task = Task { delivery, post: &post, roll_up_at, begin_until, in_a_crowd };
         if let Next::Wait(at) = task.delivery.next(now) {
             if MAX_WAIT < at - now || begin_until < at {
                 self.queue.send(&[Outgoing { message, at }]).await?;
@@ -178,6 +176,7 @@ impl Publishing {
         // A renewal takes its time, and the call begins after it.
         let now = self.clock.now();
         if task.begin_until < now {
+            self.no_call(host).await;
             return Ok(After::Again);
         }
         let held = match next {
@@ -186,6 +185,7 @@ impl Publishing {
         };
         let held = held.restamped(random_u64());
         if self.store.swap_delivery(delivery, &held).await? == Race::Lost {
+            self.no_call(host).await;
             return Ok(After::Done);
         }
         let files = Files { bucket: &self.bucket, pictures: self.pictures.as_ref(), user: delivery.user_id };
@@ -202,24 +202,27 @@ impl Publishing {
             claims: &claims,
             now: self.clock.now(),
         };
-        let task = Task { delivery: held, host, ..task };
+        let task = Task { delivery: held, ..task };
         match next {
-            Next::Prepare => self.prepare(task, platform, &record, &job).await,
-            Next::Publish => Box::pin(self.publish(task, platform, &record, &job)).await,
+            Next::Prepare => self.prepare(task, host, platform, &record, &job).await,
+            Next::Publish => Box::pin(self.publish(task, host, platform, &record, &job)).await,
             // On the heap, as it is rare and large.
-            _ => Box::pin(self.resolve(task, platform, &record, &job)).await,
+            _ => Box::pin(self.resolve(task, host, platform, &record, &job)).await,
         }
     }
 
     async fn prepare(
         &self,
         held: Task<'_>,
+        host: HostLeave,
         platform: &dyn Publish,
         record: &ConnectionRecord,
         job: &Job<'_>,
     ) -> Result<After, PublishingError> {
         let late = || Err(Setback::Busy { retry_at: None, reason: TOO_LATE.to_owned() });
-        let prepared = self.within(held.host.clone(), platform.prepare(job)).await.unwrap_or_else(late);
+        // A step that succeeds may have waited for others: for what the text links
+        // to, or for a large file to go up.
+        let prepared = self.within(host, platform.prepare(job), Result::is_err).await.unwrap_or_else(late);
         let now = self.clock.now();
         let delivery = held.delivery.clone();
         let after = match prepared {
@@ -237,6 +240,7 @@ impl Publishing {
     async fn publish(
         &self,
         intended: Task<'_>,
+        host: HostLeave,
         platform: &dyn Publish,
         record: &ConnectionRecord,
         job: &Job<'_>,
@@ -244,13 +248,14 @@ impl Publishing {
         let delivery = &intended.delivery;
         let in_time = delivery.intent.as_ref().is_some_and(|it| job.now - it.at <= CALL_WITHIN);
         if !in_time {
+            self.no_call(host).await;
             // Whoever comes after us must not find it lost while it is made.
             let slow = Setback::Busy { retry_at: None, reason: "Our own store was slow. Trying again.".to_owned() };
             let after = delivery.clone().settled(Err(slow), job.now, random_u32());
             return self.keep(&intended, after, job.now).await;
         }
         let late = || Err(Setback::Unknown { may_still_run: true, reason: TOO_LATE.to_owned() });
-        let call = async { self.within(intended.host.clone(), platform.publish(job)).await.unwrap_or_else(late) };
+        let call = async { self.within(host, platform.publish(job), |_| true).await.unwrap_or_else(late) };
         let attempt = Box::pin(self.shown_when_slow(&intended, call)).await;
         let now = self.clock.now();
         let attempt = match attempt {
@@ -276,13 +281,18 @@ impl Publishing {
     async fn resolve(
         &self,
         held: Task<'_>,
+        host: HostLeave,
         platform: &dyn Publish,
         record: &ConnectionRecord,
         job: &Job<'_>,
     ) -> Result<After, PublishingError> {
-        let Some(since) = held.delivery.intent.as_ref().map(|it| it.at) else { return Ok(After::Done) };
+        let Some(since) = held.delivery.intent.as_ref().map(|it| it.at) else {
+            self.no_call(host).await;
+            return Ok(After::Done);
+        };
         let late = || Resolution::Unclear { reason: TOO_LATE.to_owned() };
-        let answer = match self.within(held.host.clone(), platform.resolve(job, since)).await.unwrap_or_else(late) {
+        let answer = self.within(host, platform.resolve(job, since), |_| true).await.unwrap_or_else(late);
+        let answer = match answer {
             Resolution::Disconnected { reason } => {
                 let weighed = self.weighed(&held, platform, record, Setback::Disconnected { reason }).await;
                 Resolution::Unclear { reason: of_a_doubt(weighed, &record.connection).into_reason() }

@@ -13,7 +13,8 @@
 //! a process, and none sees what the others hold.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -78,12 +79,28 @@ impl Share {
 #[derive(Clone, Debug)]
 pub struct Places {
     environment: Arc<str>,
-    held: Arc<Mutex<HashMap<CallsOf, Held>>>,
+    held: Arc<Mutex<HashMap<CallsOf, Arc<Held>>>>,
 }
 
-/// How many calls share a place of this process, and when it has to be taken
-/// anew. Locked while it is taken, so that the others wait for the outcome.
-type Held = Arc<tokio::sync::Mutex<(u32, DateTime<Utc>)>>;
+/// A place of this process.
+#[derive(Debug, Default)]
+struct Held {
+    /// How many calls share it.
+    calls: AtomicU32,
+    /// When it has to be taken anew. Locked while it is taken or given back, so
+    /// that the others wait for the outcome.
+    until: tokio::sync::Mutex<DateTime<Utc>>,
+}
+
+/// A share of a place. One that is dropped, because its delivery panicked or was
+/// cut off, is no longer counted here, and its place in the store ends by itself.
+#[derive(Debug)]
+struct Place {
+    places: Places,
+    of: CallsOf,
+    held: Arc<Held>,
+    is_counted: bool,
+}
 
 impl Default for Places {
     fn default() -> Self {
@@ -92,9 +109,10 @@ impl Default for Places {
 }
 
 impl Places {
-    fn of(&self, of: &CallsOf) -> Held {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(held.entry(of.clone()).or_default())
+    /// A share that is not counted yet.
+    fn share(&self, of: &CallsOf) -> Place {
+        let held = Arc::clone(self.all().entry(of.clone()).or_default());
+        Place { places: self.clone(), of: of.clone(), held, is_counted: false }
     }
 
     /// Takes a place, or shares that of this process.
@@ -104,56 +122,87 @@ impl Places {
         of: &CallsOf,
         open: &OpenCalls,
         now: DateTime<Utc>,
-    ) -> Result<bool, PublishingError> {
-        let held = self.of(of);
-        let mut held = held.lock().await;
-        let is_held = 0 < held.0 && now < held.1;
+    ) -> Result<Option<Place>, PublishingError> {
+        let mut place = self.share(of);
+        let held = Arc::clone(&place.held);
+        let mut until = held.until.lock().await;
+        let is_held = 0 < held.calls.load(Ordering::SeqCst) && now < *until;
         if !is_held && !store.take_place(of, open, &self.environment, now, random_u64()).await?.is_won() {
-            return Ok(false);
+            return Ok(None);
         }
-        // A call that shares it from now on ends before the place does.
-        *held = (held.0 + 1, if is_held { held.1 } else { now + LEASE / 4 });
-        Ok(true)
+        if !is_held {
+            // A call that shares it from now on ends before the place does.
+            *until = now + LEASE / 4;
+        }
+        place.count();
+        Ok(Some(place))
     }
 
     /// Counts a call that turned out to be slow.
-    async fn add(&self, store: &Store, of: &CallsOf, began: DateTime<Utc>) -> Result<(), PublishingError> {
-        let held = self.of(of);
-        let mut held = held.lock().await;
-        if held.0 == 0 {
+    async fn add(&self, store: &Store, of: &CallsOf, began: DateTime<Utc>) -> Result<Place, PublishingError> {
+        let mut place = self.share(of);
+        let held = Arc::clone(&place.held);
+        let mut until = held.until.lock().await;
+        if held.calls.load(Ordering::SeqCst) == 0 {
             store.add_place(of, &self.environment, began, random_u64()).await?;
-            held.1 = began + LEASE / 4;
+            *until = began + LEASE / 4;
         }
-        held.0 += 1;
-        Ok(())
+        place.count();
+        Ok(place)
     }
 
-    async fn give_back(&self, store: &Store, of: &CallsOf) -> Result<(), PublishingError> {
-        let held = self.of(of);
-        let mut count = held.lock().await;
-        count.0 = count.0.saturating_sub(1);
-        if count.0 == 0 {
-            store.give_back_place(of, &self.environment).await?;
-            let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-            // One is here and one in the map: nobody else waits for it.
-            if Arc::strong_count(&held) == 2 {
-                all.remove(of);
-            }
+    fn all(&self) -> MutexGuard<'_, HashMap<CallsOf, Arc<Held>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    fn count(&mut self) {
+        self.held.calls.fetch_add(1, Ordering::SeqCst);
+        self.is_counted = true;
+    }
+
+    /// Whether it was the last share.
+    fn uncount(&mut self) -> bool {
+        std::mem::take(&mut self.is_counted) && self.held.calls.fetch_sub(1, Ordering::SeqCst) == 1
+    }
+
+    /// The last share gives the place back.
+    async fn give_back(mut self, store: &Store) -> Result<(), PublishingError> {
+        let held = Arc::clone(&self.held);
+        let _until = held.until.lock().await;
+        if self.uncount() {
+            store.give_back_place(&self.of, &self.places.environment).await?;
         }
         Ok(())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.uncount();
+        let mut all = self.places.all();
+        // One is here and one in the map: nobody else has a share.
+        if Arc::strong_count(&self.held) == 2 {
+            all.remove(&self.of);
+        }
     }
 }
 
 /// Leave to make a call.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Leave {
     of: CallsOf,
-    has_place: bool,
+    place: Option<Place>,
 }
 
-/// Leave to call a host that users named.
-#[derive(Clone, Debug)]
-pub(crate) struct HostLeave {
+/// Leave to call a host that users named; nothing is asked for one that stands
+/// in the code or in the settings.
+#[derive(Debug, Default)]
+pub(crate) struct HostLeave(Option<Named>);
+
+#[derive(Debug)]
+struct Named {
     leave: Leave,
     /// How long it may take, where it was too slow before.
     within: Option<Duration>,
@@ -181,8 +230,11 @@ impl Publishing {
         loop {
             let now = self.clock.now();
             if open.others(&self.places.environment, now) < most {
-                if !in_a_crowd || self.places.take(&self.store, &of, &open, now).await? {
-                    return Ok(Some(Leave { of, has_place: in_a_crowd }));
+                if !in_a_crowd {
+                    return Ok(Some(Leave { of, place: None }));
+                }
+                if let Some(place) = self.places.take(&self.store, &of, &open, now).await? {
+                    return Ok(Some(Leave { of, place: Some(place) }));
                 }
             } else if open.are_older_than(SLOW, now) {
                 return Ok(None);
@@ -193,13 +245,9 @@ impl Publishing {
         }
     }
 
-    /// The same for a host that users named; the inner `None` for one that
-    /// stands in the code or in the settings.
-    pub(crate) async fn leave_for_host(
-        &self,
-        host: Option<String>,
-    ) -> Result<Option<Option<HostLeave>>, PublishingError> {
-        let Some(host) = host else { return Ok(Some(None)) };
+    /// The same for a host that users named.
+    pub(crate) async fn leave_for_host(&self, host: Option<String>) -> Result<Option<HostLeave>, PublishingError> {
+        let Some(host) = host else { return Ok(Some(HostLeave::default())) };
         let of = CallsOf::host(&host);
         let open = self.store.open_calls(&of).await?;
         let now = self.clock.now();
@@ -208,57 +256,74 @@ impl Publishing {
         let has_strikes = 0 < open.strikes;
         let leave = self.leave(of, open, most, is_struck).await?;
         let within = is_struck.then_some(STRUCK_WITHIN);
-        Ok(leave.map(|leave| Some(HostLeave { leave, within, has_strikes })))
+        Ok(leave.map(|leave| HostLeave(Some(Named { leave, within, has_strikes }))))
     }
 
     /// Makes a call with leave, and counts it once it is slow.
     pub(crate) async fn counted<T>(&self, leave: Leave, call: impl Future<Output = T>) -> T {
         let began = self.clock.now();
+        let Leave { of, mut place } = leave;
         let mut call = std::pin::pin!(call);
-        let mut has_place = leave.has_place;
-        if !has_place && let Ok(ended) = tokio::time::timeout(COUNTED_AFTER, &mut call).await {
+        if place.is_none()
+            && let Ok(ended) = tokio::time::timeout(COUNTED_AFTER, &mut call).await
+        {
             return ended;
         }
-        let ended = if has_place {
+        let ended = if place.is_some() {
             call.await
         } else {
-            let added = self.places.add(&self.store, &leave.of, began);
-            let (ended, added) = futures::join!(call, added);
-            has_place = added.is_ok();
-            noted(added);
+            let (ended, added) = futures::join!(call, self.places.add(&self.store, &of, began));
+            place = noted(added);
             ended
         };
-        if has_place {
-            noted(self.places.give_back(&self.store, &leave.of).await);
-        }
+        self.return_place(place).await;
         ended
     }
 
     /// The same for a call to a host; `None` when it took too long and was cut
-    /// off.
-    pub(crate) async fn within<T>(&self, host: Option<HostLeave>, call: impl Future<Output = T>) -> Option<T> {
-        let Some(HostLeave { leave, within, has_strikes }) = host else { return Some(call.await) };
+    /// off. One that took too long is a strike, if it `counts` as one.
+    pub(crate) async fn within<T>(
+        &self,
+        host: HostLeave,
+        call: impl Future<Output = T>,
+        counts: impl FnOnce(&T) -> bool,
+    ) -> Option<T> {
+        let HostLeave(Some(Named { leave, within, has_strikes })) = host else { return Some(call.await) };
         let (of, began) = (leave.of.clone(), self.clock.now());
-        let ended = match within {
-            Some(within) => self.counted(leave, tokio::time::timeout(within, call)).await.ok(),
-            None => Some(self.counted(leave, call).await),
+        let timed = async {
+            let ended = match within {
+                Some(within) => tokio::time::timeout(within, call).await.ok(),
+                None => Some(call.await),
+            };
+            (ended, self.clock.now())
         };
-        let now = self.clock.now();
-        if began + TOO_SLOW <= now {
-            noted(self.store.strike(&of, now).await.map_err(Into::into));
+        let (ended, ended_at) = self.counted(leave, timed).await;
+        if began + TOO_SLOW <= ended_at {
+            if ended.as_ref().is_none_or(counts) {
+                noted(self.store.strike(&of, ended_at).await.map_err(Into::into));
+            }
         } else if has_strikes {
             noted(self.store.forget_strikes(&of).await.map_err(Into::into));
         }
         ended
     }
+
+    /// No call is made after all.
+    pub(crate) async fn no_call(&self, host: HostLeave) {
+        self.return_place(host.0.and_then(|it| it.leave.place)).await;
+    }
+
+    async fn return_place(&self, place: Option<Place>) {
+        if let Some(place) = place {
+            noted(place.give_back(&self.store).await);
+        }
+    }
 }
 
 /// A count that could not be written ends by itself; the call it is about goes
 /// on.
-fn noted(counted: Result<(), PublishingError>) {
-    if let Err(error) = counted {
-        tracing::warn!(%error, "an open call is not counted");
-    }
+fn noted<T>(counted: Result<T, PublishingError>) -> Option<T> {
+    counted.inspect_err(|error| tracing::warn!(%error, "an open call is not counted")).ok()
 }
 
 #[cfg(test)]

@@ -140,15 +140,18 @@ impl Store {
 
     /// Gives back the place of an environment.
     pub async fn give_back_place(&self, of: &CallsOf, environment: &str) -> Result<(), StorageError> {
-        self.client
+        let update = self
+            .client
             .update_item()
             .table_name(self.table(Table::Limits))
             .set_key(Some(open_calls_key(of)))
+            // Nothing is made where the item has ended.
+            .condition_expression("attribute_exists(subject)")
             .update_expression("REMOVE #place")
             .expression_attribute_names("#place", attribute(environment))
             .send()
-            .await?;
-        Ok(())
+            .await;
+        Race::of(update).map(drop)
     }
 
     /// Notes that a call was too slow.
@@ -169,14 +172,16 @@ impl Store {
 
     /// Notes that a call was answered in time.
     pub async fn forget_strikes(&self, of: &CallsOf) -> Result<(), StorageError> {
-        self.client
+        let update = self
+            .client
             .update_item()
             .table_name(self.table(Table::Limits))
             .set_key(Some(open_calls_key(of)))
+            .condition_expression("attribute_exists(subject)")
             .update_expression("REMOVE strikes, struck_at")
             .send()
-            .await?;
-        Ok(())
+            .await;
+        Race::of(update).map(drop)
     }
 }
 
@@ -231,6 +236,10 @@ mod tests {
     async fn a_slow_call_is_counted_in_any_case_until_it_ends() {
         let (store, of) = (store().await, CallsOf::user(UserId::new(7).unwrap()));
         let none = store.open_calls(&of).await.unwrap();
+        store.give_back_place(&of, "a").await.unwrap();
+        store.forget_strikes(&of).await.unwrap();
+        let limits = store.client.scan().table_name(store.table(Table::Limits)).send().await.unwrap();
+        assert_eq!(limits.count, 0, "nothing is kept of what never was");
         store.add_place(&of, "a", noon(), 1).await.unwrap();
         assert_eq!(store.take_place(&of, &none, "b", noon(), 2).await.unwrap(), Race::Lost, "one came meanwhile");
         store.add_place(&of, "b", noon(), 3).await.unwrap();

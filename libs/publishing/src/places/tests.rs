@@ -96,7 +96,7 @@ async fn places_that_fast_calls_hold_are_waited_for() {
     let (publishing, store) = (another(&rig), rig.store.clone());
     let (leave, _) = tokio::join!(publishing.leave(of.clone(), open, 1, true), store.give_back_place(&of, "other0"));
 
-    assert!(leave.unwrap().unwrap().has_place);
+    assert!(leave.unwrap().unwrap().place.is_some());
     assert!(rig.clock.now() < later(1));
 }
 
@@ -118,38 +118,78 @@ async fn of_a_crowd_whose_calls_are_fast_nobody_is_put_off() {
     assert_eq!(called.into_iter().flatten().count(), environments.len());
 }
 
+async fn leave_for(publishing: &Publishing, host: &str) -> Option<HostLeave> {
+    publishing.leave_for_host(Some(host.to_owned())).await.unwrap()
+}
+
+fn within(leave: Option<HostLeave>) -> Option<Duration> {
+    leave.unwrap().0.unwrap().within
+}
+
+/// A call of this host that took too long, and failed or did not.
+async fn too_slow(rig: &Rig, host: &str, failed: bool) {
+    let leave = leave_for(&rig.publishing, host).await.unwrap();
+    let call = async { rig.clock.skip_to(rig.clock.now() + TOO_SLOW) };
+    rig.publishing.within(leave, call, |_| failed).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_host_that_is_too_slow_again_and_again_gets_one_place_and_little_time() {
     let rig = Rig::new().await;
-    let host = || rig.publishing.leave_for_host(Some("slow.example".to_owned()));
+    let host = || leave_for(&rig.publishing, "slow.example");
     for _ in 0..STRIKES {
-        let leave = host().await.unwrap().unwrap();
-        assert_eq!(leave.as_ref().unwrap().within, None);
-        let call = async { rig.clock.skip_to(rig.clock.now() + TOO_SLOW) };
-        rig.publishing.within(leave, call).await.unwrap();
+        assert_eq!(within(host().await), None);
+        too_slow(&rig, "slow.example", true).await;
     }
 
-    let leave = host().await.unwrap().unwrap();
-    assert_eq!(leave.as_ref().unwrap().within, Some(STRUCK_WITHIN));
+    let leave = host().await.unwrap();
+    assert_eq!(leave.0.as_ref().unwrap().within, Some(STRUCK_WITHIN));
     let open = rig.store.open_calls(&CallsOf::host("slow.example")).await.unwrap();
     assert_eq!(open.others("another", rig.clock.now()), 1);
     rig.clock.skip_to(rig.clock.now() + TimeDelta::seconds(2));
-    let other = another(&rig).leave_for_host(Some("slow.example".to_owned())).await.unwrap();
-    assert!(other.is_none(), "the one place is held");
+    assert!(leave_for(&another(&rig), "slow.example").await.is_none(), "the one place is held");
 
-    rig.publishing.within(leave, async {}).await.unwrap();
-    assert_eq!(host().await.unwrap().unwrap().unwrap().within, None, "it answered in time");
+    rig.publishing.within(leave, async {}, |()| true).await.unwrap();
+    assert_eq!(within(host().await), None, "it answered in time");
+}
+
+#[tokio::test]
+async fn a_slow_step_that_succeeds_is_no_strike_against_its_host() {
+    let rig = Rig::new().await;
+    for _ in 0..STRIKES {
+        too_slow(&rig, "busy.example", false).await;
+    }
+    assert_eq!(within(leave_for(&rig.publishing, "busy.example").await), None);
+}
+
+#[tokio::test]
+async fn a_place_is_free_again_when_no_call_is_made_and_when_a_delivery_dies() {
+    let rig = Rig::new().await;
+    for _ in 0..STRIKES {
+        too_slow(&rig, "slow.example", true).await;
+    }
+    let of = CallsOf::host("slow.example");
+    let held = async || rig.store.open_calls(&of).await.unwrap().others("another", rig.clock.now());
+
+    let unused = leave_for(&rig.publishing, "slow.example").await.unwrap();
+    assert_eq!(held().await, 1);
+    rig.publishing.no_call(unused).await;
+    assert_eq!(held().await, 0);
+
+    drop(leave_for(&rig.publishing, "slow.example").await.unwrap());
+    assert!(rig.publishing.places.all().is_empty(), "it is not counted for ever");
+    let next = leave_for(&rig.publishing, "slow.example").await.unwrap();
+    rig.publishing.no_call(next).await;
+    assert_eq!(held().await, 0, "the next gives it back");
 }
 
 #[tokio::test]
 async fn a_call_that_takes_longer_than_a_slow_host_may_is_cut_off() {
     let rig = Rig::new().await;
-    let Some(Some(leave)) = rig.publishing.leave_for_host(Some("slow.example".to_owned())).await.unwrap() else {
-        panic!()
-    };
-    let leave = HostLeave { within: Some(Duration::from_millis(10)), ..leave };
+    let mut leave = leave_for(&rig.publishing, "slow.example").await.unwrap();
+    leave.0.as_mut().unwrap().within = Some(Duration::from_millis(10));
 
-    assert_eq!(rig.publishing.within(Some(leave), std::future::pending::<()>()).await, None);
+    assert_eq!(rig.publishing.within(leave, std::future::pending::<()>(), |()| true).await, None);
 }
 
 #[tokio::test]
