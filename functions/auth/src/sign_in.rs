@@ -1,7 +1,7 @@
 //! Signing in and out.
 
 use api::page::{Asked, Filled, Page, PageError, PageResult};
-use api::session::{cookie, drop_cookie, local_path, set_cookie, sign_in as sign_in_address};
+use api::session::{cookie, drop_cookie, local_path, set_cookie, sign_in as sign_in_address, sign_in_anew};
 use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
@@ -30,12 +30,20 @@ const LIFETIME: TimeDelta = TimeDelta::minutes(30);
 pub(crate) struct SignInQuery {
     #[serde(default)]
     next: String,
+    /// Whether the issuer is to ask again who it is.
+    #[serde(default)]
+    anew: bool,
 }
 
 /// Sends the browser to the issuer.
 pub(crate) async fn sign_in(State(app): State<App>, Asked(query): Asked<SignInQuery>) -> PageResult<Response> {
     let attempt = Attempt::new();
-    let url = app.oidc.authorization_url(&attempt, app.api.clock.now()).await.map_err(|error| failed(&error, "/"))?;
+    let mut url =
+        app.oidc.authorization_url(&attempt, app.api.clock.now()).await.map_err(|error| failed(&error, "/"))?;
+    if query.anew {
+        // OpenID Connect Core 1.0, section 3.1.2.1.
+        url.query_pairs_mut().append_pair("prompt", "login");
+    }
     let next = local_path(&query.next);
     let cookie = set_cookie(COOKIE_NAME, &cookie_value(&attempt, next), LIFETIME);
     Ok(([(SET_COOKIE, cookie)], Redirect::to(url.as_str())).into_response())
@@ -173,7 +181,7 @@ async fn admit(app: &App, person: &Person) -> PageResult<User> {
                 person.email
             ),
         )
-        .with_link("/sign-in", "Sign in with another account"));
+        .with_link(sign_in_anew("/account"), "Sign in with another account"));
     }
     let api = &app.api;
     let identity = Identity { issuer: app.oidc.issuer().to_owned(), subject: person.subject.clone() };

@@ -84,18 +84,17 @@ async fn send_off(
         return Ok(entered.ask(platform, Typed { values: sent, faults, fault: None })?.into_response());
     }
 
-    let (visit, guest) = (&entered.visit, entered.party.guest());
-    let (store, guest) = (&app.api.store, guest.as_deref());
+    let (visit, by, store) = (&entered.visit, entered.party.goes_on(), &app.api.store);
     let here = Redirect::to(&action(visit)).into_response();
     let refusal = match app.send_off(platform, &visit.state_token, &answers).await? {
         Ok(SentOff::Page { url, sealed }) => {
             let now = app.api.clock.now();
-            let goes = store.send_off(&visit.hash, Stage::Waiting, Some(sealed), guest, now).await?;
+            let goes = store.send_off(&visit.hash, Stage::Waiting, Some(sealed), &by, now).await?;
             return if goes { entered.depart(platform, &url) } else { Ok(here) };
         }
         Ok(SentOff::Arrived(accounts)) => {
             let now = app.api.clock.now();
-            if store.send_off(&visit.hash, Stage::Answering, None, guest, now).await?
+            if store.send_off(&visit.hash, Stage::Answering, None, &by, now).await?
                 && let Err(failure) = app.settle(visit, platform, accounts).await
             {
                 tracing::error!(%failure, platform = platform.name(), "an account that arrived could not be kept");

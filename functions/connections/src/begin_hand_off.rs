@@ -90,7 +90,7 @@ pub(crate) async fn begin_hand_off(
         ended_at: None,
         connection_id: None,
         reason: None,
-        browser: None,
+        goes_on: None,
         sealed,
     };
     app.api.store.begin_hand_off(&token::hash(state_token.expose_secret()), &hand_off).await?;

@@ -17,7 +17,7 @@ use axum::response::{IntoResponse, Response};
 use chrono::TimeDelta;
 use domain::token;
 use secrecy::{ExposeSecret, SecretString};
-use storage::{HandOff, Stage};
+use storage::{GoesOn, HandOff, Stage};
 
 use crate::App;
 use crate::hand_off::Visit;
@@ -70,6 +70,12 @@ pub(crate) struct Known {
 /// The secret in the cookie of a guest's browser.
 pub(crate) struct Mark(SecretString);
 
+/// What somebody is told who is not let in.
+struct Here<'a> {
+    receiver: &'a Receiver,
+    address: &'a str,
+}
+
 /// A hand-off, who goes on with it, and who receives the account.
 pub(crate) struct Entered {
     pub(crate) visit: Visit,
@@ -88,40 +94,38 @@ impl App {
         address: &str,
     ) -> Result<Entered, TurnedAway> {
         let visit = self.visit(state_token, known.address, self.api.clock.now()).await?.ok_or(TurnedAway::Unknown)?;
-        let party = self.party(&visit.hand_off, known, door, address)?;
         let user = self.api.store.user(visit.hand_off.user_id).await?.ok_or(TurnedAway::Unknown)?;
-        Ok(Entered { visit, party, receiver: Receiver::of(&user) })
+        let receiver = Receiver::of(&user);
+        let party = self.party(&visit.hand_off, known, door, Here { receiver: &receiver, address })?;
+        Ok(Entered { visit, party, receiver })
     }
 
-    fn party(
-        &self,
-        hand_off: &HandOff,
-        Known { session, mark, .. }: Known,
-        door: Door,
-        address: &str,
-    ) -> Result<Party, TurnedAway> {
-        let bound_to = hand_off.browser.as_deref();
-        let is_in_that_browser = bound_to.is_some() && mark.as_ref().map(Mark::hash).as_deref() == bound_to;
-        if door == Door::Callback && bound_to.is_some() && !is_in_that_browser {
+    fn party(&self, hand_off: &HandOff, known: Known, door: Door, here: Here<'_>) -> Result<Party, TurnedAway> {
+        let Known { session, mark, .. } = known;
+        let ours = mark.as_ref().map(|it| GoesOn::Guest(it.hash()));
+        let is_in_that_browser = ours.is_some() && ours == hand_off.goes_on;
+        let is_a_guests = matches!(hand_off.goes_on, Some(GoesOn::Guest(_)));
+        if door == Door::Callback && is_a_guests && !is_in_that_browser {
             return Err(TurnedAway::AnotherBrowser);
         }
         if let Some(session) = session.as_ref().filter(|it| it.user == hand_off.user_id) {
             return Ok(Party::Owner(session.clone()));
         }
-        if self.guests == Guests::Permitted {
+        if self.guests == Guests::Permitted && hand_off.goes_on != Some(GoesOn::Owner) {
             // What an owner does is not for everybody who has the link.
             let is_open_to_all = matches!(hand_off.stage, Stage::Asking | Stage::Waiting | Stage::Failed);
-            if is_in_that_browser || (bound_to.is_none() && is_open_to_all && door != Door::Callback) {
+            if is_in_that_browser || (!is_a_guests && is_open_to_all && door != Door::Callback) {
                 return Ok(Party::Guest(mark.unwrap_or_else(Mark::random)));
             }
-            if bound_to.is_some() {
+            if is_a_guests {
                 return Err(TurnedAway::AnotherBrowser);
             }
         }
+        let back = here.address.to_owned();
         match (session, door) {
-            (Some(session), _) => Err(TurnedAway::AnotherUser { session, back: address.to_owned() }),
-            (None, Door::Form) => Err(TurnedAway::Told(PageError::signed_out(&sign_in(address)))),
-            (None, Door::Page | Door::Callback) => Err(TurnedAway::SignedOut { back: address.to_owned() }),
+            (Some(session), _) => Err(TurnedAway::AnotherUser { session, owner: here.receiver.to_string(), back }),
+            (None, Door::Form) => Err(TurnedAway::Told(PageError::signed_out(&sign_in(&back)))),
+            (None, Door::Page | Door::Callback) => Err(TurnedAway::SignedOut { back }),
         }
     }
 }
@@ -162,11 +166,11 @@ impl Party {
         }
     }
 
-    /// What the browser of a guest is known by.
-    pub(crate) fn guest(&self) -> Option<String> {
+    /// As the hand-off remembers who goes on with it.
+    pub(crate) fn goes_on(&self) -> GoesOn {
         match self {
-            Self::Owner(_) => None,
-            Self::Guest(mark) => Some(mark.hash()),
+            Self::Owner(_) => GoesOn::Owner,
+            Self::Guest(mark) => GoesOn::Guest(mark.hash()),
         }
     }
 

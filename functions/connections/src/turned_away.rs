@@ -1,9 +1,8 @@
-//! The answers to somebody who may not go on with a hand-off. None of them
-//! names its owner.
+//! The answers to somebody who may not go on with a hand-off.
 
 use api::SignedIn;
 use api::page::{Page, PageError};
-use api::session::sign_in;
+use api::session::{sign_in, sign_in_anew};
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -18,8 +17,8 @@ pub(crate) enum TurnedAway {
     /// Nobody is signed in; the sign-in leads back.
     SignedOut { back: String },
     /// Somebody else is signed in.
-    AnotherUser { session: SignedIn, back: String },
-    /// A guest goes on with it in another browser.
+    AnotherUser { session: SignedIn, owner: String, back: String },
+    /// Somebody goes on with it in another browser.
     AnotherBrowser,
     /// Something else, which a page tells.
     Told(PageError),
@@ -28,6 +27,7 @@ pub(crate) enum TurnedAway {
 #[derive(Template)]
 #[template(path = "another_user.html")]
 struct AnotherUserPage {
+    owner: String,
     sign_in: String,
 }
 
@@ -36,8 +36,9 @@ impl IntoResponse for TurnedAway {
         match self {
             Self::Unknown => unknown().into_response(),
             Self::SignedOut { back } => Redirect::to(&sign_in(&back)).into_response(),
-            Self::AnotherUser { session, back } => {
-                match Page::of("This belongs to another user", &AnotherUserPage { sign_in: sign_in(&back) }) {
+            Self::AnotherUser { session, owner, back } => {
+                let page = AnotherUserPage { owner, sign_in: sign_in_anew(&back) };
+                match Page::of("This belongs to another user", &page) {
                     Ok(page) => page.signed_in(&session).status(StatusCode::FORBIDDEN).into_response(),
                     Err(error) => error.into_response(),
                 }

@@ -59,12 +59,13 @@ impl App {
     ) -> Result<Response, TurnedAway> {
         let (store, hash, stage) = (&self.api.store, &entered.visit.hash, entered.visit.hand_off.stage);
         let Some(_place) = self.workload.place().await else { return entered.too_much() };
-        let ends = match store.take_turn(hash, stage, LEASE, self.api.clock.now()).await? {
+        let ends = match store.take_turn(hash, stage, &entered.party.goes_on(), LEASE, self.api.clock.now()).await? {
             Turn::Ours(ends) => ends,
             Turn::Busy => {
                 let text = "What you sent before is still being worked on. Wait a few seconds, then reload the page.";
                 return entered.refuse(StatusCode::CONFLICT, "One thing at a time", text);
             }
+            Turn::Theirs => return Err(TurnedAway::AnotherBrowser),
             Turn::MovedOn => return Ok(Redirect::to(&action(&entered.visit)).into_response()),
             Turn::Spent => {
                 let text = "This link was tried ten times. Go back to where you came from and start again.";

@@ -159,6 +159,12 @@ pub fn sign_in(next: &str) -> String {
     format!("/sign-in?next={}", utf8_percent_encode(next, PLAIN))
 }
 
+/// The same for somebody who is to sign in as another: the issuer asks again who
+/// it is, instead of answering from its own session.
+pub fn sign_in_anew(next: &str) -> String {
+    format!("/sign-in?anew=true&next={}", utf8_percent_encode(next, PLAIN))
+}
+
 /// `next` when it is a path of this service, otherwise the account page.
 /// Without this check, a link to our sign-in could send people to any site.
 pub fn local_path(next: &str) -> &str {

@@ -43,13 +43,40 @@ pub struct HandOff {
     /// Why it failed, for the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The browser of the guest who goes on with it, as the hash of its cookie;
-    /// `None` while no guest does.
+    /// Who goes on with it; `None` before anybody has sent something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub browser: Option<String>,
+    pub goes_on: Option<GoesOn>,
     /// What the next stage needs, sealed for [`hand_off_context`].
     #[serde(skip)]
     pub sealed: Option<Vec<u8>>,
+}
+
+/// Who goes on with a hand-off. No other guest does then: the link is known to
+/// whatever server was named meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum GoesOn {
+    /// The user who began it.
+    Owner,
+    /// A guest, by the hash of the cookie of their browser.
+    Guest(String),
+}
+
+const OWNER: &str = "owner";
+
+impl From<String> for GoesOn {
+    fn from(kept: String) -> Self {
+        if kept == OWNER { Self::Owner } else { Self::Guest(kept) }
+    }
+}
+
+impl From<GoesOn> for String {
+    fn from(it: GoesOn) -> Self {
+        match it {
+            GoesOn::Owner => OWNER.to_owned(),
+            GoesOn::Guest(hash) => hash,
+        }
+    }
 }
 
 /// How far a hand-off is. It only goes down this list, with one exception: from
@@ -153,32 +180,26 @@ impl Store {
         self.change_hand_off(hash, from, None, &change, values, now).await
     }
 
-    /// Lets one browser go on with an open hand-off: a guest's, from here on
-    /// the only one, or the owner's, with whom no guest goes on. `sealed` is
-    /// what the next stage needs. False where the hand-off has ended, or where
-    /// another guest goes on with it.
+    /// Takes a hand-off to where its platform is asked, by whoever took the turn
+    /// ([`Store::take_turn`]) and still goes on with it. `sealed` is what the
+    /// next stage needs. False where the hand-off has ended, or where somebody
+    /// else goes on with it by now.
     pub async fn send_off(
         &self,
         hash: &str,
         to: Stage,
         sealed: Option<Vec<u8>>,
-        guest: Option<&str>,
+        by: &GoesOn,
         now: DateTime<Utc>,
     ) -> Result<bool, StorageError> {
         const FROM: [Stage; 2] = [Stage::Asking, Stage::Waiting];
         let mut set = "SET stage = :to".to_owned();
-        let mut values = attributes([(":to", s(to.as_str()))]);
+        let mut values = attributes([(":to", s(to.as_str())), (":by", s(String::from(by.clone())))]);
         if let Some(sealed) = sealed {
             set.push_str(", sealed = :sealed");
             values.insert(":sealed".to_owned(), AttributeValue::B(Blob::new(sealed)));
         }
-        let Some(guest) = guest else {
-            return self.change_hand_off(hash, &FROM, None, &format!("{set} REMOVE browser"), values, now).await;
-        };
-        set.push_str(", browser = :browser");
-        values.insert(":browser".to_owned(), s(guest));
-        let alone = "(attribute_not_exists(browser) OR browser = :browser)";
-        self.change_hand_off(hash, &FROM, Some(alone), &set, values, now).await
+        self.change_hand_off(hash, &FROM, Some("goes_on = :by"), &set, values, now).await
     }
 
     /// Ends an open hand-off without an account.

@@ -112,7 +112,7 @@ pub fn a_hand_off(user: UserId, provider: &str, now: DateTime<Utc>) -> HandOff {
         ended_at: None,
         connection_id: None,
         reason: None,
-        browser: None,
+        goes_on: None,
         sealed: None,
     }
 }

@@ -17,7 +17,7 @@ use crate::{
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(1, [
         "a victim who is signed in as themselves follows an attacker's link and allows access",
-            "403, the page names nobody, nothing is connected" => another_users_link;
+            "403, the page says whose it is, nothing is connected" => another_users_link;
         "a victim who is not signed in follows an attacker's link and allows access",
             "the sign-in is asked for, nothing is connected" => a_strangers_link;
         "a victim types an app password into an attacker's hand-off",

@@ -37,7 +37,7 @@ async fn whoever_is_not_signed_in_signs_in_and_comes_back() {
 }
 
 #[tokio::test]
-async fn somebody_else_learns_only_that_it_is_not_theirs() {
+async fn somebody_else_is_told_whose_it_is_and_nothing_happens() {
     let world = World::new().await;
     let begun = world.begin("asking").await;
     let (theirs, path) = (world.browser_of_another(), format!("/connect/{}", begun.token));
@@ -52,7 +52,8 @@ async fn somebody_else_learns_only_that_it_is_not_theirs() {
     for answer in seen {
         assert_eq!(answer.status, 403);
         assert!(answer.html.contains("another user") && answer.html.contains("Sign out"), "{}", answer.html);
-        assert!(!answer.html.contains(&world.receiver()) && !answer.html.contains("name=\"server\""));
+        assert!(answer.html.contains(&world.receiver()) && !answer.html.contains("name=\"server\""));
+        assert!(answer.html.contains("/sign-in?anew=true"), "{}", answer.html);
     }
     assert_eq!((world.poll(&begun).await.body["status"].as_str(), world.platform.completed()), (Some("pending"), 0));
 }
@@ -148,6 +149,30 @@ async fn one_guest_goes_on_and_no_other_takes_over() {
     assert_eq!(world.platform.completed(), 0);
     world.callback(&begun, "7").await;
     assert_eq!(world.poll(&begun).await.body["status"], "completed");
+}
+
+#[tokio::test]
+async fn who_learns_the_link_from_a_server_that_was_named_does_not_take_over() {
+    let world = World::with_guests().await;
+    // The server learns it when the person is sent to it, or when it is asked
+    // before that and refuses.
+    for answers in ["server=good.example", "server=wrong"] {
+        for by_owner in [true, false] {
+            let begun = world.begin("asking").await;
+            let (guest, _) = guest(&world, &begun).await;
+            let honest = if by_owner { world.browser() } else { &guest };
+            world.send_in(honest, &begun, answers).await;
+
+            let (hostile, page) = self::guest(&world, &begun).await;
+            let sent = world.send_in(&hostile, &begun, "server=good.example&password=7").await;
+
+            assert!(!page.html.contains(&world.receiver()), "{}", page.html);
+            assert!([401, 403].contains(&sent.status), "{}", sent.status);
+            assert_eq!(world.poll(&begun).await.body["status"], "pending");
+            world.send_in(honest, &begun, "server=good.example&password=7").await;
+            assert_eq!(world.poll(&begun).await.body["status"], "completed");
+        }
+    }
 }
 
 #[tokio::test]

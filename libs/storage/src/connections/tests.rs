@@ -25,7 +25,7 @@ fn a_hand_off(user: &User, stage: Stage) -> HandOff {
         ended_at: None,
         connection_id: None,
         reason: None,
-        browser: None,
+        goes_on: None,
         sealed: Some(vec![1]),
     }
 }

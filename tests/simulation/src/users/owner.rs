@@ -90,7 +90,7 @@ impl Account {
             ended_at: None,
             connection_id: None,
             reason: None,
-            browser: None,
+            goes_on: None,
             sealed: None,
         }
     }
