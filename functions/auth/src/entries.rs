@@ -53,22 +53,22 @@ pub(crate) async fn enter(
     typed: &str,
     now: DateTime<Utc>,
 ) -> Result<Entry, StorageError> {
+    // Counted one after the other: whoever is held back is not counted to those
+    // who share their address.
     let counters = [
         (format!("codes#user#{user}"), A_USER),
         (format!("codes#{}", ip.subject()), AN_ADDRESS),
         ("codes#everyone".to_owned(), EVERYONE),
     ];
-    let counting = counters.iter().map(|(subject, _)| store.count_entry(subject, WINDOW, now));
-    let counted = futures::future::try_join_all(counting).await?;
-    let counted: Vec<_> = counters.iter().zip(counted).collect();
-    let over = counted.iter().find(|((_, limit), entries)| *limit < entries.count);
-    if let Some((_, entries)) = over {
-        // Whoever is held back holds nobody else back: only the counter that is
-        // over keeps the entry.
-        let within = counted.iter().filter(|((_, limit), entries)| entries.count <= *limit);
-        take_back(store, within.map(|((subject, _), entries)| (subject, entries.window_ends))).await?;
-        audit::Entry::new(Event::LockedOut).user(user).address(ip.0).write();
-        return Ok(Entry::Locked { until: entries.window_ends });
+    let mut counted = Vec::with_capacity(counters.len());
+    for (subject, limit) in &counters {
+        let entries = store.count_entry(subject, WINDOW, now).await?;
+        if *limit < entries.count {
+            take_back(store, &counted).await?;
+            audit::Entry::new(Event::LockedOut).user(user).address(ip.0).write();
+            return Ok(Entry::Locked { until: entries.window_ends });
+        }
+        counted.push((subject.as_str(), entries.window_ends));
     }
 
     let Some(code) = UserCode::parse(typed) else {
@@ -77,7 +77,7 @@ pub(crate) async fn enter(
     let Some((hash, device)) = store.device_by_user_code(&code.hash()).await? else {
         return Ok(Entry::Wrong);
     };
-    take_back(store, counted.iter().map(|((subject, _), entries)| (subject, entries.window_ends))).await?;
+    take_back(store, &counted).await?;
     Ok(match device.stage {
         DeviceStage::Waiting if now < device.expires_at => Entry::Waiting(hash, device),
         DeviceStage::Waiting => Entry::Expired,
@@ -85,8 +85,8 @@ pub(crate) async fn enter(
     })
 }
 
-async fn take_back(store: &Store, counted: impl Iterator<Item = (&String, DateTime<Utc>)>) -> Result<(), StorageError> {
-    let taken = counted.map(|(subject, window_ends)| store.take_back_entry(subject, window_ends));
+async fn take_back(store: &Store, counted: &[(&str, DateTime<Utc>)]) -> Result<(), StorageError> {
+    let taken = counted.iter().map(|(subject, window_ends)| store.take_back_entry(subject, *window_ends));
     futures::future::try_join_all(taken).await.map(drop)
 }
 
@@ -136,6 +136,18 @@ mod tests {
 
         assert!(matches!(enter(11, IP[0]).await, Entry::Locked { .. }));
         assert!(matches!(enter(11, IP[1]).await, Entry::Waiting(..)));
+    }
+
+    #[tokio::test]
+    async fn somebody_who_is_held_back_does_not_hold_back_their_address() {
+        let service = service().await;
+        let (store, device) = (&service.store, service.device().await);
+        for _ in 0..3 {
+            let entries = (0..60).map(|_| enter(store, user(1), IP[0], "BBBB-BBBB", noon()));
+            futures::future::join_all(entries).await;
+        }
+        let other = enter(store, user(2), IP[0], &device.user_code, noon()).await.unwrap();
+        assert!(matches!(other, Entry::Waiting(..)), "{other:?}");
     }
 
     #[tokio::test]
