@@ -6,6 +6,7 @@ use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use cloud::audit;
 use domain::name::ClientName;
 use domain::token::UserCode;
 use http::StatusCode;
@@ -91,7 +92,8 @@ pub(crate) async fn enter_code(
     };
     match api.store.decide_device(&hash, session.user, stage, now).await? {
         Race::Won => {
-            tracing::info!(user_id = session.user.get(), approved, "a device was decided about");
+            let event = if approved { audit::Event::DeviceApproved } else { audit::Event::DeviceDenied };
+            audit::Entry::new(event).user(session.user).address(ip.0).write();
             let title = if approved { "Device approved" } else { "Device denied" };
             Ok(Page::of(title, &DonePage { approved })?.signed_in(&session).into_response())
         }

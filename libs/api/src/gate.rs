@@ -161,10 +161,15 @@ async fn counted(gate: &Gate, mut request: Request, handler: Handler<'_>) -> Res
 async fn counted_page(gate: &Gate, mut request: Request, handler: Handler<'_>) -> Response {
     let (api, counting) = (&gate.api, gate.counting(gate.api.clock.now()));
     let subject = ClientIp::of(request.extensions()).subject_of_pages();
+    let is_known = request.extensions().get::<MatchedPath>().is_some();
+    if let Some(budget) = gate.memory.over(&subject, false, counting.now).filter(|_| is_known) {
+        let mut response = PageError::too_many(budget.wait(counting.now)).into_response();
+        budget.write(response.headers_mut());
+        return response;
+    }
     let session = SignedIn::find(api, request.headers());
     let (budget, session) = futures::join!(Box::pin(counting.count_address(&subject, false)), session);
 
-    let is_known = request.extensions().get::<MatchedPath>().is_some();
     let mut response = match budget {
         Some(budget) if budget.over && is_known => PageError::too_many(budget.wait(counting.now)).into_response(),
         _ => {

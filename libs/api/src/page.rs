@@ -30,8 +30,6 @@ pub struct Page {
     csrf: Option<String>,
     is_wide: bool,
     shows_avatars: bool,
-    /// The other sites to which the page's forms may lead.
-    forms_lead_to: &'static str,
 }
 
 #[derive(Template)]
@@ -58,7 +56,6 @@ impl Page {
             csrf: None,
             is_wide: false,
             shows_avatars: false,
-            forms_lead_to: "",
         }
     }
 
@@ -86,20 +83,10 @@ impl Page {
         self
     }
 
-    /// Allows forms to lead to other sites, such as a platform's own page:
-    /// browsers check every redirect after a form against the policy. Sites
-    /// without TLS are allowed only where the service itself has none, as on a
-    /// developer's machine.
-    pub fn forms_may_leave(mut self, origin: &str) -> Self {
-        self.forms_lead_to = if origin.starts_with("https:") { " https:" } else { " https: http:" };
-        self
-    }
-
     fn policy(&self) -> String {
         let images = if self.shows_avatars { " https:" } else { "" };
-        let forms = self.forms_lead_to;
         format!(
-            "default-src 'none'; style-src 'self'; img-src 'self'{images}; form-action 'self'{forms}; \
+            "default-src 'none'; style-src 'self'; img-src 'self'{images}; form-action 'self'; \
              base-uri 'none'; frame-ancestors 'none'"
         )
     }
@@ -154,15 +141,6 @@ mod tests {
         let layout = Layout { title: &page.title, body: &page.body, csrf: None, is_wide: false };
         let html = layout.render().unwrap();
         assert!(!html.contains("<script") && !html.contains("<b>"), "{html}");
-    }
-
-    #[test]
-    fn a_form_leads_to_sites_without_encryption_only_on_a_developers_machine() {
-        let policy = |page: Page| page.into_response().headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
-        let page = || Page::raw("Title", String::new());
-        assert!(policy(page()).contains("form-action 'self';"));
-        assert!(policy(page().forms_may_leave("https://social.example")).contains("form-action 'self' https:;"));
-        assert!(policy(page().forms_may_leave("http://localhost:3000")).contains("form-action 'self' https: http:;"));
     }
 
     #[test]

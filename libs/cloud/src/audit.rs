@@ -22,6 +22,10 @@ pub enum Event {
     SignedOut,
     /// All browsers of a user were signed out.
     SignedOutEverywhere,
+    /// A person gave a device access, which then fetches its token.
+    DeviceApproved,
+    /// A person refused it.
+    DeviceDenied,
     /// A device got a token.
     TokenIssued,
     /// A token was ended by its owner.
@@ -48,6 +52,8 @@ impl Event {
             Self::SignInFailed => "sign_in_failed",
             Self::SignedOut => "signed_out",
             Self::SignedOutEverywhere => "signed_out_everywhere",
+            Self::DeviceApproved => "device_approved",
+            Self::DeviceDenied => "device_denied",
             Self::TokenIssued => "token_issued",
             Self::TokenRevoked => "token_revoked",
             Self::TokenRefused => "token_refused",

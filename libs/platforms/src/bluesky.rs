@@ -323,12 +323,12 @@ impl Publish for Bluesky {
         }
     }
 
-    /// No: a post is found by the key of its record, which we chose.
     fn host(&self, credentials: &Credentials) -> Option<String> {
         let pds = Session::of(credentials).ok()?.pds;
         Some(pds[url::Position::BeforeHost..url::Position::AfterPort].to_owned())
     }
 
+    /// No: a post is found by the key of its record, which we chose.
     fn recognises(&self) -> bool {
         false
     }

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
 use domain::rules::Rules;
+use secrecy::SecretString;
 
 use self::unsaid::Unsaid;
 use crate::account::{Account, Credentials};
@@ -108,6 +109,12 @@ impl<A: Publish> Publish for Discreet<A> {
     }
 }
 
+/// A refusal of what was asked with a token that was given just now: nobody but
+/// the adapter knows it yet.
+pub(crate) fn without_token(refusal: impl Into<HandOffRefusal>, token: &SecretString) -> HandOffRefusal {
+    without(refusal.into(), || Unsaid::token(token))
+}
+
 fn without(refusal: HandOffRefusal, unsaid: impl FnOnce() -> Unsaid) -> HandOffRefusal {
     match refusal {
         HandOffRefusal::Refused(words) => HandOffRefusal::Refused(unsaid().out_of(&words)),
@@ -118,6 +125,15 @@ fn without(refusal: HandOffRefusal, unsaid: impl FnOnce() -> Unsaid) -> HandOffR
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_that_was_given_just_now_is_not_repeated() {
+        let refused = HandOffRefusal::Refused("token a-new-token-of-theirs may not read the account".to_owned());
+        let refusal = without_token(refused, &"a-new-token-of-theirs".into());
+        assert_eq!(refusal.to_string(), "the platform refused: token […] may not read the account");
+    }
+
     /// One that is forgotten here would be answered with its default, whatever the
     /// adapter says.
     #[test]

@@ -28,6 +28,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
 use crate::account::{Account, Credentials};
+use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
 use crate::lead::Lead;
@@ -143,7 +144,7 @@ impl Connect for Sandbox {
             return Err(HandOffRefusal::Refused("it sent no code".to_owned()));
         };
         let tokens = self.api.exchange(code, &callback.verifier, &callback.here.redirect_uri).await?;
-        let me = self.api.me(&tokens.access_token).await?;
+        let me = self.api.me(&tokens.access_token).await.map_err(|it| without_token(it, &tokens.access_token))?;
         Ok(vec![Account {
             profile: Profile {
                 account_id: me.id,

@@ -1,8 +1,7 @@
 //! What one process remembers of a minute, so that a flood of requests that
 //! are refused anyway costs no calls of the store.
 //!
-//! Every map is bounded. What is forgotten costs a call of the store again, and
-//! changes no answer.
+//! Every map is bounded. What is forgotten costs a call of the store again.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -41,8 +40,8 @@ struct Known {
 pub(crate) enum Worth {
     /// It is counted to its user while it is looked up.
     Count,
-    /// It is read first, and nothing is written for one that is none: so many
-    /// were tried from its address.
+    /// It is read first, and nothing is written for one that is none: its address
+    /// has used up its minute, or tried so many.
     Read,
     /// Nothing: it was rejected in this minute, and stays so.
     Rejected,
@@ -76,7 +75,8 @@ impl Memory {
             return Worth::Rejected;
         }
         let tried = known.tried.get(address, now).copied().unwrap_or(0);
-        if limit <= tried {
+        let is_spent = known.over.get(&(address.to_owned(), false), now).is_some();
+        if is_spent || limit <= tried {
             return Worth::Read;
         }
         known.tried.put(address.to_owned(), tried + 1, minute_of(now).1, now);
@@ -179,6 +179,8 @@ mod tests {
         assert_eq!(memory.worth("1", "a", 3, noon()), Worth::Rejected);
         assert_eq!(memory.worth("4", "a", 3, noon()), Worth::Read);
         assert_eq!(memory.worth("4", "b", 3, noon()), Worth::Count);
+        memory.note("b", false, over(), noon());
+        assert_eq!(memory.worth("5", "b", 3, noon()), Worth::Read);
         assert_eq!(memory.worth("good", "a", 3, noon()), Worth::Count);
         memory.rejected("good", noon());
         assert_eq!(memory.worth("good", "a", 3, noon()), Worth::Rejected);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use url::form_urlencoded::byte_serialize;
 
 use crate::account::Credentials;
@@ -59,6 +59,13 @@ impl Unsaid {
     pub(super) fn of_job(job: &Job<'_>) -> Self {
         let mut unsaid = Self::of(job.credentials);
         unsaid.add(job.text, PIECE_OF_A_TEXT);
+        unsaid
+    }
+
+    /// A token alone.
+    pub(super) fn token(token: &SecretString) -> Self {
+        let mut unsaid = Self { secrets: Vec::new() };
+        unsaid.add_secret(token.expose_secret());
         unsaid
     }
 

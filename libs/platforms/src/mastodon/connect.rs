@@ -10,6 +10,7 @@ use super::refused::{self, Failure};
 use super::server::{self, Server};
 use super::{Mastodon, account, credentials, instance};
 use crate::account::{Account, Credentials};
+use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
 use crate::platform::Connect;
 
@@ -54,7 +55,8 @@ impl Connect for Mastodon {
             }
             exchanged => exchanged?,
         };
-        let me = self.api.me(&grant.server, &tokens.access_token).await?;
+        let me = self.api.me(&grant.server, &tokens.access_token).await;
+        let me = me.map_err(|it| without_token(it, &tokens.access_token))?;
         // A server may leave the scope out when all that was asked for is granted
         // (RFC 6749, section 5.1).
         let granted = tokens.scope.as_deref().filter(|it| !it.trim().is_empty());

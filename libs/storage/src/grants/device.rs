@@ -209,7 +209,7 @@ mod tests {
 
         let won: Vec<Race> = won.into_iter().map(Result::unwrap).collect();
         assert_eq!(won.iter().filter(|it| **it == Race::Won).count(), 1, "{won:?}");
-        assert_eq!(store.tokens_of(user).await.unwrap().len(), 1);
+        assert_eq!(store.grants_of(user).await.unwrap().tokens.len(), 1);
         assert_eq!(store.device("d").await.unwrap().unwrap().stage, DeviceStage::Spent);
     }
 

@@ -94,11 +94,6 @@ impl Store {
         touched
     }
 
-    /// The tokens of a user with their hashes, the latest first.
-    pub async fn tokens_of(&self, owner: UserId) -> Result<Vec<(String, TokenGrant)>, StorageError> {
-        Ok(self.grants_of(owner).await?.tokens)
-    }
-
     /// Ends a token of this user.
     pub async fn revoke_token(&self, owner: UserId, hash: &str) -> Result<Race, StorageError> {
         // Without its mark it is refused, so that comes first. The mark is
@@ -171,7 +166,8 @@ mod tests {
         store.put_token("late", &later).await.unwrap();
         store.put_token("other", &a_token(other.user_id)).await.unwrap();
 
-        let hashes: Vec<String> = store.tokens_of(owner.user_id).await.unwrap().into_iter().map(|it| it.0).collect();
+        let hashes: Vec<String> =
+            store.grants_of(owner.user_id).await.unwrap().tokens.into_iter().map(|it| it.0).collect();
 
         assert_eq!(hashes, ["late", "early"]);
     }
