@@ -22,6 +22,15 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 /// again each time, and tells how often it came.
 pub const MAX_ENDS: u32 = 3;
 
+/// The message of a request that came.
+#[derive(Clone, Debug)]
+pub struct Coming {
+    /// Its id.
+    pub message: String,
+    /// How often it came, this time included.
+    pub received: u32,
+}
+
 /// A message that is no request: the queue brings it again, and at last puts
 /// it aside.
 #[derive(Debug, thiserror::Error)]
@@ -31,11 +40,11 @@ pub struct Unreadable(String);
 /// Answers the requests of the queue, one to a batch.
 ///
 /// When our own store fails, the request is dropped, and whoever asked asks
-/// again. So a message that comes once more is one whose process ended.
+/// again.
 pub async fn answer(bucket: &Bucket, event: SqsEvent) -> Result<(), Unreadable> {
     for message in event.records {
         let request = request(&message)?;
-        if let Err(error) = fit(bucket, &request, received(&message)).await {
+        if let Err(error) = fit(bucket, &request, &coming(&message)).await {
             tracing::error!(%error, user_id = %request.file.user(), "a picture was not answered");
         }
     }
@@ -47,28 +56,58 @@ fn request(message: &SqsMessage) -> Result<PictureRequest, Unreadable> {
     serde_json::from_str(body).map_err(|it| Unreadable(it.to_string()))
 }
 
-/// How often the message came, this time included.
-fn received(message: &SqsMessage) -> u32 {
+fn coming(message: &SqsMessage) -> Coming {
     let count = message.attributes.get("ApproximateReceiveCount");
-    count.and_then(|it| it.parse().ok()).unwrap_or(1)
+    Coming {
+        message: message.message_id.clone().unwrap_or_default(),
+        received: count.and_then(|it| it.parse().ok()).unwrap_or(1),
+    }
 }
 
-/// Sees to it that a request has its answer. `received` is how often it came:
-/// each time before, the process ended before there was one.
-pub async fn fit(bucket: &Bucket, request: &PictureRequest, received: u32) -> Result<(), BucketError> {
+/// Sees to it that a request has its answer.
+pub async fn fit(bucket: &Bucket, request: &PictureRequest, coming: &Coming) -> Result<(), BucketError> {
     // Several accounts may want the same. The role may not list the bucket, so
     // that whoever takes this function over learns no names of files; then an
     // answer that is not there yet is an error.
     if let Ok(Some(_)) = bucket.picture(request).await {
         return Ok(());
     }
-    let answer = if MAX_ENDS < received {
+    let begun = begun(bucket, request, coming).await;
+    let answer = if MAX_ENDS <= begun {
         tracing::error!(user_id = %request.file.user(), path = %request.file, "a file ended the process each time");
         Answer::Refused { reason: format!("the file could not be read in {MAX_ENDS} attempts; upload another one") }
     } else {
+        note_beginning(bucket, request, coming, begun + 1).await?;
         answer_to(bucket, request).await?
     };
     bucket.put_picture(request, answer).await
+}
+
+/// How often this message was begun with before: each time, the process ended
+/// before there was an answer. How often it came says less: where too many
+/// functions run, messages are brought back that nobody began with.
+async fn begun(bucket: &Bucket, request: &PictureRequest, coming: &Coming) -> u32 {
+    if coming.received <= 1 {
+        return 0;
+    }
+    // What is not there cannot be told from what cannot be read: see above.
+    let noted = bucket.read(&noted_at(request, coming), 8).await.ok().flatten();
+    noted.and_then(|it| std::str::from_utf8(&it).ok()?.parse().ok()).unwrap_or(0)
+}
+
+async fn note_beginning(
+    bucket: &Bucket,
+    request: &PictureRequest,
+    coming: &Coming,
+    begun: u32,
+) -> Result<(), BucketError> {
+    bucket.put_whole(&noted_at(request, coming), "text/plain", begun.to_string().into()).await.map(drop)
+}
+
+/// Beside the answer, and for as long: the same file may be asked for several
+/// times at once.
+fn noted_at(request: &PictureRequest, coming: &Coming) -> String {
+    format!("{}.{}", request.answered_at(), coming.message)
 }
 
 async fn answer_to(bucket: &Bucket, request: &PictureRequest) -> Result<Answer, BucketError> {

@@ -29,11 +29,16 @@ async fn upload(store: &TestBucket, request: &PictureRequest, bytes: Vec<u8>) {
 
 fn message(body: String, received: u32) -> SqsEvent {
     let mut message = SqsMessage::default();
+    message.message_id = Some("m1".to_owned());
     message.body = Some(body);
     message.attributes.insert("ApproximateReceiveCount".to_owned(), received.to_string());
     let mut event = SqsEvent::default();
     event.records = vec![message];
     event
+}
+
+fn first() -> Coming {
+    Coming { message: "m1".to_owned(), received: 1 }
 }
 
 async fn answered(store: &TestBucket, request: &PictureRequest, received: u32) -> Option<Answer> {
@@ -70,6 +75,7 @@ async fn what_is_no_picture_and_what_is_gone_are_refused() {
 async fn what_ended_the_process_three_times_is_refused_without_decoding_it() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
+    note_beginning(&store.bucket, &request, &first(), MAX_ENDS).await.unwrap();
 
     let Some(Answer::Refused { reason }) = answered(&store, &request, MAX_ENDS + 1).await else { panic!() };
 
@@ -81,8 +87,19 @@ async fn what_ended_the_process_three_times_is_refused_without_decoding_it() {
 async fn what_came_again_is_tried_as_often_as_it_may_be() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
+    note_beginning(&store.bucket, &request, &first(), MAX_ENDS - 1).await.unwrap();
 
     assert!(matches!(answered(&store, &request, MAX_ENDS).await, Some(Answer::Picture { .. })));
+    assert_eq!(begun(&store.bucket, &request, &Coming { received: 2, ..first() }).await, MAX_ENDS);
+}
+
+/// As where too many functions run, and the queue has to keep it.
+#[tokio::test]
+async fn a_message_that_nobody_began_with_may_come_any_number_of_times() {
+    let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
+    upload(&store, &request, png(100, 60)).await;
+
+    assert!(matches!(answered(&store, &request, 100).await, Some(Answer::Picture { .. })));
 }
 
 #[tokio::test]
@@ -117,5 +134,5 @@ async fn a_store_that_fails_leaves_no_answer_and_no_message() {
 
     let event = message(serde_json::to_string(&request).unwrap(), 1);
     assert!(answer(&store.bucket, event).await.is_ok());
-    assert!(fit(&store.bucket, &request, 1).await.is_err());
+    assert!(fit(&store.bucket, &request, &first()).await.is_err());
 }

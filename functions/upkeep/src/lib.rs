@@ -50,8 +50,8 @@ pub async fn round(publishing: &Publishing, platforms: &Registry<dyn Platform>) 
     let renewed = publishing.refresh_due(platforms).await;
     // The uploads do not depend on the credentials, so an error with the
     // credentials is returned only after the uploads were removed.
-    let removed = remove_unused_uploads(&publishing.store, &publishing.bucket, publishing.clock.now()).await;
     let looked = publishing.look_at_uploads().await;
+    let removed = remove_unused_uploads(&publishing.store, &publishing.bucket, publishing.clock.now()).await;
     let (renewed, removed) = (renewed?, removed? + looked?);
     tracing::info!(renewed, removed, "upkeep is done");
     Ok(())

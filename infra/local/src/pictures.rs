@@ -6,12 +6,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use ::pictures::Coming;
 use async_trait::async_trait;
 use cloud::bucket::Bucket;
 use cloud::pictures::Pictures;
 use cloud::queue::QueueError;
 use domain::id::UserId;
 use domain::media::PictureRequest;
+use domain::token::random_u64;
 use tokio::sync::Notify;
 
 use crate::s3;
@@ -43,11 +45,11 @@ struct Waiting {
     count: u64,
 }
 
-/// A request, and how often it came.
-#[derive(Clone, Copy, Debug)]
+/// A request, and its message.
+#[derive(Clone, Debug)]
 struct Brought {
     request: PictureRequest,
-    received: u32,
+    coming: Coming,
 }
 
 impl Waiting {
@@ -68,7 +70,8 @@ impl Waiting {
 #[async_trait]
 impl Pictures for LocalPictures {
     async fn ask(&self, request: &PictureRequest) -> Result<(), QueueError> {
-        self.bring(Brought { request: *request, received: 1 });
+        let message = format!("{:016x}", random_u64());
+        self.bring(Brought { request: *request, coming: Coming { message, received: 1 } });
         Ok(())
     }
 }
@@ -90,9 +93,10 @@ impl LocalPictures {
     }
 
     async fn answer(&self, bucket: &Bucket, brought: Brought) {
-        let bucket = bucket.clone();
+        let (bucket, mut again) = (bucket.clone(), brought.clone());
+        again.coming.received += 1;
         // A process of its own, as far as one can be had here.
-        let worked = tokio::spawn(async move { ::pictures::fit(&bucket, &brought.request, brought.received).await });
+        let worked = tokio::spawn(async move { ::pictures::fit(&bucket, &brought.request, &brought.coming).await });
         match worked.await {
             Ok(Ok(())) => {}
             // Whoever asked asks again.
@@ -102,7 +106,7 @@ impl LocalPictures {
                 let pictures = self.clone();
                 tokio::spawn(async move {
                     tokio::time::sleep(COMES_AGAIN_AFTER).await;
-                    pictures.bring(Brought { received: brought.received + 1, ..brought });
+                    pictures.bring(again);
                 });
             }
         }

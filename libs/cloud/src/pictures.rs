@@ -6,10 +6,10 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use domain::media::{MimeType, PictureRequest};
-use futures::stream::{self, StreamExt};
+use futures::StreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::bucket::{Bucket, BucketError, PutError};
+use crate::bucket::{Bucket, BucketError};
 use crate::error_chain::chain;
 use crate::queue::QueueError;
 
@@ -108,12 +108,7 @@ impl Bucket {
                 (REFUSAL_TYPE, refusal.into())
             }
         };
-        let pieces = stream::iter([Ok::<_, std::convert::Infallible>(bytes)]);
-        match self.put(&request.answered_at().to_string(), content_type, pieces).await {
-            Ok(_) => Ok(()),
-            Err(PutError::Bucket(error)) => Err(error),
-            Err(PutError::Source(never)) => match never {},
-        }
+        self.put_whole(&request.answered_at().to_string(), content_type, bytes).await.map(drop)
     }
 
     /// A whole file; `None` when it is not there. One that is larger than this
@@ -168,8 +163,7 @@ mod tests {
         let place = request().answered_at().to_string();
         let too_large = [b"\xFF\xD8\xFF".to_vec(), vec![0; 10_000]].concat();
         for wrong in [b"<html>".to_vec(), Vec::new(), b"{}".to_vec(), too_large] {
-            let pieces = stream::iter([Ok::<_, std::convert::Infallible>(Bytes::from(wrong.clone()))]);
-            store.bucket.put(&place, "image/png", pieces).await.unwrap();
+            store.bucket.put_whole(&place, "image/png", wrong.clone().into()).await.unwrap();
             assert!(store.bucket.picture(&request()).await.is_err(), "{wrong:?}");
         }
     }

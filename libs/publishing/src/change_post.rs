@@ -11,7 +11,7 @@ use domain::backoff::Backoff;
 use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::faults::Faults;
-use domain::id::ConnectionId;
+use domain::id::{ConnectionId, MediaId};
 use domain::media::Attachment;
 use domain::post::{Changes, NewTarget, Post, PostStatus, Target, TargetStatus};
 use domain::text::PostText;
@@ -53,6 +53,21 @@ impl Publishing {
     /// Changes a post that was read. Changes of one post that meet are made one
     /// after the other.
     pub async fn change_post(&self, post: Post, request: ChangePost) -> Result<Changed, PublishingError> {
+        let (user, mut kept) = (post.user_id, Vec::new());
+        let changed = self.change_in_turn(post, request, &mut kept).await;
+        if !kept.is_empty() && !matches!(changed, Ok(Changed::Done(_))) {
+            self.let_go_again(user, &kept).await;
+        }
+        changed
+    }
+
+    /// The same. Says which files it kept for the post.
+    async fn change_in_turn(
+        &self,
+        post: Post,
+        request: ChangePost,
+        kept: &mut Vec<MediaId>,
+    ) -> Result<Changed, PublishingError> {
         let mut before = post;
         let mut turns = self.turns();
         loop {
@@ -60,7 +75,7 @@ impl Publishing {
             if let Err(faults) = before.check_changeable() {
                 return Ok(Changed::Invalid(faults));
             }
-            let after = match self.changed(&before, &request, now).await? {
+            let after = match self.changed(&before, &request, kept, now).await? {
                 Ok(after) => after,
                 Err(refusal) => return Ok(refusal),
             };
@@ -78,7 +93,10 @@ impl Publishing {
             }
             match self.write_in_turn(&write, now).await? {
                 Some(PostWritten::Done) => {
-                    self.note_published(&after).await?;
+                    // The change is made, whatever comes of this.
+                    if let Err(error) = self.note_published(&after).await {
+                        tracing::warn!(%error, post_id = %after.post_id, "the files of a published post hold room");
+                    }
                     self.hint(&deliveries, now).await;
                     let again = before.status != PostStatus::Scheduled || before.scheduled_at != after.scheduled_at;
                     if after.status == PostStatus::Scheduled && again {
@@ -138,6 +156,7 @@ impl Publishing {
         &self,
         before: &Post,
         request: &ChangePost,
+        kept: &mut Vec<MediaId>,
         now: DateTime<Utc>,
     ) -> Result<Result<Post, Changed>, PublishingError> {
         let added = added(before, request);
@@ -169,6 +188,7 @@ impl Publishing {
                 return Ok(Err(Changed::Invalid(faults)));
             }
         };
+        kept.clone_from(&added.iter().map(|it| it.path.media()).collect());
         let gone = self.keep_files(&added, &around.media, &attached).await?;
         Ok(if gone.is_empty() { Ok(after) } else { Err(Changed::Invalid(gone)) })
     }

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::faults::Faults;
-use domain::id::{Fresh, UserId};
+use domain::id::{Fresh, MediaId, UserId};
 use domain::post::{NewPost, NewTarget, Post, PostStatus};
 use domain::text::PostText;
 use storage::{DeliveryWrite, IdempotencyUse, Kept, PostWrite, PostWritten, Surroundings};
@@ -51,6 +51,21 @@ pub enum Created {
 impl Publishing {
     /// Creates a draft, or schedules a post when it has a time.
     pub async fn create_post(&self, user: UserId, request: CreatePost) -> Result<Created, PublishingError> {
+        let mut kept = Vec::new();
+        let created = self.create_in_turn(user, request, &mut kept).await;
+        if !kept.is_empty() && !matches!(created, Ok(Created::New(_))) {
+            self.let_go_again(user, &kept).await;
+        }
+        created
+    }
+
+    /// The same. Says which files it kept for the post.
+    async fn create_in_turn(
+        &self,
+        user: UserId,
+        request: CreatePost,
+        kept_files: &mut Vec<MediaId>,
+    ) -> Result<Created, PublishingError> {
         let mut turns = self.turns();
         loop {
             let now = self.clock.now();
@@ -65,6 +80,7 @@ impl Publishing {
                 Ok(post) => post,
                 Err(refusal) => return Ok(refusal),
             };
+            *kept_files = request.media.iter().map(|it| it.path.media()).collect();
             let gone = self.keep_files(&request.media, &around.media, &post.media).await?;
             if !gone.is_empty() {
                 return Ok(Created::Invalid(gone));

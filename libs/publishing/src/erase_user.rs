@@ -6,7 +6,8 @@
 //! one finds nothing.
 
 use cloud::audit;
-use domain::id::UserId;
+use domain::id::{ConnectionId, UserId};
+use futures::stream::{self, StreamExt, TryStreamExt};
 use platforms::{Connect, Registry};
 use storage::Table;
 
@@ -29,6 +30,9 @@ const ORDER: [Table; 10] = [
 
 /// Below these are a user's files: uploads, and what was made of them.
 const FOLDERS: [&str; 2] = ["media", "derived"];
+
+/// Grants that are given back at the same time.
+const DISCONNECTED_AT_ONCE: usize = 8;
 
 /// What a pass removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +57,7 @@ impl Publishing {
         let mut erased = Erased::default();
         for table in ORDER {
             match table {
-                Table::Connections => self.give_back(user, platforms).await?,
+                Table::Connections => erased.items += self.disconnect_all(user, platforms).await?,
                 // The records lead to the files, and go after them.
                 Table::Media => erased.files = self.erase_files(user).await?,
                 _ => {}
@@ -65,13 +69,26 @@ impl Publishing {
         Ok(erased)
     }
 
-    async fn give_back(&self, user: UserId, platforms: &Registry<dyn Connect>) -> Result<(), PublishingError> {
-        for connection in self.store.connections(user).await? {
-            if let Some(record) = self.store.connection(user, connection.connection_id).await? {
-                revoke_grant(&self.store, self.sealer.as_ref(), platforms, &record, self.clock.now()).await;
-            }
-        }
-        Ok(())
+    /// Each connection goes as soon as its grant was given back. Servers may take
+    /// their time with that, and a pass that is cut off must not begin anew.
+    async fn disconnect_all(&self, user: UserId, platforms: &Registry<dyn Connect>) -> Result<usize, PublishingError> {
+        let connections = self.store.connections(user).await?;
+        let disconnected = connections.into_iter().map(|it| self.disconnect(user, it.connection_id, platforms));
+        let all = stream::iter(disconnected).buffer_unordered(DISCONNECTED_AT_ONCE);
+        all.try_fold(0, async |all, one| Ok(all + one)).await
+    }
+
+    /// How many items were removed.
+    async fn disconnect(
+        &self,
+        user: UserId,
+        id: ConnectionId,
+        platforms: &Registry<dyn Connect>,
+    ) -> Result<usize, PublishingError> {
+        let Some(record) = self.store.connection(user, id).await? else { return Ok(0) };
+        revoke_grant(&self.store, self.sealer.as_ref(), platforms, &record, self.clock.now()).await;
+        self.store.erase_connection(user, id).await?;
+        Ok(1)
     }
 
     async fn erase_files(&self, user: UserId) -> Result<usize, PublishingError> {

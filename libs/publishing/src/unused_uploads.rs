@@ -1,11 +1,14 @@
 //! Removing the uploads that no post uses, and those that nobody can use.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::bucket::{Bucket, Look};
-use domain::id::MediaId;
+use domain::id::{MediaId, UserId};
 use domain::media::{Attachment, MediaLimits, MediaPath, SNIFF_BYTES};
 use domain::post::{Post, PostStatus};
-use futures::StreamExt;
+use futures::stream::{self, StreamExt};
 use storage::{Medium, MediumRemoval, Store};
 
 use crate::{Publishing, PublishingError};
@@ -21,6 +24,9 @@ const LOOKED_AT_AFTER: TimeDelta = TimeDelta::hours(23);
 
 /// The most that one run removes, and looks at; the next one goes on.
 const MAX_PER_RUN: usize = 1_000;
+
+/// How long the posts of one user are looked through.
+const LOOKED_THROUGH_WITHIN: Duration = Duration::from_secs(20);
 
 /// Worked on at the same time.
 const CONCURRENCY: usize = 8;
@@ -84,6 +90,14 @@ impl Publishing {
         Ok(self.store.let_media_go(post.user_id, &gone, now).await?)
     }
 
+    /// Lets files go again that were named in a post which was not written after
+    /// all. It is for tidiness alone, so a failure is only logged.
+    pub(crate) async fn let_go_again(&self, user: UserId, kept: &[MediaId]) {
+        if let Err(error) = self.store.let_media_go(user, kept, self.clock.now()).await {
+            tracing::warn!(%error, user_id = %user, "files of a post that was not written stay");
+        }
+    }
+
     /// Notes that a post's files hold no room any more, if it is published.
     pub(crate) async fn note_published(&self, post: &Post) -> Result<(), PublishingError> {
         if post.status != PostStatus::Published || post.media.is_empty() {
@@ -106,11 +120,13 @@ pub async fn remove_unused_uploads(
     now: DateTime<Utc>,
 ) -> Result<usize, PublishingError> {
     let before = now - KEPT_FOR;
-    let unused = store.unused_media(before, MAX_PER_RUN).await?;
-    // Several posts can carry one file, and each notes when it lets it go.
-    let used = store.media_in_posts(&unused).await?;
-    let removals = unused.into_iter().map(|path| {
-        let is_used = used.contains(&path.media());
+    let mut by_owner: BTreeMap<UserId, Vec<MediaPath>> = BTreeMap::new();
+    for path in store.unused_media(before, MAX_PER_RUN).await? {
+        by_owner.entry(path.user()).or_default().push(path);
+    }
+    let looked_through = by_owner.into_iter().map(|(owner, unused)| carried_or_not(store, owner, unused, now));
+    let unused: Vec<_> = stream::iter(looked_through).buffer_unordered(CONCURRENCY).concat().await;
+    let removals = unused.into_iter().map(|(path, is_used)| {
         logged(path, async move {
             if is_used {
                 store.keep_medium(path, before).await?;
@@ -122,9 +138,36 @@ pub async fn remove_unused_uploads(
     Ok(count(removals).await)
 }
 
+/// Whether a post of their owner carries each of these files. Several posts can
+/// carry one, and each notes when it lets it go.
+///
+/// An owner whose posts take too long to look through keeps their files for
+/// another while, so that nobody else's have to stay.
+async fn carried_or_not(
+    store: &Store,
+    owner: UserId,
+    unused: Vec<MediaPath>,
+    now: DateTime<Utc>,
+) -> Vec<(MediaPath, bool)> {
+    let looked_through = tokio::time::timeout(LOOKED_THROUGH_WITHIN, store.media_of_posts(owner)).await;
+    let put_off = match looked_through {
+        Ok(Ok(used)) => return unused.into_iter().map(|path| (path, used.contains(&path.media()))).collect(),
+        Ok(Err(error)) => Err(error),
+        Err(_) => {
+            let ids: Vec<_> = unused.iter().map(|it| it.media()).collect();
+            tracing::warn!(user_id = %owner, files = ids.len(), "too many posts to look through; the files stay");
+            store.let_media_go(owner, &ids, now).await
+        }
+    };
+    if let Err(error) = put_off {
+        tracing::error!(%error, user_id = %owner, "posts could not be looked through for files");
+    }
+    Vec::new()
+}
+
 /// How many of these have removed something.
 async fn count(removals: impl Iterator<Item = impl Future<Output = bool>>) -> usize {
-    futures::stream::iter(removals).buffer_unordered(CONCURRENCY).filter(|it| std::future::ready(*it)).count().await
+    stream::iter(removals).buffer_unordered(CONCURRENCY).filter(|it| std::future::ready(*it)).count().await
 }
 
 async fn logged(path: MediaPath, removal: impl Future<Output = Result<bool, PublishingError>>) -> bool {
@@ -253,6 +296,30 @@ mod tests {
         rig.clock.advance(TimeDelta::hours(24));
         assert_eq!(rig.publishing.look_at_uploads().await.unwrap(), 1);
         assert_eq!(is_there(&rig, &large).await, (false, false));
+    }
+
+    #[tokio::test]
+    async fn a_file_of_a_change_that_came_too_late_is_let_go_again() {
+        let s3 = TestBucket::start().await;
+        let rig = rig(&s3).await;
+        let medium = asked_for(&rig, Some(PNG)).await;
+        let gate = rig.network.hold_publish();
+        let post = rig.schedule("Hello", noon()).await;
+        let [(_, message)] = rig.queue.take()[..] else { panic!() };
+
+        let change = async {
+            gate.entered().await;
+            let media = Some(vec![NamedMedium { index: 0, path: medium.path() }]);
+            let changed = rig.publishing.change_post(post, ChangePost { media, ..ChangePost::default() }).await;
+            gate.open();
+            changed.unwrap()
+        };
+        let (delivered, changed) = tokio::join!(rig.publishing.deliver(&rig.platforms, message), change);
+
+        delivered.unwrap();
+        assert!(matches!(changed, Changed::Invalid(_)), "{changed:?}");
+        let record = rig.store.media(medium.user_id, &[medium.media_id]).await.unwrap().pop().unwrap();
+        assert!(record.unused_since.is_some(), "{record:?}");
     }
 
     #[tokio::test]

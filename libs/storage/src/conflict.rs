@@ -3,6 +3,8 @@
 //! `DynamoDB` refuses such a write, and the SDK does not try it again by itself:
 //! the transaction is over in milliseconds.
 
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use domain::backoff;
 
 /// How often a write is tried at most. The waits in between are a second
@@ -26,4 +28,9 @@ impl Patience {
         tokio::time::sleep(backoff::wait(self.tries - 1).to_std().unwrap_or_default()).await;
         true
     }
+}
+
+/// Whether an update was refused because a transaction has its item.
+pub(crate) fn meets_a_transaction(error: &SdkError<UpdateItemError>) -> bool {
+    error.as_service_error().is_some_and(UpdateItemError::is_transaction_conflict_exception)
 }

@@ -79,7 +79,7 @@ impl Store {
             .client
             .get_item()
             .table_name(self.table(Table::Connections))
-            .set_key(Some(key(user, id)))
+            .set_key(Some(connection_key(user, id)))
             .consistent_read(true)
             .send()
             .await?;
@@ -138,7 +138,7 @@ impl Store {
             .into_paginator()
             .items()
             .send();
-        let this = key(connection.user_id, connection.connection_id);
+        let this = connection_key(connection.user_id, connection.connection_id);
         let mut keys = Vec::new();
         while let Some(mut entry) = entries.next().await.transpose()? {
             entry.remove("account");
@@ -201,7 +201,7 @@ impl Store {
             let connection = &record.connection;
             let delete = Delete::builder()
                 .table_name(self.table(Table::Connections))
-                .set_key(Some(key(user, id)))
+                .set_key(Some(connection_key(user, id)))
                 // The caller revokes the credentials that were read, so they have
                 // to be those that are deleted: each renewal has its own generation.
                 .condition_expression("pending = :none AND generation = :generation")
@@ -233,7 +233,7 @@ impl Store {
     }
 
     fn update_connection(&self, user: UserId, id: ConnectionId) -> UpdateItemFluentBuilder {
-        self.client.update_item().table_name(self.table(Table::Connections)).set_key(Some(key(user, id)))
+        self.client.update_item().table_name(self.table(Table::Connections)).set_key(Some(connection_key(user, id)))
     }
 
     fn new_connection(
@@ -284,7 +284,7 @@ impl Store {
         change.refresh_at(id, refresh_at);
         let update = Update::builder()
             .table_name(self.table(Table::Connections))
-            .set_key(Some(key(connection.user_id, id)))
+            .set_key(Some(connection_key(connection.user_id, id)))
             .condition_expression("attribute_exists(connection_id)")
             // DynamoDB adds it up, so that two writers at once never give the same
             // generation to different credentials.
@@ -323,7 +323,7 @@ fn lost<R>(error: &SdkError<TransactWriteItemsError, R>) -> Option<Vec<Lost>> {
     cancelled.cancellation_reasons().iter().map(|it| reason(it.code())).collect()
 }
 
-fn key(user: UserId, id: ConnectionId) -> Item {
+pub(crate) fn connection_key(user: UserId, id: ConnectionId) -> Item {
     attributes([("user_id", n(user)), ("connection_id", n(id))])
 }
 

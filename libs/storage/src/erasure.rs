@@ -5,10 +5,11 @@
 //! write.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::id::UserId;
+use domain::id::{ConnectionId, UserId};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::Store;
+use crate::connections::connection_key;
 use crate::error::StorageError;
 use crate::item::{Item, n, s};
 use crate::schema::{Table, TableSchema};
@@ -60,6 +61,13 @@ impl Store {
                 return Ok(erased);
             }
         }
+    }
+
+    /// Removes the record of a connection, whatever may still use it.
+    pub async fn erase_connection(&self, user: UserId, id: ConnectionId) -> Result<(), StorageError> {
+        let table = self.table(Table::Connections);
+        self.client.delete_item().table_name(table).set_key(Some(connection_key(user, id))).send().await?;
+        Ok(())
     }
 
     async fn erase_partition(&self, table: Table, user: UserId) -> Result<usize, StorageError> {

@@ -55,7 +55,8 @@ impl Bucket {
         }
     }
 
-    async fn put_whole(&self, key: &str, content_type: &str, bytes: Bytes) -> Result<u64, BucketError> {
+    /// Stores bytes under a key; returns how many there are.
+    pub async fn put_whole(&self, key: &str, content_type: &str, bytes: Bytes) -> Result<u64, BucketError> {
         let size_bytes = bytes.len() as u64;
         let request = self.client.put_object().bucket(&self.name).key(key).content_type(content_type);
         request.body(ByteStream::from(bytes)).send().await.map_err(BucketError::new)?;

@@ -1,7 +1,5 @@
 //! Renewal of credentials: by one worker at a time, and never over newer ones.
 
-use aws_sdk_dynamodb::error::SdkError;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -12,7 +10,7 @@ use domain::token::random_u64;
 use super::change::Change;
 use super::{ConnectionRecord, read};
 use crate::Store;
-use crate::conflict::Patience;
+use crate::conflict::{Patience, meets_a_transaction};
 use crate::error::StorageError;
 use crate::item::{Item, at, n, s};
 use crate::race::Race;
@@ -235,8 +233,4 @@ async fn won(update: UpdateItemFluentBuilder) -> Result<bool, StorageError> {
             written => return Ok(Race::of(written)?.is_won()),
         }
     }
-}
-
-fn meets_a_transaction(error: &SdkError<UpdateItemError>) -> bool {
-    error.as_service_error().is_some_and(UpdateItemError::is_transaction_conflict_exception)
 }

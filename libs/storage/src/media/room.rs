@@ -1,14 +1,12 @@
 //! The room that each user has for files that are not part of a published post.
 
-use std::time::Duration;
-
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
 use domain::id::{MediaId, UserId};
-use domain::token::random_u32;
 
 use super::{Medium, TRIES, difference, medium_key};
+use crate::conflict::Patience;
 use crate::error::StorageError;
 use crate::item::{Item, attributes, n};
 use crate::{Store, Table};
@@ -30,9 +28,6 @@ pub(super) enum Written {
     /// Nothing is, because the condition of this write did not hold.
     Refused(usize),
 }
-
-/// How often a transaction that met another one is tried.
-const MEETINGS: u32 = 7;
 
 impl Store {
     /// Takes room for one file; `None` when it is larger than all the room.
@@ -121,7 +116,8 @@ impl Store {
     /// Writes all of these or nothing. A transaction that meets another one, of
     /// the same user's count, waits and is tried again.
     pub(super) async fn write_media(&self, writes: Vec<TransactWriteItem>) -> Result<Written, StorageError> {
-        for attempt in 0..MEETINGS {
+        let mut patience = Patience::default();
+        loop {
             let sent = self.client.transact_write_items().set_transact_items(Some(writes.clone())).send().await;
             let Err(error) = sent else { return Ok(Written::Done) };
             let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error()
@@ -135,10 +131,10 @@ impl Store {
             if failed("TransactionConflict").is_none() && failed("ThrottlingError").is_none() {
                 return Err(error.into());
             }
-            let wait = (10 << attempt) + random_u32() % (20 << attempt);
-            tokio::time::sleep(Duration::from_millis(wait.into())).await;
+            if !patience.wait().await {
+                return Err(StorageError::Contended);
+            }
         }
-        Err(StorageError::Contended)
     }
 }
 

@@ -180,7 +180,7 @@ async fn a_file_that_was_let_go_is_unused_from_then_on_and_used_again_by_a_post(
     store.let_media_go(user, &[id], noon()).await.unwrap();
     assert_eq!(store.unused_media(noon(), 10).await.unwrap(), []);
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), [path]);
-    assert_eq!(store.media_in_posts(&[path]).await.unwrap().len(), 0);
+    assert_eq!(store.media_of_posts(path.user()).await.unwrap().len(), 0);
 
     let owner = domain::user::User { user_id: user, ..a_user() };
     let post = a_post(&owner, None, &[a_connection(&owner)]);
@@ -188,7 +188,7 @@ async fn a_file_that_was_let_go_is_unused_from_then_on_and_used_again_by_a_post(
     let post = domain::post::Post { media: vec![carried], targets: Vec::new(), ..post };
     let write = PostWrite { before: None, after: Some(&post), deliveries: Vec::new(), kept: None };
     assert_eq!(store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
-    assert!(store.media_in_posts(&[path]).await.unwrap().contains(&id));
+    assert!(store.media_of_posts(path.user()).await.unwrap().contains(&id));
     store.keep_medium(path, later()).await.unwrap();
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), []);
 }

@@ -1,7 +1,7 @@
 //! Files that no post uses: finding them, making sure that none will, and
 //! forgetting them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, TransactWriteItem};
 use chrono::{DateTime, Utc};
@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::room::Written;
 use super::{MediumRemoval, TRIES, UNUSED_SHARDS, difference, medium_key, shard_named};
+use crate::conflict::{Patience, meets_a_transaction};
 use crate::error::StorageError;
 use crate::item::{at, from_item, n, s};
 use crate::race::Race;
@@ -68,21 +69,8 @@ impl Store {
         Ok(found)
     }
 
-    /// Of these files, those that a post of their owner carries.
-    pub async fn media_in_posts(&self, paths: &[MediaPath]) -> Result<BTreeSet<MediaId>, StorageError> {
-        let mut by_owner: BTreeMap<UserId, BTreeSet<MediaId>> = BTreeMap::new();
-        for path in paths {
-            by_owner.entry(path.user()).or_default().insert(path.media());
-        }
-        let mut used = BTreeSet::new();
-        for (user, asked) in by_owner {
-            used.extend(self.media_of_posts(user).await?.intersection(&asked));
-        }
-        Ok(used)
-    }
-
     /// What all posts of a user carry.
-    async fn media_of_posts(&self, user: UserId) -> Result<BTreeSet<MediaId>, StorageError> {
+    pub async fn media_of_posts(&self, user: UserId) -> Result<BTreeSet<MediaId>, StorageError> {
         #[derive(Deserialize)]
         struct Carried {
             media_id: MediaId,
@@ -121,7 +109,7 @@ impl Store {
     /// post stays.
     pub async fn let_media_go(&self, user: UserId, ids: &[MediaId], now: DateTime<Utc>) -> Result<(), StorageError> {
         let let_go = ids.iter().map(async |id| {
-            let updated = self
+            let update = self
                 .client
                 .update_item()
                 .table_name(self.table(Table::Media))
@@ -129,10 +117,14 @@ impl Store {
                 .condition_expression("attribute_exists(size_bytes) AND attribute_not_exists(published)")
                 .update_expression("SET unused_since = :now, unused_shard = :shard")
                 .expression_attribute_values(":now", at(now))
-                .expression_attribute_values(":shard", s(shard_named(true, id.get() % UNUSED_SHARDS)))
-                .send()
-                .await;
-            Race::of(updated).map(drop)
+                .expression_attribute_values(":shard", s(shard_named(true, id.get() % UNUSED_SHARDS)));
+            let mut patience = Patience::default();
+            loop {
+                match update.clone().send().await {
+                    Err(error) if meets_a_transaction(&error) && patience.wait().await => {}
+                    updated => return Race::of(updated).map(drop),
+                }
+            }
         });
         futures::future::try_join_all(let_go).await.map(drop)
     }
