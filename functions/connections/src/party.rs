@@ -71,6 +71,7 @@ pub(crate) struct Known {
 pub(crate) struct Mark(SecretString);
 
 /// What somebody is told who is not let in.
+#[derive(Clone, Copy)]
 struct Here<'a> {
     receiver: &'a Receiver,
     address: &'a str,

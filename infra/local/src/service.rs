@@ -25,6 +25,7 @@ use domain::user::User;
 use platforms::{AppCredentials, AppSource, Leads, Platform, Publish, Registry, Setup};
 use publishing::{Publishing, RollUps, Share};
 use secrecy::SecretString;
+use storage::Store;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tower::ServiceExt;
@@ -199,16 +200,7 @@ impl Stack {
         let policy = AddressPolicy::Also(options.allow_fetch_from.clone());
         let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone(), clock.clone()));
         let setup = Setup::new(options.platform_settings(origin)?, app, vault, policy.clone());
-        let api = Api {
-            store: store.clone(),
-            clock: clock.clone(),
-            ids: ids.clone(),
-            limits: rate_limits(options),
-            origin: reached_at.clone(),
-            token_lifetime: TokenLifetime::default(),
-            allowed_origins: Vec::new(),
-            proxy: None,
-        };
+        let api = api_at(&reached_at, options, &store, &ids, &clock);
         let publishing = Publishing {
             store,
             leads: Leads::default(),
@@ -282,6 +274,19 @@ impl Stack {
             lanes,
             router,
         })
+    }
+}
+
+fn api_at(origin: &str, options: &Options, store: &Store, ids: &Ids, clock: &Clock) -> Api {
+    Api {
+        store: store.clone(),
+        clock: clock.clone(),
+        ids: ids.clone(),
+        limits: rate_limits(options),
+        origin: origin.to_owned(),
+        token_lifetime: TokenLifetime::default(),
+        allowed_origins: Vec::new(),
+        proxy: None,
     }
 }
 

@@ -312,24 +312,6 @@ impl Publishing {
         self.keep(&held, after, now).await
     }
 
-    /// A grant that is gone is looked into before the delivery is told, by the
-    /// next worker where there is no time for a renewal.
-    async fn weighed(
-        &self,
-        task: &Task<'_>,
-        platform: &dyn Publish,
-        record: &ConnectionRecord,
-        setback: Setback,
-    ) -> Setback {
-        match setback {
-            Setback::Disconnected { reason } if task.begin_until < self.clock.now() => {
-                Setback::Busy { retry_at: None, reason }
-            }
-            Setback::Disconnected { reason } => self.rejected(platform, record, reason).await,
-            other => other,
-        }
-    }
-
     /// Writes what follows, tells the post, and sees to the next step.
     async fn keep(&self, before: &Task<'_>, after: Delivery, now: DateTime<Utc>) -> Result<After, PublishingError> {
         let Task { delivery: before, roll_up_at, in_a_crowd, .. } = before;

@@ -39,7 +39,7 @@ async fn repeats(_: &Arena) -> Result<String> {
 
     let words = fresh("a secret until it is out");
     let id = user.schedule(&words, &[&account], 1).await?;
-    let failed = moment::eventually(Duration::from_secs(60), "a refused post", || async {
+    let failed = moment::eventually(Duration::from_mins(1), "a refused post", || async {
         let post = user.show(id).await?;
         Ok((post["status"] == "failed").then_some(post))
     })

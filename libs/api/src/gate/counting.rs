@@ -104,13 +104,12 @@ impl Counting<'_> {
             return (seen(Credential::Unknown, Some(budget)), ToNote::default());
         }
         match self.memory.worth(&hash, &address.subject(), self.api.limits.requests_per_minute, self.now) {
-            Worth::Count => {}
             // Behind an address that many share there may be a good one.
             Worth::Read if self.api.store.token(&hash).await.is_ok_and(|it| it.is_none()) => {
                 self.memory.rejected(&hash, self.now);
                 return (seen(Credential::Rejected, Some(self.used_up())), ToNote::default());
             }
-            Worth::Read => {}
+            Worth::Count | Worth::Read => {}
             Worth::Rejected => {
                 let budget = self.count_address(&address.subject(), is_media).await;
                 return (seen(Credential::Rejected, budget), ToNote::default());

@@ -3,6 +3,11 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Delivery, Resolution, Setback};
 use domain::token::random_u32;
+use platforms::Publish;
+use storage::ConnectionRecord;
+
+use super::Task;
+use crate::Publishing;
 
 /// The longest time between two attempts to renew credentials for a delivery.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(5);
@@ -22,6 +27,26 @@ pub(super) fn not_callable(delivery: &Delivery, setback: Setback, now: DateTime<
         (setback, Some(_)) => {
             let unclear = Resolution::Unclear { reason: setback.into_reason() };
             delivery.resolved(unclear, TimeDelta::zero(), now, random_u32())
+        }
+    }
+}
+
+impl Publishing {
+    /// A grant that is gone is looked into before the delivery is told, by the
+    /// next worker where there is no time for a renewal.
+    pub(super) async fn weighed(
+        &self,
+        task: &Task<'_>,
+        platform: &dyn Publish,
+        record: &ConnectionRecord,
+        setback: Setback,
+    ) -> Setback {
+        match setback {
+            Setback::Disconnected { reason } if task.begin_until < self.clock.now() => {
+                Setback::Busy { retry_at: None, reason }
+            }
+            Setback::Disconnected { reason } => self.rejected(platform, record, reason).await,
+            other => other,
         }
     }
 }

@@ -31,7 +31,7 @@ pub enum Turn {
 }
 
 #[derive(Deserialize)]
-struct Turns {
+struct Found {
     #[serde(default)]
     turns: u32,
     stage: Stage,
@@ -80,12 +80,12 @@ impl Store {
         let table = self.table(Table::Handoffs);
         let found = self.client.get_item().table_name(table).set_key(Some(key(hash))).consistent_read(true);
         let Some(found) = found.send().await?.item else { return Ok(Turn::MovedOn) };
-        let found: Turns = from_item(found)?;
+        let found: Found = from_item(found)?;
         Ok(match found {
-            Turns { stage: now, .. } if now != stage => Turn::MovedOn,
-            Turns { goes_on: Some(other), .. } if *by != GoesOn::Owner && other != *by => Turn::Theirs,
-            Turns { turns, .. } if MAX_TURNS <= turns => Turn::Spent,
-            Turns { .. } => Turn::Busy,
+            Found { stage: now, .. } if now != stage => Turn::MovedOn,
+            Found { goes_on: Some(other), .. } if *by != GoesOn::Owner && other != *by => Turn::Theirs,
+            Found { turns, .. } if MAX_TURNS <= turns => Turn::Spent,
+            Found { .. } => Turn::Busy,
         })
     }
 
