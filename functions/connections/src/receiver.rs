@@ -6,7 +6,7 @@ use domain::name;
 use domain::user::User;
 
 /// The user who receives an account. It is written as name and address: a name
-/// can be anybody's, an address is one person's.
+/// can be anybody's, an address is one person's where the issuer verified it.
 pub(crate) struct Receiver {
     name: Option<String>,
     email: String,

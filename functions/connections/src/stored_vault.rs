@@ -35,22 +35,19 @@ impl StoredVault {
         let Some(entry) = self.store.vault_entry(name).await? else { return Ok(None) };
         let plain = self.sealer.open(&entry.sealed, &vault_context(name)).await?;
         let value = String::from_utf8(plain).map_err(|_| Failure::Memory)?;
-        let revision = self.note_use(name, entry).await?;
+        let revision = entry.revision;
+        self.note_use(name, entry).await?;
         Ok(Some(Kept { value: value.into(), revision }))
     }
 
-    /// Puts the end of an entry off, because it was found; the revision that it
-    /// has then.
-    async fn note_use(&self, name: &str, found: VaultEntry) -> Result<u64, Failure> {
-        let revision = found.revision;
+    /// Puts the end of an entry off, because it was found.
+    async fn note_use(&self, name: &str, found: VaultEntry) -> Result<(), Failure> {
         let ends_at = self.clock.now() + UNUSED_FOR;
-        if found.ends_at.is_none_or(|it| ends_at < it + NOTED_AFTER) {
-            return Ok(revision);
+        if found.ends_at.is_some_and(|it| it + NOTED_AFTER <= ends_at) {
+            let longer = VaultEntry { ends_at: Some(ends_at), ..found };
+            self.store.prolong_vault_entry(name, &longer).await?;
         }
-        let longer = VaultEntry { revision: revision + 1, ends_at: Some(ends_at), ..found };
-        let is_noted = self.store.put_vault_entry(name, &longer).await?;
-        // Whoever was faster has noted it as well, or keeps another one.
-        Ok(if is_noted { longer.revision } else { revision })
+        Ok(())
     }
 
     async fn put(
@@ -126,8 +123,10 @@ mod tests {
         vault.find("app").await.unwrap();
         assert_eq!(ends_at("app").await, Some(began + UNUSED_FOR), "not every use is a write");
         world.clock.advance(TimeDelta::days(2));
-        let found = vault.find("app").await.unwrap().unwrap();
+        let (found, other) = tokio::join!(vault.find("app"), vault.find("app"));
+        let (found, other) = (found.unwrap().unwrap(), other.unwrap().unwrap());
         assert_eq!(ends_at("app").await, Some(world.clock.now() + UNUSED_FOR));
+        assert_eq!(found.revision, other.revision, "either can be replaced");
 
         let new = vault.keep("app", "two".into(), Some(&found), Keeping::WhileUsed).await.unwrap();
         assert_eq!(new.value.expose_secret(), "two");

@@ -46,16 +46,27 @@ impl Store {
     /// Writes an entry over the revision before it, or as the first. False when
     /// another one stands there.
     pub async fn put_vault_entry(&self, name: &str, entry: &VaultEntry) -> Result<bool, StorageError> {
+        let over = entry.revision.checked_sub(1).filter(|it| *it != 0);
+        self.put_over(name, entry, over).await
+    }
+
+    /// Puts the end of an entry off that was read. It is the same entry, so
+    /// whoever replaces it is not hindered.
+    pub async fn prolong_vault_entry(&self, name: &str, entry: &VaultEntry) -> Result<(), StorageError> {
+        self.put_over(name, entry, Some(entry.revision)).await.map(drop)
+    }
+
+    async fn put_over(&self, name: &str, entry: &VaultEntry, over: Option<u64>) -> Result<bool, StorageError> {
         let mut item = to_item(entry)?;
         item.extend(key(name));
         item.insert("sealed".to_owned(), AttributeValue::B(Blob::new(entry.sealed.clone())));
         item.extend(entry.ends_at.map(|it| ("ttl".to_owned(), ttl(it))));
         let put = self.client.put_item().table_name(self.table(Table::Vault)).set_item(Some(item));
-        let put = match entry.revision {
-            0 | 1 => put.condition_expression("attribute_not_exists(entry)"),
-            later => put
+        let put = match over {
+            None => put.condition_expression("attribute_not_exists(entry)"),
+            Some(revision) => put
                 .condition_expression("revision = :before")
-                .set_expression_attribute_values(Some(attributes([(":before", n(later - 1))]))),
+                .set_expression_attribute_values(Some(attributes([(":before", n(revision))]))),
         };
         Ok(Race::of(put.send().await)?.is_won())
     }
