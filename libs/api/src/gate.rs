@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use domain::token;
 use http::header::{ACCEPT, CACHE_CONTROL, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 use tracing::Instrument;
 
 use self::counting::{Asked, Counting};
@@ -161,7 +161,9 @@ async fn counted(gate: &Gate, mut request: Request, handler: Handler<'_>) -> Res
 async fn counted_page(gate: &Gate, mut request: Request, handler: Handler<'_>) -> Response {
     let (api, counting) = (&gate.api, gate.counting(gate.api.clock.now()));
     let subject = ClientIp::of(request.extensions()).subject_of_pages();
-    let is_known = request.extensions().get::<MatchedPath>().is_some();
+    // No page takes another method, and the answer to one costs nothing.
+    let is_method = [Method::GET, Method::HEAD, Method::POST].contains(request.method());
+    let is_known = is_method && request.extensions().get::<MatchedPath>().is_some();
     if let Some(budget) = gate.memory.over(&subject, false, counting.now).filter(|_| is_known) {
         let mut response = PageError::too_many(budget.wait(counting.now)).into_response();
         budget.write(response.headers_mut());

@@ -338,6 +338,7 @@ async fn pages_are_counted_to_the_address_apart_from_the_api_and_their_style_is_
     assert_eq!((refused.status, refused.header("retry-after")), (429, "60"));
     assert_eq!(refused.header("content-type"), "text/html; charset=utf-8");
     assert_eq!(service.status("GET", "/nothing", None, "").await, 404);
+    assert_eq!(service.status("DELETE", "/page", None, "").await, 405);
     assert_eq!(service.status("GET", "/assets/style.css", None, "").await, 200);
     service.api.clock.advance(TimeDelta::minutes(1));
     assert_eq!(service.status("GET", "/page", None, "").await, 200);
