@@ -30,7 +30,14 @@ pub(crate) struct DeviceCodeRequest {
     #[schema(nullable, max_items = 6, example = json!(["posts:read", "posts:write"]))]
     scopes: Option<Vec<ScopeName>>,
     /// What the client calls itself, for the person who approves it.
-    #[schema(nullable, min_length = 1, max_length = 60, example = "Planner on my laptop")]
+    // As `domain::name::ClientName` takes it.
+    #[schema(
+        nullable,
+        min_length = 1,
+        max_length = 60,
+        pattern = r"^[^\s\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069][^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*$",
+        example = "Planner on my laptop"
+    )]
     client_name: Option<String>,
 }
 
@@ -190,7 +197,7 @@ mod tests {
 
         assert_eq!(fault(json!("Planner")).await, (201, None));
         assert_eq!(fault(json!(null)).await, (201, None));
-        assert_eq!(fault(json!("")).await, refused("client_name may not be blank"));
+        assert_eq!(fault(json!("")).await, refused("client_name may not be blank, or begin with a blank"));
         let long = refused("client_name may have at most 60 characters, this has 61");
         assert_eq!(fault(json!("x".repeat(61))).await, long);
         let mark = refused("client_name may not have control characters or marks of direction");

@@ -43,8 +43,8 @@ pub struct ClientName(String);
 /// What is wrong with the name of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientNameFault {
-    /// Nothing of it can be seen.
-    #[error("may not be blank")]
+    /// It is empty, or its beginning cannot be seen.
+    #[error("may not be blank, or begin with a blank")]
     Blank,
     /// It has more than [`MAX_CLIENT_NAME_CHARS`].
     #[error("may have at most {MAX_CLIENT_NAME_CHARS} characters, this has {0}")]
@@ -62,8 +62,8 @@ impl ClientName {
         match () {
             () if MAX_CLIENT_NAME_CHARS < chars => Err(ClientNameFault::TooLong(chars)),
             () if raw.chars().any(is_mark) => Err(ClientNameFault::Mark),
-            () if raw.trim().is_empty() => Err(ClientNameFault::Blank),
-            () => Ok(Self(raw.trim().to_owned())),
+            () if raw.chars().next().is_none_or(char::is_whitespace) => Err(ClientNameFault::Blank),
+            () => Ok(Self(raw.trim_end().to_owned())),
         }
     }
 
@@ -111,12 +111,12 @@ mod tests {
 
     #[test]
     fn a_client_is_told_what_is_wrong_with_its_name() {
-        assert_eq!(ClientName::parse(" Planner für 船 ").unwrap().as_str(), "Planner für 船");
+        assert_eq!(ClientName::parse("Planner für 船 ").unwrap().as_str(), "Planner für 船");
         assert!(ClientName::parse(&"ä".repeat(60)).is_ok());
         assert_eq!(ClientName::parse(&"ä".repeat(61)), Err(ClientNameFault::TooLong(61)));
         assert_eq!(ClientName::parse("safe\u{202e}"), Err(ClientNameFault::Mark));
         assert_eq!(ClientName::parse("two\nlines"), Err(ClientNameFault::Mark));
-        for blank in ["", "  ", "\u{3000}"] {
+        for blank in ["", "  ", "\u{3000}", " x"] {
             assert_eq!(ClientName::parse(blank), Err(ClientNameFault::Blank), "{blank:?}");
         }
     }
