@@ -54,8 +54,8 @@ async fn another_users_link(arena: &Arena) -> Result<String> {
 
     nothing_is_connected(&attacker, &request).await?;
     ensure!(page.status == 403, "{}", page.fault("the victim was let in"));
-    ensure!(!page.html.contains(&attacker.email), "{}", page.fault("a stranger reads the owner's address"));
-    Ok(format!("{}, pending", page.status.as_u16()))
+    ensure!(page.html.contains(&attacker.email), "{}", page.fault("the victim is not told whose it is"));
+    Ok(format!("{} for {}, pending", page.status.as_u16(), attacker.email))
 }
 
 async fn a_strangers_link(arena: &Arena) -> Result<String> {
