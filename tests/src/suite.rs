@@ -1,6 +1,7 @@
 //! The checks, one file per area.
 
 mod accounts;
+mod alt_texts;
 mod auth;
 mod connections;
 pub mod crash;
@@ -34,6 +35,7 @@ pub fn checks() -> Vec<Check> {
         media::checks(),
         posts_create::checks(),
         posts_change::checks(),
+        alt_texts::checks(),
         posts_list::checks(),
         idempotency::checks(),
         everywhere::checks(),

@@ -1,7 +1,7 @@
 //! A connection as clients see it.
 
 use domain::connection::Connection;
-use domain::rules::{Rule, Unit};
+use domain::rules::{Counting, Rule, Unit};
 use domain::schedule::show;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -45,8 +45,8 @@ pub(crate) struct ConnectionDetails {
     /// The grant, and what the platform asks of a post: `max_text` in `text_unit` (`graphemes`, `characters` for code
     /// points, `utf16_units`), with `url_length` where every link counts as so many, and `short_mentions` where
     /// `@user@host` counts as `@user`; `max_text_bytes`; `max_media` for images and videos together; `max_images`,
-    /// GIFs included; `max_videos`; `not_mixed`; `media_required`; `mime_types`; `max_image_bytes`; `max_video_bytes`.
-    /// What a platform does not ask has no entry.
+    /// GIFs included; `max_videos`; `not_mixed`; `media_required`; `mime_types`; `max_image_bytes`; `max_video_bytes`;
+    /// `max_alt_text` in `alt_text_unit`. What a platform does not ask has no entry.
     pub(crate) meta: Vec<MetaEntry>,
 }
 
@@ -99,23 +99,30 @@ fn entries_of(rule: &Rule) -> Vec<MetaEntry> {
         | Rule::MaxTextBytes { max }
         | Rule::MaxMedia { max }
         | Rule::MaxImages { max }
-        | Rule::MaxVideos { max } => json!(max),
+        | Rule::MaxVideos { max }
+        | Rule::MaxAltText { max, .. } => json!(max),
         Rule::MaxImageBytes { max } | Rule::MaxVideoBytes { max } => json!(max),
         Rule::MimeTypes { types } => types.iter().map(|it| it.as_str()).collect(),
         Rule::NotMixed | Rule::MediaRequired => json!(YES),
     };
     let mut entries = vec![entry(rule.id(), value)];
+    if let Rule::MaxAltText { counting, .. } = rule {
+        entries.push(entry("alt_text_unit", json!(unit(counting))));
+    }
     if let Rule::MaxText { counting, .. } = rule {
-        let unit = match counting.unit {
-            Unit::Graphemes | Unit::GraphemesOfUnicode15 => "graphemes",
-            Unit::CodePoints => "characters",
-            Unit::Utf16 => "utf16_units",
-        };
-        entries.push(entry("text_unit", json!(unit)));
+        entries.push(entry("text_unit", json!(unit(counting))));
         entries.extend(counting.url_length.map(|it| entry("url_length", json!(it))));
         entries.extend(counting.short_mentions.then(|| entry("short_mentions", json!(YES))));
     }
     entries
+}
+
+fn unit(counting: &Counting) -> &'static str {
+    match counting.unit {
+        Unit::Graphemes | Unit::GraphemesOfUnicode15 => "graphemes",
+        Unit::CodePoints => "characters",
+        Unit::Utf16 => "utf16_units",
+    }
 }
 
 fn entry(name: &'static str, value: Value) -> MetaEntry {
@@ -125,7 +132,6 @@ fn entry(name: &'static str, value: Value) -> MetaEntry {
 #[cfg(test)]
 mod tests {
     use domain::media::MimeType;
-    use domain::rules::Counting;
     use domain::testing::{a_connection, a_user};
 
     use super::*;
@@ -167,6 +173,7 @@ mod tests {
             Rule::NotMixed,
             Rule::mime_types([MimeType::Jpeg, MimeType::Mp4]),
             Rule::max_video_bytes(60 << 20),
+            Rule::max_alt_text(1500, Counting::code_points()),
         ];
 
         let shown: Vec<_> = meta(&connection).into_iter().skip(3).map(|it| (it.name, it.value)).collect();
@@ -183,6 +190,8 @@ mod tests {
                 ("not_mixed", json!("yes")),
                 ("mime_types", json!(["image/jpeg", "video/mp4"])),
                 ("max_video_bytes", json!(62_914_560)),
+                ("max_alt_text", json!(1500)),
+                ("alt_text_unit", json!("characters")),
             ]
         );
     }

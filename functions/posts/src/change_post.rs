@@ -10,7 +10,7 @@ use publishing::{ChangePost, Changed};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::create_post::PlatformBody;
+use crate::create_post::{MediumBody, PlatformBody};
 use crate::post_view::PostView;
 use crate::{App, failed, reading};
 
@@ -31,7 +31,7 @@ pub(crate) struct ChangesBody {
     scheduled_at: Option<String>,
     /// Replaces the whole list.
     #[schema(max_items = 30)]
-    media: Option<Vec<String>>,
+    media: Option<Vec<MediumBody>>,
 }
 
 /// Changes a draft, a scheduled or a failed post.

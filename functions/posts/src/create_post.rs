@@ -39,9 +39,35 @@ pub(crate) struct NewPostBody {
     /// When; absent for a draft. Up to five minutes past means at once.
     #[schema(format = DateTime)]
     scheduled_at: Option<String>,
-    /// Paths that `POST /media` answered, each once.
+    /// What `POST /media` answered, each file once.
     #[schema(max_items = 30)]
-    media: Option<Vec<String>>,
+    media: Option<Vec<MediumBody>>,
+}
+
+/// A file that a post carries: its path alone, or with words.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = NewPostMedia)]
+#[expect(dead_code, reason = "read field by field; this is its description")]
+pub(crate) enum MediumBody {
+    /// The path that `POST /media` answered.
+    Path(String),
+    /// The same with what the file shows.
+    Described(DescribedMedium),
+}
+
+/// A file, and what it shows.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = DescribedMedia, example = json!({ "path": "media/1234567000/1234567002.jpg", "alt_text": "A boat at the pier" }))]
+#[expect(dead_code, reason = "read field by field; this is its description")]
+pub(crate) struct DescribedMedium {
+    /// The path that `POST /media` answered.
+    path: String,
+    /// What it shows, for those who do not see it. Never made up and never cut: one
+    /// that is too long for a platform is refused when the post is scheduled.
+    #[schema(nullable, min_length = 1, max_length = 10_000, pattern = r"\S")]
+    alt_text: Option<String>,
 }
 
 /// One account that a post is aimed at.

@@ -86,6 +86,9 @@ struct MediumView {
     file_type: &'static str,
     #[schema(example = "image/jpeg")]
     mime_type: &'static str,
+    /// What it shows, as this post says it.
+    #[schema(example = "A boat at the pier")]
+    alt_text: Option<String>,
 }
 
 impl PostView {
@@ -146,6 +149,7 @@ impl MediumView {
             url,
             file_type: attachment.mime_type.file_type().as_str(),
             mime_type: attachment.mime_type.as_str(),
+            alt_text: attachment.alt_text.as_ref().map(|it| it.as_str().to_owned()),
         }
     }
 }

@@ -4,7 +4,7 @@
 use api::{Fields, Given};
 use chrono::{DateTime, Utc};
 use domain::id::ConnectionId;
-use domain::media::MediaPath;
+use domain::media::{AltText, MediaPath};
 use domain::post::{MAX_MEDIA, MAX_TARGETS, NewTarget};
 use domain::schedule::parse_schedule;
 use domain::text::PostText;
@@ -85,19 +85,34 @@ pub(crate) fn media(fields: &mut Fields) -> Option<Vec<NamedMedium>> {
     let mut named: Vec<NamedMedium> = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let field = format!("media.{index}");
-        let Value::String(raw) = entry else {
-            fields.add(&field, "must be a string");
-            continue;
+        let (raw, alt_text) = match entry {
+            Value::String(raw) => (raw, None),
+            entry @ Value::Object(_) => {
+                let Some(mut medium) = fields.nested(entry, &field, &["path", "alt_text"]) else { continue };
+                let (path, alt_text) = (medium.required_text("path"), alt_text(&mut medium));
+                fields.absorb(medium);
+                let Some(path) = path else { continue };
+                (path, alt_text)
+            }
+            _ => {
+                fields.add(&field, "must be a path, or an object with path and alt_text");
+                continue;
+            }
         };
         match MediaPath::parse(&raw) {
             Ok(path) if named.iter().any(|it| it.path == path) => {
                 fields.add(&field, "names a file that stands in media already");
             }
-            Ok(path) => named.push(NamedMedium { index, path }),
+            Ok(path) => named.push(NamedMedium { index, path, alt_text }),
             Err(_) => fields.add(&field, "is not one of your uploads; use the path that POST /media answered"),
         }
     }
     Some(named)
+}
+
+fn alt_text(medium: &mut Fields) -> Option<AltText> {
+    let raw = medium.text("alt_text").value()?;
+    AltText::parse(&raw).inspect_err(|fault| medium.add("alt_text", fault)).ok()
 }
 
 /// The entries of a list; `None` when it was not given or cannot be used, empty

@@ -1,6 +1,7 @@
 //! Pictures and videos: their types, how a type is recognised, how large a
 //! file may be, and how it is named.
 
+mod alt_text;
 mod attachment;
 mod derived;
 mod filename;
@@ -12,6 +13,7 @@ mod path;
 mod png;
 mod webp;
 
+pub use alt_text::{AltText, InvalidAltText};
 pub use attachment::Attachment;
 pub use derived::{DerivedPath, PictureBounds, PictureRequest};
 pub use filename::{Filename, InvalidFilename};

@@ -82,7 +82,7 @@ pub fn accounts(connections: &[Connection]) -> Accounts {
 
 /// A picture of so many bytes.
 pub fn an_attachment(size_bytes: u64) -> Attachment {
-    Attachment { media_id: ids().fresh::<MediaId>(), mime_type: MimeType::Jpeg, size_bytes }
+    Attachment { media_id: ids().fresh::<MediaId>(), mime_type: MimeType::Jpeg, size_bytes, alt_text: None }
 }
 
 /// A text.

@@ -31,7 +31,8 @@ macro_rules! conformance {
                 what_somebody_else_needs_is_not_given_back,
                 what_came_of_typing_is_renewed_and_given_back;
             publishing: a_text_goes_out_once, every_kind_of_file_it_claims_goes_out,
-                as_many_files_as_it_claims_go_out_in_order, the_rules_are_those_of_the_platform,
+                as_many_files_as_it_claims_go_out_in_order, what_files_show_is_said_in_the_words_that_were_given,
+                the_rules_are_those_of_the_platform,
                 text_in_all_scripts_arrives_as_it_was_written, links_are_where_they_stand_in_the_text,
                 steps_that_are_taken_again_change_nothing;
             recognition: the_same_words_twice_are_two_posts, what_did_not_arrive_is_sent_whatever_came_meanwhile,

@@ -115,6 +115,7 @@ impl Connect for Sandbox {
                 Rule::mime_types([Jpeg, Png, Gif, Webp, Mp4]),
                 Rule::max_image_bytes(20 << 20),
                 Rule::max_video_bytes(60 << 20),
+                Rule::max_alt_text(1000, Counting::code_points()),
             ],
         )
     }
@@ -201,7 +202,8 @@ impl Publish for Sandbox {
     }
 
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
-        let media = Progress::of(job).media;
+        let words = job.media.iter().map(|it| it.alt_text.as_ref());
+        let media: Vec<_> = Progress::of(job).media.into_iter().zip(words).collect();
         let id = self.api.post(&job.credentials.access_token, job.text, &media, job.reference, job.now).await?;
         Ok(Published { platform_post_id: id, at: job.now })
     }

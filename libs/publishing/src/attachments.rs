@@ -3,7 +3,7 @@
 
 use domain::faults::Faults;
 use domain::id::UserId;
-use domain::media::{Attachment, MediaPath, MimeType, SNIFF_BYTES, human_size};
+use domain::media::{AltText, Attachment, MediaPath, MimeType, SNIFF_BYTES, human_size};
 use futures::StreamExt;
 use storage::{Medium, MediumUse};
 
@@ -16,6 +16,8 @@ pub struct NamedMedium {
     pub index: usize,
     /// Its reference.
     pub path: MediaPath,
+    /// What it shows.
+    pub alt_text: Option<AltText>,
 }
 
 /// Files looked at in the bucket at the same time.
@@ -70,7 +72,7 @@ impl Publishing {
         let mut attachments = Vec::new();
         for (named, looked) in named.iter().zip(looked) {
             match looked? {
-                Ok(attachment) => attachments.push(attachment),
+                Ok(attachment) => attachments.push(Attachment { alt_text: named.alt_text.clone(), ..attachment }),
                 Err(unusable) => faults.add(format!("media.{}", named.index), unusable),
             }
         }
@@ -108,7 +110,7 @@ impl Publishing {
                 Err(unusable) => return Ok(Err(unusable)),
             },
         };
-        Ok(Ok(Attachment { media_id: medium.media_id, mime_type: medium.mime_type, size_bytes }))
+        Ok(Ok(Attachment { media_id: medium.media_id, mime_type: medium.mime_type, size_bytes, alt_text: None }))
     }
 
     async fn verify(&self, medium: &Medium) -> Result<Result<u64, Unusable>, PublishingError> {

@@ -238,10 +238,11 @@ fn carried(before: &Post, named: &[NamedMedium], attached: &[Attachment]) -> Vec
     named.iter().filter_map(of).collect()
 }
 
-/// The file as the post carries it already.
+/// The file as the post carries it already, with the words that are given now.
 fn kept(post: &Post, named: &NamedMedium) -> Option<Attachment> {
     let same = |it: &&Attachment| it.media_id == named.path.media() && it.mime_type == named.path.mime();
-    post.media.iter().find(same).cloned()
+    let carried = post.media.iter().find(same).cloned()?;
+    Some(Attachment { alt_text: named.alt_text.clone(), ..carried })
 }
 
 #[cfg(test)]

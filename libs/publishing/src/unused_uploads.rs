@@ -252,7 +252,7 @@ mod tests {
     }
 
     async fn draft(rig: &Rig, medium: &Medium) -> Created {
-        let media = vec![NamedMedium { index: 0, path: medium.path() }];
+        let media = vec![NamedMedium { index: 0, path: medium.path(), alt_text: None }];
         let request = CreatePost { text: Some(text("Words")), media, ..CreatePost::default() };
         rig.publishing.create_post(rig.user.user_id, request).await.unwrap()
     }
@@ -309,7 +309,7 @@ mod tests {
 
         let change = async {
             gate.entered().await;
-            let media = Some(vec![NamedMedium { index: 0, path: medium.path() }]);
+            let media = Some(vec![NamedMedium { index: 0, path: medium.path(), alt_text: None }]);
             let changed = rig.publishing.change_post(post, ChangePost { media, ..ChangePost::default() }).await;
             gate.open();
             changed.unwrap()

@@ -257,11 +257,12 @@ impl Network for Bluesky {
 
     fn public(&self) -> Vec<PublicPost> {
         let state = self.world.state();
-        let medium = |blob: &embed::BlobRef| {
+        let medium = |(blob, alt_text): &(embed::BlobRef, Option<String>)| {
             let stored = state.blobs.get(&blob.cid).expect("a record's files are kept");
             PublicMedium {
                 mime_type: MimeType::parse(&stored.mime_type).expect("a type that the service knows"),
                 bytes: stored.bytes.to_vec(),
+                alt_text: alt_text.clone(),
             }
         };
         let post = |entry: &Entry| PublicPost {

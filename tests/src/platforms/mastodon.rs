@@ -147,6 +147,7 @@ async fn connecting(stand: &Stand, user: &User<'_>) -> Result<Value> {
         // The limits that the server declares, not Mastodon's defaults.
         ("max_image_bytes", json!(10_485_759)),
         ("max_video_bytes", json!(41_943_039)),
+        ("max_alt_text", json!(1500)),
         ("mime_types", json!(["image/jpeg", "image/png", "image/gif", "image/webp", "video/mp4"])),
     ] {
         same(meta(name), vec![value], name)?;

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use url::Url;
 
-use super::fact::Fact;
+use super::fact::{Fact, Post};
 use super::fault_kind::FaultKind;
 use super::faults::Order;
 use super::operation::Operation;
@@ -140,7 +140,8 @@ impl network::Network for Listening {
     fn public(&self) -> Vec<PublicPost> {
         let ledger = self.sandbox.ledger();
         let posts = ledger.world().posts().iter().zip(1..);
-        let shown = |id: &String| PublicMedium {
+        let shown = |post: &Post, id: &String| PublicMedium {
+            alt_text: post.alt_texts.get(id).cloned(),
             mime_type: MimeType::parse(&ledger.world().medium(id).unwrap().mime_type).unwrap(),
             bytes: std::fs::read(self.sandbox.media_dir().join(id)).unwrap(),
         };
@@ -148,7 +149,7 @@ impl network::Network for Listening {
             .map(|(post, id): (_, usize)| PublicPost {
                 id: id.to_string(),
                 text: post.text.clone(),
-                media: post.media.iter().map(shown).collect(),
+                media: post.media.iter().map(|id| shown(post, id)).collect(),
             })
             .collect()
     }

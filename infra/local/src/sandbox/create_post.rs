@@ -1,5 +1,7 @@
 //! Publishing a post, and the faults that can be ordered for it.
 
+use std::collections::BTreeMap;
+
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
@@ -21,6 +23,8 @@ use super::refusal::Refusal;
 const MAX_TEXT: usize = 500;
 /// Pictures and videos of a post.
 const MAX_MEDIA: usize = 4;
+/// Characters of what a file shows.
+const MAX_ALT_TEXT: usize = 1000;
 /// Characters of a reference.
 const MAX_REFERENCE: usize = 100;
 
@@ -32,6 +36,9 @@ pub(super) struct NewPost {
     text: String,
     #[serde(default)]
     media_ids: Vec<String>,
+    /// What files show, by their ids.
+    #[serde(default)]
+    alt_texts: BTreeMap<String, String>,
     #[serde(default)]
     reference: String,
 }
@@ -99,9 +106,9 @@ impl Work {
 
     fn publish(self) -> Result<Response, Refusal> {
         self.check()?;
-        let NewPost { text, media_ids: media, reference } = self.post;
+        let NewPost { text, media_ids: media, alt_texts, reference } = self.post;
         let mut ledger = self.sandbox.ledger();
-        let post = Post { account: self.account, text, media, reference, at: self.sandbox.now() };
+        let post = Post { account: self.account, text, media, alt_texts, reference, at: self.sandbox.now() };
         ledger.record(Fact::Posted(post))?;
         let id = ledger.world().posts().len().to_string();
         self.call.made(&id);
@@ -132,6 +139,13 @@ fn check(post: &NewPost, is_own_medium: impl Fn(&str) -> bool) -> Result<(), Ref
     if MAX_MEDIA < count {
         let message = format!("a post may have {MAX_MEDIA} files; this one has {count}");
         return Err(Refusal::content("too_many_media", message));
+    }
+    if post.alt_texts.values().any(|it| MAX_ALT_TEXT < it.chars().count()) {
+        let message = format!("an alternative text may have {MAX_ALT_TEXT} characters");
+        return Err(Refusal::content("alt_text_too_long", message));
+    }
+    if post.alt_texts.keys().any(|id| !post.media_ids.contains(id)) {
+        return Err(Refusal::content("unknown_media", "an alternative text is for a file that the post does not show"));
     }
     if MAX_REFERENCE < post.reference.chars().count() {
         let message = format!("a reference may have {MAX_REFERENCE} characters");

@@ -1,5 +1,7 @@
 //! What can happen on the network: the lines of its journal.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +69,9 @@ pub(super) struct Post {
     pub(super) account: Account,
     pub(super) text: String,
     pub(super) media: Vec<String>,
+    /// What files show, by their ids.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) alt_texts: BTreeMap<String, String>,
     /// Whatever the client chose to find its post again.
     pub(super) reference: String,
     pub(super) at: DateTime<Utc>,

@@ -118,7 +118,11 @@ fn public_post(sandbox: &Sandbox, world: &World, id: usize, post: &Post) -> Valu
     let media = post.media.iter().filter_map(|id| {
         let medium = world.medium(id)?;
         let url = sandbox.url(&format!("media/{id}"));
-        Some(json!({ "url": url, "mime_type": medium.mime_type }))
+        let mut shown = json!({ "url": url, "mime_type": medium.mime_type });
+        if let Some(words) = post.alt_texts.get(id) {
+            shown["alt_text"] = words.as_str().into();
+        }
+        Some(shown)
     });
     json!({
         "id": id.to_string(),
@@ -187,6 +191,7 @@ mod tests {
                     account: Account::find("meadow").unwrap(),
                     text: written.to_string(),
                     media: vec![],
+                    alt_texts: std::collections::BTreeMap::new(),
                     reference: String::new(),
                     at: network.sandbox.now(),
                 };

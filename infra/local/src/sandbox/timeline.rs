@@ -45,13 +45,14 @@ struct PostView {
 struct MediumView {
     id: String,
     is_video: bool,
+    alt_text: Option<String>,
 }
 
 impl PostView {
     fn new(world: &World, id: usize, post: &Post) -> Self {
         let media = post.media.iter().filter_map(|id| {
             let is_video = world.medium(id)?.mime_type.starts_with("video/");
-            Some(MediumView { id: id.clone(), is_video })
+            Some(MediumView { id: id.clone(), is_video, alt_text: post.alt_texts.get(id).cloned() })
         });
         Self { id, account: post.account, text: post.text.clone(), media: media.collect(), at: post.at }
     }

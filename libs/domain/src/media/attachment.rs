@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::MediaId;
-use crate::media::MimeType;
+use crate::media::{AltText, MimeType};
 
 /// An uploaded file that a post carries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,4 +14,7 @@ pub struct Attachment {
     pub mime_type: MimeType,
     /// The size of the stored file.
     pub size_bytes: u64,
+    /// What it shows, as this post says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alt_text: Option<AltText>,
 }

@@ -8,7 +8,8 @@ use super::target::aim;
 use super::{MAX_TEXT_BYTES, Post};
 use crate::faults::Faults;
 use crate::id::Ids;
-use crate::media::Attachment;
+use crate::media::{AltText, Attachment};
+use crate::text::PostText;
 use crate::user::User;
 
 impl Post {
@@ -163,11 +164,15 @@ impl Post {
 
     fn check_size(&self, faults: &mut Faults) {
         let overrides = self.targets.iter().filter_map(|it| it.text.as_ref());
-        let bytes: usize = overrides.chain([&self.text]).map(|it| it.as_str().len()).sum();
+        let texts = overrides.chain([&self.text]).map(PostText::as_str);
+        let described = self.media.iter().filter_map(|it| it.alt_text.as_ref()).map(AltText::as_str);
+        let bytes: usize = texts.chain(described).map(str::len).sum();
         if MAX_TEXT_BYTES < bytes {
             faults.add(
                 "content",
-                format!("and the texts of platforms may have {MAX_TEXT_BYTES} bytes together, these have {bytes}"),
+                format!(
+                    "and the texts of platforms and files may have {MAX_TEXT_BYTES} bytes together, these have {bytes}"
+                ),
             );
         }
     }

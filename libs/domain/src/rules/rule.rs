@@ -56,6 +56,13 @@ pub enum Rule {
         /// In bytes.
         max: u64,
     },
+    /// How long the alternative text of a file may be.
+    MaxAltText {
+        /// The greatest length, in the unit of `counting`.
+        max: u32,
+        /// How the length is counted.
+        counting: Counting,
+    },
 }
 
 impl Rule {
@@ -99,6 +106,11 @@ impl Rule {
         Self::MaxVideoBytes { max }
     }
 
+    /// The most of an alternative text, counted like this.
+    pub const fn max_alt_text(max: u32, counting: Counting) -> Self {
+        Self::MaxAltText { max, counting }
+    }
+
     /// The rule's name for programs. It is stored and shown to clients, so it
     /// never changes.
     pub const fn id(&self) -> &'static str {
@@ -113,6 +125,7 @@ impl Rule {
             Self::MimeTypes { .. } => "mime_types",
             Self::MaxImageBytes { .. } => "max_image_bytes",
             Self::MaxVideoBytes { .. } => "max_video_bytes",
+            Self::MaxAltText { .. } => "max_alt_text",
         }
     }
 
@@ -147,6 +160,7 @@ impl Rule {
             Self::MimeTypes { types } => return not_among(types, media),
             Self::MaxImageBytes { max } => return too_large(*max, "images", of_type(media, FileType::Image)),
             Self::MaxVideoBytes { max } => return too_large(*max, "videos", of_type(media, FileType::Video)),
+            Self::MaxAltText { max, counting } => return too_wordy(*max, *counting, media),
         };
         fault.into_iter().collect()
     }
@@ -162,6 +176,17 @@ fn over(max: u32, actual: u64, limit: impl FnOnce() -> String) -> Option<String>
 
 fn number(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+fn too_wordy(max: u32, counting: Counting, media: &[Attachment]) -> Vec<String> {
+    let lengths = (1..).zip(media).filter_map(|(number, it)| Some((number, it.alt_text.as_ref()?.as_str())));
+    let lengths = lengths.map(|(number, words): (usize, _)| (number, counting.length(words)));
+    let long = lengths.filter(|(_, length)| u64::from(max) < *length);
+    let units = counting.unit.words();
+    long.map(|(number, length)| {
+        format!("takes alternative texts of at most {max} {units}, that of file {number} has {length}")
+    })
+    .collect()
 }
 
 fn not_among(types: &[MimeType], media: &[Attachment]) -> Vec<String> {

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::media::MimeType;
+use crate::media::{AltText, MimeType};
 use crate::testing::{an_attachment, rules, text};
 
 /// One rule of each kind.
@@ -19,6 +19,7 @@ fn every_rule() -> Rules {
             Rule::mime_types([MimeType::Jpeg, MimeType::Mp4]),
             Rule::max_image_bytes(20 << 20),
             Rule::max_video_bytes(60 << 20),
+            Rule::max_alt_text(5, Counting::graphemes()),
         ],
     )
 }
@@ -47,6 +48,8 @@ fn every_breach_is_named_at_once() {
     let large = |mime_type, size_bytes| Attachment { mime_type, size_bytes, ..an_attachment(1) };
     let mut media = vec![large(MimeType::Gif, 21 << 20); 3];
     media.extend([large(MimeType::Mp4, 61 << 20), large(MimeType::Quicktime, 1)]);
+    media[3].alt_text = Some(AltText::parse(&"🚣".repeat(5)).unwrap());
+    media[4].alt_text = Some(AltText::parse(&"👨‍👩‍👧‍👦".repeat(6)).unwrap());
 
     let breaches = every_rule().breaches(&text(&"👨‍👩‍👧‍👦".repeat(301)), &media);
 
@@ -74,6 +77,7 @@ fn every_breach_is_named_at_once() {
             large_gif,
             large_gif,
             ("max_video_bytes", "media", "Example takes videos of at most 60 MiB, this has 61 MiB"),
+            ("max_alt_text", "media", "Example takes alternative texts of at most 5 characters, that of file 5 has 6"),
         ]
     );
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
-use domain::media::{Attachment, FileType, PictureBounds};
+use domain::media::{AltText, Attachment, FileType, PictureBounds};
 use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -205,16 +205,21 @@ fn embedded(media: &[Attachment], files: &[File]) -> Value {
     if let ([video], [File { blob, .. }]) = (media, files)
         && video.mime_type.file_type() == FileType::Video
     {
-        return json!({"$type": "app.bsky.embed.video", "video": blob});
+        let mut embed = json!({"$type": "app.bsky.embed.video", "video": blob});
+        if let Some(words) = &video.alt_text {
+            embed["alt"] = words.as_str().into();
+        }
+        return embed;
     }
-    let image = |file: &File| {
-        let mut image = json!({"alt": "", "image": file.blob});
+    let image = |(carried, file): (&Attachment, &File)| {
+        let words = carried.alt_text.as_ref().map_or("", AltText::as_str);
+        let mut image = json!({"alt": words, "image": file.blob});
         if let Some((width, height)) = file.size {
             image["aspectRatio"] = json!({"width": width, "height": height});
         }
         image
     };
-    json!({"$type": "app.bsky.embed.images", "images": files.iter().map(image).collect::<Vec<_>>()})
+    json!({"$type": "app.bsky.embed.images", "images": media.iter().zip(files).map(image).collect::<Vec<_>>()})
 }
 
 /// The result of a step, or a setback when it took too long.

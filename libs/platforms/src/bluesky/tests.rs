@@ -97,7 +97,7 @@ impl MediaReader for Files {
 }
 
 fn file(mime_type: MimeType) -> Attachment {
-    Attachment { media_id: MediaId::new(1).unwrap(), mime_type, size_bytes: 1 }
+    Attachment { media_id: MediaId::new(1).unwrap(), mime_type, size_bytes: 1, alt_text: None }
 }
 
 #[tokio::test]

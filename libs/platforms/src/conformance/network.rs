@@ -174,4 +174,6 @@ pub struct PublicMedium {
     pub mime_type: MimeType,
     /// Its bytes.
     pub bytes: Vec<u8>,
+    /// What it shows, in words.
+    pub alt_text: Option<String>,
 }

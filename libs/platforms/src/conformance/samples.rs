@@ -32,7 +32,8 @@ pub fn sample(mime_type: MimeType, number: u8) -> Sample {
         MimeType::Quicktime => video(*b"qt  ", number),
     };
     let size_bytes = bytes.len() as u64;
-    let attachment = Attachment { media_id: MediaId::new(u64::from(number) + 1).unwrap(), mime_type, size_bytes };
+    let media_id = MediaId::new(u64::from(number) + 1).unwrap();
+    let attachment = Attachment { media_id, mime_type, size_bytes, alt_text: None };
     Sample { attachment, bytes }
 }
 

@@ -1,6 +1,6 @@
 //! What a server says of itself: what it runs, and what it accepts.
 
-use domain::media::MimeType;
+use domain::media::{AltText, MimeType};
 use domain::rules::{Counting, Rule, Rules};
 use domain::text::PostText;
 use serde_json::Value;
@@ -13,6 +13,7 @@ const URL_CHARACTERS: u64 = 23;
 const MEDIA: u64 = 4;
 const IMAGE_BYTES: u64 = 16 << 20;
 const VIDEO_BYTES: u64 = 99 << 20;
+const DESCRIPTION: u64 = 1500;
 
 /// What a server says of itself, in either version of the call.
 #[derive(Debug)]
@@ -45,6 +46,7 @@ impl Instance {
             mime_types: self.mime_types(),
             image_bytes: bytes("image_size_limit").unwrap_or(IMAGE_BYTES),
             video_bytes: bytes("video_size_limit").unwrap_or(VIDEO_BYTES),
+            description: self.media("description_limit").unwrap_or(DESCRIPTION),
         };
         let version = self.answer.get("version").and_then(Value::as_str).unwrap_or_default();
         limits.rules(software, software.title(version).unwrap_or(host))
@@ -86,6 +88,7 @@ pub(super) fn stock_rules() -> Rules {
         mime_types: MimeType::ALL.to_vec(),
         image_bytes: IMAGE_BYTES,
         video_bytes: VIDEO_BYTES,
+        description: DESCRIPTION,
     };
     limits.rules(Software::Mastodon, "Mastodon")
 }
@@ -97,6 +100,7 @@ struct Limits {
     mime_types: Vec<MimeType>,
     image_bytes: u64,
     video_bytes: u64,
+    description: u64,
 }
 
 impl Limits {
@@ -119,6 +123,9 @@ impl Limits {
         // A file has to be smaller than the limit (`less_than` in the model).
         rules.push(Rule::max_image_bytes(self.image_bytes.saturating_sub(1)));
         rules.push(Rule::max_video_bytes(self.video_bytes.saturating_sub(1)));
+        // Nothing longer reaches this service.
+        let description = self.description.min(AltText::MAX_CHARS as u64);
+        rules.push(Rule::max_alt_text(count(description), Counting::code_points()));
         Rules::of(title, rules)
     }
 }
@@ -162,6 +169,7 @@ mod tests {
                 Rule::mime_types(MimeType::ALL),
                 Rule::max_image_bytes(16_777_215),
                 Rule::max_video_bytes(103_809_023),
+                Rule::max_alt_text(1500, Counting::code_points()),
             ]
         );
     }
@@ -188,6 +196,7 @@ mod tests {
                 Rule::mime_types([MimeType::Jpeg, MimeType::Png, MimeType::Mp4]),
                 Rule::max_image_bytes(41_943_039),
                 Rule::max_video_bytes(41_943_039),
+                Rule::max_alt_text(1500, Counting::code_points()),
             ]
         );
     }
@@ -206,6 +215,7 @@ mod tests {
                 Rule::mime_types(MimeType::ALL),
                 Rule::max_image_bytes(15_999_999),
                 Rule::max_video_bytes(15_999_999),
+                Rule::max_alt_text(1500, Counting::code_points()),
             ]
         );
     }

@@ -8,15 +8,20 @@ use reqwest::{Body, RequestBuilder};
 
 use crate::job::MediaBytes;
 
-/// Puts a file into a request as the only part of a form (RFC 7578). It is
-/// passed on piece by piece, and its length is said before, because servers
+/// Puts a file into a request as a form (RFC 7578), with what it shows before
+/// it. It is passed on piece by piece, and its length is said before, because servers
 /// refuse a body that does not say it.
 pub(super) fn with_file(request: RequestBuilder, file: &Attachment, bytes: MediaBytes) -> RequestBuilder {
     let boundary = format!("{:016x}{:016x}", random_u64(), random_u64());
+    let description = file.alt_text.as_ref().map(|it| {
+        let words = it.as_str();
+        format!("--{boundary}\r\nContent-Disposition: form-data; name=\"description\"\r\n\r\n{words}\r\n")
+    });
     let head = format!(
-        "--{boundary}\r\n\
+        "{}--{boundary}\r\n\
          Content-Disposition: form-data; name=\"file\"; filename=\"{}.{}\"\r\n\
          Content-Type: {}\r\n\r\n",
+        description.unwrap_or_default(),
         // Some servers store files under the names that they come with.
         file.media_id,
         file.mime_type.extension(),

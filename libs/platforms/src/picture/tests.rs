@@ -42,7 +42,12 @@ impl Desk {
     }
 
     fn file(&self, mime_type: MimeType) -> Attachment {
-        Attachment { media_id: MediaId::new(1).unwrap(), mime_type, size_bytes: self.bytes.len() as u64 }
+        Attachment {
+            media_id: MediaId::new(1).unwrap(),
+            mime_type,
+            size_bytes: self.bytes.len() as u64,
+            alt_text: None,
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! The sandbox network's addresses and answers.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use domain::delivery::{Resolution, Setback};
-use domain::media::MimeType;
+use domain::media::{AltText, MimeType};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -73,7 +74,10 @@ struct Created {
 #[derive(Serialize)]
 struct NewPost<'a> {
     text: &'a str,
-    media_ids: &'a [String],
+    media_ids: &'a [&'a str],
+    /// What files show, by their ids.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    alt_texts: BTreeMap<&'a str, &'a str>,
     reference: &'a str,
 }
 
@@ -198,15 +202,17 @@ impl Api {
         &self,
         token: &SecretString,
         text: &str,
-        media_ids: &[String],
+        media: &[(String, Option<&AltText>)],
         reference: &str,
         now: DateTime<Utc>,
     ) -> Result<String, Setback> {
+        let media_ids: Vec<_> = media.iter().map(|it| it.0.as_str()).collect();
+        let alt_texts = media.iter().filter_map(|(id, words)| Some((id.as_str(), words.as_ref()?.as_str()))).collect();
         let request = self
             .http
             .to_known(Method::POST, self.url("api/posts"))?
             .bearer_auth(token.expose_secret())
-            .json(&NewPost { text, media_ids, reference })
+            .json(&NewPost { text, media_ids: &media_ids, alt_texts, reference })
             .timeout(PUBLISH);
         created(request, now).await
     }

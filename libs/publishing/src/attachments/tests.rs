@@ -24,7 +24,7 @@ fn a_request(words: Option<&str>, medium: &Medium) -> CreatePost {
     if words.is_none() {
         faults.add("content", "is required");
     }
-    let media = vec![NamedMedium { index: 0, path: medium.path() }];
+    let media = vec![NamedMedium { index: 0, path: medium.path(), alt_text: None }];
     CreatePost { text: words.map(text), media, faults, ..CreatePost::default() }
 }
 

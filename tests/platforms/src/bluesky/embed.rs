@@ -40,16 +40,21 @@ pub(super) fn check(embed: &Value, path: &str) -> Checked<Vec<BlobRef>> {
     }
 }
 
-/// The files that a checked embed shows as pictures or video, in order.
-pub(super) fn media(embed: &Value) -> Vec<BlobRef> {
-    let of = |list: &Value, field: &str| -> Vec<BlobRef> {
+/// The files that a checked embed shows as pictures or video, in order, with the
+/// words for what they show.
+pub(super) fn media(embed: &Value) -> Vec<(BlobRef, Option<String>)> {
+    let shown = |it: &Value, field: &str| {
+        let words = it["alt"].as_str().filter(|it| !it.is_empty()).map(str::to_owned);
+        Some((read(&it[field])?, words))
+    };
+    let of = |list: &Value| -> Vec<_> {
         let items = list.as_array().map(Vec::as_slice).unwrap_or_default();
-        items.iter().filter_map(|it| read(&it[field])).collect()
+        items.iter().filter_map(|it| shown(it, "image")).collect()
     };
     match embed["$type"].as_str() {
-        Some("app.bsky.embed.images") => of(&embed["images"], "image"),
-        Some("app.bsky.embed.gallery") => of(&embed["items"], "image"),
-        Some("app.bsky.embed.video") => read(&embed["video"]).into_iter().collect(),
+        Some("app.bsky.embed.images") => of(&embed["images"]),
+        Some("app.bsky.embed.gallery") => of(&embed["items"]),
+        Some("app.bsky.embed.video") => shown(embed, "video").into_iter().collect(),
         Some("app.bsky.embed.recordWithMedia") => media(&embed["media"]),
         _ => Vec::new(),
     }

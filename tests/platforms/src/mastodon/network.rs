@@ -111,6 +111,7 @@ fn public_post(memory: &Memory, status: &Status) -> PublicPost {
     let media = media.map(|it| PublicMedium {
         mime_type: MimeType::parse(&it.mime_type).expect("the service sends files of its own types"),
         bytes: it.bytes.to_vec(),
+        alt_text: it.description.clone(),
     });
     PublicPost { id: status.id.to_string(), text: status.text.clone(), media: media.collect() }
 }

@@ -28,7 +28,12 @@ fn large_picture() -> Sample {
     let bytes = bytes.into_inner();
     let size_bytes = bytes.len() as u64;
     Sample {
-        attachment: Attachment { media_id: MediaId::new(9).unwrap(), mime_type: MimeType::Png, size_bytes },
+        attachment: Attachment {
+            media_id: MediaId::new(9).unwrap(),
+            mime_type: MimeType::Png,
+            size_bytes,
+            alt_text: None,
+        },
         bytes,
     }
 }

@@ -35,7 +35,7 @@ async fn a_post_is_public_once_however_often_it_is_sent() {
     assert_eq!(first.body["cid"], again.body["cid"]);
     assert_eq!(client.network.commits(), 1);
     assert_eq!(client.network.record(&uri), Some(record));
-    let medium = PublicMedium { mime_type: MimeType::Png, bytes: PNG.to_vec() };
+    let medium = PublicMedium { mime_type: MimeType::Png, bytes: PNG.to_vec(), alt_text: None };
     assert_eq!(client.network.public(), [PublicPost { id: uri, text: "hello".into(), media: vec![medium] }]);
 }
 

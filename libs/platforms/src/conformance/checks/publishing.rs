@@ -1,6 +1,6 @@
 //! What goes out, and how it arrives.
 
-use domain::media::{FileType, MimeType};
+use domain::media::{AltText, FileType, MimeType};
 use domain::rules::Rule;
 use domain::text::PostText;
 
@@ -49,12 +49,7 @@ pub async fn every_kind_of_file_it_claims_goes_out<N: Network>() {
 pub async fn as_many_files_as_it_claims_go_out_in_order<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    let most = |wanted: fn(&Rule) -> Option<u32>| account.rules.rules.iter().filter_map(wanted).min();
-    let images = most(|it| match it {
-        Rule::MaxImages { max } | Rule::MaxMedia { max } => Some(*max),
-        _ => None,
-    });
-    let count = u8::try_from(images.unwrap_or(1).min(20)).unwrap();
+    let count = u8::try_from(as_many(&account).unwrap_or(1).min(20)).unwrap();
     let files: Vec<_> = (1..=count).map(|number| sample(MimeType::Png, number)).collect();
     let mut post = stage.post(&account, "all of them", files.clone());
 
@@ -65,6 +60,37 @@ pub async fn as_many_files_as_it_claims_go_out_in_order<N: Network>() {
     for (file, shown) in files.iter().zip(&public[0].media) {
         arrived(file, shown.mime_type, &shown.bytes);
     }
+}
+
+/// Each file has the words that are given for it, and no other.
+pub async fn what_files_show_is_said_in_the_words_that_were_given<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let words = |raw: &str| Some(AltText::parse(raw).unwrap());
+    for mime_type in claimed(&account) {
+        let mut files = vec![sample(mime_type, 1)];
+        files[0].attachment.alt_text = words("A boat: \"Zoë\" & crew,\r\nat 船着場 🚣");
+        let takes_two = mime_type == MimeType::Png && as_many(&account) != Some(1);
+        files.extend(takes_two.then(|| sample(mime_type, 2)));
+        let expected: Vec<_> =
+            files.iter().map(|it| it.attachment.alt_text.as_ref().map(|it| it.as_str().to_owned())).collect();
+        let mut post = stage.post(&account, &format!("described {mime_type:?}"), files);
+
+        stage.deliver(&mut post).await.unwrap();
+
+        let public = stage.network.public().pop().unwrap();
+        let said: Vec<_> = public.media.into_iter().map(|it| it.alt_text).collect();
+        assert_eq!(said, expected, "{mime_type:?}");
+    }
+}
+
+/// The most images of a post; `None` where there is no limit.
+fn as_many(account: &Account) -> Option<u32> {
+    let most = |it: &Rule| match it {
+        Rule::MaxImages { max } | Rule::MaxMedia { max } => Some(*max),
+        _ => None,
+    };
+    account.rules.rules.iter().filter_map(most).min()
 }
 
 /// The longest texts that are tried, in any unit.

@@ -1,0 +1,96 @@
+//! What files show, in words: given with a post, and arriving with it.
+
+use serde_json::{Value, json};
+
+use crate::{
+    answer::{integer, list},
+    checks,
+    fault::{Result, same},
+    moment,
+    runner::Check,
+    world::{World, fresh, targets},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "alt texts",
+        [
+            each_post_describes_its_files_as_it_likes,
+            words_arrive_with_their_files,
+            what_is_wrong_with_them_is_told,
+            only_scheduled_posts_meet_the_limit_of_their_platform,
+        ]
+    )
+}
+
+const WORDS: &str = "Ein Boot: \"Zoë\" & crew <am>\n船着場 🚣";
+
+fn said(media: &Value) -> Result<Vec<Value>> {
+    Ok(list(media, "media")?.iter().map(|it| it["alt_text"].clone()).collect())
+}
+
+async fn each_post_describes_its_files_as_it_likes(world: &World) -> Result {
+    let user = world.user().await?;
+    let (first, second) = (user.picture().await?, user.picture().await?);
+    let media = json!([{ "path": first, "alt_text": WORDS }, second]);
+    let post = user.create(&json!({ "content": "described", "media": media })).await?;
+    same(said(&post)?, vec![json!(WORDS), Value::Null], "words of the post")?;
+    let id = integer(&post, "id")?;
+    same(said(&user.show(id).await?)?, vec![json!(WORDS), Value::Null], "words of the post as it is shown")?;
+
+    let media = json!([{ "path": first, "alt_text": null }, { "path": second, "alt_text": "other words" }]);
+    let changed = user.change(id, &json!({ "media": media })).await?;
+    same(said(&changed)?, vec![Value::Null, json!("other words")], "words after a change")?;
+    let other = user.create(&json!({ "content": "not described", "media": [first] })).await?;
+    same(said(&other)?, vec![Value::Null], "words of another post with the same file")
+}
+
+async fn words_arrive_with_their_files(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let words = fresh("with described pictures");
+    let media = json!([user.picture().await?, { "path": user.picture().await?, "alt_text": WORDS }]);
+    let body = json!({
+        "content": words,
+        "platforms": targets(&[&connection])?,
+        "media": media,
+        "scheduled_at": moment::in_seconds(0),
+    });
+    user.create(&body).await?;
+
+    let entry = world.appears(&words, 60).await?;
+
+    same(said(&entry)?, vec![Value::Null, json!(WORDS)], "words on the timeline")
+}
+
+async fn what_is_wrong_with_them_is_told(world: &World) -> Result {
+    let user = world.user().await?;
+    let path = user.picture().await?;
+    for (entry, field) in [
+        (json!({ "path": path, "alt_text": "  " }), "media.0.alt_text"),
+        (json!({ "path": path, "alt_text": 7 }), "media.0.alt_text"),
+        (json!({ "path": path, "alt_text": "x".repeat(10_001) }), "media.0.alt_text"),
+        (json!({ "path": path, "alt": "misspelt" }), "media.0.alt"),
+        (json!({ "alt_text": "of nothing" }), "media.0.path"),
+        (json!({ "path": "media/1/2.png" }), "media.0"),
+    ] {
+        let body = json!({ "content": "a", "media": [entry] });
+        user.api.post("/posts", &body).await?.invalid(&[field])?;
+    }
+    let twice = json!([path, { "path": path, "alt_text": "again" }]);
+    user.api.post("/posts", &json!({ "content": "a", "media": twice })).await?.invalid(&["media.1"])?;
+    Ok(())
+}
+
+async fn only_scheduled_posts_meet_the_limit_of_their_platform(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let media = json!([{ "path": user.picture().await?, "alt_text": "x".repeat(1001) }]);
+    let platforms = targets(&[&connection])?;
+    let post = user.create(&json!({ "content": "long words", "platforms": platforms, "media": media })).await?;
+    let change = json!({ "scheduled_at": moment::in_seconds(3600) });
+    let path = format!("/posts/{}", integer(&post, "id")?);
+    let errors = user.api.patch(&path, &change).await?.invalid(&["platforms.0.media"])?;
+    let message = "Sandbox takes alternative texts of at most 1000 characters, that of file 1 has 1001";
+    same(&errors["platforms.0.media"], &json!([message]), "errors")
+}
