@@ -69,6 +69,9 @@ struct TargetView {
     #[schema(format = DateTime)]
     published_at: Option<String>,
     platform_post_id: Option<String>,
+    /// Where people see it; null where that is not known.
+    #[schema(format = Uri)]
+    platform_post_url: Option<String>,
     /// Why it is not public, and what to do.
     error_message: Option<String>,
 }
@@ -137,6 +140,7 @@ impl TargetView {
             status: target.status.as_str(),
             published_at: target.published_at.map(show),
             platform_post_id: target.platform_post_id.clone(),
+            platform_post_url: target.platform_post_url.clone(),
             error_message: target.error_message.clone(),
         }
     }

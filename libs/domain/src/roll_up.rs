@@ -66,6 +66,7 @@ impl Target {
                 self.status = TargetStatus::Published;
                 self.published_at = Some(published.at);
                 self.platform_post_id = Some(published.platform_post_id.clone());
+                self.platform_post_url.clone_from(&published.url);
                 self.error_message = None;
             }
             State::Failed { reason, class } => {

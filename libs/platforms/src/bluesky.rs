@@ -295,7 +295,7 @@ impl Publish for Bluesky {
         let Some(post) = Progress::of(job).post else {
             return Err(Setback::Stale { reason: "what was prepared is gone".to_owned() });
         };
-        let published = |uri| Ok(Published { platform_post_id: uri, at: job.now });
+        let published = |uri| Ok(public_at(uri, job.now));
         match record::put(&self.pds(&session, job), &post).await? {
             Stored::At(uri) => published(uri),
             // Probably our own record with another content: the post was prepared
@@ -317,7 +317,7 @@ impl Publish for Bluesky {
             Err(unreadable) => return Resolution::Unclear { reason: unreadable.to_string() },
         };
         match self.look_up(job, &session).await {
-            LookUp::Ours(uri) => Resolution::Public(Published { platform_post_id: uri, at: job.now }),
+            LookUp::Ours(uri) => Resolution::Public(public_at(uri, job.now)),
             LookUp::Another | LookUp::Nothing => Resolution::NotThere,
             LookUp::Unclear(reason) => Resolution::Unclear { reason },
         }
@@ -336,6 +336,15 @@ impl Publish for Bluesky {
 
 /// Keys are made of the post and its time, so that no other post has the same.
 const TAKEN: &str = "another post of this account already has its key, which should not happen";
+
+/// A post by the URI of its record, such as
+/// `at://did:plc:abc/app.bsky.feed.post/3kx`, which the official client shows
+/// whatever server keeps it.
+fn public_at(uri: String, at: DateTime<Utc>) -> Published {
+    let shown = uri.strip_prefix("at://").and_then(|it| it.split_once("/app.bsky.feed.post/"));
+    let url = shown.map(|(did, key)| format!("https://bsky.app/profile/{did}/post/{key}"));
+    Published::new(uri, at).seen_at(url)
+}
 
 /// Whether the company Bluesky runs this server.
 fn is_of_bluesky(server: &Url) -> bool {

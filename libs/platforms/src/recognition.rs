@@ -48,6 +48,9 @@ pub trait Listed: Send + Sync {
 
     /// When it was made, by the platform's clock.
     fn at(&self) -> Option<DateTime<Utc>>;
+
+    /// Where people see it.
+    fn url(&self) -> Option<String>;
 }
 
 /// How much a post is like the one that is looked for.
@@ -149,7 +152,7 @@ pub async fn look_for<T: Timeline>(
     let ids: Vec<String> = posts.iter().map(|it| it.id().to_owned()).collect();
     let Ok(claims) = claims.of(&ids).await else { return unclear(&ClaimsUnreadable.to_string()) };
     let claim = |post: &T::Post| claims.iter().find(|(id, _)| id == post.id()).map(|(_, claim)| *claim);
-    let published = |post: &T::Post| Published { platform_post_id: post.id().to_owned(), at: post.at().unwrap_or(now) };
+    let published = |post: &T::Post| Published::new(post.id().to_owned(), post.at().unwrap_or(now)).seen_at(post.url());
 
     // A worker claimed it for this delivery and died before it could store the
     // outcome.

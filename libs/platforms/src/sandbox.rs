@@ -204,14 +204,14 @@ impl Publish for Sandbox {
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
         let words = job.media.iter().map(|it| it.alt_text.as_ref());
         let media: Vec<_> = Progress::of(job).media.into_iter().zip(words).collect();
-        let id = self.api.post(&job.credentials.access_token, job.text, &media, job.reference, job.now).await?;
-        Ok(Published { platform_post_id: id, at: job.now })
+        let made = self.api.post(&job.credentials.access_token, job.text, &media, job.reference, job.now).await?;
+        Ok(Published::new(made.id, job.now).seen_at(made.url))
     }
 
     async fn resolve(&self, job: &Job<'_>, _since: DateTime<Utc>) -> Resolution {
         match self.api.posts_with(&job.credentials.access_token, job.reference).await {
             Ok(found) => found.into_iter().next().map_or(Resolution::NotThere, |it| {
-                Resolution::Public(Published { platform_post_id: it.id, at: it.posted_at })
+                Resolution::Public(Published::new(it.id, it.posted_at).seen_at(it.url))
             }),
             Err(why) => why,
         }

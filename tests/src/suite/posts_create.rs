@@ -53,7 +53,7 @@ async fn a_draft_keeps_everything_it_was_given(world: &World) -> Result {
         same(&entry["username"], &connection["username"], "username")?;
         same(text(entry, "content")?, words, "content of the entry")?;
         same(&entry["status"], &json!("pending"), "status of the entry")?;
-        for empty in ["published_at", "platform_post_id", "error_message"] {
+        for empty in ["published_at", "platform_post_id", "platform_post_url", "error_message"] {
             same(&entry[empty], &Value::Null, empty)?;
         }
     }

@@ -75,6 +75,9 @@ async fn a_post_due_now_goes_out_with_its_picture(world: &World) -> Result {
     let target = &published["platforms"][0];
     same(&target["status"], &json!("published"), "status of the entry")?;
     text(target, "platform_post_id")?;
+    let page = world.http().get(text(target, "platform_post_url")?).send().await?;
+    same(page.status().as_u16(), 200, "status of the post's page")?;
+    ensure!(page.text().await?.contains(&words), "the post's page does not show it");
     same(&target["error_message"], &Value::Null, "error_message")
 }
 

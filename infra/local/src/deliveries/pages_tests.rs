@@ -91,7 +91,7 @@ async fn a_page_of_what_has_ended_stays_as_it_is() {
     let rig = Rig::new().await;
     let planned = rig.plan().await;
     let begun = rig.swap(&planned, planned.clone().intended(noon())).await;
-    let published = Published { platform_post_id: "7".to_owned(), at: noon() };
+    let published = Published::new("7".to_owned(), noon());
     let ended = rig.swap(&begun, begun.clone().settled(Ok(published), noon(), 0)).await;
 
     let page = rig.page_of(&ended).await;

@@ -99,7 +99,7 @@ mod tests {
         let lost = Setback::Unknown { may_still_run: true, reason: "the answer was cut off".to_owned() };
         let unknown = begun.clone().settled(Err(lost), noon(), 0);
         let asking = unknown.clone().held(noon() + TimeDelta::seconds(2));
-        let published = Published { platform_post_id: "7".to_owned(), at: noon() };
+        let published = Published::new("7".to_owned(), noon());
         let found = Resolution::Public(published);
         let public = asking.clone().resolved(found, TimeDelta::seconds(80), noon() + TimeDelta::seconds(2), 0);
 

@@ -171,7 +171,7 @@ mod tests {
     fn what_happens_in_one_millisecond_is_told_in_the_order_of_cause_and_effect() {
         let planned = a_delivery();
         let begun = planned.clone().intended(noon());
-        let ended = begun.clone().settled(Ok(Published { platform_post_id: "7".to_owned(), at: noon() }), noon(), 0);
+        let ended = begun.clone().settled(Ok(Published::new("7".to_owned(), noon())), noon(), 0);
         let written = [(ms(-9), &planned), (ms(0), &begun), (ms(0), &ended)];
         let written = written.map(|(at, it)| Written { at, delivery: it.clone() }).to_vec();
         let reference = Reference::of(&planned);

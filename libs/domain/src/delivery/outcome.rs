@@ -3,6 +3,8 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::name::is_mark;
+
 /// What the platform says of a public post.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Published {
@@ -11,6 +13,31 @@ pub struct Published {
     /// When it became public.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub at: DateTime<Utc>,
+    /// Where people see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+/// The longest link to a public post.
+const MAX_URL_CHARS: usize = 2048;
+
+impl Published {
+    /// A public post whose link is not known.
+    pub fn new(platform_post_id: impl Into<String>, at: DateTime<Utc>) -> Self {
+        Self { platform_post_id: platform_post_id.into(), at, url: None }
+    }
+
+    /// The same with where people see it, as the platform says. What is no link,
+    /// or an endless one, is left out.
+    #[must_use]
+    pub fn seen_at(self, url: Option<String>) -> Self {
+        let is_link = |it: &String| {
+            (it.starts_with("https://") || it.starts_with("http://"))
+                && it.chars().count() <= MAX_URL_CHARS
+                && !it.chars().any(|it| it.is_whitespace() || is_mark(it))
+        };
+        Self { url: url.filter(is_link), ..self }
+    }
 }
 
 /// Which delivery made a public post, as far as another one has to know.
@@ -123,5 +150,27 @@ impl Resolution {
             Self::Public(_) | Self::Recognised(_) | Self::NotThere => {}
         }
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::noon;
+
+    #[test]
+    fn a_link_is_one_and_has_an_end() {
+        let seen = |url: &str| Published::new("1", noon()).seen_at(Some(url.to_owned())).url;
+        for url in
+            ["https://harbour.example/@boat/1", "http://localhost:3000/sandbox/posts/1", "https://bücher.example/ä"]
+        {
+            assert_eq!(seen(url).as_deref(), Some(url));
+        }
+        let endless = format!("https://harbour.example/{}", "x".repeat(2048));
+        for url in
+            ["javascript:alert(1)", "/@boat/1", "https://a.example/ b", "https://a.example/\u{202e}", &endless, ""]
+        {
+            assert_eq!(seen(url), None, "{url}");
+        }
     }
 }

@@ -18,7 +18,7 @@ fn unknown(may_still_run: bool) -> Setback {
 }
 
 fn published() -> Published {
-    Published { platform_post_id: "p1".to_owned(), at: noon() }
+    Published::new("p1".to_owned(), noon())
 }
 
 #[test]
@@ -200,12 +200,11 @@ enum Fact {
 #[test]
 fn what_looks_like_it_is_believed_when_no_other_has_claimed_it_for_long_enough() {
     let seen = |delivery: Delivery, id: &str, now| {
-        let there = Published { platform_post_id: id.to_owned(), at: now };
+        let there = Published::new(id.to_owned(), now);
         delivery.resolved(Resolution::Recognised(there), seconds(60), now, 0)
     };
-    let believes = |delivery: &Delivery, id: &str, now| {
-        delivery.believes(&Published { platform_post_id: id.to_owned(), at: now }, seconds(60), now)
-    };
+    let believes =
+        |delivery: &Delivery, id: &str, now| delivery.believes(&Published::new(id.to_owned(), now), seconds(60), now);
     let first_at = noon() + FIRST_LOOK;
     let delivery = a_delivery().intended(noon()).settled(Err(unknown(false)), noon(), 0);
 

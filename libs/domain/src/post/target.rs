@@ -35,6 +35,9 @@ pub struct Target {
     /// The platform's id of the published post.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform_post_id: Option<String>,
+    /// Where people see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_post_url: Option<String>,
     /// Why it is not public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
@@ -86,6 +89,7 @@ pub(super) fn aim(
                 status: kept.map_or(TargetStatus::Pending, |it| it.status),
                 published_at: None,
                 platform_post_id: None,
+                platform_post_url: None,
                 error_message: kept.and_then(|it| it.error_message.clone()),
                 failure: kept.and_then(|it| it.failure),
                 marked: kept.is_some_and(|it| it.marked),

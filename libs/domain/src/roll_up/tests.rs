@@ -15,7 +15,7 @@ fn delivery_of(post: &Post, target: &Target) -> Delivery {
 }
 
 fn published(delivery: Delivery) -> Delivery {
-    let published = Published { platform_post_id: "p1".to_owned(), at: noon() };
+    let published = Published::new("p1".to_owned(), noon());
     delivery.intended(noon()).settled(Ok(published), noon(), 0)
 }
 
@@ -206,7 +206,7 @@ fn a_target_that_has_ended_is_not_told_what_was_so_before() {
     let user = a_user();
     let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
     let waiting = Delivery::new(&post, &post.targets[0], None, 1, noon()).intended(noon());
-    let published = Published { platform_post_id: "p1".to_owned(), at: noon() };
+    let published = Published::new("p1".to_owned(), noon());
     let told = post.rolled_up(&[waiting.clone().settled(Ok(published), noon(), 0)], noon());
     // As if another target were still on its way.
     let told = Post { status: PostStatus::Publishing, ..told };

@@ -137,7 +137,8 @@ impl Mastodon {
         };
         let key = grant.software.keeps_keys().then_some(job.reference);
         let made = self.api.post(grant, &job.credentials.access_token, &status, key, job.now).await?;
-        Ok(Published { at: made.created_at().unwrap_or(job.now), platform_post_id: made.id })
+        let at = made.created_at().unwrap_or(job.now);
+        Ok(Published::new(made.id, at).seen_at(made.url))
     }
 
     /// What the refusal of a status with files means: it may be about the files,

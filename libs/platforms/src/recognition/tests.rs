@@ -16,6 +16,10 @@ impl Listed for Post {
     fn at(&self) -> Option<DateTime<Utc>> {
         None
     }
+
+    fn url(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Newest first.

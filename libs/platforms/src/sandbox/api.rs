@@ -63,12 +63,15 @@ pub(super) struct Me {
 #[derive(Deserialize)]
 pub(super) struct PublicPost {
     pub(super) id: String,
+    pub(super) url: Option<String>,
     pub(super) posted_at: DateTime<Utc>,
 }
 
+/// What a call has made.
 #[derive(Deserialize)]
-struct Created {
-    id: String,
+pub(super) struct Created {
+    pub(super) id: String,
+    pub(super) url: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -194,10 +197,10 @@ impl Api {
             .header(http::header::CONTENT_LENGTH, size_bytes)
             .body(reqwest::Body::wrap_stream(bytes))
             .timeout(UPLOAD);
-        created(request, now).await
+        Ok(created(request, now).await?.id)
     }
 
-    /// Makes a post public; its id over there.
+    /// Makes a post public.
     pub(super) async fn post(
         &self,
         token: &SecretString,
@@ -205,7 +208,7 @@ impl Api {
         media: &[(String, Option<&AltText>)],
         reference: &str,
         now: DateTime<Utc>,
-    ) -> Result<String, Setback> {
+    ) -> Result<Created, Setback> {
         let media_ids: Vec<_> = media.iter().map(|it| it.0.as_str()).collect();
         let alt_texts = media.iter().filter_map(|(id, words)| Some((id.as_str(), words.as_ref()?.as_str()))).collect();
         let request = self
@@ -254,16 +257,13 @@ async fn hand_off_answer<T: serde::de::DeserializeOwned>(
 }
 
 /// The id of what a call made.
-async fn created(request: RequestBuilder, now: DateTime<Utc>) -> Result<String, Setback> {
+async fn created(request: RequestBuilder, now: DateTime<Utc>) -> Result<Created, Setback> {
     let response = request.send().await.map_err(|error| not_answered(&error))?;
     if response.status() != StatusCode::CREATED {
         return Err(setback(response, now).await);
     }
     // The call was carried out, but the id of what it made cannot be read.
-    let created: Created = answer::json(response)
-        .await
-        .map_err(|error| Setback::Unknown { may_still_run: true, reason: error.to_string() })?;
-    Ok(created.id)
+    answer::json(response).await.map_err(|error| Setback::Unknown { may_still_run: true, reason: error.to_string() })
 }
 
 /// What follows when there is no answer. Nothing was done for certain only where no

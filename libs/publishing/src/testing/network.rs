@@ -167,10 +167,8 @@ impl Network {
         let ids: Vec<_> = alike.iter().map(|it| it.0.clone()).collect();
         let claims = job.claims.of(&ids).await.unwrap();
         let claim = |id: &str| claims.iter().find(|it| it.0 == id).map(|it| it.1);
-        let published = |(platform_post_id, at): &(String, DateTime<Utc>)| Published {
-            platform_post_id: platform_post_id.clone(),
-            at: *at,
-        };
+        let published =
+            |(platform_post_id, at): &(String, DateTime<Utc>)| Published::new(platform_post_id.clone(), *at);
         if let Some(ours) = alike.iter().find(|(id, _)| claim(id) == Some(Claim::Ours)) {
             return Resolution::Public(published(ours));
         }
@@ -189,7 +187,7 @@ impl Network {
             token: job.credentials.access_token.expose_secret().to_owned(),
         });
         let id = self.ids.lock().unwrap().pop_front();
-        Published { platform_post_id: id.unwrap_or_else(|| format!("p{}", public.len())), at: job.now }
+        Published::new(id.unwrap_or_else(|| format!("p{}", public.len())), job.now)
     }
 }
 
@@ -287,7 +285,7 @@ impl Publish for Registered {
         match public.iter().position(|it| it.reference == job.reference) {
             Some(index) => {
                 let platform_post_id = format!("p{}", index + 1);
-                Resolution::Public(Published { platform_post_id, at: public[index].at })
+                Resolution::Public(Published::new(platform_post_id, public[index].at))
             }
             None => Resolution::NotThere,
         }

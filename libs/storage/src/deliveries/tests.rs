@@ -44,7 +44,7 @@ async fn page(store: &Store, shard: u32, until: DateTime<Utc>) -> Vec<Due> {
 }
 
 fn published() -> Published {
-    Published { platform_post_id: "p1".to_owned(), at: later(1) }
+    Published::new("p1".to_owned(), later(1))
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use crate::connections::Disconnected;
 use crate::race::Race;
 
 fn published(delivery: &Delivery) -> Delivery {
-    let published = Published { platform_post_id: "p1".to_owned(), at: noon() };
+    let published = Published::new("p1".to_owned(), noon());
     delivery.clone().intended(noon()).settled(Ok(published), noon(), 0).restamped(8)
 }
 

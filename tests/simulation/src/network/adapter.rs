@@ -154,7 +154,7 @@ impl Adapter {
             PlatformFate::ErrorAfter => {
                 Err(Setback::Unknown { may_still_run: false, reason: "it answered 500".to_owned() })
             }
-            _ => Ok(Published { platform_post_id: public.id, at: public.at }),
+            _ => Ok(Published::new(public.id, public.at)),
         }
     }
 
@@ -346,9 +346,9 @@ impl Publish for Adapter {
                 let found = self.network.lock().timeline.find(Reference::read(job.reference)).cloned();
                 call.come_back().await;
                 match (fate, account) {
-                    (PlatformFate::Fine, Ok(_)) => found.map_or(Resolution::NotThere, |it| {
-                        Resolution::Public(Published { platform_post_id: it.id, at: it.at })
-                    }),
+                    (PlatformFate::Fine, Ok(_)) => {
+                        found.map_or(Resolution::NotThere, |it| Resolution::Public(Published::new(it.id, it.at)))
+                    }
                     (PlatformFate::Fine, Err(Setback::Disconnected { reason })) => Resolution::Disconnected { reason },
                     (PlatformFate::Fine, Err(setback)) => unclear(format!("{setback:?}")),
                     _ => unclear("it did not answer".to_owned()),

@@ -3,6 +3,7 @@
 use domain::media::{AltText, FileType, MimeType};
 use domain::rules::Rule;
 use domain::text::PostText;
+use url::Url;
 
 use crate::account::Account;
 use crate::conformance::network::{Network, PublicPost};
@@ -22,6 +23,8 @@ pub async fn a_text_goes_out_once<N: Network>() {
     let passage = stage.deliver(&mut post).await.unwrap();
 
     assert!(passage.setbacks.is_empty(), "{:?}", passage.setbacks);
+    let url = passage.published.url.expect("people can be led to it");
+    assert!(Url::parse(&url).is_ok(), "{url}");
     let public = PublicPost { id: passage.published.platform_post_id, text: post.text.clone(), media: Vec::new() };
     assert_eq!(stage.network.public(), [public]);
 }

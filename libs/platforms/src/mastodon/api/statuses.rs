@@ -80,6 +80,7 @@ pub(crate) struct NewStatus<'a> {
 pub(crate) struct Status {
     #[serde(deserialize_with = "id")]
     pub(crate) id: String,
+    pub(crate) url: Option<String>,
     created_at: Option<String>,
     edited_at: Option<String>,
     content: Option<String>,
@@ -167,6 +168,10 @@ impl Listed for Status {
 
     fn at(&self) -> Option<DateTime<Utc>> {
         self.created_at()
+    }
+
+    fn url(&self) -> Option<String> {
+        self.url.clone()
     }
 }
 

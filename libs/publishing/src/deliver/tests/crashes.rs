@@ -41,7 +41,7 @@ async fn an_outcome_that_the_post_was_not_told_is_told_by_the_sweep() {
     let delivery = rig.delivery(&post).await;
     let intended = rig.leave(&delivery, delivery.clone().intended(noon())).await;
     rig.network.public.lock().unwrap().push(crate::testing::a_public("Hello", &reference(&delivery)));
-    let published = Published { platform_post_id: "p1".to_owned(), at: noon() };
+    let published = Published::new("p1".to_owned(), noon());
     rig.leave(&intended, intended.clone().settled(Ok(published), noon(), 0)).await;
     assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
 

@@ -25,6 +25,10 @@ impl Listed for Shown {
     fn at(&self) -> Option<DateTime<Utc>> {
         Some(self.at)
     }
+
+    fn url(&self) -> Option<String> {
+        None
+    }
 }
 
 struct Account<'a> {
