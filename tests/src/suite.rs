@@ -11,6 +11,7 @@ mod fetching;
 mod idempotency;
 mod limits;
 mod media;
+mod options;
 mod pages;
 mod pictures;
 mod posts_change;
@@ -36,6 +37,7 @@ pub fn checks() -> Vec<Check> {
         posts_create::checks(),
         posts_change::checks(),
         alt_texts::checks(),
+        options::checks(),
         posts_list::checks(),
         idempotency::checks(),
         everywhere::checks(),

@@ -13,6 +13,7 @@ use domain::token;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use publishing::{CreatePost, Created};
 use serde::Deserialize;
+use serde_json::Value;
 use storage::IdempotencyUse;
 use utoipa::ToSchema;
 
@@ -82,6 +83,10 @@ pub(crate) struct PlatformBody {
     /// A text for this account alone.
     #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
     content: Option<String>,
+    /// What is said on this account's platform alone, such as `visibility`, `content_warning` or `language`. A name
+    /// that the platform does not have is refused; values are checked when the post is scheduled.
+    #[schema(value_type = Option<Object>, example = json!({ "language": "en" }))]
+    options: Option<Value>,
 }
 
 /// Creates a draft, or schedules a post when it has a time.

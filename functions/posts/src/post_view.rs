@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use cloud::bucket::Bucket;
 use domain::media::{Attachment, MediaPath};
+use domain::options::Options;
 use domain::post::{Post, Target};
 use domain::schedule::show;
 use serde::Serialize;
@@ -63,6 +64,9 @@ struct TargetView {
     /// The text that this account uses.
     #[schema(example = "Hello from the harbour")]
     content: String,
+    /// What is said on its platform alone.
+    #[schema(value_type = Object, example = json!({ "language": "en" }))]
+    options: Options,
     /// `pending`, `publishing`, `published` or `failed`.
     #[schema(example = "pending")]
     status: &'static str,
@@ -137,6 +141,7 @@ impl TargetView {
             provider: target.provider.clone(),
             username: target.username.clone(),
             content: post.text_of(target).as_str().to_owned(),
+            options: target.options.clone(),
             status: target.status.as_str(),
             published_at: target.published_at.map(show),
             platform_post_id: target.platform_post_id.clone(),

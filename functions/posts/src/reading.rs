@@ -5,6 +5,7 @@ use api::{Fields, Given};
 use chrono::{DateTime, Utc};
 use domain::id::ConnectionId;
 use domain::media::{AltText, MediaPath};
+use domain::options::{MAX_OPTIONS, OptionValue, Options};
 use domain::post::{MAX_MEDIA, MAX_TARGETS, NewTarget};
 use domain::schedule::parse_schedule;
 use domain::text::PostText;
@@ -14,7 +15,13 @@ use serde_json::Value;
 /// The fields of a post that a client writes.
 pub(crate) const FIELDS: &[&str] = &["content", "scheduled_at", "platforms", "media"];
 
-const TARGET_FIELDS: &[&str] = &["connected_account_id", "content"];
+const TARGET_FIELDS: &[&str] = &["connected_account_id", "content", "options"];
+
+/// The most characters of an option, whatever its platform takes.
+const MAX_OPTION_CHARS: usize = 10_000;
+
+/// The most entries of an option that is a list.
+const MAX_OPTION_ENTRIES: usize = 100;
 
 /// `content`, when it was given and is valid.
 pub(crate) fn content(fields: &mut Fields) -> Given<PostText> {
@@ -75,8 +82,46 @@ fn target(entry: &mut Fields, index: usize) -> Option<NewTarget> {
         }
         Given::Faulty => None,
     };
-    let text = content(entry).value();
-    Some(NewTarget { index, connection_id: connection_id?, text })
+    let (text, options) = (content(entry).value(), options(entry));
+    Some(NewTarget { index, connection_id: connection_id?, text, options })
+}
+
+/// `options` of a target. Which names and values there are depends on its
+/// platform, which is not known here.
+fn options(entry: &mut Fields) -> Options {
+    let given = entry.object("options", MAX_OPTIONS).value().unwrap_or_default();
+    let mut read = Vec::new();
+    for (name, value) in given {
+        match option(value) {
+            Ok(Some(value)) => read.push((name, value)),
+            Ok(None) => {}
+            Err(fault) => entry.add(&format!("options.{name}"), fault),
+        }
+    }
+    read.into_iter().collect()
+}
+
+/// The value of an option; `None` for null, which is as if it was left out.
+fn option(value: Value) -> Result<Option<OptionValue>, &'static str> {
+    const KINDS: &str = "must be a string, a whole number, true, false, or a list of strings";
+    Ok(Some(match value {
+        Value::Null => return Ok(None),
+        Value::Bool(flag) => OptionValue::Flag(flag),
+        Value::String(text) if MAX_OPTION_CHARS < text.chars().count() => {
+            return Err("may have at most 10,000 characters");
+        }
+        Value::String(text) => OptionValue::Text(text),
+        Value::Number(number) => OptionValue::Number(number.as_i64().ok_or(KINDS)?),
+        Value::Array(entries) if MAX_OPTION_ENTRIES < entries.len() => return Err("may have at most 100 entries"),
+        Value::Array(entries) => {
+            let texts = entries.into_iter().map(|it| match it {
+                Value::String(text) if text.chars().count() <= MAX_OPTION_CHARS => Ok(text),
+                _ => Err(KINDS),
+            });
+            OptionValue::List(texts.collect::<Result<_, _>>()?)
+        }
+        Value::Object(_) => return Err(KINDS),
+    }))
 }
 
 /// `media`; `None` when it was not given, empty when it was `null`.

@@ -204,6 +204,7 @@ impl Stack {
         let publishing = Publishing {
             store,
             leads: Leads::default(),
+            vocabulary: platforms::vocabulary(),
             pictures: LocalPictures::working(&bucket),
             bucket,
             sealer: sealer.clone(),

@@ -14,6 +14,8 @@ pub mod idempotency;
 pub mod listing;
 pub mod media;
 pub mod name;
+pub mod near;
+pub mod options;
 pub mod plan;
 pub mod post;
 mod roll_up;

@@ -12,6 +12,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::media::Attachment;
+use crate::options::Options;
 use crate::text::PostText;
 pub use counting::{Counting, Unit};
 pub use rule::Rule;
@@ -44,11 +45,12 @@ impl Rules {
         Self { title: title.into(), rules: rules.into() }
     }
 
-    /// Every rule that a post with this text and these files would break.
-    pub fn breaches(&self, text: &PostText, media: &[Attachment]) -> Vec<Breach> {
+    /// Every rule that a post with this text, these files and these options would
+    /// break.
+    pub fn breaches(&self, text: &PostText, media: &[Attachment], options: &Options) -> Vec<Breach> {
         let of_rule = |rule: &Rule| {
             let (id, field) = (rule.id(), rule.field());
-            let faults = rule.faults(text.as_str(), media).into_iter();
+            let faults = rule.faults(text.as_str(), media, options).into_iter();
             faults.map(move |it| Breach { rule: id, field, message: format!("{} {it}", self.title) })
         };
         self.rules.iter().flat_map(of_rule).collect()

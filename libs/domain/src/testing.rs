@@ -10,6 +10,7 @@ use crate::connection::{Connection, Profile};
 use crate::delivery::{Delivery, State};
 use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId};
 use crate::media::{Attachment, MimeType};
+use crate::options::Options;
 use crate::post::{Accounts, NewPost, NewTarget, Post};
 use crate::rules::{Counting, Rule, Rules};
 pub use crate::seeded::seed_randomness;
@@ -95,7 +96,12 @@ pub fn a_new_post(scheduled_at: Option<DateTime<Utc>>, connections: &[Connection
     let targets = connections
         .iter()
         .enumerate()
-        .map(|(index, it)| NewTarget { index, connection_id: it.connection_id, text: None })
+        .map(|(index, it)| NewTarget {
+            index,
+            connection_id: it.connection_id,
+            text: None,
+            options: Options::default(),
+        })
         .collect();
     NewPost { text: text("Hello"), targets, scheduled_at }
 }

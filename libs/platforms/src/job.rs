@@ -4,6 +4,7 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use domain::connection::Profile;
 use domain::media::{Attachment, MimeType, PictureBounds};
+use domain::options::Options;
 use futures::stream::BoxStream;
 
 use crate::account::Credentials;
@@ -19,6 +20,8 @@ pub struct Job<'a> {
     pub text: &'a str,
     /// What it carries, in order.
     pub media: &'a [Attachment],
+    /// What is said on this platform alone.
+    pub options: &'a Options,
     /// The idempotency key: the same for every attempt of this delivery and revision,
     /// and for nothing else.
     pub reference: &'a str,

@@ -34,7 +34,7 @@ pub use job::{Fitted, Job, MediaBytes, MediaReader, MediaUnreadable, Picture};
 pub use lead::Lead;
 pub use not_now::NotNow;
 pub use platform::{Connect, Platform, Publish, STEP_LIMIT, Step};
-pub use registry::{Leads, Part, Registry};
+pub use registry::{Leads, Part, Registry, vocabulary};
 pub use renewal::Renewal;
 pub use setup::{PlatformSettings, Setup, SetupError};
 pub use vault::{Keeping, Kept, MemoryVault, Vault};

@@ -46,6 +46,7 @@ mod software;
 mod watch;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::options::{Kind, OptionSpec};
 use secrecy::SecretString;
 use serde::Deserialize;
 
@@ -64,6 +65,26 @@ use crate::setup::{Setup, SetupError};
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "mastodon";
+
+/// What a post can say here alone.
+pub(crate) const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::new(
+        "visibility",
+        Kind::OneOf(&["public", "unlisted", "private"]),
+        "Who sees it: everybody, everybody but in no public timeline, or followers. The account's own setting, unless given.",
+    ),
+    OptionSpec::new(
+        "content_warning",
+        Kind::Text { max: 500 },
+        "Stands before it, and hides it until somebody opens it.",
+    ),
+    OptionSpec::new("sensitive", Kind::Flag, "Whether its files are hidden until somebody opens them."),
+    OptionSpec::new(
+        "language",
+        Kind::Language,
+        "The language it is written in. The account's own setting, unless given.",
+    ),
+];
 
 /// For every post the account's listing is read beforehand. A picture can be
 /// shown as soon as it is uploaded; a server takes minutes to transcode a video.

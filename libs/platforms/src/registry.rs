@@ -4,18 +4,22 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use domain::media::Attachment;
+use domain::options::{OptionSpec, Vocabulary};
 
 use crate::discreet::Discreet;
 use crate::lead::Lead;
 use crate::platform::{Connect, Platform, Publish};
 use crate::setup::{Setup, SetupError};
 
-/// Lists modules of platforms. Each has a `NAME`, its `LEAD`, and `set_up`,
+/// Lists modules of platforms. Each has a `NAME`, its `LEAD` and `OPTIONS`, and `set_up`,
 /// which makes its adapter when a deployment switches it on.
 macro_rules! registered {
     ($($platform:ident),+ $(,)?) => {
         /// What planning has to know of each.
         const LEADS: &[(&str, Lead)] = &[$((crate::$platform::NAME, crate::$platform::LEAD)),+];
+
+        /// What a post can say on each alone.
+        const OPTIONS: &[(&str, &[OptionSpec])] = &[$((crate::$platform::NAME, crate::$platform::OPTIONS)),+];
 
         const NAMES: &[&str] = &[$(crate::$platform::NAME),+];
 
@@ -86,6 +90,11 @@ impl<P: Platform + ?Sized> Registry<P> {
     pub fn names(&self) -> Vec<&'static str> {
         self.0.iter().map(|it| it.name()).collect()
     }
+}
+
+/// What a post can say on each platform that there is. It links no adapter.
+pub fn vocabulary() -> Vocabulary {
+    Vocabulary::of(OPTIONS.iter().copied())
 }
 
 /// How long platforms prepare, which is all that planning asks.

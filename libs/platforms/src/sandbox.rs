@@ -22,6 +22,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
 use domain::media::{MimeType, PictureBounds};
+use domain::options::{Kind, OptionSpec};
 use domain::rules::{Counting, Rule, Rules};
 use futures::{StreamExt, stream};
 use secrecy::{ExposeSecret, SecretString};
@@ -40,6 +41,14 @@ use api::{Api, Tokens};
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "sandbox";
+
+/// What a post can say here alone.
+pub(crate) const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::new("visibility", Kind::OneOf(&["public", "unlisted"]), "Whether the timeline shows it in full."),
+    OptionSpec::new("content_warning", Kind::Text { max: 100 }, "Stands before it."),
+    OptionSpec::new("sensitive", Kind::Flag, "Whether its files are hidden until somebody opens them."),
+    OptionSpec::new("language", Kind::Language, "The language it is written in."),
+];
 
 /// Uploads begin a minute before the due second.
 pub(crate) const LEAD: Lead =
@@ -204,7 +213,10 @@ impl Publish for Sandbox {
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
         let words = job.media.iter().map(|it| it.alt_text.as_ref());
         let media: Vec<_> = Progress::of(job).media.into_iter().zip(words).collect();
-        let made = self.api.post(&job.credentials.access_token, job.text, &media, job.reference, job.now).await?;
+        let made = self
+            .api
+            .post(&job.credentials.access_token, job.text, &media, (job.options, job.reference), job.now)
+            .await?;
         Ok(Published::new(made.id, job.now).seen_at(made.url))
     }
 

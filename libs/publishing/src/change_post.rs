@@ -172,6 +172,15 @@ impl Publishing {
         }
 
         let mut faults = request.faults.clone();
+        let goes_out = match request.scheduled_at {
+            Some(at) => at.is_some(),
+            None => before.status == PostStatus::Scheduled,
+        };
+        match &request.targets {
+            Some(named) => self.check_options(named, &around.accounts, goes_out, &mut faults),
+            None if goes_out => self.check_kept_options(&before.targets, &mut faults),
+            None => {}
+        }
         let attached = self.attach(before.user_id, &added, &around.media, &mut faults).await?;
         let media = request.media.as_ref().map(|named| carried(before, named, &attached));
         let changes = Changes {

@@ -125,6 +125,7 @@ impl Publishing {
         }
 
         let mut faults = request.faults.clone();
+        self.check_options(&request.targets, &around.accounts, request.scheduled_at.is_some(), &mut faults);
         let media = self.attach(user.user_id, &request.media, &around.media, &mut faults).await?;
         let new = NewPost {
             // This one is never written: a request without a text has a fault

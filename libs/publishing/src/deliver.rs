@@ -195,6 +195,7 @@ impl Publishing {
             credentials: &credentials,
             text: post.text_of(target).as_str(),
             media: &post.media,
+            options: &target.options,
             reference: &reference(delivery),
             progress: delivery.progress.as_deref(),
             publish_at: delivery.publish_at,

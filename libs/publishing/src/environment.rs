@@ -36,6 +36,7 @@ impl Publishing {
                 parsed("DUE_SHARDS", DEFAULT_DUE_SHARDS)?,
             ),
             leads: Leads::default(),
+            vocabulary: platforms::vocabulary(),
             bucket: Bucket::new(aws, &bucket),
             pictures: Arc::new(NoPictures),
             sealer: Envelope::new(keys, clock.clone()),

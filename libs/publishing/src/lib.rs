@@ -16,6 +16,7 @@ mod environment;
 mod erase_user;
 mod error;
 mod files;
+mod options;
 mod places;
 mod plan;
 mod revoke;
@@ -38,6 +39,7 @@ use domain::clock::Clock;
 use domain::event::Event;
 use domain::id::Ids;
 use domain::media::MediaLimits;
+use domain::options::Vocabulary;
 use domain::plan::Plans;
 use platforms::Leads;
 use storage::{PostWrite, PostWritten, StorageError, Store};
@@ -65,6 +67,8 @@ pub struct Publishing {
     pub store: Store,
     /// How long platforms prepare.
     pub leads: Leads,
+    /// What a post can say on each platform alone.
+    pub vocabulary: Vocabulary,
     /// Where media are.
     pub bucket: Bucket,
     /// Makes pictures fit.

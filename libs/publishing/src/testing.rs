@@ -21,6 +21,7 @@ use domain::event::Event;
 use domain::id::Ids;
 use domain::listing::Counts;
 use domain::media::MediaLimits;
+use domain::options::{Options, Vocabulary};
 use domain::plan::Plans;
 use domain::post::{NewTarget, Post};
 use domain::testing::{a_connection, a_user, noon, text};
@@ -142,6 +143,7 @@ impl Rig {
         let publishing = Publishing {
             store: store.clone(),
             leads: leads(&network),
+            vocabulary: Vocabulary::default(),
             bucket: Bucket::new(&sdk, &BucketSettings { name: "none".to_owned(), ..BucketSettings::default() }),
             pictures: Arc::new(NoPictures),
             sealer: Arc::clone(&sealer),
@@ -229,8 +231,12 @@ impl Rig {
 
     /// A post to every account.
     pub(crate) async fn schedule(&self, words: &str, at: DateTime<Utc>) -> Post {
-        let target =
-            |(index, it): (usize, &Connection)| NewTarget { index, connection_id: it.connection_id, text: None };
+        let target = |(index, it): (usize, &Connection)| NewTarget {
+            index,
+            connection_id: it.connection_id,
+            text: None,
+            options: Options::default(),
+        };
         let request = CreatePost {
             text: Some(text(words)),
             targets: self.accounts.iter().enumerate().map(target).collect(),

@@ -72,6 +72,19 @@ impl<F> Server<F> {
         self.here.memory().add_by_hand(text, now);
     }
 
+    /// The account's own setting for statuses that say nothing else.
+    pub fn publishes_as(&self, visibility: &'static str) {
+        self.here.memory().visibility = Some(visibility);
+    }
+
+    /// What the latest status said beside its words: visibility, content warning,
+    /// whether it is sensitive, and its language.
+    pub fn latest(&self) -> Option<(String, String, bool, Option<String>)> {
+        let memory = self.here.memory();
+        let status = memory.statuses.last()?;
+        Some((status.visibility.clone(), status.spoiler_text.clone(), status.sensitive, status.language.clone()))
+    }
+
     /// The access tokens that it gave.
     pub fn access_tokens(&self) -> Vec<String> {
         self.here.memory().grants.iter().map(|it| it.access_token.clone()).collect()

@@ -89,6 +89,7 @@ impl Deployment {
         let publishing = Publishing {
             store,
             leads: network::leads(),
+            vocabulary: domain::options::Vocabulary::default(),
             bucket: BUCKET.with(Clone::clone),
             pictures: Arc::new(NoPictures),
             sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),

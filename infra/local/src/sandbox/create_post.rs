@@ -7,6 +7,7 @@ use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use domain::options::Options;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -39,6 +40,8 @@ pub(super) struct NewPost {
     /// What files show, by their ids.
     #[serde(default)]
     alt_texts: BTreeMap<String, String>,
+    #[serde(default)]
+    options: Options,
     #[serde(default)]
     reference: String,
 }
@@ -106,9 +109,9 @@ impl Work {
 
     fn publish(self) -> Result<Response, Refusal> {
         self.check()?;
-        let NewPost { text, media_ids: media, alt_texts, reference } = self.post;
+        let NewPost { text, media_ids: media, alt_texts, options, reference } = self.post;
         let mut ledger = self.sandbox.ledger();
-        let post = Post { account: self.account, text, media, alt_texts, reference, at: self.sandbox.now() };
+        let post = Post { account: self.account, text, media, alt_texts, options, reference, at: self.sandbox.now() };
         ledger.record(Fact::Posted(post))?;
         let id = ledger.world().posts().len().to_string();
         self.call.made(&id);

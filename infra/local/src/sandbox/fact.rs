@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::options::Options;
 use serde::{Deserialize, Serialize};
 
 use super::accounts::Account;
@@ -72,6 +73,9 @@ pub(super) struct Post {
     /// What files show, by their ids.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) alt_texts: BTreeMap<String, String>,
+    /// What the client said for this network alone.
+    #[serde(default, skip_serializing_if = "Options::is_empty")]
+    pub(super) options: Options,
     /// Whatever the client chose to find its post again.
     pub(super) reference: String,
     pub(super) at: DateTime<Utc>,

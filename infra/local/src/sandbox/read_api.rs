@@ -124,13 +124,17 @@ fn public_post(sandbox: &Sandbox, world: &World, id: usize, post: &Post) -> Valu
         }
         Some(shown)
     });
-    json!({
+    let mut shown = json!({
         "id": id.to_string(),
         "account": post.account.handle(),
         "text": post.text,
         "media": media.collect::<Vec<_>>(),
         "received_at": timestamp(post.at),
-    })
+    });
+    if !post.options.is_empty() {
+        shown["options"] = json!(post.options);
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -192,6 +196,7 @@ mod tests {
                     text: written.to_string(),
                     media: vec![],
                     alt_texts: std::collections::BTreeMap::new(),
+                    options: domain::options::Options::default(),
                     reference: String::new(),
                     at: network.sandbox.now(),
                 };

@@ -117,7 +117,7 @@ impl Post {
                 }
                 Some(account) => {
                     let text = target.text.as_ref().unwrap_or(&text);
-                    for breach in account.rules.breaches(text, &media) {
+                    for breach in account.rules.breaches(text, &media, &target.options) {
                         faults.add_sentence(format!("platforms.{index}.{}", breach.field), breach.message);
                     }
                 }
@@ -159,6 +159,9 @@ impl Post {
             if other.is_some() {
                 faults.add(format!("platforms.{index}.content"), "is already public and cannot be changed");
             }
+            if !named.options.is_empty() && named.options != published.options {
+                faults.add(format!("platforms.{index}.options"), "is already public and cannot be changed");
+            }
         }
     }
 
@@ -166,12 +169,13 @@ impl Post {
         let overrides = self.targets.iter().filter_map(|it| it.text.as_ref());
         let texts = overrides.chain([&self.text]).map(PostText::as_str);
         let described = self.media.iter().filter_map(|it| it.alt_text.as_ref()).map(AltText::as_str);
-        let bytes: usize = texts.chain(described).map(str::len).sum();
+        let options: usize = self.targets.iter().map(|it| it.options.bytes()).sum();
+        let bytes = texts.chain(described).map(str::len).sum::<usize>() + options;
         if MAX_TEXT_BYTES < bytes {
             faults.add(
                 "content",
                 format!(
-                    "and the texts of platforms and files may have {MAX_TEXT_BYTES} bytes together, these have {bytes}"
+                    "and the texts of platforms, options and files may have {MAX_TEXT_BYTES} bytes together, these have {bytes}"
                 ),
             );
         }

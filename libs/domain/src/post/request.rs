@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use crate::connection::Connection;
 use crate::id::ConnectionId;
 use crate::media::Attachment;
+use crate::options::Options;
 use crate::text::PostText;
 
 /// A target as a client names it.
@@ -18,6 +19,8 @@ pub struct NewTarget {
     pub connection_id: ConnectionId,
     /// The text for this target alone.
     pub text: Option<PostText>,
+    /// What is said on its platform alone.
+    pub options: Options,
 }
 
 /// A post as a client writes it. Its media are passed separately, after they

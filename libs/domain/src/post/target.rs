@@ -10,6 +10,7 @@ use super::status::TargetStatus;
 use crate::failure::FailureClass;
 use crate::faults::Faults;
 use crate::id::{ConnectionId, Ids, TargetId};
+use crate::options::Options;
 use crate::text::PostText;
 
 /// One account that a post is aimed at.
@@ -27,6 +28,9 @@ pub struct Target {
     pub username: Option<String>,
     /// The text for this target alone, or the one that it went out with.
     pub text: Option<PostText>,
+    /// What is said on its platform alone.
+    #[serde(default, skip_serializing_if = "Options::is_empty")]
+    pub options: Options,
     /// How far publishing has got for this target.
     pub status: TargetStatus,
     /// When it became public.
@@ -86,6 +90,7 @@ pub(super) fn aim(
                 provider: account.provider.clone(),
                 username: account.profile.username.clone(),
                 text: new.text.clone(),
+                options: new.options.clone(),
                 status: kept.map_or(TargetStatus::Pending, |it| it.status),
                 published_at: None,
                 platform_post_id: None,

@@ -7,6 +7,7 @@ use super::*;
 use crate::delivery::{Published, Resolution, Setback};
 use crate::failure::FailureClass;
 use crate::faults::Faults;
+use crate::options::Options;
 use crate::post::{Accounts, Changes, NewTarget};
 use crate::testing::{a_connection, a_post, a_user, accounts, ids, noon, text};
 
@@ -115,7 +116,8 @@ fn beside_a_public_target_one_that_waits_can_be_dropped_and_one_about_to_go_out_
     let told = post.rolled_up(&[public, struck], noon());
     assert_eq!(told.status, PostStatus::Scheduled);
     assert!(told.check_deletable().is_err(), "a part of it is public");
-    let only = NewTarget { index: 0, connection_id: post.targets[0].connection_id, text: None };
+    let only =
+        NewTarget { index: 0, connection_id: post.targets[0].connection_id, text: None, options: Options::default() };
     let wanted = Changes { targets: Some(vec![only]), ..Changes::default() };
     let dropped = told.change(wanted, &accounts(&connections), &ids(), noon()).unwrap();
     assert_eq!((dropped.status, dropped.marked().len()), (PostStatus::Published, 0));
@@ -149,7 +151,7 @@ fn a_public_target_can_be_neither_removed_nor_reworded() {
     let (post, accounts) = a_half_failed_post();
     let public = post.targets[0].connection_id;
     let failed = post.targets[1].connection_id;
-    let named = |connection_id, text| NewTarget { index: 0, connection_id, text };
+    let named = |connection_id, text| NewTarget { index: 0, connection_id, text, options: Options::default() };
     let refused = |targets| {
         let wanted = Changes { targets: Some(targets), ..Changes::default() };
         post.change(wanted, &accounts, &ids(), noon()).unwrap_err()

@@ -17,6 +17,9 @@ pub struct Counting {
     /// Whether `@user@host` counts as `@user`.
     #[serde(default)]
     pub short_mentions: bool,
+    /// Whether the option `content_warning` counts as well.
+    #[serde(default)]
+    pub warnings: bool,
 }
 
 /// The unit in which a text is counted.
@@ -79,7 +82,7 @@ impl Counting {
     }
 
     const fn of(unit: Unit) -> Self {
-        Self { unit, url_length: None, short_mentions: false }
+        Self { unit, url_length: None, short_mentions: false, warnings: false }
     }
 
     /// Counts every link as `length` units.
@@ -92,6 +95,12 @@ impl Counting {
     #[must_use]
     pub const fn short_mentions(self) -> Self {
         Self { short_mentions: true, ..self }
+    }
+
+    /// Counts the option `content_warning` as well.
+    #[must_use]
+    pub const fn with_warnings(self) -> Self {
+        Self { warnings: true, ..self }
     }
 
     /// The length of a text.
@@ -116,6 +125,12 @@ impl Counting {
         let Some(each) = self.url_length else { return length };
         let links = links.len() as u64;
         length.saturating_sub(links).saturating_add(links.saturating_mul(each.into()))
+    }
+
+    /// The length of a text in which nothing is counted otherwise than as it is
+    /// written.
+    pub(super) fn plain_length(self, text: &str) -> u64 {
+        self.unit.count(text)
     }
 
     fn push(self, counted: &mut String, words: &str) {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Counting;
 use crate::media::{Attachment, FileType, MimeType, human_size};
+use crate::options::Options;
 
 /// One thing that a platform asks of a post. GIFs count as images.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,13 +141,16 @@ impl Rule {
     /// The messages about this text and these files, each written to follow the
     /// platform's name and naming the limit and the actual figure. There is one
     /// for the post, or one for each file at fault.
-    pub(super) fn faults(&self, text: &str, media: &[Attachment]) -> Vec<String> {
+    pub(super) fn faults(&self, text: &str, media: &[Attachment], options: &Options) -> Vec<String> {
         let images = || of_type(media, FileType::Image).count() as u64;
         let videos = || of_type(media, FileType::Video).count() as u64;
         let fault = match self {
             Self::MaxText { max, counting } => {
-                let limit = || format!("{max} {}{}", counting.unit.words(), counting.remark(text));
-                over(*max, counting.length(text), limit)
+                let warning = options.text("content_warning").filter(|_| counting.warnings).unwrap_or_default();
+                let length = counting.length(text) + counting.plain_length(warning);
+                let with = if warning.is_empty() { "" } else { ", the content warning included" };
+                let limit = || format!("{max} {}{}{with}", counting.unit.words(), counting.remark(text));
+                over(*max, length, limit)
             }
             Self::MaxTextBytes { max } => over(*max, text.len() as u64, || number((*max).into(), "byte")),
             Self::MaxMedia { max } => over(*max, media.len() as u64, || format!("{max} images and videos together")),

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::media::{AltText, MimeType};
+use crate::options::OptionValue;
 use crate::testing::{an_attachment, rules, text};
 
 /// One rule of each kind.
@@ -25,15 +26,27 @@ fn every_rule() -> Rules {
 }
 
 fn messages(rules: &Rules, raw: &str, media: &[Attachment]) -> Vec<String> {
-    rules.breaches(&text(raw), media).into_iter().map(|it| it.message).collect()
+    rules.breaches(&text(raw), media, &Options::default()).into_iter().map(|it| it.message).collect()
 }
 
 #[test]
 fn a_breach_names_platform_limit_and_figure() {
-    let breaches = rules().breaches(&text(&"x".repeat(501)), &[]);
+    let breaches = rules().breaches(&text(&"x".repeat(501)), &[], &Options::default());
 
     let message = "Sandbox takes at most 500 characters, this has 501".to_owned();
     assert_eq!(breaches, [Breach { rule: "max_text", field: "content", message }]);
+}
+
+#[test]
+fn a_content_warning_counts_where_the_platform_counts_it() {
+    let given = [("content_warning".to_owned(), OptionValue::Text("x".repeat(6)))].into_iter().collect();
+    let breaches = |counting: Counting| {
+        let breaches = Rules::of("Example", [Rule::max_text(10, counting)]).breaches(&text("words"), &[], &given);
+        breaches.into_iter().map(|it| it.message).collect::<Vec<_>>()
+    };
+    assert_eq!(breaches(Counting::graphemes()), Vec::<String>::new());
+    let message = "Example takes at most 10 characters, the content warning included, this has 11";
+    assert_eq!(breaches(Counting::graphemes().with_warnings()), [message]);
 }
 
 #[test]
@@ -51,7 +64,7 @@ fn every_breach_is_named_at_once() {
     media[3].alt_text = Some(AltText::parse(&"🚣".repeat(5)).unwrap());
     media[4].alt_text = Some(AltText::parse(&"👨‍👩‍👧‍👦".repeat(6)).unwrap());
 
-    let breaches = every_rule().breaches(&text(&"👨‍👩‍👧‍👦".repeat(301)), &media);
+    let breaches = every_rule().breaches(&text(&"👨‍👩‍👧‍👦".repeat(301)), &media, &Options::default());
 
     let named: Vec<_> = breaches.iter().map(|it| (it.rule, it.field, it.message.as_str())).collect();
     let gif = ("mime_types", "media", "Example takes image/jpeg, video/mp4, not image/gif");

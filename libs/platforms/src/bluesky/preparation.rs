@@ -153,11 +153,12 @@ impl Preparation<'_> {
             _ => None,
         });
         let embed = match (files, first_link) {
+            ([], Some(_)) if job.options.flag("link_preview") == Some(false) => None,
             ([], Some(link)) => link_card::of(&self.pds, link).await,
             ([], None) => None,
             (files, _) => Some(embedded(job.media, files)),
         };
-        let record = record::written(job.text, job.publish_at, facets::written(&found, &people), embed);
+        let record = record::written(job, facets::written(&found, &people), embed);
         Ok(Post { rkey: record_key(job.publish_at, job.reference), record })
     }
 

@@ -16,6 +16,7 @@ use super::faults;
 use super::pds::{Pds, address};
 use super::reply::{Reply, Silence};
 use crate::http_clients::HttpClients;
+use crate::job::Job;
 
 /// Where posts are kept.
 pub(super) const COLLECTION: &str = "app.bsky.feed.post";
@@ -70,8 +71,14 @@ pub(super) enum LookUp {
 }
 
 /// A record of a post.
-pub(super) fn written(text: &str, publish_at: DateTime<Utc>, facets: Vec<Value>, embed: Option<Value>) -> Value {
-    let mut record = json!({"$type": COLLECTION, "text": text, "createdAt": time(publish_at)});
+pub(super) fn written(job: &Job<'_>, facets: Vec<Value>, embed: Option<Value>) -> Value {
+    let mut record = json!({"$type": COLLECTION, "text": job.text, "createdAt": time(job.publish_at)});
+    if let Some(language) = job.options.text("language") {
+        record["langs"] = json!([language]);
+    }
+    if let Some(label) = job.options.text("content_warning") {
+        record["labels"] = json!({"$type": "com.atproto.label.defs#selfLabels", "values": [{"val": label}]});
+    }
     if !facets.is_empty() {
         record["facets"] = facets.into();
     }

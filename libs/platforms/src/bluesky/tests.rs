@@ -10,6 +10,7 @@ use chrono::TimeDelta;
 use domain::connection::Profile;
 use domain::id::MediaId;
 use domain::media::{Attachment, MimeType, PictureBounds};
+use domain::options::Options;
 use domain::testing::noon;
 use domain::token::Pkce;
 use futures::{StreamExt, stream};
@@ -64,6 +65,7 @@ impl Stand {
             credentials: &credentials,
             text,
             media,
+            options: Options::NONE,
             reference: "1",
             progress: None,
             publish_at: noon() + before,

@@ -108,7 +108,7 @@ impl Limits {
         let count = |it: u64| u32::try_from(it).unwrap_or(u32::MAX);
         // Nothing longer reaches this service.
         let characters = self.characters.min(PostText::MAX_CHARS as u64);
-        let mut rules = vec![Rule::max_text(count(characters), self.counting)];
+        let mut rules = vec![Rule::max_text(count(characters), self.counting.with_warnings())];
         rules.extend(self.media.map(|it| Rule::max_media(count(it))));
         if !software.takes_videos() {
             rules.push(Rule::max_videos(1));
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(
             told.rules,
             [
-                Rule::max_text(500, Counting::graphemes_of_unicode_15().url(23).short_mentions()),
+                Rule::max_text(500, Counting::graphemes_of_unicode_15().url(23).short_mentions().with_warnings()),
                 Rule::max_media(4),
                 Rule::max_videos(1),
                 Rule::NotMixed,
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(
             told.rules,
             [
-                Rule::max_text(5000, Counting::code_points()),
+                Rule::max_text(5000, Counting::code_points().with_warnings()),
                 Rule::max_media(6),
                 Rule::mime_types([MimeType::Jpeg, MimeType::Png, MimeType::Mp4]),
                 Rule::max_image_bytes(41_943_039),
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(
             told.rules,
             [
-                Rule::max_text(5000, Counting::graphemes()),
+                Rule::max_text(5000, Counting::graphemes().with_warnings()),
                 Rule::mime_types(MimeType::ALL),
                 Rule::max_image_bytes(15_999_999),
                 Rule::max_video_bytes(15_999_999),

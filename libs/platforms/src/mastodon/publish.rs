@@ -132,7 +132,10 @@ impl Mastodon {
         let status = NewStatus {
             status: job.text,
             media_ids: progress.media.iter().map(|it| it.id.as_str()).collect(),
-            visibility: "public",
+            visibility: job.options.text("visibility"),
+            spoiler_text: job.options.text("content_warning"),
+            sensitive: job.options.flag("sensitive"),
+            language: job.options.text("language"),
             content_type: grant.software.content_type(),
         };
         let key = grant.software.keeps_keys().then_some(job.reference);

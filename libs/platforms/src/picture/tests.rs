@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use bytes::Bytes;
 use domain::connection::Profile;
 use domain::id::MediaId;
+use domain::options::Options;
 use domain::testing::noon;
 use futures::stream;
 use image::{ImageFormat, Rgb, RgbImage};
@@ -88,6 +89,7 @@ fn job<'a>(
         credentials,
         text: "",
         media,
+        options: Options::NONE,
         reference: "1",
         progress: None,
         publish_at: noon() + TimeDelta::minutes(2),

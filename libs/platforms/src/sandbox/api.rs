@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use domain::delivery::{Resolution, Setback};
 use domain::media::{AltText, MimeType};
+use domain::options::Options;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,8 @@ struct NewPost<'a> {
     /// What files show, by their ids.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     alt_texts: BTreeMap<&'a str, &'a str>,
+    #[serde(skip_serializing_if = "Options::is_empty")]
+    options: &'a Options,
     reference: &'a str,
 }
 
@@ -206,7 +209,7 @@ impl Api {
         token: &SecretString,
         text: &str,
         media: &[(String, Option<&AltText>)],
-        reference: &str,
+        (options, reference): (&Options, &str),
         now: DateTime<Utc>,
     ) -> Result<Created, Setback> {
         let media_ids: Vec<_> = media.iter().map(|it| it.0.as_str()).collect();
@@ -215,7 +218,7 @@ impl Api {
             .http
             .to_known(Method::POST, self.url("api/posts"))?
             .bearer_auth(token.expose_secret())
-            .json(&NewPost { text, media_ids: &media_ids, alt_texts, reference })
+            .json(&NewPost { text, media_ids: &media_ids, alt_texts, options, reference })
             .timeout(PUBLISH);
         created(request, now).await
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use axum::body::Bytes;
 use domain::media::{Attachment, PictureBounds};
+use domain::options::Options;
 use domain::testing::{a_connection, a_user, an_attachment, noon};
 use futures::{StreamExt, stream};
 use serde_json::json;
@@ -66,6 +67,7 @@ impl Target {
             credentials: &self.credentials,
             text: "Hello",
             media: &self.media,
+            options: Options::NONE,
             reference: "post-1",
             progress: self.progress.as_deref(),
             publish_at: noon(),

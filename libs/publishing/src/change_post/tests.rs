@@ -1,3 +1,4 @@
+use domain::options::Options;
 use domain::testing::{noon, text};
 
 use super::*;
@@ -155,7 +156,8 @@ async fn a_post_moved_to_another_time_goes_out_then_and_once() {
 async fn a_removed_account_is_free_and_gets_nothing() {
     let rig = Rig::with(2, Network::default()).await;
     let post = rig.schedule("Hello", later(100)).await;
-    let kept = NewTarget { index: 0, connection_id: rig.accounts[1].connection_id, text: None };
+    let kept =
+        NewTarget { index: 0, connection_id: rig.accounts[1].connection_id, text: None, options: Options::default() };
 
     let change = ChangePost { targets: Some(vec![kept]), ..ChangePost::default() };
     let changed = done(rig.change(&post, change).await);

@@ -26,6 +26,14 @@ pub(super) fn check(post: &Value) -> Checked<Vec<BlobRef>> {
             require(is_language(string(lang, "$.record.langs")?), "$.record.langs", "expected a language")?;
         }
     }
+    if !post["labels"].is_null() {
+        let kind = "com.atproto.label.defs#selfLabels";
+        require(post["labels"]["$type"] == kind, "$.record.labels", &format!("expected {kind}"))?;
+        for label in array(&post["labels"]["values"], 10, "$.record.labels.values")? {
+            let label = string(&label["val"], "$.record.labels.values")?;
+            require(label.len() <= 128, "$.record.labels.values", "string too big (maximum 128)")?;
+        }
+    }
     if !post["tags"].is_null() {
         for tag in array(&post["tags"], 8, "$.record.tags")? {
             facet::tag(string(tag, "$.record.tags")?, "$.record.tags")?;

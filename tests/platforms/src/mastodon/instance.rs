@@ -59,6 +59,8 @@ pub(crate) struct Memory {
     /// The name that it promises to give in its answers; `None` where it
     /// promises none.
     pub(crate) issuer: Option<String>,
+    /// What the account has set for statuses that say nothing else.
+    pub(crate) visibility: Option<&'static str>,
     last_id: u64,
     secrets: u64,
 }

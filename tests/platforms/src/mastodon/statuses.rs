@@ -43,7 +43,7 @@ pub(crate) async fn publish(State(here): Here, headers: HeaderMap, params: Param
     }
 
     let media = media_of(&here, &memory, &params, now)?;
-    let status = Status { id: 0, media, ..read(&here, &params, now)? };
+    let status = Status { id: 0, media, ..read(&here, &params, memory.visibility, now)? };
     if status.text.trim().is_empty() && status.media.is_empty() {
         return Err(Refusal::invalid("Text can't be blank"));
     }
@@ -61,10 +61,10 @@ pub(crate) async fn publish(State(here): Here, headers: HeaderMap, params: Param
 }
 
 /// The words of a new status.
-fn read(here: &Instance, params: &Params, now: DateTime<Utc>) -> Result<Status, Refusal> {
+fn read(here: &Instance, params: &Params, default: Option<&str>, now: DateTime<Utc>) -> Result<Status, Refusal> {
     let text = params.text("status").unwrap_or_default();
     let spoiler_text = params.text("spoiler_text").unwrap_or_default();
-    let visibility = params.text("visibility").unwrap_or_else(|| "public".to_owned());
+    let visibility = params.text("visibility").unwrap_or_else(|| default.unwrap_or("public").to_owned());
     if !VISIBILITIES.contains(&visibility.as_str()) {
         return Err(Refusal::invalid("Visibility is not included in the list"));
     }

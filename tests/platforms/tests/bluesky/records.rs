@@ -2,10 +2,11 @@
 
 use chrono::TimeDelta;
 use domain::delivery::{Resolution, Setback};
+use domain::options::OptionValue;
 use networks::bluesky::Bluesky;
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::sample;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{connected, record};
 
@@ -89,4 +90,26 @@ async fn another_post_under_the_key_is_not_taken_for_this_one() {
     let setback = stage.publish(&post).await.unwrap_err();
     assert!(matches!(setback, Setback::Refused { .. }), "{setback:?}");
     assert_eq!(stage.network.public()[0].text, "one");
+}
+
+#[tokio::test]
+async fn options_are_a_language_a_label_of_its_own_and_no_card() {
+    let (stage, account) = connected().await;
+    let text = |it: &str| OptionValue::Text(it.to_owned());
+    let mut post = stage.post(&account, "https://example.com in German", Vec::new());
+    post.options = [
+        ("language", text("de")),
+        ("content_warning", text("graphic-media")),
+        ("link_preview", OptionValue::Flag(false)),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect();
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    let record = stage.network.record(&passage.published.platform_post_id).unwrap();
+    assert_eq!(record["langs"], json!(["de"]));
+    assert_eq!(record["labels"]["values"], json!([{"val": "graphic-media"}]));
+    assert_eq!(record["embed"], Value::Null);
 }

@@ -5,6 +5,7 @@
 mod apps;
 mod connecting;
 mod files;
+mod options;
 mod recognition;
 
 use domain::media::MimeType;

@@ -1,6 +1,7 @@
 //! What goes out, and how it arrives.
 
 use domain::media::{AltText, FileType, MimeType};
+use domain::options::Options;
 use domain::rules::Rule;
 use domain::text::PostText;
 use url::Url;
@@ -106,8 +107,10 @@ pub async fn the_rules_are_those_of_the_platform<N: Network>() {
     let account = stage.connect().await;
     let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
     let attachments: Vec<_> = filler.iter().map(|it| it.attachment.clone()).collect();
-    let fits =
-        |text: &str| PostText::parse(text).is_ok_and(|text| account.rules.breaches(&text, &attachments).is_empty());
+    let fits = |text: &str| {
+        PostText::parse(text)
+            .is_ok_and(|text| account.rules.breaches(&text, &attachments, &Options::default()).is_empty())
+    };
 
     for unit in ["x", "é", "e\u{301}", "漢", "👩‍👩‍👧‍👦", "🇩🇪"] {
         // The longest text of this unit that the rules take.

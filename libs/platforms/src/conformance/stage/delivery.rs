@@ -10,6 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Claim, Published, Resolution, Setback, UNCLAIMED_FOR};
 use domain::id::MediaId;
 use domain::media::{Attachment, PictureBounds};
+use domain::options::Options;
 use futures::{StreamExt, stream};
 
 use super::Stage;
@@ -29,6 +30,8 @@ pub struct Post<'a> {
     pub text: String,
     /// Its files.
     pub media: Vec<Sample>,
+    /// What is said on its platform alone.
+    pub options: Options,
     /// The same for all attempts.
     pub reference: String,
     /// When it is due.
@@ -68,7 +71,8 @@ impl<N: Network> Stage<N> {
         let reference = format!("{}-7-1", self.posts.fetch_add(1, Ordering::SeqCst));
         self.is_unsaid(text);
         let text = text.to_owned();
-        Post { account, text, media, reference, publish_at, progress: None, elsewhere: false, files, attachments }
+        let (progress, options) = (None, Options::default());
+        Post { account, text, media, options, reference, publish_at, progress, elsewhere: false, files, attachments }
     }
 
     /// The next step before the public call.
@@ -187,6 +191,7 @@ impl<N: Network> Stage<N> {
             credentials,
             text: &post.text,
             media: &post.attachments,
+            options: &post.options,
             reference: &post.reference,
             progress: post.progress.as_deref(),
             publish_at: post.publish_at,

@@ -70,7 +70,14 @@ pub(crate) struct NewStatus<'a> {
     pub(crate) status: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) media_ids: Vec<&'a str>,
-    pub(crate) visibility: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) visibility: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) spoiler_text: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sensitive: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) language: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) content_type: Option<&'static str>,
 }

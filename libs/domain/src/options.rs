@@ -1,0 +1,84 @@
+//! What a post can say on one platform alone: the options of a target, and which
+//! of them a platform has.
+
+mod spec;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use spec::{Kind, OptionSpec, Vocabulary};
+
+/// The most options of a target.
+pub const MAX_OPTIONS: usize = 30;
+
+/// The value of an option.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum OptionValue {
+    /// Yes or no.
+    Flag(bool),
+    /// A whole number.
+    Number(i64),
+    /// Words, or one of several choices.
+    Text(String),
+    /// Several words.
+    List(Vec<String>),
+}
+
+/// The options of a target, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Options(BTreeMap<String, OptionValue>);
+
+impl Options {
+    /// Nothing is said.
+    pub const NONE: &'static Self = &Self(BTreeMap::new());
+
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &OptionValue)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// The value of one.
+    pub fn get(&self, name: &str) -> Option<&OptionValue> {
+        self.0.get(name)
+    }
+
+    /// The words of one.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.get(name)? {
+            OptionValue::Text(text) => Some(text),
+            OptionValue::Flag(_) | OptionValue::Number(_) | OptionValue::List(_) => None,
+        }
+    }
+
+    /// Whether one is switched on or off.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        match self.get(name)? {
+            OptionValue::Flag(flag) => Some(*flag),
+            OptionValue::Text(_) | OptionValue::Number(_) | OptionValue::List(_) => None,
+        }
+    }
+
+    /// How many bytes its texts have.
+    pub fn bytes(&self) -> usize {
+        let of = |value: &OptionValue| match value {
+            OptionValue::Text(text) => text.len(),
+            OptionValue::List(texts) => texts.iter().map(String::len).sum(),
+            OptionValue::Flag(_) | OptionValue::Number(_) => 0,
+        };
+        self.0.iter().map(|(name, value)| name.len() + of(value)).sum()
+    }
+}
+
+impl FromIterator<(String, OptionValue)> for Options {
+    fn from_iter<I: IntoIterator<Item = (String, OptionValue)>>(options: I) -> Self {
+        Self(options.into_iter().collect())
+    }
+}

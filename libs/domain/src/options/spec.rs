@@ -1,0 +1,206 @@
+//! Which options a platform has, and what their values may be.
+
+use std::sync::Arc;
+
+use super::{OptionValue, Options};
+use crate::faults::Faults;
+use crate::near::nearest;
+
+/// An option of a platform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionSpec {
+    /// Its name in requests. A name means the same on every platform.
+    pub name: &'static str,
+    /// What it does, in a sentence for users.
+    pub about: &'static str,
+    /// What its value may be.
+    pub kind: Kind,
+    /// Whether a scheduled post has to have it.
+    pub is_required: bool,
+}
+
+/// What the value of an option may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Words, of at most so many characters.
+    Text {
+        /// Unicode code points.
+        max: usize,
+    },
+    /// One of these.
+    OneOf(&'static [&'static str]),
+    /// `true` or `false`.
+    Flag,
+    /// The tag of a language (BCP 47), such as `de` or `pt-BR`.
+    Language,
+}
+
+impl OptionSpec {
+    /// An option that may be left out.
+    pub const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
+        Self { name, about, kind, is_required: false }
+    }
+
+    /// What is wrong with a value, to follow the option's name.
+    fn fault(&self, value: &OptionValue) -> Option<String> {
+        match (self.kind, value) {
+            (Kind::Text { max }, OptionValue::Text(text)) => {
+                let chars = text.chars().count();
+                if text.trim().is_empty() {
+                    return Some("may not be blank".to_owned());
+                }
+                (max < chars).then(|| format!("may have at most {max} characters, this has {chars}"))
+            }
+            (Kind::OneOf(choices), OptionValue::Text(text)) if choices.contains(&text.as_str()) => None,
+            (Kind::Flag, OptionValue::Flag(_)) => None,
+            (Kind::Language, OptionValue::Text(text)) if is_language(text) => None,
+            (Kind::Text { .. }, _) => Some("must be a string".to_owned()),
+            (Kind::OneOf(choices), _) => Some(format!("must be one of {}", choices.join(", "))),
+            (Kind::Flag, _) => Some("must be true or false".to_owned()),
+            (Kind::Language, _) => Some("must be the tag of a language, such as en or pt-BR".to_owned()),
+        }
+    }
+}
+
+/// Whether this has the form of a language tag: a language of two or three
+/// letters, and subtags of two to eight letters and digits (RFC 5646,
+/// section 2.1).
+fn is_language(tag: &str) -> bool {
+    let mut parts = tag.split('-');
+    let language = parts.next().unwrap_or_default();
+    let is_word = |it: &str, lengths: std::ops::RangeInclusive<usize>| {
+        lengths.contains(&it.len()) && it.bytes().all(|it| it.is_ascii_alphanumeric())
+    };
+    language.bytes().all(|it| it.is_ascii_alphabetic())
+        && is_word(language, 2..=3)
+        && tag.len() <= 35
+        && parts.all(|it| is_word(it, 2..=8))
+}
+
+/// The options of every platform.
+#[derive(Clone, Debug, Default)]
+pub struct Vocabulary(Arc<[(&'static str, &'static [OptionSpec])]>);
+
+impl Vocabulary {
+    /// These, by the names of platforms.
+    pub fn of(platforms: impl IntoIterator<Item = (&'static str, &'static [OptionSpec])>) -> Self {
+        Self(platforms.into_iter().collect())
+    }
+
+    /// Those of this platform.
+    pub fn options(&self, platform: &str) -> &'static [OptionSpec] {
+        self.0.iter().find(|(it, _)| *it == platform).map_or(&[], |(_, options)| options)
+    }
+
+    /// Notes each name that this platform does not have. `field` is the path of
+    /// the options.
+    pub fn check_names(&self, platform: &str, given: &Options, field: &str, faults: &mut Faults) {
+        let known = || self.options(platform).iter().map(|it| it.name);
+        for (name, _) in given.iter().filter(|(name, _)| known().all(|it| it != *name)) {
+            let near = nearest(name, known()).map_or_else(String::new, |it| format!("; did you mean {it}?"));
+            faults.add(format_args!("{field}.{name}"), format_args!("is not an option of {platform}{near}"));
+        }
+    }
+
+    /// Notes each value that this platform does not take, and what is missing.
+    pub fn check_values(&self, platform: &str, given: &Options, field: &str, faults: &mut Faults) {
+        for spec in self.options(platform) {
+            let fault = match given.get(spec.name) {
+                Some(value) => spec.fault(value),
+                None => spec.is_required.then(|| format!("is required on {platform}")),
+            };
+            if let Some(fault) = fault {
+                faults.add(format_args!("{field}.{}", spec.name), fault);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPECS: &[OptionSpec] = &[
+        OptionSpec::new("visibility", Kind::OneOf(&["public", "private"]), "Who sees it."),
+        OptionSpec::new("content_warning", Kind::Text { max: 5 }, "Stands before it."),
+        OptionSpec::new("sensitive", Kind::Flag, "Hides its files."),
+        OptionSpec { is_required: true, ..OptionSpec::new("language", Kind::Language, "Its language.") },
+    ];
+
+    fn vocabulary() -> Vocabulary {
+        Vocabulary::of([("example", SPECS)])
+    }
+
+    fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {
+        given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn text(it: &str) -> OptionValue {
+        OptionValue::Text(it.to_owned())
+    }
+
+    fn messages(faults: &Faults) -> Vec<&str> {
+        faults.iter().map(|it| it.1).collect()
+    }
+
+    #[test]
+    fn a_name_that_a_platform_does_not_have_is_told_with_the_nearest() {
+        let mut faults = Faults::new();
+        let given = options([("visibilty", text("public")), ("language", text("en"))]);
+        vocabulary().check_names("example", &given, "platforms.0.options", &mut faults);
+        vocabulary().check_names("other", &given, "options", &mut faults);
+        assert_eq!(
+            messages(&faults),
+            [
+                "platforms.0.options.visibilty is not an option of example; did you mean visibility?",
+                "options.language is not an option of other",
+                "options.visibilty is not an option of other",
+            ]
+        );
+    }
+
+    #[test]
+    fn values_are_of_their_kind_and_what_is_required_is_there() {
+        let faults_of = |given: Options| {
+            let mut faults = Faults::new();
+            vocabulary().check_values("example", &given, "o", &mut faults);
+            faults.iter().map(|it| it.1.to_owned()).collect::<Vec<_>>()
+        };
+        let good = options([
+            ("visibility", text("private")),
+            ("content_warning", text("5 🚣🚣")),
+            ("sensitive", OptionValue::Flag(true)),
+            ("language", text("zh-Hant-TW")),
+        ]);
+        assert_eq!(faults_of(good), Vec::<String>::new());
+        let bad = options([
+            ("visibility", text("secret")),
+            ("content_warning", text("longer")),
+            ("sensitive", text("true")),
+            ("language", text("english_")),
+        ]);
+        assert_eq!(
+            faults_of(bad),
+            [
+                "o.visibility must be one of public, private",
+                "o.content_warning may have at most 5 characters, this has 6",
+                "o.sensitive must be true or false",
+                "o.language must be the tag of a language, such as en or pt-BR",
+            ]
+        );
+        assert_eq!(
+            faults_of(options([("content_warning", text(" "))])),
+            ["o.content_warning may not be blank", "o.language is required on example",]
+        );
+    }
+
+    #[test]
+    fn the_tag_of_a_language_has_its_form() {
+        for tag in ["de", "nds", "pt-BR", "zh-Hant-TW", "es-419"] {
+            assert!(is_language(tag), "{tag}");
+        }
+        for no in ["", "d", "english", "de_DE", "de-", "-de", "d3", "de-x", "de-verylongsubtag"] {
+            assert!(!is_language(no), "{no}");
+        }
+    }
+}

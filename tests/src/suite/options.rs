@@ -1,0 +1,118 @@
+//! What a post says on single platforms alone.
+
+use serde_json::{Value, json};
+
+use crate::{
+    answer::integer,
+    checks,
+    fault::{Result, same},
+    moment,
+    runner::Check,
+    world::{World, fresh},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "options",
+        [
+            options_arrive_where_they_are_said,
+            an_entry_replaces_its_options,
+            a_name_that_a_platform_does_not_have_is_refused_even_for_drafts,
+            values_are_checked_when_a_post_is_scheduled,
+            nonsense_is_told_by_its_place,
+        ]
+    )
+}
+
+fn on(connection: &Value, options: &Value) -> Result<Value> {
+    Ok(json!([{ "connected_account_id": integer(connection, "id")?, "options": options }]))
+}
+
+async fn options_arrive_where_they_are_said(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let (first, second) = (user.connect(0).await?, user.connect(1).await?);
+    let said = json!({ "visibility": "unlisted", "content_warning": "Boats", "sensitive": true, "language": "pt-BR" });
+    let words = fresh("with options");
+    let mut platforms = on(&first, &said)?;
+    platforms.as_array_mut().into_iter().for_each(|it| it.push(json!({ "connected_account_id": second["id"] })));
+    let body = json!({ "content": words, "platforms": platforms, "scheduled_at": moment::in_seconds(0) });
+    let post = user.create(&body).await?;
+    same(&post["platforms"][0]["options"], &said, "options of the first entry")?;
+    same(&post["platforms"][1]["options"], &json!({}), "options of the second entry")?;
+
+    user.reaches(integer(&post, "id")?, "published", 60).await?;
+
+    for entry in world.timeline(&words).await? {
+        let expected = if entry["account"] == first["username"] { said.clone() } else { Value::Null };
+        same(&entry["options"], &expected, "options on the timeline")?;
+    }
+    Ok(())
+}
+
+async fn an_entry_replaces_its_options(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let body =
+        json!({ "content": "a", "platforms": on(&connection, &json!({ "sensitive": true, "language": "de" }))? });
+    let id = integer(&user.create(&body).await?, "id")?;
+
+    let kept = user.change(id, &json!({ "content": "b" })).await?;
+    same(&kept["platforms"][0]["options"], &json!({ "sensitive": true, "language": "de" }), "options that stay")?;
+    let replaced = user.change(id, &json!({ "platforms": on(&connection, &json!({ "language": "en" }))? })).await?;
+    same(&replaced["platforms"][0]["options"], &json!({ "language": "en" }), "options after a change")?;
+    let none = user.change(id, &json!({ "platforms": on(&connection, &Value::Null)? })).await?;
+    same(&none["platforms"][0]["options"], &json!({}), "options that are taken away")
+}
+
+async fn a_name_that_a_platform_does_not_have_is_refused_even_for_drafts(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let body =
+        json!({ "content": "a", "platforms": on(&connection, &json!({ "visibilty": "public", "board": "1" }))? });
+    let errors = user
+        .api
+        .post("/posts", &body)
+        .await?
+        .invalid(&["platforms.0.options.visibilty", "platforms.0.options.board"])?;
+    let message = "platforms.0.options.visibilty is not an option of sandbox; did you mean visibility?";
+    same(&errors["platforms.0.options.visibilty"], &json!([message]), "message")
+}
+
+async fn values_are_checked_when_a_post_is_scheduled(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let wrong = json!({ "visibility": "secret", "sensitive": "yes", "language": "english", "content_warning": " " });
+    let body = json!({ "content": "a", "platforms": on(&connection, &wrong)? });
+    let id = integer(&user.create(&body).await?, "id")?;
+    let path = format!("/posts/{id}");
+    let fields =
+        ["visibility", "sensitive", "language", "content_warning"].map(|it| format!("platforms.0.options.{it}"));
+    let fields: Vec<_> = fields.iter().map(String::as_str).collect();
+
+    let later = json!({ "scheduled_at": moment::in_seconds(3600) });
+    user.api.patch(&path, &later).await?.invalid(&fields)?;
+    let right = json!({ "platforms": on(&connection, &json!({ "visibility": "unlisted" }))?, "scheduled_at": moment::in_seconds(3600) });
+    user.change(id, &right).await?;
+    let back = json!({ "platforms": on(&connection, &wrong)? });
+    user.api.patch(&path, &back).await?.invalid(&fields)?;
+    user.api.delete(&path).await?.is(204)?;
+    Ok(())
+}
+
+async fn nonsense_is_told_by_its_place(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let many: serde_json::Map<_, _> = (0..31).map(|it| (format!("o{it}"), json!(1))).collect();
+    for (options, field) in [
+        (json!("public"), "platforms.0.options"),
+        (json!({ "visibility": { "to": "all" } }), "platforms.0.options.visibility"),
+        (json!({ "visibility": 1.5 }), "platforms.0.options.visibility"),
+        (json!({ "visibility": [1] }), "platforms.0.options.visibility"),
+        (json!({ "visibility": "x".repeat(10_001) }), "platforms.0.options.visibility"),
+        (json!(many), "platforms.0.options"),
+    ] {
+        let body = json!({ "content": "a", "platforms": on(&connection, &options)? });
+        user.api.post("/posts", &body).await?.invalid(&[field])?;
+    }
+    Ok(())
+}
