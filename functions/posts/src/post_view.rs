@@ -74,7 +74,7 @@ struct TargetView {
     published_at: Option<String>,
     platform_post_id: Option<String>,
     /// Where people see it; null where that is not known.
-    #[schema(format = Uri)]
+    #[schema(example = "https://mastodon.example/@harbour/112233")]
     platform_post_url: Option<String>,
     /// Why it is not public, and what to do.
     error_message: Option<String>,

@@ -50,7 +50,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
-use domain::options::{Kind, OptionSpec};
+use domain::options::{OptionKind, OptionSpec};
 use domain::rules::Rules;
 use serde::Deserialize;
 use serde::de::Error as _;
@@ -83,13 +83,17 @@ pub(crate) const NAME: &str = "bluesky";
 
 /// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new("language", Kind::Language, "The language it is written in."),
+    OptionSpec::new("language", OptionKind::Language, "The language it is written in."),
     OptionSpec::new(
         "content_warning",
-        Kind::OneOf(&["sexual", "nudity", "porn", "graphic-media"]),
+        OptionKind::OneOf(&["sexual", "nudity", "porn", "graphic-media"]),
         "A label of its own, by which people hide it or are warned.",
     ),
-    OptionSpec::new("link_preview", Kind::Flag, "Whether the first link has a card. It has, unless this is false."),
+    OptionSpec::new(
+        "link_preview",
+        OptionKind::Flag,
+        "Whether the first link has a card. It has, unless this is false.",
+    ),
 ];
 
 /// Every record is made before its time, because the people whom it mentions and

@@ -46,7 +46,7 @@ mod software;
 mod watch;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::options::{Kind, OptionSpec};
+use domain::options::{OptionKind, OptionSpec};
 use secrecy::SecretString;
 use serde::Deserialize;
 
@@ -70,18 +70,18 @@ pub(crate) const NAME: &str = "mastodon";
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         "visibility",
-        Kind::OneOf(&["public", "unlisted", "private"]),
+        OptionKind::OneOf(&["public", "unlisted", "private"]),
         "Who sees it: everybody, everybody but in no public timeline, or followers. The account's own setting, unless given.",
     ),
     OptionSpec::new(
         "content_warning",
-        Kind::Text { max: 500 },
+        OptionKind::Text { max: 500 },
         "Stands before it, and hides it until somebody opens it.",
     ),
-    OptionSpec::new("sensitive", Kind::Flag, "Whether its files are hidden until somebody opens them."),
+    OptionSpec::new("sensitive", OptionKind::Flag, "Whether its files are hidden until somebody opens them."),
     OptionSpec::new(
         "language",
-        Kind::Language,
+        OptionKind::Language,
         "The language it is written in. The account's own setting, unless given.",
     ),
 ];

@@ -22,7 +22,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
 use domain::media::{MimeType, PictureBounds};
-use domain::options::{Kind, OptionSpec};
+use domain::options::{OptionKind, OptionSpec};
 use domain::rules::{Counting, Rule, Rules};
 use futures::{StreamExt, stream};
 use secrecy::{ExposeSecret, SecretString};
@@ -44,10 +44,10 @@ pub(crate) const NAME: &str = "sandbox";
 
 /// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new("visibility", Kind::OneOf(&["public", "unlisted"]), "Whether the timeline shows it in full."),
-    OptionSpec::new("content_warning", Kind::Text { max: 100 }, "Stands before it."),
-    OptionSpec::new("sensitive", Kind::Flag, "Whether its files are hidden until somebody opens them."),
-    OptionSpec::new("language", Kind::Language, "The language it is written in."),
+    OptionSpec::new("visibility", OptionKind::OneOf(&["public", "unlisted"]), "Whether the timeline shows it in full."),
+    OptionSpec::new("content_warning", OptionKind::Text { max: 100 }, "Stands before it."),
+    OptionSpec::new("sensitive", OptionKind::Flag, "Whether its files are hidden until somebody opens them."),
+    OptionSpec::new("language", OptionKind::Language, "The language it is written in."),
 ];
 
 /// Uploads begin a minute before the due second.

@@ -14,14 +14,14 @@ pub struct OptionSpec {
     /// What it does, in a sentence for users.
     pub about: &'static str,
     /// What its value may be.
-    pub kind: Kind,
+    pub kind: OptionKind,
     /// Whether a scheduled post has to have it.
     pub is_required: bool,
 }
 
 /// What the value of an option may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum OptionKind {
     /// Words, of at most so many characters.
     Text {
         /// Unicode code points.
@@ -37,27 +37,27 @@ pub enum Kind {
 
 impl OptionSpec {
     /// An option that may be left out.
-    pub const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
+    pub const fn new(name: &'static str, kind: OptionKind, about: &'static str) -> Self {
         Self { name, about, kind, is_required: false }
     }
 
     /// What is wrong with a value, to follow the option's name.
     fn fault(&self, value: &OptionValue) -> Option<String> {
         match (self.kind, value) {
-            (Kind::Text { max }, OptionValue::Text(text)) => {
+            (OptionKind::Text { max }, OptionValue::Text(text)) => {
                 let chars = text.chars().count();
                 if text.trim().is_empty() {
                     return Some("may not be blank".to_owned());
                 }
                 (max < chars).then(|| format!("may have at most {max} characters, this has {chars}"))
             }
-            (Kind::OneOf(choices), OptionValue::Text(text)) if choices.contains(&text.as_str()) => None,
-            (Kind::Flag, OptionValue::Flag(_)) => None,
-            (Kind::Language, OptionValue::Text(text)) if is_language(text) => None,
-            (Kind::Text { .. }, _) => Some("must be a string".to_owned()),
-            (Kind::OneOf(choices), _) => Some(format!("must be one of {}", choices.join(", "))),
-            (Kind::Flag, _) => Some("must be true or false".to_owned()),
-            (Kind::Language, _) => Some("must be the tag of a language, such as en or pt-BR".to_owned()),
+            (OptionKind::OneOf(choices), OptionValue::Text(text)) if choices.contains(&text.as_str()) => None,
+            (OptionKind::Flag, OptionValue::Flag(_)) => None,
+            (OptionKind::Language, OptionValue::Text(text)) if is_language(text) => None,
+            (OptionKind::Text { .. }, _) => Some("must be a string".to_owned()),
+            (OptionKind::OneOf(choices), _) => Some(format!("must be one of {}", choices.join(", "))),
+            (OptionKind::Flag, _) => Some("must be true or false".to_owned()),
+            (OptionKind::Language, _) => Some("must be the tag of a language, such as en or pt-BR".to_owned()),
         }
     }
 }
@@ -121,10 +121,10 @@ mod tests {
     use super::*;
 
     const SPECS: &[OptionSpec] = &[
-        OptionSpec::new("visibility", Kind::OneOf(&["public", "private"]), "Who sees it."),
-        OptionSpec::new("content_warning", Kind::Text { max: 5 }, "Stands before it."),
-        OptionSpec::new("sensitive", Kind::Flag, "Hides its files."),
-        OptionSpec { is_required: true, ..OptionSpec::new("language", Kind::Language, "Its language.") },
+        OptionSpec::new("visibility", OptionKind::OneOf(&["public", "private"]), "Who sees it."),
+        OptionSpec::new("content_warning", OptionKind::Text { max: 5 }, "Stands before it."),
+        OptionSpec::new("sensitive", OptionKind::Flag, "Hides its files."),
+        OptionSpec { is_required: true, ..OptionSpec::new("language", OptionKind::Language, "Its language.") },
     ];
 
     fn vocabulary() -> Vocabulary {

@@ -15,7 +15,7 @@ use super::watch::Watch;
 use crate::account::Credentials;
 use crate::job::Job;
 use crate::platform::{Publish, STEP_LIMIT, Step};
-use crate::recognition::Found;
+use crate::recognition::{Found, Listed};
 
 /// How long a public call that was cut off may still take effect: servers and
 /// the proxies in front of them end a request after a minute at most.
@@ -141,7 +141,8 @@ impl Mastodon {
         let key = grant.software.keeps_keys().then_some(job.reference);
         let made = self.api.post(grant, &job.credentials.access_token, &status, key, job.now).await?;
         let at = made.created_at().unwrap_or(job.now);
-        Ok(Published::new(made.id, at).seen_at(made.url))
+        let url = made.url();
+        Ok(Published::new(made.id, at).seen_at(url))
     }
 
     /// What the refusal of a status with files means: it may be about the files,

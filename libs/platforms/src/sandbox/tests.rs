@@ -209,7 +209,7 @@ async fn files_are_uploaded_one_per_step_and_shown_in_order() {
 
     network.answers(201, json!({"id": "p1", "url": "http://x/p1"}));
     let published = adapter.publish(&target.job()).await.unwrap();
-    assert_eq!(published, Published::new("p1".to_owned(), noon()));
+    assert_eq!(published, Published::new("p1", noon()).seen_at(Some("http://x/p1".to_owned())));
 
     assert_eq!(
         network.saw(),
@@ -279,7 +279,7 @@ async fn a_lost_answer_is_settled_by_the_reference() {
         }]),
     );
     let there = adapter.resolve(&target.job(), noon()).await;
-    let published = Published::new("7".to_owned(), noon() + TimeDelta::milliseconds(1500));
+    let published = Published::new("7", noon() + TimeDelta::milliseconds(1500)).seen_at(Some("http://x/7".to_owned()));
     assert_eq!(there, Resolution::Public(published));
 
     network.finds(200, json!([]));

@@ -87,7 +87,9 @@ pub(crate) struct NewStatus<'a> {
 pub(crate) struct Status {
     #[serde(deserialize_with = "id")]
     pub(crate) id: String,
-    pub(crate) url: Option<String>,
+    url: Option<String>,
+    /// Its id among servers, which leads to its page where there is no other link.
+    uri: Option<String>,
     created_at: Option<String>,
     edited_at: Option<String>,
     content: Option<String>,
@@ -178,7 +180,7 @@ impl Listed for Status {
     }
 
     fn url(&self) -> Option<String> {
-        self.url.clone()
+        self.url.clone().or_else(|| self.uri.clone())
     }
 }
 
