@@ -154,6 +154,8 @@ fn check_target(target: &Value) -> Result {
         "status",
         "published_at",
         "platform_post_id",
+        "platform_post_url",
+        "options",
         "error_message",
     ];
     check_keys(target, &fields, "a post-platform entry")?;
@@ -165,16 +167,19 @@ fn check_target(target: &Value) -> Result {
     check_one_of(target, "status", &["pending", "publishing", "published", "failed"])?;
     check_time_or_null(target, "published_at")?;
     check_text_or_null(target, "platform_post_id")?;
+    check_text_or_null(target, "platform_post_url")?;
+    ensure!(target["options"].is_object(), "options are no object: {target}");
     check_text_or_null(target, "error_message")?;
     let published = target["status"] == "published";
     same(!target["published_at"].is_null(), published, "published_at is there when published")
 }
 
 fn check_media(item: &Value) -> Result {
-    check_keys(item, &["id", "url", "file_type", "mime_type"], "a media item")?;
+    check_keys(item, &["id", "url", "file_type", "mime_type", "alt_text"], "a media item")?;
     check_id(item, "id")?;
     ensure!(text(item, "url")?.starts_with("http"), "the url of {item} is not a link");
     check_one_of(item, "file_type", &["image", "video"])?;
+    check_text_or_null(item, "alt_text")?;
     let (kind, mime_type) = (text(item, "file_type")?, text(item, "mime_type")?);
     ensure!(mime_type.starts_with(kind), "{kind} does not fit {mime_type}");
     Ok(())
