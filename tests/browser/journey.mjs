@@ -298,7 +298,7 @@ await step('a fault is switched on with the keyboard alone, and the attempts can
 });
 
 await step('/device can be used with the keyboard alone', async () => {
-  const device = await must(201, 'POST', '/auth/device/code', { scopes: ['posts:read'] });
+  const device = await must(201, 'POST', '/auth/device/code', { scopes: ['posts:read'], client_name: 'Planner on my laptop' });
   await page.goto(`${ready.origin}/device`);
   await photograph('device');
   if (!(await page.evaluate(() => document.activeElement?.matches('input[name=user_code]')))) {

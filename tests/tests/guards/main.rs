@@ -7,6 +7,7 @@ mod circles;
 mod decoders;
 mod document;
 mod hardening;
+mod options;
 mod places;
 mod roles;
 mod routes;

@@ -87,6 +87,11 @@ impl Vocabulary {
         Self(platforms.into_iter().collect())
     }
 
+    /// All, by the names of platforms.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &'static [OptionSpec])> {
+        self.0.iter().copied()
+    }
+
     /// Those of this platform.
     pub fn options(&self, platform: &str) -> &'static [OptionSpec] {
         self.0.iter().find(|(it, _)| *it == platform).map_or(&[], |(_, options)| options)
