@@ -119,19 +119,19 @@ async function leads(action) {
   await Promise.all([page.waitForEvent('load'), action()]);
 }
 
-// Photographs the page as it is, wide and narrow, and looks whether it fits.
-async function photograph(name) {
+// Photographs a page as it is, wide and narrow, and looks whether it fits.
+async function photograph(name, shown = page) {
   for (const [device, size] of [['phone', PHONE], ['desktop', DESKTOP]]) {
-    await page.setViewportSize(size);
-    await page.screenshot({ path: `${options.screenshots}/${name}-${device}.png`, fullPage: true });
-    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    await shown.setViewportSize(size);
+    await shown.screenshot({ path: `${options.screenshots}/${name}-${device}.png`, fullPage: true });
+    const width = await shown.evaluate(() => document.documentElement.scrollWidth);
     ensure(width <= size.width, `${name} is ${width} wide on a ${device} of ${size.width}`);
   }
 }
 
-async function signIn(email) {
-  await page.locator('input[type=email], input[name=email]').first().fill(email);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+async function signIn(email, shown = page) {
+  await shown.locator('input[type=email], input[name=email]').first().fill(email);
+  await shown.getByRole('button', { name: 'Sign in' }).click();
 }
 
 // Presses Tab until the element that matches has the focus.
@@ -157,7 +157,7 @@ let token;
 let connection;
 
 await step('a page asks to sign in and goes on with the code', async () => {
-  const device = await must(201, 'POST', '/auth/device/code', {});
+  const device = await must(201, 'POST', '/auth/device/code', { client_name: 'Planner on my laptop' });
   await page.goto(device.verification_uri_complete);
   await photograph('sign-in');
   await signIn(`journey-${run}@example.com`);
@@ -189,6 +189,17 @@ await step('a refused hand-off says so', async () => {
   await photograph('not-connected');
   const status = await must(200, 'GET', request.poll_url, undefined, token);
   ensure(status.status === 'failed', `the hand-off is ${status.status}`);
+});
+
+await step('somebody else is told whose a hand-off is', async () => {
+  const request = await must(201, 'POST', '/connections/connect/mastodon', undefined, token);
+  const context = await browser.newContext();
+  const other = await context.newPage();
+  await other.goto(request.authorization_url);
+  await signIn(`other-${run}@example.com`, other);
+  await other.getByText(`journey-${run}@example.com`).waitFor();
+  await photograph('another-user', other);
+  await context.close();
 });
 
 await step('what another platform has to know is asked on our page', async () => {
@@ -298,7 +309,7 @@ await step('a fault is switched on with the keyboard alone, and the attempts can
 });
 
 await step('/device can be used with the keyboard alone', async () => {
-  const device = await must(201, 'POST', '/auth/device/code', { scopes: ['posts:read'], client_name: 'Planner on my laptop' });
+  const device = await must(201, 'POST', '/auth/device/code', { scopes: ['posts:read'] });
   await page.goto(`${ready.origin}/device`);
   await photograph('device');
   if (!(await page.evaluate(() => document.activeElement?.matches('input[name=user_code]')))) {
@@ -367,8 +378,7 @@ await step('everything works without scripts', async () => {
   other.setDefaultTimeout(10_000);
   const device = await must(201, 'POST', '/auth/device/code', {});
   await other.goto(device.verification_uri_complete);
-  await other.locator('input[type=email], input[name=email]').first().fill(`plain-${run}@example.com`);
-  await other.getByRole('button', { name: 'Sign in' }).click();
+  await signIn(`plain-${run}@example.com`, other);
   await other.getByRole('button', { name: 'Continue' }).click();
   await other.getByRole('button', { name: 'Approve', exact: true }).click();
   await other.waitForLoadState();
