@@ -92,9 +92,9 @@ fn meta(connection: &Connection) -> Vec<MetaEntry> {
     entries
 }
 
-/// The entry of a rule, followed by entries for how its figure is counted.
-fn entries_of(rule: &Rule) -> Vec<MetaEntry> {
-    let value = match rule {
+/// The value of a rule as it is shown.
+pub(crate) fn value_of(rule: &Rule) -> Value {
+    match rule {
         Rule::MaxText { max, .. }
         | Rule::MaxTextBytes { max }
         | Rule::MaxMedia { max }
@@ -104,8 +104,22 @@ fn entries_of(rule: &Rule) -> Vec<MetaEntry> {
         Rule::MaxImageBytes { max } | Rule::MaxVideoBytes { max } => json!(max),
         Rule::MimeTypes { types } => types.iter().map(|it| it.as_str()).collect(),
         Rule::NotMixed | Rule::MediaRequired => json!(YES),
-    };
-    let mut entries = vec![entry(rule.id(), value)];
+    }
+}
+
+/// What the number of a rule counts; `None` for other values.
+pub(crate) fn unit_of(rule: &Rule) -> Option<&'static str> {
+    match rule {
+        Rule::MaxText { counting, .. } | Rule::MaxAltText { counting, .. } => Some(unit(counting)),
+        Rule::MaxTextBytes { .. } | Rule::MaxImageBytes { .. } | Rule::MaxVideoBytes { .. } => Some("bytes"),
+        Rule::MaxMedia { .. } | Rule::MaxImages { .. } | Rule::MaxVideos { .. } => Some("files"),
+        Rule::MimeTypes { .. } | Rule::NotMixed | Rule::MediaRequired => None,
+    }
+}
+
+/// The entry of a rule, followed by entries for how its figure is counted.
+fn entries_of(rule: &Rule) -> Vec<MetaEntry> {
+    let mut entries = vec![entry(rule.id(), value_of(rule))];
     if let Rule::MaxAltText { counting, .. } = rule {
         entries.push(entry("alt_text_unit", json!(unit(counting))));
     }

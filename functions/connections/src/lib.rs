@@ -16,6 +16,7 @@ mod delete_connection;
 mod failure;
 mod hand_off;
 mod list_connections;
+mod list_platforms;
 mod party;
 mod patience;
 mod poll_hand_off;
@@ -91,7 +92,7 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-api::routes!(App: begin_hand_off, poll_hand_off, list_connections, show_connection, delete_connection);
+api::routes!(App: begin_hand_off, poll_hand_off, list_connections, show_connection, delete_connection, list_platforms);
 
 #[cfg(test)]
 mod tests {
@@ -117,7 +118,8 @@ mod tests {
                 "connection.index",
                 "connection.show",
                 "connectionOAuth.status",
-                "connectionOAuth.store"
+                "connectionOAuth.store",
+                "platform.index"
             ]
         );
     }

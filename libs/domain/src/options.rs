@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use spec::{OptionKind, OptionSpec, Vocabulary};
+pub use spec::{OptionKind, OptionSpec, Vocabulary, schema};
 
 /// The most options of a target.
 pub const MAX_OPTIONS: usize = 30;

@@ -71,6 +71,7 @@ use crate::handoff::{
 };
 use crate::http_clients::HttpClients;
 use crate::job::Job;
+use crate::known::Access;
 use crate::lead::Lead;
 use crate::not_now::NotNow;
 use crate::platform::{Connect, Platform, Publish, Step};
@@ -80,6 +81,12 @@ use crate::vault::Vault;
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "bluesky";
+
+/// Its name as people know it.
+pub(crate) const TITLE: &str = "Bluesky";
+
+/// What an operator needs to have it.
+pub(crate) const ACCESS: Access = Access::Open;
 
 /// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[

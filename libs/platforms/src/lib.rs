@@ -13,6 +13,7 @@ mod entity;
 mod handoff;
 mod http_clients;
 mod job;
+mod known;
 mod lead;
 mod mastodon;
 mod not_now;
@@ -31,10 +32,11 @@ pub use handoff::{
     Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
 };
 pub use job::{Fitted, Job, MediaBytes, MediaReader, MediaUnreadable, Picture};
+pub use known::{Access, Known};
 pub use lead::Lead;
 pub use not_now::NotNow;
 pub use platform::{Connect, Platform, Publish, STEP_LIMIT, Step};
-pub use registry::{Leads, Part, Registry, vocabulary};
+pub use registry::{Leads, Part, Registry, known, vocabulary};
 pub use renewal::Renewal;
 pub use setup::{PlatformSettings, Setup, SetupError};
 pub use vault::{Keeping, Kept, MemoryVault, Vault};

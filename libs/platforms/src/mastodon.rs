@@ -58,6 +58,7 @@ use self::preparation::LOOK_BACK;
 use self::refused::Failure;
 use crate::account::Credentials;
 use crate::handoff::RefreshRefusal;
+use crate::known::Access;
 use crate::lead::Lead;
 use crate::platform::Platform;
 use crate::renewal::Renewal;
@@ -65,6 +66,12 @@ use crate::setup::{Setup, SetupError};
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "mastodon";
+
+/// Its name as people know it.
+pub(crate) const TITLE: &str = "Mastodon";
+
+/// What an operator needs to have it.
+pub(crate) const ACCESS: Access = Access::Open;
 
 /// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[

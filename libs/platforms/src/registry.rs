@@ -4,22 +4,28 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use domain::media::Attachment;
-use domain::options::{OptionSpec, Vocabulary};
+use domain::options::Vocabulary;
 
 use crate::discreet::Discreet;
+use crate::known::Known;
 use crate::lead::Lead;
 use crate::platform::{Connect, Platform, Publish};
 use crate::setup::{Setup, SetupError};
 
-/// Lists modules of platforms. Each has a `NAME`, its `LEAD` and `OPTIONS`, and `set_up`,
+/// Lists modules of platforms. Each has a `NAME`, `TITLE`, `ACCESS`, `LEAD` and `OPTIONS`, and `set_up`,
 /// which makes its adapter when a deployment switches it on.
 macro_rules! registered {
     ($($platform:ident),+ $(,)?) => {
         /// What planning has to know of each.
         const LEADS: &[(&str, Lead)] = &[$((crate::$platform::NAME, crate::$platform::LEAD)),+];
 
-        /// What a post can say on each alone.
-        const OPTIONS: &[(&str, &[OptionSpec])] = &[$((crate::$platform::NAME, crate::$platform::OPTIONS)),+];
+        /// What is known of each without setting it up.
+        const KNOWN: &[Known] = &[$(Known {
+            name: crate::$platform::NAME,
+            title: crate::$platform::TITLE,
+            access: crate::$platform::ACCESS,
+            options: crate::$platform::OPTIONS,
+        }),+];
 
         const NAMES: &[&str] = &[$(crate::$platform::NAME),+];
 
@@ -94,7 +100,12 @@ impl<P: Platform + ?Sized> Registry<P> {
 
 /// What a post can say on each platform that there is. It links no adapter.
 pub fn vocabulary() -> Vocabulary {
-    Vocabulary::of(OPTIONS.iter().copied())
+    Vocabulary::of(KNOWN.iter().map(|it| (it.name, it.options)))
+}
+
+/// Every platform that there is, switched on or not.
+pub fn known() -> &'static [Known] {
+    KNOWN
 }
 
 /// How long platforms prepare, which is all that planning asks.

@@ -32,6 +32,7 @@ use crate::account::{Account, Credentials};
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
+use crate::known::Access;
 use crate::lead::Lead;
 use crate::picture::{self, Awaited, Look};
 use crate::platform::{Connect, Platform, Publish, Step};
@@ -41,6 +42,12 @@ use api::{Api, Tokens};
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "sandbox";
+
+/// Its name as people know it.
+pub(crate) const TITLE: &str = "Sandbox";
+
+/// What an operator needs to have it.
+pub(crate) const ACCESS: Access = Access::Open;
 
 /// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
@@ -115,7 +122,7 @@ impl Connect for Sandbox {
     fn rules(&self) -> Rules {
         use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
         Rules::of(
-            "Sandbox",
+            TITLE,
             [
                 Rule::max_text(500, Counting::code_points()),
                 Rule::max_images(4),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    answer::integer,
+    answer::{integer, list},
     checks,
     fault::{Result, same},
     moment,
@@ -20,6 +20,7 @@ pub(super) fn checks() -> Vec<Check> {
             a_name_that_a_platform_does_not_have_is_refused_even_for_drafts,
             values_are_checked_when_a_post_is_scheduled,
             nonsense_is_told_by_its_place,
+            platforms_say_what_they_take,
         ]
     )
 }
@@ -115,4 +116,19 @@ async fn nonsense_is_told_by_its_place(world: &World) -> Result {
         user.api.post("/posts", &body).await?.invalid(&[field])?;
     }
     Ok(())
+}
+
+async fn platforms_say_what_they_take(world: &World) -> Result {
+    let user = world.user().await?;
+    let platforms = user.api.get("/platforms").await?.ok(200)?;
+    let names: Vec<_> = list(&platforms, "data")?.iter().map(|it| it["name"].clone()).collect();
+    same(names, ["bluesky", "mastodon", "sandbox"].map(Value::from).into(), "names of platforms")?;
+    let sandbox = &platforms["data"][2];
+    same(&sandbox["usable"], &json!(true), "usable")?;
+    let choices = &sandbox["options"]["properties"]["visibility"]["enum"];
+    same(choices, &json!(["public", "unlisted"]), "choices of visibility")?;
+    let max_text = json!({ "name": "max_text", "value": 500, "unit": "characters" });
+    same(&sandbox["rules"][0], &max_text, "the first rule")?;
+    let fields: Vec<_> = list(&platforms["data"][1], "fields")?.iter().map(|it| it["name"].clone()).collect();
+    same(fields, vec![json!("server")], "fields of Mastodon")
 }

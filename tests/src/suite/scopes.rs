@@ -34,9 +34,10 @@ async fn an_unknown_scope_is_refused_by_its_place(world: &World) -> Result {
     Ok(())
 }
 
-const OPERATIONS: [(Method, &str, &str); 11] = [
+const OPERATIONS: [(Method, &str, &str); 12] = [
     (Method::GET, "/user", "user:read"),
     (Method::GET, "/connections", "connections:read"),
+    (Method::GET, "/platforms", "connections:read"),
     (Method::GET, "/connections/1", "connections:read"),
     (Method::DELETE, "/connections/1", "connections:write"),
     (Method::POST, "/connections/connect/sandbox", "connections:write"),

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value, json};
+
 use super::{OptionValue, Options};
 use crate::faults::Faults;
 use crate::near::nearest;
@@ -41,6 +43,20 @@ impl OptionSpec {
         Self { name, about, kind, is_required: false }
     }
 
+    /// What its value may be, in JSON Schema 2020-12.
+    fn schema(&self) -> Value {
+        let mut schema = match self.kind {
+            OptionKind::Text { max } => json!({"type": "string", "minLength": 1, "maxLength": max}),
+            OptionKind::OneOf(choices) => json!({"type": "string", "enum": choices}),
+            OptionKind::Flag => json!({"type": "boolean"}),
+            OptionKind::Language => {
+                json!({"type": "string", "maxLength": MAX_LANGUAGE, "pattern": "^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$"})
+            }
+        };
+        schema["description"] = self.about.into();
+        schema
+    }
+
     /// What is wrong with a value, to follow the option's name.
     fn fault(&self, value: &OptionValue) -> Option<String> {
         match (self.kind, value) {
@@ -62,6 +78,22 @@ impl OptionSpec {
     }
 }
 
+/// The longest tag of a language (RFC 5646, section 4.4.1).
+const MAX_LANGUAGE: usize = 35;
+
+/// These options as a JSON Schema 2020-12 of the object that has them.
+pub fn schema(options: &[OptionSpec]) -> Value {
+    let properties: Map<_, _> = options.iter().map(|it| (it.name.to_owned(), it.schema())).collect();
+    let required: Vec<_> = options.iter().filter(|it| it.is_required).map(|it| it.name).collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
 /// Whether this has the form of a language tag: a language of two or three
 /// letters, and subtags of two to eight letters and digits (RFC 5646,
 /// section 2.1).
@@ -73,7 +105,7 @@ fn is_language(tag: &str) -> bool {
     };
     language.bytes().all(|it| it.is_ascii_alphabetic())
         && is_word(language, 2..=3)
-        && tag.len() <= 35
+        && tag.len() <= MAX_LANGUAGE
         && parts.all(|it| is_word(it, 2..=8))
 }
 
@@ -197,6 +229,15 @@ mod tests {
             faults_of(options([("content_warning", text(" "))])),
             ["o.content_warning may not be blank", "o.language is required on example",]
         );
+    }
+
+    #[test]
+    fn a_schema_says_what_is_checked() {
+        let schema = schema(SPECS);
+        assert_eq!(schema["required"], json!(["language"]));
+        assert_eq!(schema["properties"]["visibility"]["enum"], json!(["public", "private"]));
+        assert_eq!(schema["properties"]["content_warning"]["maxLength"], 5);
+        assert_eq!(schema["properties"]["sensitive"], json!({"type": "boolean", "description": "Hides its files."}));
     }
 
     #[test]

@@ -1,0 +1,149 @@
+//! `GET /platforms`
+
+use api::need::ConnectionsRead;
+use api::openapi::{CONNECTIONS, Invalid, Refused};
+use api::{ApiResult, Caller, Params};
+use axum::Json;
+use axum::extract::State;
+use domain::options;
+use domain::rules::Rule;
+use platforms::{Field, Known};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::App;
+use crate::connection_view::{unit_of, value_of};
+
+/// The platforms that there are.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PlatformList {
+    /// By name.
+    data: Vec<PlatformView>,
+}
+
+/// A platform.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Platform)]
+struct PlatformView {
+    /// As in `POST /connections/connect/{platform}`.
+    #[schema(example = "mastodon")]
+    name: &'static str,
+    /// As people know it.
+    #[schema(example = "Mastodon")]
+    title: &'static str,
+    /// What an operator needs to have it: `open` (nothing, or credentials that anybody gets in minutes), `own_accounts`
+    /// (without a review, only the operator's own accounts), `review` or `paid`.
+    #[schema(example = "open")]
+    access: &'static str,
+    /// Whether accounts of it can be connected here.
+    usable: bool,
+    /// What `options` of an entry of a post may say: a JSON Schema 2020-12.
+    #[schema(value_type = Object)]
+    options: Value,
+    /// What it asks of a post before an account is known; an account's own rules are in the `meta` of its connection.
+    /// Empty where it is not usable.
+    rules: Vec<RuleView>,
+    /// What a person is asked for before the platform's own page. Empty where it is not usable.
+    fields: Vec<FieldView>,
+}
+
+/// Something that a platform asks of a post.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PlatformRule)]
+struct RuleView {
+    #[schema(example = "max_text")]
+    name: &'static str,
+    /// A number or a list of strings; `yes` where it only matters that there is an entry.
+    #[schema(value_type = Value, example = json!(500))]
+    value: Value,
+    /// What a number counts; null for other values.
+    #[schema(example = "graphemes")]
+    unit: Option<&'static str>,
+}
+
+/// Something that a person is asked for.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PlatformField)]
+struct FieldView {
+    #[schema(example = "server")]
+    name: &'static str,
+    #[schema(example = "Your server")]
+    label: &'static str,
+    #[schema(example = "mastodon.social")]
+    example: &'static str,
+    /// Whether what is typed is hidden.
+    secret: bool,
+    /// Whether it may stay empty.
+    optional: bool,
+}
+
+/// Lists the platforms that there are, and what posts can say there.
+#[utoipa::path(
+    get,
+    path = "/api/v1/platforms",
+    tag = CONNECTIONS,
+    operation_id = "platform.index",
+    summary = "List platforms",
+    responses((status = 200, body = PlatformList, description = "The platforms"), Refused, Invalid),
+    security(("token" = [])),
+)]
+pub(crate) async fn list_platforms(
+    _: Caller<ConnectionsRead>,
+    State(app): State<App>,
+    params: Params,
+) -> ApiResult<Json<PlatformList>> {
+    params.none()?;
+    let data = platforms::known().iter().map(|it| PlatformView::of(it, &app)).collect();
+    Ok(Json(PlatformList { data }))
+}
+
+impl PlatformView {
+    fn of(known: &Known, app: &App) -> Self {
+        let adapter = app.platforms.get(known.name);
+        Self {
+            name: known.name,
+            title: known.title,
+            access: known.access.as_str(),
+            usable: adapter.is_some(),
+            options: options::schema(known.options),
+            rules: adapter.map_or_else(Vec::new, |it| it.rules().rules.iter().map(RuleView::of).collect()),
+            fields: adapter.map_or_else(Vec::new, |it| it.fields().iter().map(FieldView::of).collect()),
+        }
+    }
+}
+
+impl RuleView {
+    fn of(rule: &Rule) -> Self {
+        Self { name: rule.id(), value: value_of(rule), unit: unit_of(rule) }
+    }
+}
+
+impl FieldView {
+    fn of(field: &Field) -> Self {
+        let Field { name, label, example, secret, optional } = *field;
+        Self { name, label, example, secret, optional: optional.is_some() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::testing::World;
+
+    #[tokio::test]
+    async fn platforms_are_listed_with_what_a_post_can_say_there() {
+        let world = World::new().await;
+
+        let listed = world.get("/api/v1/platforms").await.body["data"].clone();
+
+        let mastodon = listed.as_array().unwrap().iter().find(|it| it["name"] == "mastodon").unwrap();
+        assert_eq!((&mastodon["title"], &mastodon["access"]), (&json!("Mastodon"), &json!("open")));
+        // The platforms of this test are others.
+        assert_eq!((&mastodon["usable"], &mastodon["fields"]), (&json!(false), &json!([])));
+        let visibility = &mastodon["options"]["properties"]["visibility"];
+        assert_eq!(visibility["enum"], json!(["public", "unlisted", "private"]));
+        assert_eq!(world.get("/api/v1/platforms?name=x").await.status, 422);
+    }
+}
