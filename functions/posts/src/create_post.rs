@@ -2,10 +2,11 @@
 
 use api::need::PostsWrite;
 use api::openapi::{BadBody, POSTS, Refused};
-use api::{ApiError, ApiResult, Caller, ErrorMessage, Incoming};
+use api::{ApiError, ApiResult, Caller, ErrorMessage, Fields, Given, Incoming};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
 use domain::faults::Faults;
 use domain::id::UserId;
 use domain::idempotency::IdempotencyKey;
@@ -118,32 +119,13 @@ pub(crate) async fn create_post(
     let body = incoming.bytes()?;
     let mut fields = incoming.fields(reading::FIELDS)?;
     let key = idempotency(&headers, caller.user, &body, fields.faults());
-    let text = match reading::content(&mut fields) {
-        api::Given::Absent | api::Given::Null => {
-            fields.add("content", "is required");
-            None
-        }
-        given => given.value(),
-    };
-    let request = CreatePost {
-        text,
-        targets: reading::platforms(&mut fields).unwrap_or_default(),
-        scheduled_at: reading::scheduled_at(&mut fields, app.api.clock.now()).value(),
-        media: reading::media(&mut fields).unwrap_or_default(),
-        faults: std::mem::take(fields.faults()),
-        key,
-    };
+    let request = CreatePost { key, ..read(fields, app.api.clock.now()) };
 
     let created = app.publishing.create_post(caller.user, request).await.map_err(failed)?;
     let (post, replayed) = match created {
         Created::New(post) => (*post, false),
         Created::Replayed(post) => (*post, true),
-        Created::KeyReused => {
-            return Err(Faults::one("idempotency-key", "was used for another request; use a new one").into());
-        }
-        Created::NotInPlan(why) => return Err(caller.not_in_plan(why)),
-        Created::NoUser => return Err(ApiError::Unauthenticated),
-        Created::Invalid(faults) => return Err(faults.into()),
+        refusal => return Err(refused(refusal, &caller)),
     };
     let view = PostView::of(&app, &post).await;
     let mut response = (StatusCode::CREATED, Json(view)).into_response();
@@ -151,6 +133,36 @@ pub(crate) async fn create_post(
         response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
     }
     Ok(response)
+}
+
+/// The post that a body asks for, with what is wrong with it.
+pub(crate) fn read(mut fields: Fields, now: DateTime<Utc>) -> CreatePost {
+    let text = match reading::content(&mut fields) {
+        Given::Absent | Given::Null => {
+            fields.add("content", "is required");
+            None
+        }
+        given => given.value(),
+    };
+    CreatePost {
+        text,
+        targets: reading::platforms(&mut fields).unwrap_or_default(),
+        scheduled_at: reading::scheduled_at(&mut fields, now).value(),
+        media: reading::media(&mut fields).unwrap_or_default(),
+        faults: std::mem::take(fields.faults()),
+        key: None,
+    }
+}
+
+/// The answer where no post was made.
+pub(crate) fn refused(refusal: Created, caller: &Caller<PostsWrite>) -> ApiError {
+    match refusal {
+        Created::KeyReused => Faults::one("idempotency-key", "was used for another request; use a new one").into(),
+        Created::NotInPlan(why) => caller.not_in_plan(why),
+        Created::NoUser => ApiError::Unauthenticated,
+        Created::Invalid(faults) => faults.into(),
+        Created::New(_) | Created::Replayed(_) => ApiError::Internal,
+    }
 }
 
 fn idempotency(headers: &HeaderMap, user: UserId, body: &[u8], faults: &mut Faults) -> Option<IdempotencyUse> {

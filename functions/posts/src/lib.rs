@@ -1,4 +1,4 @@
-//! Posts: create, list, show, change, delete.
+//! Posts: create, check, list, show, change, delete.
 
 mod change_post;
 mod create_post;
@@ -7,6 +7,7 @@ mod list_posts;
 mod post_view;
 mod reading;
 mod show_post;
+mod validate_post;
 
 use api::{Api, ApiError};
 use axum::Router;
@@ -29,7 +30,7 @@ impl FromRef<App> for Api {
     }
 }
 
-api::routes!(App: list_posts, create_post, show_post, change_post, delete_post);
+api::routes!(App: list_posts, create_post, show_post, change_post, delete_post, validate_post);
 
 /// The routes; to be completed by [`api::finish`].
 pub fn router(app: App) -> Router {

@@ -110,7 +110,7 @@ impl Publishing {
         }
     }
 
-    async fn new_post(
+    pub(crate) async fn new_post(
         &self,
         request: &CreatePost,
         around: &Surroundings,

@@ -24,6 +24,7 @@ mod roll_up;
 #[cfg(test)]
 mod testing;
 mod unused_uploads;
+mod validate_post;
 mod words;
 
 use std::sync::Arc;
@@ -55,6 +56,7 @@ pub use places::{Places, Share};
 pub use plan::Planned;
 pub use revoke::revoke_grant;
 pub use unused_uploads::remove_unused_uploads;
+pub use validate_post::{Validated, Warning};
 
 /// How long a client waits for its turn, when others write the same post or
 /// count at the same user. The functions that clients call have 29 seconds.

@@ -28,6 +28,7 @@ pub(super) fn checks() -> Vec<Check> {
             media_is_each_once_and_at_most_thirty,
             only_scheduled_posts_meet_the_rules_of_their_platform,
             a_refused_post_leaves_nothing_behind,
+            a_post_can_be_checked_before,
         ]
     )
 }
@@ -300,4 +301,29 @@ async fn a_refused_post_leaves_nothing_behind(world: &World) -> Result {
     user.api.post("/posts", &body).await?.is(422)?;
     let all = user.api.get("/posts").await?.ok(200)?;
     same(&all["meta"]["total"], &json!(0), "posts after a refusal")
+}
+
+async fn a_post_can_be_checked_before(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let (plain, described) = (user.picture().await?, user.picture().await?);
+    let media = json!([plain, { "path": described, "alt_text": "A boat" }]);
+    let body = json!({ "content": "checked", "platforms": targets(&[&connection])?, "media": media });
+
+    let warned = user.api.post("/posts/validate", &body).await?.ok(200)?;
+    let fields: Vec<_> = list(&warned, "warnings")?.iter().map(|it| it["field"].clone()).collect();
+    same(fields, vec![json!("media.0.alt_text")], "fields that are warned of")?;
+    ensure!(text(&warned["warnings"][0], "message")?.contains("Sandbox"), "the warning says not where: {warned}");
+
+    let fine = json!({ "content": "checked", "platforms": targets(&[&connection])? });
+    same(user.api.post("/posts/validate", &fine).await?.ok(200)?, json!({ "warnings": [] }), "of a post that is fine")?;
+    // As if it were scheduled, so without a place to go it is refused.
+    user.api.post("/posts/validate", &json!({ "content": "a" })).await?.invalid(&["platforms"])?;
+    let long = json!({ "content": "x".repeat(501), "platforms": targets(&[&connection])? });
+    user.api.post("/posts/validate", &long).await?.invalid(&["platforms.0.content"])?;
+    user.api.post("/posts/validate", &json!({ "contnt": "a" })).await?.invalid(&["contnt", "content"])?;
+
+    let all = user.api.get("/posts").await?.ok(200)?;
+    ensure!(list(&all, "data")?.is_empty(), "something was kept: {all}");
+    Ok(())
 }

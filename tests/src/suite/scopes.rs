@@ -34,7 +34,7 @@ async fn an_unknown_scope_is_refused_by_its_place(world: &World) -> Result {
     Ok(())
 }
 
-const OPERATIONS: [(Method, &str, &str); 12] = [
+const OPERATIONS: [(Method, &str, &str); 13] = [
     (Method::GET, "/user", "user:read"),
     (Method::GET, "/connections", "connections:read"),
     (Method::GET, "/platforms", "connections:read"),
@@ -45,6 +45,7 @@ const OPERATIONS: [(Method, &str, &str); 12] = [
     (Method::POST, "/media", "media:write"),
     (Method::GET, "/posts", "posts:read"),
     (Method::POST, "/posts", "posts:write"),
+    (Method::POST, "/posts/validate", "posts:write"),
     (Method::GET, "/posts/1", "posts:read"),
     (Method::PATCH, "/posts/1", "posts:write"),
 ];
