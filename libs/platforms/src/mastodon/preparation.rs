@@ -119,6 +119,10 @@ impl Preparation<'_> {
                 progress.processing = Some(Processing { id, looks });
                 Ok(progress.again(job.now + wait(looks)))
             }
+            Err(Failure::Refused(refused)) if refused.failed_on_a_file() && !progress.failed_once => {
+                (progress.processing, progress.failed_once) = (None, true);
+                Ok(progress.again(job.now + PROCESSING_WAIT))
+            }
             Ok(Medium::Unknown) => Err(Setback::Stale { reason: of_file(job, &progress, "it is not there any more") }),
             Err(failure) => Err(in_words_of_file(failure.setback(), job, &progress)),
         }

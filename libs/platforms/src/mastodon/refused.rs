@@ -207,10 +207,11 @@ impl Refused {
     }
 
     /// Whether the server failed to make something of a file ("Error processing
-    /// thumbnail for uploaded media"), which may go well the second time.
+    /// thumbnail for uploaded media"), which may go well the second time. It is
+    /// said at once with 500, and of what is worked on afterwards with 422.
     pub(super) fn failed_on_a_file(&self) -> bool {
         let of_file = self.error.as_ref().is_some_and(|it| it.contains("processing thumbnail"));
-        self.status == StatusCode::INTERNAL_SERVER_ERROR && of_file
+        [StatusCode::INTERNAL_SERVER_ERROR, StatusCode::UNPROCESSABLE_ENTITY].contains(&self.status) && of_file
     }
 
     /// Whether the grant is gone, too narrow, or its owner may not sign in.

@@ -106,3 +106,18 @@ async fn a_refusal_of_a_post_with_good_files_is_final() {
     let Err(Setback::Refused { reason }) = stage.publish(&post).await else { panic!() };
     assert!(reason.contains("character limit"), "{reason}");
 }
+
+#[tokio::test]
+async fn a_video_that_could_not_be_processed_is_uploaded_once_more() {
+    let (stage, account) = stage::<Stock>().await;
+    stage.network.trouble(Call::Process, Trouble::Unwanted, 1);
+    let mut post = stage.post(&account, "the second time", video());
+    stage.deliver(&mut post).await.unwrap();
+    assert_eq!((stage.network.public().len(), stage.network.calls(Call::Upload)), (1, 2));
+
+    stage.network.trouble(Call::Process, Trouble::Unwanted, 2);
+    let mut post = stage.post(&account, "never", video());
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+    assert!(format!("{refused:?}").starts_with("Refused"), "{refused:?}");
+    assert_eq!((stage.network.public().len(), stage.network.calls(Call::Upload)), (1, 4));
+}
