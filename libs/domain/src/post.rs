@@ -26,7 +26,8 @@ pub const MAX_TARGETS: usize = 30;
 /// The most pictures and videos of a post.
 pub const MAX_MEDIA: usize = 30;
 
-/// The most bytes that a post's texts, overrides included, may have together.
+/// The most bytes that a post's texts may have together, with overrides, options
+/// and what its files show.
 /// An item of the store has a limit of its size, and this leaves enough room
 /// for the rest of the post.
 pub const MAX_TEXT_BYTES: usize = 300_000;

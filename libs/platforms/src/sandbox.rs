@@ -51,10 +51,10 @@ pub(crate) const ACCESS: Access = Access::Open;
 
 /// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new("visibility", OptionKind::OneOf(&["public", "unlisted"]), "Whether the timeline shows it in full."),
-    OptionSpec::new("content_warning", OptionKind::Text { max: 100 }, "Stands before it."),
-    OptionSpec::new("sensitive", OptionKind::Flag, "Whether its files are hidden until somebody opens them."),
-    OptionSpec::new("language", OptionKind::Language, "The language it is written in."),
+    OptionSpec::new("visibility", OptionKind::OneOf(&["public", "unlisted"]), "Kept, and shown in posts.json."),
+    OptionSpec::new("content_warning", OptionKind::Text { max: 100 }, "Kept, and shown in posts.json."),
+    OptionSpec::new("sensitive", OptionKind::Flag, "Kept, and shown in posts.json."),
+    OptionSpec::new("language", OptionKind::Language, "Kept, and shown in posts.json."),
 ];
 
 /// Uploads begin a minute before the due second.

@@ -18,8 +18,8 @@ pub struct Published {
     pub url: Option<String>,
 }
 
-/// The longest link to a public post.
-const MAX_URL_CHARS: usize = 2048;
+/// The longest link to a public post, in bytes.
+const MAX_URL_BYTES: usize = 2048;
 
 impl Published {
     /// A public post whose link is not known.
@@ -32,9 +32,10 @@ impl Published {
     #[must_use]
     pub fn seen_at(self, url: Option<String>) -> Self {
         let is_link = |it: &String| {
-            (it.starts_with("https://") || it.starts_with("http://"))
-                && it.chars().count() <= MAX_URL_CHARS
-                && !it.chars().any(|it| it.is_whitespace() || is_mark(it))
+            let host = it.strip_prefix("https://").or_else(|| it.strip_prefix("http://"));
+            host.is_some_and(|it| it.starts_with(|first: char| first.is_alphanumeric() || first == '['))
+                && it.len() <= MAX_URL_BYTES
+                && !it.chars().any(|it| it.is_whitespace() || is_mark(it) || matches!(it, '"' | '<' | '>' | '\\'))
         };
         Self { url: url.filter(is_link), ..self }
     }
@@ -167,9 +168,17 @@ mod tests {
             assert_eq!(seen(url).as_deref(), Some(url));
         }
         let endless = format!("https://harbour.example/{}", "x".repeat(2048));
-        for url in
-            ["javascript:alert(1)", "/@boat/1", "https://a.example/ b", "https://a.example/\u{202e}", &endless, ""]
-        {
+        for url in [
+            "javascript:alert(1)",
+            "/@boat/1",
+            "https://a.example/ b",
+            "https://a.example/\u{202e}",
+            "https://",
+            "https:///x",
+            "https://a.example/\"><b>",
+            &endless,
+            "",
+        ] {
             assert_eq!(seen(url), None, "{url}");
         }
     }

@@ -46,11 +46,11 @@ impl OptionSpec {
     /// What its value may be, in JSON Schema 2020-12.
     fn schema(&self) -> Value {
         let mut schema = match self.kind {
-            OptionKind::Text { max } => json!({"type": "string", "minLength": 1, "maxLength": max}),
+            OptionKind::Text { max } => json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": "\\S"}),
             OptionKind::OneOf(choices) => json!({"type": "string", "enum": choices}),
             OptionKind::Flag => json!({"type": "boolean"}),
             OptionKind::Language => {
-                json!({"type": "string", "maxLength": MAX_LANGUAGE, "pattern": "^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$"})
+                json!({"type": "string", "maxLength": MAX_LANGUAGE, "pattern": LANGUAGE})
             }
         };
         schema["description"] = self.about.into();
@@ -78,6 +78,10 @@ impl OptionSpec {
     }
 }
 
+/// What [`is_language`] takes, as a pattern.
+const LANGUAGE: &str =
+    "^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?(-([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*$";
+
 /// The longest tag of a language (RFC 5646, section 4.4.1).
 const MAX_LANGUAGE: usize = 35;
 
@@ -94,19 +98,21 @@ pub fn schema(options: &[OptionSpec]) -> Value {
     })
 }
 
-/// Whether this has the form of a language tag: a language of two or three
-/// letters, and subtags of two to eight letters and digits (RFC 5646,
-/// section 2.1).
+/// Whether this is a well-formed tag of a language, with its script, its region and
+/// variants where they are given (RFC 5646, section 2.1). Extensions are not taken:
+/// no platform knows what to do with one.
 fn is_language(tag: &str) -> bool {
-    let mut parts = tag.split('-');
-    let language = parts.next().unwrap_or_default();
-    let is_word = |it: &str, lengths: std::ops::RangeInclusive<usize>| {
-        lengths.contains(&it.len()) && it.bytes().all(|it| it.is_ascii_alphanumeric())
+    let letters = |it: &&str, count: usize| it.len() == count && it.bytes().all(|it| it.is_ascii_alphabetic());
+    let is_region = |it: &&str| letters(it, 2) || it.len() == 3 && it.bytes().all(|it| it.is_ascii_digit());
+    let is_variant = |it: &str| {
+        let is_word = it.bytes().all(|it| it.is_ascii_alphanumeric());
+        is_word && ((5..=8).contains(&it.len()) || it.len() == 4 && it.starts_with(|it: char| it.is_ascii_digit()))
     };
-    language.bytes().all(|it| it.is_ascii_alphabetic())
-        && is_word(language, 2..=3)
-        && tag.len() <= MAX_LANGUAGE
-        && parts.all(|it| is_word(it, 2..=8))
+    let mut parts = tag.split('-').peekable();
+    let is_there = parts.next().is_some_and(|it| letters(&it, 2) || letters(&it, 3));
+    parts.next_if(|it| letters(it, 4));
+    parts.next_if(is_region);
+    is_there && tag.len() <= MAX_LANGUAGE && parts.all(is_variant)
 }
 
 /// The options of every platform.
@@ -242,10 +248,23 @@ mod tests {
 
     #[test]
     fn the_tag_of_a_language_has_its_form() {
-        for tag in ["de", "nds", "pt-BR", "zh-Hant-TW", "es-419"] {
+        for tag in ["de", "nds", "pt-BR", "zh-Hant-TW", "es-419", "de-1996", "sl-rozaj"] {
             assert!(is_language(tag), "{tag}");
         }
-        for no in ["", "d", "english", "de_DE", "de-", "-de", "d3", "de-x", "de-verylongsubtag"] {
+        for no in [
+            "",
+            "d",
+            "english",
+            "de_DE",
+            "de-",
+            "-de",
+            "d3",
+            "de-x",
+            "de-verylongsubtag",
+            "en-12",
+            "en-US-GB",
+            "de-AT-x1",
+        ] {
             assert!(!is_language(no), "{no}");
         }
     }

@@ -64,6 +64,15 @@ pub enum Rule {
         /// How the length is counted.
         counting: Counting,
     },
+    /// How long that of a video may be, where it is less.
+    MaxVideoAltText {
+        /// The greatest length, in the unit of `counting`.
+        max: u32,
+        /// How the length is counted.
+        counting: Counting,
+        /// The most bytes of UTF-8.
+        max_bytes: u32,
+    },
 }
 
 impl Rule {
@@ -112,6 +121,11 @@ impl Rule {
         Self::MaxAltText { max, counting }
     }
 
+    /// The most of the alternative text of a video, counted like this, and in bytes.
+    pub const fn max_video_alt_text(max: u32, counting: Counting, max_bytes: u32) -> Self {
+        Self::MaxVideoAltText { max, counting, max_bytes }
+    }
+
     /// The rule's name for programs. It is stored and shown to clients, so it
     /// never changes.
     pub const fn id(&self) -> &'static str {
@@ -127,6 +141,7 @@ impl Rule {
             Self::MaxImageBytes { .. } => "max_image_bytes",
             Self::MaxVideoBytes { .. } => "max_video_bytes",
             Self::MaxAltText { .. } => "max_alt_text",
+            Self::MaxVideoAltText { .. } => "max_video_alt_text",
         }
     }
 
@@ -164,7 +179,10 @@ impl Rule {
             Self::MimeTypes { types } => return not_among(types, media),
             Self::MaxImageBytes { max } => return too_large(*max, "images", of_type(media, FileType::Image)),
             Self::MaxVideoBytes { max } => return too_large(*max, "videos", of_type(media, FileType::Video)),
-            Self::MaxAltText { max, counting } => return too_wordy(*max, *counting, media),
+            Self::MaxAltText { max, counting } => return too_wordy(*max, *counting, None, media),
+            Self::MaxVideoAltText { max, counting, max_bytes } => {
+                return too_wordy(*max, *counting, Some(*max_bytes), media);
+            }
         };
         fault.into_iter().collect()
     }
@@ -182,15 +200,22 @@ fn number(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-fn too_wordy(max: u32, counting: Counting, media: &[Attachment]) -> Vec<String> {
-    let lengths = (1..).zip(media).filter_map(|(number, it)| Some((number, it.alt_text.as_ref()?.as_str())));
-    let lengths = lengths.map(|(number, words): (usize, _)| (number, counting.length(words)));
-    let long = lengths.filter(|(_, length)| u64::from(max) < *length);
-    let units = counting.unit.words();
-    long.map(|(number, length)| {
-        format!("takes alternative texts of at most {max} {units}, that of file {number} has {length}")
-    })
-    .collect()
+/// With `of_videos`, only of videos, whose words may have so many bytes as well.
+fn too_wordy(max: u32, counting: Counting, of_videos: Option<u32>, media: &[Attachment]) -> Vec<String> {
+    let is_meant = |it: &Attachment| of_videos.is_none() || it.mime_type.file_type() == FileType::Video;
+    let what = if of_videos.is_some() { "alternative texts of videos" } else { "alternative texts" };
+    let words = (1..).zip(media).filter(|(_, it)| is_meant(it));
+    let words = words.filter_map(|(number, it): (usize, _)| Some((number, it.alt_text.as_ref()?.as_str())));
+    let fault = |(number, words): (usize, &str)| {
+        let (length, bytes) = (counting.length(words), words.len() as u64);
+        let units = counting.unit.words();
+        if u64::from(max) < length {
+            return Some(format!("takes {what} of at most {max} {units}, that of file {number} has {length}"));
+        }
+        let max_bytes = of_videos.filter(|it| u64::from(*it) < bytes)?;
+        Some(format!("takes {what} of at most {max_bytes} bytes, that of file {number} has {bytes}"))
+    };
+    words.filter_map(fault).collect()
 }
 
 fn not_among(types: &[MimeType], media: &[Attachment]) -> Vec<String> {

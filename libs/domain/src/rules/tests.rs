@@ -38,6 +38,21 @@ fn a_breach_names_platform_limit_and_figure() {
 }
 
 #[test]
+fn of_a_video_less_may_be_said_in_letters_and_bytes() {
+    let rules = Rules::of("Example", [Rule::max_video_alt_text(10, Counting::graphemes(), 30)]);
+    let told = |mime_type, words: &str| {
+        let alt_text = Some(AltText::parse(words).unwrap());
+        messages(&rules, "a", &[Attachment { mime_type, alt_text, ..an_attachment(1) }])
+    };
+    assert_eq!(told(MimeType::Jpeg, &"x".repeat(11)), Vec::<String>::new());
+    assert_eq!(told(MimeType::Mp4, &"x".repeat(10)), Vec::<String>::new());
+    let long = "Example takes alternative texts of videos of at most 10 characters, that of file 1 has 11";
+    assert_eq!(told(MimeType::Mp4, &"x".repeat(11)), [long]);
+    let heavy = "Example takes alternative texts of videos of at most 30 bytes, that of file 1 has 50";
+    assert_eq!(told(MimeType::Mp4, &"👨‍👩‍👧‍👦".repeat(2)), [heavy]);
+}
+
+#[test]
 fn a_content_warning_counts_where_the_platform_counts_it() {
     let given = [("content_warning".to_owned(), OptionValue::Text("x".repeat(6)))].into_iter().collect();
     let breaches = |counting: Counting| {

@@ -70,8 +70,9 @@ pub(super) fn rules(max_video_bytes: u64) -> Rules {
             Rule::mime_types([Jpeg, Png, Webp, Mp4]),
             Rule::max_image_bytes(MAX_IMAGE_BYTES),
             Rule::max_video_bytes(max_video_bytes.min(MAX_VIDEO_BYTES)),
-            // The lexicon has no limit; the official clients have this one.
+            // For pictures the lexicon has no limit; the official clients have this one.
             Rule::max_alt_text(2000, Counting::graphemes()),
+            Rule::max_video_alt_text(1000, Counting::graphemes(), 10_000),
         ],
     )
 }

@@ -46,7 +46,7 @@ impl Instance {
             mime_types: self.mime_types(),
             image_bytes: bytes("image_size_limit").unwrap_or(IMAGE_BYTES),
             video_bytes: bytes("video_size_limit").unwrap_or(VIDEO_BYTES),
-            description: self.media("description_limit").unwrap_or(DESCRIPTION),
+            description: self.description_limit().unwrap_or(DESCRIPTION),
         };
         let version = self.answer.get("version").and_then(Value::as_str).unwrap_or_default();
         limits.rules(software, software.title(version).unwrap_or(host))
@@ -56,6 +56,13 @@ impl Instance {
     fn media_when_silent(&self) -> Option<u64> {
         let is_pleroma = matches!(self.software, Software::Pleroma | Software::Akkoma);
         (!is_pleroma).then_some(MEDIA)
+    }
+
+    /// Mastodon and Pleroma say it in different places, and Pixelfed nowhere.
+    fn description_limit(&self) -> Option<u64> {
+        let of_pixelfed = || (self.software == Software::Pixelfed).then_some(1000);
+        let told = self.media("description_limit").or_else(|| self.number("/description_limit"));
+        told.or_else(|| self.number("/pleroma/metadata/description_limit")).or_else(of_pixelfed)
     }
 
     fn mime_types(&self) -> Vec<MimeType> {

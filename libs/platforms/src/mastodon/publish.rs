@@ -30,6 +30,8 @@ const UNREADABLE_LISTING: &str = "what it has published may not be read";
 
 /// Why a post that looks the same is not taken for ours while the idempotency
 /// key can still decide, in words for the user.
+const UNLISTED: &str = "its server may not list what not everybody sees; look at the account before you post again";
+
 const ONLY_ITS_KEY_TELLS: &str =
     "a post in the same words is there; the server is asked for this one by its key when that can make no second one";
 
@@ -94,6 +96,9 @@ impl Publish for Mastodon {
         let late = || Err(Unread::Passing { reason: NoAnswer::Late.reason() });
         let in_doubt = match looked.unwrap_or_else(late) {
             Ok(Found::Public(published)) => return Resolution::Public(published),
+            Ok(Found::NotThere) if is_perhaps_unlisted(job, &grant) => {
+                return Resolution::Unknowable { advice: UNLISTED.to_owned() };
+            }
             Ok(Found::NotThere) => return Resolution::NotThere,
             Ok(Found::Recognised(_)) if has_key => ONLY_ITS_KEY_TELLS.to_owned(),
             Ok(Found::Recognised(published)) => return Resolution::Recognised(published),
@@ -126,13 +131,26 @@ impl Publish for Mastodon {
     }
 }
 
+/// Who sees a post; `None` leaves it to the account's own setting. Of software that
+/// is not known, nobody knows whether its listing has what not everybody sees.
+fn visibility<'a>(job: &Job<'a>, grant: &Grant) -> Option<&'a str> {
+    let everybody = (grant.software == Software::Other).then_some("public");
+    job.options.text("visibility").or(everybody)
+}
+
+/// Whether the listing may lack a post that is there: snac lists what everybody
+/// sees, also for its owner.
+fn is_perhaps_unlisted(job: &Job<'_>, grant: &Grant) -> bool {
+    grant.software == Software::Other && visibility(job, grant) != Some("public")
+}
+
 impl Mastodon {
     /// The public call.
     async fn post(&self, job: &Job<'_>, grant: &Grant, progress: &Progress) -> Result<Published, Failure> {
         let status = NewStatus {
             status: job.text,
             media_ids: progress.media.iter().map(|it| it.id.as_str()).collect(),
-            visibility: job.options.text("visibility"),
+            visibility: visibility(job, grant),
             spoiler_text: job.options.text("content_warning"),
             sensitive: job.options.flag("sensitive"),
             language: job.options.text("language"),

@@ -259,7 +259,7 @@ async fn hand_off_answer<T: serde::de::DeserializeOwned>(
     }
 }
 
-/// The id of what a call made.
+/// What a call made.
 async fn created(request: RequestBuilder, now: DateTime<Utc>) -> Result<Created, Setback> {
     let response = request.send().await.map_err(|error| not_answered(&error))?;
     if response.status() != StatusCode::CREATED {

@@ -1,6 +1,7 @@
 //! What a post shows beside its text.
 
 use serde_json::Value;
+use unicode_segmentation::UnicodeSegmentation;
 
 use super::cid;
 use super::facet;
@@ -97,7 +98,10 @@ fn image(image: &Value, path: &str, ratio_required: bool) -> Checked<BlobRef> {
 fn video(embed: &Value, path: &str) -> Checked<Vec<BlobRef>> {
     let mut blobs = vec![blob(&embed["video"], "video/mp4", VIDEO, &format!("{path}.video"))?];
     if !embed["alt"].is_null() {
-        string(&embed["alt"], &format!("{path}.alt"))?;
+        let alt = string(&embed["alt"], &format!("{path}.alt"))?;
+        let path = format!("{path}.alt");
+        require(alt.len() <= 10_000, &path, "string too big (maximum 10000)")?;
+        require(alt.graphemes(true).count() <= 1000, &path, "string too big (maximum 1000 graphemes)")?;
     }
     aspect_ratio(&embed["aspectRatio"], path, false)?;
     if !embed["captions"].is_null() {

@@ -57,9 +57,22 @@ fn is_datetime(text: &str) -> bool {
 fn is_language(text: &str) -> bool {
     let mut parts = text.split('-');
     let first = parts.next().unwrap_or_default();
-    (2..=3).contains(&first.len())
-        && first.bytes().all(|it| it.is_ascii_lowercase())
-        && parts.all(|it| (1..=8).contains(&it.len()) && it.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    // 0 before the script, 1 before the region, 2 after it.
+    let mut place = 0;
+    let rest = parts.all(|it| {
+        let (alphabetic, digits) =
+            (it.bytes().all(|it| it.is_ascii_alphabetic()), it.bytes().all(|it| it.is_ascii_digit()));
+        match it.len() {
+            4 if alphabetic && place == 0 => place = 1,
+            2 if alphabetic && place < 2 => place = 2,
+            3 if digits && place < 2 => place = 2,
+            5..=8 if it.bytes().all(|it| it.is_ascii_alphanumeric()) => place = 2,
+            4 if it.as_bytes()[0].is_ascii_digit() => place = 2,
+            _ => return false,
+        }
+        true
+    });
+    (2..=3).contains(&first.len()) && first.bytes().all(|it| it.is_ascii_lowercase()) && rest
 }
 
 #[cfg(test)]

@@ -130,9 +130,12 @@ pub(crate) async fn of_account(
     let since_id = number("since_id").or(min_id);
     // No status here is pinned, is a reply or is a boost.
     let is_pinned = params.text("pinned").as_deref() == Some("true");
+    // snac lists what everybody sees in public, also for its owner.
+    let lists_all = is_own && !here.differences.rewrites;
+    let is_listed = |it: &Status| if here.differences.rewrites { it.visibility == "public" } else { it.is_public() };
     let asked = |it: &&Status| {
         !is_pinned
-            && (is_own || it.is_public())
+            && (lists_all || is_listed(it))
             && max_id.is_none_or(|max| it.id < max || !here.differences.pages)
             && since_id.is_none_or(|since| since < it.id)
     };
