@@ -23,7 +23,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-const WORDS: &str = "Ein Boot: \"Zoë\" & crew <am>\n船着場 🚣";
+const WORDS: &str = "A boat: \"Zoë\" & crew <am>\n船着場 🚣";
 
 fn said(media: &Value) -> Result<Vec<Value>> {
     Ok(list(media, "media")?.iter().map(|it| it["alt_text"].clone()).collect())

@@ -68,15 +68,11 @@ async fn an_entry_replaces_its_options(world: &World) -> Result {
 async fn a_name_that_a_platform_does_not_have_is_refused_even_for_drafts(world: &World) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
-    let body =
-        json!({ "content": "a", "platforms": on(&connection, &json!({ "visibilty": "public", "board": "1" }))? });
-    let errors = user
-        .api
-        .post("/posts", &body)
-        .await?
-        .invalid(&["platforms.0.options.visibilty", "platforms.0.options.board"])?;
-    let message = "platforms.0.options.visibilty is not an option of sandbox; did you mean visibility?";
-    same(&errors["platforms.0.options.visibilty"], &json!([message]), "message")
+    let body = json!({ "content": "a", "platforms": on(&connection, &json!({ "visible": "public", "board": "1" }))? });
+    let errors =
+        user.api.post("/posts", &body).await?.invalid(&["platforms.0.options.visible", "platforms.0.options.board"])?;
+    let message = "platforms.0.options.visible is not an option of sandbox; did you mean visibility?";
+    same(&errors["platforms.0.options.visible"], &json!([message]), "message")
 }
 
 async fn values_are_checked_when_a_post_is_scheduled(world: &World) -> Result {

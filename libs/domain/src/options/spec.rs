@@ -189,15 +189,15 @@ mod tests {
     #[test]
     fn a_name_that_a_platform_does_not_have_is_told_with_the_nearest() {
         let mut faults = Faults::new();
-        let given = options([("visibilty", text("public")), ("language", text("en"))]);
+        let given = options([("visible", text("public")), ("language", text("en"))]);
         vocabulary().check_names("example", &given, "platforms.0.options", &mut faults);
         vocabulary().check_names("other", &given, "options", &mut faults);
         assert_eq!(
             messages(&faults),
             [
-                "platforms.0.options.visibilty is not an option of example; did you mean visibility?",
+                "platforms.0.options.visible is not an option of example; did you mean visibility?",
                 "options.language is not an option of other",
-                "options.visibilty is not an option of other",
+                "options.visible is not an option of other",
             ]
         );
     }

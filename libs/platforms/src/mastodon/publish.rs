@@ -11,6 +11,7 @@ use super::grant::Grant;
 use super::look_up::{Statuses, Unread};
 use super::preparation::{Preparation, Progress};
 use super::refused::{Failure, NoAnswer, Refused};
+use super::software::Software;
 use super::watch::Watch;
 use crate::account::Credentials;
 use crate::job::Job;
