@@ -321,7 +321,7 @@ async fn a_post_can_be_checked_before(world: &World) -> Result {
     user.api.post("/posts/validate", &json!({ "content": "a" })).await?.invalid(&["platforms"])?;
     let long = json!({ "content": "x".repeat(501), "platforms": targets(&[&connection])? });
     user.api.post("/posts/validate", &long).await?.invalid(&["platforms.0.content"])?;
-    user.api.post("/posts/validate", &json!({ "contnt": "a" })).await?.invalid(&["contnt", "content"])?;
+    user.api.post("/posts/validate", &json!({ "contnt": "a" })).await?.invalid(&["contnt", "content", "platforms"])?;
 
     let all = user.api.get("/posts").await?.ok(200)?;
     ensure!(list(&all, "data")?.is_empty(), "something was kept: {all}");
