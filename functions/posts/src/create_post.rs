@@ -12,7 +12,7 @@ use domain::id::UserId;
 use domain::idempotency::IdempotencyKey;
 use domain::token;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use publishing::{CreatePost, Created};
+use publishing::{CreatePost, Created, NotCreated};
 use serde::Deserialize;
 use serde_json::Value;
 use storage::IdempotencyUse;
@@ -125,7 +125,7 @@ pub(crate) async fn create_post(
     let (post, replayed) = match created {
         Created::New(post) => (*post, false),
         Created::Replayed(post) => (*post, true),
-        refusal => return Err(refused(refusal, &caller)),
+        Created::Refused(why) => return Err(refused(why, &caller)),
     };
     let view = PostView::of(&app, &post).await;
     let mut response = (StatusCode::CREATED, Json(view)).into_response();
@@ -155,13 +155,12 @@ pub(crate) fn read(mut fields: Fields, now: DateTime<Utc>) -> CreatePost {
 }
 
 /// The answer where no post was made.
-pub(crate) fn refused(refusal: Created, caller: &Caller<PostsWrite>) -> ApiError {
-    match refusal {
-        Created::KeyReused => Faults::one("idempotency-key", "was used for another request; use a new one").into(),
-        Created::NotInPlan(why) => caller.not_in_plan(why),
-        Created::NoUser => ApiError::Unauthenticated,
-        Created::Invalid(faults) => faults.into(),
-        Created::New(_) | Created::Replayed(_) => ApiError::Internal,
+pub(crate) fn refused(why: NotCreated, caller: &Caller<PostsWrite>) -> ApiError {
+    match why {
+        NotCreated::KeyReused => Faults::one("idempotency-key", "was used for another request; use a new one").into(),
+        NotCreated::NotInPlan(why) => caller.not_in_plan(why),
+        NotCreated::NoUser => ApiError::Unauthenticated,
+        NotCreated::Invalid(faults) => faults.into(),
     }
 }
 

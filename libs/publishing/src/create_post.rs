@@ -38,6 +38,13 @@ pub enum Created {
     New(Box<Post>),
     /// The same request was answered with this before.
     Replayed(Box<Post>),
+    /// There is no post.
+    Refused(NotCreated),
+}
+
+/// Why there is no post.
+#[derive(Debug)]
+pub enum NotCreated {
     /// The key was used for another request.
     KeyReused,
     /// The plan does not allow it.
@@ -78,12 +85,12 @@ impl Publishing {
             }
             let post = match self.new_post(&request, &around, now).await? {
                 Ok(post) => post,
-                Err(refusal) => return Ok(refusal),
+                Err(why) => return Ok(Created::Refused(why)),
             };
             *kept_files = request.media.iter().map(|it| it.path.media()).collect();
             let gone = self.keep_files(&request.media, &around.media, &post.media).await?;
             if !gone.is_empty() {
-                return Ok(Created::Invalid(gone));
+                return Ok(Created::Refused(NotCreated::Invalid(gone)));
             }
             let deliveries = self.deliveries_of(&post, now);
             let kept = request.key.as_ref().map(|key| (key, kept_form(&post)));
@@ -96,7 +103,7 @@ impl Publishing {
                     }
                     return Ok(Created::New(Box::new(post)));
                 }
-                Some(PostWritten::TooMany) => return Ok(Created::Invalid(too_many())),
+                Some(PostWritten::TooMany) => return Ok(Created::Refused(NotCreated::Invalid(too_many()))),
                 // The id was taken, an account was disconnected, or the same
                 // request was answered beside this one: all is read again.
                 Some(
@@ -115,13 +122,13 @@ impl Publishing {
         request: &CreatePost,
         around: &Surroundings,
         now: DateTime<Utc>,
-    ) -> Result<Result<Post, Created>, PublishingError> {
-        let Some(user) = &around.user else { return Ok(Err(Created::NoUser)) };
+    ) -> Result<Result<Post, NotCreated>, PublishingError> {
+        let Some(user) = &around.user else { return Ok(Err(NotCreated::NoUser)) };
         let plan = self.plans.named(user.plan.as_deref());
         if let (Some(max), Some(_)) = (plan.max_scheduled_posts, request.scheduled_at)
             && u64::from(max) <= around.counts.scheduled
         {
-            return Ok(Err(Created::NotInPlan(over_plan(max))));
+            return Ok(Err(NotCreated::NotInPlan(over_plan(max))));
         }
 
         let mut faults = request.faults.clone();
@@ -140,10 +147,10 @@ impl Publishing {
                 let stamp: Fresh = self.ids.fresh();
                 Ok(Post { stamp: stamp.get(), ..post })
             }
-            (Ok(_), false) => Err(Created::Invalid(faults)),
+            (Ok(_), false) => Err(NotCreated::Invalid(faults)),
             (Err(more), _) => {
                 faults.extend(more);
-                Err(Created::Invalid(faults))
+                Err(NotCreated::Invalid(faults))
             }
         })
     }
@@ -153,11 +160,11 @@ impl Publishing {
 /// to its media are made anew.
 fn replay(kept: &Kept, key: &IdempotencyUse) -> Created {
     if kept.body_hash != key.body_hash {
-        return Created::KeyReused;
+        return Created::Refused(NotCreated::KeyReused);
     }
     match serde_json::from_str(&kept.response) {
         Ok(post) => Created::Replayed(Box::new(post)),
-        Err(_) => Created::KeyReused,
+        Err(_) => Created::Refused(NotCreated::KeyReused),
     }
 }
 

@@ -48,7 +48,7 @@ use tokio::sync::Semaphore;
 
 pub use attachments::NamedMedium;
 pub use change_post::{ChangePost, Changed};
-pub use create_post::{CreatePost, Created};
+pub use create_post::{CreatePost, Created, NotCreated};
 pub use deliver::BEGIN_WITHIN;
 pub use erase_user::Erased;
 pub use error::PublishingError;

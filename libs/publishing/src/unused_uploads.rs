@@ -210,7 +210,7 @@ mod tests {
 
     use super::*;
     use crate::testing::Rig;
-    use crate::{ChangePost, Changed, CreatePost, Created, NamedMedium};
+    use crate::{ChangePost, Changed, CreatePost, Created, NamedMedium, NotCreated};
 
     const ROOM: Room = Room { bytes: 1_000, files: 10 };
 
@@ -286,12 +286,15 @@ mod tests {
         let rig = rig(&s3).await;
         let large = asked_for(&rig, Some(&[7; 21])).await;
 
-        assert!(matches!(draft(&rig, &large).await, Created::Invalid(_)));
+        assert!(matches!(draft(&rig, &large).await, Created::Refused(NotCreated::Invalid(_))));
         assert_eq!(is_there(&rig, &large).await, (true, false));
         // Its link is good for an hour, in which the file can be put again.
         let bytes = futures::stream::iter([Ok::<_, Infallible>(PNG.into())]);
         s3.bucket.put(&large.path().to_string(), "image/png", bytes).await.unwrap();
-        assert!(matches!(draft(&rig, &large).await, Created::Invalid(_)), "nobody can use it any more");
+        assert!(
+            matches!(draft(&rig, &large).await, Created::Refused(NotCreated::Invalid(_))),
+            "nobody can use it any more"
+        );
 
         rig.clock.advance(TimeDelta::hours(24));
         assert_eq!(rig.publishing.look_at_uploads().await.unwrap(), 1);

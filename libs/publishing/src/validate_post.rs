@@ -5,7 +5,7 @@ use domain::post::Post;
 use domain::rules::Rule;
 use std::collections::BTreeSet;
 
-use crate::create_post::{CreatePost, Created};
+use crate::create_post::{CreatePost, NotCreated};
 use crate::{Publishing, PublishingError};
 
 /// What would become of a post.
@@ -14,7 +14,7 @@ pub enum Validated {
     /// It would be scheduled; what its user may want to mend before.
     Fine(Vec<Warning>),
     /// It would be refused like this.
-    Refused(Created),
+    Refused(NotCreated),
 }
 
 /// Something that no platform refuses.

@@ -8,7 +8,7 @@ use storage::{MediumAdded, Room};
 
 use super::*;
 use crate::testing::Rig;
-use crate::{CreatePost, Created};
+use crate::{CreatePost, Created, NotCreated};
 
 /// A file that was looked at before and that no post uses.
 async fn an_upload(rig: &Rig) -> Medium {
@@ -39,7 +39,7 @@ async fn a_refused_request_keeps_no_file_and_a_post_does() {
     let medium = an_upload(&rig).await;
 
     let refused = rig.publishing.create_post(rig.user.user_id, a_request(None, &medium)).await.unwrap();
-    assert!(matches!(refused, Created::Invalid(_)));
+    assert!(matches!(refused, Created::Refused(NotCreated::Invalid(_))));
     assert!(!is_kept(&rig, &medium).await);
 
     let created = rig.publishing.create_post(rig.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
@@ -54,6 +54,6 @@ async fn a_file_of_somebody_else_is_as_if_it_were_not_there() {
 
     let refused = rig.publishing.create_post(rig.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
 
-    let Created::Invalid(faults) = refused else { panic!("{refused:?}") };
+    let Created::Refused(NotCreated::Invalid(faults)) = refused else { panic!("{refused:?}") };
     assert_eq!(faults.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0"]);
 }
