@@ -28,4 +28,5 @@ mod seeded;
 pub mod testing;
 pub mod text;
 pub mod token;
+pub mod top_level;
 pub mod user;
