@@ -46,7 +46,8 @@ pub(crate) struct ConnectionDetails {
     /// points, `utf16_units`), with `url_length` where every link counts as so many, and `short_mentions` where
     /// `@user@host` counts as `@user`; `max_text_bytes`; `max_media` for images and videos together; `max_images`,
     /// GIFs included; `max_videos`; `not_mixed`; `media_required`; `mime_types`; `max_image_bytes`; `max_video_bytes`;
-    /// `max_alt_text` in `alt_text_unit`, and less of a video where there is `max_video_alt_text`. What a platform does not ask has no entry.
+    /// `max_alt_text` in `alt_text_unit`, and less of a video where there is `max_video_alt_text`; `min_alt_text` of
+    /// each file. What a platform does not ask has no entry.
     pub(crate) meta: Vec<MetaEntry>,
 }
 
@@ -102,6 +103,7 @@ pub(crate) fn value_of(rule: &Rule) -> Value {
         | Rule::MaxVideos { max }
         | Rule::MaxAltText { max, .. }
         | Rule::MaxVideoAltText { max, .. } => json!(max),
+        Rule::MinAltText { min, .. } => json!(min),
         Rule::MaxImageBytes { max } | Rule::MaxVideoBytes { max } => json!(max),
         Rule::MimeTypes { types } => types.iter().map(|it| it.as_str()).collect(),
         Rule::NotMixed | Rule::MediaRequired => json!(YES),
@@ -111,9 +113,10 @@ pub(crate) fn value_of(rule: &Rule) -> Value {
 /// What the number of a rule counts; `None` for other values.
 pub(crate) fn unit_of(rule: &Rule) -> Option<&'static str> {
     match rule {
-        Rule::MaxText { counting, .. } | Rule::MaxAltText { counting, .. } | Rule::MaxVideoAltText { counting, .. } => {
-            Some(unit(counting))
-        }
+        Rule::MaxText { counting, .. }
+        | Rule::MaxAltText { counting, .. }
+        | Rule::MinAltText { counting, .. }
+        | Rule::MaxVideoAltText { counting, .. } => Some(unit(counting)),
         Rule::MaxTextBytes { .. } | Rule::MaxImageBytes { .. } | Rule::MaxVideoBytes { .. } => Some("bytes"),
         Rule::MaxMedia { .. } | Rule::MaxImages { .. } | Rule::MaxVideos { .. } => Some("files"),
         Rule::MimeTypes { .. } | Rule::NotMixed | Rule::MediaRequired => None,
@@ -191,6 +194,7 @@ mod tests {
             Rule::mime_types([MimeType::Jpeg, MimeType::Mp4]),
             Rule::max_video_bytes(60 << 20),
             Rule::max_alt_text(1500, Counting::code_points()),
+            Rule::min_alt_text(10, Counting::code_points()),
         ];
 
         let shown: Vec<_> = meta(&connection).into_iter().skip(3).map(|it| (it.name, it.value)).collect();
@@ -209,6 +213,7 @@ mod tests {
                 ("max_video_bytes", json!(62_914_560)),
                 ("max_alt_text", json!(1500)),
                 ("alt_text_unit", json!("characters")),
+                ("min_alt_text", json!(10)),
             ]
         );
     }

@@ -64,6 +64,14 @@ pub enum Rule {
         /// How the length is counted.
         counting: Counting,
     },
+    /// How long the alternative text of each file must be at least; a file
+    /// without one is at fault too.
+    MinAltText {
+        /// The least length, in the unit of `counting`.
+        min: u32,
+        /// How the length is counted.
+        counting: Counting,
+    },
     /// How long that of a video may be, where it is less.
     MaxVideoAltText {
         /// The greatest length, in the unit of `counting`.
@@ -121,6 +129,11 @@ impl Rule {
         Self::MaxAltText { max, counting }
     }
 
+    /// The least of the alternative text of each file, counted like this.
+    pub const fn min_alt_text(min: u32, counting: Counting) -> Self {
+        Self::MinAltText { min, counting }
+    }
+
     /// The most of the alternative text of a video, counted like this, and in bytes.
     pub const fn max_video_alt_text(max: u32, counting: Counting, max_bytes: u32) -> Self {
         Self::MaxVideoAltText { max, counting, max_bytes }
@@ -141,6 +154,7 @@ impl Rule {
             Self::MaxImageBytes { .. } => "max_image_bytes",
             Self::MaxVideoBytes { .. } => "max_video_bytes",
             Self::MaxAltText { .. } => "max_alt_text",
+            Self::MinAltText { .. } => "min_alt_text",
             Self::MaxVideoAltText { .. } => "max_video_alt_text",
         }
     }
@@ -180,6 +194,7 @@ impl Rule {
             Self::MaxImageBytes { max } => return too_large(*max, "images", of_type(media, FileType::Image)),
             Self::MaxVideoBytes { max } => return too_large(*max, "videos", of_type(media, FileType::Video)),
             Self::MaxAltText { max, counting } => return too_wordy(*max, *counting, None, media),
+            Self::MinAltText { min, counting } => return too_curt(*min, *counting, media),
             Self::MaxVideoAltText { max, counting, max_bytes } => {
                 return too_wordy(*max, *counting, Some(*max_bytes), media);
             }
@@ -216,6 +231,19 @@ fn too_wordy(max: u32, counting: Counting, of_videos: Option<u32>, media: &[Atta
         Some(format!("takes {what} of at most {max_bytes} bytes, that of file {number} has {bytes}"))
     };
     words.filter_map(fault).collect()
+}
+
+fn too_curt(min: u32, counting: Counting, media: &[Attachment]) -> Vec<String> {
+    let fault = |(number, file): (usize, &Attachment)| {
+        let length = file.alt_text.as_ref().map_or(0, |it| counting.length(it.as_str()));
+        let actual = || match file.alt_text {
+            Some(_) => format!("that of file {number} has {length}"),
+            None => format!("file {number} has none"),
+        };
+        let units = counting.unit.words();
+        (length < min.into()).then(|| format!("needs alternative texts of at least {min} {units}, {}", actual()))
+    };
+    (1..).zip(media).filter_map(fault).collect()
 }
 
 fn not_among(types: &[MimeType], media: &[Attachment]) -> Vec<String> {

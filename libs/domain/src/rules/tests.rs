@@ -5,8 +5,8 @@ use crate::media::{AltText, MimeType};
 use crate::options::OptionValue;
 use crate::testing::{an_attachment, rules, text};
 
-/// One rule of each kind.
-fn every_rule() -> Rules {
+/// Rules of many kinds.
+fn many_rules() -> Rules {
     Rules::of(
         "Example",
         [
@@ -23,6 +23,15 @@ fn every_rule() -> Rules {
             Rule::max_alt_text(5, Counting::graphemes()),
         ],
     )
+}
+
+/// One rule of each kind.
+fn every_rule() -> Rules {
+    let mut rules = many_rules();
+    rules
+        .rules
+        .extend([Rule::min_alt_text(5, Counting::graphemes()), Rule::max_video_alt_text(5, Counting::graphemes(), 50)]);
+    rules
 }
 
 fn messages(rules: &Rules, raw: &str, media: &[Attachment]) -> Vec<String> {
@@ -53,6 +62,22 @@ fn of_a_video_less_may_be_said_in_letters_and_bytes() {
 }
 
 #[test]
+fn of_each_file_words_may_be_asked_and_how_many() {
+    let rules = Rules::of("Example", [Rule::min_alt_text(3, Counting::code_points())]);
+    let file =
+        |words: Option<&str>| Attachment { alt_text: words.map(|it| AltText::parse(it).unwrap()), ..an_attachment(1) };
+    assert_eq!(messages(&rules, "a", &[file(Some("🚣🚣🚣"))]), Vec::<String>::new());
+    assert_eq!(messages(&rules, "a", &[]), Vec::<String>::new());
+    assert_eq!(
+        messages(&rules, "a", &[file(Some("boats")), file(Some("🚣🚣")), file(None)]),
+        [
+            "Example needs alternative texts of at least 3 characters, that of file 2 has 2",
+            "Example needs alternative texts of at least 3 characters, file 3 has none",
+        ]
+    );
+}
+
+#[test]
 fn a_content_warning_counts_where_the_platform_counts_it() {
     let given = [("content_warning".to_owned(), OptionValue::Text("x".repeat(6)))].into_iter().collect();
     let breaches = |counting: Counting| {
@@ -68,7 +93,7 @@ fn a_content_warning_counts_where_the_platform_counts_it() {
 fn what_fits_breaks_nothing() {
     assert_eq!(messages(&rules(), &"x".repeat(500), &[]), Vec::<String>::new());
     let large = vec![an_attachment(20 << 20); 2];
-    assert_eq!(messages(&every_rule(), &"🎉".repeat(300), &large), Vec::<String>::new());
+    assert_eq!(messages(&many_rules(), &"🎉".repeat(300), &large), Vec::<String>::new());
 }
 
 #[test]
@@ -79,7 +104,7 @@ fn every_breach_is_named_at_once() {
     media[3].alt_text = Some(AltText::parse(&"🚣".repeat(5)).unwrap());
     media[4].alt_text = Some(AltText::parse(&"👨‍👩‍👧‍👦".repeat(6)).unwrap());
 
-    let breaches = every_rule().breaches(&text(&"👨‍👩‍👧‍👦".repeat(301)), &media, &Options::default());
+    let breaches = many_rules().breaches(&text(&"👨‍👩‍👧‍👦".repeat(301)), &media, &Options::default());
 
     let named: Vec<_> = breaches.iter().map(|it| (it.rule, it.field, it.message.as_str())).collect();
     let gif = ("mime_types", "media", "Example takes image/jpeg, video/mp4, not image/gif");
@@ -121,7 +146,7 @@ fn what_reads_as_large_as_the_limit_is_told_in_bytes() {
 
 #[test]
 fn a_post_without_media_can_be_too_little() {
-    assert_eq!(messages(&every_rule(), "words", &[]), ["Example needs at least 1 image or video, this has 0"]);
+    assert_eq!(messages(&many_rules(), "words", &[]), ["Example needs at least 1 image or video, this has 0"]);
     assert_eq!(messages(&rules(), "words", &[]), Vec::<String>::new());
 }
 
