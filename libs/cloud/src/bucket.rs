@@ -9,12 +9,14 @@ mod parts;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Duration;
 
 use aws_config::SdkConfig;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::timeout::TimeoutConfig;
 use aws_sdk_s3::config::{Builder, RequestChecksumCalculation, ResponseChecksumValidation};
+use aws_sdk_s3::error::SdkError;
 use aws_sdk_s3::operation::get_object::GetObjectError;
 use aws_sdk_s3::presigning::PresigningConfig;
 use bytes::Bytes;
@@ -71,6 +73,9 @@ pub struct Look {
     /// As many as were asked for, or all when there are fewer.
     pub first_bytes: Bytes,
 }
+
+/// A file, or a part of one, as it comes.
+pub type Pieces = BoxStream<'static, Result<Bytes, BucketError>>;
 
 /// The bucket of pictures and videos.
 #[derive(Clone, Debug)]
@@ -153,8 +158,8 @@ impl Bucket {
             Err(error) if error.as_service_error().is_some_and(GetObjectError::is_no_such_key) => {
                 return Ok(None);
             }
-            // 416: the range has no byte in the file, so the file is empty.
-            Err(error) if error.raw_response().is_some_and(|it| it.status().as_u16() == 416) => {
+            // So the file is empty.
+            Err(error) if is_out_of_range(&error) => {
                 return Ok(Some(Look { size_bytes: 0, first_bytes: Bytes::new() }));
             }
             Err(error) => return Err(BucketError::new(error)),
@@ -166,12 +171,25 @@ impl Bucket {
     }
 
     /// A file, piece by piece; `None` when it is not there.
-    pub async fn open(&self, key: &str) -> Result<Option<BoxStream<'static, Result<Bytes, BucketError>>>, BucketError> {
-        let object = match self.client.get_object().bucket(&self.name).key(key).send().await {
+    pub async fn open(&self, key: &str) -> Result<Option<Pieces>, BucketError> {
+        self.get(key, None).await
+    }
+
+    /// A part of a file, likewise: all of it that there is.
+    pub async fn open_range(&self, key: &str, range: Range<u64>) -> Result<Option<Pieces>, BucketError> {
+        if range.is_empty() {
+            return Ok(Some(futures::stream::empty().boxed()));
+        }
+        self.get(key, Some(format!("bytes={}-{}", range.start, range.end - 1))).await
+    }
+
+    async fn get(&self, key: &str, range: Option<String>) -> Result<Option<Pieces>, BucketError> {
+        let object = match self.client.get_object().bucket(&self.name).key(key).set_range(range).send().await {
             Ok(object) => object,
             Err(error) if error.as_service_error().is_some_and(GetObjectError::is_no_such_key) => {
                 return Ok(None);
             }
+            Err(error) if is_out_of_range(&error) => return Ok(Some(futures::stream::empty().boxed())),
             Err(error) => return Err(BucketError::new(error)),
         };
         let pieces = futures::stream::try_unfold(object.body, |mut body| async move {
@@ -192,4 +210,9 @@ impl Bucket {
         self.client.delete_object().bucket(&self.name).key(key).send().await.map_err(BucketError::new)?;
         Ok(())
     }
+}
+
+/// Whether a range has no byte in the file.
+fn is_out_of_range(error: &SdkError<GetObjectError>) -> bool {
+    error.raw_response().is_some_and(|it| it.status().as_u16() == 416)
 }

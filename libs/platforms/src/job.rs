@@ -1,11 +1,15 @@
 //! What an adapter is given to publish.
 
+use std::ops::Range;
+use std::time::Duration;
+
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use domain::connection::Profile;
 use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::Options;
 use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
 
 use crate::account::Credentials;
 use crate::recognition::Claims;
@@ -41,6 +45,22 @@ pub struct Job<'a> {
 /// The bytes of a file.
 pub type MediaBytes = BoxStream<'static, Result<Bytes, MediaUnreadable>>;
 
+/// The longest that a public address of a file may live: links are signed with
+/// the credentials of a function, which end after some hours.
+pub const LONGEST_PUBLIC: Duration = Duration::from_hours(1);
+
+/// A part of what a stream brings, where the store cannot be asked for it alone.
+fn part_of(pieces: MediaBytes, range: Range<u64>) -> MediaBytes {
+    let mut at = 0;
+    let part = pieces.map_ok(move |piece| {
+        let (start, end) = (at, at + piece.len() as u64);
+        at = end;
+        let within = |offset: u64| usize::try_from(offset.clamp(start, end) - start).unwrap_or(piece.len());
+        piece.slice(within(range.start)..within(range.end.max(range.start)))
+    });
+    part.try_filter(|piece| std::future::ready(!piece.is_empty())).boxed()
+}
+
 /// A file could not be read from our own store.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the file could not be read: {0}")]
@@ -70,10 +90,41 @@ pub trait MediaReader: Send + Sync {
     /// The bytes of one.
     async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaUnreadable>;
 
+    /// Those of a part of one; what lies behind its end is left out.
+    async fn open_range(&self, attachment: &Attachment, range: Range<u64>) -> Result<MediaBytes, MediaUnreadable> {
+        Ok(part_of(self.open(attachment).await?, range))
+    }
+
+    /// An address under which anybody can read a file for so long, for platforms
+    /// that fetch files by themselves. At most [`LONGEST_PUBLIC`].
+    async fn public_url(&self, attachment: &Attachment, lives: Duration) -> Result<String, MediaUnreadable> {
+        let _ = (attachment, lives);
+        Err(MediaUnreadable("it has no public address here".to_owned()))
+    }
+
     /// One as a picture within these bounds; `None` as long as there is no
     /// answer to [`MediaReader::ask_to_fit`].
     async fn fitted(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable>;
 
     /// Asks for it. It takes seconds, and minutes where a file is hard to read.
     async fn ask_to_fit(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<(), MediaUnreadable>;
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::stream;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_part_of_a_stream_is_cut_out_of_its_pieces() {
+        let part = async |range| {
+            let pieces = ["ab", "", "cde", "f"].map(|it| Ok(Bytes::from_static(it.as_bytes())));
+            let part: Vec<_> = part_of(stream::iter(pieces).boxed(), range).try_collect().await.unwrap();
+            String::from_utf8(part.concat()).unwrap()
+        };
+        for (range, expected) in [(0..6, "abcdef"), (1..4, "bcd"), (2..5, "cde"), (5..9, "f"), (6..9, ""), (3..3, "")] {
+            assert_eq!(part(range.clone()).await, expected, "{range:?}");
+        }
+    }
 }

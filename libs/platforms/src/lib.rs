@@ -31,7 +31,7 @@ pub use app::{AppCredentials, AppSource, Withheld};
 pub use handoff::{
     Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
 };
-pub use job::{Fitted, Job, MediaBytes, MediaReader, MediaUnreadable, Picture};
+pub use job::{Fitted, Job, LONGEST_PUBLIC, MediaBytes, MediaReader, MediaUnreadable, Picture};
 pub use known::{Access, Known};
 pub use lead::Lead;
 pub use not_now::NotNow;

@@ -1,12 +1,15 @@
 //! The files of a post, read from our bucket for an adapter, and pictures that
 //! are made of them.
 
+use std::ops::Range;
+use std::time::Duration;
+
 use cloud::bucket::Bucket;
 use cloud::pictures::{Answer, Pictures};
 use domain::id::UserId;
 use domain::media::{Attachment, MediaPath, PictureBounds, PictureRequest};
 use futures::StreamExt;
-use platforms::{Fitted, MediaBytes, MediaReader, MediaUnreadable, Picture};
+use platforms::{Fitted, LONGEST_PUBLIC, MediaBytes, MediaReader, MediaUnreadable, Picture};
 
 pub(crate) struct Files<'a> {
     pub(crate) bucket: &'a Bucket,
@@ -30,6 +33,17 @@ impl MediaReader for Files<'_> {
         let opened = self.bucket.open(&self.path(attachment).to_string()).await.map_err(unreadable)?;
         let opened = opened.ok_or_else(gone)?;
         Ok(opened.map(|it| it.map_err(unreadable)).boxed())
+    }
+
+    async fn open_range(&self, attachment: &Attachment, range: Range<u64>) -> Result<MediaBytes, MediaUnreadable> {
+        let path = self.path(attachment).to_string();
+        let opened = self.bucket.open_range(&path, range).await.map_err(unreadable)?.ok_or_else(gone)?;
+        Ok(opened.map(|it| it.map_err(unreadable)).boxed())
+    }
+
+    async fn public_url(&self, attachment: &Attachment, lives: Duration) -> Result<String, MediaUnreadable> {
+        let path = self.path(attachment).to_string();
+        self.bucket.presigned_get(&path, lives.min(LONGEST_PUBLIC)).await.map_err(unreadable)
     }
 
     async fn fitted(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {

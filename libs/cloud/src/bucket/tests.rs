@@ -163,3 +163,15 @@ async fn a_deleted_file_is_gone_and_can_be_deleted_again() {
     assert!(store.bucket.open(KEY).await.unwrap().is_none());
     assert_eq!(store.bucket.look(KEY, 1).await.unwrap(), None);
 }
+
+#[tokio::test]
+async fn a_part_of_a_file_is_read_alone() {
+    let store = TestBucket::start().await;
+    store.bucket.put(KEY, "image/png", futures::stream::iter([Ok::<_, Infallible>("abcdef".into())])).await.unwrap();
+    for (range, expected) in [(0..6, "abcdef"), (1..4, "bcd"), (4..900, "ef"), (6..9, ""), (3..3, "")] {
+        let pieces: Vec<_> = store.bucket.open_range(KEY, range.clone()).await.unwrap().unwrap().collect().await;
+        let part: Vec<u8> = pieces.into_iter().flat_map(Result::unwrap).collect();
+        assert_eq!(part, expected.as_bytes(), "{range:?}");
+    }
+    assert!(store.bucket.open_range("media/7/43.png", 0..1).await.unwrap().is_none());
+}
