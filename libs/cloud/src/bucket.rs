@@ -172,7 +172,7 @@ impl Bucket {
 
     /// A file, piece by piece; `None` when it is not there.
     pub async fn open(&self, key: &str) -> Result<Option<Pieces>, BucketError> {
-        self.get(key, None).await
+        Box::pin(self.get(key, None)).await
     }
 
     /// A part of a file, likewise: all of it that there is.
@@ -180,7 +180,7 @@ impl Bucket {
         if range.is_empty() {
             return Ok(Some(futures::stream::empty().boxed()));
         }
-        self.get(key, Some(format!("bytes={}-{}", range.start, range.end - 1))).await
+        Box::pin(self.get(key, Some(format!("bytes={}-{}", range.start, range.end - 1)))).await
     }
 
     async fn get(&self, key: &str, range: Option<String>) -> Result<Option<Pieces>, BucketError> {

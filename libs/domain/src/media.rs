@@ -4,6 +4,7 @@
 mod alt_text;
 mod attachment;
 mod derived;
+mod facts;
 mod filename;
 mod header;
 pub mod jpeg;
@@ -11,13 +12,16 @@ mod limits;
 mod mime;
 mod path;
 mod png;
+mod probe;
 mod webp;
 
 pub use alt_text::{AltText, InvalidAltText};
 pub use attachment::Attachment;
 pub use derived::{DerivedPath, PictureBounds, PictureRequest};
+pub use facts::{Facts, Pixels, VideoCodec};
 pub use filename::{Filename, InvalidFilename};
 pub use header::HEADER_BYTES;
 pub use limits::{MediaLimits, human_size};
 pub use mime::{FileType, MimeType, SNIFF_BYTES};
 pub use path::{InvalidMediaPath, MediaPath};
+pub use probe::{PART_BYTES, Parts};

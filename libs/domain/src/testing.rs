@@ -83,7 +83,13 @@ pub fn accounts(connections: &[Connection]) -> Accounts {
 
 /// A picture of so many bytes.
 pub fn an_attachment(size_bytes: u64) -> Attachment {
-    Attachment { media_id: ids().fresh::<MediaId>(), mime_type: MimeType::Jpeg, size_bytes, alt_text: None }
+    Attachment {
+        media_id: ids().fresh::<MediaId>(),
+        mime_type: MimeType::Jpeg,
+        size_bytes,
+        alt_text: None,
+        facts: None,
+    }
 }
 
 /// A text.

@@ -110,7 +110,13 @@ impl Publishing {
                 Err(unusable) => return Ok(Err(unusable)),
             },
         };
-        Ok(Ok(Attachment { media_id: medium.media_id, mime_type: medium.mime_type, size_bytes, alt_text: None }))
+        Ok(Ok(Attachment {
+            media_id: medium.media_id,
+            mime_type: medium.mime_type,
+            size_bytes,
+            alt_text: None,
+            facts: None,
+        }))
     }
 
     async fn verify(&self, medium: &Medium) -> Result<Result<u64, Unusable>, PublishingError> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::MediaId;
-use crate::media::{AltText, MimeType};
+use crate::media::{AltText, Facts, MimeType};
 
 /// An uploaded file that a post carries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,4 +17,7 @@ pub struct Attachment {
     /// What it shows, as this post says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alt_text: Option<AltText>,
+    /// What it says of itself; `None` where nobody has looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<Facts>,
 }

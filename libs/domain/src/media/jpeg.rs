@@ -66,12 +66,12 @@ impl Outline {
 
 /// Whether a marker starts a frame: all from `SOF0` to `SOF15` but those of
 /// tables and of extensions.
-fn is_frame(marker: u8) -> bool {
+pub(super) fn is_frame(marker: u8) -> bool {
     (0xC0..=0xCF).contains(&marker) && ![0xC4, 0xC8, 0xCC].contains(&marker)
 }
 
 /// A frame: precision, height, width, number of components, components.
-fn size(frame: &[u8]) -> Option<(u32, u32)> {
+pub(super) fn size(frame: &[u8]) -> Option<(u32, u32)> {
     let [_, h0, h1, w0, w1, ..] = frame else { return None };
     let side = |high: u8, low: u8| u32::from(u16::from_be_bytes([high, low]));
     Some((side(*w0, *w1), side(*h0, *h1))).filter(|(width, height)| 0 < *width && 0 < *height)

@@ -99,7 +99,7 @@ impl MediaReader for Files {
 }
 
 fn file(mime_type: MimeType) -> Attachment {
-    Attachment { media_id: MediaId::new(1).unwrap(), mime_type, size_bytes: 1, alt_text: None }
+    Attachment { media_id: MediaId::new(1).unwrap(), mime_type, size_bytes: 1, alt_text: None, facts: None }
 }
 
 #[tokio::test]

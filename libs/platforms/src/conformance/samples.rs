@@ -33,7 +33,7 @@ pub fn sample(mime_type: MimeType, number: u8) -> Sample {
     };
     let size_bytes = bytes.len() as u64;
     let media_id = MediaId::new(u64::from(number) + 1).unwrap();
-    let attachment = Attachment { media_id, mime_type, size_bytes, alt_text: None };
+    let attachment = Attachment { media_id, mime_type, size_bytes, alt_text: None, facts: None };
     Sample { attachment, bytes }
 }
 

@@ -48,6 +48,7 @@ impl Desk {
             mime_type,
             size_bytes: self.bytes.len() as u64,
             alt_text: None,
+            facts: None,
         }
     }
 }

@@ -184,7 +184,13 @@ async fn a_file_that_was_let_go_is_unused_from_then_on_and_used_again_by_a_post(
 
     let owner = domain::user::User { user_id: user, ..a_user() };
     let post = a_post(&owner, None, &[a_connection(&owner)]);
-    let carried = domain::media::Attachment { media_id: id, mime_type: MimeType::Png, size_bytes: 5, alt_text: None };
+    let carried = domain::media::Attachment {
+        media_id: id,
+        mime_type: MimeType::Png,
+        size_bytes: 5,
+        alt_text: None,
+        facts: None,
+    };
     let post = domain::post::Post { media: vec![carried], targets: Vec::new(), ..post };
     let write = PostWrite { before: None, after: Some(&post), deliveries: Vec::new(), kept: None };
     assert_eq!(store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);

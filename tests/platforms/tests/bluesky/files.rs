@@ -33,6 +33,7 @@ fn large_picture() -> Sample {
             mime_type: MimeType::Png,
             size_bytes,
             alt_text: None,
+            facts: None,
         },
         bytes,
     }

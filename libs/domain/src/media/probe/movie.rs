@@ -1,0 +1,160 @@
+//! What the boxes of an MP4 or `QuickTime` file say. Sources: ISO/IEC 14496-12,
+//! chapter 8; Apple's `QuickTime` File Format, "Movie Atoms".
+
+use std::ops::Range;
+
+use super::super::{Facts, Pixels, VideoCodec};
+use super::{Gap, Parts};
+
+/// More boxes than a film has on one level.
+const MAX_BOXES: usize = 1_000;
+
+/// More tracks than a film has.
+const MAX_TRACKS: usize = 20;
+
+/// Of the first track with pictures.
+pub(super) fn facts(file: &Parts) -> Result<Facts, Gap> {
+    let movie = child(file, 0..file.size_bytes, *b"moov")?.ok_or(Gap::Unsaid)?;
+    let duration_ms = or_unsaid(movie_duration(file, movie.clone()))?;
+    let mut rest = movie;
+    for _ in 0..MAX_TRACKS {
+        let Some(track) = child(file, rest.clone(), *b"trak")? else { break };
+        rest.start = track.end;
+        if let Some(pictures) = or_unsaid(pictures(file, track))? {
+            return Ok(Facts { duration_ms: duration_ms.or(pictures.duration_ms), ..pictures });
+        }
+    }
+    Ok(Facts { duration_ms, ..Facts::default() })
+}
+
+/// What is damaged in one place says nothing about the others.
+fn or_unsaid<T>(read: Result<T, Gap>) -> Result<Option<T>, Gap> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(Gap::Unsaid) => Ok(None),
+        Err(missing @ Gap::Missing(_)) => Err(missing),
+    }
+}
+
+/// What a track with pictures says.
+fn pictures(file: &Parts, track: Range<u64>) -> Result<Facts, Gap> {
+    let media = path(file, track.clone(), &[*b"mdia"])?;
+    let handler = path(file, media.clone(), &[*b"hdlr"])?;
+    if &file.array::<4>(handler.start + 8)? != b"vide" {
+        return Err(Gap::Unsaid);
+    }
+    let tables = path(file, media.clone(), &[*b"minf", *b"stbl"])?;
+    let described = path(file, tables.clone(), &[*b"stsd"])?;
+    let head = path(file, track, &[*b"tkhd"])?;
+    let (scale, length) = time(file, path(file, media, &[*b"mdhd"])?.start)?;
+    let samples = or_unsaid(path(file, tables, &[*b"stsz"]).and_then(|it| long(file, it.start + 8)))?;
+    let rate = samples.filter(|it| 0 < *it && 0 < length && 0 < scale).and_then(|samples| {
+        let per_second = u128::from(samples) * u128::from(scale) * 1_000 / u128::from(length);
+        u32::try_from(per_second).ok()
+    });
+    Ok(Facts {
+        pixels: or_unsaid(shown(file, &head, &described))?,
+        duration_ms: milliseconds(scale, length),
+        milli_frames_per_second: rate,
+        codec: or_unsaid(codec(file, &described))?,
+    })
+}
+
+/// How long the whole film is: as its head says, or where it comes in
+/// fragments, as they say together.
+fn movie_duration(file: &Parts, movie: Range<u64>) -> Result<u64, Gap> {
+    let (scale, length) = time(file, path(file, movie.clone(), &[*b"mvhd"])?.start)?;
+    if let Some(duration) = milliseconds(scale, length) {
+        return Ok(duration);
+    }
+    let whole = path(file, movie, &[*b"mvex", *b"mehd"])?;
+    let length = match version(file, whole.start)? {
+        0 => long(file, whole.start + 4)?.into(),
+        _ => u64::from_be_bytes(file.array(whole.start + 4)?),
+    };
+    milliseconds(scale, length).ok_or(Gap::Unsaid)
+}
+
+/// Width and height of a track, which its matrix may turn.
+fn shown(file: &Parts, head: &Range<u64>, described: &Range<u64>) -> Result<Pixels, Gap> {
+    // Behind times, number, layer, group and volume.
+    let matrix = head.start + if version(file, head.start)? == 0 { 40 } else { 52 };
+    let [a, d] = [long(file, matrix)?, long(file, matrix + 16)?];
+    // In units of a 65,536th of a pixel.
+    let (width, height) = (long(file, matrix + 36)? >> 16, long(file, matrix + 40)? >> 16);
+    let stored = if let Some(shown) = Pixels::of(width, height) {
+        shown
+    } else {
+        // The first description: its head, then what any has, then 16 bytes.
+        let [w0, w1, h0, h1] = file.array(described.start + 8 + 32)?;
+        let side = |high, low| u32::from(u16::from_be_bytes([high, low]));
+        Pixels::of(side(w0, w1), side(h0, h1)).ok_or(Gap::Unsaid)?
+    };
+    Ok(if a == 0 && d == 0 { stored.turned() } else { stored })
+}
+
+fn codec(file: &Parts, described: &Range<u64>) -> Result<VideoCodec, Gap> {
+    Ok(match &file.array::<4>(described.start + 12)? {
+        b"avc1" | b"avc2" | b"avc3" | b"avc4" => VideoCodec::H264,
+        b"hvc1" | b"hev1" | b"dvh1" | b"dvhe" => VideoCodec::Hevc,
+        b"vp09" => VideoCodec::Vp9,
+        b"av01" => VideoCodec::Av1,
+        _ => VideoCodec::Other,
+    })
+}
+
+/// Units of time in a second, and how many of them something takes: `mvhd` and
+/// `mdhd` begin alike.
+fn time(file: &Parts, start: u64) -> Result<(u32, u64), Gap> {
+    Ok(match version(file, start)? {
+        0 => (long(file, start + 12)?, long(file, start + 16)?.into()),
+        _ => (long(file, start + 20)?, u64::from_be_bytes(file.array(start + 24)?)),
+    })
+}
+
+/// `None` where there is no time, or one that is said not to be known.
+fn milliseconds(scale: u32, length: u64) -> Option<u64> {
+    let is_unknown = length == 0 || length == u64::from(u32::MAX) || length == u64::MAX;
+    let scale = u128::from(scale).max(1) * u128::from(!is_unknown);
+    u64::try_from((u128::from(length) * 1_000).checked_div(scale)?).ok()
+}
+
+fn version(file: &Parts, start: u64) -> Result<u8, Gap> {
+    Ok(file.array::<1>(start)?[0])
+}
+
+fn long(file: &Parts, start: u64) -> Result<u32, Gap> {
+    file.array(start).map(u32::from_be_bytes)
+}
+
+/// The content of a box within boxes.
+fn path(file: &Parts, within: Range<u64>, names: &[[u8; 4]]) -> Result<Range<u64>, Gap> {
+    names.iter().try_fold(within, |within, name| child(file, within, *name)?.ok_or(Gap::Unsaid))
+}
+
+/// The content of the first box with this name.
+fn child(file: &Parts, within: Range<u64>, name: [u8; 4]) -> Result<Option<Range<u64>>, Gap> {
+    let mut at = within.start;
+    for _ in 0..MAX_BOXES {
+        if within.end.saturating_sub(at) < 8 {
+            return Ok(None);
+        }
+        let [s0, s1, s2, s3, found @ ..] = file.array::<8>(at)?;
+        let (content, end) = match u32::from_be_bytes([s0, s1, s2, s3]) {
+            0 => (at + 8, within.end),
+            1 => {
+                let length = u64::from_be_bytes(file.array(at + 8)?);
+                (at + 16, at.checked_add(length).ok_or(Gap::Unsaid)?)
+            }
+            length => (at + 8, at + u64::from(length)),
+        };
+        if end < content || within.end < end {
+            return Err(Gap::Unsaid);
+        }
+        if found == name {
+            return Ok(Some(content..end));
+        }
+        at = end;
+    }
+    Err(Gap::Unsaid)
+}

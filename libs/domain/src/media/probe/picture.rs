@@ -1,0 +1,73 @@
+//! The sizes of PNG, `WebP` and GIF files. Sources: the PNG specification, third
+//! edition, chapters 5 and 11; RFC 9649; the `GIF89a` specification, 18.
+
+use super::super::{MimeType, Pixels};
+use super::exif::is_turned;
+use super::{Gap, Parts};
+
+/// From so much of a file its size is read, where it says it at its beginning.
+const HEAD_BYTES: u64 = 64;
+
+/// More chunks than a picture has beside its data.
+const MAX_CHUNKS: usize = 1_000;
+
+pub(super) fn png(file: &Parts) -> Result<Pixels, Gap> {
+    let stored = at_the_beginning(file, MimeType::Png)?;
+    let mut at = 8;
+    for _ in 0..MAX_CHUNKS {
+        let Ok(head) = file.array::<8>(at) else { break };
+        let (length, name) = head.split_at(4);
+        let length = u32::from_be_bytes([length[0], length[1], length[2], length[3]]);
+        match name {
+            // What says how it is turned comes before what is turned.
+            b"IDAT" | b"IEND" => break,
+            b"eXIf" => return Ok(turned_by(file, stored, at + 8, length)),
+            _ => at += 12 + u64::from(length),
+        }
+    }
+    Ok(stored)
+}
+
+pub(super) fn webp(file: &Parts) -> Result<Pixels, Gap> {
+    let stored = at_the_beginning(file, MimeType::Webp)?;
+    let extended: [u8; 9] = file.array(12)?;
+    // The flag of a chunk with the data of the camera, which comes last.
+    if &extended[..4] != b"VP8X" || extended[8] & 0b1000 == 0 {
+        return Ok(stored);
+    }
+    let mut at = 12;
+    for _ in 0..MAX_CHUNKS {
+        let head: [u8; 8] = match file.array(at) {
+            Ok(head) => head,
+            Err(missing @ Gap::Missing(_)) => return Err(missing),
+            Err(Gap::Unsaid) => break,
+        };
+        let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
+        if &head[..4] == b"EXIF" {
+            return Ok(turned_by(file, stored, at + 8, length));
+        }
+        at += 8 + u64::from(length) + u64::from(length % 2);
+    }
+    Ok(stored)
+}
+
+pub(super) fn gif(file: &Parts) -> Result<Pixels, Gap> {
+    let [w0, w1, h0, h1] = file.array(6)?;
+    Pixels::of(u16::from_le_bytes([w0, w1]).into(), u16::from_le_bytes([h0, h1]).into()).ok_or(Gap::Unsaid)
+}
+
+fn at_the_beginning(file: &Parts, mime: MimeType) -> Result<Pixels, Gap> {
+    let length = file.size_bytes.min(HEAD_BYTES);
+    let head = file.get(0, usize::try_from(length).unwrap_or(0))?;
+    let (width, height) = mime.picture_size(head).ok_or(Gap::Unsaid)?;
+    Ok(Pixels { width, height })
+}
+
+/// What lies too far behind the beginning to be at hand is not worth another
+/// call: few pictures of these types are turned.
+fn turned_by(file: &Parts, stored: Pixels, start: u64, length: u32) -> Pixels {
+    let tiff = usize::try_from(length).ok().and_then(|it| file.get(start, it).ok());
+    // Some writers keep the name that JPEG wants before it.
+    let tiff = tiff.map(|it| it.strip_prefix(b"Exif\0\0").unwrap_or(it));
+    if tiff.is_some_and(is_turned) { stored.turned() } else { stored }
+}
