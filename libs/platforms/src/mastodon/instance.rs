@@ -35,20 +35,20 @@ impl Instance {
     /// is known for. `host` is the title for a server whose software is unknown.
     pub(super) fn rules(&self, host: &str) -> Rules {
         let software = self.software;
+        let version = self.answer.get("version").and_then(Value::as_str).unwrap_or_default();
         let characters = self.statuses("max_characters").or_else(|| self.number("/max_toot_chars"));
         let url = self.statuses("characters_reserved_per_url").unwrap_or(URL_CHARACTERS);
         let upload = self.number("/upload_limit");
         let bytes = |name| self.media(name).or(upload);
         let limits = Limits {
             characters: characters.unwrap_or(CHARACTERS),
-            counting: software.counting(u32::try_from(url).unwrap_or(u32::MAX)),
+            counting: software.counting(version, u32::try_from(url).unwrap_or(u32::MAX)),
             media: self.statuses("max_media_attachments").or(self.media_when_silent()),
             mime_types: self.mime_types(),
             image_bytes: bytes("image_size_limit").unwrap_or(IMAGE_BYTES),
             video_bytes: bytes("video_size_limit").unwrap_or(VIDEO_BYTES),
             description: self.description_limit().unwrap_or(DESCRIPTION),
         };
-        let version = self.answer.get("version").and_then(Value::as_str).unwrap_or_default();
         limits.rules(software, software.title(version).unwrap_or(host))
     }
 
@@ -88,16 +88,7 @@ impl Instance {
 
 /// What Mastodon accepts as it is installed.
 pub(super) fn stock_rules() -> Rules {
-    let limits = Limits {
-        characters: CHARACTERS,
-        counting: Software::Mastodon.counting(23),
-        media: Some(MEDIA),
-        mime_types: MimeType::ALL.to_vec(),
-        image_bytes: IMAGE_BYTES,
-        video_bytes: VIDEO_BYTES,
-        description: DESCRIPTION,
-    };
-    limits.rules(Software::Mastodon, "Mastodon")
+    Instance { answer: Value::Null, software: Software::Mastodon }.rules("Mastodon")
 }
 
 struct Limits {
@@ -182,6 +173,14 @@ mod tests {
     }
 
     #[test]
+    fn a_text_is_counted_as_the_version_of_mastodon_counts_it() {
+        let current = Counting::graphemes().url(23).short_mentions().with_warnings();
+        let told = rules(json!({"version": "4.6.1+glitch"}));
+        assert_eq!(told.rules[0], Rule::max_text(500, current));
+        assert_eq!(told.rules[1..], stock_rules().rules[1..]);
+    }
+
+    #[test]
     fn gotosocial_counts_code_points_and_mixes() {
         let told = rules(json!({
             "version": "0.19.1+git-5b0b3b9",
@@ -218,7 +217,7 @@ mod tests {
         assert_eq!(
             told.rules,
             [
-                Rule::max_text(5000, Counting::graphemes().with_warnings()),
+                Rule::max_text(5000, Counting::graphemes_of_unicode_15().with_warnings()),
                 Rule::mime_types(MimeType::ALL),
                 Rule::max_image_bytes(15_999_999),
                 Rule::max_video_bytes(15_999_999),

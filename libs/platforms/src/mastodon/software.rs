@@ -100,11 +100,15 @@ impl Software {
         }
     }
 
-    /// How it counts a text; `url` is how many characters it says a link counts.
-    pub(super) const fn counting(self, url: u32) -> Counting {
+    /// How it counts a text in this version of it; `url` is how many characters it
+    /// says a link counts.
+    pub(super) fn counting(self, version: &str, url: u32) -> Counting {
         match self {
+            Self::Mastodon if counts_conjuncts(version) => Counting::graphemes().url(url).short_mentions(),
             Self::Mastodon => Counting::graphemes_of_unicode_15().url(url).short_mentions(),
-            Self::Pleroma | Self::Akkoma => Counting::graphemes(),
+            // It depends on the Erlang below, which is not told. The older rules
+            // never count less.
+            Self::Pleroma | Self::Akkoma => Counting::graphemes_of_unicode_15(),
             // GoToSocial names a length of links and does not use it.
             Self::GoToSocial | Self::Pixelfed | Self::Other => Counting::code_points(),
         }
@@ -147,6 +151,16 @@ fn is_of_mastodon(version: &str) -> bool {
     are_three && (suffix.is_empty() || is_word())
 }
 
+/// Whether a version of Mastodon counts a conjunct as one character, as Unicode does
+/// since 15.1. It counts as its Ruby does: 4.6 runs on Ruby 4.0, the first with
+/// those rules, and so do its betas; nightlies and alphas before them ran on 3.4.
+fn counts_conjuncts(version: &str) -> bool {
+    let mut numbers = version.split(|it: char| !it.is_ascii_digit()).map_while(|it| it.parse::<u32>().ok());
+    let release = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let is_early = version.starts_with("4.6.0-alpha") || version.starts_with("4.6.0-nightly");
+    (4, 6) <= release && !is_early
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,6 +188,29 @@ mod tests {
             ("takahe/0.9", "", Software::Other),
         ] {
             assert_eq!(Software::of(version, source_url), software, "{version}");
+        }
+    }
+
+    #[test]
+    fn mastodon_counts_conjuncts_as_one_since_4_6() {
+        for (version, counts) in [
+            ("3.5.19", false),
+            ("4.5.9", false),
+            ("4.5.0+glitch", false),
+            ("4.2.1+hometown-4.6.0", false),
+            ("4.6.0-alpha.5+glitch", false),
+            ("4.6.0-nightly.2026-02-01", false),
+            ("4.6.0-beta.1", true),
+            ("4.6.0-rc.1", true),
+            ("4.6.0", true),
+            ("4.6.2+glitch", true),
+            ("4.10.0-alpha.1", true),
+            ("5.0.0", true),
+            ("4", false),
+            ("", false),
+            ("99999999999.0.0", false),
+        ] {
+            assert_eq!(counts_conjuncts(version), counts, "{version}");
         }
     }
 

@@ -28,9 +28,6 @@ pub(crate) async fn second(State(here): Here) -> Result<Json<Value>, Refusal> {
     if let Some(source_url) = differences.source_url {
         instance.insert("source_url".to_owned(), json!(source_url));
     }
-    if let Some(version) = differences.api_version {
-        instance.insert("api_versions".to_owned(), json!({"mastodon": version}));
-    }
     Ok(Json(instance.into()))
 }
 

@@ -9,7 +9,7 @@ pub(crate) use self::differences::{Counting, Differences, FileNames, InstanceApi
 /// Which software, and how old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
-    /// Mastodon 4.5 as it is installed.
+    /// Mastodon 4.6 as it is installed.
     Mastodon,
     /// Mastodon 4.2: before the metadata, PKCE and the scope `profile`.
     OldMastodon,
@@ -22,7 +22,7 @@ pub enum Flavour {
     /// snac, which knows no idempotency keys, rewrites the texts that it shows, gives
     /// files new ids, and sends no date.
     Snac,
-    /// Mastodon 4.5 whose owner has room for videos of 2 GiB.
+    /// Mastodon 4.6 whose owner has room for videos of 2 GiB.
     Roomy,
 }
 
@@ -55,9 +55,8 @@ known!(
 const MIB: usize = 1 << 20;
 
 const MASTODON: Differences = Differences {
-    version: "4.5.2",
+    version: "4.6.2",
     source_url: Some("https://github.com/mastodon/mastodon"),
-    api_version: Some(7),
     instance: InstanceApi::Both,
     metadata: true,
     scopes: &[
@@ -107,18 +106,17 @@ const MASTODON: Differences = Differences {
 
 const OLD_MASTODON: Differences = Differences {
     version: "4.2.10",
-    api_version: None,
     metadata: false,
     scopes: FINE_SCOPES,
     lists_of_redirect_uris: false,
     pkce: false,
+    counting: Counting::MastodonOnRuby3,
     ..MASTODON
 };
 
 const GO_TO_SOCIAL: Differences = Differences {
     version: "0.19.1+git-5b0b3b9",
     source_url: Some("https://codeberg.org/superseriousbusiness/gotosocial"),
-    api_version: None,
     metadata: false,
     scopes: FINE_SCOPES,
     lists_of_redirect_uris: false,
@@ -142,7 +140,6 @@ const GO_TO_SOCIAL: Differences = Differences {
 const PLEROMA: Differences = Differences {
     version: "2.7.2 (compatible; Pleroma 2.5.5)",
     source_url: None,
-    api_version: None,
     instance: InstanceApi::FirstWithLimits,
     metadata: false,
     scopes: COARSE_SCOPES,
@@ -171,7 +168,6 @@ const PLEROMA: Differences = Differences {
 const PIXELFED: Differences = Differences {
     version: "3.5.3 (compatible; Pixelfed 0.12.3)",
     source_url: None,
-    api_version: None,
     instance: InstanceApi::FirstWithConfiguration,
     metadata: false,
     scopes: COARSE_SCOPES,
@@ -198,7 +194,6 @@ const PIXELFED: Differences = Differences {
 const SNAC: Differences = Differences {
     version: "4.0.0 (not true; really snac/2.94)",
     source_url: Some("https://codeberg.org/grunfink/snac2"),
-    api_version: None,
     metadata: false,
     scopes: FINE_SCOPES,
     checks_scopes_of_apps: false,

@@ -1,5 +1,6 @@
 //! How long a text is to a server.
 
+use bstr::ByteSlice;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::entities::shortened;
@@ -8,10 +9,21 @@ use super::flavour::Counting;
 /// The characters of a status and its warning, as they are counted there.
 pub(crate) fn length(counting: Counting, status: &str, spoiler: &str) -> usize {
     match counting {
-        Counting::Mastodon => format!("{spoiler}{}", shortened(status)).graphemes(true).count(),
-        Counting::Graphemes => format!("{spoiler}{status}").graphemes(true).count(),
+        Counting::Mastodon => UnicodeSegmentation::graphemes(&*combined(spoiler, &shortened(status)), true).count(),
+        Counting::MastodonOnRuby3 => before_unicode_15_1(&combined(spoiler, &shortened(status))),
+        Counting::Graphemes => before_unicode_15_1(&combined(spoiler, status)),
         Counting::CodePoints => status.chars().count() + spoiler.chars().count(),
     }
+}
+
+fn combined(spoiler: &str, status: &str) -> String {
+    format!("{spoiler}{status}")
+}
+
+/// Grapheme clusters by the rules before Unicode 15.1, which the tables of `bstr`
+/// follow: no cluster joins consonants.
+fn before_unicode_15_1(text: &str) -> usize {
+    text.as_bytes().graphemes().count()
 }
 
 #[cfg(test)]
@@ -24,6 +36,15 @@ mod tests {
 
         assert_eq!(length(Counting::Mastodon, family, ""), 1);
         assert_eq!(length(Counting::CodePoints, family, ""), 7);
+    }
+
+    #[test]
+    fn a_conjunct_is_one_character_since_ruby_4() {
+        let conjunct = "क्षत्रिय";
+
+        assert_eq!(length(Counting::Mastodon, conjunct, ""), 3);
+        assert_eq!(length(Counting::MastodonOnRuby3, conjunct, ""), 5);
+        assert_eq!(length(Counting::Graphemes, conjunct, ""), 5);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a hand-off brings: an account, its rules and its credentials.
 
-use domain::rules::Rule;
+use domain::rules::{Counting, Rule};
 use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
 use platforms::conformance::network::{Decision, Network};
 use platforms::conformance::stage::Stage;
@@ -17,7 +17,12 @@ async fn each_kind_of_server_says_what_it_accepts() {
 
     let (mastodon, of_mastodon) = title::<Stock>().await;
     assert_eq!((mastodon.as_str(), of_mastodon.contains(&Rule::NotMixed)), ("Mastodon", true));
-    assert_eq!(title::<OldMastodon>().await, (mastodon, of_mastodon));
+    let (old, of_old) = title::<OldMastodon>().await;
+    assert_eq!((old, &of_old[1..]), (mastodon, &of_mastodon[1..]));
+    let counting = Counting::graphemes().url(23).short_mentions().with_warnings();
+    assert_eq!(of_mastodon[0], Rule::max_text(500, counting));
+    let counting = Counting::graphemes_of_unicode_15().url(23).short_mentions().with_warnings();
+    assert_eq!(of_old[0], Rule::max_text(500, counting));
     let (gotosocial, of_gotosocial) = title::<GoToSocial>().await;
     assert_eq!((gotosocial.as_str(), of_gotosocial.contains(&Rule::max_media(6))), ("GoToSocial", true));
     let (pleroma, of_pleroma) = title::<Pleroma>().await;

@@ -112,7 +112,7 @@ pub async fn the_rules_are_those_of_the_platform<N: Network>() {
             .is_ok_and(|text| account.rules.breaches(&text, &attachments, &Options::default()).is_empty())
     };
 
-    for unit in ["x", "é", "e\u{301}", "漢", "👩‍👩‍👧‍👦", "🇩🇪"] {
+    for unit in ["x", "é", "e\u{301}", "漢", "👩‍👩‍👧‍👦", "🇩🇪", "क्ष"] {
         // The longest text of this unit that the rules take.
         let (mut low, mut high) = (1, ENOUGH);
         while low < high {

@@ -9,8 +9,6 @@ pub(crate) struct Differences {
     pub(crate) version: &'static str,
     /// Where its source is, if the instance says so.
     pub(crate) source_url: Option<&'static str>,
-    /// The number of Mastodon's API that it follows, if it says so.
-    pub(crate) api_version: Option<u32>,
     /// How the instance describes itself.
     pub(crate) instance: InstanceApi,
     /// Whether there is `/.well-known/oauth-authorization-server`.
@@ -121,7 +119,10 @@ pub(crate) enum InstanceApi {
 pub(crate) enum Counting {
     /// Grapheme clusters; a URL is 23, a mention is without its host.
     Mastodon,
-    /// Grapheme clusters, whatever they are part of.
+    /// The same by the rules before Unicode 15.1, which Ruby followed until 4.0.
+    MastodonOnRuby3,
+    /// Grapheme clusters by those rules, whatever they are part of. Pleroma counts
+    /// as the Erlang below it does, and most are older.
     Graphemes,
     /// Unicode code points, whatever they are part of.
     CodePoints,
