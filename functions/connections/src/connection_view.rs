@@ -43,11 +43,11 @@ pub(crate) struct ConnectionDetails {
     #[serde(flatten)]
     pub(crate) connection: ConnectionView,
     /// The grant, and what the platform asks of a post: `max_text` in `text_unit` (`graphemes`, `characters` for code
-    /// points, `utf16_units`), with `url_length` where every link counts as so many, and `short_mentions` where
-    /// `@user@host` counts as `@user`; `max_text_bytes`; `max_media` for images and videos together; `max_images`,
-    /// GIFs included; `max_videos`; `not_mixed`; `media_required`; `mime_types`; `max_image_bytes`; `max_video_bytes`;
-    /// `max_alt_text` in `alt_text_unit`, and less of a video where there is `max_video_alt_text`; `min_alt_text` of
-    /// each file. What a platform does not ask has no entry.
+    /// points, `utf16_units`), with `url_length` where every link counts as so many, `short_links` where links are shown and
+    /// counted shortened, and `short_mentions` where `@user@host` counts as `@user`; `max_text_bytes`; `max_media` for
+    /// images and videos together; `max_images`, GIFs included; `max_videos`; `not_mixed`; `media_required`;
+    /// `mime_types`; `max_image_bytes`; `max_video_bytes`; `max_alt_text` in `alt_text_unit`, and less of a video where
+    /// there is `max_video_alt_text`; `min_alt_text` of each file. What a platform does not ask has no entry.
     pub(crate) meta: Vec<MetaEntry>,
 }
 
@@ -97,7 +97,7 @@ fn meta(connection: &Connection) -> Vec<MetaEntry> {
 pub(crate) fn value_of(rule: &Rule) -> Value {
     match rule {
         Rule::MaxText { max, .. }
-        | Rule::MaxTextBytes { max }
+        | Rule::MaxTextBytes { max, .. }
         | Rule::MaxMedia { max }
         | Rule::MaxImages { max }
         | Rule::MaxVideos { max }
@@ -132,6 +132,7 @@ fn entries_of(rule: &Rule) -> Vec<MetaEntry> {
     if let Rule::MaxText { counting, .. } = rule {
         entries.push(entry("text_unit", json!(unit(counting))));
         entries.extend(counting.url_length.map(|it| entry("url_length", json!(it))));
+        entries.extend(counting.short_links.then(|| entry("short_links", json!(YES))));
         entries.extend(counting.short_mentions.then(|| entry("short_mentions", json!(YES))));
     }
     entries
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn the_rules_of_an_account_stand_in_meta_by_their_ids() {
         let mut connection = a_connection(&a_user());
-        let counting = Counting::graphemes().url(23).short_mentions();
+        let counting = Counting::graphemes().url(23).short_links().short_mentions();
         connection.rules.rules = vec![
             Rule::max_text(500, counting),
             Rule::max_text_bytes(3000),
@@ -205,6 +206,7 @@ mod tests {
                 ("max_text", json!(500)),
                 ("text_unit", json!("graphemes")),
                 ("url_length", json!(23)),
+                ("short_links", json!("yes")),
                 ("short_mentions", json!("yes")),
                 ("max_text_bytes", json!(3000)),
                 ("max_media", json!(4)),

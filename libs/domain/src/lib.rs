@@ -18,6 +18,7 @@ pub mod near;
 pub mod options;
 pub mod plan;
 pub mod post;
+pub mod rich_text;
 mod roll_up;
 pub mod rules;
 pub mod schedule;

@@ -8,7 +8,8 @@
 //!   work once; or app passwords.
 //! - A post is a record under a key that we choose. Preparation makes the whole
 //!   record, with its key, time, facets and files, and it is stored before the
-//!   first attempt. Putting the same record again never changes anything, so
+//!   first attempt. Its time is the one that was planned, or the present one when
+//!   it goes out late and no attempt was made. Putting the same record again never changes anything, so
 //!   that a call may be repeated whatever became of the first one.
 //! - A call that puts a record is answered when the record is public.
 //!
@@ -26,14 +27,17 @@ mod blob;
 mod client;
 mod client_key;
 mod dpop;
+mod embed;
 mod facets;
 mod faults;
 mod hand_off;
+mod host;
 mod identity;
 mod link_card;
 mod names;
 mod oauth;
 mod pds;
+mod people;
 mod preparation;
 mod record;
 mod record_key;
@@ -57,7 +61,9 @@ use serde::de::Error as _;
 use url::Url;
 
 use self::dpop::Nonces;
+use self::facets::RichText;
 use self::hand_off::HandOffs;
+use self::host::is_of_bluesky;
 use self::identity::Directory;
 use self::oauth::Authorization;
 use self::pds::Pds;
@@ -210,10 +216,13 @@ impl Bluesky {
         Authorization { http: &self.http, nonces: &self.nonces, grant, now }
     }
 
+    /// Whether the post is there. An attempt that was made with another preparation
+    /// had the same key and the same text.
     async fn look_up(&self, job: &Job<'_>, session: &Session) -> LookUp {
-        let rkey = record_key(job.publish_at, job.reference);
-        let account = (&session.pds, session.did.as_str());
-        record::look_up(&self.http, account, &rkey, job.text, job.publish_at).await
+        let made = Progress::of(job).post;
+        let text = made.as_ref().map_or_else(|| RichText::of(job.text).text, |it| it.text().to_owned());
+        let rkey = made.map_or_else(|| record_key(job.publish_at, job.reference), |it| it.rkey);
+        record::look_up(&self.http, (&session.pds, session.did.as_str()), &rkey, &text).await
     }
 }
 
@@ -318,6 +327,9 @@ impl Publish for Bluesky {
         let Some(post) = Progress::of(job).post else {
             return Err(Setback::Stale { reason: "what was prepared is gone".to_owned() });
         };
+        if !job.begun && post.is_late(job.now) {
+            return Err(Setback::Stale { reason: "It goes out late, and is given the present time.".to_owned() });
+        }
         let published = |uri| Ok(public_at(uri, job.now));
         match record::put(&self.pds(&session, job), &post).await? {
             Stored::At(uri) => published(uri),
@@ -367,14 +379,4 @@ fn public_at(uri: String, at: DateTime<Utc>) -> Published {
     let shown = uri.strip_prefix("at://").and_then(|it| it.split_once("/app.bsky.feed.post/"));
     let url = shown.map(|(did, key)| format!("https://bsky.app/profile/{did}/post/{key}"));
     Published::new(uri, at).seen_at(url)
-}
-
-/// Whether the company Bluesky runs this server.
-fn is_of_bluesky(server: &Url) -> bool {
-    let host = host_of(server);
-    host == "bsky.social" || host.ends_with(".host.bsky.network")
-}
-
-fn host_of(server: &Url) -> &str {
-    server.host_str().unwrap_or_default()
 }

@@ -31,6 +31,9 @@ pub struct Job<'a> {
     pub reference: &'a str,
     /// What `Publish::prepare` has reached, in the adapter's own form.
     pub progress: Option<&'a str>,
+    /// Whether a public call was begun before this one. What such a call may have
+    /// put must not be put in another form.
+    pub begun: bool,
     /// The second it is due: what a platform is to show as its time. The same
     /// for every attempt.
     pub publish_at: DateTime<Utc>,

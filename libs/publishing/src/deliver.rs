@@ -198,6 +198,7 @@ impl Publishing {
             options: &target.options,
             reference: &reference(delivery),
             progress: delivery.progress.as_deref(),
+            begun: delivery.begun,
             publish_at: delivery.publish_at,
             files: &files,
             claims: &claims,

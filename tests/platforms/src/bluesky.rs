@@ -10,6 +10,7 @@ mod blobs;
 mod browser;
 mod caller;
 mod cid;
+mod client;
 mod dpop;
 mod embed;
 mod facet;
@@ -271,6 +272,10 @@ impl Network for Bluesky {
             media: embed::media(&entry.value["embed"]).iter().map(medium).collect(),
         };
         state.repo.entries(record::POST).map(post).collect()
+    }
+
+    fn shown(&self, text: &str) -> String {
+        client::shortened(text)
     }
 
     fn links(&self) -> Option<Vec<String>> {

@@ -155,7 +155,8 @@ async fn connecting(stand: &Stand, user: &User<'_>) -> Result<Value> {
 }
 
 async fn text_and_facets(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    let words = "Приве́т 👩‍👩‍👧‍👦 https://example.com/путь?q=1 и #мир, @alice.test! (see example.org/a) 日本 #タグ";
+    let written = "Приве́т 👩‍👩‍👧‍👦 https://example.com/путь?q=1 и #мир, @alice.test! (see example.org/a) 日本 #タグ $abc";
+    let words = written.replace("https://example.com/путь?q=1", "example.com/%D0%BF%D1%83...");
     let at = |part: &str| {
         let start = words.find(part).unwrap_or(usize::MAX);
         json!({ "byteStart": start, "byteEnd": start + part.len() })
@@ -170,20 +171,22 @@ async fn text_and_facets(stand: &Stand, user: &User<'_>, connection: &Value) -> 
         "features": [{ "$type": "app.bsky.richtext.facet#mention", "did": stand.server.account().did }],
     });
     let due = moment::in_seconds(2);
-    let body = json!({ "content": words, "platforms": targets(&[connection])?, "scheduled_at": due });
+    let body = json!({ "content": written, "platforms": targets(&[connection])?, "scheduled_at": due });
 
     let (_, record) = stand.published(user, &body).await?;
 
+    let cashtag = json!({ "$type": "app.bsky.richtext.facet#tag", "tag": "$ABC" });
     let wanted = json!({
         "$type": "app.bsky.feed.post",
         "text": words,
         "createdAt": due,
         "facets": [
-            link("https://example.com/путь?q=1", "https://example.com/%D0%BF%D1%83%D1%82%D1%8C?q=1"),
+            link("example.com/%D0%BF%D1%83...", "https://example.com/%D0%BF%D1%83%D1%82%D1%8C?q=1"),
             tag("#мир"),
             mention,
             link("example.org/a", "https://example.org/a"),
             tag("#タグ"),
+            json!({ "index": at("$abc"), "features": [cashtag] }),
         ],
     });
     same(canonical(&record), canonical(&wanted), "the record")

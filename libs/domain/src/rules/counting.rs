@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{links, mentions};
+use crate::rich_text::Shown;
 
 /// How a platform counts the length of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +15,10 @@ pub struct Counting {
     /// whatever its length. `None` where links count as they are written.
     #[serde(default)]
     pub url_length: Option<u32>,
+    /// Whether links count as they are shown, which is shortened, and not as they
+    /// are written.
+    #[serde(default)]
+    pub short_links: bool,
     /// Whether `@user@host` counts as `@user`.
     #[serde(default)]
     pub short_mentions: bool,
@@ -82,13 +87,19 @@ impl Counting {
     }
 
     const fn of(unit: Unit) -> Self {
-        Self { unit, url_length: None, short_mentions: false, warnings: false }
+        Self { unit, url_length: None, short_links: false, short_mentions: false, warnings: false }
     }
 
     /// Counts every link as `length` units.
     #[must_use]
     pub const fn url(self, length: u32) -> Self {
         Self { url_length: Some(length), ..self }
+    }
+
+    /// Counts links as they are shown.
+    #[must_use]
+    pub const fn short_links(self) -> Self {
+        Self { short_links: true, ..self }
     }
 
     /// Counts `@user@host` as `@user`.
@@ -105,6 +116,9 @@ impl Counting {
 
     /// The length of a text.
     pub fn length(self, text: &str) -> u64 {
+        if self.short_links {
+            return self.unit.count(&Shown::of(text).text);
+        }
         if self.url_length.is_none() && !self.short_mentions {
             return self.unit.count(text);
         }
@@ -146,6 +160,9 @@ impl Counting {
     pub(super) fn remark(self, text: &str) -> String {
         match self.url_length {
             Some(each) if !links::find(text).is_empty() => format!(" (each link counts as {each})"),
+            None if self.short_links && !Shown::of(text).links.is_empty() => {
+                " (links count as they are shown, shortened)".to_owned()
+            }
             _ => String::new(),
         }
     }
@@ -257,6 +274,19 @@ mod tests {
         assert_eq!(Counting::graphemes().length(&long), 220);
         assert_eq!(Counting::graphemes().url(0).length(&long), 0);
         assert_eq!(Counting::utf16().url(u32::MAX).length(&format!("{long} {long}")), 2 * u64::from(u32::MAX) + 1);
+    }
+
+    #[test]
+    fn a_link_that_is_shown_shortened_counts_as_it_is_shown() {
+        let counting = Counting::graphemes().short_links();
+        let long = format!("https://example.com/{}", "a".repeat(200));
+        assert_eq!(
+            counting.length(&format!("see {long}, 日本")),
+            "see example.com/aaaaaaaaaaaa..., 日本".chars().count() as u64
+        );
+        assert_eq!(counting.length("example.com/without/a/scheme/counts/in/full"), 43);
+        assert_eq!(counting.remark(&long), " (links count as they are shown, shortened)");
+        assert_eq!(counting.remark("no link"), "");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Counting;
 use crate::media::{Attachment, FileType, MimeType, human_size};
 use crate::options::Options;
+use crate::rich_text::Shown;
 
 /// One thing that a platform asks of a post. GIFs count as images.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,11 +18,15 @@ pub enum Rule {
         /// How the length is counted.
         counting: Counting,
     },
-    /// How many bytes of UTF-8 the text may have. Links and mentions count in
-    /// full here, whatever they count as for [`Rule::MaxText`].
+    /// How many bytes of UTF-8 the text may have. Mentions count in full here,
+    /// whatever they count as for [`Rule::MaxText`].
     MaxTextBytes {
         /// The greatest number of bytes.
         max: u32,
+        /// Whether links count as they are shown, which is shortened, and not as
+        /// they are written.
+        #[serde(default)]
+        short_links: bool,
     },
     /// How many images and videos a post may have together.
     MaxMedia {
@@ -91,7 +96,12 @@ impl Rule {
 
     /// The most text in bytes of UTF-8.
     pub const fn max_text_bytes(max: u32) -> Self {
-        Self::MaxTextBytes { max }
+        Self::MaxTextBytes { max, short_links: false }
+    }
+
+    /// The most text in bytes of UTF-8, in which links count as they are shown.
+    pub const fn max_shown_text_bytes(max: u32) -> Self {
+        Self::MaxTextBytes { max, short_links: true }
     }
 
     /// The most images and videos together.
@@ -181,7 +191,10 @@ impl Rule {
                 let limit = || format!("{max} {}{}{with}", counting.unit.words(), counting.remark(text));
                 over(*max, length, limit)
             }
-            Self::MaxTextBytes { max } => over(*max, text.len() as u64, || number((*max).into(), "byte")),
+            Self::MaxTextBytes { max, short_links } => {
+                let length = if *short_links { Shown::of(text).text.len() } else { text.len() };
+                over(*max, length as u64, || number((*max).into(), "byte"))
+            }
             Self::MaxMedia { max } => over(*max, media.len() as u64, || format!("{max} images and videos together")),
             Self::MaxImages { max } => over(*max, images(), || number((*max).into(), "image")),
             Self::MaxVideos { max } => over(*max, videos(), || number((*max).into(), "video")),

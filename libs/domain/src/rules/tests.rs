@@ -151,6 +151,18 @@ fn a_post_without_media_can_be_too_little() {
 }
 
 #[test]
+fn bytes_of_links_count_as_they_are_shown_where_the_text_is() {
+    let long = format!("https://example.com/{}", "a".repeat(100));
+    let rules = |rule| Rules::of("Example", [rule]);
+
+    assert_eq!(messages(&rules(Rule::max_shown_text_bytes(30)), &long, &[]), Vec::<String>::new());
+    let counted = messages(&rules(Rule::max_text_bytes(30)), &long, &[]);
+    assert_eq!(counted, ["Example takes at most 30 bytes, this has 120"]);
+    let still = messages(&rules(Rule::max_shown_text_bytes(20)), &long, &[]);
+    assert_eq!(still, ["Example takes at most 20 bytes, this has 27"]);
+}
+
+#[test]
 fn a_breach_says_what_links_count_as_when_there_are_any() {
     let rules = Rules::of("Example", [Rule::max_text(30, Counting::graphemes().url(23))]);
 

@@ -62,8 +62,8 @@ pub(super) fn rules(max_video_bytes: u64) -> Rules {
     Rules::of(
         "Bluesky",
         [
-            Rule::max_text(300, Counting::graphemes()),
-            Rule::max_text_bytes(3000),
+            Rule::max_text(300, Counting::graphemes().short_links()),
+            Rule::max_shown_text_bytes(3000),
             Rule::max_images(4),
             Rule::max_videos(1),
             Rule::NotMixed,

@@ -4,53 +4,63 @@
 //! Facts: offsets are bytes of UTF-8, end exclusive, and do not overlap. What
 //! is found is what the official client finds: links with a scheme, and domains
 //! of a known top level without one; `@` and a handle; `#` and a word that is
-//! not only digits, up to 64 graphemes and 640 bytes.
+//! not only digits, up to 64 graphemes and 640 bytes; `$` and a name of what is
+//! traded. As there, links are shown shortened, and lead to the whole address.
+//! Source: `packages/api/src/rich-text` of `bluesky-social/atproto`.
 
-mod link;
+mod cashtag;
+mod facet;
 mod mention;
-mod punctuation;
 mod tag;
-mod top_level;
 
 use std::collections::HashMap;
-use std::ops::Range;
 
+use domain::rich_text::Shown;
 use serde_json::{Value, json};
 
+pub(super) use self::facet::{Facet, LeadsTo};
 use super::names::{Did, Handle};
 
-/// A part of a text that leads somewhere.
+/// A text as it is put.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Facet {
-    /// In bytes.
-    pub(super) range: Range<usize>,
-    pub(super) leads_to: LeadsTo,
+pub(super) struct RichText {
+    pub(super) text: String,
+    /// First to last, none within another.
+    pub(super) facets: Vec<Facet>,
 }
 
-/// Where it leads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum LeadsTo {
-    /// A page, with its scheme.
-    Link(String),
-    /// Somebody.
-    Mention(Handle),
-    /// Posts with the same tag, which is without its `#`.
-    Tag(String),
-}
-
-/// All of them, first to last, none within another.
-pub(super) fn find(text: &str) -> Vec<Facet> {
-    let mut found: Vec<Facet> = link::find(text).chain(mention::find(text)).chain(tag::find(text)).collect();
-    found.sort_by_key(|it| it.range.start);
-    let mut end = 0;
-    found.retain(|it| {
-        let apart = end <= it.range.start;
-        if apart {
-            end = it.range.end;
+impl RichText {
+    /// What somebody wrote.
+    pub(super) fn of(written: &str) -> Self {
+        let Shown { text, links } = Shown::of(written);
+        let links = links.into_iter().map(|it| Facet { range: it.range, leads_to: LeadsTo::Link(it.uri) });
+        let mut facets: Vec<Facet> = links.collect();
+        // What was shortened is a link whatever stands around it.
+        for other in mention::find(&text).chain(tag::find(&text)).chain(cashtag::find(&text)) {
+            let is_apart = |it: &Facet| other.range.end <= it.range.start || it.range.end <= other.range.start;
+            if facets.iter().all(is_apart) {
+                facets.push(other);
+            }
         }
-        apart
-    });
-    found
+        facets.sort_by_key(|it| it.range.start);
+        Self { text, facets }
+    }
+
+    /// The addresses that it leads to, first to last.
+    pub(super) fn links(&self) -> impl Iterator<Item = &str> {
+        self.facets.iter().filter_map(|it| match &it.leads_to {
+            LeadsTo::Link(uri) => Some(uri.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The people whom it mentions.
+    pub(super) fn mentions(&self) -> impl Iterator<Item = &Handle> {
+        self.facets.iter().filter_map(|it| match &it.leads_to {
+            LeadsTo::Mention(handle) => Some(handle),
+            _ => None,
+        })
+    }
 }
 
 /// The facets as a record has them. Mentions of handles without a known DID are
@@ -72,12 +82,6 @@ pub(super) fn written(found: &[Facet], people: &HashMap<Handle, Did>) -> Vec<Val
     found.iter().filter_map(facet).collect()
 }
 
-/// Whether a facet may begin behind this text: at the start, behind white space or
-/// behind one of these characters.
-fn begins_behind(before: &str, also: &[char]) -> bool {
-    before.chars().next_back().is_none_or(|it| it.is_whitespace() || also.contains(&it))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -85,8 +89,13 @@ mod tests {
     use super::*;
 
     /// What is found, each as the words it is on.
-    fn on(text: &str) -> Vec<(&str, LeadsTo)> {
-        find(text).into_iter().map(|it| (&text[it.range], it.leads_to)).collect()
+    fn on(text: &str) -> Vec<(String, LeadsTo)> {
+        let RichText { text, facets } = RichText::of(text);
+        facets.into_iter().map(|it| (text[it.range].to_owned(), it.leads_to)).collect()
+    }
+
+    fn at(words: &str, leads_to: LeadsTo) -> (String, LeadsTo) {
+        (words.to_owned(), leads_to)
     }
 
     fn link(uri: &str) -> LeadsTo {
@@ -103,14 +112,16 @@ mod tests {
 
     #[test]
     fn links_mentions_and_tags_are_found_in_order() {
-        let text = "Hi @alice.bsky.social, see https://example.com/a and example.org #news";
+        let text = "Hi @alice.bsky.social, see https://example.com/a and example.org #news of $abc";
+        assert_eq!(RichText::of(text).text, text.replace("https://", ""));
         assert_eq!(
             on(text),
             [
-                ("@alice.bsky.social", mention("alice.bsky.social")),
-                ("https://example.com/a", link("https://example.com/a")),
-                ("example.org", link("https://example.org")),
-                ("#news", tag("news")),
+                at("@alice.bsky.social", mention("alice.bsky.social")),
+                at("example.com/a", link("https://example.com/a")),
+                at("example.org", link("https://example.org")),
+                at("#news", tag("news")),
+                at("$abc", tag("$ABC")),
             ]
         );
     }
@@ -131,15 +142,14 @@ mod tests {
             "हिन्दी ",
         ] {
             let text = format!("{before}https://example.com/ä @bob.example.com #тег 😀 #日本語");
-            let found = find(&text);
-            assert_eq!(found[0].range.start, before.len(), "{before:?}");
+            assert_eq!(RichText::of(&text).facets[0].range.start, before.len(), "{before:?}");
             assert_eq!(
                 on(&text),
                 [
-                    ("https://example.com/ä", link("https://example.com/%C3%A4")),
-                    ("@bob.example.com", mention("bob.example.com")),
-                    ("#тег", tag("тег")),
-                    ("#日本語", tag("日本語")),
+                    at("example.com/%C3%A4", link("https://example.com/%C3%A4")),
+                    at("@bob.example.com", mention("bob.example.com")),
+                    at("#тег", tag("тег")),
+                    at("#日本語", tag("日本語")),
                 ],
                 "{before:?}"
             );
@@ -148,17 +158,16 @@ mod tests {
 
     #[test]
     fn nothing_leads_to_two_places() {
-        assert_eq!(
-            on("https://example.com/@bob.example.com#tag"),
-            [("https://example.com/@bob.example.com#tag", link("https://example.com/@bob.example.com#tag"))]
-        );
-        assert_eq!(on("@bob.example.com"), [("@bob.example.com", mention("bob.example.com"))]);
+        let link = link("https://example.com/@bob.example.com#tag");
+        assert_eq!(on("https://example.com/@bob.example.com#tag"), [at("example.com/@bob.example...", link.clone())]);
+        assert_eq!(on("#https://example.com/@bob.example.com#tag"), [at("example.com/@bob.example...", link)]);
+        assert_eq!(on("@bob.example.com"), [at("@bob.example.com", mention("bob.example.com"))]);
         assert_eq!(on("me@example.com"), []);
     }
 
     #[test]
     fn somebody_unknown_is_not_mentioned() {
-        let found = find("@bob.example.com @eve.example.com");
+        let found = RichText::of("@bob.example.com @eve.example.com").facets;
         let did: Did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz".parse().unwrap();
         let people = HashMap::from([("bob.example.com".parse().unwrap(), did)]);
 
@@ -178,16 +187,18 @@ mod tests {
     proptest! {
         #[test]
         fn facets_of_any_text_are_whole_words_in_order(
-            text in "(\\PC|https://|example\\.com|@|#|\\(|\\)|[ \n\u{3000}]|alice\\.bsky\\.social|👩‍👧|é|。){0,40}"
+            text in "(\\PC|https://|\\$AB|example\\.com|@|#|\\(|\\)|[ \n\u{3000}]|alice\\.bsky\\.social|👩‍👧|é|。){0,40}"
         ) {
             let mut end = 0;
-            for facet in find(&text) {
+            let RichText { text, facets } = RichText::of(&text);
+            for facet in facets {
                 prop_assert!(end <= facet.range.start && facet.range.start < facet.range.end);
                 end = facet.range.end;
                 // Panics within a character.
                 let words = &text[facet.range.clone()];
                 match facet.leads_to {
                     LeadsTo::Mention(handle) => prop_assert_eq!(words[1..].to_ascii_lowercase(), handle.as_str()),
+                    LeadsTo::Tag(tag) if words.starts_with('$') => prop_assert_eq!(words.to_ascii_uppercase(), tag),
                     LeadsTo::Tag(tag) => prop_assert!(words.ends_with(&tag) && words.chars().count() == tag.chars().count() + 1),
                     LeadsTo::Link(uri) => prop_assert!(uri.is_ascii() && !words.contains(char::is_whitespace)),
                 }
@@ -196,10 +207,9 @@ mod tests {
 
         #[test]
         fn what_stands_before_moves_offsets_and_changes_nothing_else(before in "\\PC{0,20}") {
-            prop_assume!(find(&before).is_empty());
-            let text = format!("{before} #tag");
-            let found = find(&text);
-            prop_assert_eq!(&found.last().unwrap().range, &(before.len() + 1..text.len()));
+            prop_assume!(RichText::of(&before).facets.is_empty());
+            let RichText { text, facets } = RichText::of(&format!("{before} #tag"));
+            prop_assert_eq!(&facets.last().unwrap().range, &(before.len() + 1..text.len()));
         }
     }
 }

@@ -1,42 +1,29 @@
 //! What comes before the public call: files are uploaded one by one, and then the
 //! record is made and stored, so that every attempt puts the same record.
 
-use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use domain::delivery::Setback;
-use domain::media::{AltText, Attachment, FileType, PictureBounds};
-use futures::{StreamExt, stream};
+use domain::media::{Attachment, FileType, PictureBounds};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use url::Url;
 
-use super::blob::Blob;
-use super::facets::{self, Facet, LeadsTo};
-use super::identity::{Directory, Unknown};
-use super::names::{Did, Handle};
+use super::embed::{self, File};
+use super::facets::{self, RichText};
+use super::host::is_of_bluesky;
+use super::identity::Directory;
 use super::pds::Pds;
 use super::record::{self, Post};
 use super::record_key::record_key;
 use super::video::{self, VideoJob, VideoService};
-use super::{is_of_bluesky, link_card, upload};
+use super::{link_card, people, upload};
 use crate::job::Job;
 use crate::picture::{Awaited, Look, fitted};
 use crate::platform::{STEP_LIMIT, Step};
 
 /// The longest side of a picture, as the official app sends it.
 const MAX_SIDE: u32 = 4000;
-
-/// For looking up all the people whom a post mentions.
-const PEOPLE: Duration = Duration::from_secs(10);
-
-/// From this long before the due second on, nobody is looked up again. It leaves
-/// enough time for the last step, which fetches the card of the linked page.
-const NO_MORE_LOOK_UPS: TimeDelta = TimeDelta::seconds(30);
-
-/// People who are looked up at a time.
-const LOOK_UPS: usize = 8;
 
 /// What has been reached, stored between the steps.
 #[derive(Default, Serialize, Deserialize)]
@@ -53,15 +40,6 @@ pub(super) struct Progress {
     /// What is to be put, when all is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) post: Option<Post>,
-}
-
-/// An uploaded file, as records show it.
-#[derive(Serialize, Deserialize)]
-struct File {
-    blob: Blob,
-    /// Of a picture, in pixels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    size: Option<(u32, u32)>,
 }
 
 impl Progress {
@@ -146,81 +124,18 @@ impl Preparation<'_> {
 
     /// The post as it is to be put.
     async fn post(&self, job: &Job<'_>, files: &[File]) -> Result<Post, Setback> {
-        let found = facets::find(job.text);
-        let people = self.people(job, &found).await?;
-        let first_link = found.iter().find_map(|it| match &it.leads_to {
-            LeadsTo::Link(uri) => Some(uri.as_str()),
-            _ => None,
-        });
-        let embed = match (files, first_link) {
+        let text = RichText::of(job.text);
+        let people = people::mentioned(self.directory, job, &text).await?;
+        let embed = match (files, text.links().next()) {
             ([], Some(_)) if job.options.flag("link_preview") == Some(false) => None,
             ([], Some(link)) => link_card::of(&self.pds, link).await,
             ([], None) => None,
-            (files, _) => Some(embedded(job.media, files)),
+            (files, _) => Some(embed::files(job.media, files)),
         };
-        let record = record::written(job, facets::written(&found, &people), embed);
+        let facets = facets::written(&text.facets, &people);
+        let record = record::written(job, &text.text, facets, embed);
         Ok(Post { rkey: record_key(job.publish_at, job.reference), record })
     }
-
-    /// The DIDs of the people who are mentioned. When somebody cannot be looked up,
-    /// the step is tried again while there is time; after that the mention stays
-    /// plain text.
-    async fn people(&self, job: &Job<'_>, found: &[Facet]) -> Result<HashMap<Handle, Did>, Setback> {
-        let handles: HashSet<Handle> = found
-            .iter()
-            .filter_map(|it| match &it.leads_to {
-                LeadsTo::Mention(handle) => Some(handle.clone()),
-                _ => None,
-            })
-            .collect();
-        let look_up = async |handle: Handle| {
-            let did = self.directory.did(&handle).await;
-            (handle, did)
-        };
-        let looked_up: Vec<_> = stream::iter(handles.clone())
-            .map(look_up)
-            .buffer_unordered(LOOK_UPS)
-            .take_until(Box::pin(tokio::time::sleep(PEOPLE)))
-            .collect()
-            .await;
-        let mut unclear = handles;
-        let mut people = HashMap::new();
-        for (handle, did) in looked_up {
-            if did != Err(Unknown::Unreachable) {
-                unclear.remove(&handle);
-            }
-            people.extend(did.ok().map(|did| (handle, did)));
-        }
-        match unclear.iter().next() {
-            Some(handle) if NO_MORE_LOOK_UPS < job.publish_at - job.now => {
-                let reason = format!("@{} could not be looked up", handle.as_str());
-                Err(Setback::Busy { retry_at: None, reason })
-            }
-            _ => Ok(people),
-        }
-    }
-}
-
-/// What shows the files. There are pictures or a video, not both.
-fn embedded(media: &[Attachment], files: &[File]) -> Value {
-    if let ([video], [File { blob, .. }]) = (media, files)
-        && video.mime_type.file_type() == FileType::Video
-    {
-        let mut embed = json!({"$type": "app.bsky.embed.video", "video": blob});
-        if let Some(words) = &video.alt_text {
-            embed["alt"] = words.as_str().into();
-        }
-        return embed;
-    }
-    let image = |(carried, file): (&Attachment, &File)| {
-        let words = carried.alt_text.as_ref().map_or("", AltText::as_str);
-        let mut image = json!({"alt": words, "image": file.blob});
-        if let Some((width, height)) = file.size {
-            image["aspectRatio"] = json!({"width": width, "height": height});
-        }
-        image
-    };
-    json!({"$type": "app.bsky.embed.images", "images": media.iter().zip(files).map(image).collect::<Vec<_>>()})
 }
 
 /// The result of a step, or a setback when it took too long.

@@ -4,7 +4,7 @@
 //! changes nothing; `swapRecord: null` refuses (`InvalidSwap`) to put another
 //! one over it. Reading a record needs no token.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use domain::delivery::Setback;
 use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -40,15 +40,30 @@ struct Found {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Said {
     text: String,
-    created_at: String,
 }
 
 #[derive(Deserialize)]
 struct Put {
     uri: String,
+}
+
+/// A post that goes out later than its time by this does not say that time.
+/// Readers would be shown it below what came in between.
+const LATE: TimeDelta = TimeDelta::minutes(5);
+
+impl Post {
+    /// What it says.
+    pub(super) fn text(&self) -> &str {
+        self.record["text"].as_str().unwrap_or_default()
+    }
+
+    /// Whether it would go out much later than it says.
+    pub(super) fn is_late(&self, now: DateTime<Utc>) -> bool {
+        let created_at = self.record["createdAt"].as_str().and_then(|it| DateTime::parse_from_rfc3339(it).ok());
+        created_at.is_some_and(|it| it.to_utc() + LATE < now)
+    }
 }
 
 /// How putting a post ended, where it did not fail.
@@ -71,8 +86,9 @@ pub(super) enum LookUp {
 }
 
 /// A record of a post.
-pub(super) fn written(job: &Job<'_>, facets: Vec<Value>, embed: Option<Value>) -> Value {
-    let mut record = json!({"$type": COLLECTION, "text": job.text, "createdAt": time(job.publish_at)});
+pub(super) fn written(job: &Job<'_>, text: &str, facets: Vec<Value>, embed: Option<Value>) -> Value {
+    let created_at = if job.publish_at + LATE < job.now { job.now } else { job.publish_at };
+    let mut record = json!({"$type": COLLECTION, "text": text, "createdAt": time(created_at)});
     if let Some(language) = job.options.text("language") {
         record["langs"] = json!([language]);
     }
@@ -120,14 +136,8 @@ fn uri(did: &str, rkey: &str) -> String {
     format!("at://{did}/{COLLECTION}/{rkey}")
 }
 
-/// Whether the post with this key, text and time is there.
-pub(super) async fn look_up(
-    http: &HttpClients,
-    (pds, did): (&Url, &str),
-    rkey: &str,
-    text: &str,
-    publish_at: DateTime<Utc>,
-) -> LookUp {
+/// Whether the post with this key and text is there.
+pub(super) async fn look_up(http: &HttpClients, (pds, did): (&Url, &str), rkey: &str, text: &str) -> LookUp {
     let asked = async {
         let request = http.to_named(Method::GET, address(pds, "com.atproto.repo.getRecord"))?;
         let request = request.query(&[("repo", did), ("collection", COLLECTION), ("rkey", rkey)]);
@@ -140,8 +150,11 @@ pub(super) async fn look_up(
     };
     match (reply.status, reply.json::<Found>(), reply.error().as_deref()) {
         (StatusCode::OK, Some(Found { value }), _) => {
-            let is_ours = value.text == text && value.created_at == time(publish_at);
-            if is_ours { LookUp::Ours(uri(did, rkey)) } else { LookUp::Another }
+            if value.text == text {
+                LookUp::Ours(uri(did, rkey))
+            } else {
+                LookUp::Another
+            }
         }
         (_, _, Some("RecordNotFound")) => LookUp::Nothing,
         (StatusCode::OK, None, _) => LookUp::Unclear("it answered in another form".to_owned()),

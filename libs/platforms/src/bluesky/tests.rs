@@ -68,6 +68,7 @@ impl Stand {
             options: Options::NONE,
             reference: "1",
             progress: None,
+            begun: false,
             publish_at: noon() + before,
             files,
             claims: &crate::recognition::NobodyElse,

@@ -15,10 +15,11 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::blob::Blob;
+use super::faults;
+use super::host::host_of;
 use super::pds::{Pds, address};
 use super::reply::Reply;
 use super::upload::{open, with_file};
-use super::{faults, host_of};
 use crate::answer;
 use crate::job::Job;
 

@@ -91,6 +91,12 @@ pub trait Network: Sized + Send + Sync {
     /// Everything the account has made public, oldest first.
     fn public(&self) -> Vec<PublicPost>;
 
+    /// A text as the platform's own clients write it into a post, such as with its
+    /// links shortened.
+    fn shown(&self, text: &str) -> String {
+        text.to_owned()
+    }
+
     /// The words of the latest post that readers can follow to an address, in
     /// order; `None` where the platform finds addresses in the text by itself.
     fn links(&self) -> Option<Vec<String>> {

@@ -70,6 +70,7 @@ impl Target {
             options: Options::NONE,
             reference: "post-1",
             progress: self.progress.as_deref(),
+            begun: false,
             publish_at: noon(),
             files: &Files,
             claims: &crate::recognition::NobodyElse,

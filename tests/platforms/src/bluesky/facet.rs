@@ -54,9 +54,10 @@ fn feature(feature: &Value, path: &str) -> Checked<()> {
     }
 }
 
-/// A tag is at most 64 graphemes and 640 bytes, and its `#` belongs to the text.
+/// A tag is at most 64 graphemes and 640 bytes, and its `#` belongs to the text; that
+/// of a double hash tag has one left.
 pub(super) fn tag(tag: &str, path: &str) -> Checked<()> {
-    require(!tag.is_empty() && !tag.starts_with('#'), path, "a tag is a word without #")?;
+    require(!tag.is_empty() && tag != "#" && !tag.starts_with("##"), path, "a tag is a word without #")?;
     require(tag.len() <= 640 && tag.graphemes(true).count() <= 64, path, "string too big (maximum 64 graphemes)")
 }
 

@@ -25,7 +25,7 @@ async fn a_nonce_that_has_passed_costs_a_call_and_nothing_else() {
     let (stage, account) = connected().await;
     for text in ["one", "two", "three"] {
         let post = stage.due(&account, text, Vec::new()).await;
-        stage.clock.advance(TimeDelta::minutes(10));
+        stage.clock.advance(TimeDelta::minutes(4));
         stage.publish(&post).await.unwrap();
     }
     assert_eq!(stage.network.public().len(), 3);

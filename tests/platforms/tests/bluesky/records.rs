@@ -1,8 +1,9 @@
 //! What is put, as it can be read there.
 
-use chrono::TimeDelta;
-use domain::delivery::{Resolution, Setback};
-use domain::options::OptionValue;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Published, Resolution, Setback};
+use domain::options::{OptionValue, Options};
+use domain::text::PostText;
 use networks::bluesky::Bluesky;
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::sample;
@@ -13,34 +14,83 @@ use crate::{connected, record};
 #[tokio::test]
 async fn a_record_says_when_it_was_due_and_where_its_words_lead() {
     let (stage, account) = connected().await;
-    let text = "Привет 👩‍👩‍👧 @bob.test, @nobody.test: https://127.0.0.1:1/a #новости";
-    let publish_at = stage.post(&account, text, Vec::new()).publish_at;
+    let written = "Привет 👩‍👩‍👧 @bob.test, @nobody.test: https://127.0.0.1:1/a/path/of/some/length #новости $abc";
+    let text = "Привет 👩‍👩‍👧 @bob.test, @nobody.test: 127.0.0.1:1/a/path/of/so... #новости $abc";
+    let publish_at = stage.post(&account, written, Vec::new()).publish_at;
 
-    let record = record(&stage, &account, text, Vec::new()).await;
+    let record = record(&stage, &account, written, Vec::new()).await;
 
-    let at = |words: &str| {
+    let facet = |words: &str, feature: Value| {
         let start = text.find(words).unwrap();
-        json!({"byteStart": start, "byteEnd": start + words.len()})
+        json!({"index": {"byteStart": start, "byteEnd": start + words.len()}, "features": [feature]})
     };
+    let tag = |it: &str| json!({"$type": "app.bsky.richtext.facet#tag", "tag": it});
+    let link = json!({"$type": "app.bsky.richtext.facet#link", "uri": "https://127.0.0.1:1/a/path/of/some/length"});
+    let bob = json!({"$type": "app.bsky.richtext.facet#mention", "did": stage.network.other_did()});
     assert_eq!(
         record,
         json!({
             "$type": "app.bsky.feed.post",
             "text": text,
-            "createdAt": publish_at.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
+            "createdAt": shown(publish_at),
             "facets": [
-                {
-                    "index": at(&format!("@{}", Bluesky::OTHER_HANDLE)),
-                    "features": [{"$type": "app.bsky.richtext.facet#mention", "did": stage.network.other_did()}],
-                },
-                {
-                    "index": at("https://127.0.0.1:1/a"),
-                    "features": [{"$type": "app.bsky.richtext.facet#link", "uri": "https://127.0.0.1:1/a"}],
-                },
-                {"index": at("#новости"), "features": [{"$type": "app.bsky.richtext.facet#tag", "tag": "новости"}]},
+                facet(&format!("@{}", Bluesky::OTHER_HANDLE), bob),
+                facet("127.0.0.1:1/a/path/of/so...", link),
+                facet("#новости", tag("новости")),
+                facet("$abc", tag("$ABC")),
             ],
         })
     );
+}
+
+fn shown(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+#[tokio::test]
+async fn the_longest_text_is_counted_as_it_is_put() {
+    let (stage, account) = connected().await;
+    let link = format!("https://example.invalid/{}", "a".repeat(400));
+    let fits = |text: &str| account.rules.breaches(&PostText::parse(text).unwrap(), &[], Options::NONE).is_empty();
+    let text = format!("{link} {link} {}", "x".repeat(300 - 2 * (15 + 16 + 1)));
+    assert!(fits(&text) && !fits(&format!("{text}x")));
+
+    let put = record(&stage, &account, &text, Vec::new()).await;
+
+    assert_eq!(put["text"].as_str().unwrap().chars().count(), 300);
+    assert_eq!(put["facets"][1]["features"][0]["uri"], link);
+}
+
+#[tokio::test]
+async fn a_post_that_goes_out_late_says_the_present_time() {
+    let (stage, account) = connected().await;
+    let created_at =
+        |published: Published| stage.network.record(&published.platform_post_id).unwrap()["createdAt"].clone();
+
+    // Prepared late.
+    let mut late = stage.post(&account, "prepared late", Vec::new());
+    stage.clock.skip_to(late.publish_at + TimeDelta::hours(1));
+    stage.prepare_all(&mut late, &mut Vec::new()).await.unwrap();
+    let prepared_at = stage.clock.now();
+    assert_eq!(created_at(stage.publish(&late).await.unwrap()), shown(prepared_at));
+
+    // Prepared in time, and then held up.
+    let mut held_up = stage.due(&account, "held up", Vec::new()).await;
+    stage.clock.advance(TimeDelta::hours(1));
+    let setback = stage.publish(&held_up).await.unwrap_err();
+    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+    held_up.progress = None;
+    stage.prepare_all(&mut held_up, &mut Vec::new()).await.unwrap();
+    let prepared_at = stage.clock.now();
+    stage.clock.advance(TimeDelta::hours(1));
+    assert_eq!(created_at(stage.publish(&held_up).await.unwrap()), shown(prepared_at));
+
+    // Tried in time: whatever came of it, every attempt puts the same.
+    let tried = stage.due(&account, "tried", Vec::new()).await;
+    stage.network.trouble(Call::Publish, Trouble::Unavailable, 1);
+    stage.publish(&tried).await.unwrap_err();
+    stage.clock.advance(TimeDelta::hours(1));
+    assert_eq!(created_at(stage.publish(&tried).await.unwrap()), shown(tried.publish_at));
 }
 
 #[tokio::test]

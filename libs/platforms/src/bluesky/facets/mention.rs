@@ -1,6 +1,8 @@
 //! Mentions.
 
-use super::{Facet, LeadsTo, begins_behind};
+use domain::rich_text::begins_behind;
+
+use super::facet::{Facet, LeadsTo};
 use crate::bluesky::names::Handle;
 
 pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {

@@ -1,9 +1,9 @@
 //! Tags.
 
+use domain::rich_text::{begins_behind, is_punctuation};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::punctuation::is_punctuation;
-use super::{Facet, LeadsTo, begins_behind};
+use super::facet::{Facet, LeadsTo};
 
 /// The longest tag.
 const MAX_GRAPHEMES: usize = 64;
@@ -21,18 +21,18 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
         }
         let word = &rest[..rest.find(ends_a_tag).unwrap_or(rest.len())];
         let tag = word.trim_end_matches(is_punctuation);
-        let says_something = tag.chars().any(|it| !it.is_numeric() && !is_punctuation(it));
+        let says_something = tag.chars().any(|it| !it.is_ascii_digit() && !is_punctuation(it));
         let fits = tag.len() <= MAX_BYTES && tag.graphemes(true).count() <= MAX_GRAPHEMES;
         let range = at..at + mark.len() + tag.len();
         (says_something && fits).then(|| Facet { range, leads_to: LeadsTo::Tag(tag.to_owned()) })
     })
 }
 
-/// Whether a tag ends here: at white space, also of no width, or at another mark.
+/// Whether a tag ends here: at white space, also of no width.
 fn ends_a_tag(letter: char) -> bool {
     letter.is_whitespace()
         || letter.is_control()
-        || matches!(letter, '#' | '＃' | '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{20e2}')
+        || matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{20e2}')
 }
 
 #[cfg(test)]
@@ -53,6 +53,10 @@ mod tests {
         assert_eq!(tags("＃日本語。 #тег… #وسم؟"), ["日本語", "тег", "وسم"]);
         assert_eq!(tags("#C++ #2026goals #🎉"), ["C++", "2026goals", "🎉"]);
         assert_eq!(tags("line\n#next"), ["next"]);
+        assert_eq!(
+            tags("#double#rainbow ##hash ##\u{fe0f}\u{20e3}tag #t\u{200b}ag #٣"),
+            ["double#rainbow", "#hash", "#\u{fe0f}\u{20e3}tag", "t", "٣"]
+        );
         for text in ["#", "# word", "#2026", "#!!", "a#b", "#\u{fe0f}\u{20e3} one", "##"] {
             assert_eq!(tags(text), Vec::<String>::new(), "{text}");
         }

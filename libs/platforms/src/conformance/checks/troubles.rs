@@ -37,7 +37,7 @@ pub async fn whatever_meets_the_public_call_it_goes_out_once<N: Network>() {
             assert!(!passage.setbacks.is_empty(), "{trouble:?} was not met");
             let public = stage.network.public();
             assert_eq!(public.len(), sent, "{trouble:?}, {count} times");
-            assert_eq!(public[sent - 1].text, post.text);
+            assert_eq!(public[sent - 1].text, stage.network.shown(&post.text));
             assert_eq!(public[sent - 1].id, passage.published.platform_post_id, "{trouble:?}");
         }
         stage.clock.advance(TimeDelta::minutes(1));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -40,6 +40,8 @@ pub struct Post<'a> {
     pub progress: Option<String>,
     /// Whether another program publishes it, so that no delivery claims it.
     pub elsewhere: bool,
+    /// Whether a public call was begun.
+    begun: AtomicBool,
     files: Shelf,
     attachments: Vec<Attachment>,
 }
@@ -72,7 +74,19 @@ impl<N: Network> Stage<N> {
         self.is_unsaid(text);
         let text = text.to_owned();
         let (progress, options) = (None, Options::default());
-        Post { account, text, media, options, reference, publish_at, progress, elsewhere: false, files, attachments }
+        Post {
+            account,
+            text,
+            media,
+            options,
+            reference,
+            publish_at,
+            progress,
+            elsewhere: false,
+            begun: AtomicBool::new(false),
+            files,
+            attachments,
+        }
     }
 
     /// The next step before the public call.
@@ -120,7 +134,9 @@ impl<N: Network> Stage<N> {
     pub async fn publish(&self, post: &Post<'_>) -> Result<Published, Setback> {
         let credentials = self.credentials().await?;
         let claims = self.claimed(post);
-        let published = self.heard(self.publishing().publish(&self.job(post, &credentials, &claims)).await);
+        let job = self.job(post, &credentials, &claims);
+        post.begun.store(true, Ordering::SeqCst);
+        let published = self.heard(self.publishing().publish(&job).await);
         if let Ok(Published { platform_post_id, .. }) = &published {
             self.claim(post, platform_post_id);
         }
@@ -194,6 +210,7 @@ impl<N: Network> Stage<N> {
             options: &post.options,
             reference: &post.reference,
             progress: post.progress.as_deref(),
+            begun: post.begun.load(Ordering::SeqCst),
             publish_at: post.publish_at,
             files: &post.files,
             claims,

@@ -2,7 +2,7 @@
 
 /// Whether this is punctuation, which at the end of a word belongs to the
 /// sentence. Symbols that words may end with, such as `+`, are not.
-pub(super) fn is_punctuation(letter: char) -> bool {
+pub fn is_punctuation(letter: char) -> bool {
     matches!(letter,
         '!'..='#' | '%'..='*' | ','..='/' | ':' | ';' | '?' | '@' | '['..=']' | '_' | '{' | '}'
         | '¡' | '§' | '«' | '¶' | '·' | '»' | '¿'

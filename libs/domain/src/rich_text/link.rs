@@ -1,15 +1,27 @@
-//! Links.
+//! Links, with and without a scheme.
+
+use std::ops::Range;
 
 use linkify::{LinkFinder, LinkKind};
 use url::Url;
 
+use super::begins_behind;
 use super::punctuation::is_punctuation;
-use super::{Facet, LeadsTo, begins_behind, top_level};
+use crate::top_level;
 
-/// The longest that a record takes, in bytes.
+/// The longest that is taken for one, in bytes.
 const LONGEST: usize = 8192;
 
-pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
+/// A link where it was written.
+pub(super) struct Written {
+    /// In bytes.
+    pub(super) range: Range<usize>,
+    /// With its scheme, encoded where it is in another script.
+    pub(super) uri: String,
+}
+
+/// All of a text, first to last.
+pub(super) fn find(text: &str) -> impl Iterator<Item = Written> {
     let mut finder = LinkFinder::new();
     finder.kinds(&[LinkKind::Url]).url_must_have_scheme(false);
     let found: Vec<_> = finder.links(text).map(|it| it.start()..it.end()).collect();
@@ -23,16 +35,47 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
             let is_web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
             is_web.then(|| words.to_owned())?
         } else {
-            let host = host(words);
-            let is_known = host.is_ascii() && top_level::is_known(host);
-            (is_known && begins_behind(&text[..range.start], &['('])).then(|| format!("https://{words}"))?
+            let is_link = is_a_domain(host(words)) && begins_behind(&text[..range.start], &['(']);
+            is_link.then(|| format!("https://{words}"))?
         };
         let url = Url::parse(&uri).ok().filter(Url::has_host)?;
         // As it was written where a server can read it, otherwise encoded.
         let uri = if uri.is_ascii() { uri } else { url.into() };
         let range = range.start..range.start + words.len();
-        (uri.len() <= LONGEST).then_some(Facet { range, leads_to: LeadsTo::Link(uri) })
+        (uri.len() <= LONGEST).then_some(Written { range, uri })
     })
+}
+
+/// How clients show a link: without its scheme, and a long path cut off. One that
+/// was written without a scheme is shown as it is.
+///
+/// Source: `toShortUrl` of `bluesky-social/social-app`.
+pub(super) fn shown(words: &str) -> String {
+    let Ok(url) = Url::parse(words) else { return words.to_owned() };
+    let Some(host) = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https")) else {
+        return words.to_owned();
+    };
+    let port = url.port().map_or_else(String::new, |it| format!(":{it}"));
+    let path = if url.path() == "/" { "" } else { url.path() };
+    let behind = |mark: &str, part: Option<&str>| {
+        part.filter(|it| !it.is_empty()).map_or_else(String::new, |it| format!("{mark}{it}"))
+    };
+    // All of it is ASCII, because it was parsed.
+    let path = format!("{path}{}{}", behind("?", url.query()), behind("#", url.fragment()));
+    match path.get(..CUT_TO).filter(|_| LONGEST_PATH < path.len()) {
+        Some(start) => format!("{host}{port}{start}..."),
+        None => format!("{host}{port}{path}"),
+    }
+}
+
+/// The longest path that is shown, and how much is left of a longer one.
+const LONGEST_PATH: usize = 15;
+const CUT_TO: usize = 13;
+
+/// Whether a name without a scheme is a link.
+fn is_a_domain(host: &str) -> bool {
+    let named = host.rsplit_once('.').filter(|_| host.is_ascii());
+    named.is_some_and(|(below, top)| !below.is_empty() && top_level::is_known(top))
 }
 
 /// The link itself, without what follows it in scripts that put no space behind a
@@ -69,11 +112,7 @@ mod tests {
     use super::*;
 
     fn links(text: &str) -> Vec<(String, String)> {
-        let written = |it: Facet| match it.leads_to {
-            LeadsTo::Link(uri) => (text[it.range].to_owned(), uri),
-            other => panic!("{other:?}"),
-        };
-        find(text).map(written).collect()
+        find(text).map(|it| (text[it.range].to_owned(), it.uri)).collect()
     }
 
     #[test]
@@ -142,6 +181,8 @@ mod tests {
             ("see example.co.uk/path.", "example.co.uk/path"),
             ("(bsky.app)", "bsky.app"),
             ("EXAMPLE.ORG", "EXAMPLE.ORG"),
+            ("berlin.museum", "berlin.museum"),
+            ("my.barclays", "my.barclays"),
         ] {
             assert_eq!(links(text), [(words.to_owned(), format!("https://{words}"))], "{text}");
         }
@@ -171,5 +212,27 @@ mod tests {
     #[test]
     fn a_link_in_another_script_is_written_so_that_every_server_reads_it() {
         assert_eq!(links("https://münchen.example/größe")[0].1, "https://xn--mnchen-3ya.example/gr%C3%B6%C3%9Fe");
+    }
+
+    #[test]
+    fn a_link_is_shown_without_its_scheme_and_with_a_short_path() {
+        for (written, as_shown) in [
+            ("https://example.com", "example.com"),
+            ("https://example.com/", "example.com"),
+            ("HTTP://Example.COM/A", "example.com/A"),
+            ("https://example.com:8443/a?b=c#d", "example.com:8443/a?b=c#d"),
+            ("https://example.com:443/a?#", "example.com/a"),
+            ("https://example.com/45678901234", "example.com/45678901234"),
+            ("https://example.com/23456789012345", "example.com/23456789012345"),
+            ("https://example.com/234567890123456", "example.com/234567890123..."),
+            ("https://example.com/?utm_source=a&utm_medium=b", "example.com?utm_source=a..."),
+            ("https://example.com/путь", "example.com/%D0%BF%D1%83..."),
+            ("https://münchen.example/", "xn--mnchen-3ya.example"),
+            ("https://me:secret@example.com/", "example.com"),
+            ("example.com/a/path/that/is/rather/long", "example.com/a/path/that/is/rather/long"),
+            ("example.com:8080/a/path/that/is/rather/long", "example.com:8080/a/path/that/is/rather/long"),
+        ] {
+            assert_eq!(shown(written), as_shown, "{written}");
+        }
     }
 }

@@ -1,0 +1,94 @@
+//! The links in a text, for networks whose clients find them and shorten what is
+//! shown of them, while the whole address stays beside the text.
+//!
+//! Length is counted and a post is written by the same function, so that what was
+//! counted is what goes out.
+
+mod link;
+mod punctuation;
+
+use std::ops::Range;
+
+pub use punctuation::is_punctuation;
+
+/// A text as people read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// With its links shortened.
+    pub text: String,
+    /// Its links, first to last, none within another.
+    pub links: Vec<Link>,
+}
+
+/// A part of a text that leads to a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Where it is in [`Shown::text`], in bytes.
+    pub range: Range<usize>,
+    /// The whole address, with its scheme.
+    pub uri: String,
+}
+
+impl Shown {
+    /// How a text is shown.
+    pub fn of(written: &str) -> Self {
+        let (mut text, mut links) = (String::with_capacity(written.len()), Vec::new());
+        let mut end = 0;
+        for link in link::find(written) {
+            text.push_str(&written[end..link.range.start]);
+            end = link.range.end;
+            let start = text.len();
+            text.push_str(&link::shown(&written[link.range]));
+            links.push(Link { range: start..text.len(), uri: link.uri });
+        }
+        text.push_str(&written[end..]);
+        Self { text, links }
+    }
+}
+
+/// Whether something that leads somewhere may begin behind this text: at the start,
+/// behind white space or behind one of these characters.
+pub fn begins_behind(before: &str, also: &[char]) -> bool {
+    before.chars().next_back().is_none_or(|it| it.is_whitespace() || also.contains(&it))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn links_are_shortened_where_they_stand_and_nothing_else_is() {
+        let shown = Shown::of("日本 (https://example.com/a/very/long/path/), example.org/b: http://example.net.");
+
+        assert_eq!(shown.text, "日本 (example.com/a/very/long/...), example.org/b: example.net.");
+        let links: Vec<_> = shown.links.iter().map(|it| (&shown.text[it.range.clone()], it.uri.as_str())).collect();
+        assert_eq!(
+            links,
+            [
+                ("example.com/a/very/long/...", "https://example.com/a/very/long/path/"),
+                ("example.org/b", "https://example.org/b"),
+                ("example.net", "http://example.net"),
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn links_of_any_text_are_whole_words_in_order(
+            text in "(\\PC|https://|http://|example\\.com|@|#|\\(|\\)|/|[ \n\u{3000}]|👩‍👧|é|。){0,40}"
+        ) {
+            let shown = Shown::of(&text);
+            let mut end = 0;
+            for Link { range, uri } in &shown.links {
+                prop_assert!(end <= range.start && range.start < range.end);
+                end = range.end;
+                // Panics within a character.
+                let words = &shown.text[range.clone()];
+                prop_assert!(uri.is_ascii() && !words.contains(char::is_whitespace));
+            }
+            prop_assert!(!shown.links.is_empty() || shown.text == text);
+        }
+    }
+}

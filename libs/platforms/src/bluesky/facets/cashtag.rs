@@ -1,0 +1,58 @@
+//! Tags of what is traded: `$AAPL`.
+
+use domain::rich_text::begins_behind;
+
+use super::facet::{Facet, LeadsTo};
+
+/// The longest one, in letters and digits.
+const LONGEST: usize = 5;
+
+pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
+    text.match_indices('$').filter(|(at, _)| begins_behind(&text[..*at], &['('])).filter_map(|(at, mark)| {
+        let rest = &text[at + mark.len()..];
+        let end = rest.find(|it: char| !it.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let (name, after) = rest.split_at(end);
+        let is_one = name.starts_with(|it: char| it.is_ascii_alphabetic()) && name.len() <= LONGEST;
+        let range = at..at + mark.len() + name.len();
+        let tag = format!("${}", name.to_ascii_uppercase());
+        (is_one && ends_before(after)).then_some(Facet { range, leads_to: LeadsTo::Tag(tag) })
+    })
+}
+
+/// Whether one may end before this text.
+fn ends_before(after: &str) -> bool {
+    let ends_it =
+        |it: char| it.is_whitespace() || matches!(it, '.' | ',' | ';' | ':' | '!' | '?' | ')' | '"' | '\'' | '’');
+    after.chars().next().is_none_or(ends_it)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cashtags(text: &str) -> Vec<(&str, String)> {
+        let tag = |it: Facet| match it.leads_to {
+            LeadsTo::Tag(tag) => (&text[it.range], tag),
+            other => panic!("{other:?}"),
+        };
+        find(text).map(tag).collect()
+    }
+
+    #[test]
+    fn a_cashtag_is_a_short_name_behind_its_sign() {
+        let of = |it: &'static str| (it, it.to_ascii_uppercase());
+        for (text, found) in [
+            ("$AAPL", vec![of("$AAPL")]),
+            ("$aapl", vec![of("$aapl")]),
+            ("$A", vec![of("$A")]),
+            ("($GOOG)", vec![of("$GOOG")]),
+            ("$AAPL, $MSFT!", vec![of("$AAPL"), of("$MSFT")]),
+            ("日本 $ABC12’s", vec![of("$ABC12")]),
+        ] {
+            assert_eq!(cashtags(text), found, "{text}");
+        }
+        for text in ["$100", "$TOOLONG", "$ABC123", "no$SPACE", "$", "$ AAPL", "$123ABC", "$AÉ", "$AA-B", "$AA$BB"] {
+            assert_eq!(cashtags(text), [], "{text}");
+        }
+    }
+}

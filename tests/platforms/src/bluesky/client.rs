@@ -1,0 +1,34 @@
+//! What the official client makes of a text that somebody types.
+
+use url::{Position, Url};
+
+/// The text of the record: each link with its scheme is shortened. Only the links
+/// that begin a word are looked for.
+///
+/// Source: `detectFacets` of `@atproto/api`, `shortenLinks` and `toShortUrl` of
+/// `social-app`.
+pub(super) fn shortened(text: &str) -> String {
+    text.split_inclusive(char::is_whitespace).map(of_word).collect()
+}
+
+fn of_word(word: &str) -> String {
+    let bare = word.trim_end_matches(char::is_whitespace);
+    let open = usize::from(bare.starts_with('('));
+    let mut link = &bare[open..];
+    if !link.starts_with("http://") && !link.starts_with("https://") {
+        return word.to_owned();
+    }
+    link = link.strip_suffix(['.', ',', ';', ':', '!', '?']).unwrap_or(link);
+    if !link.contains('(') {
+        link = link.strip_suffix(')').unwrap_or(link);
+    }
+    format!("{}{}{}", &word[..open], short(link), &word[open + link.len()..])
+}
+
+fn short(link: &str) -> String {
+    let Ok(url) = Url::parse(link) else { return link.to_owned() };
+    let host = &url[Position::BeforeHost..Position::BeforePath];
+    let path = &url[Position::BeforePath..];
+    let path = if url.path() == "/" { &path[1..] } else { path };
+    if 15 < path.len() { format!("{host}{}...", &path[..13]) } else { format!("{host}{path}") }
+}
