@@ -17,6 +17,7 @@ mod known;
 mod lead;
 mod mastodon;
 mod not_now;
+pub mod oauth2;
 mod picture;
 mod platform;
 pub mod recognition;

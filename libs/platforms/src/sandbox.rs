@@ -18,6 +18,8 @@ mod api;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
@@ -25,20 +27,22 @@ use domain::media::{MimeType, PictureBounds};
 use domain::options::{OptionKind, OptionSpec};
 use domain::rules::{Counting, Rule, Rules};
 use futures::{StreamExt, stream};
-use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
 use crate::account::{Account, Credentials};
+use crate::app::AppSource;
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
+use crate::http_clients::HttpClients;
 use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
+use crate::oauth2::{Dialect, OAuth2};
 use crate::picture::{self, Awaited, Look};
 use crate::platform::{Connect, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
-use api::{Api, Tokens};
+use api::Api;
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "sandbox";
@@ -56,6 +60,9 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new("sensitive", OptionKind::Flag, "Kept, and shown in posts.json."),
     OptionSpec::new("language", OptionKind::Language, "Kept, and shown in posts.json."),
 ];
+
+/// What we ask to be allowed.
+const SCOPES: &[&str] = &["profile", "publish"];
 
 /// Uploads begin a minute before the due second.
 pub(crate) const LEAD: Lead =
@@ -79,12 +86,21 @@ struct Settings {
 /// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Sandbox>, SetupError> {
     let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
-    Ok(Some(Sandbox { api: Api::new(setup.http.clone(), &url, setup.app(NAME)) }))
+    Ok(Some(Sandbox::at(&url, setup.http.clone(), setup.app(NAME))))
 }
 
 /// The sandbox network.
 pub(crate) struct Sandbox {
     api: Api,
+    oauth: OAuth2,
+}
+
+impl Sandbox {
+    fn at(url: &str, http: HttpClients, app: Arc<dyn AppSource>) -> Self {
+        let api = Api::new(http.clone(), url);
+        let oauth = OAuth2::new(http, app, &Dialect::STANDARD, api.oauth());
+        Self { api, oauth }
+    }
 }
 
 /// What preparation has reached: the ids of the files uploaded so far, in the
@@ -109,11 +125,7 @@ impl Platform for Sandbox {
     }
 
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        let Some(refresh_token) = &old.refresh_token else {
-            return Err(RefreshRefusal::Gone("there is no refresh token".to_owned()));
-        };
-        let tokens = self.api.refresh(refresh_token).await?;
-        Ok(credentials(tokens, Some(refresh_token), now))
+        self.oauth.refresh(old, now).await
     }
 }
 
@@ -142,25 +154,13 @@ impl Connect for Sandbox {
         request: &AuthorizationRequest,
         _now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
-        let url = self.api.authorization_url(request).await?;
+        let url = self.oauth.authorization_url(request, SCOPES, &[]).await?;
         // The PKCE verifier is kept by the caller, so there is nothing to remember.
         Ok(Departure::Page { url, memory: None })
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        callback.check_arrival(&callback.here)?;
-        match callback.query.get("error").map(String::as_str) {
-            None => {}
-            Some("access_denied") => return Err(HandOffRefusal::Denied),
-            Some(error) => {
-                let words = callback.query.get("error_description").map_or(error, String::as_str);
-                return Err(HandOffRefusal::Refused(words.chars().filter(|it| !it.is_control()).take(300).collect()));
-            }
-        }
-        let Some(code) = callback.query.get("code") else {
-            return Err(HandOffRefusal::Refused("it sent no code".to_owned()));
-        };
-        let tokens = self.api.exchange(code, &callback.verifier, &callback.here.redirect_uri).await?;
+        let tokens = self.oauth.complete(callback).await?;
         let me = self.api.me(&tokens.access_token).await.map_err(|it| without_token(it, &tokens.access_token))?;
         Ok(vec![Account {
             profile: Profile {
@@ -170,15 +170,14 @@ impl Connect for Sandbox {
                 avatar: me.avatar_url,
                 profile_url: me.profile_url,
             },
-            scopes: tokens.scope.split_whitespace().map(str::to_owned).collect(),
+            scopes: tokens.granted(SCOPES),
             rules: self.rules(),
-            credentials: credentials(tokens, None, now),
+            credentials: tokens.credentials(None, now),
         }])
     }
 
-    async fn revoke(&self, credentials: &Credentials, _now: DateTime<Utc>) -> Result<(), Setback> {
-        // Either token ends the whole grant; the refresh token lives longer.
-        self.api.revoke(credentials.refresh_token.as_ref().unwrap_or(&credentials.access_token)).await
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+        self.oauth.revoke(credentials, now).await
     }
 }
 
@@ -253,15 +252,5 @@ impl Progress {
     /// Nothing when there is nothing to remember.
     fn store(&self) -> Option<String> {
         if self.media.is_empty() && self.picture.is_none() { None } else { serde_json::to_string(self).ok() }
-    }
-}
-
-/// The refresh token is kept when none comes back.
-fn credentials(tokens: Tokens, old: Option<&SecretString>, now: DateTime<Utc>) -> Credentials {
-    Credentials {
-        access_token: tokens.access_token,
-        refresh_token: tokens.refresh_token.or_else(|| old.map(|it| it.expose_secret().into())),
-        expires_at: tokens.expires_in.map(|it| now + TimeDelta::seconds(it.into())),
-        extra: None,
     }
 }

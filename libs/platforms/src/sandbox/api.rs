@@ -1,7 +1,6 @@
 //! The sandbox network's addresses and answers.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -11,18 +10,13 @@ use domain::options::Options;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
-use url::Url;
 
 use crate::answer;
-use crate::app::AppSource;
-use crate::handoff::{AuthorizationRequest, HandOffRefusal, RefreshRefusal};
+use crate::handoff::HandOffRefusal;
 use crate::http_clients::HttpClients;
 use crate::job::MediaBytes;
-use crate::not_now::NotNow;
+use crate::oauth2::Endpoints;
 use crate::platform::STEP_LIMIT;
-
-/// What we ask to be allowed.
-const SCOPE: &str = "profile publish";
 
 /// For the public call. Longer than the network needs, shorter than
 /// `delivery::LEASE`, so that the worker that holds the delivery also learns the
@@ -36,18 +30,6 @@ const UPLOAD: Duration = STEP_LIMIT;
 pub(super) struct Api {
     http: HttpClients,
     base_url: String,
-    /// Our id and secret over there.
-    app: Arc<dyn AppSource>,
-}
-
-/// The answer of the token endpoint.
-#[derive(Deserialize)]
-pub(super) struct Tokens {
-    pub(super) access_token: SecretString,
-    pub(super) refresh_token: Option<SecretString>,
-    pub(super) expires_in: Option<u32>,
-    #[serde(default)]
-    pub(super) scope: String,
 }
 
 /// The account behind a token.
@@ -87,100 +69,29 @@ struct NewPost<'a> {
     reference: &'a str,
 }
 
-#[derive(Deserialize)]
-struct TokenRefusal {
-    error: String,
-    error_description: Option<String>,
-}
-
 impl Api {
-    pub(super) fn new(http: HttpClients, base_url: &str, app: Arc<dyn AppSource>) -> Self {
-        Self { http, base_url: base_url.trim_end_matches('/').to_owned(), app }
+    pub(super) fn new(http: HttpClients, base_url: &str) -> Self {
+        Self { http, base_url: base_url.trim_end_matches('/').to_owned() }
     }
 
     fn url(&self, path: &str) -> String {
         format!("{}/{path}", self.base_url)
     }
 
-    /// The consent page.
-    pub(super) async fn authorization_url(&self, request: &AuthorizationRequest) -> Result<String, HandOffRefusal> {
-        let app = self.app.credentials().await?;
-        let mut url = Url::parse(&self.url("oauth/authorize")).map_err(|_| HandOffRefusal::Unreachable)?;
-        url.query_pairs_mut()
-            .append_pair("response_type", "code")
-            .append_pair("client_id", &app.client_id)
-            .append_pair("redirect_uri", &request.here.redirect_uri)
-            .append_pair("state", request.state.expose_secret())
-            .append_pair("code_challenge", &request.challenge)
-            .append_pair("code_challenge_method", "S256")
-            .append_pair("scope", SCOPE);
-        Ok(url.into())
-    }
-
-    /// Tokens for a code.
-    pub(super) async fn exchange(
-        &self,
-        code: &str,
-        verifier: &SecretString,
-        redirect_uri: &str,
-    ) -> Result<Tokens, HandOffRefusal> {
-        let form = [
-            ("grant_type", "authorization_code"),
-            ("code", code),
-            ("code_verifier", verifier.expose_secret()),
-            ("redirect_uri", redirect_uri),
-        ];
-        hand_off_answer(self.send_as_app("oauth/token", &form).await?).await
+    /// Where its OAuth is, which follows the RFCs.
+    pub(super) fn oauth(&self) -> Endpoints {
+        Endpoints {
+            authorization: self.url("oauth/authorize"),
+            token: self.url("oauth/token"),
+            revocation: Some(self.url("oauth/revoke")),
+            ..Endpoints::default()
+        }
     }
 
     /// The account behind a token.
     pub(super) async fn me(&self, token: &SecretString) -> Result<Me, HandOffRefusal> {
         let request = self.http.to_known(Method::GET, self.url("api/me"))?.bearer_auth(token.expose_secret());
         hand_off_answer(request.send().await).await
-    }
-
-    /// New tokens for a refresh token, which is spent by it.
-    pub(super) async fn refresh(&self, token: &SecretString) -> Result<Tokens, RefreshRefusal> {
-        let unreachable = |words: &str| RefreshRefusal::Unreachable(words.to_owned());
-        let form = [("grant_type", "refresh_token"), ("refresh_token", token.expose_secret())];
-        let sent = self.send_as_app("oauth/token", &form).await?;
-        let response = sent.map_err(|_| unreachable("the sandbox did not answer"))?;
-        let status = response.status();
-        if status.is_success() {
-            return answer::json(response).await.map_err(|it| unreachable(&it.to_string()));
-        }
-        // Only this code is about the grant. Any other error could also meet a
-        // grant that is still good.
-        match answer::json::<TokenRefusal>(response).await {
-            Ok(refusal) if refusal.error == "invalid_grant" => {
-                Err(RefreshRefusal::Gone(refusal.error_description.unwrap_or(refusal.error)))
-            }
-            _ => Err(unreachable(&format!("it answered {status}"))),
-        }
-    }
-
-    /// Ends the grant of a token.
-    pub(super) async fn revoke(&self, token: &SecretString) -> Result<(), Setback> {
-        let sent = self.send_as_app("oauth/revoke", &[("token", token.expose_secret())]).await?;
-        // A revocation may be repeated, so it does not matter when it was made or
-        // whether it still runs.
-        let response = sent.map_err(|error| not_answered(&error))?;
-        if response.status().is_success() { Ok(()) } else { Err(setback(response, DateTime::UNIX_EPOCH).await) }
-    }
-
-    /// Sends a form with our own id and secret.
-    async fn send_as_app(&self, path: &str, form: &[(&str, &str)]) -> Result<Result<Response, reqwest::Error>, NotNow> {
-        let app = self.app.credentials().await?;
-        let ours = [("client_id", app.client_id.as_str()), ("client_secret", app.client_secret.expose_secret())];
-        let form: Vec<_> = form.iter().chain(&ours).collect();
-        let sent = self.http.to_known(Method::POST, self.url(path))?.form(&form).send().await;
-        // At these two addresses, 401 means that our id or secret is wrong
-        // (`invalid_client`), not a token.
-        if sent.as_ref().is_ok_and(|it| it.status() == StatusCode::UNAUTHORIZED) {
-            self.app.refused(&app);
-            return Err(NotNow);
-        }
-        Ok(sent)
     }
 
     /// Uploads a file of this type and size; its id over there.

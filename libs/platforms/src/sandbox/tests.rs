@@ -10,6 +10,7 @@ use domain::media::{Attachment, PictureBounds};
 use domain::options::Options;
 use domain::testing::{a_connection, a_user, an_attachment, noon};
 use futures::{StreamExt, stream};
+use secrecy::ExposeSecret;
 use serde_json::json;
 
 use self::network::{Network, adapter_at, adapter_of};
@@ -122,7 +123,7 @@ async fn the_person_is_sent_to_the_consent_page_with_a_challenge() {
         url,
         "http://x/sandbox/oauth/authorize?response_type=code&client_id=us\
          &redirect_uri=http%3A%2F%2Fus%2Fconnect%2Fcallback%2Fsandbox&state=state%2B1\
-         &code_challenge=challenge&code_challenge_method=S256&scope=profile+publish"
+         &code_challenge=challenge&code_challenge_method=S256&scope=profile%20publish"
     );
 }
 

@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 use crate::app::{AppCredentials, AppSource};
 use crate::http_clients::HttpClients;
 use crate::sandbox::Sandbox;
-use crate::sandbox::api::Api;
 
 /// What the server is to answer, and what it saw.
 #[derive(Clone, Default)]
@@ -84,7 +83,7 @@ pub(super) fn adapter_at(base_url: &str) -> Sandbox {
 
 pub(super) fn adapter_of(base_url: &str, app: Arc<dyn AppSource>) -> Sandbox {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Sandbox { api: Api::new(HttpClients::new(AddressPolicy::PublicOnly), base_url, app) }
+    Sandbox::at(base_url, HttpClients::new(AddressPolicy::PublicOnly), app)
 }
 
 async fn form(State(network): State<Network>, Form(form): Form<BTreeMap<String, String>>) -> Response {

@@ -1,0 +1,170 @@
+//! OAuth 2: how a person allows this service to act for an account (RFC 6749,
+//! with PKCE, RFC 7636), and how that is renewed and given back (RFC 7009).
+//!
+//! What a platform does in its own way, an adapter says as data, in its
+//! [`Dialect`]. [`OAuth2`] is for platforms whose addresses stand in the code or
+//! in the settings. Where users name the server, an adapter takes the parts: the
+//! dialect writes requests, and [`Tokens`] reads answers.
+//!
+//! The crate `oauth2` does the same for one reading of the RFCs: its answers have a
+//! `token_type` that it knows and scopes with blanks between them, its requests are
+//! forms with a `client_id`.
+
+mod authorization;
+mod dialect;
+mod failure;
+mod refused;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use domain::delivery::Setback;
+use reqwest::Method;
+use secrecy::ExposeSecret;
+
+pub use self::dialect::{Carried, ClientAuth, Dialect, Of, TokenCall};
+pub use self::tokens::{NoTokens, Tokens};
+
+use self::dialect::Us;
+use self::failure::Failure;
+use self::refused::{Blame, Refused};
+use crate::account::Credentials;
+use crate::answer;
+use crate::app::AppSource;
+use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal, RefreshRefusal};
+use crate::http_clients::HttpClients;
+
+/// Where a platform's OAuth is.
+#[derive(Clone, Debug, Default)]
+pub struct Endpoints {
+    /// The page on which the person decides.
+    pub authorization: String,
+    /// Where a code becomes a token.
+    pub token: String,
+    /// Where [`Dialect::lengthening`] is asked, if not at `token`.
+    pub lengthening: Option<String>,
+    /// Where [`Dialect::renewal`] is asked, if not at `token`.
+    pub renewal: Option<String>,
+    /// Where a grant is given back. `None` where a platform has no call for it: then
+    /// only the person can end a grant, on the platform's own pages.
+    pub revocation: Option<String>,
+}
+
+/// One platform's OAuth.
+#[derive(Clone)]
+pub struct OAuth2 {
+    http: HttpClients,
+    /// Our id and secret over there.
+    app: Arc<dyn AppSource>,
+    dialect: &'static Dialect,
+    endpoints: Endpoints,
+    user_agent: Option<String>,
+}
+
+impl OAuth2 {
+    pub(crate) fn new(
+        http: HttpClients,
+        app: Arc<dyn AppSource>,
+        dialect: &'static Dialect,
+        endpoints: Endpoints,
+    ) -> Self {
+        Self { http, app, dialect, endpoints, user_agent: None }
+    }
+
+    /// The same, with another name for this program than platforms are told
+    /// elsewhere: some want the app's own in it.
+    #[must_use]
+    pub fn named(self, user_agent: String) -> Self {
+        Self { user_agent: Some(user_agent), ..self }
+    }
+
+    /// The page on which the person decides. `further` are parameters beside those
+    /// of [`Dialect::page`].
+    pub async fn authorization_url(
+        &self,
+        request: &AuthorizationRequest,
+        scopes: &[&str],
+        further: &[(&str, &str)],
+    ) -> Result<String, HandOffRefusal> {
+        let app = self.app.credentials().await?;
+        let page = url::Url::parse(&self.endpoints.authorization).map_err(|_| HandOffRefusal::Unreachable)?;
+        Ok(self.dialect.authorization_url(page, &app.client_id, request, scopes, further))
+    }
+
+    /// Tokens for what the platform's answer brings: a code that is good once. They
+    /// are exchanged for ones that last, where the platform has such.
+    pub async fn complete(&self, callback: &Callback) -> Result<Tokens, HandOffRefusal> {
+        callback.check_arrival(&callback.here)?;
+        let code = self.dialect.code_of(callback)?;
+        let mut further = vec![("redirect_uri", callback.here.redirect_uri.as_str())];
+        if self.dialect.pkce {
+            further.push(("code_verifier", callback.verifier.expose_secret()));
+        }
+        let tokens = self.ask(&self.dialect.code, &self.endpoints.token, code, &further).await?;
+        let Some(lengthening) = &self.dialect.lengthening else { return Ok(tokens) };
+        let url = self.endpoints.lengthening.as_ref().unwrap_or(&self.endpoints.token);
+        let longer = self.ask(lengthening, url, tokens.access_token.expose_secret(), &[]).await?;
+        Ok(longer.beside(tokens))
+    }
+
+    /// New credentials for old ones. What the answer leaves out stays as it was.
+    pub async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        let call = &self.dialect.renewal;
+        let Some(token) = call.of.token(old) else {
+            return Err(RefreshRefusal::Gone("there is no refresh token".to_owned()));
+        };
+        let url = self.endpoints.renewal.as_ref().unwrap_or(&self.endpoints.token);
+        let tokens = self.ask(call, url, token.expose_secret(), &[]).await?;
+        Ok(tokens.renewed(old, now))
+    }
+
+    /// Gives the grant of these credentials back. A grant that has ended already is
+    /// as good as given back.
+    pub async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+        let Some(url) = &self.endpoints.revocation else { return Ok(()) };
+        let call = &self.dialect.revocation;
+        let token = call.of.token(credentials).unwrap_or(&credentials.access_token);
+        match self.answered(call, url, token.expose_secret(), &[], Some(now)).await {
+            Ok(_) => Ok(()),
+            Err(Failure::Refused(refused)) if refused.is_of_an_ended_grant() => Ok(()),
+            Err(failure) => Err(failure.into()),
+        }
+    }
+
+    async fn ask(&self, call: &TokenCall, url: &str, what: &str, further: &[(&str, &str)]) -> Result<Tokens, Failure> {
+        let body = self.answered(call, url, what, further, None).await?.ok_or(Failure::Unreadable)?;
+        Tokens::read(&body).map_err(|NoTokens| Failure::Unreadable)
+    }
+
+    /// The body of an answer that is no refusal; `None` when it cannot be read.
+    async fn answered(
+        &self,
+        call: &TokenCall,
+        url: &str,
+        what: &str,
+        further: &[(&str, &str)],
+        now: Option<DateTime<Utc>>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        let method = if call.carried == Carried::Query { Method::GET } else { Method::POST };
+        let mut request = self.http.to_known(method, url)?.header(http::header::ACCEPT, "application/json");
+        if let Some(user_agent) = &self.user_agent {
+            request = request.header(http::header::USER_AGENT, user_agent);
+        }
+        let app = if call.client == ClientAuth::None { None } else { Some(self.app.credentials().await?) };
+        let us = app.as_ref().map(|it| Us { client_id: &it.client_id, client_secret: &it.client_secret });
+        let request = self.dialect.fill(request, call, us, what, further);
+        let response = request.send().await.map_err(|error| Failure::of(&error))?;
+        let (status, retry_at) = (response.status(), now.and_then(|it| answer::retry_at(response.headers(), it)));
+        let body = answer::body(response).await.ok();
+        let Some(refused) = Refused::read(self.dialect, status, retry_at, body.as_deref()) else { return Ok(body) };
+        if refused.blame() == Blame::Us
+            && let Some(app) = &app
+        {
+            self.app.refused(app);
+        }
+        Err(Failure::Refused(refused))
+    }
+}

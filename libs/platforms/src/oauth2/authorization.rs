@@ -1,0 +1,50 @@
+//! The page on which the person decides, and its answer.
+
+use secrecy::ExposeSecret;
+use url::Url;
+
+use super::dialect::Dialect;
+use crate::answer;
+use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal};
+
+impl Dialect {
+    /// The address of the page on which the person decides.
+    pub(crate) fn authorization_url(
+        &self,
+        mut page: Url,
+        client_id: &str,
+        request: &AuthorizationRequest,
+        scopes: &[&str],
+        further: &[(&str, &str)],
+    ) -> String {
+        let mut pairs = page.query_pairs_mut();
+        pairs
+            .append_pair("response_type", "code")
+            .append_pair(self.client_id, client_id)
+            .append_pair("redirect_uri", &request.here.redirect_uri)
+            .append_pair("state", request.state.expose_secret());
+        if self.pkce {
+            pairs.append_pair("code_challenge", &request.challenge).append_pair("code_challenge_method", "S256");
+        }
+        if !scopes.is_empty() {
+            pairs.append_pair("scope", &scopes.join(self.scope_separator));
+        }
+        pairs.extend_pairs(self.page).extend_pairs(further);
+        drop(pairs);
+        // A plus sign is a blank in forms. Servers that do not read the query as one
+        // would take it for a plus sign.
+        let query = page.query().map(|it| it.replace('+', "%20"));
+        page.set_query(query.as_deref());
+        page.into()
+    }
+
+    /// The code in the platform's answer, or why there is none.
+    pub(crate) fn code_of<'a>(&self, callback: &'a Callback) -> Result<&'a str, HandOffRefusal> {
+        let answer = |name: &str| callback.query.get(name).map(String::as_str).filter(|it| !it.is_empty());
+        match answer("error") {
+            None => answer("code").ok_or_else(|| HandOffRefusal::Refused("it sent no code".to_owned())),
+            Some(error) if self.denials.contains(&error) => Err(HandOffRefusal::Denied),
+            Some(error) => Err(HandOffRefusal::Refused(answer::shown(answer("error_description").unwrap_or(error)))),
+        }
+    }
+}

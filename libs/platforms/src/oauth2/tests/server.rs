@@ -1,0 +1,113 @@
+//! A small server that answers in turn, and tells what it was asked.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use futures::stream;
+use outbound::AddressPolicy;
+use serde_json::{Map, Value};
+
+use crate::app::{AppCredentials, AppSource};
+use crate::http_clients::HttpClients;
+use crate::not_now::NotNow;
+use crate::oauth2::{Dialect, Endpoints, OAuth2};
+
+/// What the server is to answer, and what it saw.
+#[derive(Clone, Default)]
+pub(super) struct Server {
+    pub(super) url: String,
+    answers: Arc<Mutex<VecDeque<(u16, Value)>>>,
+    saw: Arc<Mutex<Vec<(String, Value)>>>,
+    user_agents: Arc<Mutex<Vec<String>>>,
+    refused: Arc<AtomicUsize>,
+}
+
+impl Server {
+    pub(super) async fn start() -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = Self { url: format!("http://{}", listener.local_addr().unwrap()), ..Self::default() };
+        let routes = Router::new().fallback(answer).with_state(server.clone());
+        tokio::spawn(async move { axum::serve(listener, routes).await });
+        server
+    }
+
+    /// What comes after the answers so far. When there is none left, the connection
+    /// is cut.
+    pub(super) fn answers(&self, status: u16, body: Value) {
+        self.answers.lock().unwrap().push_back((status, body));
+    }
+
+    /// Method and path of each request, with its parameters.
+    pub(super) fn saw(&self) -> Vec<(String, Value)> {
+        self.saw.lock().unwrap().clone()
+    }
+
+    pub(super) fn user_agents(&self) -> Vec<String> {
+        self.user_agents.lock().unwrap().clone()
+    }
+
+    /// How often our id and secret were said not to be accepted.
+    pub(super) fn refused_secrets(&self) -> usize {
+        self.refused.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn oauth(&self, dialect: &'static Dialect) -> OAuth2 {
+        let at = |path: &str| format!("{}/{path}", self.url);
+        let endpoints = Endpoints {
+            authorization: at("authorize?from=here"),
+            token: at("token"),
+            lengthening: Some(at("lengthen")),
+            renewal: Some(at("renew")),
+            revocation: Some(at("revoke")),
+        };
+        OAuth2::new(HttpClients::new(AddressPolicy::PublicOnly), Arc::new(self.clone()), dialect, endpoints)
+    }
+}
+
+#[async_trait::async_trait]
+impl AppSource for Server {
+    async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow> {
+        let (client_id, client_secret) = ("us:1".to_owned(), "our secret+".into());
+        Ok(Arc::new(AppCredentials { client_id, client_secret }))
+    }
+
+    fn refused(&self, _: &Arc<AppCredentials>) {
+        self.refused.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+async fn answer(State(server): State<Server>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let header = |name: &str| head.headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
+    let body = to_bytes(body, 100_000).await.unwrap();
+    let mut saw = Map::new();
+    if let Some(pair) = header("authorization").strip_prefix("Basic ") {
+        saw.insert("authorization".to_owned(), String::from_utf8(STANDARD.decode(pair).unwrap()).unwrap().into());
+    }
+    if header("content-type") == "application/json" {
+        saw.insert("json".to_owned(), serde_json::from_slice(&body).unwrap());
+    } else {
+        let query = head.uri.query().unwrap_or_default().as_bytes();
+        for (name, value) in [query, &body].into_iter().flat_map(url::form_urlencoded::parse) {
+            let twice = saw.insert(name.to_string(), value.into());
+            assert!(twice.is_none(), "{name} is there twice");
+        }
+    }
+    server.user_agents.lock().unwrap().push(header("user-agent"));
+    server.saw.lock().unwrap().push((format!("{} {}", head.method, head.uri.path()), saw.into()));
+    let Some((status, body)) = server.answers.lock().unwrap().pop_front() else {
+        let cut = std::io::Error::other("cut");
+        return Body::from_stream(stream::once(async { Err::<bytes::Bytes, _>(cut) })).into_response();
+    };
+    let status = StatusCode::from_u16(status).unwrap();
+    (status, [("retry-after", "30")], axum::Json(body)).into_response()
+}
