@@ -31,3 +31,4 @@ pub mod text;
 pub mod token;
 pub mod top_level;
 pub mod user;
+pub mod web_address;
