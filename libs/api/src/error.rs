@@ -150,7 +150,7 @@ impl From<StorageError> for ApiError {
         tracing::error!(%error, "a request failed on storage");
         match error {
             StorageError::Unavailable(_) | StorageError::Contended => Self::Unavailable,
-            StorageError::Unreadable(_) | StorageError::Request(_) => Self::Internal,
+            StorageError::Unreadable(_) | StorageError::Answer(_) | StorageError::Request(_) => Self::Internal,
         }
     }
 }

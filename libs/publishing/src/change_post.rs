@@ -55,9 +55,7 @@ impl Publishing {
     pub async fn change_post(&self, post: Post, request: ChangePost) -> Result<Changed, PublishingError> {
         let (user, mut kept) = (post.user_id, Vec::new());
         let changed = self.change_in_turn(post, request, &mut kept).await;
-        if !kept.is_empty() && !matches!(changed, Ok(Changed::Done(_))) {
-            self.let_go_again(user, &kept).await;
-        }
+        self.let_go_unless(matches!(changed, Ok(Changed::Done(_))), user, &kept).await;
         changed
     }
 

@@ -9,7 +9,7 @@ use domain::faults::Faults;
 use domain::id::{Fresh, MediaId, UserId};
 use domain::post::{NewPost, NewTarget, Post, PostStatus};
 use domain::text::PostText;
-use storage::{DeliveryWrite, IdempotencyUse, Kept, PostWrite, PostWritten, Surroundings};
+use storage::{DeliveryWrite, IdempotencyUse, Kept, PostWrite, PostWritten, StorageError, Surroundings};
 
 use crate::attachments::NamedMedium;
 use crate::{Publishing, PublishingError};
@@ -60,9 +60,7 @@ impl Publishing {
     pub async fn create_post(&self, user: UserId, request: CreatePost) -> Result<Created, PublishingError> {
         let mut kept = Vec::new();
         let created = self.create_in_turn(user, request, &mut kept).await;
-        if !kept.is_empty() && !matches!(created, Ok(Created::New(_))) {
-            self.let_go_again(user, &kept).await;
-        }
+        self.let_go_unless(matches!(created, Ok(Created::New(_))), user, &kept).await;
         created
     }
 
@@ -81,7 +79,7 @@ impl Publishing {
             let media: BTreeSet<_> = request.media.iter().map(|it| it.path.media()).collect();
             let around = self.store.surroundings(user, connections, media, request.key.as_ref(), now).await?;
             if let (Some(kept), Some(key)) = (&around.kept, &request.key) {
-                return Ok(replay(kept, key));
+                return replay(kept, key);
             }
             let post = match self.new_post(&request, &around, now).await? {
                 Ok(post) => post,
@@ -93,7 +91,10 @@ impl Publishing {
                 return Ok(Created::Refused(NotCreated::Invalid(gone)));
             }
             let deliveries = self.deliveries_of(&post, now);
-            let kept = request.key.as_ref().map(|key| (key, kept_form(&post)));
+            let kept = match &request.key {
+                Some(key) => Some((key, serde_json::to_string(&post).map_err(StorageError::from)?)),
+                None => None,
+            };
             let write = PostWrite { before: None, after: Some(&post), deliveries: puts(&deliveries), kept };
             match self.write_in_turn(&write, now).await? {
                 Some(PostWritten::Done) => {
@@ -158,22 +159,16 @@ impl Publishing {
 
 /// The first answer again. What is kept is the post as it was then; the links
 /// to its media are made anew.
-fn replay(kept: &Kept, key: &IdempotencyUse) -> Created {
+fn replay(kept: &Kept, key: &IdempotencyUse) -> Result<Created, PublishingError> {
     if kept.body_hash != key.body_hash {
-        return Created::Refused(NotCreated::KeyReused);
+        return Ok(Created::Refused(NotCreated::KeyReused));
     }
-    match serde_json::from_str(&kept.response) {
-        Ok(post) => Created::Replayed(Box::new(post)),
-        Err(_) => Created::Refused(NotCreated::KeyReused),
-    }
+    let post: Post = serde_json::from_str(&kept.response).map_err(StorageError::from)?;
+    Ok(Created::Replayed(Box::new(post)))
 }
 
 fn puts(deliveries: &[Delivery]) -> Vec<DeliveryWrite<'_>> {
     deliveries.iter().map(DeliveryWrite::Put).collect()
-}
-
-fn kept_form(post: &Post) -> String {
-    serde_json::to_string(post).unwrap_or_default()
 }
 
 pub(crate) fn over_plan(max: u32) -> String {
@@ -183,3 +178,6 @@ pub(crate) fn over_plan(max: u32) -> String {
 pub(crate) fn too_many() -> Faults {
     Faults::one("platforms", "replaces too many accounts at once; change them in two steps")
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,9 +90,12 @@ impl Publishing {
         Ok(self.store.let_media_go(post.user_id, &gone, now).await?)
     }
 
-    /// Lets files go again that were named in a post which was not written after
-    /// all. It is for tidiness alone, so a failure is only logged.
-    pub(crate) async fn let_go_again(&self, user: UserId, kept: &[MediaId]) {
+    /// Lets files go again that were named in a post, unless it was written. It
+    /// is for tidiness alone, so a failure is only logged.
+    pub(crate) async fn let_go_unless(&self, is_written: bool, user: UserId, kept: &[MediaId]) {
+        if is_written || kept.is_empty() {
+            return;
+        }
         if let Err(error) = self.store.let_media_go(user, kept, self.clock.now()).await {
             tracing::warn!(%error, user_id = %user, "files of a post that was not written stay");
         }

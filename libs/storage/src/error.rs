@@ -12,6 +12,10 @@ pub enum StorageError {
     /// An item is not in the form we write.
     #[error("unreadable item: {0}")]
     Unreadable(#[from] serde_dynamo::Error),
+    /// An answer that is kept for a request is not in the form we write, or could
+    /// not be written in it.
+    #[error("unreadable answer: {0}")]
+    Answer(#[from] serde_json::Error),
     /// A request could not be put together.
     #[error("request to DynamoDB: {0}")]
     Request(String),

@@ -115,7 +115,7 @@ impl From<StorageError> for PageError {
         tracing::error!(%error, "a page failed on storage");
         match error {
             StorageError::Unavailable(_) | StorageError::Contended => Self::unavailable(),
-            StorageError::Unreadable(_) | StorageError::Request(_) => Self::internal(),
+            StorageError::Unreadable(_) | StorageError::Answer(_) | StorageError::Request(_) => Self::internal(),
         }
     }
 }
