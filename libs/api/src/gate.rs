@@ -164,20 +164,21 @@ async fn counted_page(gate: &Gate, mut request: Request, handler: Handler<'_>) -
     // No page takes another method, and the answer to one costs nothing.
     let is_method = [Method::GET, Method::HEAD, Method::POST].contains(request.method());
     let is_known = is_method && request.extensions().get::<MatchedPath>().is_some();
-    if let Some(budget) = gate.memory.over(&subject, false, counting.now).filter(|_| is_known) {
-        let mut response = PageError::too_many(budget.wait(counting.now)).into_response();
-        budget.write(response.headers_mut());
-        return response;
-    }
-    let session = SignedIn::find(api, request.headers());
-    let (budget, session) = futures::join!(Box::pin(counting.count_address(&subject, false)), session);
+    let known = gate.memory.over(&subject, false, counting.now).filter(|_| is_known);
+    let (budget, session) = if known.is_some() {
+        (known, None)
+    } else {
+        let session = SignedIn::find(api, request.headers());
+        let (budget, session) = futures::join!(Box::pin(counting.count_address(&subject, false)), session);
+        // After a failure of the store, the page that needs the session asks again,
+        // and says what is wrong.
+        (budget, session.ok())
+    };
 
     let mut response = match budget {
         Some(budget) if budget.over && is_known => PageError::too_many(budget.wait(counting.now)).into_response(),
         _ => {
-            // After a failure of the store, the page that needs the session asks
-            // again, and says what is wrong.
-            if let Ok(session) = session {
+            if let Some(session) = session {
                 request.extensions_mut().insert(Found(session));
             }
             handler.run(request).await

@@ -14,7 +14,7 @@ use domain::access_token::AccessToken;
 use domain::id::UserId;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Method};
-use storage::{Counted, Stale, StorageError, TokenGrant, minute_of};
+use storage::{Admitted, Counted, Stale, StorageError, TokenGrant, minute_of};
 
 use crate::Api;
 use crate::caller::{Credential, Seen};
@@ -103,20 +103,23 @@ impl Counting<'_> {
             // first, whoever asks.
             return (seen(Credential::Unknown, Some(budget)), ToNote::default());
         }
-        match self.memory.worth(&hash, &address.subject(), self.api.limits.requests_per_minute, self.now) {
+        let looked_up = match self.memory.worth(&hash, &address.subject(), self.limit(), self.now) {
+            Worth::Count => self.look_up(token.claimed_owner(), &hash, is_media).await,
             // Behind an address that many share there may be a good one.
-            Worth::Read if self.api.store.token(&hash).await.is_ok_and(|it| it.is_none()) => {
-                self.memory.rejected(&hash, self.now);
-                return (seen(Credential::Rejected, Some(self.used_up())), ToNote::default());
-            }
-            Worth::Count | Worth::Read => {}
+            Worth::Read => match self.api.store.token(&hash).await {
+                Ok(None) => {
+                    self.memory.rejected(&hash, self.now);
+                    return (seen(Credential::Rejected, Some(self.used_up())), ToNote::default());
+                }
+                Ok(Some(found)) => self.admit(token.claimed_owner(), &hash, found, is_media).await,
+                Err(error) => Err(error),
+            },
             Worth::Rejected => {
                 let budget = self.count_address(&address.subject(), is_media).await;
                 return (seen(Credential::Rejected, budget), ToNote::default());
             }
-        }
-
-        match self.look_up(token.claimed_owner(), &hash, is_media).await {
+        };
+        match looked_up {
             Ok(Some((token, counted, note))) => {
                 self.memory.proved(&hash, &address.subject(), self.now);
                 let budget = self.api.limits.budget(&counted, is_media);
@@ -147,11 +150,32 @@ impl Counting<'_> {
     ) -> Result<Option<(TokenGrant, Counted, Option<Note>)>, StorageError> {
         let store = &self.api.store;
         let (token, admitted) = futures::try_join!(store.token(hash), store.admit(claimed, hash, is_media, self.now))?;
-        let Some((token, admitted)) = token.zip(admitted) else { return Ok(None) };
+        Ok(token.zip(admitted).and_then(|(token, admitted)| self.proven(claimed, hash, token, admitted)))
+    }
+
+    /// The same for a token that was read already.
+    async fn admit(
+        &self,
+        claimed: UserId,
+        hash: &str,
+        token: TokenGrant,
+        is_media: bool,
+    ) -> Result<Option<(TokenGrant, Counted, Option<Note>)>, StorageError> {
+        let admitted = self.api.store.admit(claimed, hash, is_media, self.now).await?;
+        Ok(admitted.and_then(|it| self.proven(claimed, hash, token, it)))
+    }
+
+    fn proven(
+        &self,
+        claimed: UserId,
+        hash: &str,
+        token: TokenGrant,
+        admitted: Admitted,
+    ) -> Option<(TokenGrant, Counted, Option<Note>)> {
         // The end of a token may have been prolonged at one of its two places
         // alone.
         if token.owner != claimed || token.expires_at <= self.now {
-            return Ok(None);
+            return None;
         }
         let ends = self.api.token_lifetime.ends(token.created_at, self.now);
         let note = Note {
@@ -161,7 +185,11 @@ impl Counting<'_> {
             stale: admitted.stale,
         };
         let is_needed = note.prolonged_to.is_some() || !note.stale.is_empty();
-        Ok(Some((token, admitted.counted, is_needed.then_some(note))))
+        Some((token, admitted.counted, is_needed.then_some(note)))
+    }
+
+    fn limit(&self) -> u32 {
+        self.api.limits.requests_per_minute
     }
 
     /// Counts a request to an address. `None` when the store could not.
@@ -184,8 +212,7 @@ impl Counting<'_> {
 
     /// The figures when the minute is used up, or the store could not count.
     pub(super) fn used_up(&self) -> Budget {
-        let limit = self.api.limits.requests_per_minute;
-        Budget { limit, remaining: 0, over: true, resets_at: minute_of(self.now).1 }
+        Budget { limit: self.limit(), remaining: 0, over: true, resets_at: minute_of(self.now).1 }
     }
 
     /// Writes what is to be noted. The answer does not depend on it, so a
