@@ -42,6 +42,15 @@ pub const UNCLAIMED_FOR: TimeDelta = TimeDelta::seconds(65);
 /// For how long after it was due a delivery is tried.
 pub const GIVE_UP_AFTER: TimeDelta = TimeDelta::hours(24);
 
+/// How long after it was due a delivery is tried where its platform named a time
+/// beyond [`GIVE_UP_AFTER`]: quotas of a day open later than that, and none that
+/// is known lasts longer than a day.
+pub const LATEST_OPENING: TimeDelta = TimeDelta::hours(48);
+
+/// How long it is then tried: long enough to prepare anew what the platform has
+/// forgotten in the meantime.
+pub const LAST_CHANCE: TimeDelta = TimeDelta::minutes(15);
+
 /// How far ahead of a delivery's next step the sweep puts it on the queue: the
 /// period of the tick, its jitter, and one missed tick.
 pub const PLAN_AHEAD: TimeDelta = TimeDelta::seconds(180);
@@ -61,6 +70,7 @@ const FIRST_LOOK: TimeDelta = TimeDelta::seconds(2);
 const FIRST_PUT_OFF: TimeDelta = TimeDelta::seconds(10);
 const LONGEST_PUT_OFF: TimeDelta = TimeDelta::seconds(180);
 const RECONNECTION_LOOK: TimeDelta = TimeDelta::seconds(30);
+const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(5);
 const LONGEST_RECONNECTION_LOOK: TimeDelta = TimeDelta::minutes(5);
 
 /// One target of one post on its way to its platform.
@@ -115,6 +125,10 @@ pub struct Delivery {
     /// The public call that was begun and whose end is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Intent>,
+    /// When its platform takes posts again, where that is so late that it would
+    /// have been given up by then. It extends the retrying once.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub opens_at: Option<DateTime<Utc>>,
     /// Why it is not out yet, for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -220,9 +234,15 @@ impl Delivery {
             progress: None,
             restarts: 0,
             intent: None,
+            opens_at: None,
             note: None,
             stamp,
         }
+    }
+
+    /// When it is given up.
+    pub fn ends_at(&self) -> DateTime<Utc> {
+        self.opens_at.map_or(self.publish_at + GIVE_UP_AFTER, |it| it + LAST_CHANCE)
     }
 
     /// Whether the sweep would not plan its next step in time for certain, so
@@ -267,7 +287,7 @@ impl Delivery {
         if self.intent.is_some() {
             return Next::Resolve;
         }
-        if self.publish_at + GIVE_UP_AFTER <= now {
+        if self.ends_at() <= now {
             return Next::GiveUp;
         }
         if !self.prepared {

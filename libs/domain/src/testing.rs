@@ -140,6 +140,7 @@ pub fn a_delivery() -> Delivery {
         progress: None,
         restarts: 0,
         intent: None,
+        opens_at: None,
         note: None,
         stamp: 1,
     }

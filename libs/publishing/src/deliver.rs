@@ -1,7 +1,7 @@
 //! Taking a delivery to its platform: read first, claim last, one call that
 //! changes something over there, one write.
 
-mod not_callable;
+mod lost_grant;
 
 use std::time::Duration;
 
@@ -14,7 +14,6 @@ use domain::token::{random_u32, random_u64};
 use platforms::{Job, Publish, Registry, Step};
 use storage::{CallsOf, ConnectionRecord, Race, Work};
 
-use self::not_callable::not_callable;
 use crate::claims::Claims;
 use crate::files::Files;
 use crate::places::HostLeave;
@@ -159,14 +158,14 @@ impl Publishing {
         let now = self.clock.now();
         let (Some(record), Some(platform), Some(target)) = (record, platform, post.target(delivery.target_id)) else {
             let setback = not_connected(delivery.intent.is_some());
-            let after = not_callable(delivery, setback, now);
+            let after = delivery.clone().not_called(setback, now, random_u32());
             return self.keep(&task, after, now).await;
         };
         let credentials = match self.credentials(platform, &record, now).await? {
             Ok(credentials) => credentials,
             Err(setback) => {
                 let setback = if delivery.intent.is_some() { of_a_doubt(setback, &record.connection) } else { setback };
-                let after = not_callable(delivery, setback, now);
+                let after = delivery.clone().not_called(setback, now, random_u32());
                 return self.keep(&task, after, now).await;
             }
         };

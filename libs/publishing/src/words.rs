@@ -88,6 +88,12 @@ pub(crate) fn worded_answer(answer: Resolution, account: &Connection) -> Resolut
     let platform = &account.rules.title;
     let place = place(account);
     match answer {
+        Resolution::Refused { reason } => Resolution::Refused {
+            reason: format!(
+                "{platform} took the post and then refused it: {}. Change it and give it a new time.",
+                bare(&reason)
+            ),
+        },
         Resolution::Unclear { reason } => Resolution::Unclear {
             reason: format!(
                 "{platform} cannot say whether the post is public: {}. It is asked again for up to a day. Look at \

@@ -4,6 +4,7 @@
 mod adapter;
 mod fates;
 mod grants;
+mod reviews;
 mod spec;
 mod timeline;
 mod uploads;
@@ -17,6 +18,7 @@ use platforms::{Connect, Credentials, Leads, Platform, Publish, Registry};
 use self::adapter::Adapter;
 pub(crate) use self::fates::PlatformFate;
 pub(crate) use self::grants::{Grants, MARK};
+use self::reviews::Reviews;
 pub(crate) use self::spec::{Certainty, SPECS, Spec};
 pub(crate) use self::timeline::{Public, Reference, Timeline};
 use self::uploads::{Progress, Uploads};
@@ -32,6 +34,7 @@ pub(crate) struct Network {
 struct Inner {
     grants: Grants,
     uploads: Uploads,
+    reviews: Reviews,
     timeline: Timeline,
     /// What becomes of the first public calls, when that is not left to chance.
     /// The last entry is used first.
@@ -65,6 +68,7 @@ impl Network {
         let inner = Inner {
             grants: Grants::default(),
             uploads: Uploads::default(),
+            reviews: Reviews::default(),
             timeline: Timeline::default(),
             fates,
             to_come: 0,

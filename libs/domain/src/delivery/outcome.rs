@@ -112,6 +112,13 @@ pub enum Resolution {
     Recognised(Published),
     /// It certainly is not, and will not become so by itself.
     NotThere,
+    /// The platform took the call, and then did not want the post: processing it
+    /// failed, or somebody looked at it. It is not public and will not become so,
+    /// and sending it again would end the same way.
+    Refused {
+        /// The platform's words, for the user.
+        reason: String,
+    },
     /// It cannot be said now; ask again.
     Unclear {
         /// For the user.
@@ -134,7 +141,8 @@ impl Resolution {
     #[must_use]
     pub fn in_words(mut self, other: impl FnOnce(String) -> String) -> Self {
         match &mut self {
-            Self::Unclear { reason: words }
+            Self::Refused { reason: words }
+            | Self::Unclear { reason: words }
             | Self::Disconnected { reason: words }
             | Self::Unknowable { advice: words } => {
                 *words = other(std::mem::take(words));

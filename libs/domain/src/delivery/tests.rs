@@ -103,6 +103,63 @@ fn a_delivery_gives_up_a_day_after_its_time() {
     assert!(reason.contains("busy"), "{reason}");
 }
 
+fn busy_until(at: DateTime<Utc>) -> Setback {
+    Setback::Busy { retry_at: Some(at), reason: "the quota of the day is used up".to_owned() }
+}
+
+#[test]
+fn a_time_beyond_the_day_extends_the_retrying_once() {
+    let opens_at = noon() + GIVE_UP_AFTER + seconds(7_200);
+    let waiting = a_delivery().intended(noon()).settled(Err(busy_until(opens_at)), noon(), 0);
+
+    assert!(waiting.was_set_back(), "its user may change it");
+    assert_eq!(waiting.next(noon() + GIVE_UP_AFTER), Next::Wait(opens_at));
+    assert_eq!(waiting.next(opens_at), Next::Publish);
+    let ends_at = opens_at + LAST_CHANCE;
+    assert_eq!(waiting.next(ends_at), Next::GiveUp);
+
+    // Whatever it says then, and whatever was forgotten meanwhile.
+    let again = waiting.clone().intended(opens_at).settled(Err(busy_until(opens_at + seconds(3_600))), opens_at, 0);
+    assert_eq!((again.ends_at(), again.next(ends_at)), (ends_at, Next::GiveUp));
+    let stale = Setback::Stale { reason: "a file has expired".to_owned() };
+    let anew = waiting.clone().intended(opens_at).settled(Err(stale), opens_at, 0);
+    let at = anew.look_at;
+    assert_eq!((anew.next(at), anew.prepared(None, None).next(at)), (Next::Prepare, Next::Publish));
+    // An answer that is lost then is asked about as long as that.
+    let unclear = || Resolution::Unclear { reason: "down".to_owned() };
+    let lost = waiting.intended(opens_at).settled(Err(unknown(false)), opens_at, 0);
+    assert_eq!(lost.clone().resolved(unclear(), seconds(60), opens_at + seconds(2), 0).state, State::Waiting);
+    let State::Failed { class, .. } = lost.resolved(unclear(), seconds(60), ends_at, 0).state else { panic!() };
+    assert_eq!(class, FailureClass::MayBePublic);
+}
+
+#[test]
+fn a_time_that_is_too_far_or_our_own_extends_nothing() {
+    let ends_at = noon() + GIVE_UP_AFTER;
+    let too_far = busy_until(noon() + LATEST_OPENING + seconds(1));
+    assert_eq!(a_delivery().intended(noon()).settled(Err(too_far), noon(), 0).next(ends_at), Next::GiveUp);
+    let in_time = busy_until(ends_at - seconds(1));
+    assert_eq!(a_delivery().intended(noon()).settled(Err(in_time), noon(), 0).ends_at(), ends_at);
+    let late = ends_at - seconds(10);
+    assert_eq!(a_delivery().not_called(busy(), late, 0).ends_at(), ends_at);
+    assert_eq!(a_delivery().intended(late).settled(Err(busy()), late, 1023).ends_at(), ends_at);
+    // What comes before the public call meets quotas, too.
+    let unprepared = Delivery { prepared: false, ..a_delivery() };
+    let waiting = unprepared.preparation_failed(busy_until(ends_at), noon(), 0);
+    assert_eq!(waiting.next(ends_at), Next::Prepare);
+}
+
+#[test]
+fn what_was_taken_and_then_refused_is_over_at_once() {
+    let delivery = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+    let refused = Resolution::Refused { reason: "the video could not be processed".to_owned() };
+    let ended = delivery.resolved(refused, seconds(60), noon() + seconds(2), 0);
+
+    let State::Failed { reason, class: FailureClass::Refused } = &ended.state else { panic!("{:?}", ended.state) };
+    assert_eq!(reason, "the video could not be processed");
+    assert_eq!(ended.next(noon() + seconds(2)), Next::RollUp);
+}
+
 #[test]
 fn a_lost_grant_is_looked_at_again_soon_and_then_rarely() {
     let gone = || Setback::Disconnected { reason: "connect the account again".to_owned() };
@@ -262,7 +319,7 @@ fn facts() -> impl Strategy<Value = Vec<Fact>> {
     let fact = prop_oneof![
         (0..100_000_i64).prop_map(Fact::Wait),
         (0..6_u8).prop_map(Fact::Settle),
-        (0..5_u8).prop_map(Fact::Resolve),
+        (0..6_u8).prop_map(Fact::Resolve),
     ];
     prop::collection::vec(fact, 0..60)
 }
@@ -299,6 +356,7 @@ proptest! {
                         1 => Resolution::NotThere,
                         2 => Resolution::Unclear { reason: "down".to_owned() },
                         3 => Resolution::Recognised(published()),
+                        4 => Resolution::Refused { reason: "not wanted".to_owned() },
                         _ => Resolution::Unknowable { advice: "look".to_owned() },
                     };
                     delivery = delivery.resolved(answer, seconds(60), now, jitter);

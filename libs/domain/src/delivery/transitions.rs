@@ -3,9 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
-    Delivery, FIRST_LOOK, FIRST_PUT_OFF, FIRST_WAIT, FailureClass, GIVE_UP_AFTER, Intent, LEASE, LONGEST_PUT_OFF,
-    LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Published, RECONNECTION_LOOK, Resolution, Setback, Sighting, State,
-    UNCLAIMED_FOR,
+    Delivery, FIRST_LOOK, FIRST_PUT_OFF, FIRST_WAIT, FailureClass, Intent, LATEST_OPENING, LEASE, LONGEST_PAUSE,
+    LONGEST_PUT_OFF, LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Published, RECONNECTION_LOOK, Resolution, Setback,
+    Sighting, State, UNCLAIMED_FOR,
 };
 
 impl Delivery {
@@ -73,6 +73,9 @@ impl Delivery {
             Err(Setback::Refused { reason }) => self.failed(reason, FailureClass::Refused),
             Err(Setback::Busy { retry_at, reason }) => {
                 self.intent = None;
+                if let Some(at) = retry_at.filter(|it| self.opens_late(*it)) {
+                    self.opens_at = Some(at);
+                }
                 let again_at = retry_at.map_or(now + wait, |it| it.max(now + wait));
                 self.try_again(again_at, reason, now)
             }
@@ -96,6 +99,24 @@ impl Delivery {
                 }
                 self.wait_until(now + FIRST_LOOK, Some(reason))
             }
+        }
+    }
+
+    /// The platform could not even be called. An open intent stays open: that
+    /// nobody can be asked says nothing of how the last call ended.
+    #[must_use]
+    pub fn not_called(self, setback: Setback, now: DateTime<Utc>, jitter: u32) -> Self {
+        if self.intent.is_some() {
+            let unclear = Resolution::Unclear { reason: setback.into_reason() };
+            return self.resolved(unclear, TimeDelta::zero(), now, jitter);
+        }
+        match setback {
+            // No call is counted, so the wait grows with the lateness instead.
+            Setback::Busy { retry_at: None, reason } => {
+                let wait = ((now - self.publish_at) / 10).min(LONGEST_PAUSE).max(self.back_off(jitter));
+                self.try_again(now + wait, reason, now)
+            }
+            setback => self.settled(Err(setback), now, jitter),
         }
     }
 
@@ -142,9 +163,8 @@ impl Delivery {
                 look_again.min(certain_at).max(now + FIRST_LOOK),
                 Some("Waiting to be sure that the last attempt did not arrive.".to_owned()),
             ),
-            Resolution::Unclear { reason } | Resolution::Disconnected { reason }
-                if self.publish_at + GIVE_UP_AFTER <= now =>
-            {
+            Resolution::Refused { reason } => self.failed(reason, FailureClass::Refused),
+            Resolution::Unclear { reason } | Resolution::Disconnected { reason } if self.ends_at() <= now => {
                 let reason = format!("The post may be public. {reason}");
                 self.failed(reason, FailureClass::MayBePublic)
             }
@@ -171,7 +191,8 @@ impl Delivery {
     #[must_use]
     pub fn given_up(self) -> Self {
         let last = self.note.clone().unwrap_or_else(|| "It could not be sent.".to_owned());
-        let reason = format!("Given up 24 hours after its time; give the post a new one to try again. {last}");
+        let hours = (self.ends_at() - self.publish_at).num_hours();
+        let reason = format!("Given up {hours} hours after its time; give the post a new one to try again. {last}");
         self.failed(reason, FailureClass::GivenUp)
     }
 
@@ -211,7 +232,7 @@ impl Delivery {
     }
 
     fn try_again(self, at: DateTime<Utc>, reason: String, now: DateTime<Utc>) -> Self {
-        let ends = self.publish_at + GIVE_UP_AFTER;
+        let ends = self.ends_at();
         if ends <= now {
             let noted = Self { note: Some(reason), ..self };
             return noted.given_up();
@@ -226,6 +247,11 @@ impl Delivery {
         self.lease_ends = None;
         self.note = note.or(self.note);
         self
+    }
+
+    /// Whether a time that the platform named extends the retrying.
+    fn opens_late(&self, at: DateTime<Utc>) -> bool {
+        self.opens_at.is_none() && self.ends_at() <= at && at <= self.publish_at + LATEST_OPENING
     }
 
     fn back_off(&self, jitter: u32) -> TimeDelta {

@@ -58,6 +58,9 @@ pub(super) fn all() -> Vec<Flow> {
             .with([PlatformFate::AnswerLost, PlatformFate::AnswerLost])
             .until(160),
         flow("retry, limited", &["listed"], soon()).with([PlatformFate::Limited]),
+        flow("retry, limited for a day", &["rationing"], soon()).with([PlatformFate::Limited]),
+        flow("taken and looked at", &["reviewing"], soon()),
+        flow("taken, refused later and given a new time", &["reviewing"], soon()).with([PlatformFate::RefusedLater]),
         flow("retry, refused and given a new time", &["listed"], soon()).with([PlatformFate::Refused]),
         flow("roll-up of three", &["listed", "keyed", "blind"], soon()),
         flow("refresh, rotating", &["keyed"], created(at(560))).until(640),

@@ -33,6 +33,20 @@ pub const ALL: &[Mutation] = &[
         to: "self.intent = None; self.try_again(now + wait, reason, now)",
     },
     Mutation {
+        name: "what was taken and then refused is sent again",
+        file: "libs/domain/src/delivery/transitions.rs",
+        before: "Resolution::Refused { reason } => ",
+        from: "self.failed(reason, FailureClass::Refused)",
+        to: "self.intent = None; self.try_again(now, reason, now)",
+    },
+    Mutation {
+        name: "a quota that opens after a day is not waited for",
+        file: "libs/domain/src/delivery/transitions.rs",
+        before: "retry_at.filter(|it| ",
+        from: "self.opens_late(*it)",
+        to: "self.opens_late(*it) && false",
+    },
+    Mutation {
         name: "nobody looks for what is overdue",
         file: "libs/publishing/src/plan.rs",
         before: "for _ in 0..",

@@ -3,6 +3,7 @@
 mod connecting;
 mod looks;
 mod overlap;
+mod reviewing;
 
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ use self::overlap::{Renewing, UnderWay};
 use super::Network;
 use super::fates::{PlatformFate, chances, question_chances, renewal_chances};
 use super::grants::Rejected;
-use super::spec::{Certainty, KEY_LASTS, SETTLES, Spec, TIMEOUT};
+use super::reviews::Verdict;
+use super::spec::{Certainty, Habit, KEY_LASTS, RATIONED_FOR, SETTLES, Spec, TIMEOUT};
 use super::timeline::{Begun, Public, Reference};
 use super::uploads::Progress;
 use crate::faults::When;
@@ -52,7 +54,8 @@ impl Adapter {
     }
 
     fn limit(&self) -> Setback {
-        let wait = self.network.world.up_to(Duration::from_mins(3));
+        let least = if self.spec.habit == Habit::Rationing { RATIONED_FOR } else { Duration::ZERO };
+        let wait = least + self.network.world.up_to(Duration::from_mins(3));
         let retry_at = Some(self.now() + TimeDelta::from_std(wait).unwrap_or_default());
         Setback::Busy { retry_at, reason: "too many posts".to_owned() }
     }
@@ -141,6 +144,10 @@ impl Adapter {
         if !inner.has_what_it_names(self.spec, reference, named) {
             return Err(forgotten());
         }
+        if self.spec.habit == Habit::Reviewing {
+            drop(inner);
+            return Err(self.take_for_review(fate, public));
+        }
         let public = inner.timeline.publish(Public { at: now, ..public }, self.spec.certainty);
         drop(inner);
         self.network.world.note(format!(
@@ -190,6 +197,9 @@ impl Adapter {
         if steps < self.spec.steps {
             let mistake = format!("a public call after {steps} of {} steps", self.spec.steps);
             inner.timeline.mistakes.push((reference, mistake));
+        }
+        if inner.reviews.of(reference) == Some(Verdict::Refused) {
+            inner.timeline.mistakes.push((reference, "sent again after it was taken and refused".to_owned()));
         }
     }
 
@@ -343,12 +353,10 @@ impl Publish for Adapter {
                 let (call, fate) = self.call(format!("look up {} {}", self.spec.name, job.reference), &fates);
                 call.go().await;
                 let account = self.account(job.credentials);
-                let found = self.network.lock().timeline.find(Reference::read(job.reference)).cloned();
+                let found = self.listed(Reference::read(job.reference));
                 call.come_back().await;
                 match (fate, account) {
-                    (PlatformFate::Fine, Ok(_)) => {
-                        found.map_or(Resolution::NotThere, |it| Resolution::Public(Published::new(it.id, it.at)))
-                    }
+                    (PlatformFate::Fine, Ok(_)) => found,
                     (PlatformFate::Fine, Err(Setback::Disconnected { reason })) => Resolution::Disconnected { reason },
                     (PlatformFate::Fine, Err(setback)) => unclear(format!("{setback:?}")),
                     _ => unclear("it did not answer".to_owned()),

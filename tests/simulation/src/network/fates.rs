@@ -23,6 +23,8 @@ pub(crate) enum PlatformFate {
     Limited,
     /// The platform refuses this post for good.
     Refused,
+    /// A platform that looks at what it has taken refuses this post after that.
+    RefusedLater,
     /// The person has revoked the grant.
     Revoked,
     /// The platform has forgotten what was prepared, and did nothing.
@@ -44,6 +46,7 @@ impl Fate for PlatformFate {
             Self::ErrorAfter => "error, done",
             Self::Limited => "limited",
             Self::Refused => "refused",
+            Self::RefusedLater => "taken, refused later",
             Self::Revoked => "revoked",
             Self::Forgotten => "forgotten",
         }

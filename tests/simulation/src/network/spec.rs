@@ -1,6 +1,8 @@
 //! The simulated platforms. Together they cover every way to tell a repeat from
 //! a first post, with and without preparation, and every kind of renewal.
 
+use std::time::Duration;
+
 use chrono::TimeDelta;
 use platforms::{Lead, Renewal};
 
@@ -19,6 +21,16 @@ pub(crate) enum Certainty {
     Blind,
 }
 
+/// What else is special about a platform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Habit {
+    None,
+    /// It takes posts and looks at them before they become public, or are refused.
+    Reviewing,
+    /// Where it limits the rate, it does so for more than a day.
+    Rationing,
+}
+
 /// A platform.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spec {
@@ -33,10 +45,11 @@ pub(crate) struct Spec {
     /// How many calls prepare a post before the public one. The platform may
     /// forget what they made.
     pub(crate) steps: usize,
+    pub(crate) habit: Habit,
 }
 
 /// Every platform.
-pub(crate) const SPECS: [Spec; 8] = [
+pub(crate) const SPECS: [Spec; 10] = [
     spec("keyed", Certainty::Keyed, Renewal::Rotating, true, 0),
     spec("listed", Certainty::Listed, Renewal::Extending, true, 0),
     spec("blind", Certainty::Blind, Renewal::Never, true, 0),
@@ -46,13 +59,19 @@ pub(crate) const SPECS: [Spec; 8] = [
     // The last step reads which posts the account shows.
     spec("recognised", Certainty::Recognised, Renewal::Never, false, 1),
     spec("recognised-in-steps", Certainty::Recognised, Renewal::Rotating, true, 3),
+    spec("reviewing", Certainty::Listed, Renewal::Extending, true, 0).that(Habit::Reviewing),
+    spec("rationing", Certainty::Listed, Renewal::Never, false, 0).that(Habit::Rationing),
 ];
 
 const fn spec(name: &'static str, certainty: Certainty, renewal: Renewal, ends: bool, steps: usize) -> Spec {
-    Spec { name, certainty, renewal, ends, steps }
+    Spec { name, certainty, renewal, ends, steps, habit: Habit::None }
 }
 
 impl Spec {
+    const fn that(self, habit: Habit) -> Self {
+        Self { habit, ..self }
+    }
+
     /// The platform with this name.
     pub(crate) fn named(name: &str) -> Self {
         *SPECS.iter().find(|it| it.name == name).unwrap_or_else(|| panic!("a platform {name}"))
@@ -79,6 +98,9 @@ pub(crate) const SETTLES: TimeDelta = TimeDelta::seconds(65);
 
 /// How long an adapter waits for the public call's answer.
 pub(crate) const TIMEOUT: TimeDelta = TimeDelta::seconds(15);
+
+/// For how long at least a platform that rations takes no more posts.
+pub(crate) const RATIONED_FOR: Duration = Duration::from_hours(25);
 
 /// How long a platform remembers an idempotency key.
 pub(crate) const KEY_LASTS: TimeDelta = TimeDelta::hours(1);

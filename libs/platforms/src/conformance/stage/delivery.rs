@@ -243,6 +243,7 @@ impl<N: Network> Stage<N> {
                 Resolution::NotThere if certain_at <= self.clock.now() => return None,
                 Resolution::NotThere | Resolution::Unclear { .. } => {}
                 Resolution::Disconnected { .. } => _ = self.renew().await.unwrap(),
+                Resolution::Refused { reason } => panic!("it was taken and then refused: {reason}"),
                 Resolution::Unknowable { advice } => panic!("it cannot be said: {advice}"),
             }
         }

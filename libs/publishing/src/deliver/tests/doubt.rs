@@ -60,6 +60,23 @@ async fn what_stays_unclear_ends_a_day_later_and_says_that_it_may_be_public() {
 }
 
 #[tokio::test]
+async fn what_was_taken_and_then_refused_fails_at_once_with_the_words_of_the_platform() {
+    let rig = Rig::with(1, Network::default().fated([Fate::LostCall])).await;
+    let reason = "the video could not be processed".to_owned();
+    rig.network.resolutions.lock().unwrap().push_back(Resolution::Refused { reason });
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(30)).await;
+
+    let words = failure(&rig, &post).await;
+    let expected = "Sandbox took the post and then refused it: the video could not be processed. \
+                    Change it and give it a new time.";
+    assert_eq!(words, expected);
+    rig.live(later(5) + GIVE_UP_AFTER).await;
+    assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (1, 1));
+}
+
+#[tokio::test]
 async fn what_can_never_be_known_fails_and_says_where_to_look() {
     let rig = Rig::with(1, Network::default().fated([Fate::LostCall])).await;
     let advice = "look at your page".to_owned();

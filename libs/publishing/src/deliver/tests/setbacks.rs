@@ -53,6 +53,34 @@ async fn a_platform_that_stays_busy_is_given_up_a_day_later() {
 }
 
 #[tokio::test]
+async fn a_quota_that_opens_after_a_day_is_waited_for() {
+    let opens_at = later(5) + GIVE_UP_AFTER + TimeDelta::hours(3);
+    let rig = Rig::with(1, Network::default().fated([Fate::Busy(Some(opens_at))])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(opens_at - TimeDelta::seconds(5)).await;
+    assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
+    rig.live(opens_at + TICK).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    assert_eq!(*rig.network.calls.lock().unwrap(), [later(5), opens_at]);
+}
+
+#[tokio::test]
+async fn a_quota_that_is_still_used_up_when_it_should_open_is_given_up_soon_after() {
+    let opens_at = later(5) + GIVE_UP_AFTER + TimeDelta::hours(3);
+    let still = Fate::Busy(Some(opens_at + GIVE_UP_AFTER));
+    let rig = Rig::with(1, Network::default().fated([Fate::Busy(Some(opens_at)), still])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(opens_at + TimeDelta::minutes(20)).await;
+
+    let words = failure(&rig, &post).await;
+    assert!(words.starts_with("Given up 27 hours after its time"), "{words}");
+    assert_eq!(rig.network.calls(), 2);
+}
+
+#[tokio::test]
 async fn a_post_of_a_platform_that_is_switched_off_waits_and_goes_out_later() {
     let mut rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
