@@ -12,6 +12,7 @@ mod idempotency;
 mod limits;
 mod media;
 mod options;
+mod own_media;
 mod pages;
 mod pictures;
 mod posts_change;
@@ -38,6 +39,7 @@ pub fn checks() -> Vec<Check> {
         posts_change::checks(),
         alt_texts::checks(),
         options::checks(),
+        own_media::checks(),
         posts_list::checks(),
         idempotency::checks(),
         everywhere::checks(),

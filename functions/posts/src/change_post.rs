@@ -67,15 +67,23 @@ pub(crate) async fn change_post(
         }
         given => given.value(),
     };
+    let mut targets = reading::platforms(&mut fields);
+    let media = match reading::media(&mut fields) {
+        Given::Value(media) => Some(media),
+        Given::Null => Some(Vec::new()),
+        Given::Absent | Given::Faulty => None,
+    };
+    let (named, aimed) = (media.as_deref().unwrap_or_default(), targets.as_deref_mut().unwrap_or_default());
+    reading::bound_files(&mut fields, named, aimed);
     let request = ChangePost {
         text,
-        targets: reading::platforms(&mut fields),
+        targets,
         scheduled_at: match reading::scheduled_at(&mut fields, app.api.clock.now()) {
             Given::Value(at) => Some(Some(at)),
             Given::Null => Some(None),
             Given::Absent | Given::Faulty => None,
         },
-        media: reading::media(&mut fields),
+        media,
         faults: std::mem::take(fields.faults()),
     };
 

@@ -84,6 +84,9 @@ pub(crate) struct PlatformBody {
     /// A text for this account alone.
     #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
     content: Option<String>,
+    /// The files of this account alone, in place of the post's: those for all platforms together may be 60.
+    #[schema(max_items = 30)]
+    media: Option<Vec<MediumBody>>,
     /// What is said on this account's platform alone, such as `visibility`, `content_warning` or `language`. A name
     /// that the platform does not have is refused; values are checked when the post is scheduled.
     #[schema(value_type = Option<Object>, example = json!({ "language": "en" }))]
@@ -144,11 +147,14 @@ pub(crate) fn read(mut fields: Fields, now: DateTime<Utc>) -> CreatePost {
         }
         given => given.value(),
     };
+    let mut targets = reading::platforms(&mut fields).unwrap_or_default();
+    let media = reading::media(&mut fields).value().unwrap_or_default();
+    reading::bound_files(&mut fields, &media, &mut targets);
     CreatePost {
         text,
-        targets: reading::platforms(&mut fields).unwrap_or_default(),
+        targets,
         scheduled_at: reading::scheduled_at(&mut fields, now).value(),
-        media: reading::media(&mut fields).unwrap_or_default(),
+        media,
         faults: std::mem::take(fields.faults()),
         key: None,
     }

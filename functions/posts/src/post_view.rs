@@ -1,8 +1,11 @@
 //! A post as clients see it.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::Duration;
 
 use cloud::bucket::Bucket;
+use domain::id::{MediaId, UserId};
 use domain::media::{Attachment, MediaPath};
 use domain::options::Options;
 use domain::post::{Post, Target};
@@ -64,6 +67,8 @@ struct TargetView {
     /// The text that this account uses.
     #[schema(example = "Hello from the harbour")]
     content: String,
+    /// The files that this account has in place of the post's; null where it has the post's.
+    media: Option<Vec<MediumView>>,
     /// What is said on its platform alone.
     #[schema(value_type = Object, example = json!({ "language": "en" }))]
     options: Options,
@@ -101,7 +106,8 @@ struct MediumView {
 impl PostView {
     /// The post with links to its files. Links are signed here, without a call.
     pub(crate) async fn of(app: &App, post: &Post) -> Self {
-        let links = links(app.publishing.bucket.clone(), paths(post)).await;
+        let links = links(app.publishing.bucket.clone(), post.user_id, post.files().cloned().collect()).await;
+        let media = |files: &[Attachment]| files.iter().map(|it| MediumView::of(it, &links)).collect::<Vec<_>>();
         Self {
             id: post.post_id.get(),
             content: post.text.as_str().to_owned(),
@@ -110,22 +116,20 @@ impl PostView {
             created_at: show(post.created_at),
             updated_at: show(post.updated_at),
             creator: CreatorView { id: post.user_id.get(), name: post.creator_name.clone() },
-            platforms: post.targets.iter().map(|it| TargetView::of(post, it)).collect(),
-            media: post.media.iter().zip(links).map(|(it, url)| MediumView::of(it, url)).collect(),
+            platforms: post.targets.iter().map(|it| TargetView::of(post, it, it.media.as_deref().map(media))).collect(),
+            media: media(&post.media),
         }
     }
 }
 
-fn paths(post: &Post) -> Vec<String> {
-    let path = |it: &Attachment| MediaPath::new(post.user_id, it.media_id, it.mime_type).to_string();
-    post.media.iter().map(path).collect()
-}
-
-async fn links(bucket: Bucket, paths: Vec<String>) -> Vec<String> {
-    let mut links = Vec::with_capacity(paths.len());
-    for path in paths {
+/// A link to each of these files, of which some may stand here several times.
+async fn links(bucket: Bucket, user: UserId, files: Vec<Attachment>) -> BTreeMap<MediaId, String> {
+    let mut links = BTreeMap::new();
+    for file in files {
+        let Entry::Vacant(entry) = links.entry(file.media_id) else { continue };
+        let path = MediaPath::new(user, file.media_id, file.mime_type).to_string();
         let link = bucket.presigned_get(&path, LINK_LASTS).await;
-        links.push(link.unwrap_or_else(|error| {
+        entry.insert(link.unwrap_or_else(|error| {
             tracing::error!(%error, "a link to a file could not be made");
             String::new()
         }));
@@ -134,13 +138,14 @@ async fn links(bucket: Bucket, paths: Vec<String>) -> Vec<String> {
 }
 
 impl TargetView {
-    fn of(post: &Post, target: &Target) -> Self {
+    fn of(post: &Post, target: &Target, media: Option<Vec<MediumView>>) -> Self {
         Self {
             id: target.target_id.get(),
             connected_account_id: target.connection_id.get(),
             provider: target.provider.clone(),
             username: target.username.clone(),
             content: post.text_of(target).as_str().to_owned(),
+            media,
             options: target.options.clone(),
             status: target.status.as_str(),
             published_at: target.published_at.map(show),
@@ -152,10 +157,10 @@ impl TargetView {
 }
 
 impl MediumView {
-    fn of(attachment: &Attachment, url: String) -> Self {
+    fn of(attachment: &Attachment, links: &BTreeMap<MediaId, String>) -> Self {
         Self {
             id: attachment.media_id.get(),
-            url,
+            url: links.get(&attachment.media_id).cloned().unwrap_or_default(),
             file_type: attachment.mime_type.file_type().as_str(),
             mime_type: attachment.mime_type.as_str(),
             alt_text: attachment.alt_text.as_ref().map(|it| it.as_str().to_owned()),

@@ -6,16 +6,15 @@ use chrono::{DateTime, Utc};
 use domain::id::ConnectionId;
 use domain::media::{AltText, MediaPath};
 use domain::options::{MAX_OPTIONS, OptionValue, Options};
-use domain::post::{MAX_MEDIA, MAX_TARGETS, NewTarget};
+use domain::post::{MAX_FILES, MAX_MEDIA, MAX_TARGETS, NamedMedium, NewTarget};
 use domain::schedule::parse_schedule;
 use domain::text::PostText;
-use publishing::NamedMedium;
 use serde_json::Value;
 
 /// The fields of a post that a client writes.
 pub(crate) const FIELDS: &[&str] = &["content", "scheduled_at", "platforms", "media"];
 
-const TARGET_FIELDS: &[&str] = &["connected_account_id", "content", "options"];
+const TARGET_FIELDS: &[&str] = &["connected_account_id", "content", "media", "options"];
 
 /// The most characters of an option, whatever its platform takes.
 const MAX_OPTION_CHARS: usize = 10_000;
@@ -83,7 +82,9 @@ fn target(entry: &mut Fields, index: usize) -> Option<NewTarget> {
         Given::Faulty => None,
     };
     let (text, options) = (content(entry).value(), options(entry));
-    Some(NewTarget { index, connection_id: connection_id?, text, options })
+    // Null is as if it was left out: the empty list says that there are none.
+    let media = media(entry).value();
+    Some(NewTarget { index, connection_id: connection_id?, text, media, options })
 }
 
 /// `options` of a target. Which names and values there are depends on its
@@ -124,9 +125,14 @@ fn option(value: Value) -> Result<Option<OptionValue>, &'static str> {
     }))
 }
 
-/// `media`; `None` when it was not given, empty when it was `null`.
-pub(crate) fn media(fields: &mut Fields) -> Option<Vec<NamedMedium>> {
-    let entries = list(fields, "media", MAX_MEDIA)?;
+/// `media`, of the post or of one of its targets.
+pub(crate) fn media(fields: &mut Fields) -> Given<Vec<NamedMedium>> {
+    let entries = match fields.list_of("media", MAX_MEDIA) {
+        Given::Value(entries) => entries,
+        Given::Absent => return Given::Absent,
+        Given::Null => return Given::Null,
+        Given::Faulty => return Given::Faulty,
+    };
     let mut named: Vec<NamedMedium> = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let field = format!("media.{index}");
@@ -148,11 +154,27 @@ pub(crate) fn media(fields: &mut Fields) -> Option<Vec<NamedMedium>> {
             Ok(path) if named.iter().any(|it| it.path == path) => {
                 fields.add(&field, "names a file that stands in media already");
             }
-            Ok(path) => named.push(NamedMedium { index, path, alt_text }),
+            Ok(path) => named.push(NamedMedium { field: fields.within(&field), path, alt_text }),
             Err(_) => fields.add(&field, "is not one of your uploads; use the path that POST /media answered"),
         }
     }
-    Some(named)
+    Given::Value(named)
+}
+
+/// Refuses more files than a request may name in all its lists, and looks at
+/// none of its targets' then.
+pub(crate) fn bound_files(fields: &mut Fields, media: &[NamedMedium], targets: &mut [NewTarget]) {
+    let own: usize = targets.iter().filter_map(|it| it.media.as_ref()).map(Vec::len).sum();
+    let files = own + media.len();
+    if MAX_FILES < files {
+        fields.add(
+            "media",
+            format_args!("and the media of platforms may name {MAX_FILES} files together, these name {files}"),
+        );
+        for target in targets {
+            target.media = None;
+        }
+    }
 }
 
 fn alt_text(medium: &mut Fields) -> Option<AltText> {

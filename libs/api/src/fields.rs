@@ -154,7 +154,8 @@ impl Fields {
         Ok(self.faults.or(value)?)
     }
 
-    fn within(&self, field: &str) -> String {
+    /// The place in the whole request of what stands here under this name.
+    pub fn within(&self, field: &str) -> String {
         if self.path.is_empty() { field.to_owned() } else { format!("{}.{field}", self.path) }
     }
 

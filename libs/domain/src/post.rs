@@ -16,15 +16,19 @@ use crate::faults::Faults;
 use crate::id::{ConnectionId, PostId, TargetId, UserId};
 use crate::media::Attachment;
 use crate::text::PostText;
-pub use request::{Accounts, Changes, NewPost, NewTarget};
+pub use request::{Accounts, Changes, NamedMedium, NewPost, NewTarget};
 pub use status::{PostStatus, TargetStatus};
 pub use target::Target;
 
 /// The most targets of a post.
 pub const MAX_TARGETS: usize = 30;
 
-/// The most pictures and videos of a post.
+/// The most pictures and videos of a post, and of a target that has its own.
 pub const MAX_MEDIA: usize = 30;
+
+/// The most files that a request names for a post and its targets together. An
+/// item of the store has a limit of its size, and a call of it one of its keys.
+pub const MAX_FILES: usize = 60;
 
 /// The most bytes that a post's texts may have together, with overrides, options
 /// and what its files show.
@@ -61,7 +65,7 @@ pub struct Post {
     pub creator_name: String,
     /// The accounts that it goes to.
     pub targets: Vec<Target>,
-    /// Its pictures and videos.
+    /// The pictures and videos of every target that has none of its own.
     pub media: Vec<Attachment>,
 }
 
@@ -93,6 +97,16 @@ impl Post {
     /// The text that a target uses.
     pub fn text_of<'a>(&'a self, target: &'a Target) -> &'a PostText {
         target.text.as_ref().unwrap_or(&self.text)
+    }
+
+    /// The files that a target carries.
+    pub fn media_of<'a>(&'a self, target: &'a Target) -> &'a [Attachment] {
+        target.media.as_ref().unwrap_or(&self.media)
+    }
+
+    /// Everything that it and its targets carry, some of it several times.
+    pub fn files(&self) -> impl Iterator<Item = &Attachment> {
+        self.media.iter().chain(self.targets.iter().filter_map(|it| it.media.as_ref()).flatten())
     }
 
     /// The target with this id.

@@ -10,7 +10,6 @@ use crate::connection::{Connection, Profile};
 use crate::delivery::{Delivery, State};
 use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId};
 use crate::media::{Attachment, MimeType};
-use crate::options::Options;
 use crate::post::{Accounts, NewPost, NewTarget, Post};
 use crate::rules::{Counting, Rule, Rules};
 pub use crate::seeded::seed_randomness;
@@ -99,24 +98,14 @@ pub fn text(raw: &str) -> PostText {
 
 /// A post as a client writes it, aimed at these accounts.
 pub fn a_new_post(scheduled_at: Option<DateTime<Utc>>, connections: &[Connection]) -> NewPost {
-    let targets = connections
-        .iter()
-        .enumerate()
-        .map(|(index, it)| NewTarget {
-            index,
-            connection_id: it.connection_id,
-            text: None,
-            options: Options::default(),
-        })
-        .collect();
-    NewPost { text: text("Hello"), targets, scheduled_at }
+    let targets = connections.iter().enumerate().map(|(index, it)| NewTarget::of(index, it.connection_id)).collect();
+    NewPost { text: text("Hello"), targets, scheduled_at, media: Vec::new() }
 }
 
 /// A post.
 pub fn a_post(user: &User, scheduled_at: Option<DateTime<Utc>>, connections: &[Connection]) -> Post {
     let new = a_new_post(scheduled_at, connections);
-    Post::create(new, Vec::new(), user, &accounts(connections), &ids(), noon())
-        .unwrap_or_else(|faults| panic!("{faults:?}"))
+    Post::create(new, &[], user, &accounts(connections), &ids(), noon()).unwrap_or_else(|faults| panic!("{faults:?}"))
 }
 
 /// A delivery due at noon, with nothing to prepare.

@@ -12,12 +12,11 @@ use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::faults::Faults;
 use domain::id::{ConnectionId, MediaId};
-use domain::media::Attachment;
-use domain::post::{Changes, NewTarget, Post, PostStatus, Target, TargetStatus};
+use domain::post::{Changes, NamedMedium, NewTarget, Post, PostStatus, Target, TargetStatus};
 use domain::text::PostText;
 use storage::{DeliveryWrite, PostWrite, PostWritten, StorageError};
 
-use crate::attachments::NamedMedium;
+use crate::attachments::ids;
 use crate::create_post::{over_plan, too_many};
 use crate::{Publishing, PublishingError};
 
@@ -77,7 +76,7 @@ impl Publishing {
                 Ok(after) => after,
                 Err(refusal) => return Ok(refusal),
             };
-            self.let_go(&before, &after.media, now).await?;
+            self.let_go(&before, Some(&after), now).await?;
             let deliveries = self.deliveries_of(&after, now);
             let writes = writes(&before, &after, &deliveries);
             let write = PostWrite { before: Some(&before), after: Some(&after), deliveries: writes, kept: None };
@@ -126,7 +125,7 @@ impl Publishing {
                 return Ok(Changed::Invalid(faults));
             }
             let now = self.clock.now();
-            self.let_go(&before, &[], now).await?;
+            self.let_go(&before, None, now).await?;
             let write = PostWrite { before: Some(&before), after: None, deliveries: removals(&before), kept: None };
             match self.write_in_turn(&write, now).await? {
                 Some(PostWritten::Done) => return Ok(Changed::Done(Box::new(before))),
@@ -158,8 +157,8 @@ impl Publishing {
         now: DateTime<Utc>,
     ) -> Result<Result<Post, Changed>, PublishingError> {
         let added = added(before, request);
-        let media: BTreeSet<_> = added.iter().map(|it| it.path.media()).collect();
-        let around = self.store.surroundings(before.user_id, connections(before, request), media, None, now).await?;
+        let named = connections(before, request);
+        let around = self.store.surroundings(before.user_id, named, ids(&added), None, now).await?;
         let Some(user) = &around.user else { return Ok(Err(Changed::NotThere)) };
         let plan = self.plans.named(user.plan.as_deref());
         if let (Some(max), Some(Some(_)), false) =
@@ -180,14 +179,13 @@ impl Publishing {
             None => {}
         }
         let attached = self.attach(before.user_id, &added, &around.media, &mut faults).await?;
-        let media = request.media.as_ref().map(|named| carried(before, named, &attached));
         let changes = Changes {
             text: request.text.clone(),
             targets: request.targets.clone(),
             scheduled_at: request.scheduled_at,
-            media,
+            media: request.media.clone(),
         };
-        let after = match before.change(changes, &around.accounts, &self.ids, now) {
+        let after = match before.change(changes, attached.clone(), &around.accounts, &self.ids, now) {
             Ok(after) if faults.is_empty() => after,
             Ok(_) => return Ok(Err(Changed::Invalid(faults))),
             Err(more) => {
@@ -195,7 +193,7 @@ impl Publishing {
                 return Ok(Err(Changed::Invalid(faults)));
             }
         };
-        kept.clone_from(&added.iter().map(|it| it.path.media()).collect());
+        *kept = ids(&added).into_iter().collect();
         let gone = self.keep_files(&added, &around.media, &attached).await?;
         Ok(if gone.is_empty() { Ok(after) } else { Err(Changed::Invalid(gone)) })
     }
@@ -233,23 +231,9 @@ fn connections(before: &Post, request: &ChangePost) -> BTreeSet<ConnectionId> {
 
 /// The files that the post does not carry yet.
 fn added(before: &Post, request: &ChangePost) -> Vec<NamedMedium> {
-    request.media.iter().flatten().filter(|it| kept(before, it).is_none()).cloned().collect()
-}
-
-/// The files named, in order: those attached now, and those carried already.
-fn carried(before: &Post, named: &[NamedMedium], attached: &[Attachment]) -> Vec<Attachment> {
-    let of = |it: &NamedMedium| {
-        let new = attached.iter().find(|new| new.media_id == it.path.media()).cloned();
-        new.or_else(|| kept(before, it))
-    };
-    named.iter().filter_map(of).collect()
-}
-
-/// The file as the post carries it already, with the words that are given now.
-fn kept(post: &Post, named: &NamedMedium) -> Option<Attachment> {
-    let same = |it: &&Attachment| it.media_id == named.path.media() && it.mime_type == named.path.mime();
-    let carried = post.media.iter().find(same).cloned()?;
-    Some(Attachment { alt_text: named.alt_text.clone(), ..carried })
+    let of_targets = request.targets.iter().flatten().filter_map(|it| it.media.as_ref());
+    let named = request.media.iter().chain(of_targets).flatten();
+    named.filter(|it| it.among(before.files()).is_none()).cloned().collect()
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::faults::Faults;
 use domain::id::{Fresh, MediaId, UserId};
-use domain::post::{NewPost, NewTarget, Post, PostStatus};
+use domain::post::{NamedMedium, NewPost, NewTarget, Post, PostStatus};
 use domain::text::PostText;
 use storage::{DeliveryWrite, IdempotencyUse, Kept, PostWrite, PostWritten, StorageError, Surroundings};
 
-use crate::attachments::NamedMedium;
+use crate::attachments::ids;
 use crate::{Publishing, PublishingError};
 
 /// What a client asks for, as far as it could be read.
@@ -29,6 +29,13 @@ pub struct CreatePost {
     pub faults: Faults,
     /// The request's idempotency key.
     pub key: Option<IdempotencyUse>,
+}
+
+impl CreatePost {
+    /// Every file that it names, in whatever list.
+    pub(crate) fn files(&self) -> Vec<NamedMedium> {
+        self.media.iter().chain(self.targets.iter().filter_map(|it| it.media.as_ref()).flatten()).cloned().collect()
+    }
 }
 
 /// How it ended.
@@ -76,8 +83,8 @@ impl Publishing {
             let now = self.clock.now();
             // Sets, because DynamoDB refuses to read the same key twice in a call.
             let connections: BTreeSet<_> = request.targets.iter().map(|it| it.connection_id).collect();
-            let media: BTreeSet<_> = request.media.iter().map(|it| it.path.media()).collect();
-            let around = self.store.surroundings(user, connections, media, request.key.as_ref(), now).await?;
+            let files = request.files();
+            let around = self.store.surroundings(user, connections, ids(&files), request.key.as_ref(), now).await?;
             if let (Some(kept), Some(key)) = (&around.kept, &request.key) {
                 return replay(kept, key);
             }
@@ -85,8 +92,9 @@ impl Publishing {
                 Ok(post) => post,
                 Err(why) => return Ok(Created::Refused(why)),
             };
-            *kept_files = request.media.iter().map(|it| it.path.media()).collect();
-            let gone = self.keep_files(&request.media, &around.media, &post.media).await?;
+            *kept_files = ids(&files).into_iter().collect();
+            let carried: Vec<_> = post.files().cloned().collect();
+            let gone = self.keep_files(&files, &around.media, &carried).await?;
             if !gone.is_empty() {
                 return Ok(Created::Refused(NotCreated::Invalid(gone)));
             }
@@ -134,15 +142,16 @@ impl Publishing {
 
         let mut faults = request.faults.clone();
         self.check_options(&request.targets, &around.accounts, request.scheduled_at.is_some(), &mut faults);
-        let media = self.attach(user.user_id, &request.media, &around.media, &mut faults).await?;
+        let files = self.attach(user.user_id, &request.files(), &around.media, &mut faults).await?;
         let new = NewPost {
             // This one is never written: a request without a text has a fault
             // already, and nothing is created.
             text: request.text.clone().unwrap_or_else(PostText::missing),
             targets: request.targets.clone(),
             scheduled_at: request.scheduled_at,
+            media: request.media.clone(),
         };
-        let created = Post::create(new, media, user, &around.accounts, &self.ids, now);
+        let created = Post::create(new, &files, user, &around.accounts, &self.ids, now);
         Ok(match (created, faults.is_empty()) {
             (Ok(post), true) => {
                 let stamp: Fresh = self.ids.fresh();

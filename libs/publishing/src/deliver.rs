@@ -193,7 +193,7 @@ impl Publishing {
             profile: &record.connection.profile,
             credentials: &credentials,
             text: post.text_of(target).as_str(),
-            media: &post.media,
+            media: post.media_of(target),
             options: &target.options,
             reference: &reference(delivery),
             progress: delivery.progress.as_deref(),

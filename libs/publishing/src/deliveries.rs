@@ -5,18 +5,18 @@ use chrono::{DateTime, Utc};
 use cloud::queue::{DeliveryMessage, Outgoing};
 use domain::delivery::Delivery;
 use domain::id::Fresh;
-use domain::post::Post;
+use domain::post::{Post, Target};
 
 use crate::Publishing;
 
 impl Publishing {
     /// The deliveries that a post still has to make.
     pub(crate) fn deliveries_of(&self, post: &Post, now: DateTime<Utc>) -> Vec<Delivery> {
-        let lead = |provider: &str| self.leads.before(provider, &post.media);
+        let lead = |target: &Target| self.leads.before(&target.provider, post.media_of(target));
         post.to_deliver()
             .map(|target| {
                 let stamp: Fresh = self.ids.fresh();
-                Delivery::new(post, target, lead(&target.provider), stamp.get(), now)
+                Delivery::new(post, target, lead(target), stamp.get(), now)
             })
             .collect()
     }

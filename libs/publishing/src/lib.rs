@@ -46,7 +46,6 @@ use platforms::Leads;
 use storage::{PostWrite, PostWritten, StorageError, Store};
 use tokio::sync::Semaphore;
 
-pub use attachments::NamedMedium;
 pub use change_post::{ChangePost, Changed};
 pub use create_post::{CreatePost, Created, NotCreated};
 pub use deliver::BEGIN_WITHIN;

@@ -21,7 +21,7 @@ use domain::event::Event;
 use domain::id::Ids;
 use domain::listing::Counts;
 use domain::media::MediaLimits;
-use domain::options::{Options, Vocabulary};
+use domain::options::Vocabulary;
 use domain::plan::Plans;
 use domain::post::{NewTarget, Post};
 use domain::testing::{a_connection, a_user, noon, text};
@@ -231,12 +231,7 @@ impl Rig {
 
     /// A post to every account.
     pub(crate) async fn schedule(&self, words: &str, at: DateTime<Utc>) -> Post {
-        let target = |(index, it): (usize, &Connection)| NewTarget {
-            index,
-            connection_id: it.connection_id,
-            text: None,
-            options: Options::default(),
-        };
+        let target = |(index, it): (usize, &Connection)| NewTarget::of(index, it.connection_id);
         let request = CreatePost {
             text: Some(text(words)),
             targets: self.accounts.iter().enumerate().map(target).collect(),

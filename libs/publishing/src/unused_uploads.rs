@@ -1,12 +1,12 @@
 //! Removing the uploads that no post uses, and those that nobody can use.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::bucket::{Bucket, Look};
 use domain::id::{MediaId, UserId};
-use domain::media::{Attachment, MediaLimits, MediaPath, SNIFF_BYTES};
+use domain::media::{MediaLimits, MediaPath, SNIFF_BYTES};
 use domain::post::{Post, PostStatus};
 use futures::stream::{self, StreamExt};
 use storage::{Medium, MediumRemoval, Store};
@@ -74,7 +74,8 @@ impl Publishing {
         }
     }
 
-    /// Lets the files go that a post carries and that it is about to lose.
+    /// Lets the files go that a post carries and that it is about to lose, all of
+    /// them where it is about to go itself.
     ///
     /// This comes before the write that takes them from the post. If that fails,
     /// a file is noted as unused that is used, which is found out before it
@@ -82,11 +83,11 @@ impl Publishing {
     pub(crate) async fn let_go(
         &self,
         post: &Post,
-        stays: &[Attachment],
+        after: Option<&Post>,
         now: DateTime<Utc>,
     ) -> Result<(), PublishingError> {
-        let stays = |it: &&Attachment| stays.iter().any(|kept| kept.media_id == it.media_id);
-        let gone: Vec<MediaId> = post.media.iter().filter(|it| !stays(it)).map(|it| it.media_id).collect();
+        let ids = |post: &Post| post.files().map(|it| it.media_id).collect::<BTreeSet<_>>();
+        let gone: Vec<_> = ids(post).difference(&after.map(ids).unwrap_or_default()).copied().collect();
         Ok(self.store.let_media_go(post.user_id, &gone, now).await?)
     }
 
@@ -103,10 +104,10 @@ impl Publishing {
 
     /// Notes that a post's files hold no room any more, if it is published.
     pub(crate) async fn note_published(&self, post: &Post) -> Result<(), PublishingError> {
-        if post.status != PostStatus::Published || post.media.is_empty() {
+        let ids: Vec<_> = post.files().map(|it| it.media_id).collect();
+        if post.status != PostStatus::Published || ids.is_empty() {
             return Ok(());
         }
-        let ids: Vec<_> = post.media.iter().map(|it| it.media_id).collect();
         Ok(self.store.mark_media_published(post.user_id, &ids).await?)
     }
 }
@@ -213,7 +214,9 @@ mod tests {
 
     use super::*;
     use crate::testing::Rig;
-    use crate::{ChangePost, Changed, CreatePost, Created, NamedMedium, NotCreated};
+    use crate::{ChangePost, Changed, CreatePost, Created, NotCreated};
+    use domain::media::Facts;
+    use domain::post::NamedMedium;
 
     const ROOM: Room = Room { bytes: 1_000, files: 10 };
 
@@ -255,7 +258,7 @@ mod tests {
     }
 
     async fn draft(rig: &Rig, medium: &Medium) -> Created {
-        let media = vec![NamedMedium { index: 0, path: medium.path(), alt_text: None }];
+        let media = vec![NamedMedium { field: "media.0".to_owned(), path: medium.path(), alt_text: None }];
         let request = CreatePost { text: Some(text("Words")), media, ..CreatePost::default() };
         rig.publishing.create_post(rig.user.user_id, request).await.unwrap()
     }
@@ -315,7 +318,7 @@ mod tests {
 
         let change = async {
             gate.entered().await;
-            let media = Some(vec![NamedMedium { index: 0, path: medium.path(), alt_text: None }]);
+            let media = Some(vec![NamedMedium { field: "media.0".to_owned(), path: medium.path(), alt_text: None }]);
             let changed = rig.publishing.change_post(post, ChangePost { media, ..ChangePost::default() }).await;
             gate.open();
             changed.unwrap()
@@ -362,7 +365,7 @@ mod tests {
         let unused = upload(&store, &s3.bucket, &ids).await;
         let used = upload(&store, &s3.bucket, &ids).await;
         let looked_at = store.media(used.user_id, &[used.media_id]).await.unwrap().remove(0);
-        assert_eq!(store.mark_medium_used(&looked_at, 3).await.unwrap(), MediumUse::Kept);
+        assert_eq!(store.mark_medium_used(&looked_at, 3, Facts::default()).await.unwrap(), MediumUse::Kept);
 
         let week = noon() + TimeDelta::days(7);
         assert_eq!(remove_unused_uploads(&store, &s3.bucket, week).await.unwrap(), 0);

@@ -1,10 +1,11 @@
 //! Saying what would become of a post, and keeping nothing of it.
 
 use domain::id::UserId;
-use domain::post::Post;
+use domain::post::{Accounts, Post, Target};
 use domain::rules::Rule;
 use std::collections::BTreeSet;
 
+use crate::attachments::ids;
 use crate::create_post::{CreatePost, NotCreated};
 use crate::{Publishing, PublishingError};
 
@@ -33,30 +34,35 @@ impl Publishing {
         let now = self.clock.now();
         let request = CreatePost { scheduled_at: request.scheduled_at.or(Some(now)), key: None, ..request };
         let connections: BTreeSet<_> = request.targets.iter().map(|it| it.connection_id).collect();
-        let media: BTreeSet<_> = request.media.iter().map(|it| it.path.media()).collect();
-        let around = self.store.surroundings(user, connections, media, None, now).await?;
+        let around = self.store.surroundings(user, connections, ids(&request.files()), None, now).await?;
         let post = match self.new_post(&request, &around, now).await? {
             Ok(post) => post,
             Err(refusal) => return Ok(Validated::Refused(refusal)),
         };
-        let describes = |rule: &Rule| matches!(rule, Rule::MaxAltText { .. });
-        let titles = around.accounts.values().filter(|it| it.rules.rules.iter().any(describes));
-        let titles: BTreeSet<_> = titles.map(|it| it.rules.title.as_str()).collect();
-        Ok(Validated::Fine(not_described(&post, &titles)))
+        Ok(Validated::Fine(not_described(&post, &request, &around.accounts)))
     }
 }
 
 /// The files without an alternative text, where somebody could read one.
-fn not_described(post: &Post, titles: &BTreeSet<&str>) -> Vec<Warning> {
-    if titles.is_empty() {
-        return Vec::new();
-    }
-    let titles = titles.iter().copied().collect::<Vec<_>>().join(", ");
-    let missing = post.media.iter().enumerate().filter(|(_, it)| it.alt_text.is_none());
-    missing
-        .map(|(index, _)| Warning {
-            field: format!("media.{index}.alt_text"),
-            message: format!("is missing: whoever does not see the file is not told on {titles} what it shows"),
+fn not_described(post: &Post, request: &CreatePost, accounts: &Accounts) -> Vec<Warning> {
+    let readers = |of: &dyn Fn(&Target) -> bool| {
+        let used = post.targets.iter().filter(|it| of(it)).filter_map(|it| accounts.get(&it.connection_id));
+        let readers = used.filter(|it| it.rules.rules.iter().any(|it| matches!(it, Rule::MaxAltText { .. })));
+        readers.map(|it| it.rules.title.as_str()).collect::<BTreeSet<_>>()
+    };
+    let common = (&request.media, readers(&|it| it.media.is_none()));
+    let own = request
+        .targets
+        .iter()
+        .filter_map(|it| Some((it.media.as_ref()?, readers(&|target| target.connection_id == it.connection_id))));
+    let lists = std::iter::once(common).chain(own).filter(|(_, readers)| !readers.is_empty());
+    let missing = lists.flat_map(|(files, readers)| {
+        let readers = readers.into_iter().collect::<Vec<_>>().join(", ");
+        let missing = files.iter().filter(|it| it.alt_text.is_none());
+        missing.map(move |it| Warning {
+            field: format!("{}.alt_text", it.field),
+            message: format!("is missing: whoever does not see the file is not told on {readers} what it shows"),
         })
-        .collect()
+    });
+    missing.collect()
 }

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
 use chrono::{DateTime, Utc};
 use domain::id::{MediaId, UserId};
-use domain::media::{MediaPath, MimeType};
+use domain::media::{Facts, MediaPath, MimeType};
 use serde::{Deserialize, Serialize};
 
 use crate::error::StorageError;
@@ -45,6 +45,9 @@ pub struct Medium {
     /// `None` until somebody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
+    /// What it says of itself; `None` until a post used it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<Facts>,
     /// When the upload was asked for.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
@@ -69,6 +72,7 @@ impl Medium {
             media_id: id,
             mime_type,
             size_bytes: None,
+            facts: None,
             created_at: now,
             unused_since: Some(now),
             held_bytes: None,
@@ -161,28 +165,37 @@ impl Store {
 
     /// Notes that a file is there, that large, and of its declared type.
     pub async fn mark_medium_verified(&self, medium: &Medium, size_bytes: u64) -> Result<MediumUse, StorageError> {
-        self.settle(medium, size_bytes, false).await
+        self.settle(medium, size_bytes, None).await
     }
 
-    /// Notes likewise, and that a post is going to use the file: it is not
-    /// removed as unused unless it is let go.
-    pub async fn mark_medium_used(&self, medium: &Medium, size_bytes: u64) -> Result<MediumUse, StorageError> {
-        self.settle(medium, size_bytes, true).await
+    /// Notes likewise, with what it says of itself, and that a post is going to
+    /// use the file: it is not removed as unused unless it is let go.
+    pub async fn mark_medium_used(
+        &self,
+        medium: &Medium,
+        size_bytes: u64,
+        facts: Facts,
+    ) -> Result<MediumUse, StorageError> {
+        self.settle(medium, size_bytes, Some(facts)).await
     }
 
-    /// Writes a file's size, and lets it hold no more room than that.
-    async fn settle(&self, medium: &Medium, size_bytes: u64, used: bool) -> Result<MediumUse, StorageError> {
+    /// Writes a file's size, and lets it hold no more room than that. It is used
+    /// if what it says of itself is given.
+    async fn settle(&self, medium: &Medium, size_bytes: u64, used: Option<Facts>) -> Result<MediumUse, StorageError> {
         let mut read = medium.clone();
         for _ in 0..TRIES {
             let holds = if read.held_bytes.is_some() { ", held_bytes = :size" } else { "" };
             let (place, moves) = match (used, read.unused_since) {
-                (true, _) => (" REMOVE unused_shard, unused_since", false),
-                (false, Some(_)) => (", unused_shard = :shard", true),
-                (false, None) => ("", false),
+                (Some(_), _) => (", facts = :facts REMOVE unused_shard, unused_since", false),
+                (None, Some(_)) => (", unused_shard = :shard", true),
+                (None, None) => ("", false),
             };
             let mut update = self
                 .update_medium(&read, &format!("SET size_bytes = :size{holds}{place}"))
                 .expression_attribute_values(":size", n(size_bytes));
+            if let Some(facts) = used {
+                update = update.expression_attribute_values(":facts", serde_dynamo::to_attribute_value(facts)?);
+            }
             if moves {
                 update = update.expression_attribute_values(":shard", s(shard(read.media_id, Some(size_bytes))));
             }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::queue::DeliveryMessage;
 use domain::delivery::Delivery;
-use domain::options::Options;
 use domain::post::NewTarget;
 use domain::testing::{seed_randomness, text};
 use publishing::{CreatePost, Created};
@@ -99,12 +98,7 @@ async fn schedule(people: &People, due: DateTime<Utc>) {
     let connection = people.connection(&people.accounts[0]).expect("the account is connected");
     let request = CreatePost {
         text: Some(text("A post of ordinary length: what is new, where it can be read, and a word about it.")),
-        targets: vec![NewTarget {
-            index: 0,
-            connection_id: connection.connection_id,
-            text: None,
-            options: Options::default(),
-        }],
+        targets: vec![NewTarget::of(0, connection.connection_id)],
         scheduled_at: Some(due),
         ..CreatePost::default()
     };

@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, Utc};
 
-use super::request::{Accounts, Changes, NewPost, NewTarget};
+use super::request::{Accounts, Changes, NamedMedium, NewPost, NewTarget};
 use super::status::{PostStatus, TargetStatus};
-use super::target::aim;
-use super::{MAX_TEXT_BYTES, Post};
+use super::target::{aim, carried};
+use super::{MAX_TEXT_BYTES, Post, Target};
 use crate::faults::Faults;
 use crate::id::Ids;
 use crate::media::{AltText, Attachment};
@@ -13,17 +13,18 @@ use crate::text::PostText;
 use crate::user::User;
 
 impl Post {
-    /// A new post: a draft, or scheduled when it has a time.
+    /// A new post: a draft, or scheduled when it has a time. `files` are those
+    /// that it names, as they were found; others it will not carry.
     pub fn create(
         new: NewPost,
-        media: Vec<Attachment>,
+        files: &[Attachment],
         user: &User,
         accounts: &Accounts,
         ids: &Ids,
         now: DateTime<Utc>,
     ) -> Result<Self, Faults> {
         let mut faults = Faults::new();
-        let targets = aim(&new.targets, &[], accounts, ids, &mut faults);
+        let targets = aim(&new.targets, &[], files, accounts, ids, &mut faults);
         let post = Self {
             user_id: user.user_id,
             post_id: ids.fresh(),
@@ -36,7 +37,7 @@ impl Post {
             updated_at: now,
             creator_name: user.name.clone(),
             targets,
-            media,
+            media: carried(&new.media, files),
         };
         let post = match new.scheduled_at {
             Some(at) => post.scheduled(at, accounts, &new.targets, &mut faults),
@@ -46,27 +47,39 @@ impl Post {
         faults.or(post)
     }
 
-    /// The post after a user's changes.
-    pub fn change(&self, changes: Changes, accounts: &Accounts, ids: &Ids, now: DateTime<Utc>) -> Result<Self, Faults> {
+    /// The post after a user's changes. `added` are the files that they name
+    /// beside those that it has, as they were found.
+    pub fn change(
+        &self,
+        changes: Changes,
+        added: Vec<Attachment>,
+        accounts: &Accounts,
+        ids: &Ids,
+        now: DateTime<Utc>,
+    ) -> Result<Self, Faults> {
         self.check_changeable()?;
         let mut faults = Faults::new();
+        let mut files = added;
+        files.extend(self.files().cloned());
         let mut post = Self { revision: self.revision + 1, updated_at: now, ..self.clone() };
         let named = changes.targets.as_deref();
         if let Some(targets) = named {
             post.keep_published(targets, &mut faults);
-            post.targets = aim(targets, &self.targets, accounts, ids, &mut faults);
+            post.targets = aim(targets, &self.targets, &files, accounts, ids, &mut faults);
         }
         let named = named.unwrap_or_default();
         if let Some(text) = changes.text {
-            for target in post.targets.iter_mut().filter(|it| it.status == TargetStatus::Published) {
-                // This target was published with the old text, so it keeps that
-                // text as its own.
+            // Those that were published with the old text keep it as their own.
+            for target in post.published_mut() {
                 target.text.get_or_insert_with(|| self.text.clone());
             }
             post.text = text;
         }
         if let Some(media) = changes.media {
-            post.media = media;
+            for target in post.published_mut() {
+                target.media.get_or_insert_with(|| self.media.clone());
+            }
+            post.media = carried(&media, &files);
         }
         let post = match (changes.scheduled_at, self.status) {
             (Some(Some(_)), _) if post.is_all_public() => {
@@ -116,8 +129,9 @@ impl Post {
                     faults.add(field, "needs reconnection; connect the account again first");
                 }
                 Some(account) => {
-                    let text = target.text.as_ref().unwrap_or(&text);
-                    for breach in account.rules.breaches(text, &media, &target.options) {
+                    let (text, media) =
+                        (target.text.as_ref().unwrap_or(&text), target.media.as_ref().unwrap_or(&media));
+                    for breach in account.rules.breaches(text, media, &target.options) {
                         faults.add_sentence(format!("platforms.{index}.{}", breach.field), breach.message);
                     }
                 }
@@ -159,16 +173,28 @@ impl Post {
             if other.is_some() {
                 faults.add(format!("platforms.{index}.content"), "is already public and cannot be changed");
             }
+            let carries = |it: &NamedMedium, file: &Attachment| it.among([file]).as_ref() == Some(file);
+            let other = named.media.as_ref().filter(|named| {
+                let went_out = self.media_of(published);
+                named.len() != went_out.len() || !named.iter().zip(went_out).all(|(it, file)| carries(it, file))
+            });
+            if other.is_some() {
+                faults.add(format!("platforms.{index}.media"), "is already public and cannot be changed");
+            }
             if !named.options.is_empty() && named.options != published.options {
                 faults.add(format!("platforms.{index}.options"), "is already public and cannot be changed");
             }
         }
     }
 
+    fn published_mut(&mut self) -> impl Iterator<Item = &mut Target> {
+        self.targets.iter_mut().filter(|it| it.status == TargetStatus::Published)
+    }
+
     fn check_size(&self, faults: &mut Faults) {
         let overrides = self.targets.iter().filter_map(|it| it.text.as_ref());
         let texts = overrides.chain([&self.text]).map(PostText::as_str);
-        let described = self.media.iter().filter_map(|it| it.alt_text.as_ref()).map(AltText::as_str);
+        let described = self.files().filter_map(|it| it.alt_text.as_ref()).map(AltText::as_str);
         let options: usize = self.targets.iter().map(|it| it.options.bytes()).sum();
         let bytes = texts.chain(described).map(str::len).sum::<usize>() + options;
         if MAX_TEXT_BYTES < bytes {

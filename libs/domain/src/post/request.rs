@@ -6,9 +6,29 @@ use chrono::{DateTime, Utc};
 
 use crate::connection::Connection;
 use crate::id::ConnectionId;
-use crate::media::Attachment;
+use crate::media::{AltText, Attachment, MediaPath};
 use crate::options::Options;
 use crate::text::PostText;
+
+/// A file as a client names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedMedium {
+    /// Its place in the request, for messages about faults.
+    pub field: String,
+    /// Its reference.
+    pub path: MediaPath,
+    /// What it shows.
+    pub alt_text: Option<AltText>,
+}
+
+impl NamedMedium {
+    /// The file, if it is among these, with the words that are given here.
+    pub fn among<'f>(&self, files: impl IntoIterator<Item = &'f Attachment>) -> Option<Attachment> {
+        let is_it = |it: &&Attachment| it.media_id == self.path.media() && it.mime_type == self.path.mime();
+        let found = files.into_iter().find(is_it)?;
+        Some(Attachment { alt_text: self.alt_text.clone(), ..found.clone() })
+    }
+}
 
 /// A target as a client names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,12 +39,20 @@ pub struct NewTarget {
     pub connection_id: ConnectionId,
     /// The text for this target alone.
     pub text: Option<PostText>,
+    /// The files of this target alone, in place of the post's.
+    pub media: Option<Vec<NamedMedium>>,
     /// What is said on its platform alone.
     pub options: Options,
 }
 
-/// A post as a client writes it. Its media are passed separately, after they
-/// were verified.
+impl NewTarget {
+    /// This account, with nothing of its own.
+    pub fn of(index: usize, connection_id: ConnectionId) -> Self {
+        Self { index, connection_id, text: None, media: None, options: Options::default() }
+    }
+}
+
+/// A post as a client writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPost {
     /// The text of every target that has none of its own.
@@ -33,6 +61,8 @@ pub struct NewPost {
     pub targets: Vec<NewTarget>,
     /// When it goes out; `None` for a draft.
     pub scheduled_at: Option<DateTime<Utc>>,
+    /// The files of every target that has none of its own.
+    pub media: Vec<NamedMedium>,
 }
 
 /// What a client changes in a post. `None` leaves a field unchanged.
@@ -44,8 +74,8 @@ pub struct Changes {
     pub targets: Option<Vec<NewTarget>>,
     /// When it goes out; `Some(None)` makes it a draft again.
     pub scheduled_at: Option<Option<DateTime<Utc>>>,
-    /// Its pictures and videos, verified, in place of all it had.
-    pub media: Option<Vec<Attachment>>,
+    /// Its pictures and videos, in place of all it had.
+    pub media: Option<Vec<NamedMedium>>,
 }
 
 /// The accounts that a request names, as far as they belong to its user.

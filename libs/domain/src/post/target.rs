@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::request::{Accounts, NewTarget};
+use super::request::{Accounts, NamedMedium, NewTarget};
 use super::status::TargetStatus;
 use crate::failure::FailureClass;
 use crate::faults::Faults;
 use crate::id::{ConnectionId, Ids, TargetId};
+use crate::media::Attachment;
 use crate::options::Options;
 use crate::text::PostText;
 
@@ -28,6 +29,9 @@ pub struct Target {
     pub username: Option<String>,
     /// The text for this target alone, or the one that it went out with.
     pub text: Option<PostText>,
+    /// The files for this target alone, or those that it went out with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<Vec<Attachment>>,
     /// What is said on its platform alone.
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub options: Options,
@@ -62,11 +66,17 @@ impl Target {
     }
 }
 
+/// The files that a client names, as far as they are among these.
+pub(super) fn carried(named: &[NamedMedium], files: &[Attachment]) -> Vec<Attachment> {
+    named.iter().filter_map(|it| it.among(files)).collect()
+}
+
 /// The targets that a client names. Those that the post had already keep their
 /// ids.
 pub(super) fn aim(
     named: &[NewTarget],
     before: &[Target],
+    files: &[Attachment],
     accounts: &Accounts,
     ids: &Ids,
     faults: &mut Faults,
@@ -90,6 +100,7 @@ pub(super) fn aim(
                 provider: account.provider.clone(),
                 username: account.profile.username.clone(),
                 text: new.text.clone(),
+                media: new.media.as_ref().map(|named| carried(named, files)),
                 options: new.options.clone(),
                 status: kept.map_or(TargetStatus::Pending, |it| it.status),
                 published_at: None,

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::connection::Connection;
-use crate::testing::{a_connection, a_new_post, a_post, a_user, accounts, ids, noon, text};
+use crate::media::MediaPath;
+use crate::rules::{Rule, Rules};
+use crate::testing::{a_connection, a_new_post, a_post, a_user, accounts, an_attachment, ids, noon, text};
 
 fn fields(faults: &Faults) -> Vec<&str> {
     faults.iter().map(|it| it.0).collect()
@@ -14,7 +16,7 @@ fn a_post_without_a_time_is_a_draft_and_is_not_checked_against_platforms() {
     let connection = a_connection(&user);
     let new = NewPost { text: text(&"x".repeat(1000)), ..a_new_post(None, std::slice::from_ref(&connection)) };
 
-    let post = Post::create(new, vec![], &user, &accounts(&[connection]), &ids(), noon()).unwrap();
+    let post = Post::create(new, &[], &user, &accounts(&[connection]), &ids(), noon()).unwrap();
 
     assert_eq!(post.status, PostStatus::Draft);
     assert_eq!(post.marked().len(), 0);
@@ -28,8 +30,8 @@ fn a_scheduled_post_is_checked_and_marks_its_accounts() {
     let long = NewPost { text: text(&"x".repeat(501)), ..new.clone() };
     let accounts = accounts(&[connection]);
 
-    let faults = Post::create(long, vec![], &user, &accounts, &ids(), noon()).unwrap_err();
-    let post = Post::create(new, vec![], &user, &accounts, &ids(), noon()).unwrap();
+    let faults = Post::create(long, &[], &user, &accounts, &ids(), noon()).unwrap_err();
+    let post = Post::create(new, &[], &user, &accounts, &ids(), noon()).unwrap();
 
     assert_eq!(fields(&faults), ["platforms.0.content"]);
     assert_eq!(post.status, PostStatus::Scheduled);
@@ -38,7 +40,7 @@ fn a_scheduled_post_is_checked_and_marks_its_accounts() {
 
 #[test]
 fn a_scheduled_post_needs_a_target() {
-    let faults = Post::create(a_new_post(Some(noon()), &[]), vec![], &a_user(), &Accounts::new(), &ids(), noon());
+    let faults = Post::create(a_new_post(Some(noon()), &[]), &[], &a_user(), &Accounts::new(), &ids(), noon());
     assert_eq!(fields(&faults.unwrap_err()), ["platforms"]);
 }
 
@@ -47,7 +49,7 @@ fn an_account_that_cannot_be_used_is_one_fault_not_two() {
     let user = a_user();
     let new = a_new_post(Some(noon()), &[a_connection(&user)]);
 
-    let faults = Post::create(new, vec![], &user, &Accounts::new(), &ids(), noon()).unwrap_err();
+    let faults = Post::create(new, &[], &user, &Accounts::new(), &ids(), noon()).unwrap_err();
 
     assert_eq!(fields(&faults), ["platforms.0.connected_account_id"]);
 }
@@ -59,7 +61,7 @@ fn an_account_of_nobody_and_one_that_needs_reconnection_are_faults() {
     let revoked = Connection { needs_reconnection: true, ..a_connection(&user) };
     let new = a_new_post(Some(noon()), &[gone, revoked.clone()]);
 
-    let faults = Post::create(new, vec![], &user, &accounts(&[revoked]), &ids(), noon()).unwrap_err();
+    let faults = Post::create(new, &[], &user, &accounts(&[revoked]), &ids(), noon()).unwrap_err();
 
     assert_eq!(fields(&faults), ["platforms.0.connected_account_id", "platforms.1.connected_account_id"]);
 }
@@ -72,7 +74,7 @@ fn replacing_the_targets_keeps_the_ids_of_those_that_stay() {
     let targets = a_new_post(None, &connections).targets;
 
     let wanted = Changes { targets: Some(targets), ..Changes::default() };
-    let changed = post.change(wanted, &accounts(&connections), &ids(), noon()).unwrap();
+    let changed = post.change(wanted, vec![], &accounts(&connections), &ids(), noon()).unwrap();
 
     assert_eq!(changed.targets[0].target_id, post.targets[0].target_id);
     assert_eq!(changed.targets.len(), 2);
@@ -86,7 +88,7 @@ fn unscheduling_makes_a_draft_without_marks() {
     let post = a_post(&user, Some(noon()), &connections);
 
     let wanted = Changes { scheduled_at: Some(None), ..Changes::default() };
-    let changed = post.change(wanted, &accounts(&connections), &ids(), noon()).unwrap();
+    let changed = post.change(wanted, vec![], &accounts(&connections), &ids(), noon()).unwrap();
 
     assert_eq!((changed.status, changed.scheduled_at), (PostStatus::Draft, None));
     assert!(changed.marked().is_empty());
@@ -97,7 +99,7 @@ fn a_publishing_or_published_post_cannot_be_changed() {
     let post = a_post(&a_user(), None, &[]);
     for status in [PostStatus::Publishing, PostStatus::Published] {
         let post = Post { status, ..post.clone() };
-        let refused = post.change(Changes::default(), &Accounts::new(), &ids(), noon()).unwrap_err();
+        let refused = post.change(Changes::default(), vec![], &Accounts::new(), &ids(), noon()).unwrap_err();
         assert_eq!(fields(&refused), ["status"]);
         assert_eq!(fields(&post.check_deletable().unwrap_err()), ["status"]);
     }
@@ -112,7 +114,7 @@ fn texts_that_no_item_could_hold_are_refused() {
         target.text = Some(text(&"x".repeat(60_000)));
     }
 
-    let faults = Post::create(new, vec![], &user, &accounts(&connections), &ids(), noon()).unwrap_err();
+    let faults = Post::create(new, &[], &user, &accounts(&connections), &ids(), noon()).unwrap_err();
 
     assert_eq!(fields(&faults), ["content"]);
 }
@@ -129,10 +131,71 @@ fn what_is_public_everywhere_after_a_change_takes_no_new_time() {
     let kept = a_new_post(None, &connections[..1]).targets;
     let wanted = |scheduled_at| Changes { targets: Some(kept.clone()), scheduled_at, ..Changes::default() };
 
-    let refused = post.change(wanted(Some(Some(noon()))), &accounts, &ids(), noon()).unwrap_err();
-    let ended = post.change(wanted(None), &accounts, &ids(), noon()).unwrap();
+    let refused = post.change(wanted(Some(Some(noon()))), vec![], &accounts, &ids(), noon()).unwrap_err();
+    let ended = post.change(wanted(None), vec![], &accounts, &ids(), noon()).unwrap();
 
     assert_eq!(fields(&refused), ["scheduled_at"]);
     assert_eq!((ended.status, ended.scheduled_at), (PostStatus::Published, Some(noon())));
     assert!(ended.marked().is_empty());
+}
+
+/// A file as a client names it, and as it was found.
+fn a_file() -> (NamedMedium, Attachment) {
+    let file = an_attachment(1);
+    let path = MediaPath::new(a_user().user_id, file.media_id, file.mime_type);
+    (NamedMedium { field: "media.0".to_owned(), path, alt_text: None }, file)
+}
+
+#[test]
+fn a_target_may_carry_other_files_than_its_post() {
+    let (user, (common, one), (own, other)) = (a_user(), a_file(), a_file());
+    let connections = [a_connection(&user), a_connection(&user), a_connection(&user)];
+    let mut new = a_new_post(None, &connections);
+    new.media = vec![common];
+    new.targets[1].media = Some(vec![own]);
+    new.targets[2].media = Some(Vec::new());
+
+    let files = [one.clone(), other.clone()];
+    let post = Post::create(new, &files, &user, &accounts(&connections), &ids(), noon()).unwrap();
+
+    let carried: Vec<_> = post.targets.iter().map(|it| post.media_of(it)).collect();
+    assert_eq!(carried, [std::slice::from_ref(&one), std::slice::from_ref(&other), &[]]);
+    assert_eq!(post.files().collect::<Vec<_>>(), [&one, &other]);
+}
+
+#[test]
+fn each_target_is_checked_with_the_files_that_it_carries() {
+    let (user, (mut named, _)) = (a_user(), a_file());
+    let large = Attachment { size_bytes: u64::MAX, ..an_attachment(1) };
+    named.path = MediaPath::new(user.user_id, large.media_id, large.mime_type);
+    let rules = Rules::of("Small", [Rule::max_image_bytes(10)]);
+    let connections = [a_connection(&user), a_connection(&user)].map(|it| Connection { rules: rules.clone(), ..it });
+    let mut new = a_new_post(Some(noon()), &connections);
+    new.targets[1].media = Some(vec![named]);
+
+    let faults = Post::create(new, &[large], &user, &accounts(&connections), &ids(), noon()).unwrap_err();
+
+    assert_eq!(fields(&faults), ["platforms.1.media"]);
+}
+
+#[test]
+fn what_is_public_keeps_the_files_that_it_went_out_with() {
+    let (user, (first, one), (second, other)) = (a_user(), a_file(), a_file());
+    let connections = [a_connection(&user), a_connection(&user)];
+    let accounts = accounts(&connections);
+    let new = NewPost { media: vec![first], ..a_new_post(Some(noon()), &connections) };
+    let mut post = Post::create(new, std::slice::from_ref(&one), &user, &accounts, &ids(), noon()).unwrap();
+    post.status = PostStatus::Failed;
+    post.targets[0].status = TargetStatus::Published;
+
+    let wanted = Changes { media: Some(vec![second.clone()]), ..Changes::default() };
+    let changed = post.change(wanted, vec![other.clone()], &accounts, &ids(), noon()).unwrap();
+    let carried: Vec<_> = changed.targets.iter().map(|it| changed.media_of(it)).collect();
+    assert_eq!(carried, [[one], [other.clone()]]);
+
+    let mut targets = a_new_post(None, &connections).targets;
+    targets[0].media = Some(vec![second]);
+    let wanted = Changes { targets: Some(targets), ..Changes::default() };
+    let refused = post.change(wanted, vec![other], &accounts, &ids(), noon()).unwrap_err();
+    assert_eq!(fields(&refused), ["platforms.0.media"]);
 }

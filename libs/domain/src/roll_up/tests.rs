@@ -7,7 +7,6 @@ use super::*;
 use crate::delivery::{Published, Resolution, Setback};
 use crate::failure::FailureClass;
 use crate::faults::Faults;
-use crate::options::Options;
 use crate::post::{Accounts, Changes, NewTarget};
 use crate::testing::{a_connection, a_post, a_user, accounts, ids, noon, text};
 
@@ -54,7 +53,7 @@ fn a_post_whose_preparation_went_stale_can_still_be_changed() {
     let told = post.rolled_up(&[delivery.preparation_failed(stale, noon(), 0)], noon());
 
     assert_eq!((told.status, told.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
-    told.change(Changes::default(), &accounts(&connections), &ids(), noon()).unwrap();
+    told.change(Changes::default(), vec![], &accounts(&connections), &ids(), noon()).unwrap();
     told.check_deletable().unwrap();
 }
 
@@ -74,7 +73,7 @@ fn what_waits_with_nothing_in_doubt_can_be_changed_taken_back_and_deleted() {
         assert_eq!(told.targets[0].error_message.as_deref(), Some("nothing went out"));
         told.check_deletable().unwrap();
         let back = Changes { scheduled_at: Some(None), ..Changes::default() };
-        let draft = told.change(back, &accounts(&connections), &ids(), noon()).unwrap();
+        let draft = told.change(back, vec![], &accounts(&connections), &ids(), noon()).unwrap();
         assert_eq!((draft.status, draft.marked().len()), (PostStatus::Draft, 0));
     }
     let unknown = Setback::Unknown { may_still_run: false, reason: reason() };
@@ -99,7 +98,7 @@ fn beside_a_target_that_may_be_public_nothing_can_be_changed_while_another_waits
 
     assert_eq!(told.status, PostStatus::Publishing);
     let words = Changes { text: Some(text("other words")), ..Changes::default() };
-    told.change(words, &accounts(&connections), &ids(), noon()).unwrap_err();
+    told.change(words, vec![], &accounts(&connections), &ids(), noon()).unwrap_err();
 }
 
 #[test]
@@ -116,10 +115,9 @@ fn beside_a_public_target_one_that_waits_can_be_dropped_and_one_about_to_go_out_
     let told = post.rolled_up(&[public, struck], noon());
     assert_eq!(told.status, PostStatus::Scheduled);
     assert!(told.check_deletable().is_err(), "a part of it is public");
-    let only =
-        NewTarget { index: 0, connection_id: post.targets[0].connection_id, text: None, options: Options::default() };
+    let only = NewTarget::of(0, post.targets[0].connection_id);
     let wanted = Changes { targets: Some(vec![only]), ..Changes::default() };
-    let dropped = told.change(wanted, &accounts(&connections), &ids(), noon()).unwrap();
+    let dropped = told.change(wanted, vec![], &accounts(&connections), &ids(), noon()).unwrap();
     assert_eq!((dropped.status, dropped.marked().len()), (PostStatus::Published, 0));
 }
 
@@ -138,7 +136,7 @@ fn a_failed_post_with_a_new_time_tries_only_what_is_not_public() {
     let (post, accounts) = a_half_failed_post();
 
     let wanted = Changes { scheduled_at: Some(Some(noon())), text: Some(text("Other")), ..Changes::default() };
-    let changed = post.change(wanted, &accounts, &ids(), noon()).unwrap();
+    let changed = post.change(wanted, vec![], &accounts, &ids(), noon()).unwrap();
 
     let again: Vec<_> = changed.to_deliver().map(|it| it.target_id).collect();
     assert_eq!(again, [post.targets[1].target_id]);
@@ -151,10 +149,10 @@ fn a_public_target_can_be_neither_removed_nor_reworded() {
     let (post, accounts) = a_half_failed_post();
     let public = post.targets[0].connection_id;
     let failed = post.targets[1].connection_id;
-    let named = |connection_id, text| NewTarget { index: 0, connection_id, text, options: Options::default() };
+    let named = |connection_id, text| NewTarget { text, ..NewTarget::of(0, connection_id) };
     let refused = |targets| {
         let wanted = Changes { targets: Some(targets), ..Changes::default() };
-        post.change(wanted, &accounts, &ids(), noon()).unwrap_err()
+        post.change(wanted, vec![], &accounts, &ids(), noon()).unwrap_err()
     };
 
     assert_eq!(fields(&refused(vec![named(failed, None)])), ["platforms"]);
@@ -165,7 +163,7 @@ fn a_public_target_can_be_neither_removed_nor_reworded() {
 fn a_failed_post_goes_back_to_draft_only_when_nothing_is_public() {
     let (post, accounts) = a_half_failed_post();
     let changes = || Changes { scheduled_at: Some(None), ..Changes::default() };
-    let refused = post.change(changes(), &accounts, &ids(), noon()).unwrap_err();
+    let refused = post.change(changes(), vec![], &accounts, &ids(), noon()).unwrap_err();
     assert_eq!(fields(&refused), ["scheduled_at"]);
 
     let user = a_user();
@@ -173,7 +171,7 @@ fn a_failed_post_goes_back_to_draft_only_when_nothing_is_public() {
     let post = a_post(&user, Some(noon()), &connections);
     let failed = post.rolled_up(&[refused_delivery(&post)], noon());
     assert_eq!(failed.status, PostStatus::Failed);
-    let draft = failed.change(changes(), &crate::testing::accounts(&connections), &ids(), noon()).unwrap();
+    let draft = failed.change(changes(), vec![], &crate::testing::accounts(&connections), &ids(), noon()).unwrap();
     assert_eq!(draft.status, PostStatus::Draft);
     assert_eq!(draft.targets[0].status, TargetStatus::Pending);
 }

@@ -1,5 +1,6 @@
 //! Files that posts use, beside requests that are refused.
 
+use cloud::testing::TestBucket;
 use domain::clock::Clock;
 use domain::id::Ids;
 use domain::media::MimeType;
@@ -14,7 +15,7 @@ use crate::{CreatePost, Created, NotCreated};
 async fn an_upload(rig: &Rig) -> Medium {
     let id = Ids::new(Clock::System).fresh();
     let expected = Medium::expected(rig.user.user_id, id, MimeType::Png, noon());
-    let medium = Medium { size_bytes: Some(100), ..expected };
+    let medium = Medium { size_bytes: Some(100), facts: Some(Facts::default()), ..expected };
     assert_eq!(rig.store.add_medium(&medium, Room { bytes: 1, files: 1 }).await.unwrap(), MediumAdded::Added);
     medium
 }
@@ -24,7 +25,7 @@ fn a_request(words: Option<&str>, medium: &Medium) -> CreatePost {
     if words.is_none() {
         faults.add("content", "is required");
     }
-    let media = vec![NamedMedium { index: 0, path: medium.path(), alt_text: None }];
+    let media = vec![NamedMedium { field: "media.0".to_owned(), path: medium.path(), alt_text: None }];
     CreatePost { text: words.map(text), media, faults, ..CreatePost::default() }
 }
 
@@ -56,4 +57,70 @@ async fn a_file_of_somebody_else_is_as_if_it_were_not_there() {
 
     let Created::Refused(NotCreated::Invalid(faults)) = refused else { panic!("{refused:?}") };
     assert_eq!(faults.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0"]);
+}
+
+/// A rig whose files are in a bucket.
+async fn rig_with(s3: &TestBucket) -> Rig {
+    let mut rig = Rig::new().await;
+    rig.publishing.bucket = s3.bucket.clone();
+    rig
+}
+
+/// A file that a user has just uploaded.
+async fn uploaded(rig: &Rig, mime_type: MimeType, content: &'static [u8]) -> Medium {
+    let id = Ids::new(Clock::System).fresh();
+    let medium = Medium::expected(rig.user.user_id, id, mime_type, noon());
+    assert_eq!(rig.store.add_medium(&medium, Room { bytes: 1, files: 1 }).await.unwrap(), MediumAdded::Added);
+    let pieces = futures::stream::iter([Ok::<_, std::convert::Infallible>(content.into())]);
+    rig.publishing.bucket.put(&medium.path().to_string(), mime_type.as_str(), pieces).await.unwrap();
+    medium
+}
+
+#[tokio::test]
+async fn what_a_file_says_of_itself_is_read_once_and_kept() {
+    let s3 = TestBucket::start().await;
+    let rig = rig_with(&s3).await;
+    let gif = uploaded(&rig, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
+    let path = gif.path();
+
+    let created = rig.publishing.create_post(rig.user.user_id, a_request(Some("Words"), &gif)).await.unwrap();
+
+    let Created::New(post) = created else { panic!("{created:?}") };
+    let pixels = domain::media::Pixels::of(32, 20);
+    assert_eq!(post.media[0].facts.unwrap().pixels, pixels);
+    let kept = rig.store.media(rig.user.user_id, &[gif.media_id]).await.unwrap().pop().unwrap();
+    assert_eq!(kept.facts.unwrap().pixels, pixels);
+    rig.publishing.bucket.delete(&path.to_string()).await.unwrap();
+    let again = rig.publishing.create_post(rig.user.user_id, a_request(Some("Again"), &gif)).await.unwrap();
+    assert!(matches!(again, Created::New(_)), "it is not looked at again");
+}
+
+#[tokio::test]
+async fn a_file_that_was_seen_before_anybody_asked_what_it_says_is_looked_at_again() {
+    let s3 = TestBucket::start().await;
+    let rig = rig_with(&s3).await;
+    let gif = uploaded(&rig, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
+    let _ = rig.store.mark_medium_verified(&gif, 13).await.unwrap();
+
+    let created = rig.publishing.create_post(rig.user.user_id, a_request(Some("Words"), &gif)).await.unwrap();
+
+    let Created::New(post) = created else { panic!("{created:?}") };
+    assert_eq!(post.media[0].facts.unwrap().pixels, domain::media::Pixels::of(32, 20));
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_used_is_a_fault_wherever_it_is_named() {
+    let s3 = TestBucket::start().await;
+    let rig = rig_with(&s3).await;
+    let gif = uploaded(&rig, MimeType::Gif, b"no picture").await;
+    let mut request = a_request(Some("Words"), &gif);
+    let own = NamedMedium { field: "platforms.0.media.0".to_owned(), ..request.media[0].clone() };
+    let account = rig.accounts[0].connection_id;
+    request.targets =
+        vec![domain::post::NewTarget { media: Some(vec![own]), ..domain::post::NewTarget::of(0, account) }];
+
+    let refused = rig.publishing.create_post(rig.user.user_id, request).await.unwrap();
+
+    let Created::Refused(NotCreated::Invalid(faults)) = refused else { panic!("{refused:?}") };
+    assert_eq!(faults.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0", "platforms.0.media.0"]);
 }

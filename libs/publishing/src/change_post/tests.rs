@@ -1,4 +1,3 @@
-use domain::options::Options;
 use domain::testing::{noon, text};
 
 use super::*;
@@ -156,8 +155,7 @@ async fn a_post_moved_to_another_time_goes_out_then_and_once() {
 async fn a_removed_account_is_free_and_gets_nothing() {
     let rig = Rig::with(2, Network::default()).await;
     let post = rig.schedule("Hello", later(100)).await;
-    let kept =
-        NewTarget { index: 0, connection_id: rig.accounts[1].connection_id, text: None, options: Options::default() };
+    let kept = NewTarget::of(0, rig.accounts[1].connection_id);
 
     let change = ChangePost { targets: Some(vec![kept]), ..ChangePost::default() };
     let changed = done(rig.change(&post, change).await);

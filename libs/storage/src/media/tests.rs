@@ -53,7 +53,7 @@ async fn a_verified_file_is_removed_when_no_post_uses_it() {
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), [path]);
     assert_eq!(store.doom_unused_medium(path, noon()).await.unwrap(), MediumRemoval::Spared);
     assert_eq!(store.doom_unused_medium(path, later()).await.unwrap(), MediumRemoval::Doomed);
-    let used = store.mark_medium_used(&medium, 5).await.unwrap();
+    let used = store.mark_medium_used(&medium, 5, Facts::default()).await.unwrap();
     assert_eq!(used, MediumUse::Gone);
     // A removal that was cut off is found again.
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), [path]);
@@ -68,7 +68,7 @@ async fn a_file_that_a_post_uses_is_never_removed() {
     let medium = a_medium();
     assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
 
-    let used = store.mark_medium_used(&medium, 5).await.unwrap();
+    let used = store.mark_medium_used(&medium, 5, Facts::default()).await.unwrap();
 
     assert_eq!(used, MediumUse::Kept);
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), []);
@@ -83,7 +83,7 @@ async fn a_file_that_is_not_there_cannot_be_used() {
     let store = store().await;
     let medium = a_medium();
 
-    let used = store.mark_medium_used(&medium, 5).await.unwrap();
+    let used = store.mark_medium_used(&medium, 5, Facts::default()).await.unwrap();
 
     assert_eq!(used, MediumUse::Gone);
     assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), []);
@@ -135,7 +135,7 @@ async fn a_file_holds_its_size_once_that_is_known_and_nothing_once_it_is_publish
     assert_eq!(store.mark_medium_verified(&medium, 20).await.unwrap(), MediumUse::Kept);
     assert_eq!(room_left(&store, user, 40).await, 2);
     // With what was read before the size was known.
-    assert_eq!(store.mark_medium_used(&medium, 20).await.unwrap(), MediumUse::Kept);
+    assert_eq!(store.mark_medium_used(&medium, 20, Facts::default()).await.unwrap(), MediumUse::Kept);
     assert_eq!(room_left(&store, user, 40).await, 2);
 
     for _ in 0..2 {
@@ -175,7 +175,7 @@ async fn a_file_that_was_let_go_is_unused_from_then_on_and_used_again_by_a_post(
     let medium = a_medium();
     let (user, id, path) = (medium.user_id, medium.media_id, medium.path());
     assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
-    assert_eq!(store.mark_medium_used(&medium, 5).await.unwrap(), MediumUse::Kept);
+    assert_eq!(store.mark_medium_used(&medium, 5, Facts::default()).await.unwrap(), MediumUse::Kept);
 
     store.let_media_go(user, &[id], noon()).await.unwrap();
     assert_eq!(store.unused_media(noon(), 10).await.unwrap(), []);

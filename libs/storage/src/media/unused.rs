@@ -79,6 +79,13 @@ impl Store {
         struct Carries {
             #[serde(default)]
             media: Vec<Carried>,
+            #[serde(default)]
+            targets: Vec<Aimed>,
+        }
+        #[derive(Deserialize)]
+        struct Aimed {
+            #[serde(default)]
+            media: Vec<Carried>,
         }
         let mut all = BTreeSet::new();
         let mut start = None;
@@ -88,14 +95,16 @@ impl Store {
                 .query()
                 .table_name(self.table(Table::Posts))
                 .key_condition_expression("user_id = :user")
-                .projection_expression("media")
+                .projection_expression("media, targets")
                 .expression_attribute_values(":user", n(user))
                 .consistent_read(true)
                 .set_exclusive_start_key(start)
                 .send()
                 .await?;
             for item in page.items.unwrap_or_default() {
-                all.extend(from_item::<Carries>(item)?.media.into_iter().map(|it| it.media_id));
+                let Carries { media, targets } = from_item(item)?;
+                let of_targets = targets.into_iter().flat_map(|it| it.media);
+                all.extend(media.into_iter().chain(of_targets).map(|it| it.media_id));
             }
             start = page.last_evaluated_key;
             if start.is_none() {

@@ -42,7 +42,7 @@ async fn every_page_is_the_one_of_the_contract() {
     };
     for number in 0..34_u64 {
         let new = a_new_post(None, &[]);
-        let post = Post::create(new, Vec::new(), &user, &Accounts::new(), &ids, noon()).unwrap();
+        let post = Post::create(new, &[], &user, &Accounts::new(), &ids, noon()).unwrap();
         posts.push(placed(post, number));
         write(&store, None, posts.last()).await;
     }

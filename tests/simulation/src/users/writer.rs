@@ -7,7 +7,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Connection;
 use domain::id::PostId;
 use domain::idempotency::IdempotencyKey;
-use domain::options::Options;
 use domain::post::{NewTarget, PostStatus};
 use publishing::{ChangePost, Changed, CreatePost, Created, PublishingError};
 use storage::IdempotencyUse;
@@ -79,12 +78,7 @@ impl Writer {
     fn targets(&self, places: impl IntoIterator<Item = usize>) -> Vec<NewTarget> {
         let people = &self.people;
         let connections = places.into_iter().filter_map(|it| people.connection(people.accounts.get(it)?));
-        let target = |(index, it): (usize, Connection)| NewTarget {
-            index,
-            connection_id: it.connection_id,
-            text: None,
-            options: Options::default(),
-        };
+        let target = |(index, it): (usize, Connection)| NewTarget::of(index, it.connection_id);
         connections.enumerate().map(target).collect()
     }
 

@@ -36,7 +36,7 @@ impl Desk {
     pub(super) fn post(&self, in_minutes: Option<i64>) -> Post {
         let at = in_minutes.map(|it| noon() + TimeDelta::minutes(it));
         let new = a_new_post(at, &self.accounts);
-        Post::create(new, Vec::new(), &self.user, &accounts(&self.accounts), &self.ids, noon()).unwrap()
+        Post::create(new, &[], &self.user, &accounts(&self.accounts), &self.ids, noon()).unwrap()
     }
 
     pub(super) fn deliveries(&self, post: &Post) -> Vec<Delivery> {

@@ -1,0 +1,114 @@
+//! Files of single accounts, in place of the post's.
+
+use serde_json::{Value, json};
+
+use crate::{
+    answer::{integer, list},
+    checks,
+    fault::{Result, same},
+    moment,
+    runner::Check,
+    world::{World, fresh},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "media of accounts",
+        [
+            each_account_shows_its_own_files,
+            an_entry_replaces_its_files,
+            what_is_wrong_with_them_is_told_by_their_place,
+            a_request_names_a_bounded_number_of_files,
+        ]
+    )
+}
+
+async fn each_account_shows_its_own_files(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let (first, second) = (user.connect(0).await?, user.connect(1).await?);
+    let words = fresh("with files of its own");
+    let own = json!([{ "path": user.picture().await?, "alt_text": "for the second alone" }, user.picture().await?]);
+    let body = json!({
+        "content": words,
+        "platforms": [
+            { "connected_account_id": first["id"] },
+            { "connected_account_id": second["id"], "media": own },
+        ],
+        "media": [{ "path": user.picture().await?, "alt_text": "for all others" }],
+        "scheduled_at": moment::in_seconds(0),
+    });
+
+    let post = user.create(&body).await?;
+    same(&post["platforms"][0]["media"], &Value::Null, "media of the first entry")?;
+    same(list(&post["platforms"][1], "media")?.len(), 2, "files of the second entry")?;
+    user.reaches(integer(&post, "id")?, "published", 60).await?;
+
+    for entry in world.timeline(&words).await? {
+        let said: Vec<_> = list(&entry, "media")?.iter().map(|it| it["alt_text"].clone()).collect();
+        let is_first = entry["account"] == first["username"];
+        let expected =
+            if is_first { vec![json!("for all others")] } else { vec![json!("for the second alone"), Value::Null] };
+        same(said, expected, "words on the timeline")?;
+    }
+    Ok(())
+}
+
+async fn an_entry_replaces_its_files(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let account = user.connect(0).await?["id"].clone();
+    let (one, other) = (user.picture().await?, user.picture().await?);
+    let with = |media: Value| json!({ "platforms": [{ "connected_account_id": account, "media": media }] });
+    let mut body = with(json!([one]));
+    body["content"] = json!("a");
+    let id = integer(&user.create(&body).await?, "id")?;
+
+    let kept = user.change(id, &json!({ "content": "b" })).await?;
+    same(list(&kept["platforms"][0], "media")?.len(), 1, "files after another change")?;
+    let both = user.change(id, &with(json!([other, one]))).await?;
+    same(list(&both["platforms"][0], "media")?.len(), 2, "files after they were replaced")?;
+    let none = user.change(id, &with(json!([]))).await?;
+    same(&none["platforms"][0]["media"], &json!([]), "files of an entry that has none")?;
+    let as_all = user.change(id, &with(Value::Null)).await?;
+    same(&as_all["platforms"][0]["media"], &Value::Null, "files of an entry that has the post's")
+}
+
+async fn what_is_wrong_with_them_is_told_by_their_place(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let account = user.connect(0).await?["id"].clone();
+    let path = user.picture().await?;
+    for (entry, field) in [
+        (json!("media/1/2.png"), "platforms.0.media.1"),
+        (json!(path), "platforms.0.media.1"),
+        (json!({ "path": path, "alt_text": " " }), "platforms.0.media.1.alt_text"),
+        (json!(7), "platforms.0.media.1"),
+    ] {
+        let platforms = json!([{ "connected_account_id": account, "media": [path, entry] }]);
+        let body = json!({ "content": "a", "platforms": platforms });
+        user.api.post("/posts", &body).await?.invalid(&[field])?;
+    }
+    let platforms = json!([{ "connected_account_id": account, "media": vec![json!(path); 31] }]);
+    let body = json!({ "content": "a", "platforms": platforms });
+    user.api.post("/posts", &body).await?.invalid(&["platforms.0.media"])?;
+
+    let media = json!([{ "path": path, "alt_text": "x".repeat(1001) }]);
+    let platforms = json!([{ "connected_account_id": account, "media": media }]);
+    let body = json!({ "content": "a", "platforms": platforms, "scheduled_at": moment::in_seconds(3600) });
+    user.api.post("/posts", &body).await?.invalid(&["platforms.0.media"])?;
+    Ok(())
+}
+
+async fn a_request_names_a_bounded_number_of_files(world: &World) -> Result {
+    let user = world.user().await?;
+    let files = |from: u64| (from..from + 30).map(|it| format!("media/1/{it}.png")).collect::<Vec<_>>();
+    let platforms: Vec<_> =
+        (1..4_u64).map(|it| json!({ "connected_account_id": it, "media": files(it * 100) })).collect();
+    let answer = user.api.post("/posts", &json!({ "content": "a", "platforms": platforms })).await?;
+    let errors = answer.invalid(&[
+        "media",
+        "platforms.0.connected_account_id",
+        "platforms.1.connected_account_id",
+        "platforms.2.connected_account_id",
+    ])?;
+    let message = "media and the media of platforms may name 60 files together, these name 90";
+    same(&errors["media"], &json!([message]), "errors")
+}
