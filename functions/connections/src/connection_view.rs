@@ -1,7 +1,7 @@
 //! A connection as clients see it.
 
 use domain::connection::Connection;
-use domain::rules::{Counting, Rule, Unit};
+use domain::rules::{Counting, FileRule, Rule, Unit};
 use domain::schedule::show;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -104,9 +104,26 @@ pub(crate) fn value_of(rule: &Rule) -> Value {
         | Rule::MaxAltText { max, .. }
         | Rule::MaxVideoAltText { max, .. } => json!(max),
         Rule::MinAltText { min, .. } => json!(min),
+        Rule::OfFiles(rule) => value_of_files(rule),
         Rule::MaxImageBytes { max } | Rule::MaxVideoBytes { max } => json!(max),
         Rule::MimeTypes { types } => types.iter().map(|it| it.as_str()).collect(),
         Rule::NotMixed | Rule::MediaRequired => json!(YES),
+    }
+}
+
+fn value_of_files(rule: &FileRule) -> Value {
+    match rule {
+        FileRule::MaxImagePixels { max } | FileRule::MaxVideoPixels { max } | FileRule::FittedImageBytes { max } => {
+            json!(max)
+        }
+        FileRule::MaxFrameRate { max } | FileRule::MaxDuration { max } | FileRule::FittedImageSide { max } => {
+            json!(max)
+        }
+        FileRule::MinDuration { min } => json!(min),
+        FileRule::ImageRatio { min, max } | FileRule::VideoRatio { min, max } => {
+            json!([min.to_string(), max.to_string()])
+        }
+        FileRule::VideoCodecs { codecs } => codecs.iter().map(|it| it.as_str()).collect(),
     }
 }
 
@@ -119,6 +136,7 @@ pub(crate) fn unit_of(rule: &Rule) -> Option<&'static str> {
         | Rule::MaxVideoAltText { counting, .. } => Some(unit(counting)),
         Rule::MaxTextBytes { .. } | Rule::MaxImageBytes { .. } | Rule::MaxVideoBytes { .. } => Some("bytes"),
         Rule::MaxMedia { .. } | Rule::MaxImages { .. } | Rule::MaxVideos { .. } => Some("files"),
+        Rule::OfFiles(rule) => rule.unit(),
         Rule::MimeTypes { .. } | Rule::NotMixed | Rule::MediaRequired => None,
     }
 }

@@ -2,6 +2,7 @@
 //! with each connection, and shown to writers in its `meta`.
 
 mod counting;
+mod file_rule;
 mod links;
 mod mentions;
 mod rule;
@@ -15,6 +16,7 @@ use crate::media::Attachment;
 use crate::options::Options;
 use crate::text::PostText;
 pub use counting::{Counting, Unit};
+pub use file_rule::{FileRule, Ratio};
 pub use rule::Rule;
 
 /// What one account on one platform accepts.

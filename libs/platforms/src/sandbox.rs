@@ -25,7 +25,7 @@ use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
 use domain::media::{MimeType, PictureBounds};
 use domain::options::{OptionKind, OptionSpec};
-use domain::rules::{Counting, Rule, Rules};
+use domain::rules::{Counting, FileRule, Rule, Rules};
 use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 
@@ -143,6 +143,7 @@ impl Connect for Sandbox {
                 Rule::mime_types([Jpeg, Png, Gif, Webp, Mp4]),
                 Rule::max_image_bytes(20 << 20),
                 Rule::max_video_bytes(60 << 20),
+                Rule::OfFiles(FileRule::FittedImageSide { max: BOUNDS.max_side }),
                 Rule::max_alt_text(1000, Counting::code_points()),
             ],
         )

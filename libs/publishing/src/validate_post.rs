@@ -1,9 +1,10 @@
 //! Saying what would become of a post, and keeping nothing of it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use domain::id::UserId;
-use domain::post::{Accounts, Post, Target};
-use domain::rules::Rule;
-use std::collections::BTreeSet;
+use domain::post::{Accounts, Post};
+use domain::rules::{Rule, Rules};
 
 use crate::attachments::ids;
 use crate::create_post::{CreatePost, NotCreated};
@@ -39,30 +40,37 @@ impl Publishing {
             Ok(post) => post,
             Err(refusal) => return Ok(Validated::Refused(refusal)),
         };
-        Ok(Validated::Fine(not_described(&post, &request, &around.accounts)))
+        Ok(Validated::Fine(warnings(&post, &request, &around.accounts)))
     }
 }
 
-/// The files without an alternative text, where somebody could read one.
-fn not_described(post: &Post, request: &CreatePost, accounts: &Accounts) -> Vec<Warning> {
-    let readers = |of: &dyn Fn(&Target) -> bool| {
-        let used = post.targets.iter().filter(|it| of(it)).filter_map(|it| accounts.get(&it.connection_id));
-        let readers = used.filter(|it| it.rules.rules.iter().any(|it| matches!(it, Rule::MaxAltText { .. })));
-        readers.map(|it| it.rules.title.as_str()).collect::<BTreeSet<_>>()
-    };
-    let common = (&request.media, readers(&|it| it.media.is_none()));
-    let own = request
-        .targets
-        .iter()
-        .filter_map(|it| Some((it.media.as_ref()?, readers(&|target| target.connection_id == it.connection_id))));
-    let lists = std::iter::once(common).chain(own).filter(|(_, readers)| !readers.is_empty());
-    let missing = lists.flat_map(|(files, readers)| {
+/// What no platform refuses and its user may not want, file by file: one that
+/// nobody describes to those who do not see it, and one that is made smaller.
+fn warnings(post: &Post, request: &CreatePost, accounts: &Accounts) -> Vec<Warning> {
+    let mut not_described: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut smaller = BTreeSet::new();
+    for target in &request.targets {
+        let Some(account) = accounts.get(&target.connection_id) else { continue };
+        let Some(aimed) = post.targets.iter().find(|it| it.connection_id == target.connection_id) else { continue };
+        let named = target.media.as_ref().unwrap_or(&request.media);
+        let Rules { title, rules } = &account.rules;
+        for (named, file) in named.iter().zip(post.media_of(aimed)) {
+            let field = named.field.as_str();
+            if file.alt_text.is_none() && rules.iter().any(|it| matches!(it, Rule::MaxAltText { .. })) {
+                not_described.entry(field).or_default().insert(title);
+            }
+            let fitted = rules.iter().filter_map(|it| match it {
+                Rule::OfFiles(rule) => rule.made_smaller(file),
+                _ => None,
+            });
+            smaller.extend(fitted.map(|it| (field, format!("is made smaller for {title}: {it}"))));
+        }
+    }
+    let not_described = not_described.into_iter().map(|(field, readers)| {
         let readers = readers.into_iter().collect::<Vec<_>>().join(", ");
-        let missing = files.iter().filter(|it| it.alt_text.is_none());
-        missing.map(move |it| Warning {
-            field: format!("{}.alt_text", it.field),
-            message: format!("is missing: whoever does not see the file is not told on {readers} what it shows"),
-        })
+        let message = format!("is missing: whoever does not see the file is not told on {readers} what it shows");
+        Warning { field: format!("{field}.alt_text"), message }
     });
-    missing.collect()
+    let smaller = smaller.into_iter().map(|(field, message)| Warning { field: field.to_owned(), message });
+    not_described.chain(smaller).collect()
 }

@@ -8,6 +8,7 @@ use crate::{
     checks, ensure,
     fault::{Result, same},
     moment,
+    picture::png,
     runner::Check,
     world::{User, targets},
     world::{World, fresh},
@@ -307,13 +308,20 @@ async fn a_post_can_be_checked_before(world: &World) -> Result {
     let mut user = world.new_user().await?;
     let connection = user.connect(0).await?;
     let (plain, described) = (user.picture().await?, user.picture().await?);
-    let media = json!([plain, { "path": described, "alt_text": "A boat" }]);
+    let large = user.upload("image/png", &png(5000, 3, [9, 9, 9])).await?;
+    let media = json!([
+        plain,
+        { "path": described, "alt_text": "A boat" },
+        { "path": large, "alt_text": "A long boat" },
+    ]);
     let body = json!({ "content": "checked", "platforms": targets(&[&connection])?, "media": media });
 
     let warned = user.api.post("/posts/validate", &body).await?.ok(200)?;
     let fields: Vec<_> = list(&warned, "warnings")?.iter().map(|it| it["field"].clone()).collect();
-    same(fields, vec![json!("media.0.alt_text")], "fields that are warned of")?;
+    same(fields, vec![json!("media.0.alt_text"), json!("media.2")], "fields that are warned of")?;
     ensure!(text(&warned["warnings"][0], "message")?.contains("Sandbox"), "the warning says not where: {warned}");
+    let smaller = "media.2 is made smaller for Sandbox: 4096 pixels on its longer side instead of 5000";
+    same(&warned["warnings"][1]["message"], &json!(smaller), "of a picture that is too large")?;
 
     let fine = json!({ "content": "checked", "platforms": targets(&[&connection])? });
     same(user.api.post("/posts/validate", &fine).await?.ok(200)?, json!({ "warnings": [] }), "of a post that is fine")?;

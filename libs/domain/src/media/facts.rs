@@ -46,6 +46,19 @@ pub enum VideoCodec {
     Other,
 }
 
+impl VideoCodec {
+    /// As people call it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::H264 => "H.264",
+            Self::Hevc => "HEVC",
+            Self::Vp9 => "VP9",
+            Self::Av1 => "AV1",
+            Self::Other => "another codec",
+        }
+    }
+}
+
 impl Pixels {
     /// Those of a file; `None` where one side is 0.
     pub fn of(width: u32, height: u32) -> Option<Self> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Counting;
+use super::{Counting, FileRule};
 use crate::media::{Attachment, FileType, MimeType, human_size};
 use crate::options::Options;
 use crate::rich_text::Shown;
@@ -86,6 +86,9 @@ pub enum Rule {
         /// The most bytes of UTF-8.
         max_bytes: u32,
     },
+    /// What it asks of each file, of what the file says of itself.
+    #[serde(untagged)]
+    OfFiles(FileRule),
 }
 
 impl Rule {
@@ -163,6 +166,7 @@ impl Rule {
             Self::MimeTypes { .. } => "mime_types",
             Self::MaxImageBytes { .. } => "max_image_bytes",
             Self::MaxVideoBytes { .. } => "max_video_bytes",
+            Self::OfFiles(rule) => rule.id(),
             Self::MaxAltText { .. } => "max_alt_text",
             Self::MinAltText { .. } => "min_alt_text",
             Self::MaxVideoAltText { .. } => "max_video_alt_text",
@@ -204,6 +208,7 @@ impl Rule {
             }),
             Self::MediaRequired => media.is_empty().then(|| "needs at least 1 image or video, this has 0".to_owned()),
             Self::MimeTypes { types } => return not_among(types, media),
+            Self::OfFiles(rule) => return rule.faults(media),
             Self::MaxImageBytes { max } => return too_large(*max, "images", of_type(media, FileType::Image)),
             Self::MaxVideoBytes { max } => return too_large(*max, "videos", of_type(media, FileType::Video)),
             Self::MaxAltText { max, counting } => return too_wordy(*max, *counting, None, media),

@@ -1,0 +1,339 @@
+//! What a platform asks of each file, of what the file says of itself.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::media::{Attachment, Facts, FileType, MimeType, Pixels, VideoCodec, human_size};
+
+/// What a platform asks of each file, of what the file says of itself. What is
+/// not known of a file is left to the platform.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "id", rename_all = "snake_case")]
+pub enum FileRule {
+    /// How many pixels an image may have.
+    MaxImagePixels {
+        /// Width times height.
+        max: u64,
+    },
+    /// How many pixels a video may have.
+    MaxVideoPixels {
+        /// Width times height.
+        max: u64,
+    },
+    /// How many pictures of a video may be shown in a second.
+    MaxFrameRate {
+        /// Of them.
+        max: u32,
+    },
+    /// How long a video runs at least.
+    MinDuration {
+        /// In seconds.
+        min: u32,
+    },
+    /// How long a video runs at most.
+    MaxDuration {
+        /// In seconds.
+        max: u32,
+    },
+    /// How wide an image is for its height.
+    ImageRatio {
+        /// The narrowest.
+        min: Ratio,
+        /// The widest.
+        max: Ratio,
+    },
+    /// How wide a video is for its height.
+    VideoRatio {
+        /// The narrowest.
+        min: Ratio,
+        /// The widest.
+        max: Ratio,
+    },
+    /// What videos may be coded with.
+    VideoCodecs {
+        /// Each of them.
+        codecs: Vec<VideoCodec>,
+    },
+    /// How large an image goes out: a larger one is made smaller by us, so this
+    /// is never at fault.
+    FittedImageBytes {
+        /// In bytes.
+        max: u64,
+    },
+    /// The same of its longer side.
+    FittedImageSide {
+        /// In pixels.
+        max: u32,
+    },
+}
+
+/// Width to height, in hundredths of the height: 80 is 4:5, 191 is 1.91:1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ratio(u32);
+
+impl Ratio {
+    /// So many hundredths of the height.
+    pub const fn hundredths(width: u32) -> Self {
+        Self(width)
+    }
+
+    /// Whether pixels are wider.
+    fn is_exceeded_by(self, pixels: Pixels) -> bool {
+        u64::from(self.0) * u64::from(pixels.height) < u64::from(pixels.width) * 100
+    }
+
+    /// Whether pixels are narrower.
+    fn is_missed_by(self, pixels: Pixels) -> bool {
+        u64::from(pixels.width) * 100 < u64::from(self.0) * u64::from(pixels.height)
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0, self.0 / 100, self.0 % 100) {
+            (56 | 57, ..) => f.write_str("9:16"),
+            (80, ..) => f.write_str("4:5"),
+            (177 | 178, ..) => f.write_str("16:9"),
+            (_, whole, 0) => write!(f, "{whole}:1"),
+            (_, whole, rest) => write!(f, "{whole}.{rest:02}:1"),
+        }
+    }
+}
+
+impl FileRule {
+    /// The rule's name for programs. It is stored and shown to clients, so it
+    /// never changes.
+    pub const fn id(&self) -> &'static str {
+        match self {
+            Self::MaxImagePixels { .. } => "max_image_pixels",
+            Self::MaxVideoPixels { .. } => "max_video_pixels",
+            Self::MaxFrameRate { .. } => "max_frame_rate",
+            Self::MinDuration { .. } => "min_duration",
+            Self::MaxDuration { .. } => "max_duration",
+            Self::ImageRatio { .. } => "image_ratio",
+            Self::VideoRatio { .. } => "video_ratio",
+            Self::VideoCodecs { .. } => "video_codecs",
+            Self::FittedImageBytes { .. } => "fitted_image_bytes",
+            Self::FittedImageSide { .. } => "fitted_image_side",
+        }
+    }
+
+    /// What its number counts; `None` where it has none.
+    pub const fn unit(&self) -> Option<&'static str> {
+        match self {
+            Self::MaxImagePixels { .. } | Self::MaxVideoPixels { .. } | Self::FittedImageSide { .. } => Some("pixels"),
+            Self::FittedImageBytes { .. } => Some("bytes"),
+            Self::MaxFrameRate { .. } => Some("frames_per_second"),
+            Self::MinDuration { .. } | Self::MaxDuration { .. } => Some("seconds"),
+            Self::ImageRatio { .. } | Self::VideoRatio { .. } | Self::VideoCodecs { .. } => None,
+        }
+    }
+
+    /// A message for each file that is at fault, as those of
+    /// [`Rule`](super::Rule).
+    pub(super) fn faults(&self, media: &[Attachment]) -> Vec<String> {
+        let meant = (1_usize..).zip(media).filter(|(_, it)| it.mime_type.file_type() == self.file_type());
+        let facts = meant.filter_map(|(number, it)| Some((number, it.facts?)));
+        facts.filter_map(|(number, facts)| self.fault(number, &facts)).collect()
+    }
+
+    /// How this file is made smaller, in words; `None` where it goes out as it is.
+    pub fn made_smaller(&self, file: &Attachment) -> Option<String> {
+        // What moves is not made smaller.
+        if file.mime_type.file_type() != FileType::Image || file.mime_type == MimeType::Gif {
+            return None;
+        }
+        match self {
+            Self::FittedImageBytes { max } => (*max < file.size_bytes)
+                .then(|| format!("{} instead of {}", human_size(*max), human_size(file.size_bytes))),
+            Self::FittedImageSide { max } => {
+                let side = file.facts?.pixels.map(|it| it.width.max(it.height)).filter(|it| max < it)?;
+                Some(format!("{max} pixels on its longer side instead of {side}"))
+            }
+            _ => None,
+        }
+    }
+
+    const fn file_type(&self) -> FileType {
+        match self {
+            Self::MaxImagePixels { .. }
+            | Self::ImageRatio { .. }
+            | Self::FittedImageBytes { .. }
+            | Self::FittedImageSide { .. } => FileType::Image,
+            Self::MaxVideoPixels { .. }
+            | Self::MaxFrameRate { .. }
+            | Self::MinDuration { .. }
+            | Self::MaxDuration { .. }
+            | Self::VideoRatio { .. }
+            | Self::VideoCodecs { .. } => FileType::Video,
+        }
+    }
+
+    fn fault(&self, number: usize, facts: &Facts) -> Option<String> {
+        let what = self.file_type().as_str();
+        match self {
+            Self::MaxImagePixels { max } | Self::MaxVideoPixels { max } => {
+                let pixels = facts.pixels.filter(|it| *max < it.count())?;
+                let Pixels { width, height } = pixels;
+                let count = pixels.count();
+                Some(format!("takes {what}s of at most {max} pixels, file {number} has {count} ({width} × {height})"))
+            }
+            Self::MaxFrameRate { max } => {
+                // A clock of a camera that runs a little fast is not at fault.
+                let rate = facts.milli_frames_per_second.filter(|it| max.saturating_mul(1_000) + 500 < *it)?;
+                let rate = thousandths(rate.into());
+                Some(format!("takes videos of at most {max} frames per second, file {number} has {rate}"))
+            }
+            Self::MinDuration { min } => {
+                let runs = facts.duration_ms.filter(|it| *it < u64::from(*min) * 1_000)?;
+                Some(format!("takes videos of at least {min} s, file {number} runs {} s", thousandths(runs)))
+            }
+            Self::MaxDuration { max } => {
+                let runs = facts.duration_ms.filter(|it| u64::from(*max) * 1_000 < *it)?;
+                Some(format!("takes videos of at most {max} s, file {number} runs {} s", thousandths(runs)))
+            }
+            Self::ImageRatio { min, max } | Self::VideoRatio { min, max } => {
+                let pixels = facts.pixels.filter(|it| min.is_missed_by(*it) || max.is_exceeded_by(*it))?;
+                let Pixels { width, height } = pixels;
+                let limit = if min == max { format!("of {min}") } else { format!("from {min} to {max}") };
+                Some(format!("takes {what}s {limit} (width to height), file {number} has {width} × {height} pixels"))
+            }
+            Self::VideoCodecs { codecs } => {
+                let codec = facts.codec.filter(|it| !codecs.contains(it))?;
+                let taken = codecs.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
+                Some(format!("takes videos coded with {taken}, file {number} is coded with {}", codec.as_str()))
+            }
+            Self::FittedImageBytes { .. } | Self::FittedImageSide { .. } => None,
+        }
+    }
+}
+
+/// A number of thousandths as people read it.
+fn thousandths(count: u64) -> String {
+    let exact = format!("{}.{:03}", count / 1_000, count % 1_000);
+    exact.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+    use crate::rules::{Rule, Rules};
+    use crate::testing::{an_attachment, text};
+
+    fn file(mime_type: MimeType, width: u32, height: u32) -> Attachment {
+        let facts = Facts { pixels: Pixels::of(width, height), ..Facts::default() };
+        Attachment { mime_type, facts: Some(facts), ..an_attachment(1) }
+    }
+
+    fn film(duration_ms: u64, rate: u32, codec: VideoCodec) -> Attachment {
+        let facts = Facts {
+            pixels: Pixels::of(1920, 1080),
+            duration_ms: Some(duration_ms),
+            milli_frames_per_second: Some(rate),
+            codec: Some(codec),
+        };
+        Attachment { mime_type: MimeType::Mp4, facts: Some(facts), ..an_attachment(1) }
+    }
+
+    #[test]
+    fn what_a_file_says_is_held_against_the_limits_of_its_kind() {
+        let codecs = vec![VideoCodec::H264, VideoCodec::Hevc];
+        let (min, max) = (Ratio::hundredths(80), Ratio::hundredths(191));
+        let (jpeg, mp4) = (|w, h| file(MimeType::Jpeg, w, h), |w, h| file(MimeType::Mp4, w, h));
+        for (rule, fine, wrong, words) in [
+            (
+                FileRule::MaxImagePixels { max: 100 },
+                vec![jpeg(10, 10), mp4(11, 10)],
+                jpeg(11, 10),
+                "takes images of at most 100 pixels, file 3 has 110 (11 × 10)",
+            ),
+            (
+                FileRule::MaxVideoPixels { max: 100 },
+                vec![mp4(10, 10), jpeg(11, 10)],
+                mp4(11, 10),
+                "takes videos of at most 100 pixels, file 3 has 110 (11 × 10)",
+            ),
+            (
+                FileRule::MaxFrameRate { max: 60 },
+                vec![film(1, 60_000, VideoCodec::H264), film(1, 60_200, VideoCodec::H264)],
+                film(1, 119_880, VideoCodec::H264),
+                "takes videos of at most 60 frames per second, file 3 has 119.88",
+            ),
+            (
+                FileRule::MinDuration { min: 3 },
+                vec![film(3_000, 1, VideoCodec::H264), jpeg(1, 1)],
+                film(2_999, 1, VideoCodec::H264),
+                "takes videos of at least 3 s, file 3 runs 2.999 s",
+            ),
+            (
+                FileRule::MaxDuration { max: 90 },
+                vec![film(90_000, 1, VideoCodec::H264), jpeg(1, 1)],
+                film(100_000, 1, VideoCodec::H264),
+                "takes videos of at most 90 s, file 3 runs 100 s",
+            ),
+            (
+                FileRule::ImageRatio { min, max },
+                vec![jpeg(4, 5), jpeg(191, 100)],
+                jpeg(1080, 1920),
+                "takes images from 4:5 to 1.91:1 (width to height), file 3 has 1080 × 1920 pixels",
+            ),
+            (
+                FileRule::VideoRatio { min: max, max },
+                vec![mp4(191, 100), jpeg(1, 9)],
+                mp4(192, 100),
+                "takes videos of 1.91:1 (width to height), file 3 has 192 × 100 pixels",
+            ),
+            (
+                FileRule::VideoCodecs { codecs },
+                vec![film(1, 1, VideoCodec::Hevc), mp4(1, 1)],
+                film(1, 1, VideoCodec::Av1),
+                "takes videos coded with H.264, HEVC, file 3 is coded with AV1",
+            ),
+        ] {
+            let unknown = Attachment { facts: None, ..wrong.clone() };
+            let rules = Rules::of("Small", [Rule::OfFiles(rule)]);
+            let breaches = |media: &[Attachment]| rules.breaches(&text("a"), media, &Options::default());
+            assert_eq!(breaches(&[&fine[..], &[unknown]].concat()), []);
+            let [breach] = &breaches(&[fine, vec![wrong]].concat())[..] else { panic!("{rules:?}") };
+            assert_eq!((breach.message.as_str(), breach.field), (&*format!("Small {words}"), "media"));
+        }
+    }
+
+    #[test]
+    fn what_is_made_smaller_is_no_fault() {
+        let (side, bytes) = (FileRule::FittedImageSide { max: 100 }, FileRule::FittedImageBytes { max: 1 << 20 });
+        let large = Attachment { size_bytes: 2 << 20, ..file(MimeType::Png, 20, 101) };
+        assert_eq!(side.made_smaller(&large).unwrap(), "100 pixels on its longer side instead of 101");
+        assert_eq!(bytes.made_smaller(&large).unwrap(), "1 MiB instead of 2 MiB");
+        for rule in [side, bytes] {
+            assert_eq!(rule.made_smaller(&file(MimeType::Png, 100, 100)), None);
+            assert_eq!(rule.made_smaller(&Attachment { mime_type: MimeType::Gif, ..large.clone() }), None);
+            assert!(rule.faults(std::slice::from_ref(&large)).is_empty());
+        }
+    }
+
+    #[test]
+    fn they_are_stored_among_other_rules() {
+        let rules = [
+            Rule::OfFiles(FileRule::MaxDuration { max: 90 }),
+            Rule::OfFiles(FileRule::ImageRatio { min: Ratio::hundredths(80), max: Ratio::hundredths(191) }),
+            Rule::max_media(4),
+        ];
+        let stored = serde_json::to_value(&rules).unwrap();
+        assert_eq!(stored[0], serde_json::json!({"id": "max_duration", "max": 90}));
+        assert_eq!(stored[1], serde_json::json!({"id": "image_ratio", "min": 80, "max": 191}));
+        assert_eq!(serde_json::from_value::<[Rule; 3]>(stored).unwrap(), rules);
+    }
+
+    #[test]
+    fn ratios_read_as_people_say_them() {
+        for (hundredths, words) in
+            [(80, "4:5"), (100, "1:1"), (191, "1.91:1"), (178, "16:9"), (1000, "10:1"), (1, "0.01:1")]
+        {
+            assert_eq!(Ratio::hundredths(hundredths).to_string(), words);
+        }
+    }
+}
