@@ -48,8 +48,8 @@ use self::account::Status;
 use self::dpop::Realm;
 use self::world::repo::Entry;
 use self::world::{Shared, World};
-use crate::echo::{self, Echo};
-use crate::wire;
+use crate::stand_in::echo::{self, Echo};
+use crate::stand_in::wire;
 
 /// All of Bluesky that one account meets.
 ///
@@ -233,7 +233,7 @@ impl Network for Bluesky {
     }
 
     fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
-        self.world.state().troubles.expect(call, trouble, count);
+        self.world.state().troubles.order(call, trouble, count);
     }
 
     fn can(&self, call: Call, trouble: Trouble) -> bool {
@@ -291,6 +291,6 @@ impl Network for Bluesky {
     }
 
     fn calls(&self, call: Call) -> usize {
-        self.world.state().troubles.arrived(call)
+        self.world.state().troubles.calls(call)
     }
 }

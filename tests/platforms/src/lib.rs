@@ -5,6 +5,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
 pub mod bluesky;
-mod echo;
 pub mod mastodon;
-mod wire;
+pub mod stand_in;

@@ -15,7 +15,6 @@ mod length;
 mod media;
 mod network;
 mod oauth;
-mod params;
 mod refusal;
 mod rewritten;
 mod statuses;
@@ -35,7 +34,7 @@ use http::StatusCode;
 pub use self::flavour::{Flavour, GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Snac, Stock};
 use self::instance::Instance;
 use self::refusal::Refusal;
-use crate::{echo, wire};
+use crate::stand_in::{self, arrivals, echo, wire};
 
 /// A server with one account. Its person is signed in.
 ///
@@ -56,7 +55,8 @@ impl Server {
 impl<F> Server<F> {
     async fn begin(flavour: Flavour, clock: Clock) -> Self {
         let here = Arc::new(Instance::new(flavour.differences(), clock));
-        let address = wire::serve(echo::around(router(&here), &here.echo)).await;
+        let server = echo::around(router(&here), &here.echo);
+        let address = wire::serve(arrivals::around(server, &here.arrivals)).await;
         here.is_at(format!("http://{address}"));
         Self { here, address, flavour: PhantomData }
     }
@@ -87,16 +87,13 @@ impl<F> Server<F> {
 
     /// The access tokens that it gave.
     pub fn access_tokens(&self) -> Vec<String> {
-        self.here.memory().grants.iter().map(|it| it.access_token.clone()).collect()
+        self.here.memory().oauth.grants.iter().map(|it| it.access_token.clone()).collect()
     }
 
     /// Removes all apps and what they were granted, as servers before
     /// Mastodon 4.3 do with apps that they think nobody uses.
     pub fn forget_apps(&self) {
-        let mut memory = self.here.memory();
-        memory.apps.clear();
-        memory.codes.clear();
-        memory.grants.clear();
+        self.here.memory().oauth.forget();
     }
 
     /// From now on it promises to name itself like this when it answers, and
@@ -113,7 +110,7 @@ impl<F> Server<F> {
 }
 
 fn router(here: &Arc<Instance>) -> Router {
-    Router::new()
+    let server = Router::new()
         .route("/.well-known/oauth-authorization-server", get(oauth::metadata))
         .route("/oauth/authorize", get(authorize::page).post(authorize::decide))
         .route("/oauth/token", post(oauth::token))
@@ -132,6 +129,8 @@ fn router(here: &Arc<Instance>) -> Router {
         .fallback(|| async { Refusal::new(StatusCode::NOT_FOUND, "Not Found") })
         // What is too large is refused in `front`.
         .layer(DefaultBodyLimit::disable())
+        .layer(middleware::from_fn_with_state(Arc::clone(here), front::limit));
+    stand_in::front::around(server, Arc::clone(here))
         .layer(middleware::from_fn_with_state(Arc::clone(here), front::pass))
         .with_state(Arc::clone(here))
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::account;
 use super::caller::{self, Caller};
 use super::input::{self, File};
-use super::limits::Route;
+use super::limits::{self, Route};
 use super::refusal::Refusal;
 use super::world::Shared;
 
@@ -31,7 +31,7 @@ async fn upload(State(world): State<Shared>, caller: Caller, file: File) -> Resu
     checked?;
     let now = world.clock.now();
     let mut state = world.state();
-    let allowance = state.meters.take(Route::UploadBlob, 1, now)?;
+    let allowance = limits::take(&mut state.limits, Route::UploadBlob, 1, now)?;
     let bytes = bytes.ok_or_else(Refusal::too_large)?;
     state.blobs.collect_old(now);
     let blob = state.blobs.add(&file.mime_type, bytes.into(), now);

@@ -1,14 +1,13 @@
 //! How much one account may do. Source: docs.bsky.app, rate limits.
 
-use std::collections::HashMap;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use super::refusal::Refusal;
+use crate::stand_in::limits::{Begins, Limit, Limits, Standing};
 
 /// What is counted together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Route {
     CreateSession,
     UploadBlob,
@@ -18,6 +17,14 @@ pub(super) enum Route {
 }
 
 impl Route {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::CreateSession => "createSession",
+            Self::UploadBlob => "uploadBlob",
+            Self::Write => "write",
+        }
+    }
+
     /// The most points, and within how many seconds.
     const fn windows(self) -> &'static [(u64, i64)] {
         match self {
@@ -28,46 +35,28 @@ impl Route {
     }
 }
 
-/// What was used; a window begins with its first use.
-#[derive(Default)]
-pub(super) struct Meters(HashMap<(Route, usize), (DateTime<Utc>, u64)>);
-
 /// What is left of the window that is nearest to its end.
-pub(super) struct Allowance {
-    limit: u64,
-    remaining: u64,
-    resets_at: DateTime<Utc>,
-    window: TimeDelta,
-}
+pub(super) struct Allowance(Standing);
 
-impl Meters {
-    /// Uses points, or refuses.
-    pub(super) fn take(&mut self, route: Route, points: u64, now: DateTime<Utc>) -> Result<Allowance, Refusal> {
-        let mut tightest: Option<Allowance> = None;
-        for (index, &(limit, seconds)) in route.windows().iter().enumerate() {
-            let window = TimeDelta::seconds(seconds);
-            let (since, used) = self.0.entry((route, index)).or_insert((now, 0));
-            if *since + window <= now {
-                (*since, *used) = (now, 0);
-            }
-            *used += points;
-            let allowance =
-                Allowance { limit, remaining: limit.saturating_sub(*used), resets_at: *since + window, window };
-            if limit < *used {
-                return Err(allowance.exceeded());
-            }
-            if tightest.as_ref().is_none_or(|it| allowance.remaining < it.remaining) {
-                tightest = Some(allowance);
-            }
+/// Uses points, or refuses.
+pub(super) fn take(limits: &mut Limits, route: Route, points: u64, now: DateTime<Utc>) -> Result<Allowance, Refusal> {
+    let mut tightest: Option<Standing> = None;
+    for &(most, seconds) in route.windows() {
+        let (name, period) = (route.name(), TimeDelta::seconds(seconds));
+        let limit = Limit { name, most, period, begins: Begins::WithTheFirst };
+        let standing = limits.count(limit, "us", points, now);
+        if standing.exceeded {
+            return Err(Allowance(standing).exceeded());
         }
-        Ok(tightest.expect("every route has a window"))
+        tightest = tightest.filter(|it| it.remaining <= standing.remaining).or(Some(standing));
     }
+    Ok(Allowance(tightest.expect("every route has a window")))
 }
 
 impl Allowance {
     /// An allowance that is used up until then.
-    pub(super) fn none_until(resets_at: DateTime<Utc>) -> Self {
-        Self { limit: 5000, remaining: 0, resets_at, window: TimeDelta::hours(1) }
+    pub(super) const fn none_until(resets_at: DateTime<Utc>) -> Self {
+        Self(Standing::none_until(5000, TimeDelta::hours(1), resets_at))
     }
 
     pub(super) fn headers(&self) -> [(HeaderName, HeaderValue); 4] {
@@ -83,12 +72,13 @@ impl Allowance {
 
     /// The reset is in whole seconds since 1970, never before it happens.
     fn values(&self) -> [(&'static str, String); 4] {
-        let reset = (self.resets_at + TimeDelta::milliseconds(999)).timestamp();
+        let Standing { most, remaining, reset, period, .. } = self.0;
+        let reset = (reset + TimeDelta::milliseconds(999)).timestamp();
         [
-            ("ratelimit-limit", self.limit.to_string()),
-            ("ratelimit-remaining", self.remaining.to_string()),
+            ("ratelimit-limit", most.to_string()),
+            ("ratelimit-remaining", remaining.to_string()),
             ("ratelimit-reset", reset.to_string()),
-            ("ratelimit-policy", format!("{};w={}", self.limit, self.window.num_seconds())),
+            ("ratelimit-policy", format!("{most};w={}", period.num_seconds())),
         ]
     }
 }

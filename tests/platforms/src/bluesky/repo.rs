@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::caller::{self, Caller};
 use super::input::{self, Input};
-use super::limits::{Allowance, Route};
+use super::limits::{self, Allowance, Route};
 use super::refusal::Refusal;
 use super::scope::Action;
 use super::world::repo::{Entry, Prepared};
@@ -177,7 +177,7 @@ fn action(write: &Value) -> Result<Action, Refusal> {
 
 /// Whether the account writes at all, into its own repository, and not too often.
 fn may_write(world: &World, input: &Input, points: u64) -> Result<Allowance, Refusal> {
-    let allowance = world.state().meters.take(Route::Write, points, world.clock.now())?;
+    let allowance = limits::take(&mut world.state().limits, Route::Write, points, world.clock.now())?;
     if !account::is_it(input.text("repo")?) {
         return Err(Refusal::unauthorized("AuthenticationRequired", "Authentication Required"));
     }

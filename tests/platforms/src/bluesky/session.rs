@@ -12,7 +12,7 @@ use super::account::{self, Status};
 use super::caller::{self, Caller};
 use super::input::Input;
 use super::jose;
-use super::limits::Route;
+use super::limits::{self, Route};
 use super::refusal::Refusal;
 use super::world::{Shared, World};
 
@@ -29,7 +29,7 @@ pub(super) fn routes() -> Router<Shared> {
 async fn create(State(world): State<Shared>, input: Input) -> Result<Response, Refusal> {
     let (identifier, password) = (input.text("identifier")?, input.text("password")?);
     let now = world.clock.now();
-    let allowance = world.state().meters.take(Route::CreateSession, 1, now)?;
+    let allowance = limits::take(&mut world.state().limits, Route::CreateSession, 1, now)?;
 
     let wrong = || Refusal::unauthorized("AuthenticationRequired", "Invalid identifier or password");
     if !account::is_it(identifier) && !identifier.eq_ignore_ascii_case(account::EMAIL) {

@@ -6,7 +6,6 @@ pub(super) mod grants;
 pub(super) mod passwords;
 pub(super) mod repo;
 pub(super) mod requests;
-pub(super) mod troubles;
 pub(super) mod videos;
 
 use std::collections::{BTreeMap, HashSet};
@@ -20,11 +19,11 @@ use self::grants::Grants;
 use self::passwords::Passwords;
 use self::repo::Repo;
 use self::requests::Requests;
-use self::troubles::Troubles;
 use self::videos::Videos;
 use super::account::Account;
 use super::jose::{self, Key};
-use super::limits::Meters;
+use crate::stand_in::limits::Limits;
+use crate::stand_in::troubles::Troubles;
 
 pub(super) type Shared = Arc<World>;
 
@@ -60,7 +59,7 @@ pub(super) struct State {
     pub(super) repo: Repo,
     pub(super) blobs: Blobs,
     pub(super) videos: Videos,
-    pub(super) meters: Meters,
+    pub(super) limits: Limits,
     pub(super) troubles: Troubles,
 }
 

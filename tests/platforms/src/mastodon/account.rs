@@ -3,11 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
-use http::{HeaderMap, StatusCode, header};
+use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::instance::grants::Grant;
 use super::instance::{Here, Instance, Memory};
+use super::oauth;
 use super::refusal::Refusal;
 
 /// Its id on this server.
@@ -50,22 +50,5 @@ pub(crate) fn authorize(
     any_of: &[&str],
     now: DateTime<Utc>,
 ) -> Result<(), Refusal> {
-    let grant = grant(memory, headers);
-    let grant = grant.ok_or_else(|| Refusal::new(StatusCode::UNAUTHORIZED, "The access token is invalid"))?;
-    if grant.revoked {
-        return Err(Refusal::new(StatusCode::UNAUTHORIZED, "The access token was revoked"));
-    }
-    if grant.expires_at.is_some_and(|it| it <= now) {
-        return Err(Refusal::new(StatusCode::UNAUTHORIZED, "The access token expired"));
-    }
-    if !any_of.iter().any(|scope| grant.scopes.iter().any(|it| it == scope)) {
-        return Err(Refusal::new(StatusCode::FORBIDDEN, "This action is outside the authorized scopes"));
-    }
-    Ok(())
-}
-
-/// The grant of the request's token, if the server gave it out. It may have ended.
-pub(crate) fn grant<'a>(memory: &'a Memory, headers: &HeaderMap) -> Option<&'a Grant> {
-    let token = headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
-    memory.grants.iter().find(|it| it.access_token == token)
+    memory.oauth.accept(headers, any_of, now).map(|_| ()).map_err(|it| oauth::refusal(&it))
 }

@@ -1,30 +1,24 @@
 //! The server as a whole: its differences, its clock, and what it remembers.
 
-pub(crate) mod apps;
-pub(crate) mod grants;
-pub(crate) mod limits;
 pub(crate) mod media;
 pub(crate) mod statuses;
-pub(crate) mod troubles;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use axum::extract::State;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
-use sha2::{Digest, Sha256};
 
-use self::apps::App;
-use self::grants::{Code, Grant};
-use self::limits::Limits;
 use self::media::Medium;
 use self::statuses::Status;
-use self::troubles::Troubles;
 use super::flavour::Differences;
-use crate::echo::Echo;
+use super::oauth;
+use crate::stand_in::arrivals::Arrivals;
+use crate::stand_in::echo::Echo;
+use crate::stand_in::limits::Limits;
+use crate::stand_in::oauth::OAuth;
+use crate::stand_in::troubles::Troubles;
 
 /// A server.
 pub(crate) struct Instance {
@@ -34,6 +28,8 @@ pub(crate) struct Instance {
     pub(crate) clock: Clock,
     /// Whether its refusals repeat the request.
     pub(crate) echo: Echo,
+    /// What it was asked.
+    pub(crate) arrivals: Arrivals,
     base_url: OnceLock<String>,
     memory: Mutex<Memory>,
 }
@@ -42,11 +38,8 @@ pub(crate) struct Instance {
 pub(crate) type Here = State<Arc<Instance>>;
 
 /// All that a server remembers.
-#[derive(Default)]
 pub(crate) struct Memory {
-    pub(crate) apps: Vec<App>,
-    pub(crate) codes: Vec<Code>,
-    pub(crate) grants: Vec<Grant>,
+    pub(crate) oauth: OAuth,
     pub(crate) media: Vec<Medium>,
     /// Oldest first.
     pub(crate) statuses: Vec<Status>,
@@ -62,7 +55,6 @@ pub(crate) struct Memory {
     /// What the account has set for statuses that say nothing else.
     pub(crate) visibility: Option<&'static str>,
     last_id: u64,
-    secrets: u64,
 }
 
 impl Memory {
@@ -77,8 +69,20 @@ impl Memory {
 impl Instance {
     /// An empty one.
     pub(crate) fn new(differences: &'static Differences, clock: Clock) -> Self {
-        let memory = Memory { polls_until_ready: 2, ..Memory::default() };
-        Self { differences, clock, echo: Echo::default(), base_url: OnceLock::new(), memory: Mutex::new(memory) }
+        let memory = Memory {
+            oauth: OAuth::new(oauth::rules(differences)),
+            media: Vec::new(),
+            statuses: Vec::new(),
+            keys: BTreeMap::new(),
+            limits: Limits::default(),
+            troubles: Troubles::default(),
+            polls_until_ready: 2,
+            issuer: None,
+            visibility: None,
+            last_id: 0,
+        };
+        let (echo, arrivals) = (Echo::default(), Arrivals::default());
+        Self { differences, clock, echo, arrivals, base_url: OnceLock::new(), memory: Mutex::new(memory) }
     }
 
     /// Tells it, once, at which address it is reached.
@@ -94,11 +98,5 @@ impl Instance {
     /// What it remembers.
     pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().expect("no handler panicked")
-    }
-
-    /// A string that no other server gives out.
-    pub(crate) fn secret(&self, memory: &mut Memory) -> String {
-        memory.secrets += 1;
-        URL_SAFE_NO_PAD.encode(Sha256::digest(format!("{} {}", self.base_url(), memory.secrets)))
     }
 }

@@ -15,8 +15,8 @@ use super::account::authorize;
 use super::flavour::SecondUpload;
 use super::instance::media::Medium;
 use super::instance::{Here, Instance, Memory};
-use super::params::essence;
 use super::refusal::Refusal;
+use crate::stand_in::params::essence;
 
 /// What servers accept. Sound is left out: nobody here has any.
 pub(crate) const TYPES: [&str; 11] = [

@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use domain::clock::Clock;
 use domain::media::MimeType;
-use http::{StatusCode, header};
 use platforms::Answers;
 use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
 use serde_json::{Value, json};
@@ -14,8 +13,8 @@ use url::Url;
 
 use super::instance::Memory;
 use super::instance::statuses::Status;
-use super::{Known, Server};
-use crate::wire::browser;
+use super::{Known, Server, account};
+use crate::stand_in::oauth::decide;
 
 #[async_trait]
 impl<F: Known> Network for Server<F> {
@@ -42,22 +41,7 @@ impl<F: Known> Network for Server<F> {
     }
 
     async fn send_back(&self, url: &str, decision: Decision) -> Url {
-        let browser = browser();
-        let page = browser.get(url).send().await.expect("the page is there");
-        let status = page.status();
-        let says = page.text().await.expect("the page arrives");
-        assert_eq!(status, StatusCode::OK, "the person sees an error: {says}");
-
-        let url = Url::parse(url).expect("it was opened");
-        let mut form: Vec<(String, String)> = url.query_pairs().into_owned().collect();
-        if decision == Decision::Deny {
-            form.push(("_method".to_owned(), "delete".to_owned()));
-        }
-        let target = format!("{}/oauth/authorize", self.base_url());
-        let decided = browser.post(target).form(&form).send().await.expect("the decision arrives");
-        assert_eq!(decided.status(), StatusCode::FOUND, "the person is not sent back");
-        let location = decided.headers().get(header::LOCATION).expect("a redirect leads somewhere");
-        Url::parse(location.to_str().expect("URLs are ASCII")).expect("it is a URL")
+        decide(url, account::USERNAME, decision).await
     }
 
     fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
@@ -79,17 +63,12 @@ impl<F: Known> Network for Server<F> {
     }
 
     fn revoke(&self) {
-        for grant in &mut self.here.memory().grants {
-            grant.revoked = true;
-        }
+        self.here.memory().oauth.revoke_all();
     }
 
     /// Does nothing where access tokens do not end.
     fn end_access_tokens(&self) {
-        let now = self.here.clock.now();
-        for grant in &mut self.here.memory().grants {
-            grant.expires_at = grant.expires_at.map(|_| now);
-        }
+        self.here.memory().oauth.end_access_tokens(self.here.clock.now());
     }
 
     fn public(&self) -> Vec<PublicPost> {
@@ -98,7 +77,7 @@ impl<F: Known> Network for Server<F> {
     }
 
     fn grants(&self) -> usize {
-        self.here.memory().grants.iter().filter(|it| !it.revoked).count()
+        self.here.memory().oauth.usable()
     }
 
     fn calls(&self, call: Call) -> usize {

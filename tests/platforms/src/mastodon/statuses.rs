@@ -7,16 +7,16 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use http::{HeaderMap, header};
 use serde_json::{Value, json};
 
-use super::account::{self, authorize, grant};
+use super::account::{self, authorize};
 use super::flavour::{FileNames, Source};
 use super::html;
 use super::instance::media::Medium;
 use super::instance::statuses::Status;
 use super::instance::{Here, Instance, Memory};
 use super::length::length;
-use super::params::Params;
 use super::refusal::Refusal;
 use super::rewritten::{linked_pictures, rewritten};
+use crate::stand_in::params::Params;
 
 /// How long an `Idempotency-Key` is remembered.
 const KEY_LIFETIME: TimeDelta = TimeDelta::hours(1);
@@ -191,7 +191,7 @@ const READING: &[&str] = &["read", "read:statuses"];
 /// Whether the reader is the account itself. Public statuses can be read without a
 /// token, but a token that the server knows has to be valid and to cover reading.
 fn reads(here: &Instance, memory: &Memory, headers: &HeaderMap) -> Result<bool, Refusal> {
-    let is_own = grant(memory, headers).is_some();
+    let is_own = memory.oauth.of_bearer(headers).is_some();
     if is_own {
         authorize(memory, headers, READING, here.clock.now())?;
     }

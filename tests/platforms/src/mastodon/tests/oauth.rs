@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{CALLBACK, Visit, error, post_json, read, refused};
 use crate::mastodon::{Flavour, Server};
-use crate::wire::browser;
+use crate::stand_in::wire::browser;
 
 #[tokio::test]
 async fn an_app_needs_a_name_an_address_and_known_scopes() {

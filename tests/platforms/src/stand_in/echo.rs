@@ -11,13 +11,13 @@ use axum::response::Response;
 use http::header;
 use platforms::conformance::echo::with_request;
 
-use crate::wire::Cut;
+use super::wire::Cut;
 
 /// Whether refusals repeat the request.
-pub(crate) type Echo = Arc<AtomicBool>;
+pub type Echo = Arc<AtomicBool>;
 
 /// A server whose refusals may repeat the request.
-pub(crate) fn around(server: Router, echo: &Echo) -> Router {
+pub fn around(server: Router, echo: &Echo) -> Router {
     server.layer(from_fn_with_state(Arc::clone(echo), repeat))
 }
 

@@ -5,25 +5,25 @@ use std::collections::BTreeMap;
 use platforms::conformance::network::{Call, Trouble};
 
 /// Which calls fail next and how, and how many calls of each kind arrived.
-#[derive(Default)]
-pub(crate) struct Troubles {
+#[derive(Debug, Default)]
+pub struct Troubles {
     next: BTreeMap<Call, (Trouble, usize)>,
     calls: BTreeMap<Call, usize>,
 }
 
 impl Troubles {
     /// Makes the next calls of this kind fail, in place of what was ordered before.
-    pub(crate) fn order(&mut self, call: Call, trouble: Trouble, count: usize) {
+    pub fn order(&mut self, call: Call, trouble: Trouble, count: usize) {
         self.next.insert(call, (trouble, count));
     }
 
     /// How many calls of this kind arrived.
-    pub(crate) fn calls(&self, call: Call) -> usize {
+    pub fn calls(&self, call: Call) -> usize {
         self.calls.get(&call).copied().unwrap_or_default()
     }
 
     /// Counts a call. Returns how it is to fail, if it is.
-    pub(crate) fn meet(&mut self, call: Call) -> Option<Trouble> {
+    pub fn meet(&mut self, call: Call) -> Option<Trouble> {
         *self.calls.entry(call).or_default() += 1;
         let (trouble, count) = self.next.get_mut(&call).filter(|(_, count)| *count != 0)?;
         *count -= 1;

@@ -18,7 +18,7 @@ use tower::ServiceExt;
 /// It stands in the response's extensions, or is a response of its own.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the connection is cut on purpose")]
-pub(crate) struct Cut;
+pub struct Cut;
 
 impl IntoResponse for Cut {
     fn into_response(self) -> Response {
@@ -30,7 +30,7 @@ impl IntoResponse for Cut {
 
 /// A client that goes where it is told and nowhere else: redirects are its
 /// user's to follow.
-pub(crate) fn browser() -> reqwest::Client {
+pub fn browser() -> reqwest::Client {
     // Another test of this process may have installed the same provider before.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
@@ -43,7 +43,7 @@ pub(crate) fn browser() -> reqwest::Client {
 }
 
 /// Serves on a free port of loopback for as long as the runtime lives.
-pub(crate) async fn serve(router: Router) -> SocketAddr {
+pub async fn serve(router: Router) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
     let address = listener.local_addr().expect("a bound socket has an address");
     tokio::spawn(async move {

@@ -1,33 +1,34 @@
 //! The parameters of a request, wherever they stand.
 
+use axum::Json;
 use axum::extract::{FromRequest, Request};
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use url::form_urlencoded;
-
-use super::refusal::Refusal;
 
 /// The query, and a body that is a form or JSON; in any other type of body
 /// nothing is found.
-#[derive(Debug, Default)]
-pub(crate) struct Params(Map<String, Value>);
+#[derive(Clone, Debug, Default)]
+pub struct Params(Map<String, Value>);
+
+/// A body that is not what it says that it is.
+#[derive(Clone, Copy, Debug)]
+pub struct BadBody;
 
 impl Params {
-    /// Reads them; 400 when a JSON body is none.
-    pub(crate) fn read(query: &str, headers: &HeaderMap, body: &[u8]) -> Result<Self, Refusal> {
+    /// Reads them. Fails when a JSON body is none.
+    pub fn read(query: &str, headers: &HeaderMap, body: &[u8]) -> Result<Self, BadBody> {
         let mut params = Self::default();
         params.add_form(query.as_bytes());
         match essence(headers).as_str() {
             "application/x-www-form-urlencoded" => params.add_form(body),
             "application/json" if !body.is_empty() => match serde_json::from_slice(body) {
                 Ok(Value::Object(fields)) => params.0.extend(fields),
-                Ok(_) | Err(_) => {
-                    return Err(Refusal::new(
-                        StatusCode::BAD_REQUEST,
-                        "Error occurred while parsing request parameters",
-                    ));
-                }
+                Ok(_) | Err(_) => return Err(BadBody),
             },
             _ => {}
         }
@@ -52,33 +53,56 @@ impl Params {
     }
 
     /// One value, unless it is missing, blank or a list.
-    pub(crate) fn text(&self, name: &str) -> Option<String> {
+    pub fn text(&self, name: &str) -> Option<String> {
         scalar(self.0.get(name)?).filter(|it| !it.trim().is_empty())
     }
 
     /// The values of a list; none of anything else.
-    pub(crate) fn list(&self, name: &str) -> Vec<String> {
+    pub fn list(&self, name: &str) -> Vec<String> {
         self.0.get(name).and_then(Value::as_array).map(|it| it.iter().filter_map(scalar).collect()).unwrap_or_default()
     }
 }
 
 impl<S: Send + Sync> FromRequest<S> for Params {
-    type Rejection = Refusal;
+    type Rejection = BadBody;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, BadBody> {
         let query = request.uri().query().unwrap_or_default().to_owned();
         let headers = request.headers().clone();
-        let body = Bytes::from_request(request, state)
-            .await
-            .map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, error.to_string()))?;
+        let body = Bytes::from_request(request, state).await.map_err(|_| BadBody)?;
         Self::read(&query, &headers, &body)
     }
 }
 
+impl IntoResponse for BadBody {
+    fn into_response(self) -> Response {
+        let error = "Error occurred while parsing request parameters";
+        (StatusCode::BAD_REQUEST, Json(json!({ "error": error }))).into_response()
+    }
+}
+
 /// The type of the body without its parameters; empty when it is not said.
-pub(crate) fn essence(headers: &HeaderMap) -> String {
+pub fn essence(headers: &HeaderMap) -> String {
     let value = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// The name and password of the `Authorization` header, each encoded as in a form
+/// (RFC 6749, section 2.3.1).
+pub fn basic(headers: &HeaderMap) -> Option<(String, String)> {
+    let encoded = headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Basic ")?;
+    let pair = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
+    let (name, password) = pair.split_once(':')?;
+    let decoded = |it: &str| {
+        let (value, _) = form_urlencoded::parse(it.as_bytes()).next()?;
+        Some(value.into_owned())
+    };
+    Some((decoded(name)?, decoded(password)?))
+}
+
+/// The token of the `Authorization` header.
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
 }
 
 fn scalar(value: &Value) -> Option<String> {

@@ -1,0 +1,24 @@
+//! What stand-ins for platforms have in common. What a platform does in its own way
+//! stays in its own module; what its documents leave to the RFCs, or what tests want
+//! of all of them, is here:
+//!
+//! - [`oauth`]: apps, the page with its accounts, codes, tokens, renewal, revocation
+//! - [`front`] and [`troubles`]: calls that fail as a test has ordered
+//! - [`uploads`]: files that arrive in parts and are worked on for a while
+//! - [`limits`]: so many requests in so much time
+//! - [`arrivals`]: what arrived, for tests and on a page
+//! - [`params`], [`echo`], [`wire`]: requests and answers
+//!
+//! Nothing here knows the service: what it refuses, it refuses by the documents.
+
+pub mod arrivals;
+pub mod echo;
+pub mod front;
+pub mod limits;
+pub mod oauth;
+pub mod params;
+#[cfg(test)]
+mod tests;
+pub mod troubles;
+pub mod uploads;
+pub mod wire;

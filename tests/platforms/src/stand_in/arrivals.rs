@@ -1,0 +1,95 @@
+//! What arrived at a platform, in order, for tests and for people who look.
+
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use http::{HeaderMap, header};
+
+use super::wire::Cut;
+
+/// Where people can look.
+pub const PAGE: &str = "/_arrived";
+
+/// The most of a body that is kept, in bytes.
+const MOST: usize = 4_000;
+
+/// A request, and what became of it.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// `POST /api/v1/statuses?x=y`
+    pub asked: String,
+    /// All headers.
+    pub headers: HeaderMap,
+    /// The beginning of the body, where it is text.
+    pub body: String,
+    /// How many bytes the body has.
+    pub size: usize,
+    /// The status of the answer; `None` when the connection was cut.
+    pub status: Option<u16>,
+}
+
+/// What arrived so far.
+#[derive(Clone, Debug, Default)]
+pub struct Arrivals(Arc<Mutex<Vec<Arrival>>>);
+
+impl Arrivals {
+    /// All of it, in order.
+    pub fn all(&self) -> Vec<Arrival> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The latest request of this method to this path.
+    pub fn latest(&self, method_and_path: &str) -> Option<Arrival> {
+        let is_it = |it: &Arrival| it.asked.split('?').next() == Some(method_and_path);
+        self.all().into_iter().rfind(is_it)
+    }
+
+    fn page(&self) -> String {
+        let mut page = "<!DOCTYPE html>\n<html><head><title>What arrived</title></head><body><table>".to_owned();
+        for Arrival { asked, headers, body, size, status } in self.all() {
+            let of = |name| headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
+            // The kind of proof is of interest, the proof is not.
+            let proof = of(header::AUTHORIZATION).split(' ').next().unwrap_or_default();
+            let status = status.map_or_else(|| "cut".to_owned(), |it| it.to_string());
+            let cells = [&asked, proof, of(header::CONTENT_TYPE), &size.to_string(), &body, &status];
+            let cells = cells.map(|it| format!("<td><pre>{}</pre></td>", escaped(it))).concat();
+            let _ = write!(page, "<tr>{cells}</tr>");
+        }
+        page + "</table></body></html>\n"
+    }
+}
+
+/// A server that keeps what arrives, and shows it at [`PAGE`].
+pub fn around<S: Clone + Send + Sync + 'static>(server: Router<S>, arrivals: &Arrivals) -> Router<S> {
+    let shown = arrivals.clone();
+    server.layer(from_fn_with_state(arrivals.clone(), keep)).route(PAGE, get(move || async move { Html(shown.page()) }))
+}
+
+async fn keep(State(arrivals): State<Arrivals>, request: Request, next: Next) -> Response {
+    let (head, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, usize::MAX).await else { return Cut.into_response() };
+    let is_text = std::str::from_utf8(&body).is_ok();
+    let shown = if is_text { &body[..body.len().min(MOST)] } else { &[] };
+    let mut arrival = Arrival {
+        asked: format!("{} {}", head.method, head.uri),
+        headers: head.headers.clone(),
+        body: String::from_utf8_lossy(shown).into_owned(),
+        size: body.len(),
+        status: None,
+    };
+    let response = next.run(Request::from_parts(head, Body::from(body))).await;
+    let is_cut = response.extensions().get::<Cut>().is_some();
+    arrival.status = (!is_cut).then(|| response.status().as_u16());
+    arrivals.0.lock().unwrap_or_else(PoisonError::into_inner).push(arrival);
+    response
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,94 @@
+//! The addresses of an authorization server that does nothing in its own way but
+//! what its rules say.
+
+use std::sync::{Arc, MutexGuard};
+
+use axum::extract::{RawQuery, State};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use chrono::{DateTime, Utc};
+use http::{HeaderMap, StatusCode, header};
+use serde_json::{Value, json};
+
+use super::{Fault, Grant, OAuth, Rules};
+use crate::stand_in::params::Params;
+
+/// A platform that authorizes apps.
+pub trait Authorizes: Send + Sync + 'static {
+    /// What it remembers of that.
+    fn oauth(&self) -> MutexGuard<'_, OAuth>;
+
+    /// What its clock shows.
+    fn now(&self) -> DateTime<Utc>;
+
+    /// The accounts of the person who is signed in; the first is the one that the
+    /// suite chooses.
+    fn accounts(&self) -> &'static [&'static str];
+
+    /// The answer to a call for tokens.
+    fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
+        grant.answer(rules)
+    }
+
+    /// The answer to a request with a fault.
+    fn refusal(&self, fault: Fault) -> Response {
+        fault.into_response()
+    }
+
+    /// The `error` with which somebody who declines is sent back.
+    fn denial(&self) -> &'static str {
+        "access_denied"
+    }
+}
+
+/// Page, tokens and, where there is a path for it, revocation.
+pub fn routes<P: Authorizes>(page: &str, token: &str, revocation: Option<&str>) -> Router<Arc<P>> {
+    let routes = Router::new().route(page, get(show::<P>).post(press::<P>)).route(token, post(give::<P>));
+    match revocation {
+        Some(path) => routes.route(path, post(end::<P>)),
+        None => routes,
+    }
+}
+
+async fn show<P: Authorizes>(State(platform): State<Arc<P>>, params: Params) -> Response {
+    match platform.oauth().asked(&params) {
+        Ok(asked) => Html(asked.page(platform.accounts())).into_response(),
+        Err(fault) => (fault.status(), fault.words()).into_response(),
+    }
+}
+
+async fn press<P: Authorizes>(State(platform): State<Arc<P>>, RawQuery(query): RawQuery, form: Params) -> Response {
+    let query = Params::read(&query.unwrap_or_default(), &HeaderMap::new(), &[]).unwrap_or_default();
+    let mut oauth = platform.oauth();
+    let asked = match oauth.asked(&query) {
+        Ok(asked) => asked,
+        Err(fault) => return (fault.status(), fault.words()).into_response(),
+    };
+    let account = form.text("account").and_then(|it| platform.accounts().iter().find(|known| **known == it));
+    let target = match (form.text("decision").as_deref(), account) {
+        (Some("allow"), Some(account)) => oauth.allow(asked, account, platform.now()),
+        (Some("deny"), _) => asked.deny(platform.denial()),
+        _ => return (StatusCode::UNPROCESSABLE_ENTITY, "Choose an account.").into_response(),
+    };
+    (StatusCode::FOUND, [(header::LOCATION, String::from(target))]).into_response()
+}
+
+async fn give<P: Authorizes>(State(platform): State<Arc<P>>, headers: HeaderMap, params: Params) -> Response {
+    let mut oauth = platform.oauth();
+    let rules = oauth.rules;
+    match oauth.token(&headers, &params, platform.now()) {
+        Ok(grant) => Json(platform.tokens(grant, &rules)).into_response(),
+        Err(fault) => platform.refusal(fault),
+    }
+}
+
+async fn end<P: Authorizes>(State(platform): State<Arc<P>>, headers: HeaderMap, params: Params) -> Response {
+    let mut oauth = platform.oauth();
+    let token = params.text("token").ok_or_else(|| Fault::Missing("token".to_owned()));
+    let revoked = oauth.client(&headers, &params).and_then(|app| oauth.revoke(&app, &token?));
+    match revoked {
+        Ok(()) => Json(json!({})).into_response(),
+        Err(fault) => platform.refusal(fault),
+    }
+}

@@ -1,0 +1,281 @@
+//! A platform that does nothing in its own way, asked by a plain client: everything
+//! that the documents refuse is refused.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use axum::Router;
+use bytes::Bytes;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::clock::Clock;
+use domain::testing::noon;
+use domain::token;
+use http::StatusCode;
+use platforms::conformance::network::{Call, Decision, Trouble};
+use serde_json::Value;
+use url::Url;
+
+use super::arrivals::{self, Arrivals};
+use super::front::{self, Front};
+use super::limits::{Begins, Limit, Limits};
+use super::oauth::{App, Authorizes, Client, OAuth, Pkce, Rules, decide, routes};
+use super::troubles::Troubles;
+use super::uploads::{BadPart, Progress, Uploads};
+use super::wire::{browser, serve};
+
+const CALLBACK: &str = "https://us.example/callback";
+const VERIFIER: &str = "a-verifier-of-more-than-forty-three-characters";
+const RULES: Rules = Rules {
+    scopes: &["read", "write"],
+    separator: ',',
+    clients: &[Client::Basic],
+    page: &[("duration", "permanent")],
+    ..Rules::STANDARD
+};
+
+struct Plain {
+    clock: Clock,
+    oauth: Mutex<OAuth>,
+    troubles: Mutex<Troubles>,
+}
+
+impl Authorizes for Plain {
+    fn oauth(&self) -> MutexGuard<'_, OAuth> {
+        self.oauth.lock().unwrap()
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    fn accounts(&self) -> &'static [&'static str] {
+        &["keeper", "second"]
+    }
+}
+
+impl Front for Plain {
+    fn call(&self, head: &http::request::Parts, _: &[u8]) -> Option<Call> {
+        (head.uri.path() == "/token").then_some(Call::Exchange)
+    }
+
+    fn meet(&self, call: Call) -> Option<Trouble> {
+        self.troubles.lock().unwrap().meet(call)
+    }
+
+    fn answer(&self, _: Call, trouble: Trouble) -> axum::response::Response {
+        let mut response = axum::response::Response::default();
+        *response.status_mut() = match trouble {
+            Trouble::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Trouble::Unwanted => StatusCode::BAD_REQUEST,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        response
+    }
+}
+
+struct Visit {
+    plain: Arc<Plain>,
+    arrivals: Arrivals,
+    url: String,
+    app: App,
+}
+
+impl Visit {
+    async fn with(rules: Rules) -> Self {
+        let mut oauth = OAuth::new(rules);
+        let app = oauth.register(CALLBACK);
+        let (oauth, troubles) = (Mutex::new(oauth), Mutex::default());
+        let plain = Arc::new(Plain { clock: Clock::manual(noon()), oauth, troubles });
+        let arrivals = Arrivals::default();
+        let server: Router<Arc<Plain>> = routes("/authorize", "/token", Some("/revoke"));
+        let server = arrivals::around(front::around(server, Arc::clone(&plain)), &arrivals);
+        let url = format!("http://{}", serve(server.with_state(Arc::clone(&plain))).await);
+        Self { plain, arrivals, url, app }
+    }
+
+    fn page(&self, change: &[(&str, &str)]) -> String {
+        let challenge = token::hash(VERIFIER);
+        let mut query = std::collections::BTreeMap::from([
+            ("response_type", "code"),
+            ("client_id", &self.app.client_id),
+            ("redirect_uri", CALLBACK),
+            ("scope", "read,write"),
+            ("state", "a state"),
+            ("code_challenge", &challenge),
+            ("code_challenge_method", "S256"),
+            ("duration", "permanent"),
+        ]);
+        query.extend(change.iter().copied());
+        let query = query.into_iter().filter(|(_, value)| !value.is_empty());
+        Url::parse_with_params(&format!("{}/authorize", self.url), query).unwrap().into()
+    }
+
+    async fn opens(&self, change: &[(&str, &str)]) -> u16 {
+        browser().get(self.page(change)).send().await.unwrap().status().as_u16()
+    }
+
+    async fn code(&self, account: &str) -> String {
+        let back = decide(&self.page(&[]), account, Decision::Allow).await;
+        let query: Vec<_> = back.query_pairs().into_owned().collect();
+        assert_eq!(query[1], ("state".to_owned(), "a state".to_owned()));
+        query[0].1.clone()
+    }
+
+    async fn token(&self, form: &[(&str, &str)]) -> (u16, Value) {
+        let asked = browser().post(format!("{}/token", self.url)).form(form);
+        let answer = asked.basic_auth(&self.app.client_id, Some(&self.app.client_secret)).send().await.unwrap();
+        (answer.status().as_u16(), answer.json().await.unwrap_or_default())
+    }
+
+    async fn exchange(&self, code: &str, change: &[(&str, &str)]) -> (u16, Value) {
+        let mut form = std::collections::BTreeMap::from([
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", CALLBACK),
+            ("code_verifier", VERIFIER),
+        ]);
+        form.extend(change.iter().copied());
+        self.token(&form.into_iter().collect::<Vec<_>>()).await
+    }
+
+    async fn refresh(&self, token: &Value) -> (u16, Value) {
+        self.token(&[("grant_type", "refresh_token"), ("refresh_token", token.as_str().unwrap())]).await
+    }
+}
+
+#[tokio::test]
+async fn the_page_refuses_what_the_documents_refuse() {
+    let visit = Visit::with(RULES).await;
+    assert_eq!(visit.opens(&[]).await, 200);
+    for (name, value, status) in [
+        ("client_id", "another", 401),
+        ("redirect_uri", "https://us.example/callback/", 400),
+        ("redirect_uri", "", 400),
+        ("response_type", "token", 400),
+        ("scope", "read write", 400),
+        ("scope", "", 400),
+        ("code_challenge", "", 400),
+        ("code_challenge_method", "plain", 400),
+        ("code_challenge_method", "", 400),
+        ("duration", "", 400),
+    ] {
+        assert_eq!(visit.opens(&[(name, value)]).await, status, "{name}={value}");
+    }
+    let denied = decide(&visit.page(&[]), "keeper", Decision::Deny).await;
+    assert!(denied.as_str().starts_with("https://us.example/callback?error=access_denied&"), "{denied}");
+    let without = Visit::with(Rules { pkce: Pkce::Unknown, ..RULES }).await;
+    assert_eq!(without.opens(&[]).await, 400, "its documents know no challenge");
+    assert_eq!(without.opens(&[("code_challenge", ""), ("code_challenge_method", "")]).await, 200);
+}
+
+#[tokio::test]
+async fn a_code_is_good_once_for_whom_it_was_given() {
+    let visit = Visit::with(RULES).await;
+    let code = visit.code("second").await;
+    for (name, value) in [
+        ("redirect_uri", "https://us.example/other"),
+        ("code_verifier", "another"),
+        ("code_verifier", ""),
+        ("code", "another"),
+    ] {
+        assert_eq!(visit.exchange(&code, &[(name, value)]).await.1["error"], "invalid_grant", "{name}={value}");
+    }
+    let in_body = [("client_id", visit.app.client_id.as_str()), ("client_secret", &visit.app.client_secret)];
+    let in_body = browser().post(format!("{}/token", visit.url)).form(&in_body).send().await.unwrap();
+    assert_eq!(in_body.status(), 401, "only the header will do");
+
+    let (status, tokens) = visit.exchange(&code, &[]).await;
+    assert_eq!((status, &tokens["scope"], &tokens["expires_in"]), (200, &"read,write".into(), &3600.into()));
+    assert_eq!(visit.plain.oauth().grants[0].account, "second");
+    assert_eq!(visit.exchange(&code, &[]).await.1["error"], "invalid_grant");
+    assert_eq!(visit.plain.oauth().usable(), 0, "who brings a code again ends what it gave");
+
+    let late = visit.code("keeper").await;
+    visit.plain.clock.advance(TimeDelta::minutes(10));
+    assert_eq!(visit.exchange(&late, &[]).await.1["error"], "invalid_grant");
+}
+
+#[tokio::test]
+async fn a_refresh_token_is_good_once_and_a_revoked_one_never() {
+    let visit = Visit::with(RULES).await;
+    let (_, first) = visit.exchange(&visit.code("keeper").await, &[]).await;
+
+    let (_, second) = visit.refresh(&first["refresh_token"]).await;
+    assert_ne!(second["access_token"], first["access_token"]);
+    assert_eq!(visit.refresh(&first["refresh_token"]).await.0, 400);
+    assert_eq!(visit.refresh(&second["refresh_token"]).await.0, 400, "the whole grant has ended");
+
+    let (_, third) = visit.exchange(&visit.code("keeper").await, &[]).await;
+    let revoke = browser().post(format!("{}/revoke", visit.url)).form(&[("token", third["access_token"].as_str())]);
+    let revoked = revoke.basic_auth(&visit.app.client_id, Some(&visit.app.client_secret)).send().await.unwrap();
+    assert_eq!((revoked.status().as_u16(), visit.plain.oauth().usable()), (200, 0));
+    assert_eq!(visit.refresh(&third["refresh_token"]).await.1["error"], "invalid_grant");
+}
+
+#[tokio::test]
+async fn trouble_comes_as_it_was_ordered_and_what_arrived_can_be_looked_at() {
+    let visit = Visit::with(RULES).await;
+    let order = |trouble| visit.plain.troubles.lock().unwrap().order(Call::Exchange, trouble, 1);
+    let code = visit.code("keeper").await;
+
+    order(Trouble::Unavailable);
+    assert_eq!(visit.exchange(&code, &[]).await.0, 503);
+    order(Trouble::BrokenAfter);
+    assert_eq!(visit.exchange(&code, &[]).await.0, 500);
+    assert_eq!(visit.plain.oauth().usable(), 1, "it was carried out");
+    order(Trouble::CutBefore);
+    let cut = browser().post(format!("{}/token", visit.url)).body("<b>").send().await;
+    assert!(cut.is_err());
+
+    let latest = visit.arrivals.latest("POST /token").unwrap();
+    assert_eq!((latest.body.as_str(), latest.size, latest.status), ("<b>", 3, None));
+    let page = browser().get(format!("{}{}", visit.url, arrivals::PAGE)).send().await.unwrap().text().await.unwrap();
+    assert!(page.contains("&lt;b&gt;") && page.contains("code_verifier="), "{page}");
+    assert!(!page.contains(&visit.app.client_secret), "{page}");
+    assert_eq!(visit.plain.troubles.lock().unwrap().calls(Call::Exchange), 3);
+}
+
+#[test]
+fn a_file_arrives_in_order_is_worked_on_and_is_shown_once() {
+    let mut uploads = Uploads::taking(TimeDelta::minutes(2));
+    let part = |text: &'static str| Bytes::from_static(text.as_bytes());
+    let id = uploads.begin("keeper", "video/mp4", 6);
+
+    assert_eq!(uploads.append("second", &id, 0, &part("abc")), Err(BadPart::Unknown));
+    assert_eq!(uploads.append("keeper", &id, 3, &part("def")), Err(BadPart::OutOfOrder));
+    uploads.append("keeper", &id, 0, &part("abc")).unwrap();
+    uploads.append("keeper", &id, 0, &part("abc")).unwrap();
+    assert_eq!(uploads.finish("keeper", &id, noon()), Err(BadPart::Incomplete));
+    assert_eq!(uploads.append("keeper", &id, 3, &part("defg")), Err(BadPart::TooLong));
+    uploads.append("keeper", &id, 3, &part("def")).unwrap();
+    uploads.finish("keeper", &id, noon()).unwrap();
+    assert_eq!(uploads.append("keeper", &id, 3, &part("def")), Err(BadPart::Ended));
+
+    assert_eq!(uploads.progress("keeper", &id, noon()), Some(Progress::Processing));
+    assert!(uploads.attach("keeper", &id, noon()).is_none());
+    let later = noon() + TimeDelta::minutes(2);
+    assert_eq!(uploads.attach("keeper", &id, later).unwrap().bytes, b"abcdef");
+    assert!(uploads.attach("keeper", &id, later).is_none());
+
+    let whole = uploads.whole("keeper", "image/png", &part("png"), noon());
+    uploads.fail("keeper", &whole);
+    assert_eq!(uploads.progress("keeper", &whole, later), Some(Progress::Failed));
+    assert_eq!(uploads.get(&whole).unwrap().mime_type, "image/png");
+}
+
+#[test]
+fn a_limit_begins_anew_by_the_clock_or_after_its_first_request() {
+    let at = |minute| noon() + TimeDelta::minutes(minute);
+    for (begins, again) in [(Begins::ByTheClock, 5), (Begins::WithTheFirst, 8)] {
+        let mut limits = Limits::default();
+        let limit = Limit { name: "posts", most: 2, period: TimeDelta::minutes(5), begins };
+        let mut count = |minute| limits.count(limit, "us", 1, at(minute));
+
+        assert_eq!(count(3).remaining, 1);
+        assert!(!count(4).exceeded);
+        let third = count(4);
+        assert_eq!((third.exceeded, third.reset), (true, at(again)));
+        assert!(count(again - 1).exceeded);
+        assert!(!count(again).exceeded);
+        assert!(!limits.count(limit, "others", 1, at(4)).exceeded);
+    }
+}
