@@ -44,6 +44,13 @@ pub enum LocalError {
     /// `--platforms` is not a JSON object of objects.
     #[error("--platforms cannot be read: {0}")]
     Platforms(#[source] serde_json::Error),
+    /// The file of `--platform-secrets` cannot be read.
+    #[error(
+        "{} cannot be read; put the id and secret of each platform into it, as {{\"linkedin\": {}}}",
+        .0.display(),
+        platforms::AppCredentials::FORM
+    )]
+    PlatformSecrets(PathBuf),
     /// `--platforms` says something that the platforms do not take.
     #[error("--platforms: {0}")]
     Setup(#[from] platforms::SetupError),

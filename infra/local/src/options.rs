@@ -1,11 +1,12 @@
 //! What `cargo dev` can be told.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Parser;
 use connections::Guests;
-use platforms::PlatformSettings;
+use platforms::{AppCredentials, PlatformSettings};
 use serde_json::json;
 
 use crate::error::LocalError;
@@ -48,6 +49,10 @@ pub struct Options {
     /// the sandbox as they are: `{"bluesky": {"plc": "http://localhost:2582"}}`.
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub platforms: String,
+    /// A file with this service's ids and secrets at platforms:
+    /// `{"linkedin": {"client_id": "…", "client_secret": "…"}}`.
+    #[arg(long, value_name = "FILE")]
+    pub platform_secrets: Option<PathBuf>,
     /// An address and port that may be called although it is not public, for
     /// files and platforms that users name; may be given several times.
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -78,5 +83,13 @@ impl Options {
         let said: PlatformSettings = serde_json::from_str(&self.platforms).map_err(LocalError::Platforms)?;
         settings.extend(said);
         Ok(settings)
+    }
+
+    /// Our ids and secrets at platforms, by the platforms' names.
+    pub(crate) fn apps(&self) -> Result<BTreeMap<String, AppCredentials>, LocalError> {
+        let Some(path) = &self.platform_secrets else { return Ok(BTreeMap::new()) };
+        // What is wrong is not said: it could be quoted from a secret.
+        let read = std::fs::read(path).ok().and_then(|it| serde_json::from_slice(&it).ok());
+        read.ok_or_else(|| LocalError::PlatformSecrets(path.clone()))
     }
 }

@@ -1,6 +1,7 @@
 //! Everything at one origin: the service as it is deployed, and what the cloud
 //! gives it there.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
 use domain::user::User;
-use platforms::{AppCredentials, AppSource, Leads, Platform, Publish, Registry, Setup};
+use platforms::{AppCredentials, AppSource, Leads, Platform, Publish, Registry, Setup, Withheld};
 use publishing::{Publishing, RollUps, Share};
 use secrecy::SecretString;
 use storage::Store;
@@ -199,6 +200,8 @@ impl Stack {
         let bucket = Bucket::new(&files, &settings);
         let policy = AddressPolicy::Also(options.allow_fetch_from.clone());
         let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone(), clock.clone()));
+        let apps = options.apps()?;
+        let app = move |platform: &str| app(&apps, platform);
         let setup = Setup::new(options.platform_settings(origin)?, app, vault, policy.clone());
         let api = api_at(&reached_at, options, &store, &ids, &clock);
         let publishing = Publishing {
@@ -333,9 +336,13 @@ async fn by_host(State(doors): State<Doors>, request: Request) -> Response {
     router.oneshot(request).await.into_response()
 }
 
-/// The sandbox is the only platform here that wants an id and a secret.
-fn app(_platform: &str) -> Arc<dyn AppSource> {
-    Arc::new(AppCredentials { client_id: sandbox::CLIENT_ID.to_owned(), client_secret: sandbox::CLIENT_SECRET.into() })
+/// Ids and secrets at platforms: the sandbox's own, and those that were named.
+fn app(named: &BTreeMap<String, AppCredentials>, platform: &str) -> Arc<dyn AppSource> {
+    match named.get(platform) {
+        Some(app) => Arc::new(app.clone()),
+        None if platform == "sandbox" => Arc::new(AppCredentials::new(sandbox::CLIENT_ID, sandbox::CLIENT_SECRET)),
+        None => Arc::new(Withheld),
+    }
 }
 
 /// The caller's address, as the gateway tells it in the cloud.

@@ -1,10 +1,17 @@
 //! This service as platforms know it: an app with an id and a secret.
 
+mod further;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+
+pub use self::further::{BadFurther, Further};
+pub(crate) use self::further::{Checked, NoFurther};
 
 use crate::not_now::NotNow;
 use crate::vault::{Keeping, Kept, Vault};
@@ -19,17 +26,30 @@ pub struct AppCredentials {
     /// Proves that it is us: a password, or the private key where a platform
     /// wants something signed.
     pub client_secret: SecretString,
+    /// What else the platform has given, or wants to know.
+    pub further: Further,
 }
 
 impl AppCredentials {
-    /// How an operator writes them down.
+    /// How an operator writes them down. What else there is stands beside these two.
     pub const FORM: &str = r#"{"client_id": "…", "client_secret": "…"}"#;
+
+    /// An id and a secret, and nothing else.
+    pub fn new(client_id: &str, client_secret: &str) -> Self {
+        let (client_id, client_secret) = (client_id.to_owned(), client_secret.into());
+        Self { client_id, client_secret, further: Further::default() }
+    }
 }
 
 #[derive(Deserialize)]
 struct Written {
     client_id: String,
     client_secret: SecretString,
+    /// For the operator; nobody reads it.
+    #[serde(default, rename = "note")]
+    _note: IgnoredAny,
+    #[serde(flatten)]
+    further: Map<String, Value>,
 }
 
 /// A part of them is empty.
@@ -41,11 +61,11 @@ impl TryFrom<Written> for AppCredentials {
     type Error = Incomplete;
 
     fn try_from(written: Written) -> Result<Self, Incomplete> {
-        let Written { client_id, client_secret } = written;
+        let Written { client_id, client_secret, further, .. } = written;
         if client_id.trim().is_empty() || client_secret.expose_secret().trim().is_empty() {
             return Err(Incomplete);
         }
-        Ok(Self { client_id, client_secret })
+        Ok(Self { client_id, client_secret, further: Further(further) })
     }
 }
 

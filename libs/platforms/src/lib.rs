@@ -28,7 +28,7 @@ mod setup;
 mod vault;
 
 pub use account::{Account, Credentials, UnreadableCredentials};
-pub use app::{AppCredentials, AppSource, Withheld};
+pub use app::{AppCredentials, AppSource, BadFurther, Further, Withheld};
 pub use handoff::{
     Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
 };

@@ -30,7 +30,7 @@ use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use crate::account::{Account, Credentials};
-use crate::app::AppSource;
+use crate::app::{AppSource, NoFurther};
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
 use crate::http_clients::HttpClients;
@@ -86,7 +86,7 @@ struct Settings {
 /// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Sandbox>, SetupError> {
     let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
-    Ok(Some(Sandbox::at(&url, setup.http.clone(), setup.app(NAME))))
+    Ok(Some(Sandbox::at(&url, setup.http.clone(), setup.app::<NoFurther>(NAME))))
 }
 
 /// The sandbox network.

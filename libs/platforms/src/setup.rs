@@ -7,7 +7,7 @@ use outbound::AddressPolicy;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::app::AppSource;
+use crate::app::{AppSource, Checked};
 use crate::http_clients::HttpClients;
 use crate::vault::Vault;
 
@@ -70,9 +70,11 @@ impl Setup {
     }
 
     /// The source of our id and secret at a platform, for platforms at which an
-    /// operator has to register us.
-    pub(crate) fn app(&self, name: &str) -> Arc<dyn AppSource> {
-        (self.apps)(name)
+    /// operator has to register us. `T` is what else is kept there: a struct with
+    /// `deny_unknown_fields`, or [`NoFurther`](crate::app::NoFurther). What is kept is
+    /// not used while it does not fit.
+    pub(crate) fn app<T: DeserializeOwned + 'static>(&self, name: &'static str) -> Arc<dyn AppSource> {
+        Arc::new(Checked::<T>::new(name, (self.apps)(name)))
     }
 
     /// Fails when a platform is switched on that is not in the registry.

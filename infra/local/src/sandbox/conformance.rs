@@ -81,7 +81,7 @@ impl network::Network for Listening {
     }
 
     fn app(&self) -> Option<AppCredentials> {
-        Some(AppCredentials { client_id: CLIENT_ID.to_owned(), client_secret: CLIENT_SECRET.into() })
+        Some(AppCredentials::new(CLIENT_ID, CLIENT_SECRET))
     }
 
     fn answers(&self) -> Answers {

@@ -87,8 +87,7 @@ struct Changing(AtomicU32);
 #[async_trait::async_trait]
 impl AppSource for Changing {
     async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow> {
-        let client_secret = format!("secret-{}", self.0.load(Ordering::SeqCst)).into();
-        Ok(Arc::new(AppCredentials { client_id: "us".to_owned(), client_secret }))
+        Ok(Arc::new(AppCredentials::new("us", &format!("secret-{}", self.0.load(Ordering::SeqCst)))))
     }
 
     fn refused(&self, _: &Arc<AppCredentials>) {

@@ -76,8 +76,7 @@ impl Server {
 #[async_trait::async_trait]
 impl AppSource for Server {
     async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow> {
-        let (client_id, client_secret) = ("us:1".to_owned(), "our secret+".into());
-        Ok(Arc::new(AppCredentials { client_id, client_secret }))
+        Ok(Arc::new(AppCredentials::new("us:1", "our secret+")))
     }
 
     fn refused(&self, _: &Arc<AppCredentials>) {

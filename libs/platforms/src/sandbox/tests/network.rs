@@ -78,7 +78,7 @@ impl Network {
 }
 
 pub(super) fn adapter_at(base_url: &str) -> Sandbox {
-    adapter_of(base_url, Arc::new(AppCredentials { client_id: "us".to_owned(), client_secret: "our-secret".into() }))
+    adapter_of(base_url, Arc::new(AppCredentials::new("us", "our-secret")))
 }
 
 pub(super) fn adapter_of(base_url: &str, app: Arc<dyn AppSource>) -> Sandbox {
