@@ -145,7 +145,7 @@ pub fn check_post(post: &Value) -> Result {
 }
 
 fn check_target(target: &Value) -> Result {
-    let fields = [
+    let mut fields = vec![
         "id",
         "connected_account_id",
         "provider",
@@ -158,6 +158,12 @@ fn check_target(target: &Value) -> Result {
         "options",
         "error_message",
     ];
+    // An entry has media where it has its own.
+    if let Some(media) = target.get("media") {
+        fields.push("media");
+        list(target, "media")?.iter().try_for_each(check_media)?;
+        ensure!(!media.is_null(), "media of {target} is null");
+    }
     check_keys(target, &fields, "a post-platform entry")?;
     check_id(target, "id")?;
     check_id(target, "connected_account_id")?;

@@ -67,7 +67,9 @@ struct TargetView {
     /// The text that this account uses.
     #[schema(example = "Hello from the harbour")]
     content: String,
-    /// The files that this account has in place of the post's; null where it has the post's.
+    /// The files that this account has in place of the post's; left out where it has the post's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     media: Option<Vec<MediumView>>,
     /// What is said on its platform alone.
     #[schema(value_type = Object, example = json!({ "language": "en" }))]

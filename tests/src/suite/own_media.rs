@@ -39,7 +39,7 @@ async fn each_account_shows_its_own_files(world: &World) -> Result {
     });
 
     let post = user.create(&body).await?;
-    same(&post["platforms"][0]["media"], &Value::Null, "media of the first entry")?;
+    same(post["platforms"][0].get("media"), None, "media of the first entry")?;
     same(list(&post["platforms"][1], "media")?.len(), 2, "files of the second entry")?;
     user.reaches(integer(&post, "id")?, "published", 60).await?;
 
@@ -69,17 +69,17 @@ async fn an_entry_replaces_its_files(world: &World) -> Result {
     let none = user.change(id, &with(json!([]))).await?;
     same(&none["platforms"][0]["media"], &json!([]), "files of an entry that has none")?;
     let as_all = user.change(id, &with(Value::Null)).await?;
-    same(&as_all["platforms"][0]["media"], &Value::Null, "files of an entry that has the post's")
+    same(as_all["platforms"][0].get("media"), None, "files of an entry that has the post's")
 }
 
 async fn what_is_wrong_with_them_is_told_by_their_place(world: &World) -> Result {
     let mut user = world.user().await?;
     let account = user.connect(0).await?["id"].clone();
-    let path = user.picture().await?;
+    let (path, second) = (user.picture().await?, user.picture().await?);
     for (entry, field) in [
         (json!("media/1/2.png"), "platforms.0.media.1"),
         (json!(path), "platforms.0.media.1"),
-        (json!({ "path": path, "alt_text": " " }), "platforms.0.media.1.alt_text"),
+        (json!({ "path": second, "alt_text": " " }), "platforms.0.media.1.alt_text"),
         (json!(7), "platforms.0.media.1"),
     ] {
         let platforms = json!([{ "connected_account_id": account, "media": [path, entry] }]);
