@@ -21,7 +21,7 @@ const NAMESPACE: &str = "SocialPublishing";
 
 /// What is measured, and in which unit. A measure is sent only when there is
 /// something to say, so that an idle deployment pays for none.
-const METRICS: [(&str, &str); 6] = [
+const METRICS: [(&str, &str); 7] = [
     // From a post's second to the beginning of its first public call.
     ("lateness_ms", "Milliseconds"),
     // Targets that are public now, as the call or a later question told.
@@ -30,6 +30,9 @@ const METRICS: [(&str, &str); 6] = [
     ("retries", "Count"),
     // Public calls of which nobody knew whether they took effect.
     ("unknown_outcomes", "Count"),
+    // What was to follow a publication, such as a first comment, and did not, or
+    // nobody knows whether it did.
+    ("follow_ups_missed", "Count"),
     // Targets that ended without being known to be public.
     ("failed", "Count"),
     // By how much the longest overdue delivery is late.

@@ -5,11 +5,12 @@
 //! of the transitions, written over what was read.
 //!
 //! ```text
-//! waiting ──intend──▶ intent open ──settle──▶ published
+//! waiting ──intend──▶ intent open ──settle──▶ published ──▶ what follows it
 //!    ▲                    │                   failed
 //!    └──── known not public ◀── resolve ── unknown
 //! ```
 
+mod follow_up;
 mod outcome;
 mod transitions;
 
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::failure::FailureClass;
 use crate::id::{ConnectionId, PostId, TargetId, UserId};
 use crate::post::{Post, Target};
+pub use follow_up::{FOLLOW_UP_WITHIN, FollowUps};
 pub use outcome::{Claim, Published, Resolution, Setback};
 
 /// How long one worker may hold a delivery.
@@ -101,7 +103,7 @@ pub struct Delivery {
     /// Where it stands in the due index: at the time of its next step, or
     /// where the sweep moved it when it looked after that. A step that is taken
     /// in time leaves it alone, because moving an entry costs two more writes.
-    /// `None` once it has ended and its post says so.
+    /// `None` once it has ended, with what follows it, and its post says so.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub due_at: Option<DateTime<Utc>>,
     /// When the lease of the worker that holds it ends.
@@ -129,6 +131,9 @@ pub struct Delivery {
     /// have been given up by then. It extends the retrying once.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub opens_at: Option<DateTime<Utc>>,
+    /// What is still to be done after its publication.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follow_ups: Option<FollowUps>,
     /// Why it is not out yet, for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -200,6 +205,11 @@ pub enum Next {
     Resolve,
     /// Its time is over.
     GiveUp,
+    /// A call for what follows its publication.
+    FollowUp,
+    /// What follows next is done with: nobody knows how a call for it ended, or
+    /// its time is over.
+    LeaveFollowUp,
 }
 
 impl Intent {
@@ -235,6 +245,7 @@ impl Delivery {
             restarts: 0,
             intent: None,
             opens_at: None,
+            follow_ups: None,
             note: None,
             stamp,
         }
@@ -269,20 +280,24 @@ impl Delivery {
         intent.seen.as_ref().is_some_and(is_known) && intent.certain_at(settles) <= now
     }
 
+    /// Whether nothing is left to do but to tell its post.
+    pub fn has_ended(&self) -> bool {
+        self.state != State::Waiting && self.follow_ups.is_none()
+    }
+
     /// What comes next.
     pub fn next(&self, now: DateTime<Utc>) -> Next {
-        if self.state != State::Waiting {
-            return match self.due_at {
-                None => Next::Nothing,
-                Some(_) if now < self.look_at => Next::Wait(self.look_at),
-                Some(_) => Next::RollUp,
-            };
+        if self.has_ended() && self.due_at.is_none() {
+            return Next::Nothing;
         }
         if let Some(ends) = self.lease_ends.filter(|it| now < *it) {
             return Next::Held(ends);
         }
         if now < self.look_at {
             return Next::Wait(self.look_at);
+        }
+        if self.state != State::Waiting {
+            return self.follow_ups.as_ref().map_or(Next::RollUp, |it| it.next(now));
         }
         if self.intent.is_some() {
             return Next::Resolve;

@@ -130,6 +130,7 @@ pub fn a_delivery() -> Delivery {
         restarts: 0,
         intent: None,
         opens_at: None,
+        follow_ups: None,
         note: None,
         stamp: 1,
     }

@@ -20,7 +20,7 @@ use crate::handoff::{
 };
 use crate::job::Job;
 use crate::not_now::NotNow;
-use crate::platform::{Connect, Platform, Publish, Step};
+use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::renewal::Renewal;
 
 /// An adapter whose words can be passed on.
@@ -94,6 +94,15 @@ impl<A: Publish> Publish for Discreet<A> {
 
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
         self.0.resolve(job, since).await.in_words(|words| Unsaid::of_job(job).out_of(&words))
+    }
+
+    fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {
+        self.0.follow_ups(job)
+    }
+
+    async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+        let followed = self.0.follow_up(job, it).await;
+        followed.map_err(|it| it.in_words(|words| Unsaid::of_job(job).out_of(&words)))
     }
 
     fn host(&self, credentials: &Credentials) -> Option<String> {

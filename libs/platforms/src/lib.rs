@@ -36,7 +36,7 @@ pub use job::{Fitted, Job, LONGEST_PUBLIC, MediaBytes, MediaReader, MediaUnreada
 pub use known::{Access, Known};
 pub use lead::Lead;
 pub use not_now::NotNow;
-pub use platform::{Connect, Platform, Publish, STEP_LIMIT, Step};
+pub use platform::{Connect, FollowUp, Followed, Platform, Publish, STEP_LIMIT, Step};
 pub use registry::{Leads, Part, Registry, known, vocabulary};
 pub use renewal::Renewal;
 pub use setup::{PlatformSettings, Setup, SetupError};

@@ -36,6 +36,32 @@ pub enum Step {
     },
 }
 
+/// Something that is to be done after a publication.
+#[derive(Clone, Copy, Debug)]
+pub struct FollowUp<'a> {
+    /// One of the names that [`Publish::follow_ups`] gave, perhaps of an earlier
+    /// version of the adapter.
+    pub name: &'a str,
+    /// The public post.
+    pub published: &'a Published,
+    /// What the last step of it reached; `None` before the first.
+    pub progress: Option<&'a str>,
+}
+
+/// How far it got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// It is done, or there is nothing to do.
+    Done,
+    /// One step further; `follow_up` is to be called again.
+    Again {
+        /// For [`FollowUp::progress`]; stored before the next call.
+        progress: String,
+        /// Not before this.
+        at: DateTime<Utc>,
+    },
+}
+
 /// A social platform, as everything that keeps credentials asks it. What else
 /// there is to ask of one is in [`Connect`] and [`Publish`]: every adapter has
 /// all three, and a program carries no more of them than it calls.
@@ -113,6 +139,22 @@ pub trait Publish: Platform {
     /// Asks whether a call of [`Publish::publish`] with this reference, begun
     /// at `since`, took effect.
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution;
+
+    /// What is to be done once this is public, each by a name, such as
+    /// `first_comment`; nothing for most posts. It is done one after the other, and
+    /// is best effort: the post is published, whatever becomes of it.
+    fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {
+        let _ = job;
+        Vec::new()
+    }
+
+    /// A step of one of [`Publish::follow_ups`]: one call that changes something.
+    /// It is tried again within an hour where it certainly did nothing; one of
+    /// which nobody knows what it did is not made again.
+    async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+        let _ = (job, it);
+        Ok(Followed::Done)
+    }
 
     /// The host that these credentials lead to, where a user named it or a server
     /// that a user named did. `None` where it stands in the code or in the settings

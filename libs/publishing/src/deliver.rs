@@ -1,19 +1,20 @@
 //! Taking a delivery to its platform: read first, claim last, one call that
 //! changes something over there, one write.
 
+mod follow_up;
 mod lost_grant;
-
-use std::time::Duration;
+mod shown;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::metrics;
 use cloud::queue::{DeliveryMessage, Outgoing};
-use domain::delivery::{CALL_WITHIN, Delivery, Next, Published, Resolution, Setback, State};
+use domain::delivery::{CALL_WITHIN, Delivery, Next, Resolution, Setback, State};
 use domain::post::Post;
 use domain::token::{random_u32, random_u64};
 use platforms::{Job, Publish, Registry, Step};
 use storage::{CallsOf, ConnectionRecord, Race, Work};
 
+use self::follow_up::following;
 use crate::claims::Claims;
 use crate::files::Files;
 use crate::places::HostLeave;
@@ -31,10 +32,6 @@ const MAX_STEPS: usize = 40;
 /// after that, which are for our own store: a step that is cut off is taken
 /// again, and nobody knows what came of a public call.
 pub const BEGIN_WITHIN: TimeDelta = TimeDelta::seconds(10);
-
-/// A public call that takes longer shows as `publishing`; a shorter one ends
-/// before anybody could look, and the two writes are spared.
-const SHOW_AFTER: Duration = Duration::from_millis(500);
 
 /// Messages come out up to three seconds before the time they are for, and
 /// this one has to come after it.
@@ -136,7 +133,12 @@ impl Publishing {
                 let after = task.delivery.clone().given_up();
                 self.keep(&task, after, now).await
             }
-            next @ (Next::Prepare | Next::Publish | Next::Resolve) => {
+            Next::LeaveFollowUp => self.leave_follow_up(&task, now).await,
+            next @ (Next::Prepare | Next::Publish | Next::Resolve | Next::FollowUp) => {
+                if next == Next::FollowUp {
+                    // A worker that published it may have died before it told the post.
+                    self.roll_up(post.user_id, post.post_id).await?;
+                }
                 let platform = platforms.get(&task.delivery.provider);
                 let (of, most) = (CallsOf::user(task.delivery.user_id), self.share.places());
                 let Some(leave) = self.leave(of, open_calls, most, in_a_crowd).await? else {
@@ -157,12 +159,19 @@ impl Publishing {
         let Task { delivery, post, .. } = &task;
         let now = self.clock.now();
         let (Some(record), Some(platform), Some(target)) = (record, platform, post.target(delivery.target_id)) else {
+            if next == Next::FollowUp {
+                return self.give_follow_ups_up(&task, now).await;
+            }
             let setback = not_connected(delivery.intent.is_some());
             let after = delivery.clone().not_called(setback, now, random_u32());
             return self.keep(&task, after, now).await;
         };
         let credentials = match self.credentials(platform, &record, now).await? {
             Ok(credentials) => credentials,
+            Err(setback) if next == Next::FollowUp => {
+                let after = delivery.clone().follow_up_ended(Err(&setback), now, random_u32());
+                return self.keep(&task, after, now).await;
+            }
             Err(setback) => {
                 let setback = if delivery.intent.is_some() { of_a_doubt(setback, &record.connection) } else { setback };
                 let after = delivery.clone().not_called(setback, now, random_u32());
@@ -180,6 +189,7 @@ impl Publishing {
         }
         let held = match next {
             Next::Publish => delivery.clone().intended(now),
+            Next::FollowUp => delivery.clone().follow_up_begun(now),
             _ => delivery.clone().held(now),
         };
         let held = held.restamped(random_u64());
@@ -207,7 +217,8 @@ impl Publishing {
         match next {
             Next::Prepare => self.prepare(task, host, platform, &record, &job).await,
             Next::Publish => Box::pin(self.publish(task, host, platform, &record, &job)).await,
-            // On the heap, as it is rare and large.
+            // On the heap, as they are rare and large.
+            Next::FollowUp => Box::pin(self.follow_up(task, host, platform, &record, &job)).await,
             _ => Box::pin(self.resolve(task, host, platform, &record, &job)).await,
         }
     }
@@ -275,7 +286,7 @@ impl Publishing {
             post_id = %delivery.post_id, target_id = %delivery.target_id, attempt = delivery.attempts,
             published = attempt.is_ok().then_some(1), "a public call ended"
         );
-        let after = delivery.clone().settled(attempt, now, random_u32());
+        let after = delivery.clone().settled(attempt, now, random_u32()).followed_by(following(platform, job), now);
         self.keep(&intended, after, now).await
     }
 
@@ -304,6 +315,7 @@ impl Publishing {
         };
         let now = self.clock.now();
         let after = held.delivery.clone().resolved(answer, platform.settles(), now, random_u32());
+        let after = after.followed_by(following(platform, job), now);
         if let State::Published(_) = after.state {
             tracing::info!(
                 target: metrics::TARGET, published = 1, platform = after.provider, user_id = %after.user_id,
@@ -336,12 +348,12 @@ impl Publishing {
             ended || before.note != after.note || before.state != after.state || before.attempts != after.attempts;
         if roll_up_at.is_none() && (told || after.intent.is_some()) {
             self.roll_up(after.user_id, after.post_id).await?;
-            if after.state != State::Waiting {
+            if after.has_ended() {
                 return Ok(After::Done);
             }
         }
         match after.next(now) {
-            Next::Prepare | Next::Publish => Ok(After::Again),
+            Next::Prepare | Next::Publish | Next::FollowUp | Next::RollUp => Ok(After::Again),
             Next::Wait(at) if at - now <= MAX_WAIT => Ok(After::Again),
             _ => {
                 let in_a_crowd = *in_a_crowd || after.was_set_back() || after.intent.is_some();
@@ -361,26 +373,6 @@ impl Publishing {
             self.hint(std::slice::from_ref(&after), now).await;
         }
         Ok(After::Done)
-    }
-
-    async fn shown_when_slow(
-        &self,
-        task: &Task<'_>,
-        call: impl Future<Output = Result<Published, Setback>>,
-    ) -> Result<Published, Setback> {
-        if task.roll_up_at.is_some() {
-            return call.await;
-        }
-        let mut call = std::pin::pin!(call);
-        if let Ok(ended) = tokio::time::timeout(SHOW_AFTER, &mut call).await {
-            return ended;
-        }
-        let shown = self.roll_up(task.delivery.user_id, task.delivery.post_id);
-        let (ended, shown) = futures::join!(call, shown);
-        if let Err(error) = shown {
-            tracing::warn!(%error, post_id = %task.delivery.post_id, "a slow call is not shown yet");
-        }
-        ended
     }
 }
 

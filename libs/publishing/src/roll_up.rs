@@ -2,7 +2,7 @@
 //! counts, the marks of its accounts, the events. Done again by the sweep when
 //! it was cut off, and doing it twice changes nothing.
 
-use domain::delivery::{Delivery, State};
+use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::id::{PostId, UserId};
 use domain::post::{Post, TargetStatus};
@@ -52,9 +52,9 @@ impl Publishing {
 }
 
 /// Deliveries that have ended and stand in the due index until their post says
-/// so, which it does with this write.
+/// so, which it does with this write. One that something still follows stays.
 fn ended(deliveries: &[Delivery]) -> Vec<DeliveryWrite<'_>> {
-    let ended = |it: &&Delivery| it.state != State::Waiting && it.due_at.is_some();
+    let ended = |it: &&Delivery| it.has_ended() && it.due_at.is_some();
     deliveries.iter().filter(ended).map(DeliveryWrite::RolledUp).collect()
 }
 

@@ -4,6 +4,7 @@ mod cancelled;
 mod counted;
 mod early;
 mod ended;
+mod followed;
 mod leaked;
 mod moves_on;
 mod patient;
@@ -83,6 +84,8 @@ pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     broken.extend(early::nothing_is_early(history));
     broken.extend(ended::every_post_says_what_its_platform_says(history));
     broken.extend(ended::no_platform_was_called_wrongly(history));
+    broken.extend(followed::nothing_follows_twice(history));
+    broken.extend(followed::nothing_that_follows_is_forgotten(history));
     broken.extend(counted::the_counts_are_the_posts(history).await);
     broken.extend(counted::the_marks_are_the_pending_targets(history));
     broken.extend(counted::nothing_that_ended_is_due(history));

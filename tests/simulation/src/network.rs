@@ -19,7 +19,7 @@ use self::adapter::Adapter;
 pub(crate) use self::fates::PlatformFate;
 pub(crate) use self::grants::{Grants, MARK};
 use self::reviews::Reviews;
-pub(crate) use self::spec::{Certainty, SPECS, Spec};
+pub(crate) use self::spec::{Certainty, FOLLOW_UPS, Habit, SPECS, Spec};
 pub(crate) use self::timeline::{Public, Reference, Timeline};
 use self::uploads::{Progress, Uploads};
 use crate::world::{World, lock};

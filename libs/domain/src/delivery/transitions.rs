@@ -3,9 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
-    Delivery, FIRST_LOOK, FIRST_PUT_OFF, FIRST_WAIT, FailureClass, Intent, LATEST_OPENING, LEASE, LONGEST_PAUSE,
-    LONGEST_PUT_OFF, LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Published, RECONNECTION_LOOK, Resolution, Setback,
-    Sighting, State, UNCLAIMED_FOR,
+    Delivery, FIRST_LOOK, FIRST_PUT_OFF, FIRST_WAIT, FOLLOW_UP_WITHIN, FailureClass, Intent, LATEST_OPENING, LEASE,
+    LONGEST_PAUSE, LONGEST_PUT_OFF, LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Published, RECONNECTION_LOOK, Resolution,
+    Setback, Sighting, State, UNCLAIMED_FOR,
 };
 
 impl Delivery {
@@ -184,7 +184,8 @@ impl Delivery {
     pub fn put_off(self, now: DateTime<Utc>, jitter: u32) -> Self {
         let wait = ((now - self.publish_at).abs() / 2).clamp(FIRST_PUT_OFF, LONGEST_PUT_OFF);
         let note = "Many of your posts are being sent, or its server is slow. It goes out as soon as there is room.";
-        self.wait_until(now + jittered(wait, jitter), Some(note.to_owned()))
+        let note = (self.state == State::Waiting).then(|| note.to_owned());
+        self.wait_until(now + jittered(wait, jitter), note)
     }
 
     /// Its time is over.
@@ -197,11 +198,14 @@ impl Delivery {
     }
 
     /// It has ended, and its post is told later: in an hour of many posts the
-    /// public calls come first.
+    /// public calls come first. What follows it comes after that.
     #[must_use]
     pub fn told_at(mut self, at: DateTime<Utc>) -> Self {
         if self.state != State::Waiting {
             self.look_at = at;
+        }
+        if let Some(it) = &mut self.follow_ups {
+            it.ends_at = it.ends_at.max(at + FOLLOW_UP_WITHIN);
         }
         self
     }
@@ -241,7 +245,7 @@ impl Delivery {
         self.wait_until(at.min(ends), Some(reason))
     }
 
-    fn wait_until(mut self, at: DateTime<Utc>, note: Option<String>) -> Self {
+    pub(super) fn wait_until(mut self, at: DateTime<Utc>, note: Option<String>) -> Self {
         self.look_at = at;
         self.due_at = Some(at);
         self.lease_ends = None;
@@ -261,6 +265,6 @@ impl Delivery {
 }
 
 /// The wait and up to a quarter more, so that many do not come back at once.
-fn jittered(wait: TimeDelta, jitter: u32) -> TimeDelta {
+pub(super) fn jittered(wait: TimeDelta, jitter: u32) -> TimeDelta {
     wait + wait / 4 * i32::try_from(jitter % 1024).unwrap_or(0) / 1024
 }

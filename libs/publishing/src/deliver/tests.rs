@@ -1,6 +1,7 @@
 mod at_random;
 mod crashes;
 mod doubt;
+mod follow_ups;
 mod grant_gone;
 mod in_time;
 mod preparation;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Claim, Published, Resolution, Setback};
-use platforms::{Credentials, Job, Platform, Publish, RefreshRefusal, Step};
+use platforms::{Credentials, FollowUp, Followed, Job, Platform, Publish, RefreshRefusal, Step};
 use secrecy::ExposeSecret;
 use tokio::sync::{Barrier, Notify};
 
@@ -102,6 +102,12 @@ pub(crate) struct Network {
     pub(crate) on_step: Option<Box<dyn Fn() + Send + Sync>>,
     /// What each preparation was given.
     pub(crate) prepared: Mutex<Vec<Option<String>>>,
+    /// What follows a publication.
+    pub(crate) follow_ups: Vec<&'static str>,
+    /// Instead of doing it at once.
+    pub(crate) following: Mutex<VecDeque<Result<Followed, Setback>>>,
+    /// What was to follow, and what its last step had reached.
+    pub(crate) followed: Mutex<Vec<(String, Option<String>)>>,
     pub(crate) renewal: platforms::Renewal,
     pub(crate) renewals: Mutex<VecDeque<Renewal>>,
     pub(crate) renewed: Mutex<u32>,
@@ -289,6 +295,17 @@ impl Publish for Registered {
             }
             None => Resolution::NotThere,
         }
+    }
+
+    fn follow_ups(&self, _: &Job<'_>) -> Vec<&'static str> {
+        self.follow_ups.clone()
+    }
+
+    async fn follow_up(&self, _: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+        let public = self.public.lock().unwrap().len();
+        assert_eq!(it.published.platform_post_id, format!("p{public}"), "it is public first");
+        self.followed.lock().unwrap().push((it.name.to_owned(), it.progress.map(str::to_owned)));
+        self.following.lock().unwrap().pop_front().unwrap_or(Ok(Followed::Done))
     }
 
     fn recognises(&self) -> bool {

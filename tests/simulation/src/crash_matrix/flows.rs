@@ -59,6 +59,8 @@ pub(super) fn all() -> Vec<Flow> {
             .until(160),
         flow("retry, limited", &["listed"], soon()).with([PlatformFate::Limited]),
         flow("retry, limited for a day", &["rationing"], soon()).with([PlatformFate::Limited]),
+        flow("what follows", &["following"], soon()),
+        flow("what follows, answer lost", &["following"], soon()).with([PlatformFate::AnswerLost]),
         flow("taken and looked at", &["reviewing"], soon()),
         flow("taken, refused later and given a new time", &["reviewing"], soon()).with([PlatformFate::RefusedLater]),
         flow("retry, refused and given a new time", &["listed"], soon()).with([PlatformFate::Refused]),

@@ -47,6 +47,27 @@ pub const ALL: &[Mutation] = &[
         to: "self.opens_late(*it) && false",
     },
     Mutation {
+        name: "what follows is done again after a death",
+        file: "libs/domain/src/delivery/follow_up.rs",
+        before: "if ",
+        from: "self.begun_at.is_some()",
+        to: "self.begun_at.is_some() && false",
+    },
+    Mutation {
+        name: "what follows is done again when it is done or in doubt",
+        file: "libs/domain/src/delivery/follow_up.rs",
+        before: "Err(Setback::Refused { .. } | Setback::Unknown { .. }) => ",
+        from: "return self.follow_up_left(now)",
+        to: "None",
+    },
+    Mutation {
+        name: "a post that is told forgets what follows it",
+        file: "libs/publishing/src/roll_up.rs",
+        before: "let ended = |it: &&Delivery| ",
+        from: "it.has_ended()",
+        to: "it.state != domain::delivery::State::Waiting",
+    },
+    Mutation {
         name: "nobody looks for what is overdue",
         file: "libs/publishing/src/plan.rs",
         before: "for _ in 0..",

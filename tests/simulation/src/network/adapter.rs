@@ -1,6 +1,7 @@
 //! An adapter: the service calls it in place of one that speaks HTTP.
 
 mod connecting;
+mod following;
 mod looks;
 mod overlap;
 mod reviewing;
@@ -10,14 +11,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
-use platforms::{Credentials, Job, Platform, Publish, RefreshRefusal, Renewal, Step};
+use platforms::{Credentials, FollowUp, Followed, Job, Platform, Publish, RefreshRefusal, Renewal, Step};
 
 use self::overlap::{Renewing, UnderWay};
 use super::Network;
 use super::fates::{PlatformFate, chances, question_chances, renewal_chances};
 use super::grants::Rejected;
 use super::reviews::Verdict;
-use super::spec::{Certainty, Habit, KEY_LASTS, RATIONED_FOR, SETTLES, Spec, TIMEOUT};
+use super::spec::{Certainty, FOLLOW_UPS, Habit, KEY_LASTS, RATIONED_FOR, SETTLES, Spec, TIMEOUT};
 use super::timeline::{Begun, Public, Reference};
 use super::uploads::Progress;
 use crate::faults::When;
@@ -53,7 +54,7 @@ impl Adapter {
         account.map_err(|rejected| Setback::Disconnected { reason: format!("the token is not accepted: {rejected:?}") })
     }
 
-    fn limit(&self) -> Setback {
+    pub(super) fn limit(&self) -> Setback {
         let least = if self.spec.habit == Habit::Rationing { RATIONED_FOR } else { Duration::ZERO };
         let wait = least + self.network.world.up_to(Duration::from_mins(3));
         let retry_at = Some(self.now() + TimeDelta::from_std(wait).unwrap_or_default());
@@ -363,6 +364,14 @@ impl Publish for Adapter {
                 }
             }
         }
+    }
+
+    fn follow_ups(&self, _: &Job<'_>) -> Vec<&'static str> {
+        if self.spec.habit == Habit::Following { FOLLOW_UPS.to_vec() } else { Vec::new() }
+    }
+
+    async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+        following::take_step(self, job, it).await
     }
 
     fn recognises(&self) -> bool {

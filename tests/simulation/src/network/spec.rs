@@ -29,6 +29,8 @@ pub(crate) enum Habit {
     Reviewing,
     /// Where it limits the rate, it does so for more than a day.
     Rationing,
+    /// Things follow each post that is public: [`FOLLOW_UPS`].
+    Following,
 }
 
 /// A platform.
@@ -49,7 +51,7 @@ pub(crate) struct Spec {
 }
 
 /// Every platform.
-pub(crate) const SPECS: [Spec; 10] = [
+pub(crate) const SPECS: [Spec; 11] = [
     spec("keyed", Certainty::Keyed, Renewal::Rotating, true, 0),
     spec("listed", Certainty::Listed, Renewal::Extending, true, 0),
     spec("blind", Certainty::Blind, Renewal::Never, true, 0),
@@ -61,6 +63,7 @@ pub(crate) const SPECS: [Spec; 10] = [
     spec("recognised-in-steps", Certainty::Recognised, Renewal::Rotating, true, 3),
     spec("reviewing", Certainty::Listed, Renewal::Extending, true, 0).that(Habit::Reviewing),
     spec("rationing", Certainty::Listed, Renewal::Never, false, 0).that(Habit::Rationing),
+    spec("following", Certainty::Listed, Renewal::Rotating, true, 0).that(Habit::Following),
 ];
 
 const fn spec(name: &'static str, certainty: Certainty, renewal: Renewal, ends: bool, steps: usize) -> Spec {
@@ -104,3 +107,6 @@ pub(crate) const RATIONED_FOR: Duration = Duration::from_hours(25);
 
 /// How long a platform remembers an idempotency key.
 pub(crate) const KEY_LASTS: TimeDelta = TimeDelta::hours(1);
+
+/// What follows a post on a platform with that habit. The second takes two steps.
+pub(crate) const FOLLOW_UPS: [&str; 2] = ["comment", "playlist"];

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
+use domain::delivery::Delivery;
 use domain::id::{PostId, TargetId};
 
 use super::spec::{Certainty, KEY_LASTS};
@@ -17,6 +18,11 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
+    /// What a delivery's calls name.
+    pub(crate) fn of(delivery: &Delivery) -> Self {
+        Self { post: delivery.post_id, target: delivery.target_id, revision: delivery.revision }
+    }
+
     /// Reads `post-target-revision`.
     pub(crate) fn read(text: &str) -> Self {
         let mut parts = text.split('-');
@@ -63,11 +69,21 @@ pub(crate) struct Begun {
     pub(crate) at: DateTime<Utc>,
 }
 
+/// Something that followed a public post.
+#[derive(Clone, Debug)]
+pub(crate) struct Follower {
+    pub(crate) reference: Reference,
+    pub(crate) name: String,
+    pub(crate) at: DateTime<Utc>,
+}
+
 /// What is public, and what was asked.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     pub(crate) public: Vec<Public>,
     pub(crate) begun: Vec<Begun>,
+    /// What followed public posts.
+    pub(crate) followers: Vec<Follower>,
     /// Posts that a platform has refused for good.
     pub(crate) refused: BTreeSet<Reference>,
     /// Wrong calls by the service: two calls at once for the same target, or a
@@ -110,6 +126,14 @@ impl Timeline {
         }
         self.public.push(public.clone());
         public
+    }
+
+    /// Something follows the post with this id.
+    pub(crate) fn follow(&mut self, reference: Reference, id: &str, name: String, at: DateTime<Utc>) {
+        if !self.public.iter().any(|it| it.reference == reference && it.id == id && it.at <= at) {
+            self.mistakes.push((reference, format!("{name} follows {id}, which is not there")));
+        }
+        self.followers.push(Follower { reference, name, at });
     }
 
     /// Puts a post on an account and returns its id.

@@ -1,12 +1,12 @@
 //! Everything that was ever written to the store. A run is judged by comparing
 //! this with the platforms' timeline.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use domain::connection::Connection;
-use domain::delivery::Delivery;
+use domain::delivery::{Delivery, FollowUps};
 use domain::id::{ConnectionId, PostId};
 use domain::post::Post;
 use dynoxide::types::AttributeValue;
@@ -169,13 +169,20 @@ impl Journal {
 
     /// Whether the intent of a public call was ever written for this delivery.
     pub(crate) fn was_intended(&self, reference: Reference) -> bool {
-        let of = |it: &Delivery| {
-            it.post_id == reference.post && it.target_id == reference.target && it.revision == reference.revision
-        };
+        let of = |it: &Delivery| Reference::of(it) == reference;
         self.changes
             .iter()
             .filter_map(|it| it.after.as_deref())
             .any(|it| matches!(&it.kept, Kept::Delivery(delivery) if delivery.intent.is_some() && of(delivery)))
+    }
+
+    /// What was about to follow this delivery's post.
+    pub(crate) fn followed(&self, reference: Reference) -> BTreeSet<&str> {
+        let begun = self.changes.iter().filter_map(|it| match &it.after.as_deref()?.kept {
+            Kept::Delivery(it) if Reference::of(it) == reference => it.follow_ups.as_ref(),
+            _ => None,
+        });
+        begun.filter(|it| it.begun_at.is_some()).map(FollowUps::first).collect()
     }
 
     /// The account on the platform that a connection is for, or was for.

@@ -1,6 +1,6 @@
 //! Workers that die at a step, and those that come after them.
 
-use domain::delivery::LEASE;
+use domain::delivery::{LEASE, Published};
 
 use super::*;
 

@@ -1,0 +1,97 @@
+//! What follows a publication: best effort, and never made twice.
+
+use chrono::{DateTime, Utc};
+use cloud::metrics;
+use domain::delivery::{Delivery, FollowUps, Setback, State};
+use domain::token::random_u32;
+use platforms::{FollowUp, Followed, Job, Publish};
+use storage::ConnectionRecord;
+
+use super::{After, TOO_LATE, Task};
+use crate::places::HostLeave;
+use crate::{Publishing, PublishingError};
+
+/// What follows the publication of this.
+pub(super) fn following(platform: &dyn Publish, job: &Job<'_>) -> Vec<String> {
+    platform.follow_ups(job).into_iter().map(str::to_owned).collect()
+}
+
+impl Publishing {
+    /// A step of what follows next. Nobody is told of it but the log: the post is
+    /// published and looks so.
+    pub(super) async fn follow_up(
+        &self,
+        begun: Task<'_>,
+        host: HostLeave,
+        platform: &dyn Publish,
+        record: &ConnectionRecord,
+        job: &Job<'_>,
+    ) -> Result<After, PublishingError> {
+        let delivery = &begun.delivery;
+        let (State::Published(published), Some(follow_ups)) = (&delivery.state, &delivery.follow_ups) else {
+            self.no_call(host).await;
+            return Ok(After::Done);
+        };
+        let it = FollowUp { name: follow_ups.first(), published, progress: follow_ups.progress.as_deref() };
+        let late = || Err(Setback::Unknown { may_still_run: true, reason: TOO_LATE.to_owned() });
+        let call = platform.follow_up(job, &it);
+        let followed = self.within(host, call, |_| true).await.unwrap_or_else(late);
+        let followed = match followed {
+            Err(setback) => Err(self.weighed(&begun, platform, record, setback).await),
+            done => done,
+        };
+        let now = self.clock.now();
+        let why = followed.as_ref().err().map(state_of);
+        let after = match followed {
+            Ok(Followed::Again { progress, at }) => delivery.clone().follow_up_went_on(progress, at),
+            Ok(Followed::Done) => delivery.clone().follow_up_ended(Ok(()), now, random_u32()),
+            Err(setback) => delivery.clone().follow_up_ended(Err(&setback), now, random_u32()),
+        };
+        if let Some(why) = why {
+            note_missed(delivery, &after, why);
+        }
+        self.keep(&begun, after, now).await
+    }
+
+    /// What follows next is not tried any more.
+    pub(super) async fn leave_follow_up(&self, task: &Task<'_>, now: DateTime<Utc>) -> Result<After, PublishingError> {
+        self.roll_up(task.post.user_id, task.post.post_id).await?;
+        let after = task.delivery.clone().follow_up_left(now);
+        note_missed(&task.delivery, &after, "unknown");
+        self.keep(task, after, now).await
+    }
+
+    /// Nothing that follows is tried any more: its account is gone.
+    pub(super) async fn give_follow_ups_up(
+        &self,
+        task: &Task<'_>,
+        now: DateTime<Utc>,
+    ) -> Result<After, PublishingError> {
+        let after = task.delivery.clone().follow_ups_given_up();
+        note_missed(&task.delivery, &after, "disconnected");
+        self.keep(task, after, now).await
+    }
+}
+
+/// Logs what is left between these two and was not done.
+fn note_missed(before: &Delivery, after: &Delivery, why: &'static str) {
+    let names = |it: &Delivery| it.follow_ups.as_ref().map_or(0, |it| it.names.len());
+    let missed = names(before).saturating_sub(names(after));
+    tracing::info!(
+        target: metrics::TARGET, follow_ups_missed = (0 < missed).then_some(missed), why,
+        follow_up = before.follow_ups.as_ref().map(FollowUps::first), platform = before.provider,
+        user_id = %before.user_id, post_id = %before.post_id, target_id = %before.target_id,
+        "what follows a post was not done"
+    );
+}
+
+/// A setback in a word for the log, which its reason is not for.
+fn state_of(setback: &Setback) -> &'static str {
+    match setback {
+        Setback::Refused { .. } => "refused",
+        Setback::Busy { .. } => "busy",
+        Setback::Disconnected { .. } => "disconnected",
+        Setback::Stale { .. } => "stale",
+        Setback::Unknown { .. } => "unknown",
+    }
+}

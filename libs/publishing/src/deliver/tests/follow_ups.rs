@@ -1,0 +1,130 @@
+//! What follows a publication.
+
+use domain::delivery::{LEASE, Published};
+use platforms::Followed;
+use storage::Disconnected;
+
+use super::*;
+
+fn network(following: impl IntoIterator<Item = Result<Followed, Setback>>) -> Network {
+    let network = Network { follow_ups: vec!["comment", "playlist"], ..Network::default() };
+    network.following.lock().unwrap().extend(following);
+    network
+}
+
+fn busy() -> Result<Followed, Setback> {
+    Err(Setback::Busy { retry_at: None, reason: "too many comments".to_owned() })
+}
+
+fn followed(rig: &Rig) -> Vec<String> {
+    rig.network.followed.lock().unwrap().iter().map(|it| it.0.clone()).collect()
+}
+
+#[tokio::test]
+async fn what_follows_is_done_in_order_and_holds_up_nothing() {
+    let again = Ok(Followed::Again { progress: "half".to_owned(), at: later(20) });
+    let rig = Rig::with(1, network([busy(), again])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(10)).await;
+    assert_eq!(rig.post(&post).await.status, PostStatus::Published, "before anything follows");
+    assert_eq!((rig.pending(0).await, rig.due().await.len()), (0, 1));
+    rig.live(later(3600)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    let followed = rig.network.followed.lock().unwrap().clone();
+    let expected = [("comment", None), ("comment", None), ("comment", Some("half")), ("playlist", None)];
+    assert_eq!(followed, expected.map(|(name, progress)| (name.to_owned(), progress.map(str::to_owned))));
+    assert_eq!(rig.events.types(), ["post.scheduled", "target.published", "post.published"]);
+    assert_eq!(rig.network.calls(), 1);
+}
+
+#[tokio::test]
+async fn what_follows_comes_after_a_call_in_doubt_too() {
+    let rig = Rig::with(1, network([]).fated([Fate::LostAnswer])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(3600)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    assert_eq!(followed(&rig), ["comment", "playlist"]);
+}
+
+#[tokio::test]
+async fn a_call_that_may_have_been_made_is_not_made_again_and_the_next_one_is() {
+    let lost = Err(Setback::Unknown { may_still_run: true, reason: "no answer".to_owned() });
+    let rig = Rig::with(1, network([lost])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(7200)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    assert_eq!(followed(&rig), ["comment", "playlist"]);
+}
+
+#[tokio::test]
+async fn what_stays_impossible_is_given_up_within_the_hour_and_the_post_stays_published() {
+    let rig = Rig::with(1, network(vec![busy(); 40])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(2 * 3600)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    let followed = followed(&rig);
+    assert!((5..=10).contains(&followed.len()), "{followed:?}");
+}
+
+#[tokio::test]
+async fn many_workers_make_each_call_once() {
+    let rig = Rig::with(1, network([])).await;
+    let post = rig.schedule("Hello", later(1)).await;
+    let message = rig.queue.take().remove(0).1;
+
+    rig.deliver(message, 8).await;
+    rig.live(later(600)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    assert_eq!(followed(&rig), ["comment", "playlist"]);
+}
+
+#[tokio::test]
+async fn a_worker_that_died_after_the_publication_loses_nothing_and_repeats_nothing() {
+    for has_begun in [false, true] {
+        let rig = Rig::with(1, network([])).await;
+        let post = rig.schedule("Hello", noon()).await;
+        rig.queue.take();
+        let delivery = rig.delivery(&post).await;
+        let intended = rig.leave(&delivery, delivery.clone().intended(noon())).await;
+        rig.network.public.lock().unwrap().push(crate::testing::a_public("Hello", &reference(&delivery)));
+        let names = vec!["comment".to_owned(), "playlist".to_owned()];
+        let published = intended.clone().settled(Ok(Published::new("p1", noon())), noon(), 0);
+        let published = rig.leave(&intended, published.followed_by(names, noon())).await;
+        if has_begun {
+            rig.leave(&published, published.clone().follow_up_begun(noon())).await;
+            rig.live(noon() + LEASE - TimeDelta::seconds(1)).await;
+            assert_eq!(followed(&rig), Vec::<String>::new(), "the worker may still be at it");
+        }
+
+        rig.live(later(600)).await;
+
+        assert_published_once(&rig, &post, "Hello").await;
+        let expected: &[&str] = if has_begun { &["playlist"] } else { &["comment", "playlist"] };
+        assert_eq!(followed(&rig), expected);
+    }
+}
+
+#[tokio::test]
+async fn nothing_follows_once_the_account_is_disconnected() {
+    let rig = Rig::with(1, network([busy()])).await;
+    let post = rig.schedule("Hello", later(5)).await;
+    rig.live(later(10)).await;
+    assert_eq!(followed(&rig), ["comment"]);
+
+    let id = rig.accounts[0].connection_id;
+    let disconnected = rig.store.delete_connection(rig.user.user_id, id).await.unwrap();
+    assert!(matches!(disconnected, Disconnected::Deleted(_)), "a published post does not hold it");
+    rig.live(later(7200)).await;
+
+    assert_eq!(followed(&rig), ["comment"]);
+    assert_eq!((rig.post(&post).await.status, rig.due().await), (PostStatus::Published, vec![]));
+}

@@ -1,0 +1,48 @@
+//! What follows a publication is best effort, but neither doubled nor forgotten.
+
+use std::collections::BTreeSet;
+
+use domain::delivery::State;
+use domain::id::ConnectionId;
+
+use super::{Broken, History, Kind};
+use crate::network::{FOLLOW_UPS, Habit, Reference, Spec};
+
+/// Nothing follows the same post twice, whatever became of the calls.
+pub(super) fn nothing_follows_twice(history: &History<'_>) -> Vec<Broken> {
+    let mut seen = BTreeSet::new();
+    let again = history.timeline.followers.iter().filter(|it| !seen.insert((it.reference, &it.name)));
+    again
+        .map(|it| {
+            let what = format!("{} follows post {} again at {}", it.name, it.reference.post, it.at);
+            Broken::new(Kind::Doubled, it.reference.post, what)
+        })
+        .collect()
+}
+
+/// Whatever was to follow a published post was at least tried, unless its account
+/// was lost; and where nothing goes wrong, it is there.
+pub(super) fn nothing_that_follows_is_forgotten(history: &History<'_>) -> Vec<Broken> {
+    let lost: BTreeSet<ConnectionId> = history.journal.lost_grants().map(|it| it.connection_id).collect();
+    let is_calm = history.people.deployment.world.faults() == 0;
+    let mut broken = Vec::new();
+    for delivery in history.journal.deliveries() {
+        let is_public = matches!(delivery.state, State::Published(_));
+        let is_kept = history.journal.connection(delivery.connection_id).is_some();
+        if !is_public || !is_kept || lost.contains(&delivery.connection_id) {
+            continue;
+        }
+        if Spec::named(&delivery.provider).habit != Habit::Following {
+            continue;
+        }
+        let (post, reference) = (delivery.post_id, Reference::of(delivery));
+        let tried = history.journal.followed(reference);
+        for name in FOLLOW_UPS {
+            let is_there = history.timeline.followers.iter().any(|it| it.reference == reference && it.name == name);
+            if !is_there && (is_calm || !tried.contains(name)) {
+                broken.push(Broken::new(Kind::Lost, post, format!("{name} never followed post {post}")));
+            }
+        }
+    }
+    broken
+}

@@ -1,0 +1,65 @@
+//! What follows a public post. The platform recognises no repeat and lists
+//! nothing of it.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use platforms::{FollowUp, Followed, Job};
+
+use super::Adapter;
+use super::overlap::UnderWay;
+use crate::faults::When;
+use crate::network::fates::{PlatformFate, chances};
+use crate::network::spec::{FOLLOW_UPS, SETTLES};
+use crate::network::timeline::Reference;
+
+/// One step: the first thing is done in one, the second in two.
+pub(super) async fn take_step(adapter: &Adapter, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+    let world = &adapter.network.world;
+    let reference = Reference::read(job.reference);
+    let what = format!("follow {} {} {}", adapter.spec.name, job.reference, it.name);
+    let (call, fate) = adapter.call(what, &chances(&world.weather, false));
+    let _under_way = UnderWay::enter(&adapter.network, reference);
+    call.die(When::Before).await;
+    call.go().await;
+    let is_last = it.name == FOLLOW_UPS[0] || it.progress.is_some();
+    let (name, id) = (it.name.to_owned(), it.published.platform_post_id.clone());
+    let unknown = |may_still_run| Err(Setback::Unknown { may_still_run, reason: "no answer".to_owned() });
+    let answer = match (fate, adapter.account(job.credentials)) {
+        (PlatformFate::Unsent, _) => Err(Setback::Busy { retry_at: None, reason: "not reached".to_owned() }),
+        (PlatformFate::CallLost, _) => unknown(true),
+        (PlatformFate::Revoked, account) => {
+            if account.is_ok() {
+                adapter.network.lock().grants.revoke(job.credentials);
+            }
+            Err(Setback::Disconnected { reason: "the grant was taken back".to_owned() })
+        }
+        (_, Err(setback)) => Err(setback),
+        (PlatformFate::Limited, _) => Err(adapter.limit()),
+        (PlatformFate::Error, _) => unknown(false),
+        (PlatformFate::Refused, _) => Err(Setback::Refused { reason: "not wanted".to_owned() }),
+        (PlatformFate::DoneLater, _) if is_last => {
+            let wait = world.up_to(SETTLES.to_std().unwrap_or_default());
+            let at = adapter.now() + TimeDelta::from_std(wait).unwrap_or_default();
+            adapter.network.later(at, move |inner| inner.timeline.follow(reference, &id, name, at));
+            unknown(true)
+        }
+        (fate, Ok(_)) => {
+            if is_last {
+                adapter.network.lock().timeline.follow(reference, &id, name, adapter.now());
+            }
+            match fate {
+                PlatformFate::Fine if is_last => Ok(Followed::Done),
+                PlatformFate::Fine => {
+                    let wait = world.up_to(Duration::from_secs(8));
+                    let at = adapter.now() + TimeDelta::from_std(wait).unwrap_or_default();
+                    Ok(Followed::Again { progress: "1".to_owned(), at })
+                }
+                _ => unknown(true),
+            }
+        }
+    };
+    call.come_back().await;
+    answer
+}
