@@ -227,6 +227,13 @@ impl World {
         Ok(list(&json!({ "posts": all }), "posts")?.to_vec())
     }
 
+    /// The comments with exactly this text that the sandbox platform shows.
+    pub async fn comments(&self, words: &str) -> Result<Vec<Value>> {
+        let response = self.http.get(format!("{}/sandbox/comments.json", self.sandbox)).send().await?;
+        let all: Vec<Value> = serde_json::from_str(&response.text().await?)?;
+        Ok(all.into_iter().filter(|it| it["text"] == words).collect())
+    }
+
     /// Waits until the sandbox platform shows this text.
     pub async fn appears(&self, words: &str, seconds: u64) -> Result<Value> {
         let what = format!("“{words}” on the sandbox timeline");

@@ -11,6 +11,7 @@ mod caller;
 pub(crate) mod calls;
 #[cfg(test)]
 mod conformance;
+mod create_comment;
 mod create_post;
 mod exchange_token;
 mod fact;
@@ -185,6 +186,7 @@ pub fn router(sandbox: Sandbox) -> Router {
         .route("/sandbox/api/media", post(media::upload_medium))
         .route("/sandbox/api/media/{id}", get(media::get_own_medium))
         .route("/sandbox/api/posts", get(read_api::list_posts).post(create_post::create_post))
+        .route("/sandbox/api/posts/{id}/comments", post(create_comment::create_comment))
         .route_layer(middleware::from_fn_with_state(sandbox.clone(), record_calls::record_call));
     Router::new()
         .merge(api)
@@ -193,6 +195,7 @@ pub fn router(sandbox: Sandbox) -> Router {
         .route("/sandbox/@{handle}", get(timeline::show_profile))
         .route("/sandbox/posts/{id}", get(timeline::show_post))
         .route("/sandbox/posts.json", get(read_api::list_everything))
+        .route("/sandbox/comments.json", get(read_api::list_comments))
         .route("/sandbox/style.css", get(pages::get_style))
         .route("/sandbox/avatars/{file}", get(accounts::get_avatar))
         .route("/sandbox/media/{id}", get(media::serve::get_medium))

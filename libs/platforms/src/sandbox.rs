@@ -9,6 +9,7 @@
 //!   are made smaller first where they are longer than its pages are wide.
 //! - It never recognises a repeat. Posts carry our reference and can be looked up
 //!   by it, which tells what became of a call whose answer was lost.
+//! - It never recognises a repeated comment either, and comments cannot be looked up.
 //!
 //! `sandbox/api.rs` knows addresses and answers, and this file what they mean. They
 //! are apart so that one can be read beside the platform's documentation, the other
@@ -39,7 +40,7 @@ use crate::known::Access;
 use crate::lead::Lead;
 use crate::oauth2::{Dialect, OAuth2};
 use crate::picture::{self, Awaited, Look};
-use crate::platform::{Connect, Platform, Publish, Step};
+use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
 use api::Api;
@@ -59,10 +60,18 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new("content_warning", OptionKind::Text { max: 100 }, "Kept, and shown in posts.json."),
     OptionSpec::new("sensitive", OptionKind::Flag, "Kept, and shown in posts.json."),
     OptionSpec::new("language", OptionKind::Language, "Kept, and shown in posts.json."),
+    OptionSpec::new(
+        FIRST_COMMENT,
+        OptionKind::Text { max: 200 },
+        "Added under the post by the same account, once it is public; best effort.",
+    ),
 ];
 
 /// What we ask to be allowed.
 const SCOPES: &[&str] = &["profile", "publish"];
+
+/// The one thing that can follow a publication here, by the name of its option.
+const FIRST_COMMENT: &str = "first_comment";
 
 /// Uploads begin a minute before the due second.
 pub(crate) const LEAD: Lead =
@@ -220,10 +229,10 @@ impl Publish for Sandbox {
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
         let words = job.media.iter().map(|it| it.alt_text.as_ref());
         let media: Vec<_> = Progress::of(job).media.into_iter().zip(words).collect();
-        let made = self
-            .api
-            .post(&job.credentials.access_token, job.text, &media, (job.options, job.reference), job.now)
-            .await?;
+        let said = job.options.iter().filter(|(name, _)| *name != FIRST_COMMENT);
+        let options = said.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        let made =
+            self.api.post(&job.credentials.access_token, job.text, &media, (&options, job.reference), job.now).await?;
         Ok(Published::new(made.id, job.now).seen_at(made.url))
     }
 
@@ -234,6 +243,18 @@ impl Publish for Sandbox {
             }),
             Err(why) => why,
         }
+    }
+
+    fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {
+        job.options.text(FIRST_COMMENT).map(|_| FIRST_COMMENT).into_iter().collect()
+    }
+
+    async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+        if let (FIRST_COMMENT, Some(text)) = (it.name, job.options.text(FIRST_COMMENT)) {
+            let post = &it.published.platform_post_id;
+            self.api.comment(&job.credentials.access_token, post, (text, job.reference), job.now).await?;
+        }
+        Ok(Followed::Done)
     }
 
     fn recognises(&self) -> bool {

@@ -5,6 +5,7 @@
 
 mod access;
 mod answers;
+mod comments;
 mod files;
 mod page;
 mod silence;
@@ -28,7 +29,10 @@ pub(super) use page::delivery;
 use page::page_words;
 
 pub(super) fn checks() -> Vec<Check> {
-    [silence::checks(), answers::checks(), access::checks(), files::checks()].into_iter().flatten().collect()
+    [silence::checks(), answers::checks(), access::checks(), files::checks(), comments::checks()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Checks for the local stack's sandbox platform, which sees what became of

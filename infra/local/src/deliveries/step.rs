@@ -16,7 +16,8 @@ pub(super) fn words(before: Option<&Delivery>, after: &Delivery, at: DateTime<Ut
         State::Failed { reason, class } if before.state == State::Waiting => {
             Some(format!("Noted as failed ({}): {}", class_words(*class), sentence(reason)))
         }
-        State::Published(_) | State::Failed { .. } => None,
+        State::Published(_) => followed(before, after),
+        State::Failed { .. } => None,
         State::Waiting => Some(waiting(before, after, at)),
     }
 }
@@ -53,6 +54,22 @@ fn waiting(before: &Delivery, after: &Delivery, at: DateTime<Utc>) -> String {
             format!("One more step of the preparation is done. Goes on {then}.")
         }
         (None, None) => format!("Waits: {} Goes on {then}.", note(after)),
+    }
+}
+
+/// What became of what follows the publication.
+fn followed(before: &Delivery, after: &Delivery) -> Option<String> {
+    let first = before.follow_ups.as_ref()?;
+    let name = first.first();
+    match &after.follow_ups {
+        Some(it) if it.names.len() == first.names.len() => match (first.begun_at, it.begun_at) {
+            (None, Some(_)) => Some(format!(
+                "What follows begins: {name}. This is written before the call, so that nobody calls twice."
+            )),
+            (Some(_), None) => Some(format!("What follows, {name}, goes on at {}.", time(after.look_at))),
+            _ => None,
+        },
+        _ => Some(format!("What follows, {name}, is over: done, or never tried again.")),
     }
 }
 
@@ -127,6 +144,21 @@ mod tests {
         let failed = begun.clone().settled(Err(Setback::Refused { reason: "not wanted".to_owned() }), noon(), 0);
 
         assert_eq!(said(&begun, &failed), "Noted as failed (refused for good): not wanted.");
+    }
+
+    #[test]
+    fn what_follows_is_told_from_its_beginning_to_its_end() {
+        let published = a_delivery().intended(noon()).settled(Ok(Published::new("7", noon())), noon(), 0);
+        let published = published.followed_by(vec!["first_comment".to_owned()], noon());
+        let begun = published.clone().follow_up_begun(noon());
+        let busy = Setback::Busy { retry_at: None, reason: "slow down".to_owned() };
+        let again = begun.clone().follow_up_ended(Err(&busy), noon(), 0);
+        let done = begun.clone().follow_up_ended(Ok(()), noon(), 0);
+
+        assert!(said(&published, &begun).starts_with("What follows begins: first_comment."));
+        assert_eq!(said(&begun, &again), "What follows, first_comment, goes on at 12:00:30.000.");
+        assert!(said(&begun, &done).starts_with("What follows, first_comment, is over"));
+        assert_eq!(words(Some(&done), &done.clone().rolled_up(), noon()), None);
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub(super) enum Fact {
     Uploaded { id: String, medium: Medium },
     /// A post became public.
     Posted(Post),
+    /// A comment was added to a post.
+    Commented(Comment),
 }
 
 /// What a code stands for.
@@ -78,5 +80,16 @@ pub(super) struct Post {
     pub(super) options: Options,
     /// Whatever the client chose to find its post again.
     pub(super) reference: String,
+    pub(super) at: DateTime<Utc>,
+}
+
+/// A comment under a public post. Its id is its place among all comments, counted
+/// from 1.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Comment {
+    /// The id of the post.
+    pub(super) post: usize,
+    pub(super) account: Account,
+    pub(super) text: String,
     pub(super) at: DateTime<Utc>,
 }

@@ -30,6 +30,12 @@ pub(crate) enum FaultKind {
     Late,
     /// Asked what was published, it answers with an error of the server.
     LookError,
+    /// A comment is refused for now, with a `Retry-After`.
+    CommentBusy,
+    /// A comment is refused for good.
+    CommentRefuse,
+    /// A comment is added, and the connection is cut without an answer.
+    CommentLoseAnswer,
     /// A file is taken only after the delay.
     MediaSlow,
     /// A file meets an error of the server and is not kept.
@@ -57,7 +63,7 @@ pub(super) struct Group {
 }
 
 /// All faults, as the page shows them.
-pub(super) const GROUPS: [Group; 3] = [
+pub(super) const GROUPS: [Group; 4] = [
     Group {
         title: "When a post is published",
         kinds: &[
@@ -73,6 +79,10 @@ pub(super) const GROUPS: [Group; 3] = [
             FaultKind::Late,
             FaultKind::LookError,
         ],
+    },
+    Group {
+        title: "When a comment is added",
+        kinds: &[FaultKind::CommentBusy, FaultKind::CommentRefuse, FaultKind::CommentLoseAnswer],
     },
     Group {
         title: "When a file is uploaded",
@@ -105,6 +115,9 @@ impl FaultKind {
             Self::Slow => "slow",
             Self::Late => "late",
             Self::LookError => "look_error",
+            Self::CommentBusy => "comment_busy",
+            Self::CommentRefuse => "comment_refuse",
+            Self::CommentLoseAnswer => "comment_lose_answer",
             Self::MediaSlow => "media_slow",
             Self::MediaError => "media_error",
             Self::MediaRefuse => "media_refuse",
@@ -131,6 +144,9 @@ impl FaultKind {
             Self::Slow => "Slow",
             Self::Late => "Cut off, published later",
             Self::LookError => "Cannot be asked",
+            Self::CommentBusy => "Refuse a comment for now",
+            Self::CommentRefuse => "Refuse a comment",
+            Self::CommentLoseAnswer => "Cut off, but added",
             Self::MediaSlow => "Slow file",
             Self::MediaError => "Error at a file",
             Self::MediaRefuse => "Refuse a file",
@@ -157,6 +173,9 @@ impl FaultKind {
             Self::Slow => "The post is published after the seconds, even when nobody waits any more.",
             Self::Late => "The connection is cut at once; the post is published after the seconds.",
             Self::LookError => "Asked what was published, it answers 500. Choose it beside one of the others.",
+            Self::CommentBusy => "The comment is not added, and Retry-After gives the seconds: 429.",
+            Self::CommentRefuse => "The comment is refused with 422.",
+            Self::CommentLoseAnswer => "The comment is added, and the connection is cut before the answer.",
             Self::MediaSlow => "The file is taken after the seconds.",
             Self::MediaError => "The file is not kept, and the answer is 500.",
             Self::MediaRefuse => "The file is refused with 422.",
@@ -185,6 +204,7 @@ impl FaultKind {
             | Self::Slow
             | Self::Late => operation == Operation::Publish,
             Self::LookError => operation == Operation::Look,
+            Self::CommentBusy | Self::CommentRefuse | Self::CommentLoseAnswer => operation == Operation::Comment,
             Self::MediaSlow | Self::MediaError | Self::MediaRefuse | Self::MediaProcessing => {
                 operation == Operation::Upload
             }
@@ -202,7 +222,13 @@ impl FaultKind {
     pub(super) fn has_delay(self) -> bool {
         matches!(
             self,
-            Self::BusyUntil | Self::RateLimit | Self::Slow | Self::Late | Self::MediaSlow | Self::MediaProcessing
+            Self::BusyUntil
+                | Self::RateLimit
+                | Self::Slow
+                | Self::Late
+                | Self::CommentBusy
+                | Self::MediaSlow
+                | Self::MediaProcessing
         )
     }
 
@@ -231,8 +257,8 @@ mod tests {
     #[test]
     fn every_kind_is_on_the_page_once_and_strikes_something() {
         let names: std::collections::BTreeSet<_> = all().into_iter().map(FaultKind::name).collect();
-        assert_eq!((all().len(), names.len()), (20, 20));
-        let calls = [Operation::Publish, Operation::Look, Operation::Upload, Operation::Refresh];
+        assert_eq!((all().len(), names.len()), (23, 23));
+        let calls = [Operation::Publish, Operation::Look, Operation::Comment, Operation::Upload, Operation::Refresh];
         for kind in all() {
             assert!(calls.iter().any(|it| kind.strikes(*it)), "{}", kind.name());
         }

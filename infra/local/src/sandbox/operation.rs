@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Operation {
     /// Makes a post public.
     Publish,
+    /// Adds a comment to a post.
+    Comment,
     /// Lists the posts with a reference.
     Look,
     /// Stores a file.
@@ -37,6 +39,7 @@ impl Operation {
             ("GET", "api/me") => Some(Self::Profile),
             ("POST", "oauth/token") => Some(Self::Exchange),
             ("POST", "oauth/revoke") => Some(Self::Revoke),
+            ("POST", path) if path.starts_with("api/posts/") && path.ends_with("/comments") => Some(Self::Comment),
             ("GET", path) if path.starts_with("api/media/") => Some(Self::LookAtFile),
             _ => None,
         }
@@ -46,6 +49,7 @@ impl Operation {
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Publish => "asked to publish",
+            Self::Comment => "asked to add a comment",
             Self::Look => "asked what it has published",
             Self::Upload => "sent a file",
             Self::LookAtFile => "asked whether a file is ready",

@@ -98,6 +98,21 @@ pub(super) async fn list_everything(State(sandbox): State<Sandbox>) -> Response 
     (headers, Body::from_stream(pieces)).into_response()
 }
 
+/// Every comment so far, in order.
+pub(super) async fn list_comments(State(sandbox): State<Sandbox>) -> Response {
+    let ledger = sandbox.ledger();
+    let comments = ledger.world().comments().iter().zip(1_usize..).map(|(comment, id)| {
+        json!({
+            "id": id.to_string(),
+            "post": comment.post.to_string(),
+            "account": comment.account.handle(),
+            "text": comment.text,
+            "received_at": timestamp(comment.at),
+        })
+    });
+    ([(header::CACHE_CONTROL, "no-store")], Json(comments.collect::<Vec<_>>())).into_response()
+}
+
 fn piece(sandbox: &Sandbox, start: usize, next: usize, end: usize) -> Bytes {
     let ledger = sandbox.ledger();
     let world = ledger.world();

@@ -21,7 +21,7 @@ use super::{Sandbox, pages};
 #[template(path = "sandbox/switches.html")]
 struct SwitchesPage<'a> {
     accounts: Vec<Account>,
-    groups: [Group; 3],
+    groups: [Group; 4],
     armed: Vec<Order>,
     form: OrderForm,
     csrf: &'a str,

@@ -39,7 +39,14 @@ struct PostView {
     account: Account,
     text: String,
     media: Vec<MediumView>,
+    comments: Vec<CommentView>,
     at: DateTime<Utc>,
+}
+
+/// A comment under it.
+struct CommentView {
+    account: Account,
+    text: String,
 }
 
 struct MediumView {
@@ -54,7 +61,16 @@ impl PostView {
             let is_video = world.medium(id)?.mime_type.starts_with("video/");
             Some(MediumView { id: id.clone(), is_video, alt_text: post.alt_texts.get(id).cloned() })
         });
-        Self { id, account: post.account, text: post.text.clone(), media: media.collect(), at: post.at }
+        let comments = world.comments().iter().filter(|it| it.post == id);
+        let comments = comments.map(|it| CommentView { account: it.account, text: it.text.clone() });
+        Self {
+            id,
+            account: post.account,
+            text: post.text.clone(),
+            media: media.collect(),
+            comments: comments.collect(),
+            at: post.at,
+        }
     }
 
     fn machine_time(&self) -> String {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 
 use super::accounts::Account;
-use super::fact::{Allowed, Fact, Medium, Post, TokenPair};
+use super::fact::{Allowed, Comment, Fact, Medium, Post, TokenPair};
 
 /// The state that all facts so far add up to.
 #[derive(Default)]
@@ -16,6 +16,7 @@ pub(super) struct World {
     access: HashMap<String, Access>,
     media: HashMap<String, Medium>,
     posts: Vec<Post>,
+    comments: Vec<Comment>,
 }
 
 /// What an account allowed the client to do.
@@ -58,6 +59,7 @@ impl World {
                 self.media.insert(id, medium);
             }
             Fact::Posted(post) => self.posts.push(post),
+            Fact::Commented(comment) => self.comments.push(comment),
         }
     }
 
@@ -102,6 +104,11 @@ impl World {
     /// All posts, oldest first.
     pub(super) fn posts(&self) -> &[Post] {
         &self.posts
+    }
+
+    /// All comments, oldest first.
+    pub(super) fn comments(&self) -> &[Comment] {
+        &self.comments
     }
 
     /// The post with this id.

@@ -10,11 +10,13 @@ use domain::options::Options;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use crate::answer;
 use crate::handoff::HandOffRefusal;
 use crate::http_clients::HttpClients;
 use crate::job::MediaBytes;
+use crate::not_now::NotNow;
 use crate::oauth2::Endpoints;
 use crate::platform::STEP_LIMIT;
 
@@ -66,6 +68,12 @@ struct NewPost<'a> {
     alt_texts: BTreeMap<&'a str, &'a str>,
     #[serde(skip_serializing_if = "Options::is_empty")]
     options: &'a Options,
+    reference: &'a str,
+}
+
+#[derive(Serialize)]
+struct NewComment<'a> {
+    text: &'a str,
     reference: &'a str,
 }
 
@@ -132,6 +140,25 @@ impl Api {
             .json(&NewPost { text, media_ids: &media_ids, alt_texts, options, reference })
             .timeout(PUBLISH);
         created(request, now).await
+    }
+
+    /// Adds a comment to a public post.
+    pub(super) async fn comment(
+        &self,
+        token: &SecretString,
+        post: &str,
+        (text, reference): (&str, &str),
+        now: DateTime<Utc>,
+    ) -> Result<(), Setback> {
+        let mut url = Url::parse(&self.url("api/posts")).map_err(|_| NotNow)?;
+        url.path_segments_mut().map_err(|()| NotNow)?.extend([post, "comments"]);
+        let request = self
+            .http
+            .to_known(Method::POST, url)?
+            .bearer_auth(token.expose_secret())
+            .json(&NewComment { text, reference })
+            .timeout(PUBLISH);
+        created(request, now).await.map(drop)
     }
 
     /// The account's posts with this reference, oldest first; or why that

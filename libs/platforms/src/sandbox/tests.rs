@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use axum::body::Bytes;
 use domain::media::{Attachment, PictureBounds};
-use domain::options::Options;
+use domain::options::{OptionValue, Options};
 use domain::testing::{a_connection, a_user, an_attachment, noon};
 use futures::{StreamExt, stream};
 use secrecy::ExposeSecret;
@@ -44,6 +44,7 @@ struct Target {
     profile: Profile,
     credentials: Credentials,
     media: Vec<Attachment>,
+    options: Options,
     progress: Option<String>,
 }
 
@@ -58,6 +59,7 @@ impl Target {
                 extra: None,
             },
             media: Vec::new(),
+            options: Options::default(),
             progress: None,
         }
     }
@@ -68,7 +70,7 @@ impl Target {
             credentials: &self.credentials,
             text: "Hello",
             media: &self.media,
-            options: Options::NONE,
+            options: &self.options,
             reference: "post-1",
             progress: self.progress.as_deref(),
             begun: false,
@@ -228,6 +230,39 @@ async fn a_post_without_files_needs_no_preparation() {
     let target = Target::new();
     assert_eq!(LEAD.before(&target.media), None);
     assert_eq!(adapter.prepare(&target.job()).await.unwrap(), Step::Ready { progress: None });
+}
+
+#[tokio::test]
+async fn a_first_comment_follows_the_post_and_is_no_part_of_it() {
+    let network = Network::default();
+    let adapter = network.adapter().await;
+    let mut target = Target::new();
+    assert_eq!(adapter.follow_ups(&target.job()), Vec::<&str>::new());
+    let text = |it: &str| OptionValue::Text(it.to_owned());
+    let options = [("first_comment", text("More")), ("visibility", text("unlisted"))];
+    target.options = options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    network.answers(201, json!({"id": "p 1/2", "url": "http://x/p1"}));
+
+    let published = adapter.publish(&target.job()).await.unwrap();
+    assert_eq!(adapter.follow_ups(&target.job()), ["first_comment"]);
+    let follow_up = FollowUp { name: "first_comment", published: &published, progress: None };
+    assert_eq!(adapter.follow_up(&target.job(), &follow_up).await, Ok(Followed::Done));
+    assert_eq!(
+        network.saw(),
+        [
+            json!({"text": "Hello", "media_ids": [], "options": {"visibility": "unlisted"}, "reference": "post-1"}),
+            json!({"text": "More", "reference": "post-1", "post": "p 1/2"}),
+        ]
+    );
+
+    network.answers(429, json!({"error": "any", "message": "slow down"}));
+    let busy = adapter.follow_up(&target.job(), &follow_up).await;
+    assert!(matches!(busy, Err(Setback::Busy { retry_at: Some(_), .. })), "{busy:?}");
+    network.cuts();
+    let cut = adapter.follow_up(&target.job(), &follow_up).await;
+    assert!(matches!(cut, Err(Setback::Unknown { .. })), "{cut:?}");
+    let of_old = FollowUp { name: "of an earlier version", ..follow_up };
+    assert_eq!(adapter.follow_up(&target.job(), &of_old).await, Ok(Followed::Done));
 }
 
 #[tokio::test]

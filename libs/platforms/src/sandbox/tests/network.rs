@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{Form, Query, State};
+use axum::extract::{Form, Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -69,6 +69,7 @@ impl Network {
             .route("/sandbox/api/me", get(me))
             .route("/sandbox/api/media", post(upload))
             .route("/sandbox/api/posts", post(new_post).get(posts))
+            .route("/sandbox/api/posts/{id}/comments", post(new_comment))
             .with_state(self.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -105,6 +106,15 @@ async fn upload(State(network): State<Network>, headers: HeaderMap, body: Bytes)
 }
 
 async fn new_post(State(network): State<Network>, axum::Json(body): axum::Json<Value>) -> Response {
+    network.next_answer(body)
+}
+
+async fn new_comment(
+    State(network): State<Network>,
+    Path(post): Path<String>,
+    axum::Json(mut body): axum::Json<Value>,
+) -> Response {
+    body["post"] = post.into();
     network.next_answer(body)
 }
 

@@ -1,0 +1,157 @@
+//! Adding a comment to a public post, and the faults that can be ordered for it.
+
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::Sandbox;
+use super::caller::{Caller, PUBLISH};
+use super::fact::{Comment, Fact};
+use super::fault_kind::FaultKind;
+use super::record_calls::{CallUnderWay, Said, cut_connection};
+use super::refusal::Refusal;
+
+/// Characters of a comment.
+const MAX_TEXT: usize = 200;
+
+/// What a client wants to say.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewComment {
+    text: String,
+    /// Of the post that it is for, so that the list of calls tells of both.
+    #[serde(default)]
+    reference: String,
+}
+
+/// Adds a comment, every time anew: nothing here recognises a repetition.
+pub(super) async fn create_comment(
+    State(sandbox): State<Sandbox>,
+    Extension(call): Extension<CallUnderWay>,
+    Path(post): Path<String>,
+    caller: Result<Caller, Refusal>,
+    body: Result<Json<NewComment>, JsonRejection>,
+) -> Result<Response, Refusal> {
+    if let Ok(Json(comment)) = &body {
+        call.about(&comment.reference);
+    }
+    let caller = caller?;
+    caller.needs(PUBLISH)?;
+    let Json(NewComment { text, .. }) = body?;
+    let strike = call.strike(caller.account);
+    match strike.as_ref().map(|it| (it.kind, it.wait_seconds())) {
+        Some((FaultKind::CommentBusy, wait)) => return Err(Refusal::Busy { wait_seconds: Some(wait) }),
+        Some((FaultKind::CommentRefuse, _)) => {
+            return Err(Refusal::content("comment_refused", "the sandbox does not want this comment"));
+        }
+        _ => {}
+    }
+    let mut ledger = sandbox.ledger();
+    let post = post.parse().ok().filter(|it| ledger.world().post(*it).is_some());
+    let Some(post) = post else { return Err(Refusal::content("unknown_post", "there is no such post")) };
+    let chars = text.chars().count();
+    if text.trim().is_empty() || MAX_TEXT < chars {
+        let message = format!("a comment has 1 to {MAX_TEXT} characters; this one has {chars}");
+        return Err(Refusal::content("comment_length", message));
+    }
+    ledger.record(Fact::Commented(Comment { post, account: caller.account, text, at: sandbox.now() }))?;
+    let id = ledger.world().comments().len();
+    if strike.is_some_and(|it| it.kind == FaultKind::CommentLoseAnswer) {
+        return Ok(cut_connection());
+    }
+    let said = Extension(Said(format!("comment {id}")));
+    Ok((StatusCode::CREATED, said, Json(json!({ "id": id.to_string() }))).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::testing::{Answer, CUT, Network};
+
+    async fn comment(network: &Network, token: &str, post: &str, body: Value) -> Answer {
+        network.call("POST", &format!("/sandbox/api/posts/{post}/comments"), token, Some(body)).await
+    }
+
+    async fn texts(network: &Network) -> Vec<String> {
+        let list = network.get("/sandbox/comments.json").await.json();
+        list.as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap().to_owned()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_comment_is_shown_under_its_post_and_in_its_list_alone() {
+        let network = Network::new();
+        let token = network.connect("meadow").await.access;
+        network.post(&token, json!({"text": "Hello"})).await;
+        let posts = network.get("/sandbox/posts.json").await.json();
+
+        let made = comment(&network, &token, "1", json!({"text": "<b>More</b>", "reference": "r1"})).await;
+
+        assert_eq!((made.status, made.json()["id"].clone()), (201, "1".into()));
+        let expected = json!([{
+            "id": "1", "post": "1", "account": "meadow", "text": "<b>More</b>",
+            "received_at": "2024-10-04T00:00:00.000Z",
+        }]);
+        assert_eq!(network.get("/sandbox/comments.json").await.json(), expected);
+        assert_eq!(network.get("/sandbox/posts.json").await.json(), posts);
+        for path in ["/sandbox", "/sandbox/posts/1"] {
+            let page = network.get(path).await;
+            assert!(page.text().contains("More") && !page.text().contains("<b>More"), "{}", page.text());
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_comment_is_refused() {
+        let network = Network::new();
+        let token = network.connect("meadow").await.access;
+        network.post(&token, json!({"text": "Hello"})).await;
+        let long = "é".repeat(201);
+        for (post, body, status, error) in [
+            ("2", json!({"text": "More"}), 422, "unknown_post"),
+            ("0", json!({"text": "More"}), 422, "unknown_post"),
+            ("x", json!({"text": "More"}), 422, "unknown_post"),
+            ("1", json!({"text": " "}), 422, "comment_length"),
+            ("1", json!({"text": long}), 422, "comment_length"),
+            ("1", json!({}), 422, "invalid_request"),
+        ] {
+            let answer = comment(&network, &token, post, body).await;
+            assert_eq!((answer.status, answer.error()), (status, error.into()));
+        }
+        assert_eq!(comment(&network, "guess", "1", json!({"text": "More"})).await.status, 401);
+        assert!(texts(&network).await.is_empty());
+    }
+
+    #[tokio::test]
+    async fn each_fault_strikes_comments_alone() {
+        for (kind, status, is_added) in
+            [("comment_busy", 429, false), ("comment_refuse", 422, false), ("comment_lose_answer", CUT, true)]
+        {
+            let network = Network::new();
+            let token = network.connect("meadow").await.access;
+            network.arm(json!({"kind": kind, "delay_ms": 3000})).await;
+
+            assert_eq!(network.post(&token, json!({"text": "Hello"})).await.status, 201);
+            let struck = comment(&network, &token, "1", json!({"text": "first"})).await;
+            let next = comment(&network, &token, "1", json!({"text": "second"})).await;
+
+            assert_eq!((struck.status, next.status), (status, 201), "{kind}");
+            assert_eq!(texts(&network).await.contains(&"first".to_owned()), is_added, "{kind}");
+        }
+    }
+
+    #[tokio::test]
+    async fn comments_are_there_after_a_restart() {
+        let dir = tempfile::tempdir().unwrap();
+        let network = Network::open(dir.path());
+        let token = network.connect("meadow").await.access;
+        network.post(&token, json!({"text": "Hello"})).await;
+        comment(&network, &token, "1", json!({"text": "More"})).await;
+        drop(network);
+
+        assert_eq!(texts(&Network::open(dir.path())).await, ["More"]);
+    }
+}
