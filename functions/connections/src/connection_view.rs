@@ -43,11 +43,12 @@ pub(crate) struct ConnectionDetails {
     #[serde(flatten)]
     pub(crate) connection: ConnectionView,
     /// The grant, and what the platform asks of a post: `max_text` in `text_unit` (`graphemes`, `characters` for code
-    /// points, `utf16_units`), with `url_length` where every link counts as so many, `short_links` where links are shown and
-    /// counted shortened, and `short_mentions` where `@user@host` counts as `@user`; `max_text_bytes`; `max_media` for
-    /// images and videos together; `max_images`, GIFs included; `max_videos`; `not_mixed`; `media_required`;
-    /// `mime_types`; `max_image_bytes`; `max_video_bytes`; `max_alt_text` in `alt_text_unit`, and less of a video where
-    /// there is `max_video_alt_text`; `min_alt_text` of each file. What a platform does not ask has no entry.
+    /// points, `utf16_units`), with `url_length` where every link counts as so many, `short_links` where links are
+    /// shown and counted shortened, and `short_mentions` where `@user@host` counts as `@user`; `max_text_bytes`;
+    /// `max_media` for images and videos together; `max_images`, GIFs included; `max_videos`; `not_mixed`; `gif_alone`;
+    /// `media_required`; `mime_types`; `max_image_bytes`; `max_video_bytes`; `max_alt_text` in `alt_text_unit`, and
+    /// less of a video where there is `max_video_alt_text`; `min_alt_text` of each file. What a platform does not ask
+    /// has no entry.
     pub(crate) meta: Vec<MetaEntry>,
 }
 
@@ -107,7 +108,7 @@ pub(crate) fn value_of(rule: &Rule) -> Value {
         Rule::OfFiles(rule) => value_of_files(rule),
         Rule::MaxImageBytes { max } | Rule::MaxVideoBytes { max } => json!(max),
         Rule::MimeTypes { types } => types.iter().map(|it| it.as_str()).collect(),
-        Rule::NotMixed | Rule::MediaRequired => json!(YES),
+        Rule::NotMixed | Rule::GifAlone | Rule::MediaRequired => json!(YES),
     }
 }
 
@@ -137,7 +138,7 @@ pub(crate) fn unit_of(rule: &Rule) -> Option<&'static str> {
         Rule::MaxTextBytes { .. } | Rule::MaxImageBytes { .. } | Rule::MaxVideoBytes { .. } => Some("bytes"),
         Rule::MaxMedia { .. } | Rule::MaxImages { .. } | Rule::MaxVideos { .. } => Some("files"),
         Rule::OfFiles(rule) => rule.unit(),
-        Rule::MimeTypes { .. } | Rule::NotMixed | Rule::MediaRequired => None,
+        Rule::MimeTypes { .. } | Rule::NotMixed | Rule::GifAlone | Rule::MediaRequired => None,
     }
 }
 

@@ -35,6 +35,8 @@ pub enum OptionKind {
     Flag,
     /// The tag of a language (BCP 47), such as `de` or `pt-BR`.
     Language,
+    /// An address that begins with one of these, such as `https://`.
+    Address(&'static [&'static str]),
 }
 
 impl OptionSpec {
@@ -51,6 +53,10 @@ impl OptionSpec {
             OptionKind::Flag => json!({"type": "boolean"}),
             OptionKind::Language => {
                 json!({"type": "string", "maxLength": MAX_LANGUAGE, "pattern": LANGUAGE})
+            }
+            OptionKind::Address(starts) => {
+                let pattern = format!("^({})\\S+$", starts.join("|"));
+                json!({"type": "string", "maxLength": MAX_ADDRESS, "pattern": pattern})
             }
         };
         schema["description"] = self.about.into();
@@ -70,12 +76,25 @@ impl OptionSpec {
             (OptionKind::OneOf(choices), OptionValue::Text(text)) if choices.contains(&text.as_str()) => None,
             (OptionKind::Flag, OptionValue::Flag(_)) => None,
             (OptionKind::Language, OptionValue::Text(text)) if is_language(text) => None,
+            (OptionKind::Address(starts), OptionValue::Text(text)) if is_address(starts, text) => None,
             (OptionKind::Text { .. }, _) => Some("must be a string".to_owned()),
             (OptionKind::OneOf(choices), _) => Some(format!("must be one of {}", choices.join(", "))),
             (OptionKind::Flag, _) => Some("must be true or false".to_owned()),
             (OptionKind::Language, _) => Some("must be the tag of a language, such as en or pt-BR".to_owned()),
+            (OptionKind::Address(starts), _) => {
+                Some(format!("must be an address that begins with {}", starts.join(" or ")))
+            }
         }
     }
+}
+
+/// The longest address.
+const MAX_ADDRESS: usize = 2048;
+
+/// Whether this begins with one of the starts, and goes on without white space.
+fn is_address(starts: &[&str], text: &str) -> bool {
+    let rest = starts.iter().find_map(|it| text.strip_prefix(*it));
+    rest.is_some_and(|it| !it.is_empty() && !it.contains(char::is_whitespace)) && text.chars().count() <= MAX_ADDRESS
 }
 
 /// What [`is_language`] takes, as a pattern.
@@ -235,6 +254,22 @@ mod tests {
             faults_of(options([("content_warning", text(" "))])),
             ["o.content_warning may not be blank", "o.language is required on example",]
         );
+    }
+
+    #[test]
+    fn an_address_has_its_start_and_no_white_space() {
+        const STARTS: &[&str] = &["https://", "at://"];
+        for address in ["https://example.com/a", "at://did:plc:a/b"] {
+            assert!(is_address(STARTS, address), "{address}");
+        }
+        let long = format!("https://{}", "a".repeat(MAX_ADDRESS));
+        for no in ["", "https://", "http://example.com", "example.com", "https://a b", "https://a\n", &long] {
+            assert!(!is_address(STARTS, no), "{no}");
+        }
+        let spec = OptionSpec::new("quote_url", OptionKind::Address(STARTS), "Quoted.");
+        assert_eq!(spec.schema()["pattern"], "^(https://|at://)\\S+$");
+        let fault = spec.fault(&text("example.com")).unwrap();
+        assert_eq!(fault, "must be an address that begins with https:// or at://");
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub enum Rule {
     },
     /// A post may not have both images and videos.
     NotMixed,
+    /// A GIF is the only file of its post, because it is shown as a video.
+    GifAlone,
     /// A post must have at least one image or video.
     MediaRequired,
     /// The types of files that the platform takes.
@@ -162,6 +164,7 @@ impl Rule {
             Self::MaxImages { .. } => "max_images",
             Self::MaxVideos { .. } => "max_videos",
             Self::NotMixed => "not_mixed",
+            Self::GifAlone => "gif_alone",
             Self::MediaRequired => "media_required",
             Self::MimeTypes { .. } => "mime_types",
             Self::MaxImageBytes { .. } => "max_image_bytes",
@@ -206,6 +209,10 @@ impl Rule {
                 let (images, videos) = (number(images(), "image"), number(videos(), "video"));
                 format!("takes images or videos in one post, not both, this has {images} and {videos}")
             }),
+            Self::GifAlone => {
+                let is_crowded = 1 < media.len() && media.iter().any(|it| it.mime_type == MimeType::Gif);
+                is_crowded.then(|| format!("takes a GIF as the only file of a post, this has {} files", media.len()))
+            }
             Self::MediaRequired => media.is_empty().then(|| "needs at least 1 image or video, this has 0".to_owned()),
             Self::MimeTypes { types } => return not_among(types, media),
             Self::OfFiles(rule) => return rule.faults(media),
@@ -235,7 +242,9 @@ fn number(count: u64, noun: &str) -> String {
 
 /// With `of_videos`, only of videos, whose words may have so many bytes as well.
 fn too_wordy(max: u32, counting: Counting, of_videos: Option<u32>, media: &[Attachment]) -> Vec<String> {
-    let is_meant = |it: &Attachment| of_videos.is_none() || it.mime_type.file_type() == FileType::Video;
+    let is_meant = |it: &Attachment| {
+        of_videos.is_none() || it.mime_type.file_type() == FileType::Video || it.mime_type == MimeType::Gif
+    };
     let what = if of_videos.is_some() { "alternative texts of videos" } else { "alternative texts" };
     let words = (1..).zip(media).filter(|(_, it)| is_meant(it));
     let words = words.filter_map(|(number, it): (usize, _)| Some((number, it.alt_text.as_ref()?.as_str())));

@@ -28,9 +28,11 @@ fn many_rules() -> Rules {
 /// One rule of each kind.
 fn every_rule() -> Rules {
     let mut rules = many_rules();
-    rules
-        .rules
-        .extend([Rule::min_alt_text(5, Counting::graphemes()), Rule::max_video_alt_text(5, Counting::graphemes(), 50)]);
+    rules.rules.extend([
+        Rule::min_alt_text(5, Counting::graphemes()),
+        Rule::max_video_alt_text(5, Counting::graphemes(), 50),
+        Rule::GifAlone,
+    ]);
     rules
 }
 
@@ -142,6 +144,17 @@ fn what_reads_as_large_as_the_limit_is_told_in_bytes() {
 
     let message = "Example takes images of at most 16777215 bytes, this has 16777216 bytes";
     assert_eq!(messages(&below_16_mib, "Look", &[image]), [message]);
+}
+
+#[test]
+fn a_gif_that_is_shown_as_a_video_stands_alone() {
+    let rules = Rules::of("Example", [Rule::GifAlone]);
+    let of = |mime_type| Attachment { mime_type, ..an_attachment(1) };
+
+    assert_eq!(messages(&rules, "words", &[of(MimeType::Gif)]), Vec::<String>::new());
+    assert_eq!(messages(&rules, "words", &[of(MimeType::Png), of(MimeType::Jpeg)]), Vec::<String>::new());
+    let crowded = messages(&rules, "words", &[of(MimeType::Png), of(MimeType::Gif)]);
+    assert_eq!(crowded, ["Example takes a GIF as the only file of a post, this has 2 files"]);
 }
 
 #[test]
