@@ -2,19 +2,25 @@
 
 use api::{ApiError, ApiResult, Segments};
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use serde_json::Value;
 
 use crate::App;
 
 /// Answers the document that describes this service as an OAuth client, for
-/// platforms at which clients are not registered.
+/// platforms at which clients are not registered. One that has several tells them
+/// apart by the query.
 pub(crate) async fn show_client_document(
     Segments(name): Segments<String>,
+    RawQuery(query): RawQuery,
     State(app): State<App>,
 ) -> ApiResult<Json<Value>> {
     let platform = app.platforms.get(&name).ok_or(ApiError::NotFound)?;
-    match platform.client_document(&app.addresses(platform)).await {
+    let mut here = app.addresses(platform);
+    if let Some(query) = query.filter(|it| !it.is_empty()) {
+        here.client_document = format!("{}?{query}", here.client_document);
+    }
+    match platform.client_document(&here).await {
         Ok(Some(document)) => Ok(Json(document)),
         Ok(None) => Err(ApiError::NotFound),
         Err(not_now) => {
@@ -35,6 +41,8 @@ mod tests {
         let world = World::new().await;
         let found = world.get("/connect/client/asking").await;
         assert_eq!(found.body, json!({"client_id": "https://social.example/connect/client/asking"}));
+        let other = world.get("/connect/client/asking?scope=more").await;
+        assert_eq!(other.body, json!({"client_id": "https://social.example/connect/client/asking?scope=more"}));
         assert_eq!(world.get("/connect/client/plain").await.status, 404);
         assert_eq!(world.get("/connect/client/nowhere").await.status, 404);
     }

@@ -52,7 +52,7 @@ pub struct OurAddresses {
     pub origin: String,
     /// Where the platform sends the person afterwards.
     pub redirect_uri: String,
-    /// Where `Connect::client_document` is served.
+    /// Where `Connect::client_document` is served; with a query, another one.
     pub client_document: String,
 }
 
