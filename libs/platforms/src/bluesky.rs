@@ -34,14 +34,17 @@ mod hand_off;
 mod host;
 mod identity;
 mod link_card;
+mod moved;
 mod names;
 mod oauth;
 mod pds;
 mod people;
 mod preparation;
+mod quote;
 mod record;
 mod record_key;
 mod reply;
+mod repository;
 mod session;
 mod signing_key;
 #[cfg(test)]
@@ -56,15 +59,18 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
 use domain::options::{OptionKind, OptionSpec};
 use domain::rules::Rules;
+use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::Error as _;
 use url::Url;
 
+use self::account::Videos;
 use self::dpop::Nonces;
 use self::facets::RichText;
 use self::hand_off::HandOffs;
 use self::host::is_of_bluesky;
 use self::identity::Directory;
+use self::moved::Moved;
 use self::oauth::Authorization;
 use self::pds::Pds;
 use self::preparation::{Preparation, Progress};
@@ -105,7 +111,13 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         "link_preview",
         OptionKind::Flag,
-        "Whether the first link has a card. It has, unless this is false.",
+        "Whether the first link has a card, and the first link to a post is a quote of it. So it is, unless this is \
+         false.",
+    ),
+    OptionSpec::new(
+        quote::OPTION,
+        OptionKind::Address(&["https://bsky.app/", "at://"]),
+        "The post that it quotes: a link to it on bsky.app, or the at:// address of its record.",
     ),
 ];
 
@@ -198,7 +210,11 @@ const FIELDS: &[Field] = &[
         label: "App password",
         example: "abcd-efgh-ijkl-mnop",
         secret: true,
-        optional: Some("Leave it empty to sign in on Bluesky's own page, which is safer."),
+        optional: Some(
+            "Leave it empty to sign in on Bluesky's own page, which is safer. That page asks for posts, pictures and \
+             videos alone, unless your server is an old one that knows no such choice: then it asks for all that an app \
+             password gives.",
+        ),
     },
 ];
 
@@ -214,6 +230,35 @@ impl Bluesky {
 
     fn authorization<'a>(&'a self, grant: &'a Grant, now: DateTime<Utc>) -> Authorization<'a> {
         Authorization { http: &self.http, nonces: &self.nonces, grant, now }
+    }
+
+    /// New credentials for those of a session.
+    async fn renewed(
+        &self,
+        session: &Session,
+        token: &SecretString,
+        old: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Credentials, RefreshRefusal> {
+        match &session.kind {
+            Kind::Oauth(grant) => {
+                let tokens = self.authorization(grant, now).refresh(token).await?;
+                if !tokens.are_of(&session.did) {
+                    tracing::error!(did = session.did.as_str(), "a refresh was answered with another account's tokens");
+                    return Err(RefreshRefusal::Unreachable("it answered for another account".to_owned()));
+                }
+                Ok(Credentials {
+                    expires_at: tokens.expires_at(now),
+                    access_token: tokens.access_token,
+                    refresh_token: tokens.refresh_token.or_else(|| Some(token.clone())),
+                    extra: old.extra.clone(),
+                })
+            }
+            Kind::AppPassword => {
+                let tokens = app_password::refresh(&self.http, &session.pds, token).await?;
+                Ok(tokens.into_credentials(old.extra.clone(), now))
+            }
+        }
     }
 
     /// Whether the post is there. An attempt that was made with another preparation
@@ -241,24 +286,14 @@ impl Platform for Bluesky {
         let Some(token) = &old.refresh_token else {
             return Err(RefreshRefusal::Gone("there is no refresh token".to_owned()));
         };
-        match &session.kind {
-            Kind::Oauth(grant) => {
-                let tokens = self.authorization(grant, now).refresh(token).await?;
-                if !tokens.are_of(&session.did) {
-                    tracing::error!(did = session.did.as_str(), "a refresh was answered with another account's tokens");
-                    return Err(RefreshRefusal::Unreachable("it answered for another account".to_owned()));
-                }
-                Ok(Credentials {
-                    expires_at: tokens.expires_at(now),
-                    access_token: tokens.access_token,
-                    refresh_token: tokens.refresh_token.or_else(|| Some(token.clone())),
-                    extra: old.extra.clone(),
-                })
+        let renewed = self.renewed(&session, token, old, now);
+        let (renewed, moved) = futures::join!(renewed, Moved::of(&self.http, &self.directory, &session));
+        match (renewed, moved) {
+            (Ok(new), Some(moved)) if moved.grant_goes_on => {
+                Ok(Credentials { extra: Some(Session { pds: moved.server, ..session }.store()), ..new })
             }
-            Kind::AppPassword => {
-                let tokens = app_password::refresh(&self.http, &session.pds, token).await?;
-                Ok(tokens.into_credentials(old.extra.clone(), now))
-            }
+            (Ok(_) | Err(RefreshRefusal::Gone(_)), Some(moved)) => Err(RefreshRefusal::Gone(moved.words())),
+            (renewed, _) => renewed,
         }
     }
 }
@@ -266,7 +301,7 @@ impl Platform for Bluesky {
 #[async_trait::async_trait]
 impl Connect for Bluesky {
     fn rules(&self) -> Rules {
-        account::rules(u64::MAX)
+        account::rules(Videos::ToService)
     }
 
     fn fields(&self) -> &'static [Field] {
@@ -278,7 +313,7 @@ impl Connect for Bluesky {
             return Ok(None);
         }
         let keys = client_key::all(self.vault.as_ref()).await?;
-        Ok(Some(client::document(here, &self.client_name, &keys)))
+        Ok(client::document(here, &self.client_name, &keys))
     }
 
     async fn authorize(

@@ -19,6 +19,7 @@ mod input;
 mod jose;
 mod limits;
 mod oauth;
+mod parts;
 mod record;
 mod refusal;
 mod repo;
@@ -164,6 +165,46 @@ impl Bluesky {
         self.world.state().videos.polls = polls;
     }
 
+    /// The server is one from before August 2025, which knows no narrow scopes.
+    pub fn is_old(&self) {
+        self.world.state().knows_no_narrow_scopes = true;
+    }
+
+    /// The account moves to another server, and this one goes on without it.
+    pub fn move_to(&self, server: &str) {
+        let mut state = self.world.state();
+        state.account.moved_to = Some(server.to_owned());
+        state.account.status = Status::Deactivated;
+    }
+
+    /// A post of [`Bluesky::OTHER_HANDLE`] under this key, which may be quoted or
+    /// not; how records refer to it.
+    pub fn others_post(&self, rkey: &str, may_be_quoted: bool) -> Value {
+        self.world.state().others.post(rkey, may_be_quoted)
+    }
+
+    /// Nobody has confirmed the account's e-mail address.
+    pub fn unconfirm(&self) {
+        self.world.state().account.confirmed = false;
+    }
+
+    /// Whether the video service takes videos in parts, and how large these are;
+    /// it does, of 5 MiB, before this.
+    pub fn cut_videos(&self, part_bytes: Option<u64>) {
+        self.world.state().videos.parts.part_bytes = part_bytes;
+    }
+
+    /// The video service forgets the uploads that are not finished.
+    pub fn forget_uploads(&self) {
+        self.world.state().videos.parts.uploads.clear();
+    }
+
+    /// How often each part arrived that the video service has recorded, all uploads
+    /// together.
+    pub fn parts_taken(&self) -> Vec<usize> {
+        self.world.state().videos.parts.taken.values().copied().collect()
+    }
+
     /// How many videos the account may still upload today; 25 before this.
     pub fn videos_left(&self, videos: u64) {
         self.world.state().videos.left = videos;
@@ -188,7 +229,8 @@ impl Network for Bluesky {
             .merge(service::routes())
             .merge(repo::routes())
             .merge(blobs::routes())
-            .merge(video::routes());
+            .merge(video::routes())
+            .merge(parts::routes());
         let echo = Echo::default();
         let pds = trouble::around(&world, Realm::Pds, pds);
         let pds = wire::serve(echo::around(pds, &echo)).await;

@@ -127,6 +127,7 @@ pub async fn run(report: &mut Report) -> Result {
         scenes.play("text with links, tags and mentions, byte for byte", text_and_facets(&stand, &user, &it)).await;
         scenes.play("pictures, byte for byte", pictures(&stand, &user, &it)).await;
         scenes.play("a video, byte for byte", video(&stand, &user, &it)).await;
+        scenes.play("a link to a post is a quote of it", quotes(&stand, &user, &it)).await;
         scenes.play("a lost answer, and exactly one record", lost_answer(&stand, &user, &it)).await;
         scenes.play("a grant that was taken back, and given again", taken_back(&stand, &user, &it)).await;
         scenes.play("an app password does as well", app_password(&stand, &user, &it)).await;
@@ -195,8 +196,11 @@ async fn text_and_facets(stand: &Stand, user: &User<'_>, connection: &Value) -> 
 async fn pictures(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
     let due = moment::in_seconds(2);
     let words = fresh("two pictures");
-    let media = [user.picture().await?, user.upload("image/jpeg", &turned()).await?];
-    let body = json!({ "content": words, "platforms": targets(&[connection])?, "media": media, "scheduled_at": due });
+    let first = json!({ "path": user.picture().await?, "alt_text": "Ein Boot 🚣 \"Zoë\"" });
+    let media = [first, json!(user.upload("image/jpeg", &turned()).await?)];
+    let mut targets = targets(&[connection])?;
+    targets[0]["options"] = json!({ "language": "de", "content_warning": "graphic-media" });
+    let body = json!({ "content": words, "platforms": targets, "media": media, "scheduled_at": due });
 
     let (_, record) = stand.published(user, &body).await?;
 
@@ -215,10 +219,12 @@ async fn pictures(stand: &Stand, user: &User<'_>, connection: &Value) -> Result 
         "$type": "app.bsky.feed.post",
         "text": words,
         "createdAt": due,
+        "langs": ["de"],
+        "labels": { "$type": "com.atproto.label.defs#selfLabels", "values": [{ "val": "graphic-media" }] },
         "embed": {
             "$type": "app.bsky.embed.images",
             "images": [
-                { "alt": "", "image": shown[0]["image"], "aspectRatio": { "width": 64, "height": 48 } },
+                { "alt": "Ein Boot 🚣 \"Zoë\"", "image": shown[0]["image"], "aspectRatio": { "width": 64, "height": 48 } },
                 { "alt": "", "image": shown[1]["image"], "aspectRatio": { "width": 48, "height": 64 } },
             ],
         },
@@ -231,17 +237,56 @@ async fn pictures(stand: &Stand, user: &User<'_>, connection: &Value) -> Result 
 }
 
 async fn video(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    let file = sample(domain::media::MimeType::Mp4, 1).bytes;
+    let file = lying_video();
+    let due = moment::in_seconds(1);
+    let words = fresh("a video");
     let body = json!({
-        "content": fresh("a video"),
+        "content": words,
         "platforms": targets(&[connection])?,
-        "media": [user.upload("video/mp4", &file).await?],
-        "scheduled_at": moment::in_seconds(1),
+        "media": [{ "path": user.upload("video/mp4", &file).await?, "alt_text": "It turns." }],
+        "scheduled_at": due,
     });
     let (_, record) = stand.published(user, &body).await?;
-    same(&record["embed"]["$type"], &json!("app.bsky.embed.video"), "kind of embed")?;
-    let arrived = stand.server.blob(text(&record["embed"]["video"]["ref"], "$link")?).await?;
+    let blob = &record["embed"]["video"];
+    let wanted = json!({
+        "$type": "app.bsky.feed.post",
+        "text": words,
+        "createdAt": due,
+        "embed": {
+            "$type": "app.bsky.embed.video",
+            "video": blob,
+            "alt": "It turns.",
+            "aspectRatio": { "width": 48, "height": 64 },
+        },
+    });
+    same(canonical(&record), canonical(&wanted), "the record")?;
+    let arrived = stand.server.blob(text(&blob["ref"], "$link")?).await?;
     same(arrived, file, "the video")
+}
+
+/// An MP4 whose pictures are stored on their side, and shown upright.
+fn lying_video() -> Vec<u8> {
+    let mut file = include_bytes!("../../../libs/domain/src/media/probe/samples/turned.mov").to_vec();
+    // The brand, by which it is told from QuickTime.
+    file[8..12].copy_from_slice(b"isom");
+    file
+}
+
+async fn quotes(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    let post = |words: &str, at: String| -> Result<Value> {
+        Ok(json!({ "content": words, "platforms": targets(&[connection])?, "scheduled_at": at }))
+    };
+    let (quoted, _) = stand.published(user, &post(&fresh("to be quoted"), moment::in_seconds(1))?).await?;
+    let uri = text(&quoted["platforms"][0], "platform_post_id")?;
+    let key = uri.rsplit('/').next().unwrap_or_default();
+    let Some(there) = stand.server.post(key).await? else { crate::fail!("{uri} is not there") };
+    let link = format!("https://bsky.app/profile/{}/post/{key}", stand.server.account().handle);
+
+    let (_, record) = stand.published(user, &post(&format!("Look: {link}"), moment::in_seconds(1))?).await?;
+
+    let wanted = json!({ "$type": "app.bsky.embed.record", "record": { "uri": uri, "cid": there["cid"] } });
+    same(canonical(&record["embed"]), canonical(&wanted), "the quote")?;
+    same(&record["facets"][0]["features"][0]["uri"], &json!(link), "where its link leads")
 }
 
 async fn lost_answer(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {

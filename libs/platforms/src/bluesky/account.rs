@@ -8,20 +8,23 @@ use std::time::Duration;
 
 use domain::connection::Profile;
 use domain::media::MimeType;
-use domain::rules::{Counting, Rule, Rules};
+use domain::rules::{Counting, FileRule, Rule, Rules};
 use http::Method;
 use serde::Deserialize;
-use serde_json::Value;
 use tokio::time::timeout;
 use url::Url;
 
 use super::identity::Identity;
 use super::pds::address;
 use super::reply::Reply;
+use super::repository::{self, Record};
 use crate::http_clients::HttpClients;
 
 /// The largest video of the lexicon.
 const MAX_VIDEO_BYTES: u64 = 300_000_000;
+
+/// The longest video that the service takes, in seconds: that of the official clients.
+const MAX_VIDEO_SECONDS: u32 = 10 * 60;
 
 /// The largest file for a server that does not tell its limit, in bytes.
 pub(super) const UNSAID_LIMIT: u64 = 5 << 20;
@@ -43,23 +46,35 @@ struct Shown {
 }
 
 #[derive(Deserialize)]
-struct Record {
-    value: Value,
-}
-
-#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Server {
     blob_upload_limit: Option<u64>,
 }
 
-/// What an account may post, whose videos may have at most so many bytes.
+/// Where the videos of an account go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Videos {
+    /// To the video service, which makes MP4 of GIFs and `QuickTime` files as well.
+    ToService,
+    /// To the account's own server, as they are.
+    ToServer {
+        /// The largest that it takes.
+        max_bytes: u64,
+    },
+}
+
+/// What an account may post.
 ///
 /// Posts of 5 to 10 pictures (`app.bsky.embed.gallery`) are left out: they are
 /// new, older servers take them unchecked and older apps show nothing of them.
-pub(super) fn rules(max_video_bytes: u64) -> Rules {
-    use MimeType::{Jpeg, Mp4, Png, Webp};
-    Rules::of(
+pub(super) fn rules(videos: Videos) -> Rules {
+    use MimeType::{Gif, Jpeg, Mp4, Png, Quicktime, Webp};
+    let (types, max_video_bytes) = match videos {
+        Videos::ToService => (vec![Jpeg, Png, Webp, Gif, Mp4, Quicktime], MAX_VIDEO_BYTES),
+        Videos::ToServer { max_bytes } => (vec![Jpeg, Png, Webp, Mp4], max_bytes.min(MAX_VIDEO_BYTES)),
+    };
+    let longest = (videos == Videos::ToService).then_some(FileRule::MaxDuration { max: MAX_VIDEO_SECONDS });
+    let mut rules = Rules::of(
         "Bluesky",
         [
             Rule::max_text(300, Counting::graphemes().short_links()),
@@ -67,14 +82,17 @@ pub(super) fn rules(max_video_bytes: u64) -> Rules {
             Rule::max_images(4),
             Rule::max_videos(1),
             Rule::NotMixed,
-            Rule::mime_types([Jpeg, Png, Webp, Mp4]),
+            Rule::GifAlone,
+            Rule::mime_types(types),
             Rule::max_image_bytes(MAX_IMAGE_BYTES),
-            Rule::max_video_bytes(max_video_bytes.min(MAX_VIDEO_BYTES)),
+            Rule::max_video_bytes(max_video_bytes),
             // For pictures the lexicon has no limit; the official clients have this one.
             Rule::max_alt_text(2000, Counting::graphemes()),
             Rule::max_video_alt_text(1000, Counting::graphemes(), 10_000),
         ],
-    )
+    );
+    rules.rules.extend(longest.map(Rule::OfFiles));
+    rules
 }
 
 /// Somebody's profile. Where it cannot be read within this time, it is one without
@@ -110,10 +128,7 @@ async fn from_appview(http: &HttpClients, appview: &Url, who: &Identity) -> Opti
 
 async fn from_record(http: &HttpClients, who: &Identity) -> Option<Shown> {
     let did = who.did.as_str();
-    let request = http.to_named(Method::GET, address(&who.pds, "com.atproto.repo.getRecord")).ok()?;
-    let asked = [("repo", did), ("collection", "app.bsky.actor.profile"), ("rkey", "self")];
-    let reply = Reply::to(request.query(&asked)).await.ok()?;
-    let Record { value } = reply.status.is_success().then(|| reply.json())??;
+    let Record { value, .. } = repository::read(http, (&who.pds, did), "app.bsky.actor.profile", "self").await.ok()?;
     let avatar = value["avatar"]["ref"]["$link"].as_str().map(|cid| {
         let mut url = address(&who.pds, "com.atproto.sync.getBlob");
         url.query_pairs_mut().append_pair("did", did).append_pair("cid", cid);

@@ -16,12 +16,44 @@ use super::client_key::NamedKey;
 use crate::handoff::OurAddresses;
 use crate::not_now::NotNow;
 
-/// What we ask to be allowed, as narrow as it can be said: records of posts
-/// (putting one wants the right to create and to change), pictures and videos,
-/// and the two calls by which the video service acts for the account: it stores
-/// the finished video there, and says what may still be uploaded.
-pub(super) const SCOPE: &str = "atproto repo:app.bsky.feed.post blob:image/* blob:video/* \
-     rpc:com.atproto.repo.uploadBlob?aud=* rpc:app.bsky.video.getUploadLimits?aud=*";
+/// How much we ask to be allowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Extent {
+    /// As little as can be said: records of posts (putting one wants the right to
+    /// create and to change), pictures and videos, and the two calls by which the
+    /// video service acts for the account: it stores the finished video there, and
+    /// says what may still be uploaded.
+    #[default]
+    Posts,
+    /// All that an app password may. Servers from before August 2025 know nothing
+    /// narrower, and refuse a client whose document names anything else. Nothing in
+    /// a server's metadata tells which it knows.
+    Everything,
+}
+
+impl Extent {
+    pub(super) const fn scope(self) -> &'static str {
+        match self {
+            Self::Posts => {
+                "atproto repo:app.bsky.feed.post blob:image/* blob:video/* rpc:com.atproto.repo.uploadBlob?aud=* \
+                 rpc:app.bsky.video.getUploadLimits?aud=*"
+            }
+            Self::Everything => "atproto transition:generic",
+        }
+    }
+
+    /// The address of the document that names this scope.
+    fn document(self, here: &OurAddresses) -> String {
+        match self {
+            Self::Posts => here.client_document.clone(),
+            Self::Everything => format!("{}?{EVERYTHING}", here.client_document),
+        }
+    }
+}
+
+/// The query in the address of our document for [`Extent::Everything`].
+const EVERYTHING: &str = "scope=everything";
 
 /// This service as the client of one grant. The key with which the grant was asked
 /// for has to be used for it ever after.
@@ -29,6 +61,9 @@ pub(super) const SCOPE: &str = "atproto repo:app.bsky.feed.post blob:image/* blo
 pub(super) struct Client {
     /// The address of our document.
     pub(super) id: String,
+    /// How much is asked for.
+    #[serde(default)]
+    extent: Extent,
     /// `None` for one at loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<NamedKey>,
@@ -36,17 +71,22 @@ pub(super) struct Client {
 
 impl Client {
     /// The one at loopback.
-    pub(super) fn at_loopback(redirect_uri: &str) -> Self {
+    pub(super) fn at_loopback(redirect_uri: &str, extent: Extent) -> Self {
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("redirect_uri", redirect_uri)
-            .append_pair("scope", SCOPE)
+            .append_pair("scope", extent.scope())
             .finish();
-        Self { id: format!("http://localhost?{}", query.replace('+', "%20")), key: None }
+        Self { id: format!("http://localhost?{}", query.replace('+', "%20")), extent, key: None }
     }
 
     /// The one that has a document.
-    pub(super) fn of(here: &OurAddresses, key: NamedKey) -> Self {
-        Self { id: here.client_document.clone(), key: Some(key) }
+    pub(super) fn of(here: &OurAddresses, key: NamedKey, extent: Extent) -> Self {
+        Self { id: extent.document(here), extent, key: Some(key) }
+    }
+
+    /// What it asks for.
+    pub(super) const fn scope(&self) -> &'static str {
+        self.extent.scope()
     }
 
     /// The fields of a form by which the client authenticates itself to the server
@@ -96,10 +136,16 @@ pub(super) fn redirect_uri(here: &OurAddresses) -> String {
     }
 }
 
-/// Our document, with these keys.
-pub(super) fn document(here: &OurAddresses, name: &str, keys: &[NamedKey]) -> Value {
+/// Our document at the address that `here` names, with these keys; `None` where there
+/// is none.
+pub(super) fn document(here: &OurAddresses, name: &str, keys: &[NamedKey]) -> Option<Value> {
+    let extent = match here.client_document.split_once('?') {
+        None => Extent::Posts,
+        Some((_, query)) if query == EVERYTHING => Extent::Everything,
+        Some(_) => return None,
+    };
     let keys: Vec<Value> = keys.iter().map(NamedKey::public).collect();
-    json!({
+    Some(json!({
         "client_id": here.client_document,
         "client_name": name,
         "client_uri": here.origin,
@@ -107,12 +153,12 @@ pub(super) fn document(here: &OurAddresses, name: &str, keys: &[NamedKey]) -> Va
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
         "redirect_uris": [redirect_uri(here)],
-        "scope": SCOPE,
+        "scope": extent.scope(),
         "dpop_bound_access_tokens": true,
         "token_endpoint_auth_method": "private_key_jwt",
         "token_endpoint_auth_signing_alg": "ES256",
         "jwks": {"keys": keys},
-    })
+    }))
 }
 
 #[cfg(test)]
@@ -132,10 +178,25 @@ mod tests {
 
         let redirect_uri = redirect_uri(&here);
         assert_eq!(redirect_uri, "http://127.0.0.1:8080/connect/callback/bluesky");
-        let client = Client::at_loopback(&redirect_uri);
+        let client = Client::at_loopback(&redirect_uri, Extent::Posts);
         assert!(client.id.starts_with("http://localhost?redirect_uri=http%3A%2F%2F127.0.0.1%3A8080%2Fconnect"));
         assert!(client.id.contains("&scope=atproto%20repo%3A"), "{}", client.id);
         assert_eq!(client.said_to("https://pds.example", noon()).unwrap().len(), 1);
+        let everything = Client::at_loopback(&redirect_uri, Extent::Everything);
+        assert!(everything.id.ends_with("&scope=atproto%20transition%3Ageneric"), "{}", everything.id);
+    }
+
+    #[test]
+    fn there_is_a_document_for_each_extent_and_no_other() {
+        let here = OurAddresses::of("https://social.example", "bluesky");
+        for extent in [Extent::Posts, Extent::Everything] {
+            let here = OurAddresses { client_document: extent.document(&here), ..here.clone() };
+            let document = document(&here, "Ours", &[]).unwrap();
+            assert_eq!(document["client_id"], here.client_document);
+            assert_eq!(document["scope"], extent.scope());
+        }
+        let client_document = format!("{}?scope=nothing", here.client_document);
+        assert_eq!(document(&OurAddresses { client_document, ..here }, "Ours", &[]), None);
     }
 
     #[test]
@@ -143,8 +204,8 @@ mod tests {
         let here = OurAddresses::of("https://social.example", "bluesky");
         let key = || NamedKey { kid: "k1".to_owned(), key: SigningKey::generate().unwrap() };
 
-        let form = Client::of(&here, key()).said_to("https://pds.example", noon()).unwrap();
-        let document = document(&here, "Ours", &[key()]);
+        let form = Client::of(&here, key(), Extent::Posts).said_to("https://pds.example", noon()).unwrap();
+        let document = document(&here, "Ours", &[key()]).unwrap();
 
         assert_eq!(
             form.iter().map(|(name, _)| *name).collect::<Vec<_>>(),

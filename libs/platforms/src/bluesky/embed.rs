@@ -1,6 +1,6 @@
 //! What a post shows beside its text.
 
-use domain::media::{AltText, Attachment, FileType};
+use domain::media::{AltText, Attachment, FileType, MimeType};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -15,22 +15,43 @@ pub(super) struct File {
     pub(super) size: Option<(u32, u32)>,
 }
 
+/// A quote, what else is shown, or both.
+pub(super) fn of(quoted: Option<Value>, media: Option<Value>) -> Option<Value> {
+    let Some(quoted) = quoted else { return media };
+    let quote = json!({"$type": "app.bsky.embed.record", "record": quoted});
+    let Some(media) = media else { return Some(quote) };
+    Some(json!({"$type": "app.bsky.embed.recordWithMedia", "record": quote, "media": media}))
+}
+
+/// Whether a file is shown as a video. So are GIFs, which move.
+pub(super) fn is_video(mime_type: MimeType) -> bool {
+    mime_type == MimeType::Gif || mime_type.file_type() == FileType::Video
+}
+
 /// What shows the files. There are pictures or a video, not both.
 pub(super) fn files(media: &[Attachment], files: &[File]) -> Value {
-    if let ([video], [File { blob, .. }]) = (media, files)
-        && video.mime_type.file_type() == FileType::Video
+    let aspect_ratio = |(width, height): (u32, u32)| json!({"width": width, "height": height});
+    if let ([video], [File { blob, size }]) = (media, files)
+        && is_video(video.mime_type)
     {
         let mut embed = json!({"$type": "app.bsky.embed.video", "video": blob});
         if let Some(words) = &video.alt_text {
             embed["alt"] = words.as_str().into();
+        }
+        if let Some(size) = *size {
+            embed["aspectRatio"] = aspect_ratio(size);
+        }
+        if video.mime_type == MimeType::Gif {
+            // Shown without controls, again and again.
+            embed["presentation"] = "gif".into();
         }
         return embed;
     }
     let image = |(carried, file): (&Attachment, &File)| {
         let words = carried.alt_text.as_ref().map_or("", AltText::as_str);
         let mut image = json!({"alt": words, "image": file.blob});
-        if let Some((width, height)) = file.size {
-            image["aspectRatio"] = json!({"width": width, "height": height});
+        if let Some(size) = file.size {
+            image["aspectRatio"] = aspect_ratio(size);
         }
         image
     };

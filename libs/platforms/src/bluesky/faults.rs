@@ -53,6 +53,9 @@ pub(super) fn setback(reply: &Reply, now: DateTime<Utc>) -> Setback {
 /// one call, so that a refusal of it says nothing of the grant.
 pub(super) fn of_video(reply: &Reply, now: DateTime<Utc>) -> Setback {
     let reason = reply.words();
+    if let Some("DailyLimitExceeded" | "rate_limit_exceeded" | "ServiceOverloaded") = reply.error().as_deref() {
+        return Setback::Busy { retry_at: reply.retry_at(now), reason };
+    }
     match reply.status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS => {
             Setback::Busy { retry_at: reply.retry_at(now), reason }

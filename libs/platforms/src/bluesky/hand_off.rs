@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 use url::Url;
 
+use super::account::Videos;
 use super::authorization_server::AuthorizationServer;
-use super::client::{self, Client};
+use super::client::{self, Client, Extent};
 use super::dpop::Nonces;
 use super::host::is_of_bluesky;
 use super::identity::{Directory, Identity, Unknown};
 use super::names::Did;
-use super::oauth::{Authorization, Tokens};
+use super::oauth::{Authorization, Page, Tokens};
 use super::reply::Silence;
 use super::session::{Grant, Kind, Session};
 use super::signing_key::SigningKey;
@@ -23,7 +24,7 @@ use super::typed::{Name, Typed};
 use super::{account, app_password, client_key};
 use crate::account::{Account, Credentials};
 use crate::answer;
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal};
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, OurAddresses};
 use crate::http_clients::HttpClients;
 use crate::vault::Vault;
 
@@ -104,19 +105,29 @@ impl HandOffs<'_> {
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
-        let here = &request.here;
-        let client = if client::is_at_loopback(here) {
-            Client::at_loopback(&client::redirect_uri(here))
-        } else {
-            Client::of(here, client_key::newest(self.vault.as_ref()).await?)
-        };
-        let grant = Grant { server, client, key: SigningKey::generate()? };
-        let url = Authorization { http: self.http, nonces: self.nonces, grant: &grant, now }
-            .push(request, login_hint)
-            .await?;
-        let flow = Flow { who, grant: Box::new(grant) };
-        let memory = serde_json::to_string(&flow).map_err(|_| HandOffRefusal::Unreachable)?;
-        Ok(Departure::Page { url: url.into(), memory: Some(memory.into()) })
+        let mut refused = String::new();
+        for extent in [Extent::Posts, Extent::Everything] {
+            let client = self.client(&request.here, extent).await?;
+            let grant = Grant { server: server.clone(), client, key: SigningKey::generate()? };
+            let authorization = Authorization { http: self.http, nonces: self.nonces, grant: &grant, now };
+            match authorization.push(request, login_hint).await? {
+                Page::At(url) => {
+                    let flow = Flow { who, grant: Box::new(grant) };
+                    let memory = serde_json::to_string(&flow).map_err(|_| HandOffRefusal::Unreachable)?;
+                    return Ok(Departure::Page { url: url.into(), memory: Some(memory.into()) });
+                }
+                Page::NotFor(words) => refused = words,
+            }
+        }
+        Err(HandOffRefusal::Refused(refused))
+    }
+
+    /// This service as a client that asks for so much.
+    async fn client(&self, here: &OurAddresses, extent: Extent) -> Result<Client, HandOffRefusal> {
+        if client::is_at_loopback(here) {
+            return Ok(Client::at_loopback(&client::redirect_uri(here), extent));
+        }
+        Ok(Client::of(here, client_key::newest(self.vault.as_ref()).await?, extent))
     }
 
     /// The person is back from the server's page.
@@ -213,20 +224,20 @@ impl HandOffs<'_> {
         // Videos that go through the video service are not limited by the account's
         // server.
         let direct = !self.any_video && !is_of_bluesky(&who.pds);
-        let max_video_bytes = async {
+        let videos = async {
             if !direct {
-                return u64::MAX;
+                return Videos::ToService;
             }
             let said = timeout(ABOUT, account::blob_limit(self.http, &who.pds)).await.ok().flatten();
-            said.unwrap_or(account::UNSAID_LIMIT)
+            Videos::ToServer { max_bytes: said.unwrap_or(account::UNSAID_LIMIT) }
         };
         let profile = account::profile(self.http, self.appview, who, ABOUT);
-        let (profile, max_video_bytes) = futures::join!(profile, max_video_bytes);
+        let (profile, videos) = futures::join!(profile, videos);
         let session = Session { did: who.did.clone(), pds: who.pds.clone(), kind };
         Account {
             profile,
             scopes,
-            rules: account::rules(max_video_bytes),
+            rules: account::rules(videos),
             credentials: Credentials { extra: Some(session.store()), ..credentials },
         }
     }

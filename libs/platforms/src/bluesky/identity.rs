@@ -98,6 +98,12 @@ impl Directory {
         Ok(Identity { did, handle, pds })
     }
 
+    /// The server that keeps an account now.
+    pub(super) async fn server_of(&self, did: &Did) -> Result<Url, Unknown> {
+        let document = self.document(did).await?;
+        document.server().filter(|_| document.id == did.as_str()).ok_or(Unknown::NoServer)
+    }
+
     /// The DID that a handle leads to. The resolver also reads the records of
     /// the name service; a server with the handle's name is asked only when it
     /// does not know.

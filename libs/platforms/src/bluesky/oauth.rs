@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use url::Url;
 
-use super::client::{self, SCOPE};
+use super::client;
 use super::dpop::{Nonces, Prover};
 use super::names::Did;
 use super::reply::{Reply, Silence};
@@ -104,6 +104,15 @@ impl NewTokens {
     }
 }
 
+/// The page on which the person decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Page {
+    /// Here it is.
+    At(Url),
+    /// There is none for such a client, or such a scope; the server's words.
+    NotFor(String),
+}
+
 /// Calls of a grant's authorization server.
 pub(super) struct Authorization<'a> {
     pub(super) http: &'a HttpClients,
@@ -113,12 +122,12 @@ pub(super) struct Authorization<'a> {
 }
 
 impl Authorization<'_> {
-    /// Pushes the request; the page on which the person decides.
+    /// Pushes the request; where the person decides.
     pub(super) async fn push(
         &self,
         request: &AuthorizationRequest,
         login_hint: Option<&str>,
-    ) -> Result<Url, HandOffRefusal> {
+    ) -> Result<Page, HandOffRefusal> {
         let Grant { server, client, .. } = self.grant;
         // The person's browser is sent only to addresses that we would call ourselves.
         self.http.check_named(&server.authorization_endpoint).map_err(Silence::from)?;
@@ -126,20 +135,23 @@ impl Authorization<'_> {
         let mut form = vec![
             ("response_type", "code"),
             ("redirect_uri", &redirect_uri),
-            ("scope", SCOPE),
+            ("scope", client.scope()),
             ("state", request.state.expose_secret()),
             ("code_challenge", &request.challenge),
             ("code_challenge_method", "S256"),
         ];
         form.extend(login_hint.map(|it| ("login_hint", it)));
         let reply = self.send(&server.pushed_authorization_request_endpoint, &form).await?;
+        if let Some("invalid_client_metadata" | "invalid_scope") = reply.error().as_deref() {
+            return Ok(Page::NotFor(reply.words()));
+        }
         let pushed: Pushed = hand_off_answer(&reply)?;
         if MAX_REQUEST_URI_BYTES < pushed.request_uri.len() {
             return Err(HandOffRefusal::Unreachable);
         }
         let mut page = server.authorization_endpoint.clone();
         page.query_pairs_mut().append_pair("client_id", &client.id).append_pair("request_uri", &pushed.request_uri);
-        Ok(page)
+        Ok(Page::At(page))
     }
 
     /// Tokens for a code.

@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
-use domain::media::{Attachment, FileType, PictureBounds};
+use domain::media::{Attachment, PictureBounds};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use url::Url;
 
 use super::embed::{self, File};
@@ -16,14 +17,17 @@ use super::identity::Directory;
 use super::pds::Pds;
 use super::record::{self, Post};
 use super::record_key::record_key;
-use super::video::{self, VideoJob, VideoService};
-use super::{link_card, people, upload};
+use super::video::{self, Begun, Sent, Upload, VideoJob, VideoService};
+use super::{link_card, people, quote, upload};
 use crate::job::Job;
 use crate::picture::{Awaited, Look, fitted};
 use crate::platform::{STEP_LIMIT, Step};
 
 /// The longest side of a picture, as the official app sends it.
 const MAX_SIDE: u32 = 4000;
+
+/// The wait before an upload is begun anew that the service has forgotten.
+const BEFORE_ANEW: TimeDelta = TimeDelta::seconds(10);
 
 /// What has been reached, stored between the steps.
 #[derive(Default, Serialize, Deserialize)]
@@ -37,6 +41,9 @@ pub(super) struct Progress {
     /// The video that is being worked on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     video: Option<VideoJob>,
+    /// The video that goes up in parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    upload: Option<Upload>,
     /// What is to be put, when all is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) post: Option<Post>,
@@ -69,9 +76,10 @@ impl Preparation<'_> {
     async fn next(&self, job: &Job<'_>) -> Result<Step, Setback> {
         let mut progress = Progress::of(job);
         if let Some(next) = job.media.get(progress.files.len()) {
-            let at = match next.mime_type.file_type() {
-                FileType::Image => self.image(job, next, &mut progress).await?,
-                FileType::Video => self.video(job, next, &mut progress).await?,
+            let at = if embed::is_video(next.mime_type) {
+                self.video(job, next, &mut progress).await?
+            } else {
+                self.image(job, next, &mut progress).await?
             };
             return Ok(Step::Again { progress: progress.store(), at });
         }
@@ -104,20 +112,37 @@ impl Preparation<'_> {
     /// One step of a video. Returns when to take the next one.
     async fn video(&self, job: &Job<'_>, file: &Attachment, progress: &mut Progress) -> Result<DateTime<Utc>, Setback> {
         let Some(base) = self.video_service else {
-            progress.files.push(File { blob: upload::streamed(&self.pds, job, file).await?, size: None });
+            let blob = upload::streamed(&self.pds, job, file).await?;
+            progress.files.push(File { blob, size: shown_size(file) });
             return Ok(job.now);
         };
         let service = VideoService { base, pds: &self.pds };
-        let Some(begun) = &progress.video else {
-            progress.video = Some(service.begin(job, file).await?);
+        if let Some(begun) = &progress.video {
+            return match begun.look(&service).await? {
+                video::Progress::Working(again_at) => Ok(again_at),
+                video::Progress::Done(blob) => {
+                    progress.video = None;
+                    progress.files.push(File { blob, size: shown_size(file) });
+                    Ok(job.now)
+                }
+            };
+        }
+        let Some(upload) = &progress.upload else {
+            match video::begin(&service, job, file).await? {
+                Begun::Whole(begun) => progress.video = Some(begun),
+                Begun::InParts(upload) => progress.upload = Some(upload),
+            }
             return Ok(job.now);
         };
-        match service.look(begun, job.now).await? {
-            video::Progress::Working(again_at) => Ok(again_at),
-            video::Progress::Done(blob) => {
-                progress.video = None;
-                progress.files.push(File { blob, size: None });
+        match upload.go_on(&service, job, file).await? {
+            Sent::Again(at) => Ok(at),
+            Sent::All(begun) => {
+                (progress.upload, progress.video) = (None, Some(begun));
                 Ok(job.now)
+            }
+            Sent::Forgotten => {
+                progress.upload = None;
+                Ok(job.now + BEFORE_ANEW)
             }
         }
     }
@@ -126,16 +151,32 @@ impl Preparation<'_> {
     async fn post(&self, job: &Job<'_>, files: &[File]) -> Result<Post, Setback> {
         let text = RichText::of(job.text);
         let people = people::mentioned(self.directory, job, &text).await?;
-        let embed = match (files, text.links().next()) {
-            ([], Some(_)) if job.options.flag("link_preview") == Some(false) => None,
-            ([], Some(link)) => link_card::of(&self.pds, link).await,
-            ([], None) => None,
-            (files, _) => Some(embed::files(job.media, files)),
+        let quoted = quote::of(self.directory, &self.pds, job, &text).await?;
+        let media = if files.is_empty() {
+            self.card(job, &text, quoted.is_some()).await
+        } else {
+            Some(embed::files(job.media, files))
         };
+        let embed = embed::of(quoted, media);
         let facets = facets::written(&text.facets, &people);
         let record = record::written(job, &text.text, facets, embed);
         Ok(Post { rkey: record_key(job.publish_at, job.reference), record })
     }
+
+    /// The card of the first link, past that of a quote.
+    async fn card(&self, job: &Job<'_>, text: &RichText, has_quote: bool) -> Option<Value> {
+        if job.options.flag("link_preview") == Some(false) {
+            return None;
+        }
+        let link = text.links().find(|it| !(has_quote && quote::PostAddress::parse(it).is_some()))?;
+        link_card::of(&self.pds, link).await
+    }
+}
+
+/// How large a video is shown, where it says so.
+fn shown_size(file: &Attachment) -> Option<(u32, u32)> {
+    let pixels = file.facts.as_ref()?.pixels?;
+    Some((pixels.width, pixels.height))
 }
 
 /// The result of a step, or a setback when it took too long.

@@ -6,15 +6,14 @@
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use domain::delivery::Setback;
-use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 use url::Url;
 
 use super::faults;
-use super::pds::{Pds, address};
-use super::reply::{Reply, Silence};
+use super::pds::Pds;
+use super::repository::{self, NotRead};
 use crate::http_clients::HttpClients;
 use crate::job::Job;
 
@@ -31,17 +30,6 @@ const PUT: Duration = Duration::from_secs(15);
 pub(super) struct Post {
     pub(super) rkey: String,
     pub(super) record: Value,
-}
-
-/// A post that is there.
-#[derive(Deserialize)]
-struct Found {
-    value: Said,
-}
-
-#[derive(Deserialize)]
-struct Said {
-    text: String,
 }
 
 #[derive(Deserialize)]
@@ -138,26 +126,10 @@ fn uri(did: &str, rkey: &str) -> String {
 
 /// Whether the post with this key and text is there.
 pub(super) async fn look_up(http: &HttpClients, (pds, did): (&Url, &str), rkey: &str, text: &str) -> LookUp {
-    let asked = async {
-        let request = http.to_named(Method::GET, address(pds, "com.atproto.repo.getRecord"))?;
-        let request = request.query(&[("repo", did), ("collection", COLLECTION), ("rkey", rkey)]);
-        Reply::to(request).await
-    };
-    let asked: Result<Reply, Silence> = asked.await;
-    let reply = match asked {
-        Ok(reply) => reply,
-        Err(silence) => return LookUp::Unclear(silence.to_string()),
-    };
-    match (reply.status, reply.json::<Found>(), reply.error().as_deref()) {
-        (StatusCode::OK, Some(Found { value }), _) => {
-            if value.text == text {
-                LookUp::Ours(uri(did, rkey))
-            } else {
-                LookUp::Another
-            }
-        }
-        (_, _, Some("RecordNotFound")) => LookUp::Nothing,
-        (StatusCode::OK, None, _) => LookUp::Unclear("it answered in another form".to_owned()),
-        _ => LookUp::Unclear(reply.words()),
+    match repository::read(http, (pds, did), COLLECTION, rkey).await {
+        Ok(found) if found.value["text"] == text => LookUp::Ours(uri(did, rkey)),
+        Ok(_) => LookUp::Another,
+        Err(NotRead::Nothing) => LookUp::Nothing,
+        Err(NotRead::Unclear(reason)) => LookUp::Unclear(reason),
     }
 }

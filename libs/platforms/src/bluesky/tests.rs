@@ -20,7 +20,8 @@ use secrecy::SecretString;
 use serde_json::{Value, from_value, json};
 use tokio::net::TcpListener;
 
-use super::client::Client;
+use super::client::{Client, Extent};
+use super::oauth::Page;
 use super::signing_key::SigningKey;
 use super::*;
 use crate::job::{Fitted, MediaBytes, MediaReader, MediaUnreadable};
@@ -163,7 +164,7 @@ fn grant(stand: &Stand, page: &str) -> Grant {
         "token_endpoint": at("/token"),
     });
     let key = SigningKey::generate().unwrap();
-    Grant { server: from_value(server).unwrap(), client: Client::at_loopback("http://127.0.0.1/"), key }
+    Grant { server: from_value(server).unwrap(), client: Client::at_loopback("http://127.0.0.1/", Extent::Posts), key }
 }
 
 #[tokio::test]
@@ -184,7 +185,8 @@ async fn nobody_is_sent_where_we_would_not_go() {
         let authorization = Authorization { http: &stand.http, nonces: &stand.nonces, grant: &grant, now: noon() };
         let departure = authorization.push(&request, None).await;
         match departure {
-            Ok(url) => assert!(is_taken && url.as_str().starts_with(page), "{page}"),
+            Ok(Page::At(url)) => assert!(is_taken && url.as_str().starts_with(page), "{page}"),
+            Ok(other) => panic!("{other:?}"),
             Err(refusal) => {
                 assert!(!is_taken && matches!(refusal, HandOffRefusal::Field { .. }), "{page}: {refusal:?}");
             }

@@ -21,6 +21,14 @@ pub(super) enum Typed {
 }
 
 impl Name {
+    /// Reads a DID, or a handle in any case, with or without its `@`.
+    pub(super) fn parse(raw: &str) -> Option<Self> {
+        if raw.starts_with("did:") {
+            return raw.parse().ok().map(Self::Did);
+        }
+        raw.strip_prefix('@').unwrap_or(raw).to_ascii_lowercase().parse().ok().map(Self::Handle)
+    }
+
     pub(super) fn as_str(&self) -> &str {
         match self {
             Self::Did(did) => did.as_str(),
@@ -43,20 +51,13 @@ impl Typed {
             // People also copy the link to their profile.
             let profile = url.path_segments().and_then(|mut it| (it.next() == Some("profile")).then(|| it.next())?);
             return match profile {
-                Some(name) => parse_name(name).map(Self::Name),
+                Some(name) => Name::parse(name).map(Self::Name),
                 None if url.path() == "/" && url.host_str().is_some() => Some(Self::Server(url)),
                 None => None,
             };
         }
-        parse_name(raw.strip_prefix("at://").unwrap_or(raw)).map(Self::Name)
+        Name::parse(raw.strip_prefix("at://").unwrap_or(raw)).map(Self::Name)
     }
-}
-
-fn parse_name(raw: &str) -> Option<Name> {
-    if raw.starts_with("did:") {
-        return raw.parse().ok().map(Name::Did);
-    }
-    raw.strip_prefix('@').unwrap_or(raw).to_ascii_lowercase().parse().ok().map(Name::Handle)
 }
 
 #[cfg(test)]

@@ -21,11 +21,15 @@ pub(super) struct Account {
     pub(super) second_factor: bool,
     /// Whether somebody shows profiles beside the data server.
     pub(super) app_view: bool,
+    /// Whether the e-mail address is confirmed.
+    pub(super) confirmed: bool,
+    /// The server that keeps it now, if it is not the one that did.
+    pub(super) moved_to: Option<String>,
 }
 
 impl Default for Account {
     fn default() -> Self {
-        Self { status: Status::Active, second_factor: false, app_view: true }
+        Self { status: Status::Active, second_factor: false, app_view: true, confirmed: true, moved_to: None }
     }
 }
 

@@ -28,6 +28,7 @@ async fn document(State(world): State<Shared>, Path(did): Path<String>) -> Respo
         let message = json!({ "message": format!("DID not registered: {did}") });
         return (StatusCode::NOT_FOUND, Json(message)).into_response();
     };
+    let moved_to = world.state().account.moved_to.clone().filter(|_| did == account::DID);
     let document = json!({
         "@context": ["https://www.w3.org/ns/did/v1", "https://w3id.org/security/multikey/v1"],
         "id": did,
@@ -36,7 +37,7 @@ async fn document(State(world): State<Shared>, Path(did): Path<String>) -> Respo
         "service": [{
             "id": "#atproto_pds",
             "type": "AtprotoPersonalDataServer",
-            "serviceEndpoint": world.pds(),
+            "serviceEndpoint": moved_to.unwrap_or_else(|| world.pds().to_owned()),
         }],
     });
     ([(CONTENT_TYPE, "application/did+ld+json; charset=utf-8")], document.to_string()).into_response()

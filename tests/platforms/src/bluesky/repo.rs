@@ -241,10 +241,13 @@ struct Wanted {
 
 async fn get_record(State(world): State<Shared>, Query(wanted): Query<Wanted>) -> Result<Json<Value>, Refusal> {
     let Wanted { repo, collection, rkey, cid } = wanted;
+    let state = world.state();
+    if repo == account::OTHER_DID {
+        return state.others.record(&collection, &rkey).map(Json);
+    }
     if !account::is_it(&repo) {
         return Err(Refusal::invalid("Could not locate record"));
     }
-    let state = world.state();
     let found = state.repo.get(&collection, &rkey).filter(|it| cid.is_none_or(|cid| cid == it.cid));
     let uri = format!("at://{}/{collection}/{rkey}", account::DID);
     found

@@ -93,7 +93,9 @@ fn classify(head: &Parts, body: &[u8]) -> Option<Call> {
         "/oauth/revoke" | "com.atproto.server.deleteSession" => Some(Call::Revoke),
         "com.atproto.server.createSession" => Some(Call::Exchange),
         "com.atproto.server.refreshSession" => Some(Call::Refresh),
-        "com.atproto.repo.uploadBlob" | "app.bsky.video.uploadVideo" => Some(Call::Upload),
+        "com.atproto.repo.uploadBlob" | "app.bsky.video.uploadVideo" | "app.bsky.video.uploadPart" => {
+            Some(Call::Upload)
+        }
         "app.bsky.video.getJobStatus" => Some(Call::Process),
         "com.atproto.repo.putRecord" | "com.atproto.repo.createRecord" | "com.atproto.repo.applyWrites" => {
             Some(Call::Publish)

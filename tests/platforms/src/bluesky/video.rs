@@ -13,12 +13,17 @@ use super::caller;
 use super::embed::VIDEO;
 use super::input::{self, File};
 use super::refusal::Refusal;
-use super::world::videos::{Job, Work};
+use super::world::videos::Work;
 use super::world::{Shared, State as Everything};
-use super::{account, cid, jose, service};
+use super::{account, service};
 
 /// The video service's name for itself.
 const DID: &str = "did:web:video.bsky.app";
+
+/// What it takes. It makes MP4 of all of them.
+///
+/// Source: `SUPPORTED_MIME_TYPES` of `bluesky-social/social-app`.
+pub(super) const TYPES: [&str; 5] = ["video/mp4", "video/mpeg", "video/webm", "video/quicktime", "image/gif"];
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
@@ -28,7 +33,7 @@ pub(super) fn routes() -> Router<Shared> {
 }
 
 /// The token of a request to this service.
-struct Bearer(String);
+pub(super) struct Bearer(pub(super) String);
 
 impl FromRequestParts<Shared> for Bearer {
     type Rejection = Refusal;
@@ -41,12 +46,17 @@ impl FromRequestParts<Shared> for Bearer {
     }
 }
 
-async fn limits(State(world): State<Shared>, Bearer(token): Bearer) -> Result<Json<Value>, Refusal> {
+async fn limits(State(world): State<Shared>, Bearer(token): Bearer) -> Result<Response, Refusal> {
     // The token may be for the service's own DID, or for that of its host, which is
     // the data server's here.
     let method = "app.bsky.video.getUploadLimits";
     service::verify(&world, &token, DID, method)
         .or_else(|_| service::verify(&world, &token, &world.pds_did(), method))?;
+    if !world.state().account.confirmed {
+        let (error, message) = ("unconfirmed_email", "Confirm your email address to upload videos");
+        let limits = json!({ "canUpload": false, "error": error, "message": message });
+        return Ok((StatusCode::UNAUTHORIZED, Json(limits)).into_response());
+    }
     let left = world.state().videos.left;
     let mut limits = json!({
         "canUpload": 0 < left,
@@ -57,7 +67,7 @@ async fn limits(State(world): State<Shared>, Bearer(token): Bearer) -> Result<Js
         limits["error"] = "rate_limit_exceeded".into();
         limits["message"] = "You have reached your daily limit of videos".into();
     }
-    Ok(Json(limits))
+    Ok(Json(limits).into_response())
 }
 
 #[derive(Deserialize)]
@@ -76,8 +86,8 @@ async fn upload(
     let checked = service::verify(&world, &token, &world.pds_did(), "com.atproto.repo.uploadBlob").and_then(|()| {
         if did != account::DID {
             Err(Refusal::unauthorized("AuthenticationRequired", "the token is of another account"))
-        } else if name.is_empty() || file.mime_type != "video/mp4" {
-            Err(Refusal::invalid("a video/mp4 with a name is expected"))
+        } else if name.is_empty() || !TYPES.contains(&file.mime_type.as_str()) {
+            Err(Refusal::invalid("a video with a name is expected"))
         } else {
             Ok(())
         }
@@ -87,37 +97,25 @@ async fn upload(
     checked?;
     let bytes = bytes.ok_or_else(Refusal::too_large)?;
 
-    let cid = cid::of_bytes(&bytes);
     let mut state = world.state();
     let Everything { videos, blobs, .. } = &mut *state;
     blobs.collect_old(world.clock.now());
-    let same = |it: &Job| match &it.work {
-        Work::Failed => false,
-        Work::Encoding { .. } => it.cid == cid,
-        Work::Done { .. } => it.cid == cid && blobs.get(&cid).is_some(),
-    };
-    if let Some((id, job)) = videos.jobs.iter().find(|(_, it)| same(it)) {
-        let mut status = job.status(id);
-        // The finished file is only named when somebody asks for the job.
-        if let Some(fields) = status.as_object_mut() {
-            fields.remove("blob");
-        }
-        status["error"] = "already_exists".into();
-        status["message"] = "Video already processed".into();
-        return Ok((StatusCode::CONFLICT, Json(status)).into_response());
+    let used_up = || Refusal::bad("rate_limit_exceeded", "You have reached your daily limit of videos");
+    let (id, is_new) = videos.job_of(bytes.into(), blobs).ok_or_else(used_up)?;
+    let mut status = videos.jobs[&id].status(&id);
+    if is_new {
+        status["state"] = "JOB_STATE_CREATED".into();
+        status["progress"] = 0.into();
+        let answer = if videos.by_lexicon { json!({ "jobStatus": status }) } else { status };
+        return Ok(Json(answer).into_response());
     }
-    if videos.left == 0 {
-        return Err(Refusal::bad("rate_limit_exceeded", "You have reached your daily limit of videos"));
+    // The finished file is only named when somebody asks for the job.
+    if let Some(fields) = status.as_object_mut() {
+        fields.remove("blob");
     }
-    videos.left -= 1;
-    let id = jose::random("");
-    let job = Job { cid, work: Work::Encoding { bytes: bytes.into(), polls_left: videos.polls } };
-    let mut status = job.status(&id);
-    status["state"] = "JOB_STATE_CREATED".into();
-    status["progress"] = 0.into();
-    videos.jobs.insert(id, job);
-    let answer = if videos.by_lexicon { json!({ "jobStatus": status }) } else { status };
-    Ok(Json(answer).into_response())
+    status["error"] = "already_exists".into();
+    status["message"] = "Video already processed".into();
+    Ok((StatusCode::CONFLICT, Json(status)).into_response())
 }
 
 #[derive(Deserialize)]
@@ -136,7 +134,7 @@ async fn status(State(world): State<Shared>, Query(Asked { job_id }): Query<Aske
     if let Work::Encoding { bytes, polls_left } = &mut job.work {
         match polls_left.checked_sub(1) {
             Some(left) => *polls_left = left,
-            None => job.work = Work::Done { blob: state.blobs.add("video/mp4", bytes.clone(), now) },
+            None => job.work = Work::Done { blob: state.blobs.add_as("video/mp4", bytes.clone(), now) },
         }
     }
     Ok(Json(json!({ "jobStatus": job.status(&job_id) })))

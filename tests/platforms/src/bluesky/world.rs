@@ -3,6 +3,8 @@
 pub(super) mod blobs;
 pub(super) mod client;
 pub(super) mod grants;
+pub(super) mod others;
+pub(super) mod parts;
 pub(super) mod passwords;
 pub(super) mod repo;
 pub(super) mod requests;
@@ -16,6 +18,7 @@ use serde_json::Value;
 
 use self::blobs::Blobs;
 use self::grants::Grants;
+use self::others::Others;
 use self::passwords::Passwords;
 use self::repo::Repo;
 use self::requests::Requests;
@@ -48,6 +51,8 @@ struct Origins {
 #[derive(Default)]
 pub(super) struct State {
     pub(super) account: Account,
+    /// Whether the server is one from before there were narrow scopes.
+    pub(super) knows_no_narrow_scopes: bool,
     /// Documents of clients, by address.
     pub(super) clients: BTreeMap<String, Value>,
     /// What may be used only once and was: `jti`s of proofs and assertions, PKCE
@@ -57,6 +62,7 @@ pub(super) struct State {
     pub(super) grants: Grants,
     pub(super) passwords: Passwords,
     pub(super) repo: Repo,
+    pub(super) others: Others,
     pub(super) blobs: Blobs,
     pub(super) videos: Videos,
     pub(super) limits: Limits,

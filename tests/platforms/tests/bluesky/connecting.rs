@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use domain::media::MimeType;
 use domain::token::{Pkce, random_token};
 use networks::bluesky::Bluesky;
 use platforms::conformance::network::{Call, Decision, Network};
+use platforms::conformance::samples::sample;
 use platforms::conformance::stage::{Stage, returning};
 use platforms::{AuthorizationRequest, Callback, Departure, HandOffRefusal, OurAddresses};
 use secrecy::ExposeSecret;
@@ -146,4 +148,41 @@ async fn a_deployment_that_everybody_can_reach_has_a_document_and_a_key() {
     let credentials = stage.credentials().await.unwrap();
     platform.revoke(&credentials, stage.clock.now()).await.unwrap();
     assert_eq!(stage.network.grants(), 0);
+}
+
+#[tokio::test]
+async fn a_server_without_narrow_scopes_is_asked_for_what_it_knows() {
+    let stage = Stage::<Bluesky>::new().await;
+    stage.network.is_old();
+
+    let account = stage.connect().await;
+
+    assert_eq!(account.scopes, ["atproto", "transition:generic"]);
+    let mut post = stage.post(&account, "by an old server", vec![sample(MimeType::Mp4, 1)]);
+    stage.deliver(&mut post).await.unwrap();
+    assert_eq!(stage.network.public().len(), 1);
+    stage.renew().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_without_narrow_scopes_reads_a_document_of_its_own() {
+    let stage = Stage::<Bluesky>::new().await;
+    stage.network.is_old();
+    let platform = stage.connecting();
+    let here = OurAddresses::of(PUBLIC, "bluesky");
+    for query in ["", "?scope=everything"] {
+        let client_document = format!("{}{query}", here.client_document);
+        let there = OurAddresses { client_document: client_document.clone(), ..here.clone() };
+        stage.network.know_client(&client_document, platform.client_document(&there).await.unwrap().unwrap());
+    }
+    let challenge = Pkce::random().challenge;
+    let request = AuthorizationRequest { state: random_token(), here, challenge };
+
+    let departure = platform.authorize(&stage.network.answers(), &request, stage.clock.now()).await.unwrap();
+
+    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    assert!(
+        url.contains("client_id=https%3A%2F%2Fapp.sps-loopback.dev%2Fconnect%2Fclient%2Fbluesky%3Fscope%3Deverything"),
+        "{url}"
+    );
 }

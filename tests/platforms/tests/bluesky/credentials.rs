@@ -91,3 +91,28 @@ async fn an_account_that_is_not_active_any_more_wants_its_person() {
     let setback = stage.publish(&post).await.unwrap_err();
     assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
 }
+
+#[tokio::test]
+async fn an_account_that_moved_away_is_told_so() {
+    let (stage, other) = Stage::<Bluesky>::beside_another().await;
+    stage.connect().await;
+    stage.network.move_to(other.pds());
+    let refusal = stage.renew().await.unwrap_err();
+    assert!(
+        matches!(&refusal, RefreshRefusal::Gone(words) if words.contains("has moved to the server")),
+        "{refusal:?}"
+    );
+
+    let (stage, _) = with_app_password().await;
+    stage.network.move_to("https://new-home.example");
+    let refusal = stage.renew().await.unwrap_err();
+    let words = "the account has moved to the server new-home.example".to_owned();
+    assert_eq!(refusal, RefreshRefusal::Gone(words));
+}
+
+#[tokio::test]
+async fn an_account_whose_new_server_cannot_be_asked_is_renewed_as_before() {
+    let (stage, _) = connected().await;
+    stage.network.move_to("https://127.0.0.1:1");
+    stage.renew().await.unwrap();
+}

@@ -5,13 +5,14 @@ use std::io::Cursor;
 use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::id::MediaId;
-use domain::media::{Attachment, MimeType};
+use domain::media::{Attachment, Facts, MimeType, Pixels};
 use image::{DynamicImage, ImageFormat, RgbImage};
 use networks::bluesky::Bluesky;
 use platforms::Step;
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::Stage;
+use serde_json::json;
 
 use crate::{connected, record};
 
@@ -128,12 +129,90 @@ async fn a_day_without_videos_left_is_waited_out() {
     stage.network.videos_left(0);
     let post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
     let setback = stage.prepare(&post).await.unwrap_err();
-    assert!(matches!(&setback, Setback::Busy { reason, .. } if reason.contains("daily limit")), "{setback:?}");
+    let opens_at = stage.clock.now() + TimeDelta::hours(1);
+    assert!(
+        matches!(&setback, Setback::Busy { retry_at: Some(at), reason } if *at <= opens_at && reason.contains("daily limit")),
+        "{setback:?}"
+    );
     assert_eq!(stage.network.calls(Call::Upload), 0);
 
     stage.clock.advance(TimeDelta::minutes(1));
     stage.network.videos_left(25);
     stage.prepare(&post).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_unconfirmed_address_is_told_with_what_to_do() {
+    let (stage, account) = connected().await;
+    stage.network.unconfirm();
+    let post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+    let setback = stage.prepare(&post).await.unwrap_err();
+    assert!(
+        matches!(&setback, Setback::Refused { reason } if reason.contains("Confirm it in Bluesky's settings")),
+        "{setback:?}"
+    );
+}
+
+/// A video of more than three parts.
+fn large_video() -> Sample {
+    let mut video = sample(MimeType::Mp4, 1);
+    video.bytes.resize(17 << 20, 7);
+    video.attachment.size_bytes = video.bytes.len() as u64;
+    video.attachment.facts = Some(Facts { pixels: Pixels::of(1080, 1920), ..Facts::default() });
+    video
+}
+
+#[tokio::test]
+async fn a_large_video_goes_up_in_parts_and_goes_on_where_it_stopped() {
+    let (stage, account) = connected().await;
+    let video = large_video();
+    let mut post = stage.post(&account, "moving", vec![video.clone()]);
+    stage.network.trouble(Call::Upload, Trouble::Unavailable, 1);
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    assert!(matches!(passage.setbacks.as_slice(), [Setback::Busy { .. }]), "{:?}", passage.setbacks);
+    assert_eq!(stage.network.parts_taken(), [1, 1, 1, 1], "no part is sent twice");
+    assert!(stage.network.public()[0].media[0].bytes == video.bytes, "another video arrived");
+    let record = stage.network.record(&passage.published.platform_post_id).unwrap();
+    assert_eq!(record["embed"]["aspectRatio"], json!({"width": 1080, "height": 1920}));
+}
+
+#[tokio::test]
+async fn an_upload_that_is_forgotten_is_begun_anew_and_one_without_parts_goes_whole() {
+    for parts in [true, false] {
+        let (stage, account) = connected().await;
+        let video = large_video();
+        let mut post = stage.post(&account, "moving", vec![video.clone()]);
+        if parts {
+            let begun = stage.prepare(&post).await.unwrap();
+            let Step::Again { progress, .. } = begun else { panic!("{begun:?}") };
+            post.progress = Some(progress);
+            stage.network.forget_uploads();
+        } else {
+            stage.network.cut_videos(None);
+        }
+
+        let passage = stage.deliver(&mut post).await.unwrap();
+
+        assert!(passage.setbacks.is_empty(), "{:?}", passage.setbacks);
+        assert_eq!(stage.network.parts_taken().len(), if parts { 4 } else { 0 });
+        assert!(stage.network.public()[0].media[0].bytes == video.bytes, "another video arrived");
+    }
+}
+
+#[tokio::test]
+async fn a_gif_is_shown_as_a_video_that_runs_without_end() {
+    let (stage, account) = connected().await;
+    let mut gif = sample(MimeType::Gif, 1);
+    gif.attachment.facts = Some(Facts { pixels: Pixels::of(320, 240), ..Facts::default() });
+
+    let record = record(&stage, &account, "moving", vec![gif]).await;
+
+    let embed = &record["embed"];
+    assert_eq!((&embed["$type"], &embed["presentation"]), (&json!("app.bsky.embed.video"), &json!("gif")));
+    assert_eq!(embed["aspectRatio"], json!({"width": 320, "height": 240}));
+    assert_eq!(embed["video"]["mimeType"], "video/mp4");
 }
 
 #[tokio::test]

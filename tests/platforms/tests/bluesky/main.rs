@@ -5,6 +5,7 @@
 mod connecting;
 mod credentials;
 mod files;
+mod quotes;
 mod records;
 mod self_hosted;
 

@@ -45,8 +45,13 @@ impl Network for SelfHosted {
             .route("/untitled", get(|| async { Html("<p>nothing to say").into_response() }));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let page = listener.local_addr().unwrap();
+        let bluesky = Bluesky::start(clock).await;
+        // It also looks like another server for the accounts of the same grants.
+        let resource =
+            json!({ "resource": format!("http://{page}"), "authorization_servers": [bluesky.issuer()] }).to_string();
+        let pages = pages.route("/.well-known/oauth-protected-resource", get(|| async { resource }));
         tokio::spawn(async move { axum::serve(listener, pages).await });
-        Self { bluesky: Bluesky::start(clock).await, page }
+        Self { bluesky, page }
     }
 
     fn addresses(&self) -> Vec<SocketAddr> {
@@ -110,6 +115,11 @@ async fn a_video_goes_to_the_accounts_own_server_within_its_limit() {
     let account = stage.connect().await;
     assert!(account.rules.rules.contains(&Rule::max_video_bytes(5 << 20)), "{:?}", account.rules);
 
+    let takes_others = account.rules.rules.iter().any(
+        |it| matches!(it, Rule::MimeTypes { types } if types.contains(&MimeType::Quicktime) || types.contains(&MimeType::Gif)),
+    );
+    assert!(!takes_others, "nobody makes MP4 of them here");
+
     // The first nonce is long gone when the file is sent.
     stage.clock.advance(chrono::TimeDelta::minutes(30));
     let video = sample(MimeType::Mp4, 1);
@@ -162,4 +172,15 @@ async fn a_link_beside_a_picture_has_no_card() {
     let published = stage.publish(&post).await.unwrap();
     let record = stage.network.bluesky.record(&published.platform_post_id).unwrap();
     assert_eq!(record["embed"]["$type"], "app.bsky.embed.images");
+}
+
+#[tokio::test]
+async fn an_account_is_followed_to_a_server_that_takes_the_same_grant() {
+    let stage = Stage::<SelfHosted>::new().await;
+    stage.connect().await;
+    stage.network.bluesky.move_to(&format!("http://{}", stage.network.page));
+
+    let renewed = stage.renew().await.unwrap();
+
+    assert_eq!(stage.publishing().host(&renewed), Some(stage.network.page.to_string()));
 }

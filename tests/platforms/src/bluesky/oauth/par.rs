@@ -17,6 +17,10 @@ pub(super) async fn push(State(world): State<Shared>, posted: Posted) -> Result<
     let (form, client) = (&posted.form, &known.client);
     let invalid = |why: &str| Refusal::oauth("invalid_request", why);
 
+    // Such as from before August 2025, commit 1899b1fc1 of `bluesky-social/atproto`.
+    if let Some(unknown) = client.narrow_scope().filter(|_| world.state().knows_no_narrow_scopes) {
+        return Err(Refusal::oauth("invalid_client_metadata", format!("Unsupported scope \"{unknown}\"")));
+    }
     for unsupported in ["claims", "id_token_hint", "nonce", "request", "request_uri"] {
         if form.get(unsupported).is_some() {
             return Err(invalid(&format!("Unsupported \"{unsupported}\" parameter")));

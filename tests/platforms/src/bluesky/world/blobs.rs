@@ -41,9 +41,13 @@ impl Blobs {
     /// Keeps a file. Returns the blob by which records refer to it. A file that was
     /// there before keeps its type and its references.
     pub(in crate::bluesky) fn add(&mut self, mime_type: &str, bytes: Bytes, now: DateTime<Utc>) -> Value {
-        let id = cid::of_bytes(&bytes);
         let sniffed = MimeType::sniff(&bytes).map(MimeType::as_str);
-        let mime_type = sniffed.unwrap_or(mime_type).to_owned();
+        self.add_as(sniffed.unwrap_or(mime_type), bytes, now)
+    }
+
+    /// The same with a type that the file is taken to have.
+    pub(in crate::bluesky) fn add_as(&mut self, mime_type: &str, bytes: Bytes, now: DateTime<Utc>) -> Value {
+        let (id, mime_type) = (cid::of_bytes(&bytes), mime_type.to_owned());
         let size = bytes.len();
         let stored = self.by_cid.entry(id.clone()).or_insert(Stored {
             mime_type: mime_type.clone(),

@@ -65,6 +65,11 @@ impl Client {
         self.scopes.iter().any(|it| it == scope)
     }
 
+    /// A scope of its document that is not among those of the first servers.
+    pub(in crate::bluesky) fn narrow_scope(&self) -> Option<&str> {
+        self.scopes.iter().map(String::as_str).find(|it| *it != "atproto" && !it.starts_with("transition:"))
+    }
+
     pub(in crate::bluesky) fn may(&self, grant_type: &str) -> bool {
         self.grant_types.iter().any(|it| it == grant_type)
     }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use axum::body::Bytes;
 use serde_json::{Value, json};
 
-use crate::bluesky::account;
+use super::blobs::Blobs;
+use super::parts::Parts;
+use crate::bluesky::{account, cid, jose};
 
 /// Videos that are or were worked on.
 pub(in crate::bluesky) struct Videos {
@@ -16,11 +18,13 @@ pub(in crate::bluesky) struct Videos {
     pub(in crate::bluesky) left: u64,
     /// Whether `uploadVideo` answers as its lexicon says.
     pub(in crate::bluesky) by_lexicon: bool,
+    /// Those that arrive in parts.
+    pub(in crate::bluesky) parts: Parts,
 }
 
 impl Default for Videos {
     fn default() -> Self {
-        Self { jobs: BTreeMap::new(), polls: 2, left: 25, by_lexicon: false }
+        Self { jobs: BTreeMap::new(), polls: 2, left: 25, by_lexicon: false, parts: Parts::default() }
     }
 }
 
@@ -38,6 +42,25 @@ pub(in crate::bluesky) enum Work {
 }
 
 impl Videos {
+    /// The job of a file: the one that there was, or a new one, of which the quota is
+    /// taken. Returns its id and whether it is new; `None` where the quota is used up.
+    pub(in crate::bluesky) fn job_of(&mut self, bytes: Bytes, blobs: &Blobs) -> Option<(String, bool)> {
+        let cid = cid::of_bytes(&bytes);
+        let same = |it: &Job| match &it.work {
+            Work::Failed => false,
+            Work::Encoding { .. } => it.cid == cid,
+            Work::Done { .. } => it.cid == cid && blobs.get(&cid).is_some(),
+        };
+        if let Some((id, _)) = self.jobs.iter().find(|(_, it)| same(it)) {
+            return Some((id.clone(), false));
+        }
+        self.left = self.left.checked_sub(1)?;
+        let id = jose::random("");
+        let job = Job { cid, work: Work::Encoding { bytes, polls_left: self.polls } };
+        self.jobs.insert(id.clone(), job);
+        Some((id, true))
+    }
+
     /// Makes a job fail: its file is no video that can be played.
     pub(in crate::bluesky) fn fail(&mut self, id: &str) {
         if let Some(job) = self.jobs.get_mut(id) {

@@ -1,0 +1,200 @@
+//! A post that a post quotes.
+//!
+//! Facts: a quote names the address of a record and its hash. An author forbids
+//! quotes of a post with a record under the same key, a post gate. As in the
+//! official client, the first link to a post is a quote of it, and one to
+//! something else has a card beside it.
+//! Source: `resolveLink` and the reducer `embed_add_uri` of
+//! `bluesky-social/social-app`; the lexicon `app.bsky.feed.postgate`.
+
+use std::time::Duration;
+
+use domain::delivery::Setback;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use url::Url;
+
+use super::facets::RichText;
+use super::identity::{Directory, Unknown};
+use super::pds::Pds;
+use super::people::NO_MORE_LOOK_UPS;
+use super::record::COLLECTION;
+use super::repository::{self, NotRead};
+use super::typed::Name;
+use crate::job::Job;
+
+/// The option that names it.
+pub(super) const OPTION: &str = "quote_url";
+
+/// For looking it up.
+const LOOK_UP: Duration = Duration::from_secs(10);
+
+/// The longest key of a record, and the longest hash that is accepted.
+const MAX_KEY_BYTES: usize = 512;
+const MAX_CID_BYTES: usize = 128;
+
+/// A post, as an address names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PostAddress {
+    author: Name,
+    rkey: String,
+}
+
+/// Why a post is not quoted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum NotQuoted {
+    #[error("the post to quote is not there any more, or never was")]
+    Gone,
+    #[error("the author of the post to quote does not permit quotes of it")]
+    Forbidden,
+    #[error("the post to quote could not be looked up")]
+    Unreachable,
+}
+
+impl PostAddress {
+    /// Reads a link to a post in the official client, or the address of its record.
+    pub(super) fn parse(address: &str) -> Option<Self> {
+        if let Some(record) = address.strip_prefix("at://") {
+            let (author, path) = record.split_once('/')?;
+            return Self::of(author, path.strip_prefix(COLLECTION)?.strip_prefix('/')?);
+        }
+        let url = Url::parse(address).ok()?;
+        if url.host_str() != Some("bsky.app") || !matches!(url.scheme(), "https" | "http") {
+            return None;
+        }
+        let path: Vec<_> = url.path().trim_matches('/').split('/').collect();
+        let ["profile", author, "post", rkey] = path.as_slice() else { return None };
+        Self::of(author, rkey)
+    }
+
+    fn of(author: &str, rkey: &str) -> Option<Self> {
+        let is_key = (1..=MAX_KEY_BYTES).contains(&rkey.len())
+            && rkey.bytes().all(|it| it.is_ascii_alphanumeric() || b".-_:~".contains(&it))
+            && !matches!(rkey, "." | "..");
+        is_key.then_some(Self { author: Name::parse(author)?, rkey: rkey.to_owned() })
+    }
+
+    /// The first that a text leads to.
+    fn first_of(text: &RichText) -> Option<Self> {
+        let records = text.text.split_whitespace().map(|it| it.trim_start_matches('('));
+        let records = records.filter(|it| it.starts_with("at://"));
+        let records = records.map(|it| it.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"', '\'']));
+        text.links().chain(records).find_map(Self::parse)
+    }
+
+    /// How records refer to it.
+    async fn reference(&self, directory: &Directory, pds: &Pds<'_>) -> Result<Value, NotQuoted> {
+        let author = directory.find(&self.author).await.map_err(|unknown| match unknown {
+            Unknown::Unreachable => NotQuoted::Unreachable,
+            _ => NotQuoted::Gone,
+        })?;
+        let account = (&author.pds, author.did.as_str());
+        let (found, gate) = futures::join!(
+            repository::read(pds.http, account, COLLECTION, &self.rkey),
+            repository::read(pds.http, account, "app.bsky.feed.postgate", &self.rkey),
+        );
+        let cid = match found {
+            Ok(found) => found.cid.ok_or(NotQuoted::Unreachable)?,
+            Err(NotRead::Nothing) => return Err(NotQuoted::Gone),
+            Err(NotRead::Unclear(_)) => return Err(NotQuoted::Unreachable),
+        };
+        // Authors may quote their own posts. A gate that cannot be read is none.
+        let is_own = author.did == pds.session.did;
+        if !is_own && gate.is_ok_and(|it| forbids_quotes(&it.value)) {
+            return Err(NotQuoted::Forbidden);
+        }
+        let is_cid = (1..=MAX_CID_BYTES).contains(&cid.len()) && cid.bytes().all(|it| it.is_ascii_alphanumeric());
+        let uri = format!("at://{}/{COLLECTION}/{}", author.did.as_str(), self.rkey);
+        is_cid.then(|| json!({"uri": uri, "cid": cid})).ok_or(NotQuoted::Unreachable)
+    }
+}
+
+fn forbids_quotes(gate: &Value) -> bool {
+    let rules = gate["embeddingRules"].as_array();
+    rules.is_some_and(|it| it.iter().any(|rule| rule["$type"] == "app.bsky.feed.postgate#disableRule"))
+}
+
+/// How the record refers to the post that it quotes, if it does. One that is named
+/// by the option has to be there. One that the text only links to stays a link where
+/// it is not, or cannot be looked up in time.
+pub(super) async fn of(
+    directory: &Directory,
+    pds: &Pds<'_>,
+    job: &Job<'_>,
+    text: &RichText,
+) -> Result<Option<Value>, Setback> {
+    let named = job.options.text(OPTION);
+    let refused = |reason: String| Setback::Refused { reason };
+    let address = match named {
+        Some(named) => {
+            let parsed = PostAddress::parse(named.trim());
+            Some(parsed.ok_or_else(|| refused(format!("{OPTION} is no link to a post on Bluesky")))?)
+        }
+        None if job.options.flag("link_preview") == Some(false) => None,
+        None => PostAddress::first_of(text),
+    };
+    let Some(address) = address else { return Ok(None) };
+    let found = timeout(LOOK_UP, address.reference(directory, pds)).await.unwrap_or(Err(NotQuoted::Unreachable));
+    let is_early = NO_MORE_LOOK_UPS < job.publish_at - job.now;
+    match found {
+        Ok(reference) => Ok(Some(reference)),
+        Err(NotQuoted::Unreachable) if named.is_some() || is_early => {
+            Err(Setback::Busy { retry_at: None, reason: NotQuoted::Unreachable.to_string() })
+        }
+        Err(not_quoted) if named.is_some() => Err(refused(not_quoted.to_string())),
+        Err(_) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_post_is_named_by_its_link_or_the_address_of_its_record() {
+        let did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
+        for (address, author) in [
+            ("https://bsky.app/profile/alice.test/post/3kabc".to_owned(), "alice.test"),
+            ("https://bsky.app/profile/alice.test/post/3kabc/?ref=x#y".to_owned(), "alice.test"),
+            (format!("https://bsky.app/profile/{did}/post/3kabc"), did),
+            (format!("at://{did}/app.bsky.feed.post/3kabc"), did),
+            ("at://alice.test/app.bsky.feed.post/3kabc".to_owned(), "alice.test"),
+        ] {
+            let named = PostAddress::parse(&address);
+            assert_eq!(
+                named.map(|it| (it.author.as_str().to_owned(), it.rkey)),
+                Some((author.to_owned(), "3kabc".to_owned())),
+                "{address}"
+            );
+        }
+        for address in [
+            "https://bsky.app/profile/alice.test",
+            "https://bsky.app/profile/alice.test/feed/3kabc",
+            "https://bsky.app/profile/alice.test/post/3kabc/liked-by",
+            "https://bsky.example/profile/alice.test/post/3kabc",
+            "ftp://bsky.app/profile/alice.test/post/3kabc",
+            "at://alice.test/app.bsky.feed.generator/3kabc",
+            "at://alice.test/app.bsky.feed.post/..",
+            "at://alice/app.bsky.feed.post/3kabc",
+            "alice.test",
+            "",
+        ] {
+            assert_eq!(PostAddress::parse(address), None, "{address}");
+        }
+    }
+
+    #[test]
+    fn the_first_post_that_a_text_leads_to_is_the_quote() {
+        let first = |text: &str| PostAddress::first_of(&RichText::of(text)).map(|it| it.rkey);
+        assert_eq!(first("https://example.com, bsky.app/profile/alice.test/post/3kone."), Some("3kone".to_owned()));
+        assert_eq!(first("(at://alice.test/app.bsky.feed.post/3ktwo)"), Some("3ktwo".to_owned()));
+        assert_eq!(first("https://bsky.app/profile/alice.test"), None);
+    }
+
+    #[test]
+    fn a_gate_forbids_quotes_by_its_rule_and_not_by_being_there() {
+        assert!(forbids_quotes(&json!({"embeddingRules": [{"$type": "app.bsky.feed.postgate#disableRule"}]})));
+        assert!(!forbids_quotes(&json!({"embeddingRules": []})));
+        assert!(!forbids_quotes(&json!({"detachedEmbeddingUris": []})));
+    }
+}

@@ -1,0 +1,47 @@
+//! Records of anybody, which are read without a token.
+
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
+
+use super::pds::address;
+use super::reply::Reply;
+use crate::http_clients::HttpClients;
+
+/// A record that is there.
+#[derive(Deserialize)]
+pub(super) struct Record {
+    /// The hash of what it says.
+    pub(super) cid: Option<String>,
+    pub(super) value: Value,
+}
+
+/// Why a record was not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NotRead {
+    /// It is not there.
+    Nothing,
+    /// The reason.
+    Unclear(String),
+}
+
+/// The record of somebody, whose server this is, in this collection and under this
+/// key.
+pub(super) async fn read(
+    http: &HttpClients,
+    (server, did): (&Url, &str),
+    collection: &str,
+    rkey: &str,
+) -> Result<Record, NotRead> {
+    let unclear = |reason: &dyn ToString| NotRead::Unclear(reason.to_string());
+    let request = http.to_named(Method::GET, address(server, "com.atproto.repo.getRecord"));
+    let request = request.map_err(|refusal| unclear(&refusal))?;
+    let request = request.query(&[("repo", did), ("collection", collection), ("rkey", rkey)]);
+    let reply = Reply::to(request).await.map_err(|silence| unclear(&silence))?;
+    match (reply.status, reply.error().as_deref()) {
+        (StatusCode::OK, _) => reply.json().ok_or_else(|| unclear(&"it answered in another form")),
+        (_, Some("RecordNotFound")) => Err(NotRead::Nothing),
+        _ => Err(NotRead::Unclear(reply.words())),
+    }
+}

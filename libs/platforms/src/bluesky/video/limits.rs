@@ -1,0 +1,107 @@
+//! Whether the account may upload videos now.
+//!
+//! Facts: an account may upload so many videos and bytes a day, and none as long as
+//! its e-mail address is not confirmed, which is answered with 401 and the same
+//! body.
+
+use chrono::{DateTime, DurationRound, TimeDelta, Utc};
+use domain::delivery::Setback;
+use http::Method;
+use serde::Deserialize;
+
+use super::service::{VideoService, with};
+use crate::answer;
+use crate::bluesky::faults;
+use crate::bluesky::reply::Reply;
+
+const METHOD: &str = "app.bsky.video.getUploadLimits";
+
+/// How the service names that the e-mail address is not confirmed.
+const UNCONFIRMED: &str = "unconfirmed_email";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Limits {
+    can_upload: bool,
+    remaining_daily_videos: Option<i64>,
+    remaining_daily_bytes: Option<i64>,
+    message: Option<String>,
+    error: Option<String>,
+}
+
+/// Checks that a video of this size may be uploaded now.
+pub(super) async fn check(service: &VideoService<'_>, size_bytes: u64) -> Result<(), Setback> {
+    let token = service.own_token(METHOD).await?;
+    let reply = Reply::to(with(service.call(Method::GET, METHOD)?, &token)).await?;
+    let now = service.now();
+    match reply.json::<Limits>() {
+        Some(limits) => limits.check(size_bytes, reply.retry_at(now), now),
+        None => Err(faults::of_video(&reply, now)),
+    }
+}
+
+impl Limits {
+    fn check(self, size_bytes: u64, opens_at: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Result<(), Setback> {
+        let words = |otherwise: &str| answer::shown(self.message.as_deref().unwrap_or(otherwise));
+        if self.error.as_deref() == Some(UNCONFIRMED) {
+            let words = words("the e-mail address of the account is not confirmed");
+            return Err(Setback::Refused {
+                reason: format!("{words}. Confirm it in Bluesky's settings, under Account, before you try again"),
+            });
+        }
+        let size_bytes = i64::try_from(size_bytes).unwrap_or(i64::MAX);
+        let is_used_up = self.remaining_daily_videos.is_some_and(|it| it < 1)
+            || self.remaining_daily_bytes.is_some_and(|it| it < size_bytes);
+        if is_used_up {
+            let words = words("the videos that it takes of this account in a day are used up");
+            let retry_at = Some(opens_at.unwrap_or_else(|| next_look(now)));
+            return Err(Setback::Busy { retry_at, reason: format!("{words}. It takes more within a day") });
+        }
+        if self.can_upload {
+            return Ok(());
+        }
+        Err(Setback::Busy { retry_at: None, reason: words("it takes no videos from this account now") })
+    }
+}
+
+/// When to ask whether the quota has opened, which the service does not say: at the
+/// next full hour. So it is found at most an hour late whether days are counted
+/// from midnight or from the first video.
+fn next_look(now: DateTime<Utc>) -> DateTime<Utc> {
+    let hour = TimeDelta::hours(1);
+    now.duration_trunc(hour).map_or(now + hour, |it| it + hour)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+    use serde_json::{Value, from_value, json};
+
+    use super::*;
+
+    fn checked(limits: Value) -> Result<(), Setback> {
+        from_value::<Limits>(limits).unwrap().check(1000, None, noon() + TimeDelta::minutes(20))
+    }
+
+    #[test]
+    fn a_quota_is_waited_for_and_an_unconfirmed_address_is_told() {
+        assert_eq!(checked(json!({"canUpload": true})), Ok(()));
+        assert_eq!(checked(json!({"canUpload": true, "remainingDailyVideos": 1, "remainingDailyBytes": 1000})), Ok(()));
+        for used_up in [
+            json!({"canUpload": false, "remainingDailyVideos": 0, "message": "User has exceeded daily upload videos limit"}),
+            json!({"canUpload": true, "remainingDailyVideos": 3, "remainingDailyBytes": 999}),
+        ] {
+            let setback = checked(used_up).unwrap_err();
+            let Setback::Busy { retry_at, reason } = setback else { panic!("{setback:?}") };
+            assert_eq!(retry_at, Some(noon() + TimeDelta::hours(1)));
+            assert!(reason.ends_with(". It takes more within a day"), "{reason}");
+        }
+        let unconfirmed = json!({
+            "canUpload": false, "error": "unconfirmed_email", "message": "Confirm your email address to upload videos",
+        });
+        let setback = checked(unconfirmed).unwrap_err();
+        assert!(matches!(&setback, Setback::Refused { reason } if reason.contains("settings")), "{setback:?}");
+        let unclear = checked(json!({"canUpload": false, "error": "paused"})).unwrap_err();
+        assert!(matches!(unclear, Setback::Busy { retry_at: None, .. }), "{unclear:?}");
+    }
+}

@@ -1,0 +1,247 @@
+//! A large video, uploaded in parts.
+//!
+//! Facts: an upload is started with the exact size, and the service says how it is
+//! cut. It takes each part once or again, tells which ones it has, and makes a job
+//! of them when it is told that all are there. It forgets an upload after a while.
+//! A service that knows nothing of parts takes the file whole, as before. The
+//! token is that of any upload.
+//! Source: the lexicons `app.bsky.video.*Upload*`; `src/lib/media/video/multipart`
+//! of `bluesky-social/social-app`.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::Setback;
+use domain::media::Attachment;
+use futures::{StreamExt, stream};
+use http::Method;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::job::{MAX_ID_BYTES, VideoJob};
+use super::service::{VideoService, with};
+use crate::answer;
+use crate::bluesky::faults;
+use crate::bluesky::reply::Reply;
+use crate::job::Job;
+
+/// A smaller file gains nothing by it. The official client has the same bound.
+const LEAST_BYTES: u64 = 16 << 20;
+
+/// The most parts that are sent in one step, and how many at the same time.
+const IN_A_STEP: usize = 6;
+const AT_A_TIME: usize = 3;
+
+/// For one part.
+const PART: Duration = Duration::from_secs(15);
+
+/// The most parts that a file is cut into.
+const MOST_PARTS: u64 = 10_000;
+
+/// How soon an upload that is being put together is asked for again.
+const SOON: TimeDelta = TimeDelta::seconds(2);
+
+/// An upload over there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::bluesky) struct Upload {
+    id: String,
+}
+
+/// How far it is.
+pub(in crate::bluesky) enum Sent {
+    /// To go on with, not before this.
+    Again(DateTime<Utc>),
+    /// All of it is there, and worked on.
+    All(VideoJob),
+    /// The service no longer knows it.
+    Forgotten,
+}
+
+/// How a file is cut.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Plan {
+    job_id: String,
+    part_size_bytes: u64,
+    part_count: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    #[serde(flatten)]
+    plan: Plan,
+    received_parts: BTreeSet<u64>,
+    state: String,
+    completed_job_id: Option<String>,
+    failure_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Finished {
+    completed_job_id: String,
+}
+
+impl Plan {
+    /// Whether it cuts a file of this size.
+    fn fits(&self, size_bytes: u64) -> bool {
+        (1..=MAX_ID_BYTES).contains(&self.job_id.len())
+            && 0 < self.part_size_bytes
+            && self.part_count <= MOST_PARTS
+            && self.part_count == size_bytes.div_ceil(self.part_size_bytes)
+    }
+
+    /// The bytes of a part; numbers begin with 1.
+    fn part(&self, number: u64, size_bytes: u64) -> Range<u64> {
+        let start = (number - 1) * self.part_size_bytes;
+        start..(start + self.part_size_bytes).min(size_bytes)
+    }
+}
+
+impl Upload {
+    /// Starts one; `None` where the file is to be uploaded whole.
+    pub(super) async fn start(
+        service: &VideoService<'_>,
+        token: &SecretString,
+        file: &Attachment,
+        name: &str,
+    ) -> Result<Option<Self>, Setback> {
+        if file.size_bytes < LEAST_BYTES {
+            return Ok(None);
+        }
+        let body = json!({"sizeBytes": file.size_bytes, "mimeType": file.mime_type.as_str(), "name": name});
+        let request = service.call(Method::POST, "app.bsky.video.startUpload")?.json(&body);
+        let reply = Reply::to(with(request, token)).await?;
+        // Whatever it does not start this way is left to the other way: the answer
+        // there decides.
+        let plan = reply.json::<Plan>().filter(|it| reply.status.is_success() && it.fits(file.size_bytes));
+        Ok(plan.map(|it| Self { id: it.job_id }))
+    }
+
+    /// Sends some of the parts that the service does not have; when it has all, lets
+    /// it go to work.
+    pub(in crate::bluesky) async fn go_on(
+        &self,
+        service: &VideoService<'_>,
+        job: &Job<'_>,
+        file: &Attachment,
+    ) -> Result<Sent, Setback> {
+        let token = service.upload_token().await?;
+        let request = service.call(Method::GET, "app.bsky.video.getUploadStatus")?.query(&[("jobId", &self.id)]);
+        let reply = Reply::to(with(request, &token)).await?;
+        let status = match reply.json::<Status>() {
+            Some(status) if reply.status.is_success() => status,
+            _ => return not_sent(&reply, job.now),
+        };
+        match (status.state.as_str(), status.completed_job_id) {
+            ("completed", Some(id)) => VideoJob::named(id, job.now).map(Sent::All).ok_or_else(faults::unreadable),
+            ("finishing", _) => Ok(Sent::Again(job.now + SOON)),
+            ("failed", _) => Err(refused(status.failure_reason)),
+            ("created", _) if status.plan.fits(file.size_bytes) => {
+                let missing = (1..=status.plan.part_count).filter(|it| !status.received_parts.contains(it));
+                let missing: Vec<u64> = missing.take(IN_A_STEP).collect();
+                if missing.is_empty() {
+                    return self.finish(service, &token, job.now).await;
+                }
+                let parts = missing.into_iter().map(|it| (it, status.plan.part(it, file.size_bytes)));
+                self.send(service, &token, job, file, parts).await
+            }
+            _ => Ok(Sent::Forgotten),
+        }
+    }
+
+    async fn send(
+        &self,
+        service: &VideoService<'_>,
+        token: &SecretString,
+        job: &Job<'_>,
+        file: &Attachment,
+        parts: impl Iterator<Item = (u64, Range<u64>)>,
+    ) -> Result<Sent, Setback> {
+        let sent: Vec<_> = stream::iter(parts)
+            .map(|(number, bytes)| self.send_part(service, token, job, file, number, bytes))
+            .buffer_unordered(AT_A_TIME)
+            .collect()
+            .await;
+        // All are waited for, so that what did arrive is not cut off.
+        for part in sent {
+            let reply = part?;
+            if !reply.status.is_success() {
+                return not_sent(&reply, job.now);
+            }
+        }
+        Ok(Sent::Again(job.now))
+    }
+
+    async fn send_part(
+        &self,
+        service: &VideoService<'_>,
+        token: &SecretString,
+        job: &Job<'_>,
+        file: &Attachment,
+        number: u64,
+        bytes: Range<u64>,
+    ) -> Result<Reply, Setback> {
+        let length = bytes.end - bytes.start;
+        let part = job.files.open_range(file, bytes).await;
+        let part = part.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
+        let request = service
+            .call(Method::POST, "app.bsky.video.uploadPart")?
+            .query(&[("jobId", self.id.as_str()), ("partNumber", &number.to_string())])
+            .header(CONTENT_TYPE, "application/octet-stream")
+            .header(CONTENT_LENGTH, length)
+            .timeout(PART)
+            .body(reqwest::Body::wrap_stream(part));
+        Ok(Reply::to(with(request, token)).await?)
+    }
+
+    async fn finish(
+        &self,
+        service: &VideoService<'_>,
+        token: &SecretString,
+        now: DateTime<Utc>,
+    ) -> Result<Sent, Setback> {
+        let request = service.call(Method::POST, "app.bsky.video.finishUpload")?.json(&json!({"jobId": self.id}));
+        let reply = Reply::to(with(request, token)).await?;
+        match reply.json::<Finished>() {
+            Some(Finished { completed_job_id }) if reply.status.is_success() => {
+                VideoJob::named(completed_job_id, now).map(Sent::All).ok_or_else(faults::unreadable)
+            }
+            _ => not_sent(&reply, now),
+        }
+    }
+}
+
+/// What follows when the service does not take a part, or not yet all of them. What it
+/// has is asked at the next step.
+fn not_sent(reply: &Reply, now: DateTime<Utc>) -> Result<Sent, Setback> {
+    match reply.error().as_deref() {
+        Some("UploadNotFound" | "UploadExpired" | "UploadAborted") => Ok(Sent::Forgotten),
+        Some("UploadNotReady" | "UploadAlreadyCompleted" | "MissingParts") => Ok(Sent::Again(now + SOON)),
+        Some("UploadFailed" | "UnsupportedContentType") => Err(Setback::Refused { reason: reply.words() }),
+        _ => Err(Setback::Busy { retry_at: reply.retry_at(now), reason: reply.words() }),
+    }
+}
+
+fn refused(reason: Option<String>) -> Setback {
+    let reason = reason.unwrap_or_else(|| "the video could not be processed".to_owned());
+    Setback::Refused { reason: answer::shown(&reason) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_cuts_the_whole_file_and_nothing_else() {
+        let plan = |part_size_bytes, part_count| Plan { job_id: "j".to_owned(), part_size_bytes, part_count };
+        assert!(plan(8, 3).fits(20) && plan(20, 1).fits(20) && plan(8, 3).fits(24));
+        assert!(!plan(8, 2).fits(20) && !plan(8, 4).fits(20) && !plan(0, 3).fits(20) && !plan(1, 20_000).fits(20_000));
+        assert_eq!((plan(8, 3).part(1, 20), plan(8, 3).part(3, 20)), (0..8, 16..20));
+    }
+}

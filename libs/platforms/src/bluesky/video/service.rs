@@ -1,0 +1,68 @@
+//! The video service as the account calls it.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::Setback;
+use http::Method;
+use reqwest::RequestBuilder;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use url::Url;
+
+use crate::bluesky::faults;
+use crate::bluesky::host::host_of;
+use crate::bluesky::pds::{Pds, address};
+use crate::bluesky::reply::Silence;
+
+/// How long the token for an upload is valid. The service uses it only when it has
+/// finished transcoding.
+const TOKEN_LIVES: TimeDelta = TimeDelta::minutes(30);
+
+#[derive(Deserialize)]
+struct Token {
+    token: SecretString,
+}
+
+/// The service at an address, for an account.
+pub(in crate::bluesky) struct VideoService<'a> {
+    pub(in crate::bluesky) base: &'a Url,
+    pub(in crate::bluesky) pds: &'a Pds<'a>,
+}
+
+impl VideoService<'_> {
+    /// A call of one of its methods.
+    pub(super) fn call(&self, http_method: Method, method: &str) -> Result<RequestBuilder, Silence> {
+        Ok(self.pds.http.to_known(http_method, address(self.base, method))?)
+    }
+
+    pub(super) fn now(&self) -> DateTime<Utc> {
+        self.pds.now
+    }
+
+    /// A token with which it may store a file in the account's server. All methods
+    /// of an upload take it.
+    pub(super) async fn upload_token(&self) -> Result<SecretString, Setback> {
+        let keeper = format!("did:web:{}", host_of(&self.pds.session.pds));
+        self.token(&keeper, "com.atproto.repo.uploadBlob", TOKEN_LIVES).await
+    }
+
+    /// A token with which one method of the service itself may be called.
+    pub(super) async fn own_token(&self, method: &str) -> Result<SecretString, Setback> {
+        self.token(&format!("did:web:{}", host_of(self.base)), method, TimeDelta::minutes(1)).await
+    }
+
+    async fn token(&self, audience: &str, method: &str, lives: TimeDelta) -> Result<SecretString, Setback> {
+        let ends = (self.pds.now + lives).timestamp().to_string();
+        let parameters = [("aud", audience), ("lxm", method), ("exp", &ends)];
+        let reply = self.pds.query("com.atproto.server.getServiceAuth", &parameters).await?;
+        match reply.json::<Token>() {
+            Some(Token { token }) if reply.status.is_success() => Ok(token),
+            _ if reply.status.is_success() => Err(faults::unreadable()),
+            _ => Err(faults::setback(&reply, self.pds.now)),
+        }
+    }
+}
+
+/// A request with a token.
+pub(super) fn with(request: RequestBuilder, token: &SecretString) -> RequestBuilder {
+    request.bearer_auth(token.expose_secret())
+}

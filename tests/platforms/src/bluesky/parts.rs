@@ -1,0 +1,149 @@
+//! The video service where a video comes in parts.
+//!
+//! Source: the lexicons `app.bsky.video.startUpload`, `uploadPart`, `finishUpload`
+//! and `getUploadStatus` of August 2026.
+
+use axum::extract::{Query, State};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::embed::VIDEO;
+use super::input::{self, File, Input};
+use super::refusal::Refusal;
+use super::service;
+use super::video::{Bearer, TYPES};
+use super::world::parts::Upload;
+use super::world::{Shared, State as Everything, World};
+
+pub(super) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/xrpc/app.bsky.video.startUpload", post(start))
+        .route("/xrpc/app.bsky.video.uploadPart", post(part))
+        .route("/xrpc/app.bsky.video.finishUpload", post(finish))
+        .route("/xrpc/app.bsky.video.getUploadStatus", get(status))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    job_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Numbered {
+    job_id: String,
+    part_number: u64,
+}
+
+/// All of it takes the token that `uploadVideo` takes.
+fn verify(world: &World, token: &str) -> Result<(), Refusal> {
+    service::verify(world, token, &world.pds_did(), "com.atproto.repo.uploadBlob")
+}
+
+fn unknown() -> Refusal {
+    Refusal::bad("UploadNotFound", "Upload not found")
+}
+
+async fn start(State(world): State<Shared>, Bearer(token): Bearer, input: Input) -> Result<Json<Value>, Refusal> {
+    verify(&world, &token)?;
+    let mime_type = input.text("mimeType")?;
+    let size_bytes = input.0["sizeBytes"].as_u64().filter(|it| 0 < *it);
+    let size_bytes = size_bytes.ok_or_else(|| Refusal::invalid("Input must have the property \"sizeBytes\""))?;
+    let mut state = world.state();
+    let videos = &mut state.videos;
+    let Some(part_bytes) = videos.parts.part_bytes else {
+        return Err(Refusal::bad("MethodNotImplemented", "Method Not Implemented"));
+    };
+    if !TYPES.contains(&mime_type) {
+        return Err(Refusal::bad("UnsupportedContentType", "The MIME type is not supported"));
+    }
+    if VIDEO < size_bytes {
+        return Err(Refusal::bad("VideoTooLarge", "The video is too large"));
+    }
+    if videos.left == 0 {
+        return Err(Refusal::bad("DailyLimitExceeded", "You have reached your daily limit of videos"));
+    }
+    let id = videos.parts.start(size_bytes, part_bytes, world.clock.now());
+    Ok(Json(videos.parts.uploads[&id].plan(&id)))
+}
+
+async fn part(
+    State(world): State<Shared>,
+    Bearer(token): Bearer,
+    Query(Numbered { job_id, part_number }): Query<Numbered>,
+    file: File,
+) -> Result<Json<Value>, Refusal> {
+    let (announced, mime_type) = (file.size_bytes, file.mime_type);
+    // Read in any case: a client that still writes would not see the answer.
+    let bytes = input::read(file.body, usize::try_from(VIDEO).unwrap_or(usize::MAX)).await;
+    verify(&world, &token)?;
+    let now = world.clock.now();
+    let mut state = world.state();
+    let upload = state.videos.parts.uploads.get_mut(&job_id).ok_or_else(unknown)?;
+    if upload.job.is_some() {
+        return Err(Refusal::bad("UploadAlreadyCompleted", "The upload is complete"));
+    }
+    if upload.expires_at <= now {
+        return Err(Refusal::bad("UploadExpired", "The upload has expired"));
+    }
+    let length = upload.length(part_number);
+    let length = length.ok_or_else(|| Refusal::bad("InvalidPartNumber", "There is no such part"))?;
+    if mime_type != "application/octet-stream" {
+        return Err(Refusal::invalid("Wrong request encoding (Content-Type)"));
+    }
+    let bytes = bytes.filter(|it| it.len() as u64 == length && announced == length);
+    let bytes = bytes.ok_or_else(|| Refusal::bad("PartSizeMismatch", "The part has another length"))?;
+    upload.parts.insert(part_number, bytes.into());
+    *state.videos.parts.taken.entry((job_id, part_number)).or_default() += 1;
+    Ok(Json(json!({ "partNumber": part_number, "sizeBytes": length })))
+}
+
+async fn finish(State(world): State<Shared>, Bearer(token): Bearer, input: Input) -> Result<Json<Value>, Refusal> {
+    verify(&world, &token)?;
+    let id = input.text("jobId")?;
+    let mut state = world.state();
+    let Everything { videos, blobs, .. } = &mut *state;
+    let upload = videos.parts.uploads.get(id).ok_or_else(unknown)?;
+    let job = if let Some(job) = &upload.job {
+        job.clone()
+    } else {
+        let missing = upload.missing();
+        if !missing.is_empty() {
+            return Err(Refusal::bad("MissingParts", format!("Missing parts: {missing:?}")));
+        }
+        let whole = upload.whole();
+        let used_up = || Refusal::bad("DailyLimitExceeded", "You have reached your daily limit of videos");
+        videos.job_of(whole, blobs).ok_or_else(used_up)?.0
+    };
+    if let Some(upload) = videos.parts.uploads.get_mut(id) {
+        upload.job = Some(job.clone());
+    }
+    Ok(Json(json!({ "completedJobId": job, "jobStatus": videos.jobs[&job].status(&job) })))
+}
+
+async fn status(
+    State(world): State<Shared>,
+    Bearer(token): Bearer,
+    Query(Asked { job_id }): Query<Asked>,
+) -> Result<Json<Value>, Refusal> {
+    verify(&world, &token)?;
+    let now = world.clock.now();
+    let state = world.state();
+    let upload = state.videos.parts.uploads.get(&job_id).ok_or_else(unknown)?;
+    let mut status = upload.plan(&job_id);
+    status["receivedParts"] = upload.parts.keys().copied().collect();
+    status["state"] = match upload {
+        Upload { job: Some(_), .. } => "completed",
+        Upload { expires_at, .. } if *expires_at <= now => "expired",
+        Upload { .. } => "created",
+    }
+    .into();
+    if let Some(job) = &upload.job {
+        status["completedJobId"] = job.as_str().into();
+        status["jobStatus"] = state.videos.jobs[job].status(job);
+    }
+    Ok(Json(status))
+}

@@ -1,0 +1,39 @@
+//! What somebody else has posted, to be quoted.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::bluesky::record::POST;
+use crate::bluesky::refusal::Refusal;
+use crate::bluesky::{account, cid};
+
+/// The collection of records that say who may quote a post.
+const GATES: &str = "app.bsky.feed.postgate";
+
+/// Their records, by collection and key.
+#[derive(Default)]
+pub(in crate::bluesky) struct Others(BTreeMap<(String, String), Value>);
+
+impl Others {
+    /// A post of theirs, which may be quoted or not. Returns how records refer to it.
+    pub(in crate::bluesky) fn post(&mut self, rkey: &str, may_be_quoted: bool) -> Value {
+        let uri = format!("at://{}/{POST}/{rkey}", account::OTHER_DID);
+        let value = json!({ "$type": POST, "text": "quote me", "createdAt": "2026-11-20T12:00:00.000Z" });
+        let cid = cid::of_record(&value);
+        self.0.insert((POST.to_owned(), rkey.to_owned()), value);
+        if !may_be_quoted {
+            let rules = json!([{ "$type": "app.bsky.feed.postgate#disableRule" }]);
+            let gate = json!({ "$type": GATES, "post": uri, "createdAt": "2026-11-20T12:00:00.000Z", "embeddingRules": rules });
+            self.0.insert((GATES.to_owned(), rkey.to_owned()), gate);
+        }
+        json!({ "uri": uri, "cid": cid })
+    }
+
+    pub(in crate::bluesky) fn record(&self, collection: &str, rkey: &str) -> Result<Value, Refusal> {
+        let uri = format!("at://{}/{collection}/{rkey}", account::OTHER_DID);
+        let value = self.0.get(&(collection.to_owned(), rkey.to_owned()));
+        let value = value.ok_or_else(|| Refusal::bad("RecordNotFound", format!("Could not locate record: {uri}")))?;
+        Ok(json!({ "uri": uri, "cid": cid::of_record(value), "value": value }))
+    }
+}

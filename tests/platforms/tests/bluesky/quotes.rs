@@ -1,0 +1,94 @@
+//! Posts that quote another one.
+
+use domain::delivery::Setback;
+use domain::media::MimeType;
+use domain::options::{OptionValue, Options};
+use networks::bluesky::Bluesky;
+use platforms::Account;
+use platforms::conformance::samples::{Sample, sample};
+use platforms::conformance::stage::Stage;
+use serde_json::{Value, json};
+
+use crate::connected;
+
+const KEY: &str = "3m5xkqh2v4k2a";
+
+fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {
+    given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn quote(address: &str) -> Options {
+    options([("quote_url", OptionValue::Text(address.to_owned()))])
+}
+
+/// What a post shows beside its text.
+async fn embed(
+    stage: &Stage<Bluesky>,
+    account: &Account,
+    text: &str,
+    media: Vec<Sample>,
+    options: Options,
+) -> Result<Value, Setback> {
+    let mut post = stage.post(account, text, media);
+    post.options = options;
+    let passage = stage.deliver(&mut post).await?;
+    Ok(stage.network.record(&passage.published.platform_post_id).unwrap()["embed"].clone())
+}
+
+/// The link to a post of somebody else, in the official client.
+fn link() -> String {
+    format!("https://bsky.app/profile/{}/post/{KEY}", Bluesky::OTHER_HANDLE)
+}
+
+#[tokio::test]
+async fn a_link_to_a_post_is_a_quote_of_it() {
+    let (stage, account) = connected().await;
+    let quoted = stage.network.others_post(KEY, true);
+    let record = format!("at://{}/app.bsky.feed.post/{KEY}", stage.network.other_did());
+    for text in [format!("Look: {}", link()), format!("Look: {record}."), link()] {
+        let embed = embed(&stage, &account, &text, Vec::new(), Options::default()).await.unwrap();
+        assert_eq!(embed, json!({"$type": "app.bsky.embed.record", "record": quoted}), "{text}");
+    }
+    let off = options([("link_preview", OptionValue::Flag(false))]);
+    assert_eq!(embed(&stage, &account, &link(), Vec::new(), off).await.unwrap(), Value::Null);
+}
+
+#[tokio::test]
+async fn a_quote_stands_beside_pictures() {
+    let (stage, account) = connected().await;
+    let quoted = stage.network.others_post(KEY, true);
+
+    let embed = embed(&stage, &account, "Look", vec![sample(MimeType::Png, 1)], quote(&link())).await.unwrap();
+
+    assert_eq!(embed["$type"], "app.bsky.embed.recordWithMedia");
+    assert_eq!(embed["record"], json!({"$type": "app.bsky.embed.record", "record": quoted}));
+    assert_eq!(embed["media"]["$type"], "app.bsky.embed.images");
+}
+
+#[tokio::test]
+async fn a_post_of_ones_own_is_quoted_by_its_address() {
+    let (stage, account) = connected().await;
+    let first = stage.due(&account, "first", Vec::new()).await;
+    let first = stage.publish(&first).await.unwrap();
+
+    let embed = embed(&stage, &account, "second", Vec::new(), quote(&first.url.unwrap())).await.unwrap();
+
+    assert_eq!(embed["record"]["uri"], first.platform_post_id);
+}
+
+#[tokio::test]
+async fn what_may_not_be_quoted_is_told_where_it_was_asked_for() {
+    let (stage, account) = connected().await;
+    stage.network.others_post(KEY, false);
+    let missing = link().replace(KEY, "3m5xkqh2v4k2b");
+    for (address, words) in
+        [(link(), "does not permit"), (missing.clone(), "is not there"), ("at://x".to_owned(), "no link")]
+    {
+        let setback = embed(&stage, &account, "Look", Vec::new(), quote(&address)).await.unwrap_err();
+        assert!(matches!(&setback, Setback::Refused { reason } if reason.contains(words)), "{address}: {setback:?}");
+    }
+    for text in [link(), missing] {
+        let off = options([]);
+        assert_eq!(embed(&stage, &account, &text, Vec::new(), off).await.unwrap(), Value::Null, "{text}");
+    }
+}
