@@ -1,11 +1,13 @@
 //! The fields that creating and changing a post have in common. Reading goes
 //! on after a fault, so that one answer names every fault.
 
+use std::collections::BTreeSet;
+
 use api::{Fields, Given};
 use chrono::{DateTime, Utc};
 use domain::id::ConnectionId;
 use domain::media::{AltText, MediaPath};
-use domain::options::{MAX_OPTIONS, OptionValue, Options};
+use domain::options::{MAX_OPTIONS, NamedOptions, OptionValue};
 use domain::post::{MAX_FILES, MAX_MEDIA, MAX_TARGETS, NamedMedium, NewTarget};
 use domain::schedule::parse_schedule;
 use domain::text::PostText;
@@ -89,20 +91,21 @@ fn target(entry: &mut Fields, index: usize) -> Option<NewTarget> {
 
 /// `options` of a target. Which names and values there are depends on its
 /// platform, which is not known here.
-fn options(entry: &mut Fields) -> Options {
+fn options(entry: &mut Fields) -> NamedOptions {
     let given = entry.object("options", MAX_OPTIONS).value().unwrap_or_default();
-    let mut read = Vec::new();
+    let mut said = Vec::new();
+    let mut unsaid = BTreeSet::new();
     for (name, value) in given {
         match option(value) {
-            Ok(Some(value)) => read.push((name, value)),
-            Ok(None) => {}
+            Ok(Some(value)) => said.push((name, value)),
+            Ok(None) => drop(unsaid.insert(name)),
             Err(fault) => entry.add(&format!("options.{name}"), fault),
         }
     }
-    read.into_iter().collect()
+    NamedOptions { said: said.into_iter().collect(), unsaid }
 }
 
-/// The value of an option; `None` for null, which is as if it was left out.
+/// The value of an option; `None` for null.
 fn option(value: Value) -> Result<Option<OptionValue>, &'static str> {
     const KINDS: &str = "must be a string, a whole number, true, false, or a list of strings";
     Ok(Some(match value {

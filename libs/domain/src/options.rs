@@ -3,7 +3,7 @@
 
 mod spec;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,23 @@ pub enum OptionValue {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Options(BTreeMap<String, OptionValue>);
+
+/// The options of a target as a client names them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamedOptions {
+    /// Those that have a value.
+    pub said: Options,
+    /// The names of those that are `null`. They are as if they were left out, but a
+    /// name that the platform does not have is a typing error with `null` too.
+    pub unsaid: BTreeSet<String>,
+}
+
+impl NamedOptions {
+    /// Every name, each once.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.said.iter().map(|(name, _)| name).chain(self.unsaid.iter().map(String::as_str))
+    }
+}
 
 impl Options {
     /// Nothing is said.

@@ -1,7 +1,6 @@
 //! What a request says for single platforms, held against what they have.
 
 use domain::faults::Faults;
-use domain::options::Options;
 use domain::post::{Accounts, NewTarget, Target, TargetStatus};
 
 use crate::Publishing;
@@ -12,7 +11,11 @@ impl Publishing {
     pub(crate) fn check_options(&self, named: &[NewTarget], accounts: &Accounts, goes_out: bool, faults: &mut Faults) {
         let known = named.iter().filter_map(|it| Some((it, accounts.get(&it.connection_id)?)));
         for (target, account) in known {
-            self.check(target.index, &account.provider, &target.options, goes_out, faults);
+            let (field, platform) = (field_of(target.index), &account.provider);
+            self.vocabulary.check_names(platform, target.options.names(), &field, faults);
+            if goes_out {
+                self.vocabulary.check_values(platform, &target.options.said, &field, faults);
+            }
         }
     }
 
@@ -20,15 +23,13 @@ impl Publishing {
     pub(crate) fn check_kept_options(&self, kept: &[Target], faults: &mut Faults) {
         let unpublished = kept.iter().enumerate().filter(|(_, it)| it.status != TargetStatus::Published);
         for (index, target) in unpublished {
-            self.check(index, &target.provider, &target.options, true, faults);
+            let (field, names) = (field_of(index), target.options.iter().map(|(name, _)| name));
+            self.vocabulary.check_names(&target.provider, names, &field, faults);
+            self.vocabulary.check_values(&target.provider, &target.options, &field, faults);
         }
     }
+}
 
-    fn check(&self, index: usize, platform: &str, options: &Options, goes_out: bool, faults: &mut Faults) {
-        let field = format!("platforms.{index}.options");
-        self.vocabulary.check_names(platform, options, &field, faults);
-        if goes_out {
-            self.vocabulary.check_values(platform, options, &field, faults);
-        }
-    }
+fn field_of(index: usize) -> String {
+    format!("platforms.{index}.options")
 }

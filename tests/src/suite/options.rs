@@ -18,6 +18,7 @@ pub(super) fn checks() -> Vec<Check> {
             options_arrive_where_they_are_said,
             an_entry_replaces_its_options,
             a_name_that_a_platform_does_not_have_is_refused_even_for_drafts,
+            null_leaves_an_option_out_and_makes_no_name_known,
             values_are_checked_when_a_post_is_scheduled,
             nonsense_is_told_by_its_place,
             platforms_say_what_they_take,
@@ -73,6 +74,24 @@ async fn a_name_that_a_platform_does_not_have_is_refused_even_for_drafts(world: 
         user.api.post("/posts", &body).await?.invalid(&["platforms.0.options.visible", "platforms.0.options.board"])?;
     let message = "platforms.0.options.visible is not an option of sandbox; did you mean visibility?";
     same(&errors["platforms.0.options.visible"], &json!([message]), "message")
+}
+
+async fn null_leaves_an_option_out_and_makes_no_name_known(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let unsaid = json!({ "language": null, "sensitive": true });
+    let post = user.create(&json!({ "content": "a", "platforms": on(&connection, &unsaid)? })).await?;
+    same(&post["platforms"][0]["options"], &json!({ "sensitive": true }), "options without the one that is null")?;
+
+    let unknown =
+        json!({ "platforms": on(&connection, &json!({ "visible": null, "language": null }))?, "content": "a" });
+    let path = format!("/posts/{}", integer(&post, "id")?);
+    for refused in [user.api.post("/posts", &unknown).await?, user.api.patch(&path, &unknown).await?] {
+        let errors = refused.invalid(&["platforms.0.options.visible"])?;
+        let message = "platforms.0.options.visible is not an option of sandbox; did you mean visibility?";
+        same(&errors["platforms.0.options.visible"], &json!([message]), "message")?;
+    }
+    Ok(())
 }
 
 async fn values_are_checked_when_a_post_is_scheduled(world: &World) -> Result {

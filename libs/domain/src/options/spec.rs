@@ -156,9 +156,15 @@ impl Vocabulary {
 
     /// Notes each name that this platform does not have. `field` is the path of
     /// the options.
-    pub fn check_names(&self, platform: &str, given: &Options, field: &str, faults: &mut Faults) {
+    pub fn check_names<'n>(
+        &self,
+        platform: &str,
+        given: impl IntoIterator<Item = &'n str>,
+        field: &str,
+        faults: &mut Faults,
+    ) {
         let known = || self.options(platform).iter().map(|it| it.name);
-        for (name, _) in given.iter().filter(|(name, _)| known().all(|it| it != *name)) {
+        for name in given.into_iter().filter(|name| known().all(|it| it != *name)) {
             let near = nearest(name, known()).map_or_else(String::new, |it| format!("; did you mean {it}?"));
             faults.add(format_args!("{field}.{name}"), format_args!("is not an option of {platform}{near}"));
         }
@@ -209,8 +215,9 @@ mod tests {
     fn a_name_that_a_platform_does_not_have_is_told_with_the_nearest() {
         let mut faults = Faults::new();
         let given = options([("visible", text("public")), ("language", text("en"))]);
-        vocabulary().check_names("example", &given, "platforms.0.options", &mut faults);
-        vocabulary().check_names("other", &given, "options", &mut faults);
+        let names = || given.iter().map(|(name, _)| name);
+        vocabulary().check_names("example", names(), "platforms.0.options", &mut faults);
+        vocabulary().check_names("other", names(), "options", &mut faults);
         assert_eq!(
             messages(&faults),
             [

@@ -181,7 +181,7 @@ impl Post {
             if other.is_some() {
                 faults.add(format!("platforms.{index}.media"), "is already public and cannot be changed");
             }
-            if !named.options.is_empty() && named.options != published.options {
+            if !named.options.said.is_empty() && named.options.said != published.options {
                 faults.add(format!("platforms.{index}.options"), "is already public and cannot be changed");
             }
         }

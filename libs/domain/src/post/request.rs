@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use crate::connection::Connection;
 use crate::id::ConnectionId;
 use crate::media::{AltText, Attachment, MediaPath};
-use crate::options::Options;
+use crate::options::NamedOptions;
 use crate::text::PostText;
 
 /// A file as a client names it.
@@ -42,13 +42,13 @@ pub struct NewTarget {
     /// The files of this target alone, in place of the post's.
     pub media: Option<Vec<NamedMedium>>,
     /// What is said on its platform alone.
-    pub options: Options,
+    pub options: NamedOptions,
 }
 
 impl NewTarget {
     /// This account, with nothing of its own.
     pub fn of(index: usize, connection_id: ConnectionId) -> Self {
-        Self { index, connection_id, text: None, media: None, options: Options::default() }
+        Self { index, connection_id, text: None, media: None, options: NamedOptions::default() }
     }
 }
 

@@ -101,7 +101,7 @@ pub(super) fn aim(
                 username: account.profile.username.clone(),
                 text: new.text.clone(),
                 media: new.media.as_ref().map(|named| carried(named, files)),
-                options: new.options.clone(),
+                options: new.options.said.clone(),
                 status: kept.map_or(TargetStatus::Pending, |it| it.status),
                 published_at: None,
                 platform_post_id: None,
