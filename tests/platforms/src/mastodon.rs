@@ -7,6 +7,7 @@ mod apps;
 mod authorize;
 mod description;
 mod entities;
+mod finger;
 mod flavour;
 mod front;
 mod html;
@@ -20,6 +21,7 @@ mod rewritten;
 mod statuses;
 #[cfg(test)]
 mod tests;
+mod website;
 
 use std::marker::PhantomData;
 use std::net::SocketAddr;
@@ -34,6 +36,7 @@ use http::StatusCode;
 pub use self::flavour::{Flavour, GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Snac, Stock};
 use self::instance::Instance;
 use self::refusal::Refusal;
+pub use self::website::{Way, Website};
 use crate::stand_in::{self, arrivals, echo, wire};
 
 /// A server with one account. Its person is signed in.
@@ -102,6 +105,11 @@ impl<F> Server<F> {
         self.here.memory().issuer = Some(issuer.to_owned());
     }
 
+    /// From now on its accounts are named by this domain.
+    pub fn is_named(&self, domain: &str) {
+        self.here.memory().domain = Some(domain.to_owned());
+    }
+
     /// How many times a video that is uploaded from now on is asked for in vain
     /// before it is ready; 2 unless this is called.
     pub fn polls_until_ready(&self, polls: usize) {
@@ -112,6 +120,8 @@ impl<F> Server<F> {
 fn router(here: &Arc<Instance>) -> Router {
     let server = Router::new()
         .route("/.well-known/oauth-authorization-server", get(oauth::metadata))
+        .route("/.well-known/webfinger", get(finger::web_finger))
+        .route("/.well-known/host-meta", get(finger::host_meta))
         .route("/oauth/authorize", get(authorize::page).post(authorize::decide))
         .route("/oauth/token", post(oauth::token))
         .route("/oauth/revoke", post(oauth::revoke))

@@ -75,6 +75,14 @@ impl<N: Network> Stage<N> {
         (Self::of(network, &other.addresses(), Arc::new(MemoryVault::default()), clock), other)
     }
 
+    /// A fresh network beside other servers that can be called as well.
+    pub async fn beside(others: &[SocketAddr]) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let clock = Clock::manual(noon());
+        let network = N::start(clock.clone()).await;
+        Self::of(network, others, Arc::new(MemoryVault::default()), clock)
+    }
+
     fn of(network: N, beside: &[SocketAddr], vault: Arc<dyn Vault>, clock: Clock) -> Self {
         let repeats = network.echo();
         let settings = PlatformSettings::from([(N::NAME.to_owned(), network.settings())]);

@@ -6,13 +6,12 @@ use domain::web_address::is_web_address;
 use super::api::oauth::Me;
 use super::server::Server;
 
-/// The account's profile. Its id begins with the server, because two servers may
-/// give the same id.
-pub(super) fn profile(server: &Server, me: Me) -> Profile {
-    let host = server.name();
+/// The account's profile, with the handle that it has in this domain. Its id begins
+/// with the server, because two servers may give the same id.
+pub(super) fn profile(server: &Server, domain: &Server, me: Me) -> Profile {
     Profile {
-        account_id: format!("{host}/{}", me.id),
-        username: Some(format!("{}@{host}", me.username)),
+        account_id: format!("{}/{}", server.name(), me.id),
+        username: Some(format!("{}@{}", me.username, domain.name())),
         display_name: me.display_name.filter(|it| !it.trim().is_empty()),
         avatar: me.avatar.filter(|it| is_web_address(it)),
         profile_url: me.url.filter(|it| is_web_address(it)),

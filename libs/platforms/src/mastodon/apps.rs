@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use secrecy::ExposeSecret;
 
+use super::api::Api;
+use super::api::discovery::Discovered;
 use super::api::oauth::{Knows, NewApp};
-use super::api::{Api, Discovered};
 use super::grant::{App, Grant};
 use super::refused::Refused;
 use super::server::Server;
@@ -61,7 +62,7 @@ impl Apps {
         let kept = self.vault.find(&name(&grant.server, here)).await?;
         let is_the_same = kept.as_ref().and_then(read).is_none_or(|it| it.client_id == grant.app.client_id);
         if is_the_same {
-            let found = self.api.discover(grant.server.clone()).await?;
+            let found = self.api.discover(&grant.server.clone().into()).await?;
             self.register(&found, here, grant.app.any_code, kept.as_ref()).await?;
         }
         let server = grant.server.name();

@@ -7,7 +7,7 @@ use secrecy::ExposeSecret;
 
 use super::grant::{Grant, Memory};
 use super::refused::{self, Failure};
-use super::server::{self, Server};
+use super::server::{self, Server, Typed};
 use super::{Mastodon, account, credentials, instance};
 use crate::account::{Account, Credentials};
 use crate::discreet::without_token;
@@ -32,17 +32,17 @@ impl Connect for Mastodon {
         _now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
         let typed = answers.get(server::FIELD).map_or("", |it| it.expose_secret());
-        let found = self.api.discover(Server::parse(typed)?).await?;
+        let found = self.api.discover(&Typed::parse(typed)?).await?;
         let here = request.here.for_server(found.server.origin());
         let request = AuthorizationRequest { here, ..request.clone() };
         let grant = self.apps.at(&found, &request).await?;
         let url = grant.authorization_url(&request);
-        let memory = Memory { grant, rules: found.rules, issuer: found.issuer };
+        let memory = Memory { grant, rules: found.rules, domain: found.domain, issuer: found.issuer };
         Ok(Departure::Page { url, memory: Some(memory.store()) })
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        let Some(Memory { grant, rules, issuer }) = callback.memory.as_ref().and_then(Memory::read) else {
+        let Some(Memory { grant, rules, domain, issuer }) = callback.memory.as_ref().and_then(Memory::read) else {
             return Err(HandOffRefusal::Refused("what was begun is not known any more; connect again".to_owned()));
         };
         let here = callback.here.for_server(grant.server.origin());
@@ -57,12 +57,16 @@ impl Connect for Mastodon {
         };
         let me = self.api.me(&grant.server, &tokens.access_token).await;
         let me = me.map_err(|it| without_token(it, &tokens.access_token))?;
+        let named_by = match &domain {
+            Some(domain) if self.api.names(domain, &me.username, &grant.server).await => domain,
+            _ => &grant.server,
+        };
         // A server may leave the scope out when all that was asked for is granted
         // (RFC 6749, section 5.1).
         let granted = tokens.scope.as_deref().filter(|it| !it.trim().is_empty());
         let scope = granted.unwrap_or(&grant.app.scopes);
         Ok(vec![Account {
-            profile: account::profile(&grant.server, me),
+            profile: account::profile(&grant.server, named_by, me),
             scopes: scope.split_whitespace().map(str::to_owned).collect(),
             rules,
             credentials: credentials(tokens, None, grant.store(), now),

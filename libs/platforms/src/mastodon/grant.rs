@@ -66,6 +66,10 @@ pub(super) struct Memory {
     pub(super) grant: Grant,
     /// What the server accepts.
     pub(super) rules: Rules,
+    /// The domain that it says its accounts are named by, where that is not its own
+    /// name.
+    #[serde(default)]
+    pub(super) domain: Option<Server>,
     /// How the server names itself in its answer, where it promises to.
     #[serde(default)]
     pub(super) issuer: Option<String>,

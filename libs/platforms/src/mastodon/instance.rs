@@ -31,6 +31,12 @@ impl Instance {
         Some(Self { answer, software })
     }
 
+    /// The domain by which its accounts are named. Some say its address.
+    pub(super) fn domain(&self) -> Option<&str> {
+        let said = |name| self.answer.get(name).and_then(Value::as_str);
+        said("domain").or_else(|| said("uri"))
+    }
+
     /// What it accepts. Where it says nothing of a limit, the one that its software
     /// is known for. `host` is the title for a server whose software is unknown.
     pub(super) fn rules(&self, host: &str) -> Rules {

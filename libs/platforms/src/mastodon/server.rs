@@ -14,6 +14,13 @@ pub(super) const EXAMPLE: &str = "mastodon.social";
 /// More than any name of a server with a path behind it.
 const MAX_TYPED: usize = 500;
 
+/// What a person typed to name their server.
+pub(super) struct Typed {
+    pub(super) server: Server,
+    /// That of the handle, where it was one.
+    pub(super) username: Option<String>,
+}
+
 /// A server: scheme, host and port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -24,7 +31,7 @@ pub(super) struct Server(Url);
 #[error("this names no server")]
 pub(super) struct NoServer;
 
-impl Server {
+impl Typed {
     /// Reads what a person typed: `mastodon.social`, its address, or a handle
     /// of an account there. `http` is taken as typed; whether it may be called
     /// is not decided here.
@@ -37,13 +44,31 @@ impl Server {
             return None;
         }
         if typed.contains("://") {
-            return Self::of(&Url::parse(typed).ok()?);
+            let url = Url::parse(typed).ok()?;
+            let page = url.path_segments().and_then(|mut it| it.next()).and_then(|it| it.strip_prefix('@'));
+            return Some(Self { server: Server::of(&url)?, username: page.and_then(username) });
         }
-        let before_path = typed.split('/').next()?;
-        let host = before_path.rsplit('@').next()?;
-        Self::of(&Url::parse(&format!("https://{host}")).ok()?)
+        let (host, page) = typed.split_once('/').unwrap_or((typed, ""));
+        let (user, host) = host.rsplit_once('@').unwrap_or(("", host));
+        let username = username(user.trim_start_matches('@'))
+            .or_else(|| page.strip_prefix('@').and_then(|it| username(it.trim_end_matches('/'))));
+        Some(Self { server: Server::of(&Url::parse(&format!("https://{host}")).ok()?)?, username })
     }
+}
 
+impl From<Server> for Typed {
+    fn from(server: Server) -> Self {
+        Self { server, username: None }
+    }
+}
+
+/// The name of an account on its server, if this can be one.
+fn username(raw: &str) -> Option<String> {
+    let is_plain = raw.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-' | b'.'));
+    (is_plain && !raw.is_empty()).then(|| raw.to_owned())
+}
+
+impl Server {
     /// The server of an address.
     pub(super) fn of(url: &Url) -> Option<Self> {
         let is_web = matches!(url.scheme(), "http" | "https");
@@ -58,6 +83,12 @@ impl Server {
     /// The server of an address in writing.
     pub(super) fn named(issuer: &str) -> Option<Self> {
         Self::of(&Url::parse(issuer).ok()?)
+    }
+
+    /// The server that this one calls by a domain, or by an address.
+    pub(super) fn called(&self, name: &str) -> Option<Self> {
+        let address = if name.contains("://") { name.to_owned() } else { format!("{}://{name}", self.0.scheme()) };
+        Self::named(&address).filter(|it| name.len() <= MAX_TYPED && it.0.scheme() == self.0.scheme())
     }
 
     /// Its host, and its port where that is not the usual one.
@@ -124,8 +155,44 @@ mod tests {
             ("http://127.0.0.1:3000", "http://127.0.0.1:3000", "127.0.0.1:3000"),
             ("münchen.example", "https://xn--mnchen-3ya.example", "xn--mnchen-3ya.example"),
         ] {
-            let server = Server::parse(typed).unwrap();
+            let server = Typed::parse(typed).unwrap().server;
             assert_eq!((server.origin(), server.name()), (origin, name), "{typed}");
+        }
+    }
+
+    #[test]
+    fn the_account_is_found_in_a_handle_and_in_the_address_of_its_page() {
+        for (typed, username) in [
+            ("@keeper@harbour.example", Some("keeper")),
+            ("keeper@harbour.example", Some("keeper")),
+            ("https://harbour.example/@keeper", Some("keeper")),
+            ("https://harbour.example/@keeper/109348", Some("keeper")),
+            ("harbour.example/@keeper/", Some("keeper")),
+            ("harbour.example", None),
+            ("https://harbour.example/about", None),
+            ("https://harbour.example/@keeper@far.example", None),
+            ("@a b@harbour.example", None),
+        ] {
+            let typed_by_them = Typed::parse(typed).unwrap();
+            assert_eq!(typed_by_them.server.name(), "harbour.example", "{typed}");
+            assert_eq!(typed_by_them.username.as_deref(), username, "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_server_names_its_domain_by_name_or_address() {
+        let server = Server::named("https://social.harbour.example").unwrap();
+        for (said, name) in [
+            ("harbour.example", Some("harbour.example")),
+            ("https://harbour.example", Some("harbour.example")),
+            ("http://harbour.example", None),
+            ("ftp://harbour.example", None),
+            ("user@harbour.example", None),
+            ("two words", None),
+            ("", None),
+        ] {
+            let called = server.called(said);
+            assert_eq!(called.as_ref().map(Server::name), name, "{said}");
         }
     }
 
@@ -133,17 +200,15 @@ mod tests {
     fn what_names_no_server_is_asked_for_again() {
         let long = format!("{}.example", "a".repeat(MAX_TYPED));
         for typed in ["", " ", "@", "@keeper@", "two words", "ftp://mastodon.social", "https://", &long, "a:b", "/x"] {
-            let Err(HandOffRefusal::Field { name: "server", message }) = Server::parse(typed) else {
-                panic!("{typed}")
-            };
+            let Err(HandOffRefusal::Field { name: "server", message }) = Typed::parse(typed) else { panic!("{typed}") };
             assert_eq!(message, "Type the name of your server, such as mastodon.social.");
         }
-        assert!(Server::read("https://user:password@mastodon.social").is_none());
+        assert!(Typed::read("https://user:password@mastodon.social").is_none());
     }
 
     #[test]
     fn only_addresses_of_the_same_server_have_a_path_there() {
-        let server = Server::parse("harbour.example").unwrap();
+        let server = Server::named("https://harbour.example").unwrap();
 
         assert_eq!(server.path_of("https://harbour.example/oauth/token?x=1#y").as_deref(), Some("/oauth/token?x=1"));
         for other in [
@@ -159,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_server_is_stored_as_its_origin() {
-        let server = Server::parse("harbour.example:8443").unwrap();
+        let server = Server::named("https://harbour.example:8443").unwrap();
         let stored = serde_json::to_string(&server).unwrap();
 
         assert_eq!(stored, r#""https://harbour.example:8443""#);

@@ -14,8 +14,6 @@ use super::refusal::Refusal;
 pub(crate) const ID: &str = "109348293842938471";
 /// Its name on this server.
 pub(crate) const USERNAME: &str = "keeper";
-/// The server's name in its own description. It is reached at another address.
-pub(crate) const HOST: &str = "harbour.example";
 
 /// `GET /api/v1/accounts/verify_credentials`
 pub(crate) async fn verify_credentials(State(here): Here, headers: HeaderMap) -> Result<Json<Value>, Refusal> {

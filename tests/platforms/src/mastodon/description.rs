@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::flavour::{Differences, InstanceApi};
 use super::instance::Here;
+use super::media;
 use super::refusal::Refusal;
-use super::{account, media};
 
 /// `GET /api/v2/instance`
 pub(crate) async fn second(State(here): Here) -> Result<Json<Value>, Refusal> {
@@ -16,7 +16,7 @@ pub(crate) async fn second(State(here): Here) -> Result<Json<Value>, Refusal> {
         return Err(Refusal::not_found());
     }
     let mut instance = Map::from_iter([
-        ("domain".to_owned(), json!(account::HOST)),
+        ("domain".to_owned(), json!(here.domain())),
         ("title".to_owned(), json!("Harbour")),
         ("version".to_owned(), json!(differences.version)),
         ("description".to_owned(), json!("Ships and lights.")),
@@ -35,7 +35,7 @@ pub(crate) async fn second(State(here): Here) -> Result<Json<Value>, Refusal> {
 pub(crate) async fn first(State(here): Here) -> Json<Value> {
     let differences = here.differences;
     let mut instance = json!({
-        "uri": account::HOST,
+        "uri": here.domain(),
         "title": "Harbour",
         "short_description": "Ships and lights.",
         "version": differences.version,

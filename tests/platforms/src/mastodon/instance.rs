@@ -52,6 +52,8 @@ pub(crate) struct Memory {
     /// The name that it promises to give in its answers; `None` where it
     /// promises none.
     pub(crate) issuer: Option<String>,
+    /// The domain of its accounts; `None` where that is its address.
+    pub(crate) domain: Option<String>,
     /// What the account has set for statuses that say nothing else.
     pub(crate) visibility: Option<&'static str>,
     last_id: u64,
@@ -70,6 +72,7 @@ impl Instance {
     /// An empty one.
     pub(crate) fn new(differences: &'static Differences, clock: Clock) -> Self {
         let memory = Memory {
+            domain: None,
             oauth: OAuth::new(oauth::rules(differences)),
             media: Vec::new(),
             statuses: Vec::new(),
@@ -93,6 +96,12 @@ impl Instance {
     /// The address at which it is reached, without a slash at the end.
     pub(crate) fn base_url(&self) -> &str {
         self.base_url.get().expect("nobody asks before it is started")
+    }
+
+    /// The domain by which its accounts are named.
+    pub(crate) fn domain(&self) -> String {
+        let named = self.memory().domain.clone();
+        named.unwrap_or_else(|| self.base_url().trim_start_matches("http://").to_owned())
     }
 
     /// What it remembers.

@@ -4,6 +4,7 @@
 
 mod apps;
 mod connecting;
+mod domains;
 mod files;
 mod options;
 mod recognition;

@@ -8,7 +8,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::{Api, Discovered, SHORT, expected, id};
+use super::discovery::Discovered;
+use super::{Api, SHORT, expected, id};
 use crate::handoff::{HandOffRefusal, OurAddresses};
 use crate::mastodon::grant::{App, Grant};
 use crate::mastodon::refused::Failure;

@@ -1,0 +1,236 @@
+//! Finding the server that a person means, and what it says of itself.
+
+use std::time::Duration;
+
+use domain::rules::Rules;
+use http::StatusCode;
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::{Api, SHORT};
+use crate::answer;
+use crate::handoff::HandOffRefusal;
+use crate::mastodon::grant::{App, Endpoints, Grant};
+use crate::mastodon::instance::Instance;
+use crate::mastodon::refused::NoAnswer;
+use crate::mastodon::server::{self, Server, Typed};
+use crate::mastodon::software::Software;
+
+/// How long all of it may take: a person waits.
+const WITHIN: Duration = Duration::from_secs(20);
+
+/// A server, and what it says of itself.
+pub(crate) struct Discovered {
+    pub(crate) server: Server,
+    pub(crate) software: Software,
+    /// The domain that it says its accounts are named by, where that is not its own
+    /// name. It says so itself: [`Api::names`] asks the domain.
+    pub(crate) domain: Option<Server>,
+    pub(crate) rules: Rules,
+    pub(crate) endpoints: Endpoints,
+    /// The scopes that it knows, where it says so.
+    pub(crate) scopes: Option<Vec<String>>,
+    /// How it names itself when it answers, where it promises to.
+    pub(crate) issuer: Option<String>,
+}
+
+impl Discovered {
+    /// The grant that whoever says yes at this server gives to our app.
+    pub(crate) fn grant(&self, app: App) -> Grant {
+        let (server, endpoints) = (self.server.clone(), self.endpoints.clone());
+        Grant { server, software: self.software, endpoints, app }
+    }
+}
+
+/// `/.well-known/oauth-authorization-server`
+#[derive(Deserialize)]
+struct Metadata {
+    authorization_endpoint: String,
+    token_endpoint: String,
+    revocation_endpoint: Option<String>,
+    app_registration_endpoint: Option<String>,
+    scopes_supported: Option<Vec<String>>,
+    issuer: Option<String>,
+    /// RFC 9207, section 3.
+    #[serde(default)]
+    authorization_response_iss_parameter_supported: bool,
+}
+
+/// What is at an address that needs no token.
+enum Public<T> {
+    Found(T),
+    /// Another server.
+    Moved(Server),
+    /// Nothing that belongs to the API.
+    Nothing,
+}
+
+/// Why a server is not known.
+enum NotKnown {
+    /// It cannot be called.
+    NotCalled(HandOffRefusal),
+    /// It is there, and answers as if it could not work now.
+    Failing(HandOffRefusal),
+}
+
+impl Api {
+    /// What the server says of itself that a person means. Where it redirects to
+    /// another one, or its domain says that the server of its accounts is another
+    /// one, that one is taken: many people know the domain of their handle and not
+    /// the name of the server behind it.
+    pub(crate) async fn discover(&self, typed: &Typed) -> Result<Discovered, HandOffRefusal> {
+        let name = typed.server.name();
+        let late = |_| server::refused(format!("{name} took too long to answer. Check its name, or try again later."));
+        timeout(WITHIN, async {
+            let (server, instance) = self.find(typed).await?;
+            let metadata = self.metadata(&server).await?;
+            let (endpoints, issuer, scopes) = match metadata {
+                Some(it) => (it.endpoints(&server)?, it.issuer(&server)?, it.scopes_supported),
+                None => (Endpoints::default(), None, None),
+            };
+            let (software, rules) = (instance.software, instance.rules(server.name()));
+            let domain = instance.domain().and_then(|it| server.called(it)).filter(|it| *it != server);
+            Ok(Discovered { server, software, domain, rules, endpoints, scopes, issuer })
+        })
+        .await
+        .map_err(late)?
+    }
+
+    /// The server, and its description of itself.
+    async fn find(&self, typed: &Typed) -> Result<(Server, Instance), HandOffRefusal> {
+        let server = &typed.server;
+        let mut refusal = no_instance(server);
+        match self.instance(server).await {
+            Ok(Public::Found(instance)) => return Ok((server.clone(), instance)),
+            Ok(Public::Moved(other)) => match self.instance(&other).await {
+                Ok(Public::Found(instance)) => return Ok((other, instance)),
+                Ok(Public::Moved(_) | Public::Nothing) => refusal = no_instance(&other),
+                Err(NotKnown::NotCalled(failed) | NotKnown::Failing(failed)) => refusal = failed,
+            },
+            Ok(Public::Nothing) => {}
+            Err(NotKnown::NotCalled(failed)) => return Err(failed),
+            Err(NotKnown::Failing(failed)) => refusal = failed,
+        }
+        let Some(behind) = self.server_behind(server, typed.username.as_deref()).await else { return Err(refusal) };
+        match self.instance(&behind).await {
+            Ok(Public::Found(instance)) => Ok((behind, instance)),
+            Ok(Public::Moved(_) | Public::Nothing) => Err(no_instance(&behind)),
+            Err(NotKnown::NotCalled(refusal) | NotKnown::Failing(refusal)) => Err(refusal),
+        }
+    }
+
+    async fn instance(&self, server: &Server) -> Result<Public<Instance>, NotKnown> {
+        for path in ["/api/v2/instance", "/api/v1/instance"] {
+            match self.public(server, path).await? {
+                Public::Found(answer) => {
+                    if let Some(instance) = Instance::read(answer) {
+                        return Ok(Public::Found(instance));
+                    }
+                }
+                Public::Moved(other) => return Ok(Public::Moved(other)),
+                Public::Nothing => {}
+            }
+        }
+        Ok(Public::Nothing)
+    }
+
+    async fn metadata(&self, server: &Server) -> Result<Option<Metadata>, HandOffRefusal> {
+        match self.public(server, "/.well-known/oauth-authorization-server").await {
+            Ok(Public::Found(answer)) => Ok(serde_json::from_value(answer).ok()),
+            Ok(Public::Moved(_) | Public::Nothing) => Ok(None),
+            Err(NotKnown::NotCalled(refusal) | NotKnown::Failing(refusal)) => Err(refusal),
+        }
+    }
+
+    async fn public(&self, server: &Server, path: &str) -> Result<Public<Value>, NotKnown> {
+        let url = server.url(path);
+        let name = server.name();
+        let response = self.send(&url, Method::GET, |it| it.timeout(SHORT)).await.map_err(|it| {
+            let advice = match it {
+                NoAnswer::Forbidden(_) => format!("Type the name of your server, such as {}.", server::EXAMPLE),
+                _ => "Check its name, or try again later.".to_owned(),
+            };
+            NotKnown::NotCalled(server::refused(format!("{name} was not called: {}. {advice}", it.reason())))
+        })?;
+        let status = response.status();
+        if status.is_redirection() {
+            let location = response.headers().get(http::header::LOCATION).and_then(|it| it.to_str().ok());
+            let other = location.and_then(|it| url.join(it).ok()).and_then(|it| Server::of(&it));
+            return Ok(other.filter(|it| it != server).map_or(Public::Nothing, Public::Moved));
+        }
+        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+            let message = format!("{name} answered {status}. Check its name, or try again later.");
+            return Err(NotKnown::Failing(server::refused(message)));
+        }
+        if !status.is_success() {
+            return Ok(Public::Nothing);
+        }
+        // Servers that speak another API answer every path with a page for people.
+        Ok(answer::json(response).await.map_or(Public::Nothing, Public::Found))
+    }
+}
+
+impl Metadata {
+    /// The paths that a server names. An address on another server is refused,
+    /// because our secret or a person's code would be sent there.
+    fn endpoints(&self, server: &Server) -> Result<Endpoints, HandOffRefusal> {
+        let usual = Endpoints::default();
+        let here = |named: &str| {
+            let elsewhere = || HandOffRefusal::Refused(format!("{} signs people in at another server", server.name()));
+            server.path_of(named).ok_or_else(elsewhere)
+        };
+        let or_usual = |named: Option<&String>, usual: String| named.map_or(Ok(usual), |it| here(it));
+        Ok(Endpoints {
+            authorization: here(&self.authorization_endpoint)?,
+            token: here(&self.token_endpoint)?,
+            revocation: or_usual(self.revocation_endpoint.as_ref(), usual.revocation)?,
+            registration: or_usual(self.app_registration_endpoint.as_ref(), usual.registration)?,
+        })
+    }
+
+    /// How the server names itself when it answers, where it promises to. It
+    /// has to be this server, or its answers could not be told from another's.
+    fn issuer(&self, server: &Server) -> Result<Option<String>, HandOffRefusal> {
+        if !self.authorization_response_iss_parameter_supported {
+            return Ok(None);
+        }
+        let issuer = self.issuer.clone().filter(|it| Server::named(it).as_ref() == Some(server));
+        let name = server.name();
+        let refused = || server::refused(format!("{name} says that it is another server. Type the name of that one."));
+        issuer.map(Some).ok_or_else(refused)
+    }
+}
+
+fn no_instance(server: &Server) -> HandOffRefusal {
+    let name = server.name();
+    server::refused(format!("{name} does not speak Mastodon's API. Type the name of the server where your account is."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metadata(token_endpoint: &str) -> Metadata {
+        serde_json::from_value(serde_json::json!({
+            "authorization_endpoint": "https://harbour.example/oauth/authorize",
+            "token_endpoint": token_endpoint,
+            "revocation_endpoint": "https://harbour.example/oauth/end",
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_server_says_where_its_oauth_is_and_not_elsewhere() {
+        let server = Server::named("https://harbour.example").unwrap();
+
+        let found = metadata("https://harbour.example/oauth/token").endpoints(&server).unwrap();
+        assert_eq!((found.token.as_str(), found.revocation.as_str()), ("/oauth/token", "/oauth/end"));
+        assert_eq!(found.registration, "/api/v1/apps");
+        for elsewhere in ["https://other.example/oauth/token", "http://harbour.example/oauth/token", "/oauth/token"] {
+            let refused = metadata(elsewhere).endpoints(&server);
+            assert!(matches!(refused, Err(HandOffRefusal::Refused(_))), "{elsewhere}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The website of a domain that names accounts, while their server is elsewhere.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::{Html, IntoResponse, Response};
+use http::{StatusCode, header};
+
+use super::finger::{descriptor, host_descriptor};
+use crate::stand_in::wire;
+
+/// How a website tells where its accounts are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// It redirects `WebFinger`, as Mastodon's documentation advises.
+    WebFinger,
+    /// It redirects host-meta alone.
+    HostMeta,
+    /// It answers `WebFinger` itself, out of a file.
+    WebFingerFile,
+    /// It answers host-meta itself, out of a file.
+    HostMetaFile,
+}
+
+/// A website. It has a page for people at every other address.
+pub struct Website {
+    address: SocketAddr,
+    way: Ways,
+}
+
+type Ways = Arc<Mutex<Option<(Way, String)>>>;
+
+impl Website {
+    /// Starts one that tells of no server.
+    pub async fn start() -> Self {
+        let way = Ways::default();
+        let router = Router::new().fallback(answer).with_state(Arc::clone(&way));
+        Self { address: wire::serve(router).await, way }
+    }
+
+    /// From now on it tells that its accounts are at this address.
+    pub fn leads_to(&self, way: Way, base_url: &str) {
+        *self.way.lock().expect("no handler panicked") = Some((way, base_url.to_owned()));
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+async fn answer(State(way): State<Ways>, request: Request) -> Response {
+    let uri = request.uri();
+    let way = way.lock().expect("no handler panicked").clone();
+    let on = |base: &str| (StatusCode::MOVED_PERMANENTLY, [(header::LOCATION, format!("{base}{uri}"))]).into_response();
+    match (uri.path(), way) {
+        ("/.well-known/webfinger", Some((Way::WebFinger, base)))
+        | ("/.well-known/host-meta", Some((Way::HostMeta, base))) => on(&base),
+        ("/.well-known/webfinger", Some((Way::WebFingerFile, base))) => descriptor("acct:keeper@somewhere", &base),
+        ("/.well-known/host-meta", Some((Way::HostMetaFile, base))) => host_descriptor(&base),
+        ("/", _) => Html("<!DOCTYPE html>\n<html><body>Welcome!</body></html>\n").into_response(),
+        _ => (StatusCode::NOT_FOUND, Html("<!DOCTYPE html>\n<html><body>No such page</body></html>\n")).into_response(),
+    }
+}

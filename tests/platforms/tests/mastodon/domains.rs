@@ -1,0 +1,100 @@
+//! Servers whose accounts are named by another domain than their own.
+
+use domain::connection::Profile;
+use networks::mastodon::{GoToSocial, Known, Pixelfed, Server, Stock, Way, Website};
+use platforms::conformance::stage::Stage;
+use platforms::{Answers, Departure, HandOffRefusal};
+use url::Url;
+
+/// A server and the website of a domain.
+async fn with_website<K: Known>() -> (Stage<Server<K>>, Website) {
+    let website = Website::start().await;
+    let stage = Stage::beside(&[website.address()]).await;
+    (stage, website)
+}
+
+fn typed(words: impl Into<String>) -> Answers {
+    Answers::from([("server".to_owned(), words.into().into())])
+}
+
+/// Where the person is sent who typed this, or what they are told.
+async fn sent<K: Known>(stage: &Stage<Server<K>>, words: String) -> Result<String, String> {
+    match stage.depart(&typed(words)).await {
+        Ok((Departure::Page { url, .. }, _)) => Ok(Url::parse(&url).unwrap().origin().ascii_serialization()),
+        Err(HandOffRefusal::Field { message, .. }) => Err(message),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_server_is_found_by_the_domain_of_a_handle_and_by_a_handle() {
+    async fn is_found<K: Known>() {
+        let (stage, website) = with_website::<K>().await;
+        let here = stage.network.base_url().to_owned();
+        stage.network.is_named(&website.address().to_string());
+        for way in [Way::WebFinger, Way::HostMeta, Way::WebFingerFile, Way::HostMetaFile] {
+            website.leads_to(way, &here);
+            for words in ["", "/", "/@keeper", "/@nobody"] {
+                let words = format!("http://{}{words}", website.address());
+                assert_eq!(sent(&stage, words.clone()).await, Ok(here.clone()), "{way:?} {words}");
+            }
+        }
+    }
+
+    is_found::<Stock>().await;
+    is_found::<GoToSocial>().await;
+    is_found::<Pixelfed>().await;
+}
+
+#[tokio::test]
+async fn a_domain_leads_nowhere_that_may_not_be_called_and_not_round_and_round() {
+    let (stage, website) = with_website::<Stock>().await;
+    let domain = format!("http://{}", website.address());
+    for way in [Way::WebFinger, Way::HostMeta, Way::WebFingerFile, Way::HostMetaFile] {
+        for elsewhere in ["http://10.0.0.1", "http://127.0.0.1:9", "https://localhost", "ftp://x.example", "", &domain]
+        {
+            website.leads_to(way, elsewhere);
+            let told = sent(&stage, domain.clone()).await.expect_err(elsewhere);
+            assert!(told.contains("name of") || told.contains("Check its name"), "{way:?} {elsewhere}: {told}");
+        }
+    }
+}
+
+async fn profile<K: Known>(stage: &Stage<Server<K>>) -> Profile {
+    stage.connect().await.profile
+}
+
+#[tokio::test]
+async fn an_account_has_the_handle_of_the_domain_that_names_it() {
+    async fn is_named<K: Known>() {
+        let (stage, website) = with_website::<K>().await;
+        let (domain, here) = (website.address().to_string(), stage.network.base_url().to_owned());
+        let host = here.trim_start_matches("http://");
+        stage.network.is_named(&domain);
+
+        for way in [Way::WebFinger, Way::WebFingerFile] {
+            website.leads_to(way, &here);
+            let profile = profile(&stage).await;
+            assert_eq!(profile.username, Some(format!("keeper@{domain}")), "{way:?}");
+            assert!(profile.account_id.starts_with(&format!("{host}/")), "{}", profile.account_id);
+        }
+    }
+
+    is_named::<Stock>().await;
+    is_named::<GoToSocial>().await;
+    is_named::<Pixelfed>().await;
+}
+
+#[tokio::test]
+async fn a_server_does_not_name_its_accounts_by_a_domain_that_knows_nothing_of_it() {
+    let (stage, website) = with_website::<Stock>().await;
+    let here = stage.network.base_url().to_owned();
+    let own = Some(format!("keeper@{}", here.trim_start_matches("http://")));
+    for claimed in [website.address().to_string(), "mastodon.invalid".to_owned(), "two words".to_owned()] {
+        stage.network.is_named(&claimed);
+        assert_eq!(profile(&stage).await.username, own, "{claimed}");
+    }
+    stage.network.is_named(&website.address().to_string());
+    website.leads_to(Way::WebFingerFile, "http://other.example");
+    assert_eq!(profile(&stage).await.username, own);
+}
