@@ -1,6 +1,7 @@
 //! Reading the answers of platforms: bounded in size, and worded for the user.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::name::is_mark;
 use futures::StreamExt;
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
@@ -69,9 +70,11 @@ pub(crate) fn words_of(status: StatusCode, body: &[u8]) -> String {
     shown(&words)
 }
 
-/// Somebody else's words as the user sees them: on one line, and not too many.
+/// Somebody else's words as the user sees them: on one line, not too many, and
+/// without marks that would turn ours around.
 pub(crate) fn shown(words: &str) -> String {
-    words.chars().filter(|it| !it.is_control()).take(MAX_WORDS).collect()
+    let plain: String = words.chars().filter(|it| !is_mark(*it)).collect();
+    plain.trim().chars().take(MAX_WORDS).collect()
 }
 
 /// When the platform wants to be asked again: `Retry-After` in seconds or as a date.
@@ -87,7 +90,7 @@ mod tests {
 
     #[test]
     fn words_are_shown_on_one_line_and_not_without_end() {
-        assert_eq!(shown("one\r\ntwo\u{7}"), "onetwo");
+        assert_eq!(shown(" one\r\ntwo\u{7}\u{202e} \n"), "onetwo");
         assert_eq!(shown(&"ä".repeat(1000)).chars().count(), MAX_WORDS);
     }
 }

@@ -14,6 +14,7 @@ use platforms::{Credentials, Platform};
 use secrecy::ExposeSecret;
 use storage::{ConnectionRecord, credentials_context};
 
+use crate::words::wants_reconnection;
 use crate::{Publishing, PublishingError};
 
 /// Credentials that end sooner than this are renewed before a call.
@@ -37,14 +38,14 @@ impl Publishing {
     ) -> Result<Result<Credentials, Setback>, PublishingError> {
         let connection = &record.connection;
         if connection.needs_reconnection {
-            return Ok(Err(wants_reconnection(connection)));
+            return Ok(Err(wants_reconnection(connection, None)));
         }
         let old = self.open(record).await?;
         let Some(ends_at) = old.expires_at.filter(|it| *it < now + TOO_SHORT) else { return Ok(Ok(old)) };
         if !platform.renewal().can_renew(&old) {
             return match now < ends_at {
                 true => Ok(Ok(old)),
-                false if self.lose(connection).await? => Ok(Err(wants_reconnection(connection))),
+                false if self.lose(connection).await? => Ok(Err(wants_reconnection(connection, None))),
                 false => self.await_renewal(connection).await,
             };
         }
@@ -84,7 +85,7 @@ impl Publishing {
         let on_probation = connection.renewed_at.is_some_and(|it| self.clock.now() < it + ON_PROBATION);
         if on_probation || !platform.renewal().can_renew(&old) {
             tracing::info!(reason, connection_id = %connection.connection_id, "credentials are not accepted");
-            return Ok(self.lose(connection).await?.then(|| wants_reconnection(connection)));
+            return Ok(self.lose(connection).await?.then(|| wants_reconnection(connection, Some(reason))));
         }
         Ok(self.renewed(platform, record, &old).await?.err())
     }
@@ -119,12 +120,4 @@ impl Publishing {
 
 fn context(connection: &Connection) -> String {
     credentials_context(connection.user_id, connection.connection_id, &connection.provider)
-}
-
-fn wants_reconnection(connection: &Connection) -> Setback {
-    let reason = format!(
-        "{} no longer accepts this connection; connect the account again within 24 hours and the post goes out",
-        connection.rules.title
-    );
-    Setback::Disconnected { reason }
 }

@@ -18,7 +18,7 @@ use self::follow_up::following;
 use crate::claims::Claims;
 use crate::files::Files;
 use crate::places::HostLeave;
-use crate::words::{Doing, not_connected, of_a_doubt, worded, worded_answer};
+use crate::words::{Doing, not_connected, of_a_doubt, still_lost, worded, worded_answer};
 use crate::{Publishing, PublishingError};
 
 /// What is waited out in the function; a longer wait is a message with a delay.
@@ -173,7 +173,10 @@ impl Publishing {
                 return self.keep(&task, after, now).await;
             }
             Err(setback) => {
-                let setback = if delivery.intent.is_some() { of_a_doubt(setback, &record.connection) } else { setback };
+                let setback = match delivery.intent {
+                    Some(_) => of_a_doubt(setback, None, &record.connection),
+                    None => still_lost(setback, delivery.note.as_deref(), &record.connection),
+                };
                 let after = delivery.clone().not_called(setback, now, random_u32());
                 return self.keep(&task, after, now).await;
             }
@@ -306,8 +309,9 @@ impl Publishing {
         let answer = self.within(host, platform.resolve(job, since), |_| true).await.unwrap_or_else(late);
         let answer = match answer {
             Resolution::Disconnected { reason } => {
-                let weighed = self.weighed(&held, platform, record, Setback::Disconnected { reason }).await;
-                Resolution::Unclear { reason: of_a_doubt(weighed, &record.connection).into_reason() }
+                let lost = Setback::Disconnected { reason: reason.clone() };
+                let weighed = self.weighed(&held, platform, record, lost).await;
+                Resolution::Unclear { reason: of_a_doubt(weighed, Some(&reason), &record.connection).into_reason() }
             }
             answer => {
                 worded_answer(self.claim_resolved(&held.delivery, platform, record, answer).await?, &record.connection)

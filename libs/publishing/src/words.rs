@@ -67,15 +67,39 @@ pub(crate) fn not_connected(is_in_doubt: bool) -> Setback {
     Setback::Disconnected { reason }
 }
 
+/// That only the user can help, with what the platform said when it refused.
+pub(crate) fn wants_reconnection(account: &Connection, said: Option<&str>) -> Setback {
+    let said = said.map_or_else(String::new, |it| format!(": {}", bare(it)));
+    let reason =
+        format!("{}{said}; connect the account again within 24 hours and the post goes out", not_accepted(account));
+    Setback::Disconnected { reason }
+}
+
+/// A setback of a delivery that waits for its account to be connected again. What
+/// was noted of the loss stands: it says why, which is not said twice.
+pub(crate) fn still_lost(setback: Setback, note: Option<&str>, account: &Connection) -> Setback {
+    match (setback, note) {
+        (Setback::Disconnected { .. }, Some(note)) if note.starts_with(&not_accepted(account)) => {
+            Setback::Disconnected { reason: note.to_owned() }
+        }
+        (setback, _) => setback,
+    }
+}
+
+fn not_accepted(account: &Connection) -> String {
+    format!("{} no longer accepts this connection", account.rules.title)
+}
+
 /// A setback on the way to asking about an open intent: a lost grant does not
-/// promise that the post goes out.
-pub(crate) fn of_a_doubt(setback: Setback, account: &Connection) -> Setback {
+/// promise that the post goes out. `said` is what the platform said of it.
+pub(crate) fn of_a_doubt(setback: Setback, said: Option<&str>, account: &Connection) -> Setback {
     match setback {
         Setback::Disconnected { .. } => Setback::Disconnected {
             reason: format!(
-                "{} no longer accepts this connection, and did not say whether the post is public; look at {}. \
+                "{}{}, and did not say whether the post is public; look at {}. \
                  Connect the account again within 24 hours, and it is looked up",
-                account.rules.title,
+                not_accepted(account),
+                said.map_or_else(String::new, |it| format!(" ({})", bare(it))),
                 place(account)
             ),
         },
@@ -164,12 +188,22 @@ mod tests {
     fn a_doubt_is_never_told_to_go_out() {
         let account = a_connection(&a_user());
         let lost = || Setback::Disconnected { reason: "connect it again and the post goes out".to_owned() };
-        for setback in [not_connected(true), of_a_doubt(lost(), &account)] {
+        for setback in [not_connected(true), of_a_doubt(lost(), None, &account)] {
             let Setback::Disconnected { reason } = setback else { panic!("{setback:?}") };
             assert!(!reason.contains("goes out") && reason.contains("looked up"), "{reason}");
         }
         assert!(
             matches!(not_connected(false), Setback::Disconnected { reason } if reason.contains("the post goes out"))
+        );
+    }
+
+    #[test]
+    fn a_doubt_says_why_the_platform_cannot_be_asked() {
+        let lost = Setback::Disconnected { reason: "connect it again and the post goes out".to_owned() };
+        let told = of_a_doubt(lost, Some("Your login is disabled."), &a_connection(&a_user())).into_reason();
+        assert!(
+            told.starts_with("Sandbox no longer accepts this connection (Your login is disabled), and did not"),
+            "{told}"
         );
     }
 

@@ -6,10 +6,11 @@ use domain::rules::Rules;
 use secrecy::ExposeSecret;
 
 use super::grant::{Grant, Memory};
-use super::refused::{self, Failure};
+use super::refused::Failure;
 use super::server::{self, Server, Typed};
 use super::{Mastodon, account, credentials, instance};
 use crate::account::{Account, Credentials};
+use crate::answer;
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
 use crate::platform::Connect;
@@ -94,10 +95,10 @@ fn check_issuer(callback: &Callback, promised: Option<&str>, server: &Server) ->
 
 /// The authorization code that the server's answer brings, or why it has none.
 fn code(callback: &Callback) -> Result<&str, HandOffRefusal> {
-    let answer = |name: &str| callback.query.get(name).map(String::as_str);
-    match answer("error") {
-        None => answer("code").ok_or_else(|| HandOffRefusal::Refused("it sent no code".to_owned())),
+    let said = |name: &str| callback.query.get(name).map(String::as_str);
+    match said("error") {
+        None => said("code").ok_or_else(|| HandOffRefusal::Refused("it sent no code".to_owned())),
         Some("access_denied") => Err(HandOffRefusal::Denied),
-        Some(error) => Err(HandOffRefusal::Refused(refused::trimmed(answer("error_description").unwrap_or(error)))),
+        Some(error) => Err(HandOffRefusal::Refused(answer::shown(said("error_description").unwrap_or(error)))),
     }
 }

@@ -11,9 +11,6 @@ use super::rate_limit;
 use crate::answer;
 use crate::handoff::HandOffRefusal;
 
-/// The most of a server's words that a user sees.
-const MAX_WORDS: usize = 300;
-
 /// The statuses of requests that may be taken later.
 const PASSING: [StatusCode; 4] = [
     StatusCode::REQUEST_TIMEOUT,
@@ -151,7 +148,7 @@ impl Refused {
         let status = response.status();
         let retry_at = rate_limit::ends_at(response.headers(), now);
         let body: Option<Value> = answer::json(response).await.ok();
-        let field = |name: &str| body.as_ref()?.get(name)?.as_str().map(trimmed).filter(|it| !it.is_empty());
+        let field = |name: &str| body.as_ref()?.get(name)?.as_str().map(answer::shown).filter(|it| !it.is_empty());
         let error = field("error").or_else(|| field("message"));
         let words = field("error_description").or_else(|| error.clone());
         Self { status, error, words, retry_at }
@@ -266,11 +263,6 @@ impl Refused {
     }
 }
 
-/// A server's words as a user may see them.
-pub(super) fn trimmed(words: &str) -> String {
-    words.chars().filter(|it| !it.is_control()).take(MAX_WORDS).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -347,7 +339,5 @@ mod tests {
     #[test]
     fn a_page_for_people_is_not_quoted() {
         assert_eq!(refused(502, "").reason(), "it answered 502 Bad Gateway");
-        assert_eq!(trimmed("two\nlines\u{7}"), "twolines");
-        assert_eq!(trimmed(&"x".repeat(1000)).len(), MAX_WORDS);
     }
 }

@@ -201,7 +201,7 @@ impl Round<'_> {
         old: &Credentials,
     ) -> Result<Ended, PublishingError> {
         let renewed = self.publishing.renew(platform, record, old).await?;
-        if let (Some(silences), Renewed::Now(_) | Renewed::Gone | Renewed::NotNow(_)) = (&self.silences, &renewed) {
+        if let (Some(silences), Renewed::Now(_) | Renewed::Gone(_) | Renewed::NotNow(_)) = (&self.silences, &renewed) {
             silences.note(platform.name(), !matches!(renewed, Renewed::NotNow(_)));
         }
         if let Renewed::NotNow(setback) = &renewed {

@@ -6,7 +6,7 @@ use domain::delivery::Setback;
 use platforms::{Credentials, Platform, RefreshRefusal, Renewal};
 use storage::{ConnectionRecord, RefreshClaim, Refreshed};
 
-use super::wants_reconnection;
+use crate::words::wants_reconnection;
 use crate::{Publishing, PublishingError};
 
 /// The shortest time after which a renewal is tried again that met a passing
@@ -33,8 +33,8 @@ const FIRST_KEEP_WAIT: TimeDelta = TimeDelta::milliseconds(250);
 pub(super) enum Renewed {
     /// These are the new credentials.
     Now(Credentials),
-    /// The grant is gone, and its user was told.
-    Gone,
+    /// The grant is gone, and its user was told. What the platform said.
+    Gone(String),
     /// The platform could not be asked. The old credentials may still do.
     NotNow(Setback),
     /// Another worker renews them, or the account was connected anew.
@@ -51,7 +51,7 @@ impl Publishing {
     ) -> Result<Result<Credentials, Setback>, PublishingError> {
         match self.renew(platform, record, old).await? {
             Renewed::Now(new) => Ok(Ok(new)),
-            Renewed::Gone => Ok(Err(wants_reconnection(&record.connection))),
+            Renewed::Gone(said) => Ok(Err(wants_reconnection(&record.connection, Some(&said)))),
             Renewed::NotNow(setback) => Ok(Err(setback)),
             Renewed::Elsewhere => self.await_renewal(&record.connection).await,
         }
@@ -88,7 +88,7 @@ impl Publishing {
             }
             Err(RefreshRefusal::Gone(reason)) => {
                 tracing::info!(reason, connection_id = %id, "a grant is gone");
-                Ok(if self.lose(connection).await? { Renewed::Gone } else { Renewed::Elsewhere })
+                Ok(if self.lose(connection).await? { Renewed::Gone(reason) } else { Renewed::Elsewhere })
             }
             Err(refusal @ RefreshRefusal::Unreachable(_)) => {
                 let again_at = Some(now + retry_wait(old, now));
@@ -154,7 +154,7 @@ impl Publishing {
                 break;
             };
             if record.connection.needs_reconnection {
-                return Ok(Err(wants_reconnection(connection)));
+                return Ok(Err(wants_reconnection(connection, None)));
             }
             if record.connection.generation != connection.generation {
                 return Ok(Ok(self.open(&record).await?));

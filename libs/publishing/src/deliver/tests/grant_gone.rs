@@ -15,7 +15,12 @@ async fn a_revoked_grant_asks_for_reconnection_and_the_post_goes_out_after_it() 
     let waiting = rig.post(&post).await;
     assert_eq!((waiting.status, rig.pending(0).await), (PostStatus::Scheduled, 1));
     let words = waiting.targets[0].error_message.clone().unwrap();
-    assert!(words.contains("connect the account again"), "{words}");
+    assert_eq!(
+        words,
+        "Sandbox no longer accepts this connection: revoked; connect the account again within 24 hours and the post \
+         goes out",
+        "the platform's own words stay"
+    );
     assert_eq!(rig.network.calls(), 1, "nothing is tried with a grant that is gone");
 
     rig.reconnect(0, Rig::credentials(None), None).await;
