@@ -45,6 +45,7 @@ pub(crate) struct ConnectionDetails {
     /// The grant, and what the platform asks of a post: `max_text` in `text_unit` (`graphemes`, `characters` for code
     /// points, `utf16_units`), with `url_length` where every link counts as so many, `short_links` where links are
     /// shown and counted shortened, and `short_mentions` where `@user@host` counts as `@user`; `max_text_bytes`;
+    /// `max_content_warning`;
     /// `max_media` for images and videos together; `max_images`, GIFs included; `max_videos`; `not_mixed`; `gif_alone`;
     /// `media_required`; `mime_types`; `max_image_bytes`; `max_video_bytes`; `max_alt_text` in `alt_text_unit`, and
     /// less of a video where there is `max_video_alt_text`; `min_alt_text` of each file. What a platform does not ask
@@ -99,6 +100,7 @@ pub(crate) fn value_of(rule: &Rule) -> Value {
     match rule {
         Rule::MaxText { max, .. }
         | Rule::MaxTextBytes { max, .. }
+        | Rule::MaxContentWarning { max, .. }
         | Rule::MaxMedia { max }
         | Rule::MaxImages { max }
         | Rule::MaxVideos { max }
@@ -132,6 +134,7 @@ fn value_of_files(rule: &FileRule) -> Value {
 pub(crate) fn unit_of(rule: &Rule) -> Option<&'static str> {
     match rule {
         Rule::MaxText { counting, .. }
+        | Rule::MaxContentWarning { counting, .. }
         | Rule::MaxAltText { counting, .. }
         | Rule::MinAltText { counting, .. }
         | Rule::MaxVideoAltText { counting, .. } => Some(unit(counting)),

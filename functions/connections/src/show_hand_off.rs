@@ -102,7 +102,7 @@ async fn page(app: &App, entered: &Entered) -> Result<Response, TurnedAway> {
     let title = platform.rules().title;
     Ok(match hand_off.stage {
         Stage::Completed => {
-            let account = connected_account(app, &entered.visit, &title).await?;
+            let (account, title) = connected_account(app, &entered.visit, title).await?;
             let (heading, notice) = (format!("{title} is connected"), format!("{account} is connected."));
             let text = "You can close this page and go back to where you came from.";
             entered.end(&heading, &notice, text, true)?.into_response()
@@ -210,17 +210,17 @@ fn leading_on(page: Page, refresh: HeaderValue) -> Response {
     response
 }
 
-/// The account that was connected, in words.
-async fn connected_account(app: &App, visit: &Visit, title: &str) -> Result<String, TurnedAway> {
+/// The account that was connected, in words, and what it is on: of the servers that
+/// a platform has, some run other software and go by its name.
+async fn connected_account(app: &App, visit: &Visit, title: String) -> Result<(String, String), TurnedAway> {
     let record = match visit.hand_off.connection_id {
         Some(id) => app.api.store.connection(visit.hand_off.user_id, id).await?,
         None => None,
     };
-    let name = record.and_then(|it| {
-        let profile = it.connection.profile;
-        profile.username.map(|it| format!("@{it}")).or(profile.display_name)
-    });
-    Ok(name.map_or_else(|| format!("Your {title} account"), |it| format!("{it} on {title}")))
+    let Some(connection) = record.map(|it| it.connection) else { return Ok((format!("Your {title} account"), title)) };
+    let (profile, title) = (connection.profile, connection.rules.title);
+    let name = profile.username.map(|it| format!("@{it}")).or(profile.display_name);
+    Ok((name.map_or_else(|| format!("Your {title} account"), |it| format!("{it} on {title}")), title))
 }
 
 /// Makes a sentence of a reason, which may be in a platform's words.

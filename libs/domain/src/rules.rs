@@ -34,7 +34,8 @@ pub struct Rules {
 pub struct Breach {
     /// The rule's [`Rule::id`].
     pub rule: &'static str,
-    /// The field of the target that is at fault: `content` or `media`.
+    /// The field of the target that is at fault: `content`, `media` or one of its
+    /// options.
     pub field: &'static str,
     /// A message for the user that names the platform, the limit and the actual
     /// figure.

@@ -105,6 +105,12 @@ impl<F> Server<F> {
         self.here.memory().issuer = Some(issuer.to_owned());
     }
 
+    /// From now on the description of each file has so many characters at least, as
+    /// `GoToSocial` can be set up.
+    pub fn asks_for_descriptions(&self, least: usize) {
+        self.here.memory().least_description = least;
+    }
+
     /// From now on its accounts are named by this domain.
     pub fn is_named(&self, domain: &str) {
         self.here.memory().domain = Some(domain.to_owned());

@@ -28,6 +28,13 @@ pub enum Rule {
         #[serde(default)]
         short_links: bool,
     },
+    /// How long the option `content_warning` may be.
+    MaxContentWarning {
+        /// The greatest length, in the unit of `counting`.
+        max: u32,
+        /// How the length is counted.
+        counting: Counting,
+    },
     /// How many images and videos a post may have together.
     MaxMedia {
         /// The greatest number of both.
@@ -109,6 +116,11 @@ impl Rule {
         Self::MaxTextBytes { max, short_links: true }
     }
 
+    /// The longest content warning, counted like this.
+    pub const fn max_content_warning(max: u32, counting: Counting) -> Self {
+        Self::MaxContentWarning { max, counting }
+    }
+
     /// The most images and videos together.
     pub const fn max_media(max: u32) -> Self {
         Self::MaxMedia { max }
@@ -160,6 +172,7 @@ impl Rule {
         match self {
             Self::MaxText { .. } => "max_text",
             Self::MaxTextBytes { .. } => "max_text_bytes",
+            Self::MaxContentWarning { .. } => "max_content_warning",
             Self::MaxMedia { .. } => "max_media",
             Self::MaxImages { .. } => "max_images",
             Self::MaxVideos { .. } => "max_videos",
@@ -180,6 +193,7 @@ impl Rule {
     pub(super) const fn field(&self) -> &'static str {
         match self {
             Self::MaxText { .. } | Self::MaxTextBytes { .. } => "content",
+            Self::MaxContentWarning { .. } => "options.content_warning",
             _ => "media",
         }
     }
@@ -201,6 +215,10 @@ impl Rule {
             Self::MaxTextBytes { max, short_links } => {
                 let length = if *short_links { Shown::of(text).text.len() } else { text.len() };
                 over(*max, length as u64, || number((*max).into(), "byte"))
+            }
+            Self::MaxContentWarning { max, counting } => {
+                let length = counting.length(options.text("content_warning").unwrap_or_default());
+                over(*max, length, || format!("{max} {} as a content warning", counting.unit.words()))
             }
             Self::MaxMedia { max } => over(*max, media.len() as u64, || format!("{max} images and videos together")),
             Self::MaxImages { max } => over(*max, images(), || number((*max).into(), "image")),

@@ -12,6 +12,7 @@ fn many_rules() -> Rules {
         [
             Rule::max_text(300, Counting::graphemes().url(23).short_mentions()),
             Rule::max_text_bytes(3000),
+            Rule::max_content_warning(5, Counting::code_points()),
             Rule::max_media(4),
             Rule::max_images(2),
             Rule::max_videos(1),
@@ -89,6 +90,19 @@ fn a_content_warning_counts_where_the_platform_counts_it() {
     assert_eq!(breaches(Counting::graphemes()), Vec::<String>::new());
     let message = "Example takes at most 10 characters, the content warning included, this has 11";
     assert_eq!(breaches(Counting::graphemes().with_warnings()), [message]);
+}
+
+#[test]
+fn a_content_warning_may_have_a_limit_of_its_own() {
+    let rules = Rules::of("Example", [Rule::max_content_warning(5, Counting::code_points())]);
+    let breaches = |warning: &str| {
+        let given = [("content_warning".to_owned(), OptionValue::Text(warning.to_owned()))].into_iter().collect();
+        rules.breaches(&text("words"), &[], &given)
+    };
+    assert_eq!(breaches("boats"), []);
+    let message = "Example takes at most 5 characters as a content warning, this has 6".to_owned();
+    assert_eq!(breaches("boats!"), [Breach { rule: "max_content_warning", field: "options.content_warning", message }]);
+    assert_eq!(messages(&rules, &"x".repeat(10), &[]), Vec::<String>::new());
 }
 
 #[test]

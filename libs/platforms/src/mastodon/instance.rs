@@ -43,25 +43,38 @@ impl Instance {
         let software = self.software;
         let version = self.answer.get("version").and_then(Value::as_str).unwrap_or_default();
         let characters = self.statuses("max_characters").or_else(|| self.number("/max_toot_chars"));
+        // Nothing longer reaches this service.
+        let characters = characters.unwrap_or(CHARACTERS).min(PostText::MAX_CHARS as u64);
         let url = self.statuses("characters_reserved_per_url").unwrap_or(URL_CHARACTERS);
-        let upload = self.number("/upload_limit");
-        let bytes = |name| self.media(name).or(upload);
-        let limits = Limits {
-            characters: characters.unwrap_or(CHARACTERS),
-            counting: software.counting(version, u32::try_from(url).unwrap_or(u32::MAX)),
-            media: self.statuses("max_media_attachments").or(self.media_when_silent()),
-            mime_types: self.mime_types(),
-            image_bytes: bytes("image_size_limit").unwrap_or(IMAGE_BYTES),
-            video_bytes: bytes("video_size_limit").unwrap_or(VIDEO_BYTES),
-            description: self.description_limit().unwrap_or(DESCRIPTION),
-        };
-        limits.rules(software, software.title(version).unwrap_or(host))
+        let mut rules = vec![Rule::max_text(count(characters), software.counting(version, count(url)))];
+        let warning = software.longest_warning();
+        rules.extend(warning.map(|it| Rule::max_content_warning(it, Counting::code_points())));
+        rules.extend(self.most_media().map(|it| Rule::max_media(count(it))));
+        if !software.takes_videos() {
+            rules.push(Rule::max_videos(1));
+        }
+        if !software.mixes() {
+            rules.push(Rule::NotMixed);
+        }
+        if software.needs_media() {
+            rules.push(Rule::MediaRequired);
+        }
+        rules.push(Rule::mime_types(self.mime_types()));
+        // A file has to be smaller than the limit (`less_than` in the model).
+        let bytes = |name, usual| self.media(name).or(self.number("/upload_limit")).unwrap_or(usual) - 1;
+        rules.push(Rule::max_image_bytes(bytes("image_size_limit", IMAGE_BYTES)));
+        rules.push(Rule::max_video_bytes(bytes("video_size_limit", VIDEO_BYTES)));
+        let description = self.description_limit().unwrap_or(DESCRIPTION).min(AltText::MAX_CHARS as u64);
+        rules.push(Rule::max_alt_text(count(description), Counting::code_points()));
+        let least = self.media("description_minimum");
+        rules.extend(least.map(|it| Rule::min_alt_text(count(it), Counting::code_points())));
+        Rules::of(software.title(version).unwrap_or(host), rules)
     }
 
-    /// Pleroma says nothing when there is no limit.
-    fn media_when_silent(&self) -> Option<u64> {
+    /// Of images and videos. Pleroma says nothing when there is no limit.
+    fn most_media(&self) -> Option<u64> {
         let is_pleroma = matches!(self.software, Software::Pleroma | Software::Akkoma);
-        (!is_pleroma).then_some(MEDIA)
+        self.statuses("max_media_attachments").or((!is_pleroma).then_some(MEDIA))
     }
 
     /// Mastodon and Pleroma say it in different places, and Pixelfed nowhere.
@@ -97,41 +110,8 @@ pub(super) fn stock_rules() -> Rules {
     Instance { answer: Value::Null, software: Software::Mastodon }.rules("Mastodon")
 }
 
-struct Limits {
-    characters: u64,
-    counting: Counting,
-    media: Option<u64>,
-    mime_types: Vec<MimeType>,
-    image_bytes: u64,
-    video_bytes: u64,
-    description: u64,
-}
-
-impl Limits {
-    fn rules(self, software: Software, title: &str) -> Rules {
-        let count = |it: u64| u32::try_from(it).unwrap_or(u32::MAX);
-        // Nothing longer reaches this service.
-        let characters = self.characters.min(PostText::MAX_CHARS as u64);
-        let mut rules = vec![Rule::max_text(count(characters), self.counting.with_warnings())];
-        rules.extend(self.media.map(|it| Rule::max_media(count(it))));
-        if !software.takes_videos() {
-            rules.push(Rule::max_videos(1));
-        }
-        if !software.mixes() {
-            rules.push(Rule::NotMixed);
-        }
-        if software.needs_media() {
-            rules.push(Rule::MediaRequired);
-        }
-        rules.push(Rule::mime_types(self.mime_types));
-        // A file has to be smaller than the limit (`less_than` in the model).
-        rules.push(Rule::max_image_bytes(self.image_bytes.saturating_sub(1)));
-        rules.push(Rule::max_video_bytes(self.video_bytes.saturating_sub(1)));
-        // Nothing longer reaches this service.
-        let description = self.description.min(AltText::MAX_CHARS as u64);
-        rules.push(Rule::max_alt_text(count(description), Counting::code_points()));
-        Rules::of(title, rules)
-    }
+fn count(figure: u64) -> u32 {
+    u32::try_from(figure).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -194,7 +174,7 @@ mod tests {
                 "statuses": {"max_characters": 5000, "max_media_attachments": 6, "characters_reserved_per_url": 25},
                 "media_attachments": {
                     "supported_mime_types": ["image/jpeg", "image/png", "video/mp4"],
-                    "image_size_limit": 41_943_040, "video_size_limit": 41_943_040,
+                    "image_size_limit": 41_943_040, "video_size_limit": 41_943_040, "description_minimum": 12,
                 },
             },
         }));
@@ -209,6 +189,7 @@ mod tests {
                 Rule::max_image_bytes(41_943_039),
                 Rule::max_video_bytes(41_943_039),
                 Rule::max_alt_text(1500, Counting::code_points()),
+                Rule::min_alt_text(12, Counting::code_points()),
             ]
         );
     }
@@ -243,6 +224,9 @@ mod tests {
         }));
 
         assert_eq!(told.title, "Pixelfed");
+        // The warning is no part of the text there, and has a limit of its own.
+        assert_eq!(told.rules[0], Rule::max_text(500, Counting::code_points()));
+        assert_eq!(told.rules[1], Rule::max_content_warning(140, Counting::code_points()));
         assert!(told.rules.contains(&Rule::MediaRequired) && told.rules.contains(&Rule::NotMixed));
         assert!(told.rules.contains(&Rule::max_media(10)) && !told.rules.contains(&Rule::max_videos(1)));
         assert!(told.rules.contains(&Rule::mime_types([MimeType::Jpeg, MimeType::Png])));

@@ -148,12 +148,14 @@ fn is_perhaps_unlisted(job: &Job<'_>, grant: &Grant) -> bool {
 impl Mastodon {
     /// The public call.
     async fn post(&self, job: &Job<'_>, grant: &Grant, progress: &Progress) -> Result<Published, Failure> {
+        let warning = job.options.text("content_warning");
+        let is_kept_of_any = warning.is_none() || !grant.software.drops_warnings();
         let status = NewStatus {
             status: job.text,
             media_ids: progress.media.iter().map(|it| it.id.as_str()).collect(),
             visibility: visibility(job, grant),
-            spoiler_text: job.options.text("content_warning"),
-            sensitive: job.options.flag("sensitive"),
+            spoiler_text: warning,
+            sensitive: if is_kept_of_any { job.options.flag("sensitive") } else { Some(true) },
             language: job.options.text("language"),
             content_type: grant.software.content_type(),
         };

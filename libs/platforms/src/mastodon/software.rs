@@ -109,9 +109,26 @@ impl Software {
             // It depends on the Erlang below, which is not told. The older rules
             // never count less.
             Self::Pleroma | Self::Akkoma => Counting::graphemes_of_unicode_15(),
+            // It counts the warning by itself: `longest_warning`.
+            Self::Pixelfed => return Counting::code_points(),
             // GoToSocial names a length of links and does not use it.
-            Self::GoToSocial | Self::Pixelfed | Self::Other => Counting::code_points(),
+            Self::GoToSocial | Self::Other => Counting::code_points(),
         }
+        .with_warnings()
+    }
+
+    /// The most code points of a content warning, where it is not a part of the text.
+    pub(super) const fn longest_warning(self) -> Option<u32> {
+        match self {
+            Self::Pixelfed => Some(140),
+            _ => None,
+        }
+    }
+
+    /// Whether a warning is kept only of a status that is marked as sensitive.
+    /// Elsewhere it is kept of any, or marks it by itself.
+    pub(super) const fn drops_warnings(self) -> bool {
+        matches!(self, Self::Pixelfed)
     }
 
     /// Whether pictures and videos may stand in one post. Pixelfed takes them,

@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Map, Value, json};
 
-use super::flavour::{Differences, InstanceApi};
-use super::instance::Here;
+use super::flavour::InstanceApi;
+use super::instance::{Here, Instance};
 use super::media;
 use super::refusal::Refusal;
 
@@ -21,7 +21,7 @@ pub(crate) async fn second(State(here): Here) -> Result<Json<Value>, Refusal> {
         ("version".to_owned(), json!(differences.version)),
         ("description".to_owned(), json!("Ships and lights.")),
         ("languages".to_owned(), json!(["en"])),
-        ("configuration".to_owned(), configuration(differences)),
+        ("configuration".to_owned(), configuration(&here)),
         ("registrations".to_owned(), json!({"enabled": false, "approval_required": false, "message": null})),
         ("rules".to_owned(), json!([])),
     ]);
@@ -47,13 +47,14 @@ pub(crate) async fn first(State(here): Here) -> Json<Value> {
         instance["max_toot_chars"] = json!(differences.max_characters);
         instance["upload_limit"] = json!(differences.video_limit);
     } else {
-        instance["configuration"] = configuration(differences);
+        instance["configuration"] = configuration(&here);
     }
     Json(instance)
 }
 
-fn configuration(differences: &Differences) -> Value {
-    json!({
+fn configuration(here: &Instance) -> Value {
+    let differences = here.differences;
+    let mut configuration = json!({
         "statuses": {
             "max_characters": differences.max_characters,
             "max_media_attachments": differences.max_media,
@@ -69,5 +70,10 @@ fn configuration(differences: &Differences) -> Value {
             "video_matrix_limit": 8_294_400,
         },
         "polls": {"max_options": 4, "max_characters_per_option": 50, "min_expiration": 300, "max_expiration": 2_629_746},
-    })
+    });
+    let least = here.memory().least_description;
+    if 0 < least {
+        configuration["media_attachments"]["description_minimum"] = json!(least);
+    }
+    configuration
 }

@@ -4,7 +4,9 @@ mod differences;
 
 use chrono::TimeDelta;
 
-pub(crate) use self::differences::{Counting, Differences, FileNames, InstanceApi, Reset, SecondUpload, Source};
+pub(crate) use self::differences::{
+    Counting, Differences, FileNames, InstanceApi, Reset, SecondUpload, Source, Warnings,
+};
 
 /// Which software, and how old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +81,7 @@ const MASTODON: Differences = Differences {
     calls_dead_tokens_invalid_requests: false,
     hides_why_tokens_fail: false,
     counting: Counting::Mastodon,
+    warnings: Warnings::Marking,
     max_characters: 500,
     told_url_characters: 23,
     max_media: Some(4),
@@ -123,6 +126,7 @@ const GO_TO_SOCIAL: Differences = Differences {
     pkce: false,
     reuses_tokens: false,
     counting: Counting::CodePoints,
+    warnings: Warnings::Plain,
     max_characters: 5000,
     // Told to clients, and not applied.
     told_url_characters: 25,
@@ -150,6 +154,7 @@ const PLEROMA: Differences = Differences {
     token_lifetime: Some(TimeDelta::hours(1)),
     hides_why_tokens_fail: true,
     counting: Counting::Graphemes,
+    warnings: Warnings::Plain,
     max_characters: 5000,
     max_media: None,
     mixes_media: true,
@@ -179,6 +184,7 @@ const PIXELFED: Differences = Differences {
     calls_dead_tokens_invalid_requests: true,
     // Laravel counts code points, whatever they are part of.
     counting: Counting::CodePoints,
+    warnings: Warnings::Apart,
     needs_media: true,
     mixes_media: true,
     second_upload: SecondUpload::Absent,

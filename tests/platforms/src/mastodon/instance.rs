@@ -52,6 +52,8 @@ pub(crate) struct Memory {
     /// The name that it promises to give in its answers; `None` where it
     /// promises none.
     pub(crate) issuer: Option<String>,
+    /// The least characters of the description of a file.
+    pub(crate) least_description: usize,
     /// The domain of its accounts; `None` where that is its address.
     pub(crate) domain: Option<String>,
     /// What the account has set for statuses that say nothing else.
@@ -73,6 +75,7 @@ impl Instance {
     pub(crate) fn new(differences: &'static Differences, clock: Clock) -> Self {
         let memory = Memory {
             domain: None,
+            least_description: 0,
             oauth: OAuth::new(oauth::rules(differences)),
             media: Vec::new(),
             statuses: Vec::new(),

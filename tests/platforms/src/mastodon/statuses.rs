@@ -4,11 +4,11 @@ use axum::Json;
 use axum::extract::{OriginalUri, Path, State};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-use http::{HeaderMap, header};
+use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::account::{self, authorize};
-use super::flavour::{FileNames, Source};
+use super::flavour::{FileNames, Source, Warnings};
 use super::html;
 use super::instance::media::Medium;
 use super::instance::statuses::Status;
@@ -24,6 +24,9 @@ const KEY_LIFETIME: TimeDelta = TimeDelta::hours(1);
 const PAGE: usize = 20;
 /// The most that are shown at once.
 const MAX_PAGE: usize = 40;
+
+/// The most characters of a warning that does not count as text.
+const MAX_WARNING: usize = 140;
 
 const VISIBILITIES: [&str; 4] = ["public", "unlisted", "private", "direct"];
 
@@ -63,17 +66,26 @@ pub(crate) async fn publish(State(here): Here, headers: HeaderMap, params: Param
 /// The words of a new status.
 fn read(here: &Instance, params: &Params, default: Option<&str>, now: DateTime<Utc>) -> Result<Status, Refusal> {
     let text = params.text("status").unwrap_or_default();
-    let spoiler_text = params.text("spoiler_text").unwrap_or_default();
+    let mut spoiler_text = params.text("spoiler_text").unwrap_or_default();
+    let mut sensitive = params.text("sensitive").as_deref() == Some("true");
     let visibility = params.text("visibility").unwrap_or_else(|| default.unwrap_or("public").to_owned());
     if !VISIBILITIES.contains(&visibility.as_str()) {
         return Err(Refusal::invalid("Visibility is not included in the list"));
     }
     let max = here.differences.max_characters;
     // White space around a text is not kept, and does not count.
-    if max < length(here.differences.counting, text.trim(), spoiler_text.trim()) {
+    let counted = if here.differences.warnings == Warnings::Apart { "" } else { spoiler_text.trim() };
+    if max < length(here.differences.counting, text.trim(), counted) {
         return Err(Refusal::invalid(format!("Text character limit of {max} exceeded")));
     }
-    let sensitive = params.text("sensitive").as_deref() == Some("true");
+    match here.differences.warnings {
+        Warnings::Apart if MAX_WARNING < spoiler_text.chars().count() => {
+            return Err(Refusal::unprocessable("The spoiler text may not be greater than 140 characters."));
+        }
+        Warnings::Apart if !sensitive => spoiler_text.clear(),
+        Warnings::Marking => sensitive |= !spoiler_text.is_empty(),
+        Warnings::Apart | Warnings::Plain => {}
+    }
     let language = params.text("language");
     Ok(Status { id: 0, text, spoiler_text, visibility, sensitive, language, created_at: now, media: Vec::new() })
 }
@@ -99,6 +111,11 @@ fn media_of(here: &Instance, memory: &Memory, params: &Params, now: DateTime<Utc
     }
     if !here.differences.mixes_media && 1 < media.len() && media.iter().any(|it| it.is_video()) {
         return Err(Refusal::unprocessable("Cannot attach a video to a post that already contains images"));
+    }
+    let least = memory.least_description;
+    if media.iter().any(|it| it.description.as_ref().map_or(0, |it| it.chars().count()) < least) {
+        let said = format!("Bad Request: media description less than min chars ({least})");
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, said));
     }
     if !media.iter().all(|it| it.is_ready()) {
         return Err(Refusal::unprocessable(

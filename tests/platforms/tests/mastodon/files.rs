@@ -2,11 +2,14 @@
 
 use chrono::TimeDelta;
 use domain::delivery::Setback;
-use domain::media::MimeType;
-use networks::mastodon::{GoToSocial, Stock};
+use domain::media::{AltText, MimeType};
+use domain::options::Options;
+use domain::text::PostText;
+use networks::mastodon::{GoToSocial, Server, Stock};
 use platforms::Step;
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::{Sample, sample};
+use platforms::conformance::stage::Stage;
 
 use super::{picture, stage};
 
@@ -120,4 +123,26 @@ async fn a_video_that_could_not_be_processed_is_uploaded_once_more() {
     let refused = stage.deliver(&mut post).await.unwrap_err();
     assert!(format!("{refused:?}").starts_with("Refused"), "{refused:?}");
     assert_eq!((stage.network.public().len(), stage.network.calls(Call::Upload)), (1, 4));
+}
+
+#[tokio::test]
+async fn a_server_that_asks_for_descriptions_is_asked_of_when_a_post_is_scheduled() {
+    let stage = Stage::<Server<GoToSocial>>::new().await;
+    stage.network.asks_for_descriptions(5);
+    let account = stage.connect().await;
+    let text = PostText::parse("Look").unwrap();
+
+    for (words, is_enough) in [(None, false), (Some("boat"), false), (Some("boats"), true)] {
+        let mut files = picture();
+        files[0].attachment.alt_text = words.map(|it| AltText::parse(it).unwrap());
+        let breaches = account.rules.breaches(&text, &[files[0].attachment.clone()], Options::NONE);
+        let delivered = stage.deliver(&mut stage.post(&account, "Look", files)).await;
+
+        assert_eq!(breaches.is_empty(), is_enough, "{breaches:?}");
+        match delivered {
+            Ok(_) => assert!(is_enough),
+            Err(Setback::Refused { reason }) => assert!(reason.contains("less than min chars (5)"), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
 }

@@ -3,7 +3,9 @@
 use chrono::TimeDelta;
 use domain::delivery::{Resolution, Setback};
 use domain::options::{OptionValue, Options};
-use networks::mastodon::{Snac, Stock};
+use domain::testing::an_attachment;
+use domain::text::PostText;
+use networks::mastodon::{GoToSocial, Known, Pixelfed, Snac, Stock};
 use platforms::conformance::network::{Call, Network, Trouble};
 
 use super::{picture, stage};
@@ -55,4 +57,30 @@ async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
             other => panic!("{visibility:?}: {other:?}"),
         }
     }
+}
+
+#[tokio::test]
+async fn a_warning_has_the_limit_of_its_server_and_is_kept() {
+    async fn is_kept<K: Known>(longest: usize, field: &str) {
+        let (stage, account) = stage::<K>().await;
+        let text = PostText::parse("Look").unwrap();
+        let warned = |length: usize| options([("content_warning", OptionValue::Text("é".repeat(length)))]);
+        let breaches = |length| account.rules.breaches(&text, &[an_attachment(1)], &warned(length));
+        assert_eq!(breaches(longest), []);
+        let over = breaches(longest + 1);
+        assert_eq!(over.iter().map(|it| it.field).collect::<Vec<_>>(), [field], "{over:?}");
+
+        let mut post = stage.post(&account, "Look", picture());
+        post.options = warned(longest);
+        stage.deliver(&mut post).await.unwrap();
+        assert_eq!(stage.network.latest().unwrap().1, "é".repeat(longest));
+        let mut post = stage.post(&account, "Look", picture());
+        post.options = warned(longest + 1);
+        let refused = stage.deliver(&mut post).await;
+        assert!(matches!(refused, Err(Setback::Refused { .. })), "{refused:?}");
+    }
+
+    is_kept::<Pixelfed>(140, "options.content_warning").await;
+    is_kept::<Stock>(496, "content").await;
+    is_kept::<GoToSocial>(4996, "content").await;
 }

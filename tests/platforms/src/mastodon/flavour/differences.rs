@@ -32,6 +32,8 @@ pub(crate) struct Differences {
     pub(crate) hides_why_tokens_fail: bool,
     /// What counts as a character.
     pub(crate) counting: Counting,
+    /// What becomes of a content warning.
+    pub(crate) warnings: Warnings,
     /// The most characters of a status.
     pub(crate) max_characters: usize,
     /// What the instance says that a URL counts, which is not always true.
@@ -79,6 +81,18 @@ pub(crate) struct Differences {
     pub(crate) takes_any_code: bool,
     /// Whether the answer with the tokens leaves out their scopes.
     pub(crate) hides_scopes: bool,
+}
+
+/// What becomes of a content warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Warnings {
+    /// It counts as text, and marks the status as sensitive.
+    Marking,
+    /// It counts as text.
+    Plain,
+    /// It has a limit of its own, and is dropped of a status that is not marked as
+    /// sensitive.
+    Apart,
 }
 
 /// Under which names a status shows its files.
