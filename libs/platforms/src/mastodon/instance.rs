@@ -1,9 +1,9 @@
 //! What a server says of itself: what it runs, and what it accepts.
 
 use domain::media::{AltText, MimeType};
-use domain::rules::{Counting, Rule, Rules};
+use domain::rules::{Counting, FileRule, Rule, Rules};
 use domain::text::PostText;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::software::Software;
 
@@ -68,7 +68,24 @@ impl Instance {
         rules.push(Rule::max_alt_text(count(description), Counting::code_points()));
         let least = self.media("description_minimum");
         rules.extend(least.map(|it| Rule::min_alt_text(count(it), Counting::code_points())));
+        rules.extend(self.of_files().map(Rule::OfFiles));
         Rules::of(software.title(version).unwrap_or(host), rules)
+    }
+
+    /// What it asks of what files say of themselves. Mastodon says it since 3.4.2;
+    /// what is assumed where it says nothing is from before.
+    fn of_files(&self) -> impl Iterator<Item = FileRule> {
+        let limit = |name, before| match self.software {
+            // GoToSocial names the greatest numbers there are, and Pixelfed those of
+            // Mastodon. Neither looks at them.
+            Software::GoToSocial | Software::Pixelfed => None,
+            Software::Mastodon => self.media(name).or(Some(before)),
+            Software::Pleroma | Software::Akkoma | Software::Other => self.media(name),
+        };
+        let image = limit("image_matrix_limit", 16_777_216).map(|max| FileRule::MaxImagePixels { max });
+        let video = limit("video_matrix_limit", 2_304_000).map(|max| FileRule::MaxVideoPixels { max });
+        let rate = limit("video_frame_rate_limit", 60).map(|it| FileRule::MaxFrameRate { max: count(it) });
+        [image, video, rate].into_iter().flatten()
     }
 
     /// Of images and videos. Pleroma says nothing when there is no limit.
@@ -107,7 +124,10 @@ impl Instance {
 
 /// What Mastodon accepts as it is installed.
 pub(super) fn stock_rules() -> Rules {
-    Instance { answer: Value::Null, software: Software::Mastodon }.rules("Mastodon")
+    let limits =
+        json!({"image_matrix_limit": 33_177_600, "video_matrix_limit": 8_294_400, "video_frame_rate_limit": 120});
+    let answer = json!({"configuration": {"media_attachments": limits}});
+    Instance { answer, software: Software::Mastodon }.rules("Mastodon")
 }
 
 fn count(figure: u64) -> u32 {
@@ -116,8 +136,6 @@ fn count(figure: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn rules(answer: Value) -> Rules {
@@ -137,12 +155,12 @@ mod tests {
                         "video/quicktime", "audio/ogg",
                     ],
                     "image_size_limit": 16_777_216, "video_size_limit": 103_809_024,
+                    "image_matrix_limit": 33_177_600, "video_matrix_limit": 8_294_400, "video_frame_rate_limit": 120,
                 },
             },
         }));
 
         assert_eq!(told, stock_rules());
-        assert_eq!(rules(json!({"version": "3.3.0", "uri": "old.example"})), stock_rules());
         assert_eq!(
             told.rules,
             [
@@ -154,6 +172,20 @@ mod tests {
                 Rule::max_image_bytes(16_777_215),
                 Rule::max_video_bytes(103_809_023),
                 Rule::max_alt_text(1500, Counting::code_points()),
+                Rule::OfFiles(FileRule::MaxImagePixels { max: 33_177_600 }),
+                Rule::OfFiles(FileRule::MaxVideoPixels { max: 8_294_400 }),
+                Rule::OfFiles(FileRule::MaxFrameRate { max: 120 }),
+            ]
+        );
+        let old = rules(json!({"version": "3.3.0", "uri": "old.example"})).rules;
+        let (of_old, of_stock) = (old.split_at(old.len() - 3), told.rules.split_at(old.len() - 3));
+        assert_eq!(of_old.0, of_stock.0);
+        assert_eq!(
+            of_old.1,
+            [
+                Rule::OfFiles(FileRule::MaxImagePixels { max: 16_777_216 }),
+                Rule::OfFiles(FileRule::MaxVideoPixels { max: 2_304_000 }),
+                Rule::OfFiles(FileRule::MaxFrameRate { max: 60 }),
             ]
         );
     }
@@ -163,7 +195,8 @@ mod tests {
         let current = Counting::graphemes().url(23).short_mentions().with_warnings();
         let told = rules(json!({"version": "4.6.1+glitch"}));
         assert_eq!(told.rules[0], Rule::max_text(500, current));
-        assert_eq!(told.rules[1..], stock_rules().rules[1..]);
+        let usual = stock_rules().rules;
+        assert_eq!(told.rules[1..told.rules.len() - 3], usual[1..usual.len() - 3]);
     }
 
     #[test]
@@ -175,6 +208,7 @@ mod tests {
                 "media_attachments": {
                     "supported_mime_types": ["image/jpeg", "image/png", "video/mp4"],
                     "image_size_limit": 41_943_040, "video_size_limit": 41_943_040, "description_minimum": 12,
+                    "image_matrix_limit": i32::MAX, "video_matrix_limit": i32::MAX, "video_frame_rate_limit": i32::MAX,
                 },
             },
         }));
@@ -268,7 +302,7 @@ mod tests {
             "version": "4.5.2",
             "configuration": {"statuses": {"max_characters": "many"}, "media_attachments": {"supported_mime_types": []}},
         }));
-        assert_eq!(told, stock_rules());
+        assert_eq!(told, rules(json!({"version": "4.5.2"})));
         let huge = rules(json!({"version": "4.5.2", "configuration": {"statuses": {"max_characters": u64::MAX}}}));
         assert!(matches!(huge.rules[0], Rule::MaxText { max: 65_000, .. }), "no more than reaches us");
     }

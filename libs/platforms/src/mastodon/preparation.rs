@@ -43,7 +43,7 @@ pub(super) struct Progress {
     /// The next one, once it is uploaded and while the server processes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     processing: Option<Processing>,
-    /// Whether the server has failed once to process the next one.
+    /// Whether the server has failed once to process the next one, or lost it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed_once: bool,
     /// What the account showed after all files were uploaded; the last step.
@@ -122,6 +122,12 @@ impl Preparation<'_> {
             Err(Failure::Refused(refused)) if refused.failed_on_a_file() && !progress.failed_once => {
                 (progress.processing, progress.failed_once) = (None, true);
                 Ok(progress.again(job.now + PROCESSING_WAIT))
+            }
+            // Only this one is uploaded anew. That the others are gone as well, the
+            // refusal of their status says.
+            Ok(Medium::Unknown) if !progress.failed_once => {
+                (progress.processing, progress.failed_once) = (None, true);
+                Ok(progress.again(job.now))
             }
             Ok(Medium::Unknown) => Err(Setback::Stale { reason: of_file(job, &progress, "it is not there any more") }),
             Err(failure) => Err(in_words_of_file(failure.setback(), job, &progress)),

@@ -88,6 +88,7 @@ const MASTODON: Differences = Differences {
     needs_media: false,
     mixes_media: false,
     second_upload: SecondUpload::LargeLater,
+    matrix_limit: Some(33_177_600),
     image_limit: 16 * MIB,
     video_limit: 99 * MIB,
     idempotency: true,
@@ -133,6 +134,8 @@ const GO_TO_SOCIAL: Differences = Differences {
     max_media: Some(6),
     mixes_media: true,
     second_upload: SecondUpload::WithoutUrl,
+    // Told as the greatest number that there is.
+    matrix_limit: None,
     image_limit: 40 * MIB,
     video_limit: 40 * MIB,
     idempotency: false,
@@ -159,6 +162,7 @@ const PLEROMA: Differences = Differences {
     max_media: None,
     mixes_media: true,
     second_upload: SecondUpload::AlwaysAccepted,
+    matrix_limit: None,
     image_limit: 16_000_000,
     video_limit: 16_000_000,
     // Null on some forks, though it is documented nowhere on which.
@@ -188,6 +192,8 @@ const PIXELFED: Differences = Differences {
     needs_media: true,
     mixes_media: true,
     second_upload: SecondUpload::Absent,
+    // Told, and not looked at.
+    matrix_limit: None,
     image_limit: 15_000_000,
     video_limit: 15_000_000,
     idempotency: false,

@@ -123,6 +123,9 @@ fn check(here: &Instance, mime_type: &str, bytes: &Bytes) -> Result<(), Refusal>
     if !is_what_it_says {
         return Err(Refusal::invalid("File has contents that are not what they are reported to be, File is invalid"));
     }
+    if here.differences.matrix_limit.is_some_and(|it| it < pixels(mime_type, bytes)) {
+        return Err(Refusal::unprocessable("Validation failed: images of so many pixels are not supported"));
+    }
     let is_video = mime_type.starts_with("video/");
     let limit = if is_video { here.differences.video_limit } else { here.differences.image_limit };
     if limit <= bytes.len() {
@@ -132,6 +135,12 @@ fn check(here: &Instance, mime_type: &str, bytes: &Bytes) -> Result<(), Refusal>
         )));
     }
     Ok(())
+}
+
+/// How many pixels a PNG says that it has; 0 of any other file.
+fn pixels(mime_type: &str, bytes: &Bytes) -> u64 {
+    let side = |at: usize| bytes.get(at..at + 4).and_then(|it| it.try_into().ok()).map_or(0, u32::from_be_bytes);
+    if mime_type == "image/png" { u64::from(side(16)) * u64::from(side(20)) } else { 0 }
 }
 
 /// The form of an upload.

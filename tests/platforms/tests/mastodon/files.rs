@@ -2,10 +2,10 @@
 
 use chrono::TimeDelta;
 use domain::delivery::Setback;
-use domain::media::{AltText, MimeType};
+use domain::media::{AltText, Facts, MimeType, Pixels};
 use domain::options::Options;
 use domain::text::PostText;
-use networks::mastodon::{GoToSocial, Server, Stock};
+use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Server, Stock};
 use platforms::Step;
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::{Sample, sample};
@@ -81,11 +81,66 @@ async fn a_file_that_waited_too_long_is_uploaded_again() {
 async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
     let (stage, account) = stage::<Stock>().await;
     let mut post = stage.post(&account, "Look", video());
-    let Ok(Step::Again { progress, .. }) = stage.prepare(&post).await else { panic!() };
-    post.progress = Some(progress);
-    stage.clock.advance(TimeDelta::hours(25));
+    let mut prepare = async || match stage.prepare(&post).await {
+        Ok(Step::Again { progress, .. }) => {
+            post.progress = Some(progress);
+            stage.clock.advance(TimeDelta::hours(25));
+            Ok(())
+        }
+        Ok(step) => panic!("{step:?}"),
+        Err(setback) => Err(setback),
+    };
+    // Uploaded, missed, uploaded once more.
+    for _ in 0..3 {
+        prepare().await.unwrap();
+    }
 
-    assert!(matches!(stage.prepare(&post).await, Err(Setback::Stale { .. })));
+    assert!(matches!(prepare().await, Err(Setback::Stale { .. })), "nothing that is there is relied on");
+    assert_eq!(stage.network.calls(Call::Upload), 2);
+}
+
+#[tokio::test]
+async fn an_upload_that_is_cut_off_is_made_anew_and_those_before_it_are_kept() {
+    let (stage, account) = stage::<Stock>().await;
+    for trouble in [Trouble::CutBefore, Trouble::LoseAnswer, Trouble::Broken, Trouble::Unavailable] {
+        let files: Vec<_> = (1..=4).map(|number| sample(MimeType::Png, number)).collect();
+        let mut post = stage.post(&account, &format!("{trouble:?}"), files.clone());
+        let before = stage.network.calls(Call::Upload);
+        for _ in 0..2 {
+            let Ok(Step::Again { progress, .. }) = stage.prepare(&post).await else { panic!() };
+            post.progress = Some(progress);
+        }
+        stage.network.trouble(Call::Upload, trouble, 1);
+        stage.prepare(&post).await.unwrap_err();
+
+        stage.deliver(&mut post).await.unwrap();
+
+        assert_eq!(stage.network.calls(Call::Upload) - before, 5, "{trouble:?}");
+        let shown = stage.network.public().pop().unwrap().media;
+        assert!(shown.iter().map(|it| &it.bytes).eq(files.iter().map(|it| &it.bytes)), "{trouble:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_picture_with_too_many_pixels_is_known_before_the_server_refuses_it() {
+    async fn is_taken<K: Known>(width: u32, height: u32) -> bool {
+        let (stage, account) = stage::<K>().await;
+        let mut file = sample(MimeType::Png, 1);
+        // The sides of a PNG stand behind its signature and the name of the first chunk.
+        file.bytes.splice(16..24, [width.to_be_bytes(), height.to_be_bytes()].concat());
+        file.attachment.facts = Some(Facts { pixels: Pixels::of(width, height), ..Facts::default() });
+        let text = PostText::parse("Look").unwrap();
+        let fits = account.rules.breaches(&text, &[file.attachment.clone()], Options::NONE).is_empty();
+        let taken = stage.deliver(&mut stage.post(&account, "Look", vec![file])).await;
+        assert_eq!(taken.is_ok(), fits, "{taken:?}");
+        fits
+    }
+
+    assert!(is_taken::<Stock>(7680, 4320).await);
+    assert!(!is_taken::<Stock>(7680, 4321).await);
+    assert!(!is_taken::<OldMastodon>(7680, 4321).await);
+    assert!(is_taken::<GoToSocial>(7680, 4321).await);
+    assert!(is_taken::<Pixelfed>(7680, 4321).await);
 }
 
 #[tokio::test]

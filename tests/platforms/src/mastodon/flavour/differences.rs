@@ -46,6 +46,8 @@ pub(crate) struct Differences {
     pub(crate) mixes_media: bool,
     /// What `POST /api/v2/media` does.
     pub(crate) second_upload: SecondUpload,
+    /// The most pixels of a picture, where it looks at them.
+    pub(crate) matrix_limit: Option<u64>,
     /// A picture has fewer bytes than this.
     pub(crate) image_limit: usize,
     /// A video has fewer bytes than this.
