@@ -37,6 +37,7 @@ mod link_card;
 mod moved;
 mod names;
 mod oauth;
+mod options;
 mod pds;
 mod people;
 mod preparation;
@@ -57,7 +58,6 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
-use domain::options::{OptionKind, OptionSpec};
 use domain::rules::Rules;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -72,9 +72,10 @@ use self::host::is_of_bluesky;
 use self::identity::Directory;
 use self::moved::Moved;
 use self::oauth::Authorization;
+pub(crate) use self::options::OPTIONS;
 use self::pds::Pds;
 use self::preparation::{Preparation, Progress};
-use self::record::{LookUp, Stored};
+use self::record::{LookUp, Stored, public_at};
 use self::record_key::record_key;
 use self::session::{Grant, Kind, Session};
 use crate::account::{Account, Credentials};
@@ -99,27 +100,6 @@ pub(crate) const TITLE: &str = "Bluesky";
 
 /// What an operator needs to have it.
 pub(crate) const ACCESS: Access = Access::Open;
-
-/// What a post can say here alone.
-pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new("language", OptionKind::Language, "The language it is written in."),
-    OptionSpec::new(
-        "content_warning",
-        OptionKind::OneOf(&["sexual", "nudity", "porn", "graphic-media"]),
-        "A label of its own, by which people hide it or are warned.",
-    ),
-    OptionSpec::new(
-        "link_preview",
-        OptionKind::Flag,
-        "Whether the first link has a card, and the first link to a post is a quote of it. So it is, unless this is \
-         false.",
-    ),
-    OptionSpec::new(
-        quote::OPTION,
-        OptionKind::Address(&["https://bsky.app/", "at://"]),
-        "The post that it quotes: a link to it on bsky.app, or the at:// address of its record.",
-    ),
-];
 
 /// Every record is made before its time, because the people whom it mentions and
 /// the page that it links are looked up. Files are uploaded only shortly before:
@@ -406,12 +386,3 @@ impl Publish for Bluesky {
 
 /// Keys are made of the post and its time, so that no other post has the same.
 const TAKEN: &str = "another post of this account already has its key, which should not happen";
-
-/// A post by the URI of its record, such as
-/// `at://did:plc:abc/app.bsky.feed.post/3kx`, which the official client shows
-/// whatever server keeps it.
-fn public_at(uri: String, at: DateTime<Utc>) -> Published {
-    let shown = uri.strip_prefix("at://").and_then(|it| it.split_once("/app.bsky.feed.post/"));
-    let url = shown.map(|(did, key)| format!("https://bsky.app/profile/{did}/post/{key}"));
-    Published::new(uri, at).seen_at(url)
-}

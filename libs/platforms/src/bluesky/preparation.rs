@@ -18,7 +18,7 @@ use super::pds::Pds;
 use super::record::{self, Post};
 use super::record_key::record_key;
 use super::video::{self, Begun, Sent, Upload, VideoJob, VideoService};
-use super::{link_card, people, quote, upload};
+use super::{link_card, options, people, quote, upload};
 use crate::job::Job;
 use crate::picture::{Awaited, Look, fitted};
 use crate::platform::{STEP_LIMIT, Step};
@@ -165,7 +165,7 @@ impl Preparation<'_> {
 
     /// The card of the first link, past that of a quote.
     async fn card(&self, job: &Job<'_>, text: &RichText, has_quote: bool) -> Option<Value> {
-        if job.options.flag("link_preview") == Some(false) {
+        if job.options.flag(options::PREVIEW) == Some(false) {
             return None;
         }
         let link = text.links().find(|it| !(has_quote && quote::PostAddress::parse(it).is_some()))?;

@@ -16,15 +16,13 @@ use url::Url;
 
 use super::facets::RichText;
 use super::identity::{Directory, Unknown};
+use super::options;
 use super::pds::Pds;
 use super::people::NO_MORE_LOOK_UPS;
 use super::record::COLLECTION;
 use super::repository::{self, NotRead};
 use super::typed::Name;
 use crate::job::Job;
-
-/// The option that names it.
-pub(super) const OPTION: &str = "quote_url";
 
 /// For looking it up.
 const LOOK_UP: Duration = Duration::from_secs(10);
@@ -123,14 +121,14 @@ pub(super) async fn of(
     job: &Job<'_>,
     text: &RichText,
 ) -> Result<Option<Value>, Setback> {
-    let named = job.options.text(OPTION);
+    let named = job.options.text(options::QUOTE);
     let refused = |reason: String| Setback::Refused { reason };
     let address = match named {
         Some(named) => {
             let parsed = PostAddress::parse(named.trim());
-            Some(parsed.ok_or_else(|| refused(format!("{OPTION} is no link to a post on Bluesky")))?)
+            Some(parsed.ok_or_else(|| refused(format!("{} is no link to a post on Bluesky", options::QUOTE)))?)
         }
-        None if job.options.flag("link_preview") == Some(false) => None,
+        None if job.options.flag(options::PREVIEW) == Some(false) => None,
         None => PostAddress::first_of(text),
     };
     let Some(address) = address else { return Ok(None) };

@@ -5,7 +5,7 @@
 //! one over it. Reading a record needs no token.
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-use domain::delivery::Setback;
+use domain::delivery::{Published, Setback};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -132,4 +132,13 @@ pub(super) async fn look_up(http: &HttpClients, (pds, did): (&Url, &str), rkey: 
         Err(NotRead::Nothing) => LookUp::Nothing,
         Err(NotRead::Unclear(reason)) => LookUp::Unclear(reason),
     }
+}
+
+/// A post by the URI of its record, such as
+/// `at://did:plc:abc/app.bsky.feed.post/3kx`, which the official client shows
+/// whatever server keeps it.
+pub(super) fn public_at(uri: String, at: DateTime<Utc>) -> Published {
+    let shown = uri.strip_prefix("at://").and_then(|it| it.split_once("/app.bsky.feed.post/"));
+    let url = shown.map(|(did, key)| format!("https://bsky.app/profile/{did}/post/{key}"));
+    Published::new(uri, at).seen_at(url)
 }
