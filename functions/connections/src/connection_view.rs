@@ -43,9 +43,9 @@ pub(crate) struct ConnectionDetails {
     #[serde(flatten)]
     pub(crate) connection: ConnectionView,
     /// The grant, and what the platform asks of a post: `max_text` in `text_unit` (`graphemes`, `characters` for code
-    /// points, `utf16_units`), with `url_length` where every link counts as so many, `short_links` where links are
-    /// shown and counted shortened, and `short_mentions` where `@user@host` counts as `@user`; `max_text_bytes`;
-    /// `max_content_warning`;
+    /// points, `utf16_units`, `weighted` as X counts, `emoji_bytes` where an emoji counts its bytes and another code
+    /// point 1), with `url_length` where every link counts as so many, `short_links` where links are shown and counted
+    /// shortened, and `short_mentions` where `@user@host` counts as `@user`; `max_text_bytes`; `max_content_warning`;
     /// `max_media` for images and videos together; `max_images`, GIFs included; `max_videos`; `not_mixed`; `gif_alone`;
     /// `media_required`; `mime_types`; `max_image_bytes`; `max_video_bytes`; `max_alt_text` in `alt_text_unit`, and
     /// less of a video where there is `max_video_alt_text`; `min_alt_text` of each file. What a platform does not ask
@@ -165,6 +165,8 @@ fn unit(counting: &Counting) -> &'static str {
         Unit::Graphemes | Unit::GraphemesOfUnicode15 => "graphemes",
         Unit::CodePoints => "characters",
         Unit::Utf16 => "utf16_units",
+        Unit::Weighted => "weighted",
+        Unit::EmojiBytes => "emoji_bytes",
     }
 }
 

@@ -2,12 +2,14 @@
 //! with each connection, and shown to writers in its `meta`.
 
 mod counting;
+mod emoji;
 mod file_rule;
 mod links;
 mod mentions;
 mod rule;
 #[cfg(test)]
 mod tests;
+mod weighted;
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};

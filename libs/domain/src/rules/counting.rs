@@ -1,9 +1,12 @@
 //! How a platform counts the length of a text.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{links, mentions};
+use super::{emoji, links, mentions, weighted};
 use crate::rich_text::Shown;
 
 /// How a platform counts the length of a text.
@@ -42,24 +45,43 @@ pub enum Unit {
     CodePoints,
     /// UTF-16 code units.
     Utf16,
+    /// As X counts: most letters of Europe 1, others and each emoji 2. Domains are
+    /// links without a scheme too.
+    Weighted,
+    /// As Threads counts: an emoji its bytes of UTF-8, any other code point 1.
+    EmojiBytes,
 }
 
 impl Unit {
-    /// How many of these units a text has.
+    /// How many of these units a text has that is [`Unit::normalized`].
     fn count(self, text: &str) -> u64 {
         let count = match self {
             Self::Graphemes => text.graphemes(true).count(),
             Self::GraphemesOfUnicode15 => text.graphemes(true).map(clusters_of_unicode_15).sum(),
             Self::CodePoints => text.chars().count(),
             Self::Utf16 => text.encode_utf16().count(),
+            Self::Weighted => return weighted::length(text),
+            Self::EmojiBytes => emoji::length_in_bytes(text),
         };
         count as u64
+    }
+
+    /// The text as it is counted.
+    fn normalized(self, text: &str) -> Cow<'_, str> {
+        if self == Self::Weighted { weighted::normalized(text) } else { Cow::Borrowed(text) }
+    }
+
+    /// The links of a text that is [`Unit::normalized`].
+    fn links(self, text: &str) -> Vec<Range<usize>> {
+        if self == Self::Weighted { weighted::addresses(text) } else { links::find(text) }
     }
 
     /// The name of the unit as people read it after a number.
     pub(super) const fn words(self) -> &'static str {
         match self {
-            Self::Graphemes | Self::GraphemesOfUnicode15 | Self::CodePoints => "characters",
+            Self::Graphemes | Self::GraphemesOfUnicode15 | Self::CodePoints | Self::Weighted | Self::EmojiBytes => {
+                "characters"
+            }
             Self::Utf16 => "UTF-16 units",
         }
     }
@@ -84,6 +106,18 @@ impl Counting {
     /// Counts UTF-16 code units.
     pub const fn utf16() -> Self {
         Self::of(Unit::Utf16)
+    }
+
+    /// Counts as X does, where each link counts 23.
+    /// Source: `transformedURLLength` of twitter-text, in version 3 of its
+    /// configuration.
+    pub const fn weighted() -> Self {
+        Self::of(Unit::Weighted).url(23)
+    }
+
+    /// Counts an emoji as its bytes of UTF-8, and any other code point as 1.
+    pub const fn emoji_bytes() -> Self {
+        Self::of(Unit::EmojiBytes)
     }
 
     const fn of(unit: Unit) -> Self {
@@ -116,13 +150,14 @@ impl Counting {
 
     /// The length of a text.
     pub fn length(self, text: &str) -> u64 {
+        let text = &*self.unit.normalized(text);
         if self.short_links {
             return self.unit.count(&Shown::of(text).text);
         }
         if self.url_length.is_none() && !self.short_mentions {
             return self.unit.count(text);
         }
-        let links = links::find(text);
+        let links = self.unit.links(text);
         let mut counted = String::with_capacity(text.len());
         let mut end = 0;
         for link in &links {
@@ -144,7 +179,7 @@ impl Counting {
     /// The length of a text in which nothing is counted otherwise than as it is
     /// written.
     pub(super) fn plain_length(self, text: &str) -> u64 {
-        self.unit.count(text)
+        self.unit.count(&self.unit.normalized(text))
     }
 
     fn push(self, counted: &mut String, words: &str) {
@@ -158,12 +193,26 @@ impl Counting {
     /// A remark for somebody who counts this text by hand. It is empty, or
     /// begins with a space.
     pub(super) fn remark(self, text: &str) -> String {
-        match self.url_length {
-            Some(each) if !links::find(text).is_empty() => format!(" (each link counts as {each})"),
+        let text = &*self.unit.normalized(text);
+        let of_links = match self.url_length {
+            Some(each) if !self.unit.links(text).is_empty() => Some(format!("each link counts as {each}")),
             None if self.short_links && !Shown::of(text).links.is_empty() => {
-                " (links count as they are shown, shortened)".to_owned()
+                Some("links count as they are shown, shortened".to_owned())
             }
-            _ => String::new(),
+            _ => None,
+        };
+        let of_letters = match self.unit {
+            Unit::Weighted if weighted::has_heavy(text) => Some("emoji and letters such as 字 count as 2"),
+            Unit::EmojiBytes if text.chars().count() as u64 != self.unit.count(text) => {
+                Some("an emoji counts as 4 or more")
+            }
+            _ => None,
+        };
+        match (of_links, of_letters) {
+            (None, None) => String::new(),
+            (Some(links), None) => format!(" ({links})"),
+            (Some(links), Some(letters)) => format!(" ({links}, {letters})"),
+            (None, Some(letters)) => format!(" ({letters})"),
         }
     }
 }

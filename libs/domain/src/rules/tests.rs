@@ -193,9 +193,23 @@ fn bytes_of_links_count_as_they_are_shown_where_the_text_is() {
 fn a_breach_says_what_links_count_as_when_there_are_any() {
     let rules = Rules::of("Example", [Rule::max_text(30, Counting::graphemes().url(23))]);
 
+    let weighted = Rules::of("Example", [Rule::max_text(30, Counting::weighted())]);
+
     let with_link = messages(&rules, "what a read: https://example.com/", &[]);
     let without = messages(&rules, &"x".repeat(31), &[]);
 
+    assert_eq!(
+        messages(&weighted, "read example.com", &[]),
+        Vec::<String>::new(),
+        "a link without a scheme is one, and 28 are no more than 30"
+    );
+    assert_eq!(
+        messages(&weighted, "read example.com now 🎉", &[]),
+        [concat!(
+            "Example takes at most 30 characters (each link counts as 23, emoji and letters such as 字 count as 2), ",
+            "this has 35"
+        )]
+    );
     assert_eq!(with_link, ["Example takes at most 30 characters (each link counts as 23), this has 36"]);
     assert_eq!(without, ["Example takes at most 30 characters, this has 31"]);
 }
@@ -207,6 +221,14 @@ fn units_are_named_as_people_know_them() {
         (Rule::max_text(1, Counting::graphemes()), "Example takes at most 1 characters, this has 3"),
         (Rule::max_text(2, Counting::code_points()), "Example takes at most 2 characters, this has 3"),
         (Rule::max_text(2, Counting::utf16()), "Example takes at most 2 UTF-16 units, this has 4"),
+        (
+            Rule::max_text(2, Counting::weighted()),
+            "Example takes at most 2 characters (emoji and letters such as 字 count as 2), this has 4",
+        ),
+        (
+            Rule::max_text(2, Counting::emoji_bytes()),
+            "Example takes at most 2 characters (an emoji counts as 4 or more), this has 6",
+        ),
         (Rule::max_text_bytes(2), "Example takes at most 2 bytes, this has 6"),
     ] {
         assert_eq!(said(rule), message);

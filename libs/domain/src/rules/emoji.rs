@@ -1,0 +1,168 @@
+//! Finding the emoji of a text.
+
+use icu_properties::CodePointSetData;
+use icu_properties::props::{Emoji, EmojiModifierBase, EmojiPresentation};
+
+/// Joins emoji to one.
+const JOINER: char = '\u{200d}';
+
+/// Asks for the style of a picture.
+const AS_EMOJI: char = '\u{fe0f}';
+
+/// The frame of a key around a digit.
+const KEY: char = '\u{20e3}';
+
+/// The flag that letters behind it make that of a part of a country.
+const BLACK_FLAG: char = '🏴';
+
+/// How many bytes the emoji at the start of a text has; `None` when there is none.
+/// People and things that are joined to one picture, flags, and shades of skin
+/// belong to the emoji.
+///
+/// What is a text by default, such as `©`, is an emoji with a variation selector
+/// alone. Source: Unicode Technical Standard 51, the sequences of section 1.4.9 of
+/// which each part is fully qualified (ED-18a).
+pub(super) fn at_start(text: &str) -> Option<usize> {
+    let mut length = part(text)?;
+    while let Some(next) = text[length..].strip_prefix(JOINER).and_then(part) {
+        length += JOINER.len_utf8() + next;
+    }
+    Some(length)
+}
+
+/// How long a text is of which an emoji counts its bytes of UTF-8, and any other
+/// character 1. What only may be shown as an emoji is counted as one, and so is what
+/// is joined to it.
+pub(super) fn length_in_bytes(text: &str) -> usize {
+    let (mut rest, mut length, mut is_behind_emoji) = (text, 0, false);
+    while let Some(first) = rest.chars().next() {
+        let emoji = at_start(rest);
+        let is_one = emoji.is_some() || may_be(first) || is_behind_emoji && matches!(first, JOINER | AS_EMOJI | KEY);
+        let bytes = emoji.unwrap_or(first.len_utf8());
+        length += if is_one { bytes } else { 1 };
+        is_behind_emoji = is_one;
+        rest = &rest[bytes..];
+    }
+    length
+}
+
+/// Whether this character alone may be shown as an emoji. Digits are none.
+fn may_be(letter: char) -> bool {
+    !letter.is_ascii() && CodePointSetData::new::<Emoji>().contains(letter)
+}
+
+/// An emoji that is not joined to others.
+fn part(text: &str) -> Option<usize> {
+    let mut rest = text.chars();
+    let first = rest.next()?;
+    match first {
+        '#' | '*' | '0'..='9' => {
+            let behind = rest.as_str().strip_prefix(AS_EMOJI).unwrap_or(rest.as_str());
+            Some(text.len() - behind.strip_prefix(KEY)?.len())
+        }
+        _ if !may_be(first) => None,
+        '🇦'..='🇿' => {
+            rest.next().filter(|it| matches!(it, '🇦'..='🇿'))?;
+            Some(text.len() - rest.as_str().len())
+        }
+        _ => {
+            let plain = rest.as_str();
+            let styled = plain.strip_prefix(AS_EMOJI);
+            let behind = styled.unwrap_or(plain);
+            let takes_shade = CodePointSetData::new::<EmojiModifierBase>().contains(first);
+            let shaded = behind.strip_prefix(|it| takes_shade && matches!(it, '🏻'..='🏿'));
+            let as_text = plain.starts_with('\u{fe0e}');
+            let by_itself = CodePointSetData::new::<EmojiPresentation>().contains(first) && !as_text;
+            let behind = shaded.or(styled).or_else(|| by_itself.then_some(plain))?;
+            let behind = if first == BLACK_FLAG { behind_region(behind).unwrap_or(behind) } else { behind };
+            Some(text.len() - behind.len())
+        }
+    }
+}
+
+/// What stands behind the name of a region in tags, as in the flag of Scotland.
+fn behind_region(text: &str) -> Option<&str> {
+    let behind = text.trim_start_matches(|it| matches!(it, '\u{e0020}'..='\u{e007e}'));
+    (behind.len() < text.len()).then(|| behind.strip_prefix('\u{e007f}'))?
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_emoji_is_whole() {
+        for emoji in [
+            "🎉",
+            "☺\u{fe0f}",
+            "⌚",
+            "©\u{fe0f}",
+            "👍🏽",
+            "☝🏽",
+            "☝\u{fe0f}🏽",
+            "🇮🇹",
+            "1\u{fe0f}\u{20e3}",
+            "#\u{20e3}",
+            "👨\u{200d}👩\u{200d}👧\u{200d}👦",
+            "👨🏿\u{200d}🎤",
+            "🏳\u{fe0f}\u{200d}🌈",
+            "🏳\u{fe0f}\u{200d}⚧\u{fe0f}",
+            "❤\u{fe0f}\u{200d}🔥",
+            "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+        ] {
+            for after in ["", "a", "🎉", "\u{301}"] {
+                assert_eq!(at_start(&format!("{emoji}{after}")), Some(emoji.len()), "{emoji} {after}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_a_text_is_no_emoji() {
+        for text in ["", "a", "1", "#", "1\u{fe0f}", "©", "™", "❤", "⌚\u{fe0e}", "🇮", "漢", "\u{200d}", "\u{fe0f}"]
+        {
+            assert_eq!(at_start(text), None, "{text}");
+        }
+        for (text, length) in [("🐱🏽", 4), ("🎉\u{200d}a", 4), ("🏴\u{e0067}a", 4), ("🇮🇹🇯", 8)] {
+            assert_eq!(at_start(text), Some(length), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_emoji_counts_its_bytes_and_a_letter_one() {
+        for (text, length) in [
+            ("", 0),
+            ("plain 123 #4", 12),
+            ("日本語", 3),
+            ("e\u{301}", 2),
+            ("🎉", 4),
+            ("a🎉b", 6),
+            ("👍🏽", 8),
+            ("🇮🇹", 8),
+            ("1\u{fe0f}\u{20e3}", 7),
+            ("👨\u{200d}👩\u{200d}👧\u{200d}👦", 25),
+            ("❤\u{fe0f}", 6),
+            ("❤", 3),
+            ("❤\u{200d}🔥", 10),
+            ("क\u{200d}ष", 3),
+        ] {
+            assert_eq!(length_in_bytes(text), length, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_length_in_bytes_is_between_characters_and_bytes(text in any::<String>()) {
+            let length = length_in_bytes(&text);
+            prop_assert!(text.chars().count() <= length && length <= text.len());
+        }
+
+        #[test]
+        fn an_emoji_ends_between_characters(text in "(\\PC|🇮|🏴|\u{e0067}|\u{e007f}|\u{200d}|\u{fe0f}|\u{20e3}|1|👨|🏽){0,12}") {
+            if let Some(length) = at_start(&text) {
+                prop_assert!(0 < length && text.is_char_boundary(length));
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Finding the addresses that X makes links of, with a scheme and without.
+//!
+//! Source: `extractUrlsWithIndices` of twitter-text. Each letter is looked at a
+//! fixed number of times.
+
+use std::ops::Range;
+
+use super::domain_name::{Run, glues, is_accented, is_letter};
+
+/// The longest address in UTF-16 units, with a scheme before it.
+const LONGEST: usize = 4096;
+
+/// The longest that stands behind `t.co/`.
+const LONGEST_SHORTENED: usize = 40;
+
+/// The addresses of a text in order, as byte ranges that do not overlap.
+pub(crate) fn find(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    // Where to look for the next letters, and what belongs to an address already.
+    let (mut at, mut floor) = (0, 0);
+    while let Some(run) = next_run(text, at) {
+        at = run.end;
+        // Nothing without a dot is an address.
+        if !text[run.clone()].contains('.') {
+            continue;
+        }
+        let letters = Run::of(text, run.clone());
+        while let Some((domain, before)) = letters.first(floor) {
+            let scheme = (domain.range.start == run.start).then(|| scheme(text, run.start, floor)).flatten();
+            let tail = if domain.range.end == run.end { Tail::of(&text[run.end..]) } else { Tail::NONE };
+            let start = scheme.unwrap_or(domain.range.start);
+            let end = domain.range.end + tail.length;
+            floor = end;
+            at = at.max(end);
+            let units = text[start..end].encode_utf16().count() + scheme.map_or(8, |it| domain.range.start - it);
+            if LONGEST < units || !letters.is_well_formed(&domain) {
+                continue;
+            }
+            if scheme.is_some() {
+                let is_shortened = text[domain.range.clone()].eq_ignore_ascii_case("t.co");
+                let shortened = if is_shortened { shortened(&text[domain.range.end..end]) } else { Shortened::No };
+                match shortened {
+                    Shortened::No => found.push(start..end),
+                    Shortened::Yes(length) => found.push(start..domain.range.end + length),
+                    Shortened::TooLong => {}
+                }
+            } else if !before.is_some_and(|it| matches!(it, '-' | '_' | '.' | '/')) {
+                let mut domains = letters.in_latin(&domain);
+                if let Some(last) = domains.last_mut().filter(|_| tail.has_path) {
+                    last.end = end;
+                }
+                found.append(&mut domains);
+            }
+        }
+    }
+    found
+}
+
+/// The next letters, hyphens, underscores and dots without anything between them.
+fn next_run(text: &str, from: usize) -> Option<Range<usize>> {
+    let is_part = |it: char| is_letter(it) || matches!(it, '-' | '_' | '.');
+    let start = from + text[from..].find(is_part)?;
+    let end = text[start..].find(|it| !is_part(it)).map_or(text.len(), |it| start + it);
+    Some(start..end)
+}
+
+/// Where the scheme starts that ends here, when there is one that may begin where it
+/// does.
+fn scheme(text: &str, end: usize, floor: usize) -> Option<usize> {
+    let written = ["https://", "http://"].into_iter().find(|it| {
+        let start = end.checked_sub(it.len());
+        start.and_then(|start| text.get(start..end)).is_some_and(|written| written.eq_ignore_ascii_case(it))
+    })?;
+    let start = end - written.len();
+    let is_free = match text[..start].chars().next_back() {
+        None => true,
+        Some(it) => floor + it.len_utf8() <= start && !glues(it),
+    };
+    is_free.then_some(start)
+}
+
+/// What stands behind the domain of an address.
+#[derive(Clone, Copy, Debug)]
+struct Tail {
+    /// In bytes.
+    length: usize,
+    has_path: bool,
+}
+
+impl Tail {
+    const NONE: Self = Self { length: 0, has_path: false };
+
+    /// The port, the path and the query at the start of a text.
+    fn of(text: &str) -> Self {
+        let port = text.strip_prefix(':').map_or(0, |it| while_at_start(it, |it| it.is_ascii_digit()));
+        let port = if port == 0 { 0 } else { 1 + port };
+        let path = text[port..].strip_prefix('/').map_or(0, |it| 1 + path_length(it));
+        let query = text[port + path..].strip_prefix('?').map_or(0, query_length);
+        let query = if query == 0 { 0 } else { 1 + query };
+        Self { length: port + path + query, has_path: path != 0 }
+    }
+}
+
+/// How long the path is that starts behind the slash. The punctuation at its end is
+/// no part of it; brackets that come in pairs are.
+fn path_length(text: &str) -> usize {
+    let (mut at, mut end) = (0, 0);
+    while let Some(letter) = text[at..].chars().next() {
+        if is_of_path(letter) {
+            at += letter.len_utf8();
+            if ends_path(letter) {
+                end = at;
+            }
+        } else if let Some(length) = brackets(&text[at..]) {
+            // Behind punctuation, only a word behind the brackets makes them a part.
+            end = if at == end { at + length } else { end };
+            at += length;
+        } else {
+            break;
+        }
+    }
+    end
+}
+
+/// Brackets with something in them, and one pair of others in them at most.
+fn brackets(text: &str) -> Option<usize> {
+    let outer = text.strip_prefix('(')?;
+    let words = while_at_start(outer, is_of_path);
+    let behind = &outer[words..];
+    let behind = if let Some(inner) = behind.strip_prefix('(') {
+        let words = while_at_start(inner, is_of_path);
+        let behind = inner[words..].strip_prefix(')').filter(|_| words != 0)?;
+        behind[while_at_start(behind, is_of_path)..].strip_prefix(')')?
+    } else {
+        behind.strip_prefix(')').filter(|_| words != 0)?
+    };
+    Some(text.len() - behind.len())
+}
+
+fn query_length(text: &str) -> usize {
+    let words = &text[..while_at_start(text, is_of_query)];
+    words.rfind(ends_query).map_or(0, |it| it + 1)
+}
+
+/// What becomes of an address of X's own service that shortens links.
+enum Shortened {
+    /// It is none: nothing stands behind the domain.
+    No,
+    /// So many bytes behind the domain are a part of it.
+    Yes(usize),
+    /// It is no link at all.
+    TooLong,
+}
+
+fn shortened(tail: &str) -> Shortened {
+    let Some(path) = tail.strip_prefix('/') else { return Shortened::No };
+    let name = while_at_start(path, |it| it.is_ascii_alphanumeric());
+    if name == 0 {
+        return Shortened::No;
+    }
+    if LONGEST_SHORTENED < name {
+        return Shortened::TooLong;
+    }
+    let query = path[name..].strip_prefix('?').map_or(0, query_length);
+    Shortened::Yes(1 + name + if query == 0 { 0 } else { 1 + query })
+}
+
+fn while_at_start(text: &str, is_part: impl Fn(char) -> bool) -> usize {
+    text.find(|it| !is_part(it)).unwrap_or(text.len())
+}
+
+/// Source: `validGeneralUrlPathChars` of twitter-text.
+fn is_of_path(letter: char) -> bool {
+    is_word(letter)
+        || matches!(
+            letter,
+            '!' | '*'
+                | '\''
+                | ';'
+                | ':'
+                | '='
+                | '+'
+                | ','
+                | '.'
+                | '$'
+                | '/'
+                | '%'
+                | '#'
+                | '['
+                | ']'
+                | '-'
+                | '–'
+                | '_'
+                | '~'
+                | '@'
+                | '|'
+                | '&'
+        )
+}
+
+/// Source: `validUrlPathEndingChars` of twitter-text.
+fn ends_path(letter: char) -> bool {
+    is_word(letter) || matches!(letter, '+' | '-' | '=' | '_' | '#' | '/')
+}
+
+fn is_word(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '\u{400}'..='\u{4ff}') || is_accented(letter)
+}
+
+/// Source: `validUrlQueryChars` of twitter-text.
+fn is_of_query(letter: char) -> bool {
+    letter.is_ascii_alphanumeric()
+        || matches!(
+            letter,
+            '!' | '?'
+                | '*'
+                | '\''
+                | '@'
+                | '('
+                | ')'
+                | ';'
+                | ':'
+                | '&'
+                | '='
+                | '+'
+                | '$'
+                | '/'
+                | '%'
+                | '#'
+                | '['
+                | ']'
+                | '-'
+                | '_'
+                | '.'
+                | ','
+                | '~'
+                | '|'
+        )
+}
+
+/// Source: `validUrlQueryEndingChars` of twitter-text.
+fn ends_query(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '&' | '=' | '#' | '/')
+}

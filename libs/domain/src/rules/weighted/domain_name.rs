@@ -1,0 +1,234 @@
+//! The names of domains in a text, with or without a scheme before them.
+
+use std::ops::Range;
+
+use crate::top_level;
+
+/// The longest label in bytes, as servers read it (RFC 1035, section 2.3.4).
+const LONGEST_LABEL: usize = 63;
+
+/// The most characters of a top-level domain that are looked at. The longest has 18
+/// letters, or 24 in the form for servers.
+const LONGEST_TOP_LEVEL: usize = 24;
+
+/// A part of a text between dots.
+#[derive(Clone, Copy, Debug)]
+struct Label {
+    start: usize,
+    end: usize,
+    /// Neither end is a hyphen or an underscore: it may stand before the domain.
+    is_sub: bool,
+    /// Where its last underscore is. The label before the top level has none.
+    underscore: Option<usize>,
+    /// Where a top-level domain ends that begins with the label.
+    top_end: Option<usize>,
+    /// The last label before which a domain that begins with this one can end.
+    reach: Option<usize>,
+    is_ascii: bool,
+}
+
+/// Letters without a space, of which some may be domains.
+#[derive(Debug)]
+pub(super) struct Run<'t> {
+    text: &'t str,
+    labels: Vec<Label>,
+}
+
+/// A domain in a run: the first label and the last, and where it starts and ends.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    first: usize,
+    last: usize,
+    pub(super) range: Range<usize>,
+}
+
+impl<'t> Run<'t> {
+    /// The run of this range.
+    pub(super) fn of(text: &'t str, range: Range<usize>) -> Self {
+        let mut labels: Vec<Label> = Vec::new();
+        let mut start = range.start;
+        for label in text[range.clone()].split('.') {
+            let end = start + label.len();
+            labels.push(Label::of(text, start..end));
+            start = end + 1;
+        }
+        for index in (0..labels.len().saturating_sub(1)).rev() {
+            let (label, next) = (labels[index], labels[index + 1]);
+            let deeper = next.reach.filter(|_| label.is_sub);
+            let here = next.top_end.filter(|_| label.is_name(label.start)).map(|_| index + 1);
+            labels[index].reach = deeper.or(here);
+        }
+        Self { text, labels }
+    }
+
+    /// The first domain behind a letter that does not keep it from being one and that
+    /// stands at `floor` or behind. The second value is that letter; at the start of a
+    /// text there needs to be none.
+    pub(super) fn first(&self, floor: usize) -> Option<(Found, Option<char>)> {
+        if let Some(found) = self.first_of_text(floor) {
+            return Some(found);
+        }
+        let done = self.labels.partition_point(|it| it.end <= floor);
+        self.labels.iter().enumerate().skip(done).find_map(|(index, label)| {
+            let mut before = self.text[..label.start].chars().next_back();
+            self.text[label.start..label.end].char_indices().find_map(|(at, letter)| {
+                let start = label.start + at;
+                let behind = before.replace(letter)?;
+                let is_free = floor + behind.len_utf8() <= start && !glues(behind);
+                let found = is_free.then(|| self.domain_at(index, start)).flatten()?;
+                Some((found, Some(behind)))
+            })
+        })
+    }
+
+    /// A domain at the start of the text. The first letter is taken for one that stands
+    /// before the domain, where it can be.
+    fn first_of_text(&self, floor: usize) -> Option<(Found, Option<char>)> {
+        let is_at_start = floor == 0 && self.labels.first().is_some_and(|it| it.start == 0);
+        let first = self.text.chars().next().filter(|_| is_at_start)?;
+        let behind = if glues(first) { None } else { self.domain_at(0, first.len_utf8()) };
+        behind.map(|it| (it, Some(first))).or_else(|| Some((self.domain_at(0, 0)?, None)))
+    }
+
+    /// The domain that starts here, in this label: the longest.
+    fn domain_at(&self, index: usize, start: usize) -> Option<Found> {
+        let (label, next) = (self.labels.get(index)?, self.labels.get(index + 1)?);
+        let letters = self.text.get(start..label.end)?;
+        let is_part = |it: Option<char>| it.is_some_and(is_letter);
+        if !is_part(letters.chars().next()) || !is_part(letters.chars().next_back()) {
+            return None;
+        }
+        let here = next.top_end.filter(|_| label.is_name_from(start)).map(|_| index + 1);
+        let last = next.reach.or(here)?;
+        Some(Found { first: index, last, range: start..self.labels[last].top_end? })
+    }
+
+    /// Whether every label is short enough for a server, and one that claims to be
+    /// in the form for servers is.
+    pub(super) fn is_well_formed(&self, found: &Found) -> bool {
+        let name = &self.text[found.range.clone()];
+        if name.starts_with("xn--") && self.in_latin(found).is_empty() {
+            return false;
+        }
+        name.split('.').all(|it| (1..=LONGEST_LABEL).contains(&length_for_servers(it)))
+    }
+
+    /// The domains within this one that have Latin letters alone. Without a scheme,
+    /// only they are links.
+    pub(super) fn in_latin(&self, found: &Found) -> Vec<Range<usize>> {
+        let mut domains = Vec::new();
+        let (mut index, mut from) = (found.first, found.range.start);
+        while index < found.last {
+            let end = self.labels[index].end;
+            let words = &self.text[from..end];
+            let start = from + words.trim_end_matches(is_latin).len();
+            let mut best = None;
+            let mut next = index + 1;
+            if start < end {
+                loop {
+                    let label = &self.labels[next];
+                    let top_end = if next == found.last { Some(found.range.end) } else { label.top_end };
+                    best = top_end.map(|it| (next, it)).or(best);
+                    if next == found.last || !label.is_ascii {
+                        break;
+                    }
+                    next += 1;
+                }
+            }
+            (index, from) = match best {
+                Some((last, end)) => {
+                    domains.push(start..end);
+                    (last, end)
+                }
+                None => (next, self.labels[next].start),
+            };
+        }
+        domains
+    }
+}
+
+impl Label {
+    fn of(text: &str, range: Range<usize>) -> Self {
+        let label = &text[range.clone()];
+        let ends = |it: Option<char>| it.is_some_and(is_letter);
+        Self {
+            start: range.start,
+            end: range.end,
+            is_sub: ends(label.chars().next()) && ends(label.chars().next_back()),
+            underscore: label.rfind('_').map(|it| range.start + it),
+            top_end: top_level_length(label, text[range.end..].chars().next()).map(|it| range.start + it),
+            reach: None,
+            is_ascii: !label.is_empty() && label.chars().all(is_latin),
+        }
+    }
+
+    /// Whether it may stand before the top level.
+    fn is_name(&self, start: usize) -> bool {
+        self.is_sub && self.is_name_from(start)
+    }
+
+    fn is_name_from(&self, start: usize) -> bool {
+        self.underscore.is_none_or(|it| it < start)
+    }
+}
+
+/// Whether a letter can be a part of a domain, besides hyphens, underscores and dots.
+/// Source: `invalidDomainChars` of twitter-text.
+pub(super) const fn is_letter(letter: char) -> bool {
+    !matches!(letter,
+        '!' | '#'..='/' | ':'..='@' | '['..='_' | '{'..='~'
+        | '\t'..='\r' | ' ' | '\u{85}' | '\u{a0}' | '\u{1680}' | '\u{180e}' | '\u{2000}'..='\u{200a}' | '\u{2028}'
+        | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}' | '\u{fffe}' | '\u{feff}' | '\u{ffff}'
+        | '\u{202a}'..='\u{202e}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a domain cannot begin behind this letter.
+/// Source: `validUrlPrecedingChars` of twitter-text.
+pub(super) const fn glues(letter: char) -> bool {
+    matches!(letter,
+        'A'..='Z' | 'a'..='z' | '0'..='9' | '@' | '＠' | '$' | '#' | '＃' | '\u{fffe}' | '\u{feff}' | '\u{ffff}')
+}
+
+/// Latin letters, with accents or without, digits, and hyphens.
+fn is_latin(letter: char) -> bool {
+    letter == '-' || letter.is_ascii_alphanumeric() || is_accented(letter)
+}
+
+/// Latin letters beyond ASCII. Source: `latinAccentChars` of twitter-text.
+pub(super) const fn is_accented(letter: char) -> bool {
+    matches!(letter,
+        '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{f6}' | '\u{f8}'..='\u{24f}' | '\u{253}' | '\u{254}' | '\u{256}' | '\u{257}'
+        | '\u{259}' | '\u{25b}' | '\u{263}' | '\u{268}' | '\u{26f}' | '\u{272}' | '\u{289}' | '\u{28b}' | '\u{2bb}'
+        | '\u{300}'..='\u{36f}' | '\u{1e00}'..='\u{1eff}')
+}
+
+/// How many bytes of a label's start are a top-level domain. Words may follow it in
+/// a script that puts no space behind it.
+fn top_level_length(label: &str, after: Option<char>) -> Option<usize> {
+    if label.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("xn--")) {
+        let length = label.find(|it: char| it != '-' && !it.is_ascii_alphanumeric()).unwrap_or(label.len());
+        return (4 < length).then_some(length);
+    }
+    let ends: Vec<_> = label.char_indices().map(|(at, it)| at + it.len_utf8()).take(LONGEST_TOP_LEVEL).collect();
+    ends.into_iter().rev().find(|end| {
+        let next = label[*end..].chars().next().or(after);
+        let goes_on = next.is_some_and(|it| it.is_ascii_alphanumeric() || matches!(it, '@' | '+' | '-'));
+        !goes_on && top_level::is_known(&label[..*end])
+    })
+}
+
+/// How long a label is in the form for servers. The full stops of East Asia part
+/// labels like a dot.
+fn length_for_servers(label: &str) -> usize {
+    let is_stop = |it| matches!(it, '。' | '．' | '｡');
+    let lengths = label.split(is_stop).map(|it| {
+        if it.is_ascii() {
+            return it.len();
+        }
+        // Each character has at least one byte there.
+        let is_short = it.chars().count() <= LONGEST_LABEL;
+        let encoded = is_short.then(|| idna::punycode::encode_str(it)).flatten();
+        encoded.map_or(LONGEST_LABEL + 1, |it| "xn--".len() + it.len())
+    });
+    lengths.sum::<usize>() + label.matches(is_stop).count()
+}
