@@ -1,14 +1,13 @@
 //! A connection as clients see it.
 
 use domain::connection::Connection;
-use domain::rules::{Counting, FileRule, Rule, Unit};
+use domain::rules::Rule;
 use domain::schedule::show;
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-/// The value of an entry that has no figure. What does not apply has no entry.
-const YES: &str = "yes";
+use crate::rule_view::{WhenView, YES, unit_name, value_of};
 
 /// An account on a platform that the user connected.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -48,8 +47,10 @@ pub(crate) struct ConnectionDetails {
     /// shortened, and `short_mentions` where `@user@host` counts as `@user`; `max_text_bytes`; `max_content_warning`;
     /// `max_media` for images and videos together; `max_images`, GIFs included; `max_videos`; `not_mixed`; `gif_alone`;
     /// `media_required`; `mime_types`; `max_image_bytes`; `max_video_bytes`; `max_alt_text` in `alt_text_unit`, and
-    /// less of a video where there is `max_video_alt_text`; `min_alt_text` of each file. What a platform does not ask
-    /// has no entry.
+    /// less of a video where there is `max_video_alt_text`; `min_alt_text` of each file; `min_images`, `min_videos`;
+    /// `not_with_media`, the options that do not go with files; `min_text`, `max_text_with_media` and
+    /// `max_text_with_video` in `text_unit`; `max_hashtags`, `max_mentions`, `max_links`; `text_not_shown`. What a
+    /// platform does not ask has no entry.
     pub(crate) meta: Vec<MetaEntry>,
 }
 
@@ -62,6 +63,10 @@ pub(crate) struct MetaEntry {
     /// A string, a number, a list of strings, or null; `yes` where it only matters that there is an entry.
     #[schema(value_type = Value, example = json!(500))]
     pub(crate) value: Value,
+    /// Where it holds, if it does not hold always.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) when: Option<WhenView>,
 }
 
 impl From<&Connection> for ConnectionView {
@@ -92,67 +97,21 @@ fn meta(connection: &Connection) -> Vec<MetaEntry> {
         entry("token_expires_at", json!(connection.token_expires_at.map(show))),
     ];
     entries.extend(connection.rules.rules.iter().flat_map(entries_of));
+    for depending in &connection.rules.depending {
+        let when = |it: MetaEntry| MetaEntry { when: Some(WhenView::of(&depending.when)), ..it };
+        entries.extend(depending.rules.iter().flat_map(entries_of).map(when));
+    }
     entries
-}
-
-/// The value of a rule as it is shown.
-pub(crate) fn value_of(rule: &Rule) -> Value {
-    match rule {
-        Rule::MaxText { max, .. }
-        | Rule::MaxTextBytes { max, .. }
-        | Rule::MaxContentWarning { max, .. }
-        | Rule::MaxMedia { max }
-        | Rule::MaxImages { max }
-        | Rule::MaxVideos { max }
-        | Rule::MaxAltText { max, .. }
-        | Rule::MaxVideoAltText { max, .. } => json!(max),
-        Rule::MinAltText { min, .. } => json!(min),
-        Rule::OfFiles(rule) => value_of_files(rule),
-        Rule::MaxImageBytes { max } | Rule::MaxVideoBytes { max } => json!(max),
-        Rule::MimeTypes { types } => types.iter().map(|it| it.as_str()).collect(),
-        Rule::NotMixed | Rule::GifAlone | Rule::MediaRequired => json!(YES),
-    }
-}
-
-fn value_of_files(rule: &FileRule) -> Value {
-    match rule {
-        FileRule::MaxImagePixels { max } | FileRule::MaxVideoPixels { max } | FileRule::FittedImageBytes { max } => {
-            json!(max)
-        }
-        FileRule::MaxFrameRate { max } | FileRule::MaxDuration { max } | FileRule::FittedImageSide { max } => {
-            json!(max)
-        }
-        FileRule::MinDuration { min } => json!(min),
-        FileRule::ImageRatio { min, max } | FileRule::VideoRatio { min, max } => {
-            json!([min.to_string(), max.to_string()])
-        }
-        FileRule::VideoCodecs { codecs } => codecs.iter().map(|it| it.as_str()).collect(),
-    }
-}
-
-/// What the number of a rule counts; `None` for other values.
-pub(crate) fn unit_of(rule: &Rule) -> Option<&'static str> {
-    match rule {
-        Rule::MaxText { counting, .. }
-        | Rule::MaxContentWarning { counting, .. }
-        | Rule::MaxAltText { counting, .. }
-        | Rule::MinAltText { counting, .. }
-        | Rule::MaxVideoAltText { counting, .. } => Some(unit(counting)),
-        Rule::MaxTextBytes { .. } | Rule::MaxImageBytes { .. } | Rule::MaxVideoBytes { .. } => Some("bytes"),
-        Rule::MaxMedia { .. } | Rule::MaxImages { .. } | Rule::MaxVideos { .. } => Some("files"),
-        Rule::OfFiles(rule) => rule.unit(),
-        Rule::MimeTypes { .. } | Rule::NotMixed | Rule::GifAlone | Rule::MediaRequired => None,
-    }
 }
 
 /// The entry of a rule, followed by entries for how its figure is counted.
 fn entries_of(rule: &Rule) -> Vec<MetaEntry> {
     let mut entries = vec![entry(rule.id(), value_of(rule))];
     if let Rule::MaxAltText { counting, .. } = rule {
-        entries.push(entry("alt_text_unit", json!(unit(counting))));
+        entries.push(entry("alt_text_unit", json!(unit_name(counting))));
     }
     if let Rule::MaxText { counting, .. } = rule {
-        entries.push(entry("text_unit", json!(unit(counting))));
+        entries.push(entry("text_unit", json!(unit_name(counting))));
         entries.extend(counting.url_length.map(|it| entry("url_length", json!(it))));
         entries.extend(counting.short_links.then(|| entry("short_links", json!(YES))));
         entries.extend(counting.short_mentions.then(|| entry("short_mentions", json!(YES))));
@@ -160,23 +119,14 @@ fn entries_of(rule: &Rule) -> Vec<MetaEntry> {
     entries
 }
 
-fn unit(counting: &Counting) -> &'static str {
-    match counting.unit {
-        Unit::Graphemes | Unit::GraphemesOfUnicode15 => "graphemes",
-        Unit::CodePoints => "characters",
-        Unit::Utf16 => "utf16_units",
-        Unit::Weighted => "weighted",
-        Unit::EmojiBytes => "emoji_bytes",
-    }
-}
-
 fn entry(name: &'static str, value: Value) -> MetaEntry {
-    MetaEntry { name, value }
+    MetaEntry { name, value, when: None }
 }
 
 #[cfg(test)]
 mod tests {
     use domain::media::MimeType;
+    use domain::rules::{Counting, PostRule, Rules, When};
     use domain::testing::{a_connection, a_user};
 
     use super::*;
@@ -240,6 +190,26 @@ mod tests {
                 ("max_alt_text", json!(1500)),
                 ("alt_text_unit", json!("characters")),
                 ("min_alt_text", json!(10)),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_depends_on_an_option_stands_last_with_where_it_holds() {
+        let mut connection = a_connection(&a_user());
+        let reel = When::option("kind", ["reel"]).or_absent();
+        connection.rules = Rules::of("Example", [Rule::max_media(4)])
+            .and_where(reel, [Rule::OfPost(PostRule::MinVideos { min: 1 }), Rule::OfPost(PostRule::TextNotShown)]);
+
+        let shown: Vec<_> = meta(&connection).into_iter().skip(3).map(|it| serde_json::to_value(it).unwrap()).collect();
+
+        let when = json!({"option": "kind", "is": ["reel"], "or_absent": true});
+        assert_eq!(
+            shown,
+            [
+                json!({"name": "max_media", "value": 4}),
+                json!({"name": "min_videos", "value": 1, "when": when}),
+                json!({"name": "text_not_shown", "value": "yes", "when": when}),
             ]
         );
     }

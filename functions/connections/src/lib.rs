@@ -21,6 +21,7 @@ mod party;
 mod patience;
 mod poll_hand_off;
 mod receiver;
+mod rule_view;
 mod show_client_document;
 mod show_connection;
 mod show_hand_off;

@@ -6,14 +6,14 @@ use api::{ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;
 use domain::options;
-use domain::rules::Rule;
+use domain::rules::{Rule, Rules, When};
 use platforms::{Field, Known};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::App;
-use crate::connection_view::{unit_of, value_of};
+use crate::rule_view::{WhenView, unit_of, value_of};
 
 /// The platforms that there are.
 #[derive(Debug, Serialize, ToSchema)]
@@ -60,6 +60,10 @@ struct RuleView {
     /// What a number counts; null for other values.
     #[schema(example = "graphemes")]
     unit: Option<&'static str>,
+    /// Where it holds, if it does not hold always.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    when: Option<WhenView>,
 }
 
 /// Something that a person is asked for.
@@ -107,15 +111,22 @@ impl PlatformView {
             access: known.access.as_str(),
             usable: adapter.is_some(),
             options: options::schema(known.options),
-            rules: adapter.map_or_else(Vec::new, |it| it.rules().rules.iter().map(RuleView::of).collect()),
+            rules: adapter.map_or_else(Vec::new, |it| RuleView::all(&it.rules())),
             fields: adapter.map_or_else(Vec::new, |it| it.fields().iter().map(FieldView::of).collect()),
         }
     }
 }
 
 impl RuleView {
-    fn of(rule: &Rule) -> Self {
-        Self { name: rule.id(), value: value_of(rule), unit: unit_of(rule) }
+    /// First those that hold always.
+    fn all(rules: &Rules) -> Vec<Self> {
+        let depending =
+            rules.depending.iter().flat_map(|it| it.rules.iter().map(|rule| Self::of(rule, Some(&it.when))));
+        rules.rules.iter().map(|it| Self::of(it, None)).chain(depending).collect()
+    }
+
+    fn of(rule: &Rule, when: Option<&When>) -> Self {
+        Self { name: rule.id(), value: value_of(rule), unit: unit_of(rule), when: when.map(WhenView::of) }
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-pub use spec::{OptionKind, OptionSpec, Vocabulary, schema};
+pub use spec::{OptionKind, OptionSpec, Required, Vocabulary, schema};
 
 /// The most options of a target.
 pub const MAX_OPTIONS: usize = 30;
@@ -24,6 +24,18 @@ pub enum OptionValue {
     Text(String),
     /// Several words.
     List(Vec<String>),
+}
+
+impl From<&str> for OptionValue {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<bool> for OptionValue {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
 }
 
 /// The options of a target, by name.

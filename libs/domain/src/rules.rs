@@ -2,23 +2,29 @@
 //! with each connection, and shown to writers in its `meta`.
 
 mod counting;
+mod depending;
 mod emoji;
 mod file_rule;
+mod known;
 mod links;
 mod mentions;
+mod post_rule;
 mod rule;
 #[cfg(test)]
 mod tests;
+mod tokens;
 mod weighted;
 
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::media::Attachment;
 use crate::options::Options;
 use crate::text::PostText;
 pub use counting::{Counting, Unit};
+pub use depending::{Depending, When};
 pub use file_rule::{FileRule, Ratio};
+use known::known;
+pub use post_rule::PostRule;
 pub use rule::Rule;
 
 /// What one account on one platform accepts.
@@ -29,6 +35,9 @@ pub struct Rules {
     /// Each kind of rule at most once, in the order in which they are shown.
     #[serde(default, deserialize_with = "known")]
     pub rules: Vec<Rule>,
+    /// What holds besides where an option has one of some values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "known")]
+    pub depending: Vec<Depending>,
 }
 
 /// A rule that a target breaks.
@@ -47,38 +56,33 @@ pub struct Breach {
 impl Rules {
     /// The rules of a platform with this name.
     pub fn of(title: impl Into<String>, rules: impl Into<Vec<Rule>>) -> Self {
-        Self { title: title.into(), rules: rules.into() }
+        Self { title: title.into(), rules: rules.into(), depending: Vec::new() }
+    }
+
+    /// These rules, and further ones that hold only there.
+    #[must_use]
+    pub fn and_where(mut self, when: When, rules: impl Into<Vec<Rule>>) -> Self {
+        self.depending.push(Depending { when, rules: rules.into() });
+        self
+    }
+
+    /// The rules for a post with these options, each with where it holds if it does
+    /// not hold always.
+    pub fn that_hold<'a>(&'a self, options: &'a Options) -> impl Iterator<Item = (&'a Rule, Option<&'a When>)> {
+        let depending = self.depending.iter().filter(|it| it.when.holds(options));
+        let depending = depending.flat_map(|it| it.rules.iter().map(|rule| (rule, Some(&it.when))));
+        self.rules.iter().map(|rule| (rule, None)).chain(depending)
     }
 
     /// Every rule that a post with this text, these files and these options would
     /// break.
     pub fn breaches(&self, text: &PostText, media: &[Attachment], options: &Options) -> Vec<Breach> {
-        let of_rule = |rule: &Rule| {
-            let (id, field) = (rule.id(), rule.field());
+        let of_rule = |(rule, when): (&Rule, Option<&When>)| {
+            let (id, field, title) = (rule.id(), rule.field(), &self.title);
+            let told = when.map_or_else(String::new, |it| it.told(options).to_string());
             let faults = rule.faults(text.as_str(), media, options).into_iter();
-            faults.map(move |it| Breach { rule: id, field, message: format!("{} {it}", self.title) })
+            faults.map(move |it| Breach { rule: id, field, message: format!("{title}{told} {it}") })
         };
-        self.rules.iter().flat_map(of_rule).collect()
+        self.that_hold(options).flat_map(of_rule).collect()
     }
-}
-
-/// Reads the stored rules and leaves out those that this version does not know.
-///
-/// A connection may have been stored by an older version of this program, or
-/// by a newer one that was rolled back. A rule that is not checked here is
-/// still enforced by the platform itself.
-fn known<'de, D: Deserializer<'de>>(stored: D) -> Result<Vec<Rule>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Stored {
-        Known(Rule),
-        Unknown(IgnoredAny),
-    }
-
-    let stored = Vec::<Stored>::deserialize(stored)?;
-    let known = stored.into_iter().filter_map(|it| match it {
-        Stored::Known(rule) => Some(rule),
-        Stored::Unknown(IgnoredAny) => None,
-    });
-    Ok(known.collect())
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::id::UserId;
 use domain::post::{Accounts, Post};
-use domain::rules::{Rule, Rules};
+use domain::rules::{PostRule, Rule};
 
 use crate::attachments::ids;
 use crate::create_post::{CreatePost, NotCreated};
@@ -44,16 +44,23 @@ impl Publishing {
     }
 }
 
-/// What no platform refuses and its user may not want, file by file: one that
-/// nobody describes to those who do not see it, and one that is made smaller.
+/// What no platform refuses and its user may not want: a text that is not shown, a
+/// file that nobody describes to those who do not see it, and one that is made smaller.
 fn warnings(post: &Post, request: &CreatePost, accounts: &Accounts) -> Vec<Warning> {
     let mut not_described: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut smaller = BTreeSet::new();
+    let mut not_shown = Vec::new();
     for target in &request.targets {
         let Some(account) = accounts.get(&target.connection_id) else { continue };
         let Some(aimed) = post.targets.iter().find(|it| it.connection_id == target.connection_id) else { continue };
         let named = target.media.as_ref().unwrap_or(&request.media);
-        let Rules { title, rules } = &account.rules;
+        let title = account.rules.title.as_str();
+        let rules: Vec<_> = account.rules.that_hold(&aimed.options).map(|(rule, _)| rule).collect();
+        if rules.iter().any(|it| matches!(it, Rule::OfPost(PostRule::TextNotShown))) {
+            let field = format!("platforms.{}.content", target.index);
+            not_shown
+                .push(Warning { field, message: format!("is not shown: {title} has no text in a post like this") });
+        }
         for (named, file) in named.iter().zip(post.media_of(aimed)) {
             let field = named.field.as_str();
             if file.alt_text.is_none() && rules.iter().any(|it| matches!(it, Rule::MaxAltText { .. })) {
@@ -72,5 +79,5 @@ fn warnings(post: &Post, request: &CreatePost, accounts: &Accounts) -> Vec<Warni
         Warning { field: format!("{field}.alt_text"), message }
     });
     let smaller = smaller.into_iter().map(|(field, message)| Warning { field: field.to_owned(), message });
-    not_described.chain(smaller).collect()
+    not_shown.into_iter().chain(not_described).chain(smaller).collect()
 }

@@ -18,7 +18,23 @@ pub struct OptionSpec {
     /// What its value may be.
     pub kind: OptionKind,
     /// Whether a scheduled post has to have it.
-    pub is_required: bool,
+    pub required: Required,
+}
+
+/// Whether a scheduled post has to have an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Required {
+    /// It may be left out.
+    Never,
+    /// It has to.
+    Always,
+    /// It has to where another option has one of some values.
+    When {
+        /// The other option.
+        option: &'static str,
+        /// Its values.
+        is: &'static [&'static str],
+    },
 }
 
 /// What the value of an option may be.
@@ -42,7 +58,31 @@ pub enum OptionKind {
 impl OptionSpec {
     /// An option that may be left out.
     pub const fn new(name: &'static str, kind: OptionKind, about: &'static str) -> Self {
-        Self { name, about, kind, is_required: false }
+        Self { name, about, kind, required: Required::Never }
+    }
+
+    /// It has to be given.
+    #[must_use]
+    pub const fn required(self) -> Self {
+        Self { required: Required::Always, ..self }
+    }
+
+    /// It has to be given where another option has one of these values.
+    #[must_use]
+    pub const fn required_when(self, option: &'static str, is: &'static [&'static str]) -> Self {
+        Self { required: Required::When { option, is }, ..self }
+    }
+
+    /// Why it is missing, to follow its name; `None` where it may be.
+    fn missing(&self, platform: &str, given: &Options) -> Option<String> {
+        match self.required {
+            Required::Never => None,
+            Required::Always => Some(format!("is required on {platform}")),
+            Required::When { option, is } => {
+                let value = given.text(option).filter(|it| is.contains(it))?;
+                Some(format!("is required on {platform} where {option} is {value}"))
+            }
+        }
     }
 
     /// What its value may be, in JSON Schema 2020-12.
@@ -107,14 +147,27 @@ const MAX_LANGUAGE: usize = 35;
 /// These options as a JSON Schema 2020-12 of the object that has them.
 pub fn schema(options: &[OptionSpec]) -> Value {
     let properties: Map<_, _> = options.iter().map(|it| (it.name.to_owned(), it.schema())).collect();
-    let required: Vec<_> = options.iter().filter(|it| it.is_required).map(|it| it.name).collect();
-    json!({
+    let always = options.iter().filter(|it| it.required == Required::Always);
+    let required: Vec<_> = always.map(|it| it.name).collect();
+    let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "properties": properties,
         "required": required,
         "additionalProperties": false,
-    })
+    });
+    let sometimes = options.iter().filter_map(|it| match it.required {
+        Required::When { option, is } => Some(json!({
+            "if": {"properties": {option: {"enum": is}}, "required": [option]},
+            "then": {"required": [it.name]},
+        })),
+        Required::Never | Required::Always => None,
+    });
+    let sometimes: Vec<_> = sometimes.collect();
+    if !sometimes.is_empty() {
+        schema["allOf"] = sometimes.into();
+    }
+    schema
 }
 
 /// Whether this is a well-formed tag of a language, with its script, its region and
@@ -175,7 +228,7 @@ impl Vocabulary {
         for spec in self.options(platform) {
             let fault = match given.get(spec.name) {
                 Some(value) => spec.fault(value),
-                None => spec.is_required.then(|| format!("is required on {platform}")),
+                None => spec.missing(platform, given),
             };
             if let Some(fault) = fault {
                 faults.add(format_args!("{field}.{}", spec.name), fault);
@@ -192,7 +245,7 @@ mod tests {
         OptionSpec::new("visibility", OptionKind::OneOf(&["public", "private"]), "Who sees it."),
         OptionSpec::new("content_warning", OptionKind::Text { max: 5 }, "Stands before it."),
         OptionSpec::new("sensitive", OptionKind::Flag, "Hides its files."),
-        OptionSpec { is_required: true, ..OptionSpec::new("language", OptionKind::Language, "Its language.") },
+        OptionSpec::new("language", OptionKind::Language, "Its language.").required(),
     ];
 
     fn vocabulary() -> Vocabulary {
@@ -286,6 +339,32 @@ mod tests {
         assert_eq!(schema["properties"]["visibility"]["enum"], json!(["public", "private"]));
         assert_eq!(schema["properties"]["content_warning"]["maxLength"], 5);
         assert_eq!(schema["properties"]["sensitive"], json!({"type": "boolean", "description": "Hides its files."}));
+    }
+
+    #[test]
+    fn an_option_may_be_required_by_another() {
+        const SPECS: &[OptionSpec] = &[
+            OptionSpec::new("topic", OptionKind::OneOf(&["standard", "event"]), "What it is."),
+            OptionSpec::new("event_title", OptionKind::Text { max: 58 }, "The event.")
+                .required_when("topic", &["event"]),
+        ];
+        let vocabulary = Vocabulary::of([("example", SPECS)]);
+        let faults_of = |given: Options| {
+            let mut faults = Faults::new();
+            vocabulary.check_values("example", &given, "o", &mut faults);
+            faults.iter().map(|it| it.1.to_owned()).collect::<Vec<_>>()
+        };
+
+        assert_eq!(faults_of(options([])), Vec::<String>::new());
+        assert_eq!(faults_of(options([("topic", text("standard"))])), Vec::<String>::new());
+        let told = "o.event_title is required on example where topic is event";
+        assert_eq!(faults_of(options([("topic", text("event"))])), [told]);
+        let whole = options([("topic", text("event")), ("event_title", text("Regatta"))]);
+        assert_eq!(faults_of(whole), Vec::<String>::new());
+        let schema = schema(SPECS);
+        assert_eq!(schema["required"], json!([]));
+        let when = json!({"properties": {"topic": {"enum": ["event"]}}, "required": ["topic"]});
+        assert_eq!(schema["allOf"], json!([{"if": when, "then": {"required": ["event_title"]}}]));
     }
 
     #[test]

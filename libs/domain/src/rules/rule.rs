@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counting, FileRule};
+use super::post_rule::number;
+use super::{Counting, FileRule, PostRule};
 use crate::media::{Attachment, FileType, MimeType, human_size};
 use crate::options::Options;
 use crate::rich_text::Shown;
@@ -98,6 +99,9 @@ pub enum Rule {
     /// What it asks of each file, of what the file says of itself.
     #[serde(untagged)]
     OfFiles(FileRule),
+    /// What some platforms ask of a post as a whole.
+    #[serde(untagged)]
+    OfPost(PostRule),
 }
 
 impl Rule {
@@ -183,6 +187,7 @@ impl Rule {
             Self::MaxImageBytes { .. } => "max_image_bytes",
             Self::MaxVideoBytes { .. } => "max_video_bytes",
             Self::OfFiles(rule) => rule.id(),
+            Self::OfPost(rule) => rule.id(),
             Self::MaxAltText { .. } => "max_alt_text",
             Self::MinAltText { .. } => "min_alt_text",
             Self::MaxVideoAltText { .. } => "max_video_alt_text",
@@ -194,6 +199,7 @@ impl Rule {
         match self {
             Self::MaxText { .. } | Self::MaxTextBytes { .. } => "content",
             Self::MaxContentWarning { .. } => "options.content_warning",
+            Self::OfPost(rule) => rule.field(),
             _ => "media",
         }
     }
@@ -234,6 +240,7 @@ impl Rule {
             Self::MediaRequired => media.is_empty().then(|| "needs at least 1 image or video, this has 0".to_owned()),
             Self::MimeTypes { types } => return not_among(types, media),
             Self::OfFiles(rule) => return rule.faults(media),
+            Self::OfPost(rule) => rule.fault(text, media, options),
             Self::MaxImageBytes { max } => return too_large(*max, "images", of_type(media, FileType::Image)),
             Self::MaxVideoBytes { max } => return too_large(*max, "videos", of_type(media, FileType::Video)),
             Self::MaxAltText { max, counting } => return too_wordy(*max, *counting, None, media),
@@ -252,10 +259,6 @@ fn of_type(media: &[Attachment], file_type: FileType) -> impl Iterator<Item = &A
 
 fn over(max: u32, actual: u64, limit: impl FnOnce() -> String) -> Option<String> {
     (u64::from(max) < actual).then(|| format!("takes at most {}, this has {actual}", limit()))
-}
-
-fn number(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// With `of_videos`, only of videos, whose words may have so many bytes as well.

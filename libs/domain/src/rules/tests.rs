@@ -33,6 +33,16 @@ fn every_rule() -> Rules {
         Rule::min_alt_text(5, Counting::graphemes()),
         Rule::max_video_alt_text(5, Counting::graphemes(), 50),
         Rule::GifAlone,
+        Rule::OfPost(PostRule::MinImages { min: 1 }),
+        Rule::OfPost(PostRule::MinVideos { min: 1 }),
+        Rule::OfPost(PostRule::NotWithMedia { options: vec!["link".to_owned()] }),
+        Rule::OfPost(PostRule::MinText { min: 2, counting: Counting::code_points() }),
+        Rule::OfPost(PostRule::MaxTextWithMedia { max: 20, counting: Counting::weighted() }),
+        Rule::OfPost(PostRule::MaxTextWithVideo { max: 20, counting: Counting::emoji_bytes() }),
+        Rule::OfPost(PostRule::MaxHashtags { max: 3 }),
+        Rule::OfPost(PostRule::MaxMentions { max: 3 }),
+        Rule::OfPost(PostRule::MaxLinks { max: 3, option: Some("link".to_owned()) }),
+        Rule::OfPost(PostRule::TextNotShown),
     ]);
     rules
 }
@@ -258,4 +268,46 @@ fn rules_of_another_version_leave_their_connection_readable() {
 
     assert_eq!(serde_json::from_str::<Rules>(later).unwrap(), Rules::of("Example", [Rule::max_images(4)]));
     assert_eq!(serde_json::from_str::<Rules>(earlier).unwrap(), Rules::of("Example", []));
+}
+
+/// A reel has one video, and so has a post that says nothing; a story has none.
+fn depending() -> Rules {
+    let reel = When::option("kind", ["reel", "clip"]).or_absent();
+    Rules::of("Example", [Rule::max_text(5, Counting::code_points())])
+        .and_where(reel, [Rule::OfPost(PostRule::MinVideos { min: 1 }), Rule::max_videos(1)])
+        .and_where(When::option("quiet", [true]), [Rule::OfPost(PostRule::MaxHashtags { max: 0 })])
+}
+
+#[test]
+fn a_rule_may_hold_only_where_an_option_says_so() {
+    let told = |options: Options| {
+        let breaches = depending().breaches(&text("#words"), &[], &options);
+        breaches.into_iter().map(|it| (it.field, it.message)).collect::<Vec<_>>()
+    };
+    let options = |name: &str, value: OptionValue| [(name.to_owned(), value)].into_iter().collect::<Options>();
+
+    let always = ("content", "Example takes at most 5 characters, this has 6".to_owned());
+    assert_eq!(told(options("kind", "story".into())), std::slice::from_ref(&always));
+    let reel = ("media", "Example, where kind is clip, needs at least 1 video, this has 0".to_owned());
+    assert_eq!(told(options("kind", "clip".into())), [always.clone(), reel]);
+    let unsaid = ("media", "Example, where kind is left out, needs at least 1 video, this has 0".to_owned());
+    assert_eq!(told(Options::default()), [always.clone(), unsaid.clone()]);
+    let quiet = ("content", "Example, where quiet is true, takes at most 0 hashtags, this has 1".to_owned());
+    assert_eq!(told(options("quiet", true.into())), [always, unsaid, quiet]);
+}
+
+#[test]
+fn what_depends_on_an_option_is_stored_and_is_no_rule_to_another_version() {
+    let stored = serde_json::to_value(depending()).unwrap();
+    assert_eq!(serde_json::from_value::<Rules>(stored.clone()).unwrap(), depending());
+    assert_eq!(stored["rules"].as_array().unwrap().len(), 1, "what an earlier version reads holds always");
+
+    let mut later = stored;
+    later["depending"][0]["rules"][0]["id"] = "later".into();
+    later["depending"][1]["when"] = "later".into();
+    let read = serde_json::from_value::<Rules>(later).unwrap();
+    assert_eq!(read.depending.len(), 1);
+    assert_eq!(read.depending[0].rules, [Rule::max_videos(1)]);
+    let always = serde_json::to_value(rules()).unwrap();
+    assert!(always.get("depending").is_none());
 }

@@ -1,0 +1,25 @@
+//! Reading what another version of this program stored.
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Stored<T> {
+    Known(T),
+    Unknown(IgnoredAny),
+}
+
+/// Reads what is stored and leaves out what this version does not know.
+///
+/// A connection may have been stored by an older version of this program, or
+/// by a newer one that was rolled back. A rule that is not checked here is
+/// still enforced by the platform itself.
+pub(super) fn known<'de, D: Deserializer<'de>, T: Deserialize<'de>>(stored: D) -> Result<Vec<T>, D::Error> {
+    let stored = Vec::<Stored<T>>::deserialize(stored)?;
+    let known = stored.into_iter().filter_map(|it| match it {
+        Stored::Known(known) => Some(known),
+        Stored::Unknown(IgnoredAny) => None,
+    });
+    Ok(known.collect())
+}

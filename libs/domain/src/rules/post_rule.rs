@@ -1,0 +1,234 @@
+//! What some platforms ask of a post as a whole.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Counting, tokens};
+use crate::media::{Attachment, FileType};
+use crate::options::Options;
+
+/// What some platforms ask of a post as a whole: how much there is of it, and what
+/// goes with what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "id", rename_all = "snake_case")]
+pub enum PostRule {
+    /// How many images a post needs. GIFs count as images.
+    MinImages {
+        /// Of them.
+        min: u32,
+    },
+    /// How many videos a post needs.
+    MinVideos {
+        /// Of them.
+        min: u32,
+    },
+    /// An option among these cannot be given in a post with images or videos.
+    NotWithMedia {
+        /// Their names.
+        options: Vec<String>,
+    },
+    /// How long the text must be at least.
+    MinText {
+        /// The least length, in the unit of `counting`.
+        min: u32,
+        /// How the length is counted.
+        counting: Counting,
+    },
+    /// How long the text of a post with images or videos may be, where it is less.
+    MaxTextWithMedia {
+        /// The greatest length, in the unit of `counting`.
+        max: u32,
+        /// How the length is counted.
+        counting: Counting,
+    },
+    /// How long the text of a post with a video may be, where it is less.
+    MaxTextWithVideo {
+        /// The greatest length, in the unit of `counting`.
+        max: u32,
+        /// How the length is counted.
+        counting: Counting,
+    },
+    /// How many hashtags the text may have.
+    MaxHashtags {
+        /// Of them, repeated ones too.
+        max: u32,
+    },
+    /// How many mentions of people the text may have.
+    MaxMentions {
+        /// Of them, repeated ones too.
+        max: u32,
+    },
+    /// How many different links a post may have.
+    MaxLinks {
+        /// Of them.
+        max: u32,
+        /// An option whose link counts as well.
+        #[serde(default)]
+        option: Option<String>,
+    },
+    /// The text is not shown. Every post has one, so this is never at fault.
+    TextNotShown,
+}
+
+impl PostRule {
+    /// The rule's name for programs. It is stored and shown to clients, so it
+    /// never changes.
+    pub const fn id(&self) -> &'static str {
+        match self {
+            Self::MinImages { .. } => "min_images",
+            Self::MinVideos { .. } => "min_videos",
+            Self::NotWithMedia { .. } => "not_with_media",
+            Self::MinText { .. } => "min_text",
+            Self::MaxTextWithMedia { .. } => "max_text_with_media",
+            Self::MaxTextWithVideo { .. } => "max_text_with_video",
+            Self::MaxHashtags { .. } => "max_hashtags",
+            Self::MaxMentions { .. } => "max_mentions",
+            Self::MaxLinks { .. } => "max_links",
+            Self::TextNotShown => "text_not_shown",
+        }
+    }
+
+    /// The field of a target that is at fault when this rule is broken.
+    pub(super) const fn field(&self) -> &'static str {
+        match self {
+            Self::MinImages { .. } | Self::MinVideos { .. } | Self::NotWithMedia { .. } => "media",
+            _ => "content",
+        }
+    }
+
+    /// What is wrong with this post, as the messages of [`Rule`](super::Rule).
+    pub(super) fn fault(&self, text: &str, media: &[Attachment], options: &Options) -> Option<String> {
+        let of_type = |wanted| media.iter().filter(|it| it.mime_type.file_type() == wanted).count() as u64;
+        match self {
+            Self::MinImages { min } => below(*min, of_type(FileType::Image), "image"),
+            Self::MinVideos { min } => below(*min, of_type(FileType::Video), "video"),
+            Self::NotWithMedia { options: names } => {
+                let name = names.iter().find(|it| options.get(it).is_some()).filter(|_| !media.is_empty())?;
+                let files = number(media.len() as u64, "file");
+                Some(format!("takes {name} or images and videos in one post, not both, this has {name} and {files}"))
+            }
+            Self::MinText { min, counting } => {
+                let (length, units) = (counting.length(text), counting.unit.words());
+                let remark = || counting.remark(text);
+                (length < (*min).into()).then(|| format!("needs at least {min} {units}{}, this has {length}", remark()))
+            }
+            Self::MaxTextWithMedia { max, counting } => {
+                let with = (!media.is_empty()).then_some("images or videos")?;
+                longer(*max, *counting, text, with)
+            }
+            Self::MaxTextWithVideo { max, counting } => {
+                let with = (0 < of_type(FileType::Video)).then_some("a video")?;
+                longer(*max, *counting, text, with)
+            }
+            Self::MaxHashtags { max } => above(*max, tokens::hashtags(text) as u64, "hashtag"),
+            Self::MaxMentions { max } => above(*max, tokens::mentions(text) as u64, "mention"),
+            Self::MaxLinks { max, option } => {
+                let mut links: BTreeSet<&str> = tokens::links(text).map(|it| &text[it]).collect();
+                links.extend(option.as_ref().and_then(|it| options.text(it)));
+                above(*max, links.len() as u64, "different link")
+            }
+            Self::TextNotShown => None,
+        }
+    }
+}
+
+fn below(min: u32, actual: u64, noun: &str) -> Option<String> {
+    (actual < min.into()).then(|| format!("needs at least {}, this has {actual}", number(min.into(), noun)))
+}
+
+fn above(max: u32, actual: u64, noun: &str) -> Option<String> {
+    (u64::from(max) < actual).then(|| format!("takes at most {}, this has {actual}", number(max.into(), noun)))
+}
+
+fn longer(max: u32, counting: Counting, text: &str, with: &str) -> Option<String> {
+    let (length, units) = (counting.length(text), counting.unit.words());
+    let remark = || counting.remark(text);
+    (u64::from(max) < length).then(|| format!("takes at most {max} {units} with {with}{}, this has {length}", remark()))
+}
+
+/// So many of these, in words.
+pub(super) fn number(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::media::MimeType;
+    use crate::options::OptionValue;
+    use crate::testing::an_attachment;
+
+    fn fault(rule: &PostRule, text: &str, media: &[Attachment]) -> Option<String> {
+        rule.fault(text, media, Options::NONE)
+    }
+
+    fn video() -> Attachment {
+        Attachment { mime_type: MimeType::Mp4, ..an_attachment(1) }
+    }
+
+    #[test]
+    fn a_post_may_need_images_or_videos() {
+        let (image, one) = (an_attachment(1), PostRule::MinVideos { min: 1 });
+        let two = PostRule::MinImages { min: 2 };
+        assert_eq!(fault(&one, "a", &[video()]), None);
+        assert_eq!(fault(&one, "a", std::slice::from_ref(&image)).unwrap(), "needs at least 1 video, this has 0");
+        assert_eq!(fault(&two, "a", &[image.clone(), image.clone()]), None);
+        assert_eq!(fault(&two, "a", &[image, video()]).unwrap(), "needs at least 2 images, this has 1");
+    }
+
+    #[test]
+    fn with_media_a_text_may_have_to_be_shorter() {
+        let counting = Counting::utf16();
+        let (media, of_video) =
+            (PostRule::MaxTextWithMedia { max: 3, counting }, PostRule::MaxTextWithVideo { max: 2, counting });
+        assert_eq!(fault(&media, "long enough", &[]), None);
+        assert_eq!(fault(&media, "abc", &[an_attachment(1)]), None);
+        let told = "takes at most 3 UTF-16 units with images or videos, this has 4";
+        assert_eq!(fault(&media, "🎉🎉", &[an_attachment(1)]).unwrap(), told);
+        assert_eq!(fault(&of_video, "abc", &[an_attachment(1)]), None);
+        let told = "takes at most 2 UTF-16 units with a video, this has 3";
+        assert_eq!(fault(&of_video, "abc", &[an_attachment(1), video()]).unwrap(), told);
+    }
+
+    #[test]
+    fn a_text_may_be_too_short() {
+        let rule = PostRule::MinText { min: 3, counting: Counting::code_points() };
+        assert_eq!(fault(&rule, "abc", &[]), None);
+        assert_eq!(fault(&rule, "ab", &[]).unwrap(), "needs at least 3 characters, this has 2");
+    }
+
+    #[test]
+    fn hashtags_mentions_and_links_are_counted() {
+        let text = "#one #two @me @you a.de a.de https://b.de/#x";
+        for (rule, told) in [
+            (PostRule::MaxHashtags { max: 1 }, "takes at most 1 hashtag, this has 2"),
+            (PostRule::MaxMentions { max: 0 }, "takes at most 0 mentions, this has 2"),
+            (PostRule::MaxLinks { max: 1, option: None }, "takes at most 1 different link, this has 2"),
+        ] {
+            assert_eq!(fault(&rule, text, &[]).unwrap(), told);
+        }
+        for rule in [
+            PostRule::MaxHashtags { max: 2 },
+            PostRule::MaxMentions { max: 2 },
+            PostRule::MaxLinks { max: 2, option: None },
+        ] {
+            assert_eq!(fault(&rule, text, &[]), None);
+        }
+    }
+
+    #[test]
+    fn what_an_option_says_is_a_part_of_the_post() {
+        let link = |it: &str| [("link".to_owned(), OptionValue::Text(it.to_owned()))].into_iter().collect::<Options>();
+        let links = PostRule::MaxLinks { max: 1, option: Some("link".to_owned()) };
+        assert_eq!(links.fault("https://a.de", &[], &link("https://a.de")), None);
+        let told = "takes at most 1 different link, this has 2";
+        assert_eq!(links.fault("https://a.de", &[], &link("https://b.de")).unwrap(), told);
+
+        let apart = PostRule::NotWithMedia { options: vec!["poll".to_owned(), "link".to_owned()] };
+        assert_eq!(apart.fault("a", &[], &link("https://a.de")), None);
+        assert_eq!(fault(&apart, "a", &[video()]), None);
+        let told = "takes link or images and videos in one post, not both, this has link and 1 file";
+        assert_eq!(apart.fault("a", &[video()], &link("https://a.de")).unwrap(), told);
+    }
+}
