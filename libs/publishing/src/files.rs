@@ -121,6 +121,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_part_of_a_file_is_read_and_its_public_address_ends_soon() {
+        let (store, asked, file) = (TestBucket::start().await, Asked::default(), an_attachment(1));
+        let files = Files { bucket: &store.bucket, pictures: &asked, user: a_user().user_id };
+        let pieces = stream::iter([Ok::<_, Infallible>("a file".into())]);
+        store.bucket.put(&files.path(&file).to_string(), "image/jpeg", pieces).await.unwrap();
+
+        let part: Vec<_> = files.open_range(&file, 2..90).await.unwrap().map(Result::unwrap).collect().await;
+        assert_eq!(part.concat(), b"file");
+
+        let url = files.public_url(&file, Duration::from_hours(24)).await.unwrap();
+        assert!(url.contains("X-Amz-Expires=3600"), "{url}");
+        assert!(files.open_range(&an_attachment(1), 0..1).await.is_err());
+    }
+
+    #[tokio::test]
     async fn a_file_that_is_gone_is_not_asked_for() {
         let (store, asked) = (TestBucket::start().await, Asked::default());
         let files = Files { bucket: &store.bucket, pictures: &asked, user: a_user().user_id };
