@@ -84,7 +84,7 @@ pub(crate) struct PlatformBody {
     /// A text for this account alone.
     #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
     content: Option<String>,
-    /// The files of this account alone, in place of the post's: those for all platforms together may be 60.
+    /// The files of this account alone, in place of the post's. A request may name 60 different files in all its lists.
     #[schema(max_items = 30)]
     media: Option<Vec<MediumBody>>,
     /// What is said on this account's platform alone, such as `visibility`, `content_warning` or `language`. A name

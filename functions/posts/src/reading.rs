@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use domain::id::ConnectionId;
 use domain::media::{AltText, MediaPath};
 use domain::options::{MAX_OPTIONS, NamedOptions, OptionValue};
-use domain::post::{MAX_FILES, MAX_MEDIA, MAX_TARGETS, NamedMedium, NewTarget};
+use domain::post::{MAX_ENTRIES, MAX_FILES, MAX_MEDIA, MAX_TARGETS, NamedMedium, NewTarget};
 use domain::schedule::parse_schedule;
 use domain::text::PostText;
 use serde_json::Value;
@@ -164,16 +164,27 @@ pub(crate) fn media(fields: &mut Fields) -> Given<Vec<NamedMedium>> {
     Given::Value(named)
 }
 
-/// Refuses more files than a request may name in all its lists, and looks at
-/// none of its targets' then.
+/// Refuses more than a request may name in all its lists, and looks at none of its
+/// targets' files then.
 pub(crate) fn bound_files(fields: &mut Fields, media: &[NamedMedium], targets: &mut [NewTarget]) {
-    let own: usize = targets.iter().filter_map(|it| it.media.as_ref()).map(Vec::len).sum();
-    let files = own + media.len();
+    let named = || media.iter().chain(targets.iter().filter_map(|it| it.media.as_ref()).flatten());
+    let files = named().map(|it| it.path.media()).collect::<BTreeSet<_>>().len();
+    let entries = named().count();
+    if MAX_ENTRIES < entries {
+        fields.add(
+            "media",
+            format_args!("and the media of platforms may have {MAX_ENTRIES} entries together, these have {entries}"),
+        );
+    }
     if MAX_FILES < files {
         fields.add(
             "media",
-            format_args!("and the media of platforms may name {MAX_FILES} files together, these name {files}"),
+            format_args!(
+                "and the media of platforms may name {MAX_FILES} different files together, these name {files}"
+            ),
         );
+    }
+    if MAX_FILES < files || MAX_ENTRIES < entries {
         for target in targets {
             target.media = None;
         }

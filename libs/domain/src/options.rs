@@ -87,6 +87,14 @@ impl Options {
         }
     }
 
+    /// The whole number that is given under this name.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        match self.get(name)? {
+            OptionValue::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
     /// Whether one is switched on or off.
     pub fn flag(&self, name: &str) -> Option<bool> {
         match self.get(name)? {

@@ -26,9 +26,13 @@ pub const MAX_TARGETS: usize = 30;
 /// The most pictures and videos of a post, and of a target that has its own.
 pub const MAX_MEDIA: usize = 30;
 
-/// The most files that a request names for a post and its targets together. An
-/// item of the store has a limit of its size, and a call of it one of its keys.
+/// The most different files that a request names for a post and its targets
+/// together: each is looked at before the answer.
 pub const MAX_FILES: usize = 60;
+
+/// The most entries of all lists of files together: an item of the store has a limit
+/// of its size.
+pub const MAX_ENTRIES: usize = 300;
 
 /// The most bytes that a post's texts may have together, with overrides, options
 /// and what its files show.

@@ -108,6 +108,7 @@ pub(crate) const LEAD: Lead = Lead {
     always: Some(TimeDelta::seconds(60)),
     images: Some(TimeDelta::minutes(2)),
     videos: Some(TimeDelta::minutes(10)),
+    gifs: Some(TimeDelta::minutes(10)),
 };
 
 /// What a deployment says of it. Nothing is needed.

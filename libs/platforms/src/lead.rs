@@ -1,7 +1,7 @@
 //! How long before a post's time its preparation begins.
 
 use chrono::TimeDelta;
-use domain::media::{Attachment, FileType};
+use domain::media::{Attachment, FileType, MimeType};
 
 /// How long before a post's time its preparation begins, by what the post
 /// carries. `None` where there is nothing to prepare.
@@ -13,15 +13,18 @@ pub struct Lead {
     pub images: Option<TimeDelta>,
     /// For a post with a video.
     pub videos: Option<TimeDelta>,
+    /// For a post with a GIF, where that is shown as a video; else it is a picture.
+    pub gifs: Option<TimeDelta>,
 }
 
 impl Lead {
     /// For a platform on which nothing is ever prepared.
-    pub const NONE: Self = Self { always: None, images: None, videos: None };
+    pub const NONE: Self = Self { always: None, images: None, videos: None, gifs: None };
 
     /// For a post with these files; `None` when it needs no preparation.
     pub fn before(self, media: &[Attachment]) -> Option<TimeDelta> {
         let of = |attachment: &Attachment| match attachment.mime_type.file_type() {
+            FileType::Image if attachment.mime_type == MimeType::Gif => self.gifs.or(self.images),
             FileType::Image => self.images,
             FileType::Video => self.videos,
         };
@@ -31,7 +34,6 @@ impl Lead {
 
 #[cfg(test)]
 mod tests {
-    use domain::media::MimeType;
     use domain::testing::an_attachment;
 
     use super::*;
@@ -39,12 +41,15 @@ mod tests {
     #[test]
     fn the_longest_lead_of_what_a_post_carries_counts() {
         let (short, long) = (TimeDelta::seconds(60), TimeDelta::minutes(10));
-        let lead = Lead { always: None, images: Some(short), videos: Some(long) };
+        let lead = Lead { images: Some(short), videos: Some(long), ..Lead::NONE };
         let image = an_attachment(1);
         let video = Attachment { mime_type: MimeType::Mp4, ..an_attachment(2) };
 
         assert_eq!(lead.before(&[]), None);
         assert_eq!(lead.before(std::slice::from_ref(&image)), Some(short));
+        let gif = [Attachment { mime_type: MimeType::Gif, ..an_attachment(3) }];
+        assert_eq!(lead.before(&gif), Some(short));
+        assert_eq!(Lead { gifs: Some(long), ..lead }.before(&gif), Some(long));
         assert_eq!(lead.before(&[image, video]), Some(long));
         assert_eq!(Lead { always: Some(short), ..Lead::NONE }.before(&[]), Some(short));
     }

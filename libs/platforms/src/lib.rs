@@ -16,6 +16,7 @@ mod job;
 mod known;
 mod lead;
 mod mastodon;
+mod multipart;
 mod not_now;
 pub mod oauth2;
 mod picture;
@@ -25,7 +26,9 @@ mod registry;
 mod renewal;
 mod sandbox;
 mod setup;
+mod telegram;
 mod vault;
+mod watch;
 
 pub use account::{Account, Credentials, UnreadableCredentials};
 pub use app::{AppCredentials, AppSource, BadFurther, Further, Withheld};

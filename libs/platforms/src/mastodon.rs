@@ -43,7 +43,6 @@ mod rate_limit;
 mod refused;
 mod server;
 mod software;
-mod watch;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::options::{OptionKind, OptionSpec};
@@ -95,8 +94,12 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 
 /// For every post the account's listing is read beforehand. A picture can be
 /// shown as soon as it is uploaded; a server takes minutes to transcode a video.
-pub(crate) const LEAD: Lead =
-    Lead { always: Some(LOOK_BACK), images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::minutes(10)) };
+pub(crate) const LEAD: Lead = Lead {
+    always: Some(LOOK_BACK),
+    images: Some(TimeDelta::seconds(60)),
+    videos: Some(TimeDelta::minutes(10)),
+    ..Lead::NONE
+};
 
 /// What a deployment says of it.
 #[derive(Deserialize)]

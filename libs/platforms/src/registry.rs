@@ -53,6 +53,7 @@ registered! {
     bluesky,
     mastodon,
     sandbox,
+    telegram,
 }
 
 /// What adapters are asked as: `dyn Connect`, `dyn Publish`, or `dyn Platform`

@@ -75,7 +75,7 @@ const FIRST_COMMENT: &str = "first_comment";
 
 /// Uploads begin a minute before the due second.
 pub(crate) const LEAD: Lead =
-    Lead { always: None, images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(60)) };
+    Lead { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(60)), ..Lead::NONE };
 
 /// How long a public call that was cut off may still take effect. The network
 /// can be told to be slow by up to a minute.

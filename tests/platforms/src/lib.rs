@@ -7,3 +7,4 @@
 pub mod bluesky;
 pub mod mastodon;
 pub mod stand_in;
+pub mod telegram;

@@ -28,3 +28,7 @@ mod pixelfed {
 mod snac {
     platforms::conformance!(networks::mastodon::Server<networks::mastodon::Snac>);
 }
+
+mod telegram {
+    platforms::conformance!(networks::telegram::Telegram);
+}

@@ -38,7 +38,9 @@ pub fn value(name: &str) -> Option<&'static str> {
         "KMS_KEY_ID" => "key",
         // Platforms that are set up. Their secrets are not read before they are
         // used.
-        "PLATFORMS" => r#"{"bluesky": {}, "mastodon": {}, "sandbox": {"url": "https://sandbox.example"}}"#,
+        "PLATFORMS" => {
+            r#"{"bluesky": {}, "mastodon": {}, "sandbox": {"url": "https://sandbox.example"}, "telegram": {}}"#
+        }
         "REQUESTS_PER_MINUTE" => "60",
         "MEDIA_PER_MINUTE" => "30",
         "TOKEN_DAYS" => "180",

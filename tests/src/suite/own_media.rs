@@ -43,7 +43,9 @@ async fn each_account_shows_its_own_files(world: &World) -> Result {
     same(list(&post["platforms"][1], "media")?.len(), 2, "files of the second entry")?;
     user.reaches(integer(&post, "id")?, "published", 60).await?;
 
-    for entry in world.timeline(&words).await? {
+    let shown = world.timeline(&words).await?;
+    same(shown.len(), 2, "posts on the timeline")?;
+    for entry in shown {
         let said: Vec<_> = list(&entry, "media")?.iter().map(|it| it["alt_text"].clone()).collect();
         let is_first = entry["account"] == first["username"];
         let expected =
@@ -109,6 +111,6 @@ async fn a_request_names_a_bounded_number_of_files(world: &World) -> Result {
         "platforms.1.connected_account_id",
         "platforms.2.connected_account_id",
     ])?;
-    let message = "media and the media of platforms may name 60 files together, these name 90";
+    let message = "media and the media of platforms may name 60 different files together, these name 90";
     same(&errors["media"], &json!([message]), "errors")
 }

@@ -47,6 +47,13 @@ pub enum OptionKind {
     },
     /// One of these.
     OneOf(&'static [&'static str]),
+    /// A whole number.
+    Number {
+        /// The least.
+        min: i64,
+        /// The greatest.
+        max: i64,
+    },
     /// `true` or `false`.
     Flag,
     /// The tag of a language (BCP 47), such as `de` or `pt-BR`.
@@ -90,6 +97,7 @@ impl OptionSpec {
         let mut schema = match self.kind {
             OptionKind::Text { max } => json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": "\\S"}),
             OptionKind::OneOf(choices) => json!({"type": "string", "enum": choices}),
+            OptionKind::Number { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
             OptionKind::Flag => json!({"type": "boolean"}),
             OptionKind::Language => {
                 json!({"type": "string", "maxLength": MAX_LANGUAGE, "pattern": LANGUAGE})
@@ -114,11 +122,13 @@ impl OptionSpec {
                 (max < chars).then(|| format!("may have at most {max} characters, this has {chars}"))
             }
             (OptionKind::OneOf(choices), OptionValue::Text(text)) if choices.contains(&text.as_str()) => None,
+            (OptionKind::Number { min, max }, OptionValue::Number(number)) if (min..=max).contains(number) => None,
             (OptionKind::Flag, OptionValue::Flag(_)) => None,
             (OptionKind::Language, OptionValue::Text(text)) if is_language(text) => None,
             (OptionKind::Address(starts), OptionValue::Text(text)) if is_address(starts, text) => None,
             (OptionKind::Text { .. }, _) => Some("must be a string".to_owned()),
             (OptionKind::OneOf(choices), _) => Some(format!("must be one of {}", choices.join(", "))),
+            (OptionKind::Number { min, max }, _) => Some(format!("must be a whole number from {min} to {max}")),
             (OptionKind::Flag, _) => Some("must be true or false".to_owned()),
             (OptionKind::Language, _) => Some("must be the tag of a language, such as en or pt-BR".to_owned()),
             (OptionKind::Address(starts), _) => {

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use super::request::{Accounts, Changes, NamedMedium, NewPost, NewTarget};
 use super::status::{PostStatus, TargetStatus};
 use super::target::{aim, carried};
-use super::{MAX_TEXT_BYTES, Post, Target};
+use super::{MAX_TEXT_BYTES, Post};
 use crate::faults::Faults;
 use crate::id::Ids;
 use crate::media::{AltText, Attachment};
@@ -69,16 +69,14 @@ impl Post {
         }
         let named = named.unwrap_or_default();
         if let Some(text) = changes.text {
-            // Those that were published with the old text keep it as their own.
-            for target in post.published_mut() {
+            for target in post.targets.iter_mut().filter(|it| it.status == TargetStatus::Published) {
+                // This target was published with the old text, so it keeps that
+                // text as its own.
                 target.text.get_or_insert_with(|| self.text.clone());
             }
             post.text = text;
         }
         if let Some(media) = changes.media {
-            for target in post.published_mut() {
-                target.media.get_or_insert_with(|| self.media.clone());
-            }
             post.media = carried(&media, &files);
         }
         let post = match (changes.scheduled_at, self.status) {
@@ -185,10 +183,6 @@ impl Post {
                 faults.add(format!("platforms.{index}.options"), "is already public and cannot be changed");
             }
         }
-    }
-
-    fn published_mut(&mut self) -> impl Iterator<Item = &mut Target> {
-        self.targets.iter_mut().filter(|it| it.status == TargetStatus::Published)
     }
 
     fn check_size(&self, faults: &mut Faults) {

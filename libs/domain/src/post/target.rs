@@ -29,7 +29,7 @@ pub struct Target {
     pub username: Option<String>,
     /// The text for this target alone, or the one that it went out with.
     pub text: Option<PostText>,
-    /// The files for this target alone, or those that it went out with.
+    /// The files for this target alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<Vec<Attachment>>,
     /// What is said on its platform alone.

@@ -179,23 +179,25 @@ fn each_target_is_checked_with_the_files_that_it_carries() {
 }
 
 #[test]
-fn what_is_public_keeps_the_files_that_it_went_out_with() {
+fn files_of_what_is_public_cannot_be_replaced() {
     let (user, (first, one), (second, other)) = (a_user(), a_file(), a_file());
     let connections = [a_connection(&user), a_connection(&user)];
     let accounts = accounts(&connections);
-    let new = NewPost { media: vec![first], ..a_new_post(Some(noon()), &connections) };
+    let mut new = a_new_post(Some(noon()), &connections);
+    new.targets[0].media = Some(vec![first.clone()]);
     let mut post = Post::create(new, std::slice::from_ref(&one), &user, &accounts, &ids(), noon()).unwrap();
     post.status = PostStatus::Failed;
     post.targets[0].status = TargetStatus::Published;
+    let replaced_by = |media| {
+        let mut targets = a_new_post(None, &connections).targets;
+        targets[0].media = media;
+        let wanted = Changes { targets: Some(targets), ..Changes::default() };
+        post.change(wanted, vec![other.clone()], &accounts, &ids(), noon())
+    };
 
-    let wanted = Changes { media: Some(vec![second.clone()]), ..Changes::default() };
-    let changed = post.change(wanted, vec![other.clone()], &accounts, &ids(), noon()).unwrap();
-    let carried: Vec<_> = changed.targets.iter().map(|it| changed.media_of(it)).collect();
-    assert_eq!(carried, [[one], [other.clone()]]);
-
-    let mut targets = a_new_post(None, &connections).targets;
-    targets[0].media = Some(vec![second]);
-    let wanted = Changes { targets: Some(targets), ..Changes::default() };
-    let refused = post.change(wanted, vec![other], &accounts, &ids(), noon()).unwrap_err();
-    assert_eq!(fields(&refused), ["platforms.0.media"]);
+    assert_eq!(fields(&replaced_by(Some(vec![second])).unwrap_err()), ["platforms.0.media"]);
+    for same in [None, Some(vec![first])] {
+        let changed = replaced_by(same).unwrap();
+        assert_eq!(changed.media_of(&changed.targets[0]), std::slice::from_ref(&one));
+    }
 }

@@ -26,6 +26,12 @@ const MAX_VIDEO_BYTES: u64 = 300_000_000;
 /// The longest video that the service takes, in seconds: that of the official clients.
 const MAX_VIDEO_SECONDS: u32 = 10 * 60;
 
+/// The largest picture of the lexicon.
+pub(super) const MAX_PICTURE_BYTES: u64 = 2_000_000;
+
+/// The longest side of a picture, as the official app sends it.
+pub(super) const MAX_PICTURE_SIDE: u32 = 4_000;
+
 /// The largest file for a server that does not tell its limit, in bytes.
 pub(super) const UNSAID_LIMIT: u64 = 5 << 20;
 
@@ -83,6 +89,9 @@ pub(super) fn rules(videos: Videos) -> Rules {
             Rule::max_videos(1),
             Rule::NotMixed,
             Rule::GifAlone,
+            // Older servers than Bluesky's own get smaller ones, which is not told.
+            Rule::OfFiles(FileRule::FittedImageBytes { max: MAX_PICTURE_BYTES }),
+            Rule::OfFiles(FileRule::FittedImageSide { max: MAX_PICTURE_SIDE }),
             Rule::mime_types(types),
             Rule::max_image_bytes(MAX_IMAGE_BYTES),
             Rule::max_video_bytes(max_video_bytes),

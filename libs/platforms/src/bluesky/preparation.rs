@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
+use super::account::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 use super::embed::{self, File};
 use super::facets::{self, RichText};
 use super::host::is_of_bluesky;
@@ -22,9 +23,6 @@ use super::{link_card, options, people, quote, upload};
 use crate::job::Job;
 use crate::picture::{Awaited, Look, fitted};
 use crate::platform::{STEP_LIMIT, Step};
-
-/// The longest side of a picture, as the official app sends it.
-const MAX_SIDE: u32 = 4000;
 
 /// The wait before an upload is begun anew that the service has forgotten.
 const BEFORE_ANEW: TimeDelta = TimeDelta::seconds(10);
@@ -93,8 +91,8 @@ impl Preparation<'_> {
     async fn image(&self, job: &Job<'_>, file: &Attachment, progress: &mut Progress) -> Result<DateTime<Utc>, Setback> {
         // Servers of last spring and older refuse pictures over one megabyte, and
         // they do so only at the public call. Bluesky's own are never that old.
-        let max_bytes = if is_of_bluesky(&self.pds.session.pds) { 2_000_000 } else { 1_000_000 };
-        let bounds = PictureBounds { max_bytes, max_side: MAX_SIDE };
+        let max_bytes = if is_of_bluesky(&self.pds.session.pds) { MAX_PICTURE_BYTES } else { 1_000_000 };
+        let bounds = PictureBounds { max_bytes, max_side: MAX_PICTURE_SIDE };
         match fitted(job, file, bounds, progress.picture).await? {
             Look::Again(awaited, at) => {
                 progress.picture = Some(awaited);

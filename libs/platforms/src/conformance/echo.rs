@@ -14,7 +14,8 @@ pub fn with_request(refusal: &[u8], authorization: &str, request: &[u8]) -> Opti
     static TURN: AtomicUsize = AtomicUsize::new(0);
     let mut body: Value = serde_json::from_slice(refusal).ok()?;
     // `error` alone is read by programs, too, so the words stand beside it.
-    let field = if body["message"].is_string() { "message" } else { "error_description" };
+    let said = ["message", "description"].into_iter().find(|it| body[*it].is_string());
+    let field = said.unwrap_or("error_description");
     let words = body[field].as_str().or_else(|| body["error"].as_str())?;
     let request = String::from_utf8_lossy(&request[..request.len().min(MOST)]);
     // Adapters cut long words, so that each has to come first now and then.

@@ -52,6 +52,23 @@ pub trait Network: Sized + Send + Sync {
         None
     }
 
+    /// Whether it has a page on which the person decides. Otherwise what is typed is
+    /// always enough.
+    fn has_page(&self) -> bool {
+        true
+    }
+
+    /// Whether it can be asked what became of a call.
+    fn can_be_asked(&self) -> bool {
+        true
+    }
+
+    /// Whether a grant ends when it is given back: not where a person has made it
+    /// for other uses as well.
+    fn ends_grants(&self) -> bool {
+        true
+    }
+
     /// The person opens the address that the adapter sent them to, and decides.
     /// Returns the address that the platform sends them back to; panics when
     /// the platform would show an error instead.

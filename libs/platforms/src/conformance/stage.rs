@@ -187,6 +187,9 @@ impl<N: Network> Stage<N> {
 
     /// The account, connected.
     pub async fn connect(&self) -> Account {
+        if !self.network.has_page() {
+            return self.connect_by_typing().await.unwrap();
+        }
         let callback = self.decided(Decision::Allow).await;
         let account = self.complete(&callback).await.unwrap().remove(0);
         self.keep(&account.credentials);

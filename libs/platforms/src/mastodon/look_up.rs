@@ -7,9 +7,9 @@ use super::content;
 use super::grant::Grant;
 use super::preparation::Progress;
 use super::refused::Failure;
-use super::watch::Watch;
 use crate::job::Job;
 use crate::recognition::{self, Before, Found, Likeness, Timeline};
+use crate::watch::Watch;
 
 /// Why the listing could not be read.
 #[derive(Debug)]

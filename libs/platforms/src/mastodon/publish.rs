@@ -12,11 +12,11 @@ use super::look_up::{Statuses, Unread};
 use super::preparation::{Preparation, Progress};
 use super::refused::{Failure, NoAnswer, Refused};
 use super::software::Software;
-use super::watch::Watch;
 use crate::account::Credentials;
 use crate::job::Job;
 use crate::platform::{Publish, STEP_LIMIT, Step};
 use crate::recognition::{Found, Listed};
+use crate::watch::Watch;
 
 /// How long a public call that was cut off may still take effect: servers and
 /// the proxies in front of them end a request after a minute at most.

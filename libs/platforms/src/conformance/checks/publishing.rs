@@ -72,6 +72,9 @@ pub async fn what_files_show_is_said_in_the_words_that_were_given<N: Network>() 
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let words = |raw: &str| Some(AltText::parse(raw).unwrap());
+    if !account.rules.rules.iter().any(|it| matches!(it, Rule::MaxAltText { .. })) {
+        return;
+    }
     for mime_type in claimed(&account) {
         let mut files = vec![sample(mime_type, 1)];
         files[0].attachment.alt_text = words("A boat: \"Zoë\" & crew,\r\nat 船着場 🚣");
@@ -204,6 +207,9 @@ pub async fn steps_that_are_taken_again_change_nothing<N: Network>() {
     let published = stage.publish(&post).await.unwrap();
     stage.clock.advance(stage.publishing().settles());
 
+    if !stage.network.can_be_asked() {
+        return;
+    }
     // The worker died; the next one finds an open intent.
     let found = stage.settle(&post, since, true).await;
     assert_eq!(found.unwrap().platform_post_id, published.platform_post_id);

@@ -45,6 +45,9 @@ pub async fn the_same_words_twice_are_two_posts<N: Network>() {
         for has_picture in [false, true] {
             let stage = Stage::<N>::new().await;
             let account = stage.connect().await;
+            if !stage.network.can_be_asked() {
+                return;
+            }
             let files =
                 |number| if has_picture { vec![sample(MimeType::Png, number)] } else { pictures(&account, number) };
             let mut first = stage.post(&account, "good morning", files(1));
@@ -69,6 +72,9 @@ pub async fn what_did_not_arrive_is_sent_whatever_came_meanwhile<N: Network>() {
     for has_picture in [false, true] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
+        if !stage.network.can_be_asked() {
+            return;
+        }
         let files = |number| if has_picture { vec![sample(MimeType::Png, number)] } else { pictures(&account, number) };
         let mut lost = stage.post(&account, "this one is cut off", files(1));
         let mut meanwhile = Vec::new();
@@ -101,6 +107,9 @@ pub async fn what_did_not_arrive_is_sent_whatever_came_meanwhile<N: Network>() {
 pub async fn everyday_texts_are_recognised<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
+    if !stage.network.can_be_asked() {
+        return;
+    }
     for (sent, text) in EVERYDAY.into_iter().enumerate() {
         let mut post = stage.post(&account, text, pictures(&account, 1));
         stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();

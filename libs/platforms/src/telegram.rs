@@ -1,0 +1,240 @@
+//! Telegram: a channel or a group, through a bot of the user's own.
+//!
+//! What it relies on (the fact sheet of Telegram; Bot API 10.1):
+//!
+//! - A bot's token does not end. What it may do in a chat is asked at connecting.
+//! - Files go up with the call that makes them public, so nothing is prepared but
+//!   pictures that are too large.
+//! - There is no key, and a bot cannot read what a channel shows: what became of a
+//!   call whose answer was lost is never known, and the post is not sent again.
+//!
+//! `telegram/api.rs` knows addresses and answers, `message.rs` what a post is sent
+//! as, `bot.rs` what a bot may do.
+
+mod api;
+mod bot;
+mod message;
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Published, Resolution, Setback};
+use domain::media::{Attachment, MimeType, PictureBounds};
+use domain::options::{OptionKind, OptionSpec};
+use domain::rules::{Counting, FileRule, Ratio, Rule, Rules};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use self::api::{Api, Failure};
+use self::bot::Chat;
+use crate::account::{Account, Credentials};
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
+use crate::job::Job;
+use crate::known::Access;
+use crate::lead::Lead;
+use crate::picture::{self, Awaited, Look};
+use crate::platform::{Connect, Platform, Publish, Step};
+use crate::setup::{Setup, SetupError};
+use crate::watch::Watch;
+
+/// Its name in paths, and of its settings.
+pub(crate) const NAME: &str = "telegram";
+
+/// Its name as people know it.
+pub(crate) const TITLE: &str = "Telegram";
+
+/// What an operator needs to have it.
+pub(crate) const ACCESS: Access = Access::Open;
+
+/// What a post can say here alone.
+pub(crate) const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::new("silent", OptionKind::Flag, "Whether subscribers get it without a sound."),
+    OptionSpec::new("protect_content", OptionKind::Flag, "Whether it cannot be forwarded or saved."),
+    OptionSpec::new(
+        "link_preview",
+        OptionKind::Flag,
+        "Whether the first link of a post without files is shown with a preview. It is unless this is false.",
+    ),
+    OptionSpec::new(
+        "parse_mode",
+        OptionKind::OneOf(&["none", "html", "markdown"]),
+        "How the text is marked up: not at all unless this says so, as HTML, or as MarkdownV2.",
+    ),
+    OptionSpec::new(
+        "thread",
+        OptionKind::Number { min: 1, max: 2_147_483_647 },
+        "The number of the topic of a forum, as in the link to it. The general one where it is left out.",
+    ),
+];
+
+/// Only pictures that are too large are prepared.
+pub(crate) const LEAD: Lead = Lead { images: Some(TimeDelta::seconds(60)), ..Lead::NONE };
+
+/// Photos have at most 10 MB, and 10,000 pixels of width and height together.
+const BOUNDS: PictureBounds = PictureBounds { max_bytes: 10_000_000, max_side: 5_000 };
+
+/// Anything else that a bot uploads has at most 50 MB.
+const MAX_FILE_BYTES: u64 = 50_000_000;
+
+/// The longest time for a step, in which all files of a post are read and go up:
+/// less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+const WITHIN: Duration = Duration::from_secs(38);
+
+/// What a deployment says of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// Where the Bot API is: Telegram's own, unless a server of the operator's is
+    /// named.
+    #[serde(default = "official")]
+    url: Url,
+}
+
+fn official() -> Url {
+    const OFFICIAL: &str = "https://api.telegram.org";
+    Url::parse(OFFICIAL).unwrap_or_else(|error| unreachable!("{OFFICIAL}: {error}"))
+}
+
+/// The adapter, when it is switched on.
+pub(crate) fn set_up(setup: &Setup) -> Result<Option<Telegram>, SetupError> {
+    let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
+    Ok(Some(Telegram { api: Api::new(setup.http.clone(), &url) }))
+}
+
+/// Telegram.
+pub(crate) struct Telegram {
+    api: Api,
+}
+
+/// The picture that is being made smaller, and which of the post's it is.
+#[derive(Serialize, Deserialize)]
+struct Progress {
+    /// Pictures that are done or need nothing.
+    done: usize,
+    picture: Option<Awaited>,
+}
+
+#[async_trait::async_trait]
+impl Platform for Telegram {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    /// Never asked: a bot's token does not end.
+    async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        Err(RefreshRefusal::Unreachable("a bot's token is not renewed".to_owned()))
+    }
+}
+
+#[async_trait::async_trait]
+impl Connect for Telegram {
+    fn rules(&self) -> Rules {
+        Rules::of(
+            TITLE,
+            [
+                Rule::max_text(4096, Counting::utf16()),
+                Rule::max_media(10),
+                Rule::mime_types(MimeType::ALL),
+                // In an album it would be a photo that does not move.
+                Rule::GifAlone,
+                Rule::max_video_bytes(MAX_FILE_BYTES),
+                Rule::OfFiles(FileRule::ImageRatio { min: Ratio::hundredths(5), max: Ratio::hundredths(2_000) }),
+                Rule::OfFiles(FileRule::FittedImageBytes { max: BOUNDS.max_bytes }),
+                Rule::OfFiles(FileRule::FittedImageSide { max: BOUNDS.max_side }),
+            ],
+        )
+    }
+
+    fn fields(&self) -> &'static [Field] {
+        bot::FIELDS
+    }
+
+    async fn authorize(
+        &self,
+        answers: &Answers,
+        _: &AuthorizationRequest,
+        _: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        let (profile, credentials) = bot::connect(&self.api, answers).await?;
+        let scopes = vec!["post_messages".to_owned()];
+        Ok(Departure::Arrived(vec![Account { profile, scopes, rules: self.rules(), credentials }]))
+    }
+
+    /// Never asked: there is no page of Telegram's.
+    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        Err(HandOffRefusal::Refused("Telegram has no page to come back from".to_owned()))
+    }
+
+    /// Does nothing: the bot is its owner's, who may use it for other things.
+    async fn revoke(&self, _: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
+        Ok(())
+    }
+}
+
+#[async_trait::async_trait]
+impl Publish for Telegram {
+    /// Has pictures made smaller, one after the other.
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let late = || Setback::Busy { retry_at: None, reason: "our own store is slow".to_owned() };
+        Watch::begin(job.now).within(WITHIN, self.step(job)).await.ok_or_else(late)?
+    }
+
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        let chat = Chat::of(job.credentials)?;
+        let sending = async {
+            match self.send(job, chat.id).await {
+                // Nothing was sent: the group has another number since it grew.
+                Err(Failure::Moved { to }) => Ok((to, self.send(job, to).await?)),
+                sent => Ok((chat.id, sent?)),
+            }
+        };
+        let late = || Failure::Unknown { may_still_run: true, why: "Telegram did not answer in time" };
+        let sent = Watch::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten();
+        let (chat, id) = sent.map_err(|it| it.setback(job.now))?;
+        let link = bot::link_to(chat, job.profile.profile_url.as_deref(), id);
+        Ok(Published::new(id.to_string(), job.now).seen_at(link))
+    }
+
+    async fn resolve(&self, _: &Job<'_>, _: DateTime<Utc>) -> Resolution {
+        Resolution::Unknowable { advice: "A bot cannot read what a chat shows.".to_owned() }
+    }
+
+    /// Nothing can be looked up, so nothing is recognised.
+    fn recognises(&self) -> bool {
+        false
+    }
+}
+
+impl Telegram {
+    /// Sends a post to the chat with this number; the number of the message.
+    async fn send(&self, job: &Job<'_>, to: i64) -> Result<i64, Failure> {
+        let message = message::of(job, to).await?;
+        self.api.send(&job.credentials.access_token, message, WITHIN).await
+    }
+
+    /// Has the next picture made smaller that is too large.
+    async fn step(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let begun = job.progress.and_then(|it| serde_json::from_str(it).ok());
+        let mut progress: Progress = begun.unwrap_or(Progress { done: 0, picture: None });
+        while let Some(file) = job.media.get(progress.done) {
+            if is_photo(file)
+                && is_too_large(job, file).await?
+                && let Look::Again(awaited, at) = picture::fitted(job, file, BOUNDS, progress.picture).await?
+            {
+                progress.picture = Some(awaited);
+                return Ok(Step::Again { progress: serde_json::to_string(&progress).unwrap_or_default(), at });
+            }
+            progress = Progress { done: progress.done + 1, picture: None };
+        }
+        Ok(Step::Ready { progress: None })
+    }
+}
+
+/// Whether a file is shown as a photo.
+fn is_photo(file: &Attachment) -> bool {
+    matches!(file.mime_type, MimeType::Jpeg | MimeType::Png | MimeType::Webp)
+}
+
+async fn is_too_large(job: &Job<'_>, file: &Attachment) -> Result<bool, Setback> {
+    Ok(BOUNDS.max_bytes < file.size_bytes || picture::is_longer(job, file, BOUNDS.max_side).await?)
+}

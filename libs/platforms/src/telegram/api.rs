@@ -1,0 +1,244 @@
+//! The Bot API's addresses and answers.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::Setback;
+use reqwest::{Method, RequestBuilder, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::message::Message;
+use crate::answer::{self, Unreadable};
+use crate::http_clients::HttpClients;
+use crate::not_now::NotNow;
+
+/// The Bot API.
+pub(super) struct Api {
+    http: HttpClients,
+    base_url: String,
+}
+
+/// A call that did not do what it was to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// It said no.
+    Refused {
+        /// Its `error_code`.
+        code: u16,
+        words: String,
+        /// In seconds.
+        retry_after: Option<u32>,
+    },
+    /// The group has another number now; nothing was sent.
+    Moved { to: i64 },
+    /// Nothing was sent.
+    NotSent { why: String },
+    /// Nothing was sent: what was prepared is not there any more.
+    Unprepared,
+    /// It may have been carried out.
+    Unknown { may_still_run: bool, why: &'static str },
+}
+
+/// A bot.
+#[derive(Deserialize)]
+pub(super) struct Me {
+    pub(super) id: i64,
+}
+
+/// A chat, as far as it matters here.
+#[derive(Deserialize)]
+pub(super) struct ChatFacts {
+    pub(super) id: i64,
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) title: Option<String>,
+    pub(super) username: Option<String>,
+}
+
+/// What a bot is in a chat.
+#[derive(Deserialize)]
+pub(super) struct Member {
+    pub(super) status: String,
+    #[serde(default)]
+    pub(super) can_post_messages: bool,
+    #[serde(default)]
+    pub(super) can_send_messages: bool,
+}
+
+/// Every answer of the Bot API.
+#[derive(Deserialize)]
+struct Answer {
+    ok: bool,
+    result: Option<Value>,
+    error_code: Option<u16>,
+    description: Option<String>,
+    #[serde(default)]
+    parameters: Parameters,
+}
+
+#[derive(Default, Deserialize)]
+struct Parameters {
+    retry_after: Option<u32>,
+    migrate_to_chat_id: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct Sent {
+    message_id: i64,
+}
+
+impl Api {
+    pub(super) fn new(http: HttpClients, base_url: &Url) -> Self {
+        Self { http, base_url: base_url.as_str().trim_end_matches('/').to_owned() }
+    }
+
+    /// The bot itself.
+    pub(super) async fn me(&self, token: &SecretString) -> Result<Me, Failure> {
+        self.ask(token, "getMe", &json!({})).await
+    }
+
+    /// A chat, by its number or `@name`.
+    pub(super) async fn chat(&self, token: &SecretString, chat: &str) -> Result<ChatFacts, Failure> {
+        self.ask(token, "getChat", &json!({"chat_id": chat})).await
+    }
+
+    /// What somebody is in a chat.
+    pub(super) async fn member(&self, token: &SecretString, chat: i64, user: i64) -> Result<Member, Failure> {
+        self.ask(token, "getChatMember", &json!({"chat_id": chat, "user_id": user})).await
+    }
+
+    /// Makes a message public; its number, of several the first one's.
+    pub(super) async fn send(&self, token: &SecretString, message: Message, within: Duration) -> Result<i64, Failure> {
+        let request = self.request(token, message.method())?;
+        let (request, unread) = message.onto(request);
+        let sent = match answered(request.timeout(within)).await {
+            // What arrived was shorter than was said, and is no request.
+            Err(Failure::Unknown { .. }) if unread.is_set() => {
+                return Err(Failure::NotSent { why: "a file could not be read".to_owned() });
+            }
+            sent => sent?,
+        };
+        let first =
+            if let Value::Array(several) = sent { several.into_iter().next().unwrap_or_default() } else { sent };
+        let Sent { message_id } = serde_json::from_value(first).map_err(|_| unreadable())?;
+        Ok(message_id)
+    }
+
+    async fn ask<T: DeserializeOwned>(&self, token: &SecretString, method: &str, body: &Value) -> Result<T, Failure> {
+        let answer = answered(self.request(token, method)?.json(body)).await?;
+        serde_json::from_value(answer).map_err(|_| unreadable())
+    }
+
+    fn request(&self, token: &SecretString, method: &str) -> Result<RequestBuilder, NotNow> {
+        let url = format!("{}/bot{}/{method}", self.base_url, token.expose_secret());
+        self.http.to_known(Method::POST, url)
+    }
+}
+
+impl From<NotNow> for Failure {
+    fn from(not_now: NotNow) -> Self {
+        Self::NotSent { why: not_now.to_string() }
+    }
+}
+
+/// What the errors of the transport say is not passed on: the address of a call has
+/// the bot's token in it.
+async fn answered(request: RequestBuilder) -> Result<Value, Failure> {
+    let response = request.send().await.map_err(|error| {
+        if error.is_connect() {
+            return Failure::NotSent { why: "Telegram could not be reached".to_owned() };
+        }
+        let why = if error.is_timeout() { "Telegram did not answer in time" } else { "Telegram's answer was cut off" };
+        Failure::Unknown { may_still_run: true, why }
+    })?;
+    let status = response.status();
+    let answer: Answer = answer::json(response).await.map_err(|why| match (status, why) {
+        // A proxy's own page, which has no words for a person.
+        (StatusCode::TOO_MANY_REQUESTS, _) => refused(429, None, None),
+        (StatusCode::PAYLOAD_TOO_LARGE, _) => refused(413, Some("Request Entity Too Large".to_owned()), None),
+        (it, Unreadable::Form) if it.is_server_error() => {
+            Failure::Unknown { may_still_run: false, why: "Telegram failed inside" }
+        }
+        _ => unreadable(),
+    })?;
+    match answer {
+        Answer { ok: true, result: Some(result), .. } => Ok(result),
+        Answer { parameters: Parameters { migrate_to_chat_id: Some(to), .. }, .. } => Err(Failure::Moved { to }),
+        Answer { error_code: Some(500..), .. } => {
+            Err(Failure::Unknown { may_still_run: false, why: "Telegram failed inside" })
+        }
+        Answer { error_code: Some(code), description, parameters, .. } => {
+            Err(refused(code, description, parameters.retry_after))
+        }
+        _ => Err(unreadable()),
+    }
+}
+
+fn refused(code: u16, words: Option<String>, retry_after: Option<u32>) -> Failure {
+    let words = answer::shown(&words.unwrap_or_else(|| format!("it answered {code}")));
+    Failure::Refused { code, words, retry_after }
+}
+
+fn unreadable() -> Failure {
+    Failure::Unknown { may_still_run: true, why: "Telegram's answer could not be read" }
+}
+
+/// Descriptions of a bot that may not post any more, in lower case.
+const LOST: [&str; 4] = ["chat not found", "need administrator rights", "chat_write_forbidden", "chat_admin_required"];
+
+impl Failure {
+    /// What follows for a delivery.
+    pub(super) fn setback(self, now: DateTime<Utc>) -> Setback {
+        match self {
+            Self::Refused { code: 429, words: reason, retry_after } => {
+                Setback::Busy { retry_at: retry_after.map(|it| now + TimeDelta::seconds(it.into())), reason }
+            }
+            Self::Refused { code: 401 | 403 | 404, words: reason, .. } => Setback::Disconnected { reason },
+            Self::Refused { words: reason, .. } => {
+                let said = reason.to_lowercase();
+                if LOST.iter().any(|it| said.contains(it)) {
+                    return Setback::Disconnected { reason };
+                }
+                Setback::Refused { reason }
+            }
+            Self::Moved { .. } => Setback::Busy { retry_at: None, reason: "the group has moved twice".to_owned() },
+            Self::Unprepared => Setback::Stale { reason: "a picture has to be made smaller again".to_owned() },
+            Self::NotSent { why: reason } => Setback::Busy { retry_at: None, reason },
+            Self::Unknown { may_still_run, why } => Setback::Unknown { may_still_run, reason: why.to_owned() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_refusal_means_is_told_by_its_code_and_words() {
+        let now = domain::testing::noon();
+        let of = |code, words: &str| refused(code, Some(words.to_owned()), None).setback(now);
+        for (code, words) in [
+            (401, "Unauthorized"),
+            (403, "Forbidden: bot was kicked from the channel chat"),
+            (400, "Bad Request: chat not found"),
+            (400, "Bad Request: need administrator rights in the channel chat"),
+            (400, "Bad Request: CHAT_WRITE_FORBIDDEN"),
+        ] {
+            assert!(matches!(of(code, words), Setback::Disconnected { .. }), "{words}");
+        }
+        for (code, words) in [
+            (400, "Bad Request: message is too long"),
+            (413, "Request Entity Too Large"),
+            // A text could still be sent.
+            (400, "Bad Request: not enough rights to send photos to the chat"),
+        ] {
+            assert!(matches!(of(code, words), Setback::Refused { .. }), "{words}");
+        }
+        let limited = refused(429, Some("Too Many Requests: retry after 17".to_owned()), Some(17)).setback(now);
+        assert!(matches!(limited, Setback::Busy { retry_at: Some(at), .. } if at == now + TimeDelta::seconds(17)));
+    }
+}

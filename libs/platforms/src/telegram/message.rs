@@ -1,0 +1,156 @@
+//! What a post is sent as: one message, or several that show as an album.
+
+use domain::delivery::Setback;
+use domain::media::{Attachment, FileType, MimeType};
+use futures::{StreamExt, stream};
+use reqwest::RequestBuilder;
+use serde_json::{Map, Value, json};
+
+use super::api::Failure;
+use super::{BOUNDS, is_photo, is_too_large};
+use crate::job::{Fitted, Job, MediaBytes, MediaUnreadable};
+use crate::multipart::{Form, Unread};
+
+/// A call that makes a post public.
+pub(super) struct Message {
+    method: &'static str,
+    fields: Map<String, Value>,
+    files: Vec<File>,
+}
+
+struct File {
+    field: String,
+    name: String,
+    mime_type: MimeType,
+    size_bytes: u64,
+    bytes: MediaBytes,
+}
+
+impl Message {
+    /// The name of the call.
+    pub(super) const fn method(&self) -> &'static str {
+        self.method
+    }
+
+    /// Puts it into a request: a form where it has files. Says whether one of them
+    /// could not be read.
+    pub(super) fn onto(self, request: RequestBuilder) -> (RequestBuilder, Unread) {
+        if self.files.is_empty() {
+            return (request.json(&self.fields), Unread::default());
+        }
+        let written = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let mut form = Form::new();
+        for (name, value) in &self.fields {
+            form = form.text(name, &written(value));
+        }
+        for File { field, name, mime_type, size_bytes, bytes } in self.files {
+            form = form.file((&field, &name), mime_type, size_bytes, bytes);
+        }
+        form.onto(request)
+    }
+}
+
+/// What a post is sent as, to the chat with this number.
+pub(super) async fn of(job: &Job<'_>, chat: i64) -> Result<Message, Failure> {
+    let mut fields = Map::new();
+    fields.insert("chat_id".to_owned(), json!(chat));
+    let mut set = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            fields.insert(name.to_owned(), value);
+        }
+    };
+    let flag = |name| job.options.flag(name).filter(|it| *it).map(Value::Bool);
+    set("disable_notification", flag("silent"));
+    set("protect_content", flag("protect_content"));
+    set("message_thread_id", job.options.number("thread").map(Value::from));
+    let mode = match job.options.text("parse_mode") {
+        Some("html") => Some("HTML"),
+        Some("markdown") => Some("MarkdownV2"),
+        _ => None,
+    };
+    let mode = mode.map(|it| json!(it));
+
+    let files = files(job).await?;
+    let method = match job.media {
+        [] => {
+            set("text", Some(json!(job.text)));
+            set("parse_mode", mode);
+            let is_off = job.options.flag("link_preview") == Some(false);
+            set("link_preview_options", is_off.then(|| json!({"is_disabled": true})));
+            "sendMessage"
+        }
+        [only] => {
+            set("caption", Some(json!(job.text)));
+            set("parse_mode", mode);
+            match kind(only) {
+                "photo" => "sendPhoto",
+                "animation" => "sendAnimation",
+                _ => {
+                    set("supports_streaming", Some(json!(true)));
+                    let facts = only.facts.unwrap_or_default();
+                    set("width", facts.pixels.map(|it| json!(it.width)));
+                    set("height", facts.pixels.map(|it| json!(it.height)));
+                    set("duration", facts.duration_ms.map(|it| json!(it / 1_000)));
+                    "sendVideo"
+                }
+            }
+        }
+        several => {
+            let entry = |(index, file): (usize, &Attachment)| {
+                let mut entry = json!({"type": kind(file), "media": format!("attach://f{index}")});
+                // Only the words of the first one are shown, below the album.
+                if index == 0 {
+                    entry["caption"] = job.text.into();
+                    if let Some(mode) = &mode {
+                        entry["parse_mode"] = mode.clone();
+                    }
+                }
+                entry
+            };
+            set("media", Some(several.iter().enumerate().map(entry).collect()));
+            "sendMediaGroup"
+        }
+    };
+    Ok(Message { method, fields, files })
+}
+
+/// What a file is to Telegram.
+fn kind(file: &Attachment) -> &'static str {
+    match (file.mime_type, file.mime_type.file_type()) {
+        (MimeType::Gif, _) => "animation",
+        (_, FileType::Image) => "photo",
+        (_, FileType::Video) => "video",
+    }
+}
+
+async fn files(job: &Job<'_>) -> Result<Vec<File>, Failure> {
+    let is_alone = job.media.len() == 1;
+    let mut files = Vec::new();
+    for (index, file) in job.media.iter().enumerate() {
+        let (mime_type, size_bytes, bytes) = content(job, file).await?;
+        let field = if is_alone { kind(file).to_owned() } else { format!("f{index}") };
+        let name = format!("{}.{}", file.media_id, mime_type.extension());
+        files.push(File { field, name, mime_type, size_bytes, bytes });
+    }
+    Ok(files)
+}
+
+/// A file as it goes up: as preparation had it made, where it is too large.
+async fn content(job: &Job<'_>, file: &Attachment) -> Result<(MimeType, u64, MediaBytes), Failure> {
+    let too_large = |setback: Setback| Failure::NotSent { why: setback.into_reason() };
+    if is_photo(file) && is_too_large(job, file).await.map_err(too_large)? {
+        let fitted = job.files.fitted(file, BOUNDS).await.map_err(unreadable)?;
+        let Some(Fitted::Picture(picture)) = fitted else {
+            return Err(Failure::Unprepared);
+        };
+        let size_bytes = picture.bytes.len() as u64;
+        return Ok((picture.mime_type, size_bytes, stream::iter([Ok(picture.bytes)]).boxed()));
+    }
+    let bytes = job.files.open(file).await.map_err(unreadable)?;
+    Ok((file.mime_type, file.size_bytes, bytes))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "what errors are mapped with")]
+fn unreadable(error: MediaUnreadable) -> Failure {
+    Failure::NotSent { why: error.to_string() }
+}

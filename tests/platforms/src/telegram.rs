@@ -1,0 +1,115 @@
+//! Telegram's Bot API: one bot, and one channel in which it may post.
+//!
+//! Made from the Bot API's documentation (10.1), and for the words of its errors from
+//! what bots have collected. Fields that a call does not have are refused, which the
+//! real one does not do.
+
+mod call;
+mod fields;
+mod network;
+mod send;
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::post;
+use domain::clock::Clock;
+use platforms::conformance::network::PublicMedium;
+
+use crate::stand_in::echo::Echo;
+use crate::stand_in::limits::Limits;
+use crate::stand_in::troubles::Troubles;
+use crate::stand_in::{arrivals, echo, front, wire};
+
+/// The token of the bot.
+pub const TOKEN: &str = "123456789:AAF-lighthouse_keepers_know_35_letter";
+
+/// The public name of the channel.
+pub const CHANNEL: &str = "lighthouse_news";
+
+/// Its number.
+pub const CHAT: i64 = -1_001_234_567_890;
+
+/// The number of the bot.
+const BOT: i64 = 123_456_789;
+
+/// The Bot API.
+pub struct Telegram {
+    here: Arc<Here>,
+    address: SocketAddr,
+}
+
+/// What it remembers.
+struct Here {
+    clock: Clock,
+    memory: Mutex<Memory>,
+    echo: Echo,
+}
+
+#[derive(Default)]
+struct Memory {
+    messages: Vec<Message>,
+    troubles: Troubles,
+    limits: Limits,
+    /// Whether the bot was removed from the channel.
+    is_kicked: bool,
+    /// Whether `@BotFather` gave the bot another token.
+    is_revoked: bool,
+    /// The number that the channel has now, where it has changed.
+    moved_to: Option<i64>,
+}
+
+/// What people see in the channel: a message, or those of an album as one.
+#[derive(Clone, Debug)]
+struct Message {
+    id: i64,
+    text: String,
+    media: Vec<PublicMedium>,
+    fields: Vec<String>,
+}
+
+impl Telegram {
+    /// Starts one on a free port. It tells the time by `clock`.
+    pub async fn start(clock: Clock) -> Self {
+        let here = Arc::new(Here { clock, memory: Mutex::default(), echo: Arc::new(AtomicBool::new(false)) });
+        let server = Router::new()
+            .route("/{bot}/{method}", post(call::answer))
+            .fallback(call::not_found)
+            // What is too large is refused in `send`.
+            .layer(DefaultBodyLimit::disable());
+        let server = front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
+        let server = echo::around(server, &here.echo);
+        let address = wire::serve(arrivals::around(server, &arrivals::Arrivals::default())).await;
+        Self { here, address }
+    }
+
+    /// Where it is, without a slash at the end.
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The channel gets another number, as a group does that grows.
+    pub fn moves_to(&self, chat: i64) {
+        self.here.memory().moved_to = Some(chat);
+    }
+
+    /// `@BotFather` gives the bot another token.
+    pub fn revoke_token(&self) {
+        self.here.memory().is_revoked = true;
+    }
+
+    /// The names of the fields that the latest message came with, beside its text and
+    /// files.
+    pub fn latest_fields(&self) -> Vec<String> {
+        self.here.memory().messages.last().map(|it| it.fields.clone()).unwrap_or_default()
+    }
+}
+
+impl Here {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

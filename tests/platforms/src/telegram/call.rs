@@ -1,0 +1,145 @@
+//! Calls of a bot, and the form of answers.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use chrono::TimeDelta;
+use http::StatusCode;
+use http::request::Parts;
+use platforms::conformance::network::{Call, Trouble};
+use serde_json::{Value, json};
+
+use super::fields::Fields;
+use super::{BOT, CHANNEL, CHAT, Here, TOKEN, send};
+use crate::stand_in::front::Front;
+use crate::stand_in::limits::{Begins, Limit};
+
+/// Messages of a bot to one chat: "20 messages per minute to the same group".
+const PER_CHAT: Limit = Limit { name: "chat", most: 20, period: TimeDelta::minutes(1), begins: Begins::WithTheFirst };
+
+/// What a call answers where it does not do what it was to do.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    code: u16,
+    description: String,
+    parameters: Option<Value>,
+}
+
+impl Refusal {
+    pub(super) fn new(code: u16, description: &str) -> Self {
+        Self { code, description: description.to_owned(), parameters: None }
+    }
+
+    pub(super) fn bad(description: &str) -> Self {
+        Self::new(400, &format!("Bad Request: {description}"))
+    }
+
+    fn too_many(seconds: i64) -> Self {
+        let description = format!("Too Many Requests: retry after {seconds}");
+        Self { parameters: Some(json!({ "retry_after": seconds })), ..Self::new(429, &description) }
+    }
+
+    fn moved(to: i64) -> Self {
+        let refusal = Self::bad("group chat was upgraded to a supergroup chat");
+        Self { parameters: Some(json!({ "migrate_to_chat_id": to })), ..refusal }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut body = json!({ "ok": false, "error_code": self.code, "description": self.description });
+        if let Some(parameters) = self.parameters {
+            body["parameters"] = parameters;
+        }
+        (StatusCode::from_u16(self.code).unwrap_or(StatusCode::BAD_REQUEST), Json(body)).into_response()
+    }
+}
+
+pub(super) async fn not_found() -> Refusal {
+    Refusal::new(404, "Not Found")
+}
+
+/// Answers a call: `/bot{token}/{method}`.
+pub(super) async fn answer(
+    State(here): State<Arc<Here>>,
+    Path((bot, method)): Path<(String, String)>,
+    request: Request,
+) -> Result<Json<Value>, Refusal> {
+    let token = bot.strip_prefix("bot").filter(|it| it.contains(':')).ok_or_else(|| Refusal::new(404, "Not Found"))?;
+    if token != TOKEN || here.memory().is_revoked {
+        return Err(Refusal::new(401, "Unauthorized"));
+    }
+    let mut fields = Fields::read(request).await?;
+    let result = match method.as_str() {
+        "getMe" => json!({ "id": BOT, "is_bot": true, "first_name": "Keeper", "username": "keeper_bot" }),
+        "getChat" => {
+            chat(&here, &mut fields)?;
+            json!({ "id": CHAT, "type": "channel", "title": "Lighthouse news", "username": CHANNEL })
+        }
+        "getChatMember" => {
+            chat(&here, &mut fields)?;
+            if fields.take("user_id").as_deref() != Some(BOT.to_string().as_str()) {
+                return Err(Refusal::bad("invalid user_id specified"));
+            }
+            json!({ "status": "administrator", "can_post_messages": true, "user": { "id": BOT } })
+        }
+        "sendMessage" | "sendPhoto" | "sendVideo" | "sendAnimation" | "sendMediaGroup" => {
+            let to = chat(&here, &mut fields)?;
+            let now = here.clock.now();
+            let standing = here.memory().limits.count(PER_CHAT, &to.to_string(), 1, now);
+            if standing.exceeded {
+                return Err(Refusal::too_many((standing.reset - now).num_seconds().max(1)));
+            }
+            send::message(&here, &method, &mut fields)?
+        }
+        _ => return Err(Refusal::new(404, "Not Found")),
+    };
+    let rest = fields.rest();
+    if !rest.is_empty() {
+        return Err(Refusal::bad(&format!("{method} has no {}", rest.join(", "))));
+    }
+    Ok(Json(json!({ "ok": true, "result": result })))
+}
+
+/// The chat that a call names, if the bot is in it.
+fn chat(here: &Here, fields: &mut Fields) -> Result<i64, Refusal> {
+    let named = fields.take("chat_id").ok_or_else(|| Refusal::bad("chat_id is empty"))?;
+    let memory = here.memory();
+    let id = memory.moved_to.unwrap_or(CHAT);
+    if named == CHAT.to_string() && id != CHAT {
+        return Err(Refusal::moved(id));
+    }
+    if named != id.to_string() && named != format!("@{CHANNEL}") {
+        return Err(Refusal::bad("chat not found"));
+    }
+    if memory.is_kicked {
+        return Err(Refusal::new(403, "Forbidden: bot was kicked from the channel chat"));
+    }
+    Ok(id)
+}
+
+impl Front for Here {
+    fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
+        match head.uri.path().rsplit('/').next().unwrap_or_default() {
+            "getMe" => Some(Call::Exchange),
+            it if it.starts_with("send") => Some(Call::Publish),
+            _ => None,
+        }
+    }
+
+    fn meet(&self, call: Call) -> Option<Trouble> {
+        self.memory().troubles.meet(call)
+    }
+
+    fn answer(&self, _: Call, trouble: Trouble) -> Response {
+        match trouble {
+            Trouble::Limited { retry_after } => Refusal::too_many(retry_after.num_seconds()),
+            Trouble::Unavailable => Refusal::new(503, "Service Unavailable"),
+            Trouble::Unwanted => Refusal::bad("PHOTO_INVALID_DIMENSIONS"),
+            _ => Refusal::new(500, "Internal Server Error"),
+        }
+        .into_response()
+    }
+}

@@ -1,0 +1,78 @@
+//! The fields of a call, as JSON or as a form with files.
+
+use std::collections::BTreeMap;
+
+use axum::extract::{FromRequest, Multipart, Request};
+use bytes::Bytes;
+use serde_json::{Map, Value};
+
+use super::call::Refusal;
+use crate::stand_in::params::essence;
+
+/// The fields of a call.
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    values: Map<String, Value>,
+    files: BTreeMap<String, Bytes>,
+}
+
+impl Fields {
+    pub(super) async fn read(request: Request) -> Result<Self, Refusal> {
+        match essence(request.headers()).as_str() {
+            "application/json" => {
+                let body = Bytes::from_request(request, &()).await.map_err(|_| Refusal::bad("can't read the body"))?;
+                match serde_json::from_slice(&body) {
+                    Ok(Value::Object(values)) => Ok(Self { values, files: BTreeMap::new() }),
+                    _ => Err(Refusal::bad("can't parse JSON object")),
+                }
+            }
+            "multipart/form-data" => Self::read_form(request).await,
+            _ => Err(Refusal::bad("unsupported content type")),
+        }
+    }
+
+    async fn read_form(request: Request) -> Result<Self, Refusal> {
+        let unread = |_| Refusal::bad("can't parse the form");
+        if !request.headers().contains_key(http::header::CONTENT_LENGTH) {
+            return Err(Refusal::new(411, "Length Required"));
+        }
+        let mut form = Multipart::from_request(request, &()).await.map_err(|_| Refusal::bad("no boundary"))?;
+        let mut fields = Self::default();
+        while let Some(part) = form.next_field().await.map_err(unread)? {
+            let name = part.name().unwrap_or_default().to_owned();
+            if part.file_name().is_some() {
+                fields.files.insert(name, part.bytes().await.map_err(unread)?);
+            } else {
+                fields.values.insert(name, Value::String(part.text().await.map_err(unread)?));
+            }
+        }
+        Ok(fields)
+    }
+
+    /// A text; of a number its figures.
+    pub(super) fn take(&mut self, name: &str) -> Option<String> {
+        match self.values.remove(name)? {
+            Value::String(text) => Some(text),
+            Value::Null => None,
+            other => Some(other.to_string()),
+        }
+    }
+
+    /// JSON, which stands in a form as text.
+    pub(super) fn take_json(&mut self, name: &str) -> Option<Value> {
+        match self.values.remove(name)? {
+            Value::String(text) => serde_json::from_str(&text).ok(),
+            other => Some(other),
+        }
+    }
+
+    /// A file.
+    pub(super) fn take_file(&mut self, name: &str) -> Option<Bytes> {
+        self.files.remove(name)
+    }
+
+    /// What is left.
+    pub(super) fn rest(self) -> Vec<String> {
+        self.values.into_iter().map(|it| it.0).chain(self.files.into_keys()).collect()
+    }
+}

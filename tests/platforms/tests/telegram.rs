@@ -1,0 +1,150 @@
+//! What is special about Telegram.
+#![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+use domain::delivery::Setback;
+use domain::media::{Facts, MimeType, Pixels};
+use domain::options::{OptionValue, Options};
+use networks::telegram::{CHANNEL, CHAT, TOKEN, Telegram};
+use platforms::conformance::network::Network;
+use platforms::conformance::samples::{Sample, sample};
+use platforms::conformance::stage::Stage;
+use platforms::{Answers, HandOffRefusal};
+
+fn typed(token: &str, chat: &str) -> Answers {
+    Answers::from([("token".to_owned(), token.into()), ("chat".to_owned(), chat.into())])
+}
+
+fn pictures(count: u8) -> Vec<Sample> {
+    (1..=count).map(|it| sample(MimeType::Png, it)).collect()
+}
+
+#[tokio::test]
+async fn a_channel_may_be_named_by_its_name_its_link_or_its_number() {
+    let stage = Stage::<Telegram>::new().await;
+    for chat in [format!("@{CHANNEL}"), CHANNEL.to_owned(), format!("https://t.me/{CHANNEL}"), CHAT.to_string()] {
+        let (departure, _) = stage.depart(&typed(TOKEN, &chat)).await.unwrap();
+        let platforms::Departure::Arrived(accounts) = departure else { panic!("{departure:?}") };
+        assert_eq!(accounts[0].profile.account_id, CHAT.to_string(), "{chat}");
+        assert_eq!(accounts[0].profile.profile_url.as_deref(), Some("https://t.me/lighthouse_news"));
+    }
+}
+
+#[tokio::test]
+async fn what_was_typed_wrongly_is_told_field_by_field() {
+    let stage = Stage::<Telegram>::new().await;
+    let unknown = TOKEN.replace("AAF", "BBF");
+    for (token, chat, field) in [
+        ("no token", CHANNEL, "token"),
+        (unknown.as_str(), CHANNEL, "token"),
+        (TOKEN, "@nobody_is_here", "chat"),
+        (TOKEN, "a b", "chat"),
+    ] {
+        let refusal = stage.depart(&typed(token, chat)).await.map(|it| it.0).unwrap_err();
+        let HandOffRefusal::Field { name, message } = refusal else { panic!("{refusal:?}") };
+        assert_eq!(name, field, "{message}");
+        assert!(!message.contains(TOKEN) && !message.contains(&unknown), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn readers_follow_the_link_to_the_first_message_of_an_album() {
+    let stage = Stage::<Telegram>::new().await;
+    let account = stage.connect().await;
+    let mut first = stage.post(&account, "three of them", pictures(3));
+    let mut second = stage.post(&account, "and one", Vec::new());
+
+    let first = stage.deliver(&mut first).await.unwrap().published;
+    let second = stage.deliver(&mut second).await.unwrap().published;
+
+    assert_eq!(first.url.as_deref(), Some("https://t.me/lighthouse_news/1"));
+    assert_eq!(second.url.as_deref(), Some("https://t.me/lighthouse_news/4"));
+}
+
+#[tokio::test]
+async fn options_are_said_in_telegrams_words() {
+    let stage = Stage::<Telegram>::new().await;
+    let account = stage.connect().await;
+    let flag = |name: &str, value| (name.to_owned(), OptionValue::Flag(value));
+    let word = |name: &str, value: &str| (name.to_owned(), OptionValue::Text(value.to_owned()));
+    let options: Options = [
+        flag("silent", true),
+        flag("protect_content", true),
+        flag("link_preview", false),
+        word("parse_mode", "html"),
+        ("thread".to_owned(), OptionValue::Number(7)),
+    ]
+    .into_iter()
+    .collect();
+    let mut post = stage.post(&account, "<b>bold</b> &amp; more", Vec::new());
+    post.options = options;
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(stage.network.public()[0].text, "bold & more");
+    let said = [
+        "disable_notification=true",
+        "protect_content=true",
+        "message_thread_id=7",
+        "link_preview_options={\"is_disabled\":true}",
+        "parse_mode=HTML",
+    ];
+    assert_eq!(stage.network.latest_fields(), said);
+
+    let mut plain = stage.post(&account, "<b>not bold</b>", pictures(1));
+    stage.deliver(&mut plain).await.unwrap();
+    assert_eq!(stage.network.public()[1].text, "<b>not bold</b>");
+    assert!(stage.network.latest_fields().is_empty());
+}
+
+#[tokio::test]
+async fn a_group_that_moved_is_followed() {
+    let stage = Stage::<Telegram>::new().await;
+    let account = stage.connect().await;
+    stage.network.moves_to(-1_009_999);
+    let mut post = stage.post(&account, "here as well", pictures(1));
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+#[tokio::test]
+async fn a_token_that_was_revoked_asks_for_the_person() {
+    let stage = Stage::<Telegram>::new().await;
+    let account = stage.connect().await;
+    stage.network.revoke_token();
+    let post = stage.post(&account, "nobody hears", Vec::new());
+
+    let setback = stage.publish(&post).await.unwrap_err();
+
+    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+}
+
+#[tokio::test]
+async fn more_than_a_chat_takes_in_a_minute_waits() {
+    let stage = Stage::<Telegram>::new().await;
+    let account = stage.connect().await;
+    let posts: Vec<_> = (0..21).map(|it| stage.post(&account, &format!("number {it}"), Vec::new())).collect();
+    for post in &posts[..20] {
+        stage.publish(post).await.unwrap();
+    }
+
+    let setback = stage.publish(&posts[20]).await.unwrap_err();
+
+    let Setback::Busy { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
+    assert_eq!(at, stage.clock.now() + chrono::TimeDelta::seconds(60));
+}
+
+#[tokio::test]
+async fn a_picture_that_is_too_large_is_made_smaller_first() {
+    let stage = Stage::<Telegram>::new().await;
+    let account = stage.connect().await;
+    let mut large = sample(MimeType::Webp, 1);
+    large.attachment.facts = Some(Facts { pixels: Pixels::of(6_000, 100), ..Facts::default() });
+    let mut post = stage.post(&account, "small enough", vec![large, sample(MimeType::Jpeg, 2)]);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    let shown: Vec<_> = stage.network.public()[0].media.iter().map(|it| it.mime_type).collect();
+    assert_eq!(shown, [MimeType::Png, MimeType::Jpeg], "the first one was made anew");
+}
