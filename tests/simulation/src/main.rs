@@ -40,6 +40,9 @@ struct Options {
     /// noticed.
     #[arg(long)]
     mutations: bool,
+    /// Of the mutations, only those whose names contain one of these.
+    #[arg(long, requires = "mutations")]
+    only: Vec<String>,
     /// Only deaths and seeds, and only until something is broken.
     #[arg(long)]
     until_broken: bool,
@@ -50,7 +53,7 @@ fn main() -> ExitCode {
     let well = match options.seed {
         Some(seed) => replay(seed),
         None if options.until_broken => until_broken(options.seeds),
-        None if options.mutations => mutate(options.json.as_deref()),
+        None if options.mutations => mutate(&options.only, options.json.as_deref()),
         None => everything(&options),
     };
     if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -207,19 +210,19 @@ fn written(file: &Path, figures: &Value) -> bool {
     written.is_ok()
 }
 
-fn mutate(json: Option<&Path>) -> bool {
+fn mutate(only: &[String], json: Option<&Path>) -> bool {
     let told = |mutation: &mutations::Mutation, verdict, took: Duration| {
         let verdict = if verdict == Verdict::Caught { "caught" } else { "MISSED" };
         println!("{verdict} {:5.1} s  {}", took.as_secs_f64(), mutation.name);
     };
-    let caught = match mutations::run(Path::new("."), told) {
+    let caught = match mutations::run(Path::new("."), only, told) {
         Ok(caught) => caught,
         Err(error) => {
             println!("{error}");
             0
         }
     };
-    let tried = mutations::ALL.len();
+    let tried = mutations::named(only).count();
     let kept = json.is_none_or(|it| written(it, &json!({ "mutations": tried, "mutations_caught": caught })));
     println!("{caught} passed, {} failed", tried - caught);
     kept && caught == tried

@@ -76,12 +76,21 @@ const COPIED: [&str; 12] = [
     "tests/Cargo.toml",
 ];
 
-/// Tries every mutation of [`ALL`], and reports each one as soon as its verdict
-/// is known.
+/// The mutations whose names contain one of these; all of them for none.
+pub fn named(only: &[String]) -> impl Iterator<Item = &'static Mutation> {
+    ALL.iter().filter(move |it| only.is_empty() || only.iter().any(|part| it.name.contains(part.as_str())))
+}
+
+/// Tries every mutation that is [`named`] so, and reports each one as soon as its
+/// verdict is known.
 ///
 /// All of them are compiled into one program. An environment variable names the
 /// one that is switched on.
-pub fn run(sources: &Path, mut told: impl FnMut(&Mutation, Verdict, Duration)) -> Result<usize, MutationError> {
+pub fn run(
+    sources: &Path,
+    only: &[String],
+    mut told: impl FnMut(&Mutation, Verdict, Duration),
+) -> Result<usize, MutationError> {
     // Cargo runs inside the copy, where a relative path would lead elsewhere.
     let sources = &sources.canonicalize().map_err(|source| MutationError::Io { path: sources.to_owned(), source })?;
     let copy = sources.join("target/mutations");
@@ -99,7 +108,7 @@ pub fn run(sources: &Path, mut told: impl FnMut(&Mutation, Verdict, Duration)) -
         return Err(MutationError::Broken);
     }
     let mut caught = 0;
-    for mutation in ALL {
+    for mutation in named(only) {
         let started = Instant::now();
         let verdict = if passes(&program, &["--until-broken", "--seeds", SEEDS], mutation.name)? {
             Verdict::Missed
