@@ -44,13 +44,13 @@ async fn taken(app: &App, entered: &Entered, sent: Sent) -> Result<Response, Tur
         return Ok(here);
     }
     match visit.hand_off.stage {
-        Stage::Asking | Stage::Waiting | Stage::Choosing if sent.contains_key("cancel") => {
+        Stage::Asking | Stage::Waiting | Stage::Approving | Stage::Choosing if sent.contains_key("cancel") => {
             app.end_without_account(visit, "it was cancelled").await?;
             Ok(here)
         }
         Stage::Asking | Stage::Waiting => app.in_turn(entered, Box::pin(send_off(app, platform, entered, sent))).await,
         Stage::Choosing => app.in_turn(entered, Box::pin(choose(app, platform, entered, sent))).await,
-        Stage::Answering | Stage::Completed | Stage::Failed => Ok(here),
+        Stage::Approving | Stage::Answering | Stage::Completed | Stage::Failed => Ok(here),
     }
 }
 
@@ -91,6 +91,10 @@ async fn send_off(
             let now = app.api.clock.now();
             let goes = store.send_off(&visit.hash, Stage::Waiting, Some(sealed), &by, now).await?;
             return if goes { entered.depart(platform, &url) } else { Ok(here) };
+        }
+        Ok(SentOff::Wait { sealed }) => {
+            store.send_off(&visit.hash, Stage::Approving, Some(sealed), &by, app.api.clock.now()).await?;
+            return Ok(here);
         }
         Ok(SentOff::Arrived(accounts)) => {
             let now = app.api.clock.now();

@@ -119,6 +119,7 @@ async fn first_page(
     if platform.fields().is_empty() && app.guests == Guests::Refused {
         match app.send_off(platform, state_token, &Answers::new()).await? {
             Ok(SentOff::Page { url, sealed }) => return Ok((url, Stage::Waiting, Some(sealed))),
+            Ok(SentOff::Wait { sealed }) => return Ok((app.page_of(state_token), Stage::Approving, Some(sealed))),
             Ok(SentOff::Arrived(_)) => {
                 tracing::error!(platform = platform.name(), "a platform gave an account that nobody asked for");
             }
@@ -155,7 +156,7 @@ mod tests {
         assert_eq!(answer.body["error"], "unsupported_platform");
         assert_eq!(
             answer.body["error_description"],
-            "There is no platform \"myspace\" here. Use one of: asking, plain."
+            "There is no platform \"myspace\" here. Use one of: asking, elsewhere, plain."
         );
     }
 

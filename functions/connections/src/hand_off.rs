@@ -11,7 +11,8 @@ use domain::id::{ConnectionId, UserId};
 use domain::rules::Rules;
 use domain::token::{self, Pkce};
 use platforms::{
-    Account, Answers, AuthorizationRequest, Callback, Connect, Credentials, Departure, HandOffRefusal, OurAddresses,
+    Account, Answers, AuthorizationRequest, Awaited, Callback, Connect, Credentials, Departure, HandOffRefusal,
+    Instructions, OurAddresses,
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
@@ -31,6 +32,9 @@ const TRIES: usize = 5;
 struct Away {
     verifier: String,
     memory: Option<String>,
+    /// What the person has to do elsewhere, where nobody is sent back to us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    instructions: Option<Instructions>,
 }
 
 /// What is stored of an account, sealed, while the person chooses one.
@@ -47,6 +51,8 @@ pub(crate) enum SentOff {
     /// The person goes to the platform's page. `sealed` is stored until the
     /// person comes back.
     Page { url: String, sealed: Vec<u8> },
+    /// The person approves it elsewhere. `sealed` is stored until then.
+    Wait { sealed: Vec<u8> },
     /// No page is needed: the platform has given these accounts already.
     Arrived(Vec<Account>),
 }
@@ -99,17 +105,34 @@ impl App {
             challenge: pkce.challenge,
         };
         let asked = platform.authorize(answers, &request, self.api.clock.now());
-        let (url, memory) = match within(ANSWERED_WITHIN, asked).await {
-            Ok(Departure::Page { url, memory }) => (url, memory),
+        let (url, instructions, memory) = match within(ANSWERED_WITHIN, asked).await {
+            Ok(Departure::Page { url, memory }) => (Some(url), None, memory),
+            Ok(Departure::Wait { instructions, memory }) => (None, Some(instructions), memory),
             Ok(Departure::Arrived(accounts)) => return Ok(Ok(SentOff::Arrived(accounts))),
             Err(refusal) => return Ok(Err(refusal)),
         };
         let away = Away {
             verifier: pkce.verifier.expose_secret().to_owned(),
             memory: memory.map(|it| it.expose_secret().to_owned()),
+            instructions,
         };
         let sealed = self.seal(&token::hash(state_token.expose_secret()), &away).await?;
-        Ok(Ok(SentOff::Page { url, sealed }))
+        Ok(Ok(match url {
+            Some(url) => SentOff::Page { url, sealed },
+            None => SentOff::Wait { sealed },
+        }))
+    }
+
+    /// An approval that is waited for, and what the person has to do for it.
+    pub(crate) async fn awaited(
+        &self,
+        platform: &dyn Connect,
+        visit: &Visit,
+    ) -> Result<(Awaited, Instructions), Failure> {
+        let Away { verifier, memory, instructions } = self.open(visit).await?;
+        let here = self.addresses(platform);
+        let awaited = Awaited { verifier: verifier.into(), here, memory: memory.map(Into::into) };
+        Ok((awaited, instructions.ok_or(Failure::Memory)?))
     }
 
     /// What an adapter needs to read the platform's answer.
@@ -206,7 +229,7 @@ impl App {
 
     /// Ends a hand-off without an account, whatever stage it is at.
     pub(crate) async fn end_without_account(&self, visit: &Visit, reason: &str) -> Result<(), Failure> {
-        const OPEN: [Stage; 4] = [Stage::Asking, Stage::Waiting, Stage::Answering, Stage::Choosing];
+        const OPEN: [Stage; 5] = [Stage::Asking, Stage::Waiting, Stage::Approving, Stage::Answering, Stage::Choosing];
         self.api.store.fail_hand_off(&visit.hash, &OPEN, reason, self.api.clock.now()).await?;
         Ok(())
     }

@@ -5,10 +5,13 @@
 //! `answer_hand_off` (our page, where the platform has to know something
 //! first) → the platform's page → `take_callback` (the platform's answer) →
 //! `show_hand_off` again (which account, where there are several; how it
-//! ended). Meanwhile the client asks `poll_hand_off`. `party` says who may go on
+//! ended). Where a person approves elsewhere and nobody is sent back, `approval`
+//! asks the platform, while the page or the client waits. Meanwhile the client asks
+//! `poll_hand_off`. `party` says who may go on
 //! with it.
 
 mod answer_hand_off;
+mod approval;
 mod begin_hand_off;
 pub mod config;
 mod connection_view;

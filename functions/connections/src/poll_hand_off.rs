@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Serialize;
-use storage::Stage;
+use storage::{HandOff, Stage};
 use utoipa::ToSchema;
 
 use crate::App;
@@ -77,12 +77,16 @@ pub(crate) async fn poll_hand_off(
     State(app): State<App>,
 ) -> ApiResult<Json<HandOffStatus>> {
     let now = app.api.clock.now();
-    let visit = app.visit(state_token, caller.ip, now).await?;
-    let hand_off = visit
-        .map(|it| it.hand_off)
-        .filter(|it| it.user_id == caller.user && it.provider == platform)
-        .ok_or_else(not_found)?;
+    let is_ours = |it: &HandOff| it.user_id == caller.user && it.provider == platform;
+    let visit = app.visit(state_token.clone(), caller.ip, now).await?;
+    let visit = visit.filter(|it| is_ours(&it.hand_off)).ok_or_else(not_found)?;
     params.none()?;
+    let hand_off = if app.look_for_approval(&visit).await? {
+        let looked = app.visit(state_token, caller.ip, now).await?;
+        looked.map(|it| it.hand_off).filter(is_ours).ok_or_else(not_found)?
+    } else {
+        visit.hand_off
+    };
     let status = match (hand_off.stage, hand_off.connection_id) {
         (Stage::Completed, Some(id)) => {
             let record = app.api.store.connection(caller.user, id).await?;

@@ -8,7 +8,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::header::REFRESH;
 use axum::http::{HeaderValue, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use platforms::{Connect, Field};
 use secrecy::ExposeSecret;
 use storage::Stage;
@@ -119,6 +119,10 @@ async fn page(app: &App, entered: &Entered) -> Result<Response, TurnedAway> {
             page.status(StatusCode::GONE).into_response()
         }
         Stage::Asking | Stage::Waiting => entered.ask(platform, Typed::default())?.into_response(),
+        Stage::Approving if app.look_for_approval(&entered.visit).await? => {
+            Redirect::to(&action(&entered.visit)).into_response()
+        }
+        Stage::Approving => app.wait_page(platform, entered).await?,
         Stage::Answering => {
             let notice = format!("We are talking to {title}.");
             let page = entered.end("One moment", &notice, "This page goes on by itself.", true)?;
@@ -196,7 +200,7 @@ impl Entered {
         Ok(self.framed(Page::of(heading, &page)?))
     }
 
-    fn framed(&self, page: Page) -> Page {
+    pub(crate) fn framed(&self, page: Page) -> Page {
         match self.party.session() {
             Some(session) => page.signed_in(session),
             None => page,
@@ -204,7 +208,7 @@ impl Entered {
     }
 }
 
-fn leading_on(page: Page, refresh: HeaderValue) -> Response {
+pub(crate) fn leading_on(page: Page, refresh: HeaderValue) -> Response {
     let mut response = page.into_response();
     response.headers_mut().insert(REFRESH, refresh);
     response

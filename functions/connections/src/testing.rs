@@ -31,7 +31,8 @@ use self::network::TestPlatform;
 pub(crate) use self::network::{Mood, Network};
 use crate::{App, Guests, Workload};
 
-/// The service, two of its users, and two platforms: `plain` and `asking`.
+/// The service, two of its users, and three platforms: `plain`, `asking`, and
+/// `elsewhere`, where people approve in an app.
 pub(crate) struct World {
     pub(crate) clock: Clock,
     pub(crate) platform: Arc<Network>,
@@ -102,6 +103,7 @@ impl World {
             api: api.clone(),
             platforms: Registry::of(vec![
                 Box::new(TestPlatform { name: "asking", network: platform.clone() }),
+                Box::new(TestPlatform { name: "elsewhere", network: platform.clone() }),
                 Box::new(TestPlatform { name: "plain", network: platform.clone() }),
             ]),
             sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),

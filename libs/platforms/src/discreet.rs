@@ -16,7 +16,8 @@ use secrecy::SecretString;
 use self::unsaid::Unsaid;
 use crate::account::{Account, Credentials};
 use crate::handoff::{
-    Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
+    Answers, Approval, AuthorizationRequest, Awaited, Callback, Departure, Field, HandOffRefusal, OurAddresses,
+    RefreshRefusal,
 };
 use crate::job::Job;
 use crate::not_now::NotNow;
@@ -67,6 +68,11 @@ impl<A: Connect> Connect for Discreet<A> {
     ) -> Result<Departure, HandOffRefusal> {
         let departed = self.0.authorize(answers, request, now).await;
         departed.map_err(|it| without(it, || Unsaid::typed(answers, self.0.fields())))
+    }
+
+    async fn poll(&self, awaited: &Awaited, now: DateTime<Utc>) -> Result<Approval, HandOffRefusal> {
+        let polled = self.0.poll(awaited, now).await;
+        polled.map_err(|it| without(it, || Unsaid::of_awaited(awaited)))
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {

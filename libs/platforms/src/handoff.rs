@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use domain::delivery::Setback;
 use domain::token;
 use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
 
 use crate::account::Account;
 
@@ -94,8 +95,48 @@ pub enum Departure {
         /// [`Callback::memory`]; kept sealed.
         memory: Option<SecretString>,
     },
+    /// The person approves somewhere from where nobody is sent back to us: in an
+    /// app, or on another device. `Connect::poll` tells when they have.
+    Wait {
+        /// What the person has to do.
+        instructions: Instructions,
+        /// What the adapter needs to ask about it, as [`Awaited::memory`]; kept
+        /// sealed.
+        memory: Option<SecretString>,
+    },
     /// What the person typed was enough: the accounts, at least one.
     Arrived(Vec<Account>),
+}
+
+/// What a person reads while we wait for an approval that they give elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instructions {
+    /// What to do, in a sentence or two.
+    pub text: String,
+    /// Where it is done. What is no address of the web is not shown.
+    pub url: Option<String>,
+    /// What is to be typed in there.
+    pub code: Option<String>,
+}
+
+/// An approval that is waited for.
+#[derive(Clone, Debug)]
+pub struct Awaited {
+    /// The PKCE verifier of the request.
+    pub verifier: SecretString,
+    /// The same as in the request.
+    pub here: OurAddresses,
+    /// What [`Departure::Wait`] asked to remember.
+    pub memory: Option<SecretString>,
+}
+
+/// How an approval stands.
+#[derive(Clone, Debug)]
+pub enum Approval {
+    /// The person has not decided yet.
+    Pending,
+    /// The accounts that it covers, at least one.
+    Given(Vec<Account>),
 }
 
 /// The platform's answer.

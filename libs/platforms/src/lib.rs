@@ -33,7 +33,8 @@ mod watch;
 pub use account::{Account, Credentials, UnreadableCredentials};
 pub use app::{AppCredentials, AppSource, BadFurther, Further, Withheld};
 pub use handoff::{
-    Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
+    Answers, Approval, AuthorizationRequest, Awaited, Callback, Departure, Field, HandOffRefusal, Instructions,
+    OurAddresses, RefreshRefusal,
 };
 pub use job::{Fitted, Job, LONGEST_PUBLIC, MediaBytes, MediaReader, MediaUnreadable, Picture};
 pub use known::{Access, Known};

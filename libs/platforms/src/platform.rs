@@ -8,7 +8,8 @@ use domain::rules::Rules;
 
 use crate::account::{Account, Credentials};
 use crate::handoff::{
-    Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
+    Answers, Approval, AuthorizationRequest, Awaited, Callback, Departure, Field, HandOffRefusal, OurAddresses,
+    RefreshRefusal,
 };
 use crate::job::Job;
 use crate::not_now::NotNow;
@@ -115,6 +116,15 @@ pub trait Connect: Platform {
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal>;
+
+    /// Asks whether the person has given the approval that [`Departure::Wait`]
+    /// waits for: every few seconds, never twice at the same time, and for ten
+    /// minutes. It answers within eight seconds. [`HandOffRefusal::Unreachable`] is
+    /// asked again, any other refusal ends the hand-off.
+    async fn poll(&self, awaited: &Awaited, now: DateTime<Utc>) -> Result<Approval, HandOffRefusal> {
+        let _ = (awaited, now);
+        Err(HandOffRefusal::Refused("nothing is approved elsewhere".to_owned()))
+    }
 
     /// Ends a hand-off: the accounts that the grant covers, at least one.
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal>;

@@ -1,5 +1,6 @@
 //! Hand-offs: a user on the way to a platform's page and back.
 
+mod look;
 mod turn;
 
 use aws_sdk_dynamodb::primitives::Blob;
@@ -88,6 +89,9 @@ pub enum Stage {
     Asking,
     /// The person is on the platform's page.
     Waiting,
+    /// The person approves it elsewhere, and the platform is asked whether they
+    /// have.
+    Approving,
     /// The platform's answer is being worked on.
     Answering,
     /// Our page asks which of several accounts.
@@ -103,6 +107,7 @@ impl Stage {
         match self {
             Self::Asking => "asking",
             Self::Waiting => "waiting",
+            Self::Approving => "approving",
             Self::Answering => "answering",
             Self::Choosing => "choosing",
             Self::Completed => "completed",

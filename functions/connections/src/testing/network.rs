@@ -9,8 +9,8 @@ use domain::connection::Profile;
 use domain::delivery::Setback;
 use domain::rules::Rules;
 use platforms::{
-    Account, Answers, AuthorizationRequest, Callback, Connect, Credentials, Departure, Field, HandOffRefusal, NotNow,
-    OurAddresses, Platform, RefreshRefusal,
+    Account, Answers, Approval, AuthorizationRequest, Awaited, Callback, Connect, Credentials, Departure, Field,
+    HandOffRefusal, Instructions, NotNow, OurAddresses, Platform, RefreshRefusal,
 };
 use secrecy::ExposeSecret;
 
@@ -31,6 +31,9 @@ pub(crate) struct Network {
     revoked: Mutex<Vec<String>>,
     memories: Mutex<Vec<String>>,
     arrivals: Mutex<Vec<String>>,
+    /// What the person did elsewhere; nothing yet.
+    approval: Mutex<Option<Result<String, HandOffRefusal>>>,
+    looked: AtomicUsize,
 }
 
 impl Network {
@@ -61,6 +64,16 @@ impl Network {
     /// The addresses at which platforms' answers arrived.
     pub(crate) fn arrivals(&self) -> Vec<String> {
         self.arrivals.lock().unwrap().clone()
+    }
+
+    /// The person approves these accounts elsewhere, or says no.
+    pub(crate) fn approve(&self, approval: Result<&str, HandOffRefusal>) {
+        *self.approval.lock().unwrap() = Some(approval.map(str::to_owned));
+    }
+
+    /// How often it was asked whether the person has approved it.
+    pub(crate) fn looked(&self) -> usize {
+        self.looked.load(Ordering::SeqCst)
     }
 
     fn is_broken(&self) -> bool {
@@ -115,6 +128,14 @@ impl Connect for TestPlatform {
         if let Some(accounts) = answers.get("password").map(ExposeSecret::expose_secret).filter(|it| !it.is_empty()) {
             return Ok(Departure::Arrived(accounts.split(',').map(|id| account(id, now)).collect()));
         }
+        if self.name == "elsewhere" {
+            let instructions = Instructions {
+                text: "Send the code to our robot.".to_owned(),
+                url: Some("https://elsewhere.example/robot".to_owned()),
+                code: Some("WXYZ".to_owned()),
+            };
+            return Ok(Departure::Wait { instructions, memory: Some("device".into()) });
+        }
         let server = answers.get("server").map(|it| it.expose_secret().to_owned());
         if server.as_ref().is_some_and(|it| it != "good.example") {
             return Err(HandOffRefusal::Field { name: "server", message: "there is no such server".to_owned() });
@@ -126,6 +147,19 @@ impl Connect for TestPlatform {
 
     async fn client_document(&self, here: &OurAddresses) -> Result<Option<serde_json::Value>, NotNow> {
         Ok((self.name == "asking").then(|| serde_json::json!({"client_id": here.client_document})))
+    }
+
+    async fn poll(&self, awaited: &Awaited, now: DateTime<Utc>) -> Result<Approval, HandOffRefusal> {
+        assert_eq!(awaited.memory.as_ref().map(ExposeSecret::expose_secret), Some("device"));
+        self.network.looked.fetch_add(1, Ordering::SeqCst);
+        if self.network.is_broken() {
+            return Err(HandOffRefusal::Unreachable);
+        }
+        match self.network.approval.lock().unwrap().clone() {
+            None => Ok(Approval::Pending),
+            Some(Ok(accounts)) => Ok(Approval::Given(accounts.split(',').map(|id| account(id, now)).collect())),
+            Some(Err(refusal)) => Err(refusal),
+        }
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {

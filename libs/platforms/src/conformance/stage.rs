@@ -129,7 +129,7 @@ impl<N: Network> Stage<N> {
             AuthorizationRequest { state: random_token(), here: self.here(), challenge: pkce.challenge.clone() };
         let departure = self.connecting().authorize(answers, &request, self.clock.now()).await?;
         let memory = match &departure {
-            Departure::Page { memory, .. } => memory.clone(),
+            Departure::Page { memory, .. } | Departure::Wait { memory, .. } => memory.clone(),
             Departure::Arrived(_) => None,
         };
         let callback = Callback {

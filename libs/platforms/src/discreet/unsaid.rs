@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::form_urlencoded::byte_serialize;
 
 use crate::account::Credentials;
-use crate::handoff::{Answers, Callback, Field};
+use crate::handoff::{Answers, Awaited, Callback, Field};
 use crate::job::Job;
 
 /// What stands in the place of what was taken out.
@@ -75,6 +75,16 @@ impl Unsaid {
         let secret = fields.iter().filter(|it| it.secret).filter_map(|it| answers.get(it.name));
         for answer in secret {
             unsaid.add_secret(answer.expose_secret());
+        }
+        unsaid
+    }
+
+    /// What was kept while an approval is waited for.
+    pub(super) fn of_awaited(awaited: &Awaited) -> Self {
+        let mut unsaid = Self { secrets: Vec::new() };
+        unsaid.add_secret(awaited.verifier.expose_secret());
+        if let Some(memory) = &awaited.memory {
+            unsaid.add_kept(memory.expose_secret());
         }
         unsaid
     }

@@ -1,0 +1,211 @@
+//! Approvals that are given elsewhere: in an app, or on another device. Nobody is
+//! sent back to us, so the platform is asked, while a page or a program waits.
+
+use std::time::Duration;
+
+use api::page::Page;
+use askama::Template;
+use axum::http::HeaderValue;
+use axum::response::Response;
+use chrono::TimeDelta;
+use domain::web_address::is_web_address;
+use platforms::{Approval, Connect, HandOffRefusal};
+use storage::{Race, Stage};
+
+use crate::App;
+use crate::failure::Failure;
+use crate::hand_off::Visit;
+use crate::party::Entered;
+use crate::patience::within;
+use crate::receiver::Receiver;
+use crate::show_hand_off::{action, leading_on};
+use crate::turned_away::TurnedAway;
+
+/// How often the platform is asked at most, however many wait.
+const LOOK_EVERY: TimeDelta = TimeDelta::seconds(10);
+
+/// How long it may take to answer: less than [`LOOK_EVERY`], so that it is asked
+/// one thing at a time.
+const LOOKED_WITHIN: Duration = Duration::from_secs(8);
+
+/// The page loads itself anew after so many seconds.
+const RELOAD: HeaderValue = HeaderValue::from_static("5");
+
+/// The page that says what to do elsewhere.
+#[derive(Template)]
+#[template(path = "wait.html")]
+struct WaitPage<'a> {
+    action: String,
+    csrf: String,
+    title: &'a str,
+    receiver: &'a Receiver,
+    text: &'a str,
+    url: Option<&'a str>,
+    code: Option<&'a str>,
+}
+
+impl App {
+    /// Asks the platform whether an approval that is waited for was given, if it
+    /// was not asked just now. True when the hand-off has changed by it.
+    pub(crate) async fn look_for_approval(&self, visit: &Visit) -> Result<bool, Failure> {
+        let (hand_off, now) = (&visit.hand_off, self.api.clock.now());
+        if hand_off.stage != Stage::Approving || !hand_off.is_open(now) {
+            return Ok(false);
+        }
+        let Some(platform) = self.platforms.get(&hand_off.provider) else { return Ok(false) };
+        let Some(_place) = self.workload.place().await else { return Ok(false) };
+        let store = &self.api.store;
+        if store.take_look(&visit.hash, now + LOOK_EVERY, now).await? == Race::Lost {
+            return Ok(false);
+        }
+        let (awaited, _) = self.awaited(platform, visit).await?;
+        let accounts = match within(LOOKED_WITHIN, platform.poll(&awaited, now)).await {
+            Ok(Approval::Given(accounts)) => accounts,
+            // What may pass is asked again, until the hand-off expires.
+            Ok(Approval::Pending) | Err(HandOffRefusal::Unreachable) => return Ok(false),
+            Err(refusal) => {
+                self.end_without_account(visit, &refusal.to_string()).await?;
+                return Ok(true);
+            }
+        };
+        let now = self.api.clock.now();
+        let is_first = store.advance_hand_off(&visit.hash, &[Stage::Approving], Stage::Answering, None, now).await?;
+        if is_first && let Err(failure) = self.settle(visit, platform, accounts).await {
+            tracing::error!(%failure, platform = platform.name(), "an approved account could not be kept");
+            // The approval may be good only once, so the hand-off cannot go on.
+            self.end_without_account(visit, "something failed on our side").await?;
+        }
+        Ok(true)
+    }
+
+    /// The page for whoever has to approve it elsewhere.
+    pub(crate) async fn wait_page(&self, platform: &dyn Connect, entered: &Entered) -> Result<Response, TurnedAway> {
+        let (_, instructions) = self.awaited(platform, &entered.visit).await?;
+        let title = platform.rules().title;
+        let page = WaitPage {
+            action: action(&entered.visit),
+            csrf: entered.party.csrf(),
+            title: &title,
+            receiver: &entered.receiver,
+            text: &instructions.text,
+            url: instructions.url.as_deref().filter(|it| is_web_address(it)),
+            code: instructions.code.as_deref(),
+        };
+        let page = entered.framed(Page::of(format!("Approve it at {title}"), &page)?);
+        Ok(leading_on(page, RELOAD))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use platforms::HandOffRefusal;
+    use serde_json::json;
+
+    use crate::testing::{Mood, World};
+
+    fn seconds(count: i64) -> TimeDelta {
+        TimeDelta::seconds(count)
+    }
+
+    #[tokio::test]
+    async fn an_approval_elsewhere_connects_the_account_while_the_page_waits() {
+        let world = World::new().await;
+        let begun = world.begin("elsewhere").await;
+
+        let page = world.page(&begun).await;
+        assert_eq!((page.status, world.platform.looked()), (200, 1));
+        for shown in ["Send the code to our robot.", "WXYZ", "https://elsewhere.example/robot", "I have done it"] {
+            assert!(page.html.contains(shown), "{shown}: {}", page.html);
+        }
+        assert!(page.html.contains(&world.receiver().replace('\'', "&#39;")), "{}", page.html);
+        assert_eq!(world.poll(&begun).await.body["status"], "pending");
+
+        world.platform.approve(Ok("7"));
+        world.clock.advance(seconds(10));
+        let page = world.page(&begun).await;
+        assert_eq!((page.status, page.location), (303, Some(format!("/connect/{}", begun.token))));
+        assert!(world.page(&begun).await.html.contains("is connected"));
+        let completed = world.poll(&begun).await;
+        assert_eq!(completed.body["connection"]["username"], "user7");
+        assert_eq!(world.events.names(), ["connection.created"]);
+        assert_eq!(world.platform.looked(), 2, "nobody asks any more");
+    }
+
+    #[tokio::test]
+    async fn a_program_that_polls_is_enough_and_one_of_several_accounts_is_chosen() {
+        let world = World::new().await;
+        let begun = world.begin("elsewhere").await;
+        world.platform.approve(Ok("7,8"));
+
+        assert_eq!(world.poll(&begun).await.body["status"], "pending", "the person has to choose");
+        assert!(world.page(&begun).await.html.contains("value=\"8\""));
+        assert_eq!(world.send(&begun, "account=8").await.status, 303);
+
+        assert_eq!(world.poll(&begun).await.body["connection"]["username"], "user8");
+    }
+
+    #[tokio::test]
+    async fn the_platform_is_asked_now_and_then_whoever_waits() {
+        let world = World::new().await;
+        let begun = world.begin("elsewhere").await;
+
+        for _ in 0..30 {
+            futures::future::join_all((0..4).map(|_| world.page(&begun))).await;
+            world.poll(&begun).await;
+            world.clock.advance(seconds(1));
+        }
+
+        assert_eq!(world.platform.looked(), 3);
+        assert_eq!(
+            world.get_as_another(&format!("/api/v1/connections/connect/elsewhere/status/{}", begun.token)).await.status,
+            404
+        );
+    }
+
+    #[tokio::test]
+    async fn a_platform_that_is_down_is_asked_again_and_a_no_ends_it() {
+        let world = World::new().await;
+        let begun = world.begin("elsewhere").await;
+        world.platform.set_mood(Mood::Broken);
+        assert_eq!(world.page(&begun).await.status, 200);
+        world.platform.set_mood(Mood::Willing);
+        world.platform.approve(Err(HandOffRefusal::Denied));
+        world.clock.advance(seconds(10));
+
+        assert_eq!(world.poll(&begun).await.body, json!({"status": "failed"}));
+        assert!(world.page(&begun).await.html.contains("Access was denied"));
+        assert_eq!(world.platform.looked(), 2);
+    }
+
+    #[tokio::test]
+    async fn an_approval_that_comes_too_late_or_after_a_cancellation_connects_nothing() {
+        let world = World::new().await;
+        let late = world.begin("elsewhere").await;
+        world.platform.approve(Ok("7"));
+        world.clock.advance(seconds(600));
+        assert_eq!((world.page(&late).await.status, world.poll(&late).await.status), (410, 410));
+
+        let cancelled = world.begin("elsewhere").await;
+        assert_eq!(world.send(&cancelled, "account=7").await.status, 303, "there is nothing to send");
+        assert_eq!(world.send(&cancelled, "cancel=1").await.status, 303);
+        assert_eq!(world.poll(&cancelled).await.body, json!({"status": "failed"}));
+
+        assert_eq!(world.platform.looked(), 0);
+        assert!(world.events.names().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_guest_presses_first_and_goes_on_in_that_browser_alone() {
+        let world = World::with_guests().await;
+        let begun = world.begin("elsewhere").await;
+        let page = world.page(&begun).await;
+        assert!(!page.html.contains("WXYZ"), "{}", page.html);
+
+        assert_eq!(world.send(&begun, "").await.status, 303);
+        assert!(world.page(&begun).await.html.contains("WXYZ"));
+        let stranger = crate::testing::Browser::default();
+        let refused = world.visit_in(&stranger, &format!("/connect/{}", begun.token)).await;
+        assert!(!refused.html.contains("WXYZ"), "{}", refused.html);
+    }
+}
