@@ -80,7 +80,7 @@ pub const ALL: &[Mutation] = &[
         before: "Next::Publish => ",
         from: "delivery.clone().intended(now)",
         to: "delivery.clone().intended(now).settled(\
-             Ok(Published::new(\"1\".to_owned(), now)), now, 0)",
+             Ok(domain::delivery::Published::new(\"1\".to_owned(), now)), now, 0)",
     },
     Mutation {
         name: "not there is believed while the call may take effect",
