@@ -21,7 +21,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
 use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::{OptionKind, OptionSpec};
-use domain::rules::{Counting, FileRule, Ratio, Rule, Rules};
+use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -133,6 +133,7 @@ impl Connect for Telegram {
             TITLE,
             [
                 Rule::max_text(4096, Counting::utf16()),
+                Rule::OfPost(PostRule::MaxTextWithMedia { max: 1024, counting: Counting::utf16() }),
                 Rule::max_media(10),
                 Rule::mime_types(MimeType::ALL),
                 // In an album it would be a photo that does not move.

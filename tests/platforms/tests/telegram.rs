@@ -4,6 +4,7 @@
 use domain::delivery::Setback;
 use domain::media::{Facts, MimeType, Pixels};
 use domain::options::{OptionValue, Options};
+use domain::text::PostText;
 use networks::telegram::{CHANNEL, CHAT, TOKEN, Telegram};
 use platforms::conformance::network::Network;
 use platforms::conformance::samples::{Sample, sample};
@@ -147,4 +148,23 @@ async fn a_picture_that_is_too_large_is_made_smaller_first() {
 
     let shown: Vec<_> = stage.network.public()[0].media.iter().map(|it| it.mime_type).collect();
     assert_eq!(shown, [MimeType::Png, MimeType::Jpeg], "the first one was made anew");
+}
+
+#[tokio::test]
+async fn a_text_beside_files_is_shorter() {
+    let stage = Stage::<Telegram>::new().await;
+    let account = stage.connect().await;
+    let files: Vec<_> = pictures(1).into_iter().map(|it| it.attachment).collect();
+    let breaches = |length: usize| {
+        let text = PostText::parse(&"x".repeat(length)).unwrap();
+        account.rules.breaches(&text, &files, &Options::default())
+    };
+    assert_eq!(breaches(1_024), []);
+    assert_eq!(breaches(1_025)[0].field, "content");
+
+    let mut longest = stage.post(&account, &"x".repeat(1_024), pictures(1));
+    stage.deliver(&mut longest).await.unwrap();
+    let mut longer = stage.post(&account, &"x".repeat(1_025), pictures(1));
+    let refused = stage.deliver(&mut longer).await.unwrap_err();
+    assert!(matches!(refused, Setback::Refused { .. }), "{refused:?}");
 }
