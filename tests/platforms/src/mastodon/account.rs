@@ -7,7 +7,6 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::instance::{Here, Instance, Memory};
-use super::oauth;
 use super::refusal::Refusal;
 
 /// Its id on this server.
@@ -48,5 +47,5 @@ pub(crate) fn authorize(
     any_of: &[&str],
     now: DateTime<Utc>,
 ) -> Result<(), Refusal> {
-    memory.oauth.accept(headers, any_of, now).map(|_| ()).map_err(|it| oauth::refusal(&it))
+    memory.oauth.accept(headers, any_of, now).map(|_| ()).map_err(|it| (&it).into())
 }

@@ -126,7 +126,7 @@ impl Front for Instance {
 
 fn unwanted(call: Call) -> Refusal {
     match call {
-        Call::Exchange | Call::Refresh => oauth::refusal(&Fault::InvalidGrant("")),
+        Call::Exchange | Call::Refresh => Refusal::from(&Fault::InvalidGrant("")),
         Call::Revoke => oauth::not_yours(),
         Call::Upload => Refusal::unprocessable("File type of uploaded media could not be verified"),
         Call::Process => Refusal::unprocessable("Error processing thumbnail for uploaded media"),

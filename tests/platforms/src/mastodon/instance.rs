@@ -13,7 +13,6 @@ use domain::clock::Clock;
 use self::media::Medium;
 use self::statuses::Status;
 use super::flavour::Differences;
-use super::oauth;
 use crate::stand_in::arrivals::Arrivals;
 use crate::stand_in::echo::Echo;
 use crate::stand_in::limits::Limits;
@@ -76,7 +75,7 @@ impl Instance {
         let memory = Memory {
             domain: None,
             least_description: 0,
-            oauth: OAuth::new(oauth::rules(differences)),
+            oauth: OAuth::new(differences.oauth()),
             media: Vec::new(),
             statuses: Vec::new(),
             keys: BTreeMap::new(),

@@ -3,30 +3,14 @@
 
 use axum::Json;
 use axum::extract::State;
-use chrono::TimeDelta;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::account;
-use super::flavour::Differences;
 use super::instance::{Here, Instance};
 use super::refusal::Refusal;
-use crate::stand_in::oauth::{App, Client, Fault, Grant, OAuth, Pkce, Refresh, Rules};
+use crate::stand_in::oauth::{App, Fault, Grant, OAuth, Rules};
 use crate::stand_in::params::Params;
-
-/// What the documents say.
-pub(crate) fn rules(differences: &Differences) -> Rules {
-    Rules {
-        clients: &[Client::Basic, Client::Body],
-        pkce: if differences.pkce { Pkce::Possible } else { Pkce::Ignored },
-        scopes: differences.scopes,
-        default_scope: Some("read"),
-        code_lives: TimeDelta::minutes(10),
-        access_lives: differences.token_lifetime,
-        refresh: if differences.token_lifetime.is_some() { Refresh::Rotating } else { Refresh::None },
-        ..Rules::STANDARD
-    }
-}
 
 /// `GET /.well-known/oauth-authorization-server`
 pub(crate) async fn metadata(State(here): Here) -> Result<Json<Value>, Refusal> {
@@ -125,29 +109,7 @@ fn refusal_of(here: &Instance, params: &Params, fault: &Fault) -> Refusal {
     if here.differences.calls_dead_tokens_invalid_requests && is_renewal && matches!(fault, Fault::InvalidGrant(_)) {
         return Refusal::oauth(StatusCode::UNAUTHORIZED, "invalid_request", "The refresh token is invalid.");
     }
-    refusal(fault)
-}
-
-/// What is wrong with a request, in Mastodon's words.
-pub(crate) fn refusal(fault: &Fault) -> Refusal {
-    let words = match fault {
-        Fault::UnknownToken => return Refusal::new(fault.status(), "The access token is invalid"),
-        Fault::RevokedToken => return Refusal::new(fault.status(), "The access token was revoked"),
-        Fault::ExpiredToken => return Refusal::new(fault.status(), "The access token expired"),
-        Fault::BeyondScope => return Refusal::new(fault.status(), "This action is outside the authorized scopes"),
-        Fault::Missing(name) => format!("Missing required parameter: {name}."),
-        Fault::UnknownClient => "Client authentication failed due to unknown client, no client authentication \
-                                 included, or unsupported authentication method."
-            .to_owned(),
-        Fault::UnknownGrantType => {
-            "The authorization grant type is not supported by the authorization server.".to_owned()
-        }
-        Fault::InvalidGrant(_) => "The provided authorization grant is invalid, expired, revoked, does not match the \
-                                   redirection URI used in the authorization request, or was issued to another client."
-            .to_owned(),
-        other => other.words(),
-    };
-    Refusal::oauth(fault.status(), fault.code(), &words)
+    fault.into()
 }
 
 fn view(here: &Instance, rules: &Rules, grant: &Grant) -> Json<Value> {

@@ -5,6 +5,8 @@ use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use serde_json::{Value, json};
 
+use crate::stand_in::oauth::Fault;
+
 /// A refusal.
 #[derive(Debug)]
 pub(crate) enum Refusal {
@@ -43,6 +45,30 @@ impl Refusal {
     /// A page for people.
     pub(crate) fn page(status: StatusCode, says: impl Into<String>) -> Self {
         Self::Page(status, says.into())
+    }
+}
+
+/// What is wrong with a request about tokens, in Mastodon's words.
+impl From<&Fault> for Refusal {
+    fn from(fault: &Fault) -> Self {
+        let words = match fault {
+            Fault::UnknownToken => return Self::new(fault.status(), "The access token is invalid"),
+            Fault::RevokedToken => return Self::new(fault.status(), "The access token was revoked"),
+            Fault::ExpiredToken => return Self::new(fault.status(), "The access token expired"),
+            Fault::BeyondScope => return Self::new(fault.status(), "This action is outside the authorized scopes"),
+            Fault::Missing(name) => format!("Missing required parameter: {name}."),
+            Fault::UnknownClient => "Client authentication failed due to unknown client, no client authentication \
+                                     included, or unsupported authentication method."
+                .to_owned(),
+            Fault::UnknownGrantType => {
+                "The authorization grant type is not supported by the authorization server.".to_owned()
+            }
+            Fault::InvalidGrant(_) => "The provided authorization grant is invalid, expired, revoked, does not match the \
+                                       redirection URI used in the authorization request, or was issued to another client."
+                .to_owned(),
+            other => other.words(),
+        };
+        Self::oauth(fault.status(), fault.code(), &words)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use chrono::TimeDelta;
 
+use crate::stand_in::oauth::{Client, Pkce, Refresh, Rules};
+
 /// Everything in which a flavour may differ from the others.
 #[expect(clippy::struct_excessive_bools, reason = "each is a difference of its own")]
 pub(crate) struct Differences {
@@ -83,6 +85,22 @@ pub(crate) struct Differences {
     pub(crate) takes_any_code: bool,
     /// Whether the answer with the tokens leaves out their scopes.
     pub(crate) hides_scopes: bool,
+}
+
+impl Differences {
+    /// What the documents say of its OAuth.
+    pub(crate) fn oauth(&self) -> Rules {
+        Rules {
+            clients: &[Client::Basic, Client::Body],
+            pkce: if self.pkce { Pkce::Possible } else { Pkce::Ignored },
+            scopes: self.scopes,
+            default_scope: Some("read"),
+            code_lives: TimeDelta::minutes(10),
+            access_lives: self.token_lifetime,
+            refresh: if self.token_lifetime.is_some() { Refresh::Rotating } else { Refresh::None },
+            ..Rules::STANDARD
+        }
+    }
 }
 
 /// What becomes of a content warning.
