@@ -18,6 +18,7 @@ mod connection_view;
 mod delete_connection;
 mod failure;
 mod hand_off;
+mod list_choices;
 mod list_connections;
 mod list_platforms;
 mod party;
@@ -44,6 +45,7 @@ use axum::routing::get;
 use cloud::events::EventBus;
 use cloud::seal::Sealer;
 use domain::event::Event;
+use domain::options::Vocabulary;
 use domain::plan::Plans;
 use platforms::{Connect, Registry};
 
@@ -58,6 +60,8 @@ pub struct App {
     pub api: Api,
     /// The platforms of this deployment.
     pub platforms: Registry<dyn Connect>,
+    /// What a post can say on each platform alone.
+    pub vocabulary: Vocabulary,
     /// Encrypts credentials before they are stored.
     pub sealer: Arc<dyn Sealer>,
     /// The bus on which events of connections are put for other programs.
@@ -96,7 +100,7 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-api::routes!(App: begin_hand_off, poll_hand_off, list_connections, show_connection, delete_connection, list_platforms);
+api::routes!(App: begin_hand_off, poll_hand_off, list_connections, show_connection, delete_connection, list_choices, list_platforms);
 
 #[cfg(test)]
 mod tests {
@@ -118,6 +122,7 @@ mod tests {
         assert_eq!(
             names,
             [
+                "connection.choices",
                 "connection.destroy",
                 "connection.index",
                 "connection.show",

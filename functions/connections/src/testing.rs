@@ -17,6 +17,7 @@ use domain::access_token::AccessToken;
 use domain::clock::Clock;
 use domain::event::Event;
 use domain::id::{ConnectionId, Ids};
+use domain::options::{OptionKind, OptionSpec, Vocabulary};
 use domain::scope::Scopes;
 use domain::testing::{a_user, noon};
 use domain::user::User;
@@ -46,6 +47,12 @@ pub(crate) struct World {
     another_signed_in: Browser,
 }
 
+/// What a post can say on `plain` alone.
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::new("title", OptionKind::Text { max: 10 }, "Its title."),
+    OptionSpec::new("board", OptionKind::Choice { max: 10 }, "Where it stands."),
+];
+
 /// What a browser sends along.
 #[derive(Clone, Default)]
 pub(crate) struct Browser {
@@ -66,6 +73,7 @@ pub(crate) struct Answer {
     /// Where the browser goes on from the page by itself.
     pub(crate) leads_on: Option<String>,
     pub(crate) set_cookie: Option<String>,
+    pub(crate) retry_after: Option<String>,
     /// The body as JSON; null when it is not JSON.
     pub(crate) body: Value,
     /// The body as text.
@@ -106,6 +114,7 @@ impl World {
                 Box::new(TestPlatform { name: "elsewhere", network: platform.clone() }),
                 Box::new(TestPlatform { name: "plain", network: platform.clone() }),
             ]),
+            vocabulary: Vocabulary::of([("plain", OPTIONS)]),
             sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),
             events: events.clone(),
             plans: serde_json::from_value(plans).unwrap(),
@@ -250,11 +259,20 @@ impl World {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let header = |name| response.headers().get(name).map(|it| it.to_str().unwrap().to_owned());
         let (location, set_cookie) = (header(header::LOCATION), header(header::SET_COOKIE));
+        let retry_after = header(header::RETRY_AFTER);
         let leads_on = header(header::REFRESH).and_then(|it| Some(it.split_once("url=")?.1.to_owned()));
         let status = response.status().as_u16();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         let html = String::from_utf8(bytes.to_vec()).unwrap();
-        Answer { status, location, leads_on, set_cookie, body: serde_json::from_str(&html).unwrap_or_default(), html }
+        Answer {
+            status,
+            location,
+            leads_on,
+            set_cookie,
+            retry_after,
+            body: serde_json::from_str(&html).unwrap_or_default(),
+            html,
+        }
     }
 }
 

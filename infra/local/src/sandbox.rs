@@ -183,6 +183,7 @@ pub fn router(sandbox: Sandbox) -> Router {
         .route("/sandbox/oauth/token", post(exchange_token::exchange_token))
         .route("/sandbox/oauth/revoke", post(exchange_token::revoke_token))
         .route("/sandbox/api/me", get(read_api::get_me))
+        .route("/sandbox/api/boards", get(read_api::list_boards))
         .route("/sandbox/api/media", post(media::upload_medium))
         .route("/sandbox/api/media/{id}", get(media::get_own_medium))
         .route("/sandbox/api/posts", get(read_api::list_posts).post(create_post::create_post))

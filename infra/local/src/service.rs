@@ -231,6 +231,7 @@ impl Stack {
             .merge(connections::router(connections::App {
                 api: api.clone(),
                 platforms: Registry::new(&setup)?,
+                vocabulary: platforms::vocabulary(),
                 sealer,
                 events: Arc::new(bus.clone()),
                 plans: Plans::default(),

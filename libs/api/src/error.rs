@@ -52,6 +52,13 @@ pub enum ApiError {
     },
     /// 500: something failed on our side.
     Internal,
+    /// 503, with what cannot be had just now: a platform's answer.
+    Later {
+        /// What, and when to try again.
+        message: String,
+        /// Seconds until then.
+        wait: u64,
+    },
     /// 503: the store cannot be reached.
     Unavailable,
 }
@@ -112,6 +119,7 @@ impl IntoResponse for ApiError {
                 later(message(S::TOO_MANY_REQUESTS, format!("Too many requests. Try again in {wait} s")), wait)
             }
             Self::Internal => message(S::INTERNAL_SERVER_ERROR, "Something failed on our side"),
+            Self::Later { message: words, wait } => later(message(S::SERVICE_UNAVAILABLE, words), wait),
             Self::Unavailable => later(
                 message(S::SERVICE_UNAVAILABLE, "The service is not available for a moment. Try again soon"),
                 STORE_WAIT,

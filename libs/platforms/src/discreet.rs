@@ -15,6 +15,7 @@ use secrecy::SecretString;
 
 use self::unsaid::Unsaid;
 use crate::account::{Account, Credentials};
+use crate::choices::{Choice, Choosing, bounded};
 use crate::handoff::{
     Answers, Approval, AuthorizationRequest, Awaited, Callback, Departure, Field, HandOffRefusal, OurAddresses,
     RefreshRefusal,
@@ -78,6 +79,13 @@ impl<A: Connect> Connect for Discreet<A> {
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
         let completed = self.0.complete(callback, now).await;
         completed.map_err(|it| without(it, || Unsaid::of_callback(callback)))
+    }
+
+    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
+        match self.0.choices(asked, now).await {
+            Ok(choices) => Ok(bounded(choices)),
+            Err(setback) => Err(setback.in_words(|words| Unsaid::of(asked.credentials).out_of(&words))),
+        }
     }
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {

@@ -6,6 +6,7 @@ mod account;
 mod answer;
 mod app;
 mod bluesky;
+mod choices;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod discreet;
@@ -32,6 +33,7 @@ mod watch;
 
 pub use account::{Account, Credentials, UnreadableCredentials};
 pub use app::{AppCredentials, AppSource, BadFurther, Further, Withheld};
+pub use choices::{Choice, Choosing, MAX_CHOICES};
 pub use handoff::{
     Answers, Approval, AuthorizationRequest, Awaited, Callback, Departure, Field, HandOffRefusal, Instructions,
     OurAddresses, RefreshRefusal,

@@ -7,6 +7,7 @@ use domain::delivery::{Published, Resolution, Setback};
 use domain::rules::Rules;
 
 use crate::account::{Account, Credentials};
+use crate::choices::{Choice, Choosing};
 use crate::handoff::{
     Answers, Approval, AuthorizationRequest, Awaited, Callback, Departure, Field, HandOffRefusal, OurAddresses,
     RefreshRefusal,
@@ -128,6 +129,14 @@ pub trait Connect: Platform {
 
     /// Ends a hand-off: the accounts that the grant covers, at least one.
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal>;
+
+    /// What an option whose values are listed
+    /// ([`OptionKind::Choice`](domain::options::OptionKind::Choice)) may be for an
+    /// account. It is asked while a client waits, and given up after 12 seconds.
+    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
+        let _ = (asked, now);
+        Ok(Vec::new())
+    }
 
     /// Gives the grant back. A failure does not stop a disconnection.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback>;

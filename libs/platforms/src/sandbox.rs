@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::{Account, Credentials};
 use crate::app::{AppSource, NoFurther};
+use crate::choices::{Choice, Choosing};
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
 use crate::http_clients::HttpClients;
@@ -64,6 +65,11 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         FIRST_COMMENT,
         OptionKind::Text { max: 200 },
         "Added under the post by the same account, once it is public; best effort.",
+    ),
+    OptionSpec::new(
+        "board",
+        OptionKind::Choice { max: 100 },
+        "Which of the account's boards it stands on. On none, unless given.",
     ),
 ];
 
@@ -184,6 +190,11 @@ impl Connect for Sandbox {
             rules: self.rules(),
             credentials: tokens.credentials(None, now),
         }])
+    }
+
+    /// Boards are the only option of the kind.
+    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
+        self.api.boards(&asked.credentials.access_token, now).await
     }
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {

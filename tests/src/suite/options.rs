@@ -22,6 +22,7 @@ pub(super) fn checks() -> Vec<Check> {
             values_are_checked_when_a_post_is_scheduled,
             nonsense_is_told_by_its_place,
             platforms_say_what_they_take,
+            the_values_of_an_option_are_listed_by_its_platform,
         ]
     )
 }
@@ -47,6 +48,31 @@ async fn options_arrive_where_they_are_said(world: &World) -> Result {
     for entry in world.timeline(&words).await? {
         let expected = if entry["account"] == first["username"] { said.clone() } else { Value::Null };
         same(&entry["options"], &expected, "options on the timeline")?;
+    }
+    Ok(())
+}
+
+async fn the_values_of_an_option_are_listed_by_its_platform(world: &World) -> Result {
+    let mut user = world.user().await?;
+    let connection = user.connect(0).await?;
+    let path = format!("/connections/{}/choices", integer(&connection, "id")?);
+
+    let boards = user.api.get(&format!("{path}/board?query=TIDE")).await?.ok(200)?;
+    same(&boards, &json!({ "data": [{ "value": "tides", "label": "Tides and weather" }] }), "boards")?;
+    let all = user.api.get(&format!("{path}/board")).await?.ok(200)?;
+    same(&json!(list(&all, "data")?.len()), &json!(3), "number of boards")?;
+    user.api.get(&format!("{path}/language")).await?.refused(404)?;
+    user.api.get(&format!("{path}/board?search=tide")).await?.invalid(&["search"])?;
+    let other = world.user().await?;
+    other.api.get(&format!("{path}/board")).await?.refused(404)?;
+
+    let words = fresh("on a board");
+    let said = json!({ "board": "tides" });
+    let body = json!({ "content": words, "platforms": on(&connection, &said)?, "scheduled_at": moment::in_seconds(0) });
+    let post = user.create(&body).await?;
+    user.reaches(integer(&post, "id")?, "published", 60).await?;
+    for entry in world.timeline(&words).await? {
+        same(&entry["options"], &said, "options on the timeline")?;
     }
     Ok(())
 }

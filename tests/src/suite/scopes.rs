@@ -34,11 +34,12 @@ async fn an_unknown_scope_is_refused_by_its_place(world: &World) -> Result {
     Ok(())
 }
 
-const OPERATIONS: [(Method, &str, &str); 13] = [
+const OPERATIONS: [(Method, &str, &str); 14] = [
     (Method::GET, "/user", "user:read"),
     (Method::GET, "/connections", "connections:read"),
     (Method::GET, "/platforms", "connections:read"),
     (Method::GET, "/connections/1", "connections:read"),
+    (Method::GET, "/connections/1/choices/board", "connections:read"),
     (Method::DELETE, "/connections/1", "connections:write"),
     (Method::POST, "/connections/connect/sandbox", "connections:write"),
     (Method::GET, "/connections/connect/sandbox/status/x", "connections:write"),

@@ -25,7 +25,11 @@ fn the_document_that_is_served_is_the_one_of_the_routes() {
 fn every_operation_is_described_in_full() {
     let document = document();
     let operations = operations(&document);
-    assert_eq!(operations.len(), 16, "those of the specification, DELETE /posts/{{post}}, /posts/validate, /platforms");
+    assert_eq!(
+        operations.len(),
+        17,
+        "those of the specification, DELETE /posts/{{post}}, /posts/validate, /platforms, choices"
+    );
 
     let mut lacks = Vec::new();
     let mut ids = Names::new();

@@ -9,8 +9,8 @@ use domain::connection::Profile;
 use domain::delivery::Setback;
 use domain::rules::Rules;
 use platforms::{
-    Account, Answers, Approval, AuthorizationRequest, Awaited, Callback, Connect, Credentials, Departure, Field,
-    HandOffRefusal, Instructions, NotNow, OurAddresses, Platform, RefreshRefusal,
+    Account, Answers, Approval, AuthorizationRequest, Awaited, Callback, Choice, Choosing, Connect, Credentials,
+    Departure, Field, HandOffRefusal, Instructions, NotNow, OurAddresses, Platform, RefreshRefusal,
 };
 use secrecy::ExposeSecret;
 
@@ -174,6 +174,16 @@ impl Connect for TestPlatform {
         }
         let Some(code) = callback.query.get("code") else { return Err(HandOffRefusal::Denied) };
         Ok(code.split(',').map(|id| account(id, now)).collect())
+    }
+
+    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
+        assert_eq!(asked.option, "board");
+        if self.network.is_broken() {
+            return Err(Setback::Busy { retry_at: Some(now + TimeDelta::seconds(45)), reason: "broken".to_owned() });
+        }
+        let choice = |value: &str, label: String| Choice { value: value.to_owned(), label };
+        let token = asked.credentials.access_token.expose_secret();
+        Ok(vec![choice("b1", format!("Tides of {token}")), choice("b2", "Weather".to_owned())])
     }
 
     async fn revoke(&self, credentials: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {

@@ -75,6 +75,10 @@ static PROFILES: [Profile; 6] = [
     },
 ];
 
+/// The boards that every account has: id and name.
+pub(super) const BOARDS: [(&str, &str); 3] =
+    [("notices", "Notices"), ("tides", "Tides and weather"), ("lost", "Lost and found")];
+
 impl Account {
     /// All of them, in the order in which the consent page shows them.
     pub(super) fn all() -> impl Iterator<Item = Self> {

@@ -7,12 +7,12 @@ use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use domain::options::Options;
+use domain::options::{OptionValue, Options};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::Sandbox;
-use super::accounts::Account;
+use super::accounts::{Account, BOARDS};
 use super::caller::{Caller, PUBLISH};
 use super::fact::{Fact, Post};
 use super::fault_kind::FaultKind;
@@ -154,6 +154,11 @@ fn check(post: &NewPost, is_own_medium: impl Fn(&str) -> bool) -> Result<(), Ref
         let message = format!("a reference may have {MAX_REFERENCE} characters");
         return Err(Refusal::content("reference_too_long", message));
     }
+    let board = post.options.get("board");
+    let is_board = |it: &OptionValue| BOARDS.iter().any(|(id, _)| *it == OptionValue::Text((*id).to_owned()));
+    if board.is_some_and(|it| !is_board(it)) {
+        return Err(Refusal::content("unknown_board", "the account has no such board"));
+    }
     if post.text.trim().is_empty() && count == 0 {
         return Err(Refusal::content("empty_post", "a post needs a text or a file"));
     }
@@ -213,6 +218,7 @@ mod tests {
             (json!({"text": "a", "media_ids": ["1", "2", "3", "4", "5"]}), "too_many_media"),
             (json!({"text": "a", "reference": "r".repeat(101)}), "reference_too_long"),
             (json!({"text": " \n"}), "empty_post"),
+            (json!({"text": "a", "options": {"board": "nowhere"}}), "unknown_board"),
             (json!({"text": "a", "media_ids": ["nothing"]}), "unknown_media"),
             (json!({"test": "a"}), "invalid_request"),
         ] {

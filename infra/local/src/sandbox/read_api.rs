@@ -13,6 +13,7 @@ use futures::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::accounts::BOARDS;
 use super::caller::{Caller, PROFILE};
 use super::fact::Post;
 use super::record_calls::{CallUnderWay, Said};
@@ -34,6 +35,13 @@ pub(super) async fn get_me(State(sandbox): State<Sandbox>, caller: Caller) -> Re
         "avatar_url": sandbox.url(&format!("avatars/{}.svg", account.handle())),
         "profile_url": sandbox.url(&format!("@{}", account.handle())),
     })))
+}
+
+/// The boards of the account.
+pub(super) async fn list_boards(caller: Caller) -> Result<Json<Value>, Refusal> {
+    caller.needs(PROFILE)?;
+    let boards = BOARDS.iter().map(|(id, name)| json!({ "id": id, "name": name }));
+    Ok(Json(boards.collect()))
 }
 
 #[derive(Deserialize)]

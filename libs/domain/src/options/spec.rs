@@ -54,12 +54,25 @@ pub enum OptionKind {
         /// The greatest.
         max: i64,
     },
+    /// A value of a list that the platform has for the account: a board, a channel.
+    /// Only the platform says whether there is such a value.
+    Choice {
+        /// The longest value, in Unicode code points.
+        max: usize,
+    },
     /// `true` or `false`.
     Flag,
     /// The tag of a language (BCP 47), such as `de` or `pt-BR`.
     Language,
     /// An address that begins with one of these, such as `https://`.
     Address(&'static [&'static str]),
+}
+
+impl OptionKind {
+    /// Whether `GET /connections/{connection}/choices/{option}` lists the values.
+    pub const fn is_listed(self) -> bool {
+        matches!(self, Self::Choice { .. })
+    }
 }
 
 impl OptionSpec {
@@ -95,7 +108,9 @@ impl OptionSpec {
     /// What its value may be, in JSON Schema 2020-12.
     fn schema(&self) -> Value {
         let mut schema = match self.kind {
-            OptionKind::Text { max } => json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": "\\S"}),
+            OptionKind::Text { max } | OptionKind::Choice { max } => {
+                json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": "\\S"})
+            }
             OptionKind::OneOf(choices) => json!({"type": "string", "enum": choices}),
             OptionKind::Number { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
             OptionKind::Flag => json!({"type": "boolean"}),
@@ -108,13 +123,16 @@ impl OptionSpec {
             }
         };
         schema["description"] = self.about.into();
+        if self.kind.is_listed() {
+            schema["x-choices"] = true.into();
+        }
         schema
     }
 
     /// What is wrong with a value, to follow the option's name.
     fn fault(&self, value: &OptionValue) -> Option<String> {
         match (self.kind, value) {
-            (OptionKind::Text { max }, OptionValue::Text(text)) => {
+            (OptionKind::Text { max } | OptionKind::Choice { max }, OptionValue::Text(text)) => {
                 let chars = text.chars().count();
                 if text.trim().is_empty() {
                     return Some("may not be blank".to_owned());
@@ -126,7 +144,7 @@ impl OptionSpec {
             (OptionKind::Flag, OptionValue::Flag(_)) => None,
             (OptionKind::Language, OptionValue::Text(text)) if is_language(text) => None,
             (OptionKind::Address(starts), OptionValue::Text(text)) if is_address(starts, text) => None,
-            (OptionKind::Text { .. }, _) => Some("must be a string".to_owned()),
+            (OptionKind::Text { .. } | OptionKind::Choice { .. }, _) => Some("must be a string".to_owned()),
             (OptionKind::OneOf(choices), _) => Some(format!("must be one of {}", choices.join(", "))),
             (OptionKind::Number { min, max }, _) => Some(format!("must be a whole number from {min} to {max}")),
             (OptionKind::Flag, _) => Some("must be true or false".to_owned()),
@@ -255,6 +273,7 @@ mod tests {
         OptionSpec::new("visibility", OptionKind::OneOf(&["public", "private"]), "Who sees it."),
         OptionSpec::new("content_warning", OptionKind::Text { max: 5 }, "Stands before it."),
         OptionSpec::new("sensitive", OptionKind::Flag, "Hides its files."),
+        OptionSpec::new("board", OptionKind::Choice { max: 3 }, "Where it stands."),
         OptionSpec::new("language", OptionKind::Language, "Its language.").required(),
     ];
 
@@ -309,6 +328,7 @@ mod tests {
             ("visibility", text("secret")),
             ("content_warning", text("longer")),
             ("sensitive", text("true")),
+            ("board", text("long")),
             ("language", text("english_")),
         ]);
         assert_eq!(
@@ -317,6 +337,7 @@ mod tests {
                 "o.visibility must be one of public, private",
                 "o.content_warning may have at most 5 characters, this has 6",
                 "o.sensitive must be true or false",
+                "o.board may have at most 3 characters, this has 4",
                 "o.language must be the tag of a language, such as en or pt-BR",
             ]
         );
@@ -348,6 +369,7 @@ mod tests {
         assert_eq!(schema["required"], json!(["language"]));
         assert_eq!(schema["properties"]["visibility"]["enum"], json!(["public", "private"]));
         assert_eq!(schema["properties"]["content_warning"]["maxLength"], 5);
+        assert_eq!(schema["properties"]["board"]["x-choices"], true);
         assert_eq!(schema["properties"]["sensitive"], json!({"type": "boolean", "description": "Hides its files."}));
     }
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::answer;
+use crate::choices::Choice;
 use crate::handoff::HandOffRefusal;
 use crate::http_clients::HttpClients;
 use crate::job::MediaBytes;
@@ -42,6 +43,13 @@ pub(super) struct Me {
     pub(super) name: String,
     pub(super) avatar_url: Option<String>,
     pub(super) profile_url: Option<String>,
+}
+
+/// A board of an account.
+#[derive(Deserialize)]
+struct Board {
+    id: String,
+    name: String,
 }
 
 /// A public post.
@@ -100,6 +108,19 @@ impl Api {
     pub(super) async fn me(&self, token: &SecretString) -> Result<Me, HandOffRefusal> {
         let request = self.http.to_known(Method::GET, self.url("api/me"))?.bearer_auth(token.expose_secret());
         hand_off_answer(request.send().await).await
+    }
+
+    /// The boards of the account.
+    pub(super) async fn boards(&self, token: &SecretString, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
+        let request = self.http.to_known(Method::GET, self.url("api/boards"))?.bearer_auth(token.expose_secret());
+        let response = request.send().await.map_err(|error| not_answered(&error))?;
+        if !response.status().is_success() {
+            return Err(setback(response, now).await);
+        }
+        let boards: Vec<Board> = answer::json(response)
+            .await
+            .map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
+        Ok(boards.into_iter().map(|it| Choice { value: it.id, label: it.name }).collect())
     }
 
     /// Uploads a file of this type and size; its id over there.

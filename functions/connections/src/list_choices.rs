@@ -1,0 +1,211 @@
+//! `GET /connections/{connection}/choices/{option}`
+
+use std::time::Duration;
+
+use api::need::ConnectionsRead;
+use api::openapi::{CONNECTIONS, Invalid, Missing, Refused};
+use api::{ApiError, ApiResult, Caller, ErrorMessage, Params, Segments, path_id};
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, Utc};
+use domain::connection::Connection;
+use domain::delivery::Setback;
+use domain::id::ConnectionId;
+use platforms::{Choice, Choosing};
+use publishing::kept_credentials;
+use serde::Serialize;
+use tokio::time::timeout;
+use utoipa::ToSchema;
+
+use crate::App;
+
+/// How long a platform may take to list them.
+const LISTED_WITHIN: Duration = Duration::from_secs(12);
+
+/// After so many seconds it may be asked again that did not answer.
+const AGAIN_AFTER: u64 = 30;
+
+/// The longest wait that is told, in seconds. A platform may name any.
+const LONGEST_WAIT: i64 = 24 * 60 * 60;
+
+/// The longest query, in characters.
+const MAX_QUERY: usize = 200;
+
+/// The values that an option may have.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ChoiceList {
+    /// In the platform's order, at most 1,000.
+    data: Vec<ChoiceView>,
+}
+
+/// A value.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Choice)]
+struct ChoiceView {
+    /// For the option.
+    #[schema(example = "tides")]
+    value: String,
+    /// For people.
+    #[schema(example = "Tides and weather")]
+    label: String,
+}
+
+/// Lists what an option may be for this account, as the platform says it now.
+#[utoipa::path(
+    get,
+    path = "/api/v1/connections/{connection}/choices/{option}",
+    tag = CONNECTIONS,
+    operation_id = "connection.choices",
+    summary = "List the values of an option",
+    params(
+        ("connection" = u64, Path, description = "The connection's id"),
+        ("option" = String, Path, description = "An option that has `x-choices` in `GET /platforms`", example = "board"),
+        (
+            "query" = Option<String>,
+            Query,
+            nullable,
+            max_length = 200,
+            description = "Only values and labels with these words in them",
+            example = "tide",
+        ),
+    ),
+    responses(
+        (status = 200, body = ChoiceList, description = "The values"),
+        (
+            status = 409,
+            body = ErrorMessage,
+            description = "The account has to be connected again",
+            example = json!({ "message": "Sandbox no longer accepts this connection. Connect the account again" }),
+        ),
+        Refused,
+        Missing,
+        Invalid,
+        (
+            status = 503,
+            body = ErrorMessage,
+            description = "The platform does not answer, or the store is not available",
+            example = json!({ "message": "Sandbox did not answer in time. Try again in 30 s" }),
+        ),
+    ),
+    security(("token" = [])),
+)]
+pub(crate) async fn list_choices(
+    caller: Caller<ConnectionsRead>,
+    Segments((id, option)): Segments<(String, String)>,
+    params: Params,
+    State(app): State<App>,
+) -> ApiResult<Json<ChoiceList>> {
+    let id = path_id::<ConnectionId>(&id)?;
+    let record = app.api.store.connection(caller.user, id).await?.ok_or(ApiError::NotFound)?;
+    let connection = &record.connection;
+    let has_choices =
+        app.vocabulary.options(&connection.provider).iter().any(|it| it.name == option && it.kind.is_listed());
+    let platform = app.platforms.get(&connection.provider).filter(|_| has_choices).ok_or(ApiError::NotFound)?;
+    let mut fields = params.fields(&["query"]);
+    let query = fields.text("query").value();
+    if query.as_ref().is_some_and(|it| MAX_QUERY < it.chars().count()) {
+        fields.add("query", format_args!("may have at most {MAX_QUERY} characters"));
+    }
+    fields.finish(())?;
+    if connection.needs_reconnection {
+        let title = &connection.rules.title;
+        return Err(ApiError::Conflict(format!(
+            "{title} no longer accepts this connection. Connect the account again"
+        )));
+    }
+
+    let Some(_place) = app.workload.place().await else {
+        return Err(later(connection, 5, "cannot be asked just now"));
+    };
+    let credentials = kept_credentials(app.sealer.as_ref(), &record).await.map_err(|error| {
+        tracing::error!(%error, connection_id = %id, "credentials could not be opened");
+        ApiError::Internal
+    })?;
+    let now = app.api.clock.now();
+    let asked = Choosing { option: &option, query: query.as_deref(), connection, credentials: &credentials };
+    let listed = match timeout(LISTED_WITHIN, platform.choices(&asked, now)).await {
+        Ok(Ok(listed)) => listed,
+        Ok(Err(setback)) => {
+            tracing::info!(?setback, connection_id = %id, option, "choices were not listed");
+            return Err(not_listed(connection, &setback, now));
+        }
+        Err(_) => return Err(later(connection, AGAIN_AFTER, "did not answer in time")),
+    };
+    let fits = |it: &Choice| query.as_ref().is_none_or(|query| has_words(it, query));
+    let data = listed.into_iter().filter(fits).map(|Choice { value, label }| ChoiceView { value, label });
+    Ok(Json(ChoiceList { data: data.collect() }))
+}
+
+fn has_words(choice: &Choice, query: &str) -> bool {
+    let has = |text: &str| text.to_lowercase().contains(&query.trim().to_lowercase());
+    has(&choice.label) || has(&choice.value)
+}
+
+fn not_listed(connection: &Connection, setback: &Setback, now: DateTime<Utc>) -> ApiError {
+    match setback {
+        Setback::Busy { retry_at, .. } => {
+            let wait = retry_at.map(|it| (it - now).num_seconds().clamp(1, LONGEST_WAIT).unsigned_abs());
+            later(connection, wait.unwrap_or(AGAIN_AFTER), "cannot answer just now")
+        }
+        Setback::Disconnected { .. } => later(connection, AGAIN_AFTER, "does not accept this connection just now"),
+        _ => later(connection, AGAIN_AFTER, "did not answer as expected"),
+    }
+}
+
+fn later(connection: &Connection, wait: u64, why: &str) -> ApiError {
+    ApiError::Later { message: format!("{} {why}. Try again in {wait} s", connection.rules.title), wait }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::testing::{Mood, World};
+
+    #[tokio::test]
+    async fn the_values_of_an_option_are_listed_as_the_platform_says_them() {
+        let world = World::new().await;
+        let id = world.connect("7").await;
+        let listed = async |query: &str| world.get(&format!("/api/v1/connections/{id}/choices/board{query}")).await;
+
+        let all = listed("").await;
+        assert_eq!(
+            all.body,
+            json!({"data": [{"value": "b1", "label": "Tides of access-7"}, {"value": "b2", "label": "Weather"}]})
+        );
+        assert_eq!(listed("?query=TIDES").await.body["data"].as_array().unwrap().len(), 1);
+        assert_eq!(listed("?query=b2").await.body["data"][0]["label"], "Weather");
+        assert_eq!(listed("?query=fish").await.body, json!({"data": []}));
+        assert_eq!(listed("?query=").await.body, all.body);
+        assert_eq!(listed(&format!("?query={}", "a".repeat(201))).await.status, 422);
+        assert_eq!(listed("?search=x").await.status, 422);
+    }
+
+    #[tokio::test]
+    async fn only_options_whose_values_are_listed_have_them_and_only_for_their_user() {
+        let world = World::new().await;
+        let id = world.connect("7").await;
+        for path in [
+            format!("{id}/choices/title"),
+            format!("{id}/choices/nothing"),
+            format!("{id}/choices/%FF"),
+            "1/choices/board".to_owned(),
+            "x/choices/board".to_owned(),
+        ] {
+            assert_eq!(world.get(&format!("/api/v1/connections/{path}")).await.status, 404, "{path}");
+        }
+        assert_eq!(world.get_as_another(&format!("/api/v1/connections/{id}/choices/board")).await.status, 404);
+    }
+
+    #[tokio::test]
+    async fn a_platform_that_does_not_answer_is_asked_again_later() {
+        let world = World::new().await;
+        let id = world.connect("7").await;
+        world.platform.set_mood(Mood::Broken);
+
+        let answer = world.get(&format!("/api/v1/connections/{id}/choices/board")).await;
+
+        assert_eq!((answer.status, answer.retry_after.as_deref()), (503, Some("45")));
+        assert!(answer.body["message"].as_str().unwrap().ends_with("cannot answer just now. Try again in 45 s"));
+    }
+}
