@@ -46,11 +46,9 @@ mod software;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::options::{OptionKind, OptionSpec};
-use secrecy::SecretString;
 use serde::Deserialize;
 
 use self::api::Api;
-use self::api::oauth::Tokens;
 use self::apps::Apps;
 use self::grant::Grant;
 use self::preparation::LOOK_BACK;
@@ -145,7 +143,7 @@ impl Platform for Mastodon {
         let grant = Grant::of(old).map_err(|it| gone(&it.to_string()))?;
         let Some(refresh_token) = &old.refresh_token else { return Err(gone("there is no refresh token")) };
         match self.api.refresh(&grant, refresh_token).await {
-            Ok(tokens) => Ok(credentials(tokens, Some(refresh_token), grant.store(), now)),
+            Ok(tokens) => Ok(tokens.renewed(old, now)),
             // Where the server has removed our app, all its grants ended with it.
             Err(Failure::Refused(refused))
                 if refused.is_of_the_grant()
@@ -157,16 +155,5 @@ impl Platform for Mastodon {
             }
             Err(failure) => Err(RefreshRefusal::Unreachable(failure.reason())),
         }
-    }
-}
-
-/// The credentials of a grant. The old refresh token is kept when no new one
-/// came with the tokens.
-fn credentials(tokens: Tokens, old: Option<&SecretString>, extra: SecretString, now: DateTime<Utc>) -> Credentials {
-    Credentials {
-        access_token: tokens.access_token,
-        refresh_token: tokens.refresh_token.or_else(|| old.cloned()),
-        expires_at: tokens.expires_in.and_then(TimeDelta::try_seconds).and_then(|it| now.checked_add_signed(it)),
-        extra: Some(extra),
     }
 }

@@ -28,7 +28,7 @@ use secrecy::ExposeSecret;
 pub use self::dialect::{Carried, ClientAuth, Dialect, Of, TokenCall};
 pub use self::tokens::{NoTokens, Tokens};
 
-use self::dialect::Us;
+pub(crate) use self::dialect::Us;
 use self::failure::Failure;
 use self::refused::{Blame, Refused};
 use crate::account::Credentials;

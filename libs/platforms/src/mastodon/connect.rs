@@ -5,12 +5,11 @@ use domain::delivery::Setback;
 use domain::rules::Rules;
 use secrecy::ExposeSecret;
 
-use super::grant::{Grant, Memory};
+use super::grant::{DIALECT, Grant, Memory};
 use super::refused::Failure;
 use super::server::{self, Server, Typed};
-use super::{Mastodon, account, credentials, instance};
+use super::{Mastodon, account, instance};
 use crate::account::{Account, Credentials};
-use crate::answer;
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
 use crate::platform::Connect;
@@ -49,7 +48,7 @@ impl Connect for Mastodon {
         let here = callback.here.for_server(grant.server.origin());
         callback.check_arrival(&here)?;
         check_issuer(callback, issuer.as_deref(), &grant.server)?;
-        let code = code(callback)?;
+        let code = DIALECT.code_of(callback)?;
         let tokens = match self.api.exchange(&grant, code, &callback.verifier, &here).await {
             Err(Failure::Refused(refused)) if refused.may_be_of_our_app() => {
                 return Err(self.apps.forgotten(&grant, &here, &refused).await?);
@@ -62,15 +61,12 @@ impl Connect for Mastodon {
             Some(domain) if self.api.names(domain, &me.username, &grant.server).await => domain,
             _ => &grant.server,
         };
-        // A server may leave the scope out when all that was asked for is granted
-        // (RFC 6749, section 5.1).
-        let granted = tokens.scope.as_deref().filter(|it| !it.trim().is_empty());
-        let scope = granted.unwrap_or(&grant.app.scopes);
+        let asked: Vec<_> = grant.app.scopes.split_whitespace().collect();
         Ok(vec![Account {
             profile: account::profile(&grant.server, named_by, me),
-            scopes: scope.split_whitespace().map(str::to_owned).collect(),
+            scopes: tokens.granted(&asked),
             rules,
-            credentials: credentials(tokens, None, grant.store(), now),
+            credentials: tokens.credentials(Some(grant.store()), now),
         }])
     }
 
@@ -91,14 +87,4 @@ fn check_issuer(callback: &Callback, promised: Option<&str>, server: &Server) ->
         (None, None) => true,
     };
     if is_its_own { Ok(()) } else { Err(HandOffRefusal::of_another_server()) }
-}
-
-/// The authorization code that the server's answer brings, or why it has none.
-fn code(callback: &Callback) -> Result<&str, HandOffRefusal> {
-    let said = |name: &str| callback.query.get(name).map(String::as_str);
-    match said("error") {
-        None => said("code").ok_or_else(|| HandOffRefusal::Refused("it sent no code".to_owned())),
-        Some("access_denied") => Err(HandOffRefusal::Denied),
-        Some(error) => Err(HandOffRefusal::Refused(answer::shown(said("error_description").unwrap_or(error)))),
-    }
 }

@@ -10,6 +10,11 @@ use super::server::Server;
 use super::software::Software;
 use crate::account::Credentials;
 use crate::handoff::AuthorizationRequest;
+use crate::oauth2::Dialect;
+
+/// How servers do OAuth. With `force_login` the person can choose another account
+/// than the one that is signed in. Servers that know neither it nor PKCE ignore both.
+pub(super) const DIALECT: Dialect = Dialect { page: &[("force_login", "true")], ..Dialect::STANDARD };
 
 /// A server and this service as it is known there. Kept with an account's
 /// credentials, so that nothing else is needed to act for it.
@@ -98,21 +103,10 @@ impl Grant {
         serde_json::to_string(self).unwrap_or_default().into()
     }
 
-    /// The page on which the person decides. With `force_login` the person can
-    /// choose another account than the one that is signed in. Servers that know
-    /// neither it nor PKCE ignore both.
+    /// The page on which the person decides.
     pub(super) fn authorization_url(&self, request: &AuthorizationRequest) -> String {
-        let mut url = self.server.url(&self.endpoints.authorization);
-        url.query_pairs_mut()
-            .append_pair("response_type", "code")
-            .append_pair("client_id", &self.app.client_id)
-            .append_pair("redirect_uri", &request.here.redirect_uri)
-            .append_pair("scope", &self.app.scopes)
-            .append_pair("state", request.state.expose_secret())
-            .append_pair("code_challenge", &request.challenge)
-            .append_pair("code_challenge_method", "S256")
-            .append_pair("force_login", "true");
-        url.into()
+        let page = self.server.url(&self.endpoints.authorization);
+        DIALECT.authorization_url(page, &self.app.client_id, request, &[&self.app.scopes], &[])
     }
 }
 

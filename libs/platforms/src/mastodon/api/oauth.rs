@@ -11,9 +11,10 @@ use url::Url;
 use super::discovery::Discovered;
 use super::{Api, SHORT, expected, id};
 use crate::handoff::{HandOffRefusal, OurAddresses};
-use crate::mastodon::grant::{App, Grant};
+use crate::mastodon::grant::{App, DIALECT, Grant};
 use crate::mastodon::refused::Failure;
 use crate::mastodon::server::Server;
+use crate::oauth2::{TokenCall, Tokens, Us};
 
 /// Whether a server still knows our app.
 pub(crate) enum Knows {
@@ -33,16 +34,6 @@ pub(crate) struct NewApp<'a> {
     pub(crate) redirect_uris: &'a str,
     pub(crate) scopes: &'a str,
     pub(crate) website: &'a str,
-}
-
-/// The answer of the token endpoint.
-#[derive(Deserialize)]
-pub(crate) struct Tokens {
-    pub(crate) access_token: SecretString,
-    pub(crate) refresh_token: Option<SecretString>,
-    /// In seconds.
-    pub(crate) expires_in: Option<i64>,
-    pub(crate) scope: Option<String>,
 }
 
 /// The account behind a token.
@@ -88,12 +79,15 @@ impl Api {
     /// the same words are asked for a token without an account, which depends on
     /// nothing but the app. Tokens that come of either are given back.
     pub(crate) async fn knows(&self, grant: &Grant, here: &OurAddresses) -> Knows {
-        let with_code = [("grant_type", "authorization_code"), ("code", "0"), ("redirect_uri", &here.redirect_uri)];
-        let without_account = [("grant_type", "client_credentials")];
+        let redirect_uri = [("redirect_uri", here.redirect_uri.as_str())];
         let hides_why = grant.software.hides_why_tokens_fail();
-        let form = if hides_why { without_account.as_slice() } else { with_code.as_slice() };
-        let url = grant.server.url(&grant.endpoints.token);
-        match self.form::<Tokens>(&url, &grant.app, form).await {
+        let without_account = TokenCall { grant_type: None, parameter: "grant_type", ..DIALECT.code };
+        let (call, what, further) = if hides_why {
+            (&without_account, "client_credentials", [].as_slice())
+        } else {
+            (&DIALECT.code, "0", redirect_uri.as_slice())
+        };
+        match self.ask::<Tokens>(grant, call, what, further).await {
             Err(Failure::Refused(refused)) if refused.may_be_of_our_app() => Knows::Not,
             Err(_) => Knows::It,
             Ok(Tokens { access_token, .. }) => {
@@ -114,26 +108,19 @@ impl Api {
         verifier: &SecretString,
         here: &OurAddresses,
     ) -> Result<Tokens, Failure> {
-        let form = [
-            ("grant_type", "authorization_code"),
-            ("code", code),
-            ("code_verifier", verifier.expose_secret()),
-            ("redirect_uri", &here.redirect_uri),
-        ];
-        self.form(&grant.server.url(&grant.endpoints.token), &grant.app, &form).await
+        let further = [("code_verifier", verifier.expose_secret()), ("redirect_uri", &here.redirect_uri)];
+        self.ask(grant, &DIALECT.code, code, &further).await
     }
 
     /// New tokens for a refresh token, which may work only this once.
     pub(crate) async fn refresh(&self, grant: &Grant, token: &SecretString) -> Result<Tokens, Failure> {
-        let form = [("grant_type", "refresh_token"), ("refresh_token", token.expose_secret())];
-        self.form(&grant.server.url(&grant.endpoints.token), &grant.app, &form).await
+        self.ask(grant, &DIALECT.renewal, token.expose_secret(), &[]).await
     }
 
     /// Ends the grant of a token.
     pub(crate) async fn revoke(&self, grant: &Grant, token: &SecretString) -> Result<(), Failure> {
-        let form = [("token", token.expose_secret())];
-        let url = grant.server.url(&grant.endpoints.revocation);
-        self.form(&url, &grant.app, &form).await.map(|IgnoredAny| ())
+        let asked = self.ask(grant, &DIALECT.revocation, token.expose_secret(), &[]).await;
+        asked.map(|IgnoredAny| ())
     }
 
     /// The account behind a token.
@@ -143,11 +130,19 @@ impl Api {
         expected(response, DateTime::UNIX_EPOCH).await
     }
 
-    /// Sends a form with the app's own id and secret.
-    async fn form<T: DeserializeOwned>(&self, url: &Url, app: &App, form: &[(&str, &str)]) -> Result<T, Failure> {
-        let ours = [("client_id", app.client_id.as_str()), ("client_secret", app.client_secret.expose_secret())];
-        let form: Vec<_> = form.iter().chain(&ours).collect();
-        let response = self.send(url, Method::POST, |it| it.form(&form).timeout(SHORT)).await?;
+    /// Asks with the app's own id and secret.
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        grant: &Grant,
+        call: &TokenCall,
+        what: &str,
+        further: &[(&str, &str)],
+    ) -> Result<T, Failure> {
+        let is_revocation = call.parameter == DIALECT.revocation.parameter;
+        let path = if is_revocation { &grant.endpoints.revocation } else { &grant.endpoints.token };
+        let us = Us { client_id: &grant.app.client_id, client_secret: &grant.app.client_secret };
+        let fill = |it| DIALECT.fill(it, call, Some(us), what, further).timeout(SHORT);
+        let response = self.send(&grant.server.url(path), Method::POST, fill).await?;
         expected(response, DateTime::UNIX_EPOCH).await
     }
 }
