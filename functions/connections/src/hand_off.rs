@@ -43,7 +43,11 @@ pub(crate) struct Offer {
     pub(crate) profile: Profile,
     scopes: Vec<String>,
     rules: Rules,
+    #[serde(default)]
+    grant: Option<String>,
     credentials: String,
+    #[serde(default)]
+    own: Option<String>,
 }
 
 /// How the platform answered the start of a hand-off.
@@ -293,8 +297,10 @@ impl App {
 
 impl From<Account> for Offer {
     fn from(account: Account) -> Self {
-        let credentials = account.credentials.to_bytes().expose_secret().to_owned();
-        Self { profile: account.profile, scopes: account.scopes, rules: account.rules, credentials }
+        let Account { profile, scopes, rules, grant, credentials } = account;
+        let own = credentials.own.as_ref().map(|it| it.expose_secret().to_owned());
+        let credentials = credentials.to_bytes().expose_secret().to_owned();
+        Self { profile, scopes, rules, grant, credentials, own }
     }
 }
 
@@ -302,7 +308,9 @@ impl TryFrom<Offer> for Account {
     type Error = Failure;
 
     fn try_from(offer: Offer) -> Result<Self, Failure> {
-        let credentials = Credentials::from_bytes(offer.credentials.as_bytes()).map_err(|_| Failure::Memory)?;
-        Ok(Self { profile: offer.profile, scopes: offer.scopes, rules: offer.rules, credentials })
+        let Offer { profile, scopes, rules, grant, credentials, own } = offer;
+        let credentials = Credentials::from_bytes(credentials.as_bytes()).map_err(|_| Failure::Memory)?;
+        let credentials = Credentials { own: own.map(Into::into), ..credentials };
+        Ok(Self { profile, scopes, rules, grant, credentials })
     }
 }

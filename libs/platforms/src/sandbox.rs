@@ -188,6 +188,7 @@ impl Connect for Sandbox {
             },
             scopes: tokens.granted(SCOPES),
             rules: self.rules(),
+            grant: None,
             credentials: tokens.credentials(None, now),
         }])
     }

@@ -194,12 +194,7 @@ impl Rig {
 
     /// Credentials that end then; those that do end can be renewed.
     pub(crate) fn credentials(expires_at: Option<DateTime<Utc>>) -> Credentials {
-        Credentials {
-            access_token: "first".into(),
-            refresh_token: expires_at.map(|_| "renew".into()),
-            expires_at,
-            extra: None,
-        }
+        Credentials { refresh_token: expires_at.map(|_| "renew".into()), expires_at, ..Credentials::of("first".into()) }
     }
 
     async fn record(&self, account: &Connection, credentials: Credentials) -> ConnectionRecord {
