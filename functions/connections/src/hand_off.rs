@@ -27,6 +27,7 @@ use storage::{
 use crate::App;
 use crate::failure::Failure;
 use crate::patience::{ANSWERED_WITHIN, within};
+use crate::room::{Room, fitting, left_out_in_words};
 
 /// How often the conditional write of an account is tried when another
 /// hand-off writes the same account at the same time.
@@ -64,53 +65,6 @@ pub(crate) enum SentOff {
     Wait { sealed: Vec<u8> },
     /// No page is needed: the platform has given these accounts already.
     Arrived(Vec<Account>),
-}
-
-/// What a plan allows.
-#[derive(Clone, Copy)]
-pub(crate) struct Room {
-    max: u32,
-    /// So many further accounts.
-    pub(crate) left: usize,
-}
-
-impl Room {
-    fn full(self) -> String {
-        format!("Your plan allows {} connected accounts (max_connections). Disconnect one first.", self.max)
-    }
-}
-
-/// The accounts that can be connected, in their order, and those for which the
-/// plan has no room. Those that are connected need none.
-fn fitting<'a>(
-    accounts: &'a [Account],
-    found: &HashMap<String, ConnectionRecord>,
-    room: Option<Room>,
-) -> (Vec<&'a Account>, Vec<&'a Account>) {
-    let mut left = room.map_or(usize::MAX, |it| it.left);
-    accounts.iter().partition(|it| {
-        if found.contains_key(&it.profile.account_id) {
-            return true;
-        }
-        let fits = left != 0;
-        left = left.saturating_sub(1);
-        fits
-    })
-}
-
-fn left_out_in_words(left_out: &[&Account], room: Room) -> Option<String> {
-    let (first, others) = left_out.split_first()?;
-    if others.is_empty() && room.left == 0 {
-        return Some(room.full());
-    }
-    let names = others.iter().fold(name_of(&first.profile), |names, it| format!("{names}, {}", name_of(&it.profile)));
-    Some(format!("Your plan allows {} connected accounts (max_connections). Not connected: {names}.", room.max))
-}
-
-/// An account as people know it.
-pub(crate) fn name_of(profile: &Profile) -> String {
-    let username = profile.username.as_ref().map(|it| format!("@{it}"));
-    username.or_else(|| profile.display_name.clone()).unwrap_or_else(|| profile.account_id.clone())
 }
 
 /// A hand-off that was found by its state token.

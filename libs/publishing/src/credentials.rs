@@ -11,10 +11,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Connection;
 use domain::delivery::Setback;
 use domain::event::Event;
-use platforms::{Credentials, Platform, UnreadableCredentials};
+use platforms::{Credentials, Platform};
 use secrecy::ExposeSecret;
-use storage::{ConnectionRecord, CredentialsRecord, KeptIn, Loss, credentials_context, grant_context};
+use storage::{ConnectionRecord, CredentialsRecord, Loss, grant_context};
 
+use crate::kept_credentials::with_its_own;
 use crate::words::wants_reconnection;
 use crate::{Publishing, PublishingError};
 
@@ -173,16 +174,8 @@ impl Publishing {
         credentials: Credentials,
         record: CredentialsRecord,
     ) -> Result<Given, PublishingError> {
-        let own = match &account.kept {
-            KeptIn::Grant { own: Some(own), .. } => {
-                let connection = &account.connection;
-                let context = credentials_context(connection.user_id, connection.connection_id, &connection.provider);
-                let plain = self.sealer.open(own, &context).await?;
-                Some(String::from_utf8(plain).map_err(|_| UnreadableCredentials)?.into())
-            }
-            KeptIn::Grant { own: None, .. } | KeptIn::Connection(_) => None,
-        };
-        Ok(Given { credentials: Credentials { own, ..credentials }, record })
+        let credentials = with_its_own(self.sealer.as_ref(), account, credentials).await?;
+        Ok(Given { credentials, record })
     }
 
     async fn open(&self, record: &CredentialsRecord) -> Result<Credentials, PublishingError> {
