@@ -13,6 +13,7 @@
 
 mod api;
 mod bot;
+mod failure;
 mod message;
 
 use std::time::Duration;
@@ -25,8 +26,9 @@ use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use self::api::{Api, Failure};
+use self::api::Api;
 use self::bot::Chat;
+use self::failure::Failure;
 use crate::account::{Account, Credentials};
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;

@@ -7,6 +7,7 @@
 mod call;
 mod fields;
 mod network;
+mod refusal;
 mod send;
 
 use std::net::SocketAddr;

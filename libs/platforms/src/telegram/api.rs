@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Setback;
 use reqwest::{Method, RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -11,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use url::Url;
 
+use super::failure::{Failure, refused};
 use super::message::Message;
 use crate::answer::{self, Unreadable};
 use crate::http_clients::HttpClients;
@@ -20,27 +19,6 @@ use crate::not_now::NotNow;
 pub(super) struct Api {
     http: HttpClients,
     base_url: String,
-}
-
-/// A call that did not do what it was to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Failure {
-    /// It said no.
-    Refused {
-        /// Its `error_code`.
-        code: u16,
-        words: String,
-        /// In seconds.
-        retry_after: Option<u32>,
-    },
-    /// The group has another number now; nothing was sent.
-    Moved { to: i64 },
-    /// Nothing was sent.
-    NotSent { why: String },
-    /// Nothing was sent: what was prepared is not there any more.
-    Unprepared,
-    /// It may have been carried out.
-    Unknown { may_still_run: bool, why: &'static str },
 }
 
 /// A bot.
@@ -139,12 +117,6 @@ impl Api {
     }
 }
 
-impl From<NotNow> for Failure {
-    fn from(not_now: NotNow) -> Self {
-        Self::NotSent { why: not_now.to_string() }
-    }
-}
-
 /// What the errors of the transport say is not passed on: the address of a call has
 /// the bot's token in it.
 async fn answered(request: RequestBuilder) -> Result<Value, Failure> {
@@ -178,67 +150,6 @@ async fn answered(request: RequestBuilder) -> Result<Value, Failure> {
     }
 }
 
-fn refused(code: u16, words: Option<String>, retry_after: Option<u32>) -> Failure {
-    let words = answer::shown(&words.unwrap_or_else(|| format!("it answered {code}")));
-    Failure::Refused { code, words, retry_after }
-}
-
 fn unreadable() -> Failure {
     Failure::Unknown { may_still_run: true, why: "Telegram's answer could not be read" }
-}
-
-/// Descriptions of a bot that may not post any more, in lower case.
-const LOST: [&str; 4] = ["chat not found", "need administrator rights", "chat_write_forbidden", "chat_admin_required"];
-
-impl Failure {
-    /// What follows for a delivery.
-    pub(super) fn setback(self, now: DateTime<Utc>) -> Setback {
-        match self {
-            Self::Refused { code: 429, words: reason, retry_after } => {
-                Setback::Busy { retry_at: retry_after.map(|it| now + TimeDelta::seconds(it.into())), reason }
-            }
-            Self::Refused { code: 401 | 403 | 404, words: reason, .. } => Setback::Disconnected { reason },
-            Self::Refused { words: reason, .. } => {
-                let said = reason.to_lowercase();
-                if LOST.iter().any(|it| said.contains(it)) {
-                    return Setback::Disconnected { reason };
-                }
-                Setback::Refused { reason }
-            }
-            Self::Moved { .. } => Setback::Busy { retry_at: None, reason: "the group has moved twice".to_owned() },
-            Self::Unprepared => Setback::Stale { reason: "a picture has to be made smaller again".to_owned() },
-            Self::NotSent { why: reason } => Setback::Busy { retry_at: None, reason },
-            Self::Unknown { may_still_run, why } => Setback::Unknown { may_still_run, reason: why.to_owned() },
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_refusal_means_is_told_by_its_code_and_words() {
-        let now = domain::testing::noon();
-        let of = |code, words: &str| refused(code, Some(words.to_owned()), None).setback(now);
-        for (code, words) in [
-            (401, "Unauthorized"),
-            (403, "Forbidden: bot was kicked from the channel chat"),
-            (400, "Bad Request: chat not found"),
-            (400, "Bad Request: need administrator rights in the channel chat"),
-            (400, "Bad Request: CHAT_WRITE_FORBIDDEN"),
-        ] {
-            assert!(matches!(of(code, words), Setback::Disconnected { .. }), "{words}");
-        }
-        for (code, words) in [
-            (400, "Bad Request: message is too long"),
-            (413, "Request Entity Too Large"),
-            // A text could still be sent.
-            (400, "Bad Request: not enough rights to send photos to the chat"),
-        ] {
-            assert!(matches!(of(code, words), Setback::Refused { .. }), "{words}");
-        }
-        let limited = refused(429, Some("Too Many Requests: retry after 17".to_owned()), Some(17)).setback(now);
-        assert!(matches!(limited, Setback::Busy { retry_at: Some(at), .. } if at == now + TimeDelta::seconds(17)));
-    }
 }

@@ -6,7 +6,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::api::{Api, ChatFacts, Failure, Member};
+use super::api::{Api, ChatFacts, Member};
+use super::failure::Failure;
 use crate::account::Credentials;
 use crate::handoff::{Answers, Field, HandOffRefusal};
 

@@ -6,7 +6,7 @@ use futures::{StreamExt, stream};
 use reqwest::RequestBuilder;
 use serde_json::{Map, Value, json};
 
-use super::api::Failure;
+use super::failure::Failure;
 use super::{BOUNDS, is_photo, is_too_large};
 use crate::job::{Fitted, Job, MediaBytes, MediaUnreadable};
 use crate::multipart::{Form, Unread};

@@ -6,56 +6,18 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chrono::TimeDelta;
-use http::StatusCode;
 use http::request::Parts;
 use platforms::conformance::network::{Call, Trouble};
 use serde_json::{Value, json};
 
 use super::fields::Fields;
+use super::refusal::Refusal;
 use super::{BOT, CHANNEL, CHAT, Here, TOKEN, send};
 use crate::stand_in::front::Front;
 use crate::stand_in::limits::{Begins, Limit};
 
 /// Messages of a bot to one chat: "20 messages per minute to the same group".
 const PER_CHAT: Limit = Limit { name: "chat", most: 20, period: TimeDelta::minutes(1), begins: Begins::WithTheFirst };
-
-/// What a call answers where it does not do what it was to do.
-#[derive(Debug)]
-pub(super) struct Refusal {
-    code: u16,
-    description: String,
-    parameters: Option<Value>,
-}
-
-impl Refusal {
-    pub(super) fn new(code: u16, description: &str) -> Self {
-        Self { code, description: description.to_owned(), parameters: None }
-    }
-
-    pub(super) fn bad(description: &str) -> Self {
-        Self::new(400, &format!("Bad Request: {description}"))
-    }
-
-    fn too_many(seconds: i64) -> Self {
-        let description = format!("Too Many Requests: retry after {seconds}");
-        Self { parameters: Some(json!({ "retry_after": seconds })), ..Self::new(429, &description) }
-    }
-
-    fn moved(to: i64) -> Self {
-        let refusal = Self::bad("group chat was upgraded to a supergroup chat");
-        Self { parameters: Some(json!({ "migrate_to_chat_id": to })), ..refusal }
-    }
-}
-
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
-        let mut body = json!({ "ok": false, "error_code": self.code, "description": self.description });
-        if let Some(parameters) = self.parameters {
-            body["parameters"] = parameters;
-        }
-        (StatusCode::from_u16(self.code).unwrap_or(StatusCode::BAD_REQUEST), Json(body)).into_response()
-    }
-}
 
 pub(super) async fn not_found() -> Refusal {
     Refusal::new(404, "Not Found")

@@ -6,7 +6,7 @@ use axum::extract::{FromRequest, Multipart, Request};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use super::call::Refusal;
+use super::refusal::Refusal;
 use crate::stand_in::params::essence;
 
 /// The fields of a call.

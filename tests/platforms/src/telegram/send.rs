@@ -5,8 +5,8 @@ use domain::media::MimeType;
 use platforms::conformance::network::PublicMedium;
 use serde_json::{Value, json};
 
-use super::call::Refusal;
 use super::fields::Fields;
+use super::refusal::Refusal;
 use super::{CHANNEL, CHAT, Here, Message};
 
 const MAX_TEXT: usize = 4096;
