@@ -59,7 +59,7 @@ async fn choose(app: &App, platform: &dyn Connect, entered: &Entered, mut sent: 
     let chosen = sent.remove("account").unwrap_or_default();
     let offer = app.offers(visit).await?.into_iter().find(|it| it.profile.account_id == chosen);
     if let Some(offer) = offer {
-        app.keep_accounts(visit, platform, &[offer.try_into()?]).await?;
+        app.keep_account(visit, platform, &offer.try_into()?).await?;
     }
     Ok(Redirect::to(&action(visit)).into_response())
 }

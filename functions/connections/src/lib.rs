@@ -25,7 +25,6 @@ mod party;
 mod patience;
 mod poll_hand_off;
 mod receiver;
-mod room;
 mod rule_view;
 mod show_client_document;
 mod show_connection;

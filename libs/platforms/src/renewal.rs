@@ -64,9 +64,10 @@ mod tests {
 
     fn credentials(refresh_token: Option<&str>, life: Option<TimeDelta>) -> Credentials {
         Credentials {
+            access_token: "access".into(),
             refresh_token: refresh_token.map(Into::into),
             expires_at: life.map(|it| noon() + it),
-            ..Credentials::of("access".into())
+            extra: None,
         }
     }
 

@@ -188,7 +188,6 @@ impl Connect for Sandbox {
             },
             scopes: tokens.granted(SCOPES),
             rules: self.rules(),
-            grant: None,
             credentials: tokens.credentials(None, now),
         }])
     }

@@ -12,7 +12,7 @@ use domain::delivery::{CALL_WITHIN, Delivery, Next, Resolution, Setback, State};
 use domain::post::Post;
 use domain::token::{random_u32, random_u64};
 use platforms::{Job, Publish, Registry, Step};
-use storage::{CallsOf, ConnectionRecord, CredentialsRecord, Race, Work};
+use storage::{CallsOf, ConnectionRecord, Race, Work};
 
 use self::follow_up::following;
 use crate::claims::Claims;
@@ -56,8 +56,6 @@ struct Task<'a> {
     begin_until: DateTime<Utc>,
     /// See [`DeliveryMessage::in_a_crowd`].
     in_a_crowd: bool,
-    /// The credentials with which its platform is called.
-    used: Option<&'a CredentialsRecord>,
 }
 
 impl Publishing {
@@ -107,7 +105,7 @@ impl Publishing {
         }
         let mut now = self.clock.now();
         let DeliveryMessage { roll_up_at, in_a_crowd, .. } = message;
-        let mut task = Task { delivery, post: &post, roll_up_at, begin_until, in_a_crowd, used: None };
+        let mut task = Task { delivery, post: &post, roll_up_at, begin_until, in_a_crowd };
         if let Next::Wait(at) = task.delivery.next(now) {
             if MAX_WAIT < at - now || begin_until < at {
                 self.queue.send(&[Outgoing { message, at }]).await?;
@@ -168,8 +166,8 @@ impl Publishing {
             let after = delivery.clone().not_called(setback, now, random_u32());
             return self.keep(&task, after, now).await;
         };
-        let given = match self.credentials(platform, &record, now).await? {
-            Ok(given) => given,
+        let credentials = match self.credentials(platform, &record, now).await? {
+            Ok(credentials) => credentials,
             Err(setback) if next == Next::FollowUp => {
                 let after = delivery.clone().follow_up_ended(Err(&setback), now, random_u32());
                 return self.keep(&task, after, now).await;
@@ -183,7 +181,7 @@ impl Publishing {
                 return self.keep(&task, after, now).await;
             }
         };
-        let Some(host) = self.leave_for_host(platform.host(&given.credentials)).await? else {
+        let Some(host) = self.leave_for_host(platform.host(&credentials)).await? else {
             return self.put_off(&task).await;
         };
         // A renewal takes its time, and the call begins after it.
@@ -206,7 +204,7 @@ impl Publishing {
         let claims = Claims { store: &self.store, connection: &record.connection, delivery };
         let job = Job {
             profile: &record.connection.profile,
-            credentials: &given.credentials,
+            credentials: &credentials,
             text: post.text_of(target).as_str(),
             media: post.media_of(target),
             options: &target.options,
@@ -218,7 +216,7 @@ impl Publishing {
             claims: &claims,
             now: self.clock.now(),
         };
-        let task = Task { delivery: held, used: Some(&given.record), ..task };
+        let task = Task { delivery: held, ..task };
         match next {
             Next::Prepare => self.prepare(task, host, platform, &record, &job).await,
             Next::Publish => Box::pin(self.publish(task, host, platform, &record, &job)).await,

@@ -52,7 +52,12 @@ impl Target {
     fn new() -> Self {
         Self {
             profile: a_connection(&a_user()).profile,
-            credentials: Credentials { refresh_token: Some("refresh".into()), ..Credentials::of("access".into()) },
+            credentials: Credentials {
+                access_token: "access".into(),
+                refresh_token: Some("refresh".into()),
+                expires_at: None,
+                extra: None,
+            },
             media: Vec::new(),
             options: Options::default(),
             progress: None,

@@ -1,5 +1,4 @@
 mod grant_gone;
-mod several;
 mod storing;
 
 use std::sync::Arc;
@@ -33,8 +32,7 @@ fn renewed(rig: &Rig) -> u32 {
 /// What a delivery is given for its call.
 async fn given(rig: &Rig, record: &ConnectionRecord) -> Result<Credentials, Setback> {
     let platform = rig.renewable.get("sandbox").unwrap();
-    let given = rig.publishing.credentials(platform, record, rig.clock.now()).await.unwrap();
-    given.map(|it| it.credentials)
+    rig.publishing.credentials(platform, record, rig.clock.now()).await.unwrap()
 }
 
 fn token(credentials: &Credentials) -> &str {
@@ -43,7 +41,9 @@ fn token(credentials: &Credentials) -> &str {
 
 /// Somebody takes the renewal and is never heard of again.
 async fn a_worker_dies_renewing(rig: &Rig) {
-    let claim = rig.store.claim_refresh(&rig.grant(0).await, rig.clock.now()).await.unwrap();
+    let connection = rig.connection(0).await.connection;
+    let (user, id, generation) = (connection.user_id, connection.connection_id, connection.generation);
+    let claim = rig.store.claim_refresh(user, id, generation, rig.clock.now()).await.unwrap();
     assert_eq!(claim, storage::RefreshClaim::Ours);
 }
 

@@ -236,9 +236,10 @@ impl Platform for Registered {
         };
         assert!(self.renewal.can_renew(credentials));
         Ok(Credentials {
+            access_token: format!("token{renewed}").into(),
             refresh_token,
             expires_at: Some(now + TimeDelta::hours(2)),
-            ..Credentials::of(format!("token{renewed}").into())
+            extra: None,
         })
     }
 }

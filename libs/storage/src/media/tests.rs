@@ -74,7 +74,7 @@ async fn a_file_that_a_post_uses_is_never_removed() {
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), []);
     assert_eq!(store.doom_unused_medium(medium.path(), later()).await.unwrap(), MediumRemoval::Spared);
     store.forget_medium(medium.path()).await.unwrap();
-    let kept = Medium { size_bytes: Some(5), unused_since: None, ..medium.clone() };
+    let kept = Medium { size_bytes: Some(5), facts: Some(Facts::default()), unused_since: None, ..medium.clone() };
     assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), [kept]);
 }
 
