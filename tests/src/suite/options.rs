@@ -95,9 +95,13 @@ async fn an_entry_replaces_its_options(world: &World) -> Result {
 async fn a_name_that_a_platform_does_not_have_is_refused_even_for_drafts(world: &World) -> Result {
     let mut user = world.user().await?;
     let connection = user.connect(0).await?;
-    let body = json!({ "content": "a", "platforms": on(&connection, &json!({ "visible": "public", "board": "1" }))? });
-    let errors =
-        user.api.post("/posts", &body).await?.invalid(&["platforms.0.options.visible", "platforms.0.options.board"])?;
+    let body =
+        json!({ "content": "a", "platforms": on(&connection, &json!({ "visible": "public", "playlist": "1" }))? });
+    let errors = user
+        .api
+        .post("/posts", &body)
+        .await?
+        .invalid(&["platforms.0.options.visible", "platforms.0.options.playlist"])?;
     let message = "platforms.0.options.visible is not an option of sandbox; did you mean visibility?";
     same(&errors["platforms.0.options.visible"], &json!([message]), "message")
 }
