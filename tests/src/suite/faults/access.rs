@@ -109,7 +109,7 @@ async fn a_renewal_that_is_not_possible_now_is_tried_again(world: &World) -> Res
     faulty.arm(json!({ "kind": "refresh_unreachable", "count": null })).await?;
 
     let id = faulty.schedule(&words).await?;
-    let said = faulty.is_told(id, &["503"]).await?;
+    let said = faulty.is_told(id, &["cannot be renewed now"]).await?;
     ensure!(!said.contains("connect the account again"), "a passing failure asks for a reconnection: “{said}”");
     let path = format!("/connections/{}", integer(&faulty.connection, "id")?);
     let shown = faulty.user.api.get(&path).await?.ok(200)?;
