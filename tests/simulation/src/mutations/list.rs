@@ -61,13 +61,6 @@ pub const ALL: &[Mutation] = &[
         to: "None",
     },
     Mutation {
-        name: "a post that is told forgets what follows it",
-        file: "libs/publishing/src/roll_up.rs",
-        before: "let ended = |it: &&Delivery| ",
-        from: "it.has_ended()",
-        to: "it.state != domain::delivery::State::Waiting",
-    },
-    Mutation {
         name: "nobody looks for what is overdue",
         file: "libs/publishing/src/plan.rs",
         before: "for _ in 0..",
