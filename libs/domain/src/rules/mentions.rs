@@ -50,7 +50,7 @@ fn name_length(rest: &str, is_part: impl Fn(char) -> bool) -> usize {
     length
 }
 
-fn is_word(it: char) -> bool {
+pub(super) fn is_word(it: char) -> bool {
     it.is_alphanumeric() || it == '_'
 }
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::mentions::is_word;
 use super::weighted;
 
 /// The links, with a scheme or without, in order.
@@ -45,10 +46,6 @@ fn marked<'t>(text: &'t str, marks: &'static [char], joined: bool) -> impl Itera
         end = is_marked.then_some(start + word.len());
         is_marked.then_some(word)
     })
-}
-
-fn is_word(letter: char) -> bool {
-    letter.is_alphanumeric() || letter == '_'
 }
 
 #[cfg(test)]

@@ -171,31 +171,7 @@ fn while_at_start(text: &str, is_part: impl Fn(char) -> bool) -> usize {
 
 /// Source: `validGeneralUrlPathChars` of twitter-text.
 fn is_of_path(letter: char) -> bool {
-    is_word(letter)
-        || matches!(
-            letter,
-            '!' | '*'
-                | '\''
-                | ';'
-                | ':'
-                | '='
-                | '+'
-                | ','
-                | '.'
-                | '$'
-                | '/'
-                | '%'
-                | '#'
-                | '['
-                | ']'
-                | '-'
-                | '–'
-                | '_'
-                | '~'
-                | '@'
-                | '|'
-                | '&'
-        )
+    is_word(letter) || "!*';:=+,.$/%#[]-–_~@|&".contains(letter)
 }
 
 /// Source: `validUrlPathEndingChars` of twitter-text.
@@ -209,33 +185,7 @@ fn is_word(letter: char) -> bool {
 
 /// Source: `validUrlQueryChars` of twitter-text.
 fn is_of_query(letter: char) -> bool {
-    letter.is_ascii_alphanumeric()
-        || matches!(
-            letter,
-            '!' | '?'
-                | '*'
-                | '\''
-                | '@'
-                | '('
-                | ')'
-                | ';'
-                | ':'
-                | '&'
-                | '='
-                | '+'
-                | '$'
-                | '/'
-                | '%'
-                | '#'
-                | '['
-                | ']'
-                | '-'
-                | '_'
-                | '.'
-                | ','
-                | '~'
-                | '|'
-        )
+    letter.is_ascii_alphanumeric() || "!?*'@();:&=+$/%#[]-_.,~|".contains(letter)
 }
 
 /// Source: `validUrlQueryEndingChars` of twitter-text.
