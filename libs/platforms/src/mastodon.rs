@@ -36,7 +36,6 @@ mod content;
 mod grant;
 mod instance;
 mod look_up;
-mod multipart;
 mod preparation;
 mod publish;
 mod rate_limit;

@@ -74,19 +74,67 @@ impl Form {
 
     /// Puts it into a request.
     pub(crate) fn onto(self, request: RequestBuilder) -> (RequestBuilder, Unread) {
-        let (boundary, unread) = (self.boundary.clone(), self.unread.clone());
-        let whole = self.words(format!("--{boundary}--\r\n"));
+        let Self { boundary, parts, length, unread } = self.ended();
         let request = request
             .header(CONTENT_TYPE, format!("multipart/form-data; boundary={boundary}"))
             // With a length, a stream that ends early is not taken for the file.
-            .header(CONTENT_LENGTH, whole.length)
-            .body(Body::wrap_stream(stream::iter(whole.parts).flatten()));
+            .header(CONTENT_LENGTH, length)
+            .body(Body::wrap_stream(stream::iter(parts).flatten()));
         (request, unread)
+    }
+
+    fn ended(self) -> Self {
+        let end = format!("--{}--\r\n", self.boundary);
+        self.words(end)
     }
 
     fn words(mut self, words: String) -> Self {
         self.length += words.len() as u64;
         self.parts.push(stream::once(async move { Ok(Bytes::from(words)) }).boxed());
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::MediaUnreadable;
+
+    fn with_file(pieces: Vec<Result<Bytes, MediaUnreadable>>) -> Form {
+        let form = Form::new().text("description", "A boat\r\nat sea");
+        form.file(("file", "7.png"), MimeType::Png, 3, stream::iter(pieces).boxed()).ended()
+    }
+
+    async fn sent(form: Form) -> Result<String, MediaUnreadable> {
+        let sent: Vec<Bytes> = stream::iter(form.parts).flatten().try_collect().await?;
+        Ok(String::from_utf8(sent.concat()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_form_is_as_long_as_it_says() {
+        let form = with_file(vec![Ok("ab".into()), Ok("c".into())]);
+        let (boundary, length) = (form.boundary.clone(), form.length);
+
+        let sent = sent(form).await.unwrap();
+
+        assert_eq!(sent.len() as u64, length);
+        let expected = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"description\"\r\n\r\nA boat\r\nat sea\r\n\
+             --{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"7.png\"\r\n\
+             Content-Type: image/png\r\n\r\nabc\r\n--{boundary}--\r\n"
+        );
+        assert_eq!(sent, expected);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_could_not_be_read_is_told_from_a_request_that_was_cut_off() {
+        for (last, is_unread) in [(Ok("c".into()), false), (Err(MediaUnreadable("gone".to_owned())), true)] {
+            let form = with_file(vec![Ok("ab".into()), last]);
+            let unread = form.unread.clone();
+
+            let sent = sent(form).await;
+
+            assert_eq!((sent.is_err(), unread.is_set()), (is_unread, is_unread));
+        }
     }
 }

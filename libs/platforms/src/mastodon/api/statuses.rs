@@ -14,8 +14,8 @@ use super::{Api, SHORT, expected, id};
 use crate::answer;
 use crate::job::MediaBytes;
 use crate::mastodon::grant::Grant;
-use crate::mastodon::multipart;
 use crate::mastodon::refused::{Failure, Refused};
+use crate::multipart::Form;
 use crate::recognition::Listed;
 
 /// Uploads a file and may answer before it is processed.
@@ -195,8 +195,11 @@ impl Api {
         bytes: MediaBytes,
         now: DateTime<Utc>,
     ) -> Result<Upload, Failure> {
-        let with_file =
-            |it: RequestBuilder| multipart::with_file(it, file, bytes).bearer_auth(token.expose_secret()).timeout(FILE);
+        let form = file.alt_text.iter().fold(Form::new(), |form, it| form.text("description", it.as_str()));
+        // Some servers store files under the names that they come with.
+        let name = format!("{}.{}", file.media_id, file.mime_type.extension());
+        let form = form.file(("file", &name), file.mime_type, file.size_bytes, bytes);
+        let with_file = |it: RequestBuilder| form.onto(it).0.bearer_auth(token.expose_secret()).timeout(FILE);
         let response = self.send(&grant.server.url(path), Method::POST, with_file).await?;
         let is_processing = response.status() == StatusCode::ACCEPTED;
         let file: File = expected(response, now).await?;
