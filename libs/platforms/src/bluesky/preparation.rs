@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use domain::delivery::Setback;
 use domain::media::{Attachment, PictureBounds};
 use serde::{Deserialize, Serialize};
@@ -23,9 +23,6 @@ use super::{link_card, options, people, quote, upload};
 use crate::job::Job;
 use crate::picture::{Awaited, Look, fitted};
 use crate::platform::{STEP_LIMIT, Step};
-
-/// The wait before an upload is begun anew that the service has forgotten.
-const BEFORE_ANEW: TimeDelta = TimeDelta::seconds(10);
 
 /// What has been reached, stored between the steps.
 #[derive(Default, Serialize, Deserialize)]
@@ -137,10 +134,6 @@ impl Preparation<'_> {
             Sent::All(begun) => {
                 (progress.upload, progress.video) = (None, Some(begun));
                 Ok(job.now)
-            }
-            Sent::Forgotten => {
-                progress.upload = None;
-                Ok(job.now + BEFORE_ANEW)
             }
         }
     }

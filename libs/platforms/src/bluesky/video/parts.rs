@@ -57,8 +57,6 @@ pub(in crate::bluesky) enum Sent {
     Again(DateTime<Utc>),
     /// All of it is there, and worked on.
     All(VideoJob),
-    /// The service no longer knows it.
-    Forgotten,
 }
 
 /// How a file is cut.
@@ -151,7 +149,7 @@ impl Upload {
                 let parts = missing.into_iter().map(|it| (it, status.plan.part(it, file.size_bytes)));
                 self.send(service, &token, job, file, parts).await
             }
-            _ => Ok(Sent::Forgotten),
+            _ => Err(forgotten("the video service has dropped the upload".to_owned())),
         }
     }
 
@@ -221,11 +219,17 @@ impl Upload {
 /// has is asked at the next step.
 fn not_sent(reply: &Reply, now: DateTime<Utc>) -> Result<Sent, Setback> {
     match reply.error().as_deref() {
-        Some("UploadNotFound" | "UploadExpired" | "UploadAborted") => Ok(Sent::Forgotten),
+        Some("UploadNotFound" | "UploadExpired" | "UploadAborted") => Err(forgotten(reply.words())),
         Some("UploadNotReady" | "UploadAlreadyCompleted" | "MissingParts") => Ok(Sent::Again(now + SOON)),
         Some("UploadFailed" | "UnsupportedContentType") => Err(Setback::Refused { reason: reply.words() }),
         _ => Err(Setback::Busy { retry_at: reply.retry_at(now), reason: reply.words() }),
     }
+}
+
+/// The file is uploaded anew: each time after a longer wait, in case that is forgotten
+/// as well.
+fn forgotten(reason: String) -> Setback {
+    Setback::Stale { reason }
 }
 
 fn refused(reason: Option<String>) -> Setback {
