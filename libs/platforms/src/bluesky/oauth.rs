@@ -109,7 +109,7 @@ impl NewTokens {
 pub(super) enum Page {
     /// Here it is.
     At(Url),
-    /// There is none for such a client, or such a scope; the server's words.
+    /// There is none for such a scope; the server's words.
     NotFor(String),
 }
 
@@ -142,7 +142,7 @@ impl Authorization<'_> {
         ];
         form.extend(login_hint.map(|it| ("login_hint", it)));
         let reply = self.send(&server.pushed_authorization_request_endpoint, &form).await?;
-        if let Some("invalid_client_metadata" | "invalid_scope") = reply.error().as_deref() {
+        if is_about_the_scope(&reply) {
             return Ok(Page::NotFor(reply.words()));
         }
         let pushed: Pushed = hand_off_answer(&reply)?;
@@ -209,6 +209,20 @@ impl Authorization<'_> {
             Some(request.timeout(within).form(&form.iter().copied().chain(ours).collect::<Vec<_>>()))
         };
         prover.send(self.http, Method::POST, url.clone(), shape).await
+    }
+}
+
+/// Whether a pushed request is refused for what it asks for. A server that knows no
+/// narrow scope finds one in the client's document, calls it unsupported there, and
+/// says `invalid_client_metadata`; it says so as well where it cannot read the
+/// document. No other scope would help there.
+/// Source: `ClientManager.validateClientMetadata` of `@atproto/oauth-provider`, before
+/// commit 1899b1fc1 of `bluesky-social/atproto`.
+fn is_about_the_scope(reply: &Reply) -> bool {
+    match reply.error().as_deref() {
+        Some("invalid_scope") => true,
+        Some("invalid_client_metadata") => reply.words().to_lowercase().contains("unsupported scope"),
+        _ => false,
     }
 }
 

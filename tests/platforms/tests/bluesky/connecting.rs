@@ -186,3 +186,21 @@ async fn a_server_without_narrow_scopes_reads_a_document_of_its_own() {
         "{url}"
     );
 }
+
+#[tokio::test]
+async fn a_document_that_a_server_cannot_read_is_no_reason_to_ask_for_more() {
+    let stage = Stage::<Bluesky>::new().await;
+    let platform = stage.connecting();
+    let here = OurAddresses::of(PUBLIC, "bluesky");
+    // It would find this one.
+    let wide = OurAddresses { client_document: format!("{}?scope=everything", here.client_document), ..here.clone() };
+    let document = platform.client_document(&wide).await.unwrap().unwrap();
+    stage.network.know_client(&wide.client_document, document);
+    let challenge = Pkce::random().challenge;
+    let request = AuthorizationRequest { state: random_token(), here, challenge };
+
+    let departure = platform.authorize(&stage.network.answers(), &request, stage.clock.now()).await;
+
+    let Err(HandOffRefusal::Refused(words)) = departure else { panic!("{departure:?}") };
+    assert!(words.contains("Unable to obtain client metadata"), "{words}");
+}
