@@ -39,6 +39,10 @@ const PASSING: [StatusCode; 3] = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_E
 /// status.
 const PASSING_CODES: [&str; 3] = ["temporarily_unavailable", "server_error", "slow_down"];
 
+/// The code of errors about a token that is sent (RFC 6750, section 3.1), whatever the
+/// status: some platforms say so of one that is to be revoked and has ended.
+const OF_A_TOKEN: &str = "invalid_token";
+
 impl Refused {
     /// Reads an answer; `None` when it is no refusal. Some platforms refuse with 200
     /// and an `error`.
@@ -68,7 +72,7 @@ impl Refused {
 
     /// Whether there is nothing left to be given back.
     pub(super) fn is_of_an_ended_grant(&self) -> bool {
-        self.blame == Blame::Grant || self.code.as_deref() == Some("invalid_token")
+        self.blame == Blame::Grant || self.code.as_deref() == Some(OF_A_TOKEN)
     }
 }
 
@@ -89,7 +93,7 @@ fn blame(dialect: &Dialect, status: StatusCode, code: Option<&str>) -> Blame {
         Blame::Us
     } else if is_one_of(dialect.gone) {
         Blame::Grant
-    } else if status == StatusCode::UNAUTHORIZED {
+    } else if status == StatusCode::UNAUTHORIZED && code != Some(OF_A_TOKEN) {
         // At these addresses, it is about the id and secret, not about a token.
         Blame::Us
     } else if status.is_client_error() || status.is_success() {

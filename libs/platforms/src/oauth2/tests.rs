@@ -193,6 +193,8 @@ async fn a_grant_is_gone_only_by_the_platforms_own_word_and_never_for_our_fault(
         (&D::STANDARD, 400, json!({"error": "unauthorized_client"}), "ours"),
         (&D::STANDARD, 200, json!({"ok": false, "error": "invalid_client"}), "ours"),
         (&D::STANDARD, 401, json!({"message": "Unauthorized"}), "ours"),
+        // It is about a token (RFC 6750, section 3.1), and not the word for one that is exchanged.
+        (&D::STANDARD, 401, json!({"error": "invalid_token"}), "unreachable: invalid_token"),
         (&D::STANDARD, 500, json!({"error": "invalid_grant"}), "unreachable: invalid_grant"),
         (&D::STANDARD, 429, json!({"error": "invalid_grant"}), "unreachable: invalid_grant"),
         (&D::STANDARD, 503, json!("busy"), "unreachable: it answered 503 Service Unavailable"),
@@ -258,6 +260,7 @@ async fn a_grant_is_given_back_and_one_that_ended_is_as_good_as_that() {
         (204, json!(null), "Ok(())"),
         (200, json!("bye"), "Ok(())"),
         (400, json!({"error": "invalid_token"}), "Ok(())"),
+        (401, json!({"error": "invalid_token"}), "Ok(())"),
         (400, json!({"error": "invalid_grant"}), "Ok(())"),
         (400, json!({"error": "unsupported_token_type"}), "Err(Refused"),
         (200, json!({"error": "unsupported_token_type"}), "Err(Refused"),
@@ -269,6 +272,8 @@ async fn a_grant_is_given_back_and_one_that_ended_is_as_good_as_that() {
         server.answers(status, answer.clone());
         let revoked = server.oauth(&BASIC).revoke(&credentials(), noon()).await;
         assert!(format!("{revoked:?}").starts_with(outcome), "{status} {answer}: {revoked:?}");
+        let is_ours = answer["error"] == "invalid_client";
+        assert_eq!(server.refused_secrets(), usize::from(is_ours), "{status} {answer}");
         let sent =
             json!({"authorization": "us%3A1:our+secret%2B", "token": "refresh", "token_type_hint": "refresh_token"});
         assert_eq!(server.saw(), [("POST /revoke".to_owned(), sent)]);
