@@ -168,10 +168,7 @@ impl Publishing {
         };
         let credentials = match self.credentials(platform, &record, now).await? {
             Ok(credentials) => credentials,
-            Err(setback) if next == Next::FollowUp => {
-                let after = delivery.clone().follow_up_ended(Err(&setback), now, random_u32());
-                return self.keep(&task, after, now).await;
-            }
+            Err(setback) if next == Next::FollowUp => return self.follow_up_not_called(&task, &setback, now).await,
             Err(setback) => {
                 let setback = match delivery.intent {
                     Some(_) => of_a_doubt(setback, None, &record.connection),

@@ -53,11 +53,24 @@ impl Publishing {
         self.keep(&begun, after, now).await
     }
 
+    /// No call for what follows next could be made now.
+    pub(super) async fn follow_up_not_called(
+        &self,
+        task: &Task<'_>,
+        setback: &Setback,
+        now: DateTime<Utc>,
+    ) -> Result<After, PublishingError> {
+        let after = task.delivery.clone().follow_up_ended(Err(setback), now, random_u32());
+        note_missed(&task.delivery, &after, state_of(setback));
+        self.keep(task, after, now).await
+    }
+
     /// What follows next is not tried any more.
     pub(super) async fn leave_follow_up(&self, task: &Task<'_>, now: DateTime<Utc>) -> Result<After, PublishingError> {
         self.roll_up(task.post.user_id, task.post.post_id).await?;
         let after = task.delivery.clone().follow_up_left(now);
-        note_missed(&task.delivery, &after, "unknown");
+        let is_in_doubt = task.delivery.follow_ups.as_ref().is_some_and(|it| it.begun_at.is_some());
+        note_missed(&task.delivery, &after, if is_in_doubt { "unknown" } else { "late" });
         self.keep(task, after, now).await
     }
 
@@ -73,12 +86,16 @@ impl Publishing {
     }
 }
 
-/// Logs what is left between these two and was not done.
+/// Logs what is left between these two and was not done. What is tried again is not
+/// missed yet.
 fn note_missed(before: &Delivery, after: &Delivery, why: &'static str) {
     let names = |it: &Delivery| it.follow_ups.as_ref().map_or(0, |it| it.names.len());
     let missed = names(before).saturating_sub(names(after));
+    if missed == 0 {
+        return;
+    }
     tracing::info!(
-        target: metrics::TARGET, follow_ups_missed = (0 < missed).then_some(missed), why,
+        target: metrics::TARGET, follow_ups_missed = missed, why,
         follow_up = before.follow_ups.as_ref().map(FollowUps::first), platform = before.provider,
         user_id = %before.user_id, post_id = %before.post_id, target_id = %before.target_id,
         "what follows a post was not done"

@@ -1,8 +1,12 @@
 //! What follows a publication.
 
+use std::io;
+use std::sync::{Arc, Mutex};
+
 use domain::delivery::{LEASE, Published};
 use platforms::Followed;
 use storage::Disconnected;
+use tracing::subscriber::DefaultGuard;
 
 use super::*;
 
@@ -20,9 +24,45 @@ fn followed(rig: &Rig) -> Vec<String> {
     rig.network.followed.lock().unwrap().iter().map(|it| it.0.clone()).collect()
 }
 
+/// What is logged on this thread.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn kept() -> (Self, DefaultGuard) {
+        let log = Self::default();
+        let writer = log.clone();
+        let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        (log, tracing::subscriber::set_default(lines))
+    }
+
+    /// What was not done and why, as it was told.
+    fn missed(&self) -> Vec<String> {
+        let lines = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        let field = |line: &str, name: &str| {
+            let value = line.split_once(&format!("{name}=")).map(|it| it.1.split(' ').next().unwrap().replace('"', ""));
+            value.unwrap_or_default()
+        };
+        let told = lines.lines().filter(|it| it.contains("was not done"));
+        let words = |it: &str| ["follow_up", "follow_ups_missed", "why"].map(|name| field(it, name)).join(" ");
+        told.map(words).collect()
+    }
+}
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 #[tokio::test]
 async fn what_follows_is_done_in_order_and_holds_up_nothing() {
     let again = Ok(Followed::Again { progress: "half".to_owned(), at: later(20) });
+    let (log, _kept) = Log::kept();
     let rig = Rig::with(1, network([busy(), again])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
@@ -36,7 +76,7 @@ async fn what_follows_is_done_in_order_and_holds_up_nothing() {
     let expected = [("comment", None), ("comment", None), ("comment", Some("half")), ("playlist", None)];
     assert_eq!(followed, expected.map(|(name, progress)| (name.to_owned(), progress.map(str::to_owned))));
     assert_eq!(rig.events.types(), ["post.scheduled", "target.published", "post.published"]);
-    assert_eq!(rig.network.calls(), 1);
+    assert_eq!((rig.network.calls(), log.missed()), (1, vec![]));
 }
 
 #[tokio::test]
@@ -53,6 +93,7 @@ async fn what_follows_comes_after_a_call_in_doubt_too() {
 #[tokio::test]
 async fn a_call_that_may_have_been_made_is_not_made_again_and_the_next_one_is() {
     let lost = Err(Setback::Unknown { may_still_run: true, reason: "no answer".to_owned() });
+    let (log, _kept) = Log::kept();
     let rig = Rig::with(1, network([lost])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
@@ -60,10 +101,12 @@ async fn a_call_that_may_have_been_made_is_not_made_again_and_the_next_one_is() 
 
     assert_published_once(&rig, &post, "Hello").await;
     assert_eq!(followed(&rig), ["comment", "playlist"]);
+    assert_eq!(log.missed(), ["comment 1 unknown"]);
 }
 
 #[tokio::test]
 async fn what_stays_impossible_is_given_up_within_the_hour_and_the_post_stays_published() {
+    let (log, _kept) = Log::kept();
     let rig = Rig::with(1, network(vec![busy(); 40])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
@@ -72,6 +115,48 @@ async fn what_stays_impossible_is_given_up_within_the_hour_and_the_post_stays_pu
     assert_published_once(&rig, &post, "Hello").await;
     let followed = followed(&rig);
     assert!((5..=10).contains(&followed.len()), "{followed:?}");
+    assert_eq!(log.missed(), ["comment 1 busy", "playlist 1 busy"], "once each, and not for every try");
+}
+
+#[tokio::test]
+async fn what_nobody_got_to_within_the_hour_is_late_and_not_in_doubt() {
+    for (has_begun, missed) in [(false, "comment 2 late"), (true, "comment 2 unknown")] {
+        let (log, _kept) = Log::kept();
+        let rig = Rig::with(1, network([])).await;
+        let post = rig.schedule("Hello", noon()).await;
+        rig.queue.take();
+        let delivery = rig.delivery(&post).await;
+        let intended = rig.leave(&delivery, delivery.clone().intended(noon())).await;
+        rig.network.public.lock().unwrap().push(crate::testing::a_public("Hello", &reference(&delivery)));
+        let names = vec!["comment".to_owned(), "playlist".to_owned()];
+        let published = intended.clone().settled(Ok(Published::new("p1", noon())), noon(), 0);
+        let published = rig.leave(&intended, published.followed_by(names, noon())).await;
+        if has_begun {
+            rig.leave(&published, published.clone().follow_up_begun(noon())).await;
+        }
+
+        rig.clock.skip_to(later(2 * 3600));
+        rig.live(later(2 * 3600 + 600)).await;
+
+        assert_published_once(&rig, &post, "Hello").await;
+        assert_eq!((followed(&rig), log.missed()), (vec![], vec![missed.to_owned()]));
+    }
+}
+
+#[tokio::test]
+async fn what_follows_is_told_too_where_the_grant_was_gone_for_good() {
+    let (log, _kept) = Log::kept();
+    let network = Network { renewal: platforms::Renewal::Rotating, ..network([busy()]) };
+    network.renewals.lock().unwrap().extend(vec![crate::testing::Renewal::Gone; 9]);
+    let rig = Rig::with(1, network).await;
+    let post = rig.schedule("Hello", later(5)).await;
+    rig.live(later(10)).await;
+    rig.reconnect(0, Rig::credentials(Some(later(11))), None).await;
+
+    rig.live(later(7200)).await;
+
+    assert_eq!((rig.post(&post).await.status, followed(&rig)), (PostStatus::Published, vec!["comment".to_owned()]));
+    assert_eq!(log.missed(), ["comment 1 disconnected", "playlist 1 disconnected"]);
 }
 
 #[tokio::test]
