@@ -115,6 +115,11 @@ pub struct Delivery {
     /// Whether a public call was ever begun.
     #[serde(default, skip_serializing_if = "is_false")]
     pub begun: bool,
+    /// Whether it was ever not known how a public call ended, so that it may have had
+    /// an effect, whatever was found out since. One that is known to have had none
+    /// changes nothing here.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub doubted: bool,
     /// Whether everything before the public call is done.
     pub prepared: bool,
     /// What the platform's preparation has reached, in its own form.
@@ -240,6 +245,7 @@ impl Delivery {
             lease_ends: None,
             attempts: 0,
             begun: false,
+            doubted: false,
             prepared: lead.is_none(),
             progress: None,
             restarts: 0,
@@ -269,6 +275,11 @@ impl Delivery {
     /// call was begun, or each is known to have had no effect.
     pub fn was_set_back(&self) -> bool {
         self.state == State::Waiting && self.intent.is_none() && (self.begun || self.note.is_some())
+    }
+
+    /// Whether a public call of it may have had an effect.
+    pub fn may_have_arrived(&self) -> bool {
+        self.doubted || self.intent.is_some()
     }
 
     /// Whether a post that looks like this one has been there, claimed by no

@@ -125,6 +125,7 @@ pub fn a_delivery() -> Delivery {
         lease_ends: None,
         attempts: 0,
         begun: false,
+        doubted: false,
         prepared: true,
         progress: None,
         restarts: 0,

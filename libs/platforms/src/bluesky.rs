@@ -343,7 +343,7 @@ impl Publish for Bluesky {
         let Some(post) = Progress::of(job).post else {
             return Err(Setback::Stale { reason: "what was prepared is gone".to_owned() });
         };
-        if !job.begun && post.is_late(job.now) {
+        if !job.doubted && post.is_late(job.now) {
             return Err(Setback::Stale { reason: "It goes out late, and is given the present time.".to_owned() });
         }
         let published = |uri| Ok(public_at(uri, job.now));

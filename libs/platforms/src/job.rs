@@ -31,9 +31,9 @@ pub struct Job<'a> {
     pub reference: &'a str,
     /// What `Publish::prepare` has reached, in the adapter's own form.
     pub progress: Option<&'a str>,
-    /// Whether a public call was begun before this one. What such a call may have
-    /// put must not be put in another form.
-    pub begun: bool,
+    /// Whether a public call before this one may have had an effect: it was not known
+    /// how it ended. What such a call may have put must not be put in another form.
+    pub doubted: bool,
     /// The second it is due: what a platform is to show as its time. The same
     /// for every attempt.
     pub publish_at: DateTime<Utc>,

@@ -207,7 +207,7 @@ impl Publishing {
             options: &target.options,
             reference: &reference(delivery),
             progress: delivery.progress.as_deref(),
-            begun: delivery.begun,
+            doubted: delivery.may_have_arrived(),
             publish_at: delivery.publish_at,
             files: &files,
             claims: &claims,

@@ -229,10 +229,29 @@ fn what_goes_stale_before_a_public_call_is_not_begun_and_yet_waits_ever_longer()
     let once = unprepared.preparation_failed(stale(), noon(), 0);
     let twice = once.clone().prepared(None, Some(noon())).preparation_failed(stale(), noon(), 0);
 
-    assert!(!once.begun && !twice.begun);
+    assert!(!once.begun && !twice.begun && !twice.doubted);
     assert!(once.look_at < twice.look_at, "{} {}", once.look_at, twice.look_at);
     assert!(!twice.clone().prepared(None, None).was_set_back(), "it goes out at its time");
     assert!(twice.prepared(None, None).intended(noon()).settled(Err(busy()), noon(), 0).was_set_back());
+}
+
+#[test]
+fn only_a_call_in_doubt_may_have_had_an_effect() {
+    let nothing = || a_delivery().intended(noon());
+    let gone = Setback::Disconnected { reason: "revoked".to_owned() };
+    let stale = Setback::Stale { reason: "a file has expired".to_owned() };
+    for setback in [busy(), gone, stale] {
+        let settled = nothing().settled(Err(setback.clone()), noon(), 0);
+        assert!(settled.begun && !settled.doubted, "{setback:?}");
+    }
+    let not_there = |it: Delivery| it.resolved(Resolution::NotThere, seconds(60), noon() + seconds(99), 0);
+    let answered = not_there(nothing().settled(Err(unknown(false)), noon(), 0));
+    let died = not_there(nothing());
+    for in_doubt in [answered, died] {
+        assert!(in_doubt.doubted && in_doubt.intent.is_none());
+        let anew = in_doubt.intended(noon()).settled(Err(busy()), noon(), 0).prepared(None, None);
+        assert!(anew.doubted, "what came of an earlier call is as doubtful as before");
+    }
 }
 
 #[test]

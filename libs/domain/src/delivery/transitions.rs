@@ -94,6 +94,7 @@ impl Delivery {
                 self.try_again(now + wait, reason, now)
             }
             Err(Setback::Unknown { may_still_run, reason }) => {
+                self.doubted = true;
                 if let Some(intent) = &mut self.intent {
                     intent.may_still_run = may_still_run;
                 }
@@ -127,6 +128,8 @@ impl Delivery {
     #[must_use]
     pub fn resolved(mut self, answer: Resolution, settles: TimeDelta, now: DateTime<Utc>, jitter: u32) -> Self {
         let Some(intent) = &mut self.intent else { return self };
+        // Also where its worker died and nobody had said so yet.
+        self.doubted = true;
         intent.looks += 1;
         let certain_at = intent.certain_at(settles);
         let looks = i32::try_from(intent.looks.min(8)).unwrap_or(8);

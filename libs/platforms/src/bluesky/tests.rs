@@ -69,7 +69,7 @@ impl Stand {
             options: Options::NONE,
             reference: "1",
             progress: None,
-            begun: false,
+            doubted: false,
             publish_at: noon() + before,
             files,
             claims: &crate::recognition::NobodyElse,

@@ -93,7 +93,7 @@ fn job<'a>(
         options: Options::NONE,
         reference: "1",
         progress: None,
-        begun: false,
+        doubted: false,
         publish_at: noon() + TimeDelta::minutes(2),
         files,
         claims: &NobodyElse,

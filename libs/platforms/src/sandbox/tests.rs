@@ -73,7 +73,7 @@ impl Target {
             options: &self.options,
             reference: "post-1",
             progress: self.progress.as_deref(),
-            begun: false,
+            doubted: false,
             publish_at: noon(),
             files: &Files,
             claims: &crate::recognition::NobodyElse,

@@ -84,6 +84,8 @@ pub(crate) struct Network {
     pub(crate) public: Mutex<Vec<Public>>,
     /// Public calls, by their time.
     pub(crate) calls: Mutex<Vec<DateTime<Utc>>>,
+    /// Whether each was told that an earlier one may have had an effect.
+    pub(crate) doubted: Mutex<Vec<bool>>,
     pub(crate) fates: Mutex<VecDeque<Fate>>,
     /// Instead of the truth.
     pub(crate) resolutions: Mutex<VecDeque<Resolution>>,
@@ -257,6 +259,7 @@ impl Publish for Registered {
 
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
         self.calls.lock().unwrap().push(job.now);
+        self.doubted.lock().unwrap().push(job.doubted);
         let gate = self.publish_gate.lock().unwrap().take();
         if let Some(gate) = gate {
             gate.pass().await;

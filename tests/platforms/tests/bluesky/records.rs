@@ -82,10 +82,22 @@ async fn a_post_that_goes_out_late_says_the_present_time() {
     held_up.progress = None;
     stage.prepare_all(&mut held_up, &mut Vec::new()).await.unwrap();
     let prepared_at = stage.clock.now();
-    stage.clock.advance(TimeDelta::hours(1));
+    stage.clock.advance(TimeDelta::minutes(5));
     assert_eq!(created_at(stage.publish(&held_up).await.unwrap()), shown(prepared_at));
 
-    // Tried in time: whatever came of it, every attempt puts the same.
+    // Tried in time, and certainly without any effect.
+    let mut limited = stage.due(&account, "limited", Vec::new()).await;
+    stage.network.trouble(Call::Publish, Trouble::Limited { retry_after: TimeDelta::minutes(9) }, 1);
+    let setback = stage.publish(&limited).await.unwrap_err();
+    assert!(matches!(setback, Setback::Busy { .. }), "{setback:?}");
+    stage.clock.advance(TimeDelta::minutes(9));
+    let setback = stage.publish(&limited).await.unwrap_err();
+    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+    limited.progress = None;
+    stage.prepare_all(&mut limited, &mut Vec::new()).await.unwrap();
+    assert_eq!(created_at(stage.publish(&limited).await.unwrap()), shown(stage.clock.now()));
+
+    // Tried in time, and what came of it is not known: every attempt puts the same.
     let tried = stage.due(&account, "tried", Vec::new()).await;
     stage.network.trouble(Call::Publish, Trouble::Unavailable, 1);
     stage.publish(&tried).await.unwrap_err();

@@ -40,8 +40,8 @@ pub struct Post<'a> {
     pub progress: Option<String>,
     /// Whether another program publishes it, so that no delivery claims it.
     pub elsewhere: bool,
-    /// Whether a public call was begun.
-    begun: AtomicBool,
+    /// Whether a public call may have had an effect.
+    doubted: AtomicBool,
     files: Shelf,
     attachments: Vec<Attachment>,
 }
@@ -83,7 +83,7 @@ impl<N: Network> Stage<N> {
             publish_at,
             progress,
             elsewhere: false,
-            begun: AtomicBool::new(false),
+            doubted: AtomicBool::new(false),
             files,
             attachments,
         }
@@ -135,8 +135,9 @@ impl<N: Network> Stage<N> {
         let credentials = self.credentials().await?;
         let claims = self.claimed(post);
         let job = self.job(post, &credentials, &claims);
-        post.begun.store(true, Ordering::SeqCst);
         let published = self.heard(self.publishing().publish(&job).await);
+        let may_have_arrived = matches!(published, Ok(_) | Err(Setback::Unknown { .. }));
+        post.doubted.fetch_or(may_have_arrived, Ordering::SeqCst);
         if let Ok(Published { platform_post_id, .. }) = &published {
             self.claim(post, platform_post_id);
         }
@@ -210,7 +211,7 @@ impl<N: Network> Stage<N> {
             options: &post.options,
             reference: &post.reference,
             progress: post.progress.as_deref(),
-            begun: post.begun.load(Ordering::SeqCst),
+            doubted: post.doubted.load(Ordering::SeqCst),
             publish_at: post.publish_at,
             files: &post.files,
             claims,

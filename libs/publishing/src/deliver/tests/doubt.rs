@@ -107,3 +107,15 @@ async fn an_unknown_outcome_survives_that_its_platform_is_switched_off() {
     assert_published_once(&rig, &post, "Hello").await;
     assert_eq!(rig.network.calls(), 1);
 }
+
+#[tokio::test]
+async fn a_platform_is_told_of_an_earlier_call_only_while_it_may_have_had_an_effect() {
+    let fates = [Fate::Busy(None), Fate::Stale, Fate::LostCall, Fate::Busy(None), Fate::Public];
+    let rig = Rig::with(1, Network::default().fated(fates)).await;
+    let post = rig.schedule("Hello", later(5)).await;
+
+    rig.live(later(3600)).await;
+
+    assert_published_once(&rig, &post, "Hello").await;
+    assert_eq!(*rig.network.doubted.lock().unwrap(), [false, false, false, true, true]);
+}
