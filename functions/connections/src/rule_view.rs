@@ -74,6 +74,7 @@ fn value_of_post(rule: &PostRule) -> Value {
         | PostRule::MaxHashtags { max }
         | PostRule::MaxMentions { max }
         | PostRule::MaxLinks { max, .. } => json!(max),
+        PostRule::MaxAllBytes { max } => json!(max),
         PostRule::NotWithMedia { options } => json!(options),
         PostRule::TextNotShown => json!(YES),
     }
@@ -101,6 +102,7 @@ fn unit_of_post(rule: &PostRule) -> Option<&'static str> {
         | PostRule::MaxTextWithMedia { counting, .. }
         | PostRule::MaxTextWithVideo { counting, .. } => Some(unit_name(counting)),
         PostRule::MinImages { .. } | PostRule::MinVideos { .. } => Some("files"),
+        PostRule::MaxAllBytes { .. } => Some("bytes"),
         PostRule::MaxHashtags { .. } => Some("hashtags"),
         PostRule::MaxMentions { .. } => Some("mentions"),
         PostRule::MaxLinks { .. } => Some("links"),

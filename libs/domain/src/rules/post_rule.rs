@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Counting, tokens};
-use crate::media::{Attachment, FileType};
+use crate::media::{Attachment, FileType, human_size};
 use crate::options::Options;
 
 /// What some platforms ask of a post as a whole: how much there is of it, and what
@@ -27,6 +27,11 @@ pub enum PostRule {
     NotWithMedia {
         /// Their names.
         options: Vec<String>,
+    },
+    /// How many bytes the images and videos may have together.
+    MaxAllBytes {
+        /// Of them.
+        max: u64,
     },
     /// How long the text must be at least.
     MinText {
@@ -79,6 +84,7 @@ impl PostRule {
             Self::MinImages { .. } => "min_images",
             Self::MinVideos { .. } => "min_videos",
             Self::NotWithMedia { .. } => "not_with_media",
+            Self::MaxAllBytes { .. } => "max_all_bytes",
             Self::MinText { .. } => "min_text",
             Self::MaxTextWithMedia { .. } => "max_text_with_media",
             Self::MaxTextWithVideo { .. } => "max_text_with_video",
@@ -92,7 +98,9 @@ impl PostRule {
     /// The field of a target that is at fault when this rule is broken.
     pub(super) const fn field(&self) -> &'static str {
         match self {
-            Self::MinImages { .. } | Self::MinVideos { .. } | Self::NotWithMedia { .. } => "media",
+            Self::MinImages { .. } | Self::MinVideos { .. } | Self::NotWithMedia { .. } | Self::MaxAllBytes { .. } => {
+                "media"
+            }
             _ => "content",
         }
     }
@@ -107,6 +115,13 @@ impl PostRule {
                 let name = names.iter().find(|it| options.get(it).is_some()).filter(|_| !media.is_empty())?;
                 let files = number(media.len() as u64, "file");
                 Some(format!("takes {name} or images and videos in one post, not both, this has {name} and {files}"))
+            }
+            Self::MaxAllBytes { max } => {
+                let all = media.iter().map(|it| it.size_bytes).fold(0, u64::saturating_add);
+                (*max < all).then(|| {
+                    let (limit, size) = told_apart(*max, all);
+                    format!("takes images and videos of at most {limit} together, these have {size}")
+                })
             }
             Self::MinText { min, counting } => {
                 let (length, units) = (counting.length(text), counting.unit.words());
@@ -152,6 +167,16 @@ pub(super) fn number(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
+/// A limit and a size beyond it, in words. A limit just below a round figure is shown
+/// rounded up, and so may be what is larger. When both look the same, exact bytes are
+/// shown.
+pub(super) fn told_apart(max: u64, size: u64) -> (String, String) {
+    match (human_size(max), human_size(size)) {
+        (limit, shown) if limit == shown => (number(max, "byte"), number(size, "byte")),
+        different => different,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +200,19 @@ mod tests {
         assert_eq!(fault(&one, "a", std::slice::from_ref(&image)).unwrap(), "needs at least 1 video, this has 0");
         assert_eq!(fault(&two, "a", &[image.clone(), image.clone()]), None);
         assert_eq!(fault(&two, "a", &[image, video()]).unwrap(), "needs at least 2 images, this has 1");
+    }
+
+    #[test]
+    fn files_may_be_too_large_together() {
+        let rule = PostRule::MaxAllBytes { max: 5 << 20 };
+        let of = |size_bytes| Attachment { size_bytes, ..an_attachment(1) };
+        assert_eq!(fault(&rule, "a", &[]), None);
+        assert_eq!(fault(&rule, "a", &[of(2 << 20), of(3 << 20)]), None);
+        let told = "takes images and videos of at most 5 MiB together, these have 6 MiB";
+        assert_eq!(fault(&rule, "a", &[of(3 << 20), of(3 << 20)]).unwrap(), told);
+        let (rule, told) =
+            (PostRule::MaxAllBytes { max: 5_300_000 }, "takes images and videos of at most 5300000 bytes");
+        assert_eq!(fault(&rule, "a", &[of(5_300_001)]).unwrap(), format!("{told} together, these have 5300001 bytes"));
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::post_rule::number;
+use super::post_rule::{number, told_apart};
 use super::{Counting, FileRule, PostRule};
-use crate::media::{Attachment, FileType, MimeType, human_size};
+use crate::media::{Attachment, FileType, MimeType};
 use crate::options::Options;
 use crate::rich_text::Shown;
 
@@ -304,10 +304,7 @@ fn too_large<'m>(max: u64, what: &str, media: impl Iterator<Item = &'m Attachmen
     let large = media.map(|it| it.size_bytes).filter(|it| max < *it);
     large
         .map(|it| {
-            let (limit, size) = (human_size(max), human_size(it));
-            // A limit just below a round figure is shown rounded up, and so may
-            // be a larger file. When both look the same, exact bytes are shown.
-            let (limit, size) = if limit == size { (number(max, "byte"), number(it, "byte")) } else { (limit, size) };
+            let (limit, size) = told_apart(max, it);
             format!("takes {what} of at most {limit}, this has {size}")
         })
         .collect()

@@ -36,6 +36,7 @@ fn every_rule() -> Rules {
         Rule::OfPost(PostRule::MinImages { min: 1 }),
         Rule::OfPost(PostRule::MinVideos { min: 1 }),
         Rule::OfPost(PostRule::NotWithMedia { options: vec!["link".to_owned()] }),
+        Rule::OfPost(PostRule::MaxAllBytes { max: 1 << 20 }),
         Rule::OfPost(PostRule::MinText { min: 2, counting: Counting::code_points() }),
         Rule::OfPost(PostRule::MaxTextWithMedia { max: 20, counting: Counting::weighted() }),
         Rule::OfPost(PostRule::MaxTextWithVideo { max: 20, counting: Counting::emoji_bytes() }),
