@@ -9,6 +9,7 @@ mod bluesky;
 mod choices;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod discord;
 mod discreet;
 mod entity;
 mod handoff;

@@ -51,6 +51,7 @@ macro_rules! adapters_as {
 // Alphabetic. A new platform is its module and one line here.
 registered! {
     bluesky,
+    discord,
     mastodon,
     sandbox,
     telegram,

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
 pub mod bluesky;
+pub mod discord;
 pub mod mastodon;
 pub mod stand_in;
 pub mod telegram;

@@ -5,6 +5,10 @@ mod bluesky {
     platforms::conformance!(networks::bluesky::Bluesky);
 }
 
+mod discord {
+    platforms::conformance!(networks::discord::Discord);
+}
+
 mod mastodon {
     platforms::conformance!(networks::mastodon::Server);
 }

@@ -167,13 +167,13 @@ async fn platforms_say_what_they_take(world: &World) -> Result {
     let user = world.user().await?;
     let platforms = user.api.get("/platforms").await?.ok(200)?;
     let names: Vec<_> = list(&platforms, "data")?.iter().map(|it| it["name"].clone()).collect();
-    same(names, ["bluesky", "mastodon", "sandbox", "telegram"].map(Value::from).into(), "names of platforms")?;
-    let sandbox = &platforms["data"][2];
+    same(names, ["bluesky", "discord", "mastodon", "sandbox", "telegram"].map(Value::from).into(), "names of platforms")?;
+    let sandbox = &platforms["data"][3];
     same(&sandbox["usable"], &json!(true), "usable")?;
     let choices = &sandbox["options"]["properties"]["visibility"]["enum"];
     same(choices, &json!(["public", "unlisted"]), "choices of visibility")?;
     let max_text = json!({ "name": "max_text", "value": 500, "unit": "characters" });
     same(&sandbox["rules"][0], &max_text, "the first rule")?;
-    let fields: Vec<_> = list(&platforms["data"][1], "fields")?.iter().map(|it| it["name"].clone()).collect();
+    let fields: Vec<_> = list(&platforms["data"][2], "fields")?.iter().map(|it| it["name"].clone()).collect();
     same(fields, vec![json!("server")], "fields of Mastodon")
 }

@@ -1,0 +1,244 @@
+//! A webhook: its address as people paste it, what Discord says of it, and how it is
+//! kept.
+
+use std::fmt;
+
+use domain::connection::Profile;
+use domain::delivery::Setback;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use url::{Host, Url};
+
+use crate::account::Credentials;
+
+/// Discord's hosts, also those of its test versions, whose apps copy addresses there.
+const HOSTS: [&str; 6] = [
+    "discord.com",
+    "discordapp.com",
+    "ptb.discord.com",
+    "ptb.discordapp.com",
+    "canary.discord.com",
+    "canary.discordapp.com",
+];
+
+/// The lengths of tokens that are taken. They have 68 letters today, which is not
+/// promised.
+const TOKEN_LENGTHS: std::ops::RangeInclusive<usize> = 20..=200;
+
+/// An id of Discord's, which it writes as text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(super) struct Snowflake(u64);
+
+/// This is no id of Discord's.
+#[derive(Debug, thiserror::Error)]
+#[error("this is no id of Discord's")]
+pub(super) struct NoSnowflake;
+
+impl TryFrom<String> for Snowflake {
+    type Error = NoSnowflake;
+
+    fn try_from(written: String) -> Result<Self, NoSnowflake> {
+        Self::parse(&written).ok_or(NoSnowflake)
+    }
+}
+
+impl From<Snowflake> for String {
+    fn from(id: Snowflake) -> Self {
+        id.to_string()
+    }
+}
+
+impl fmt::Display for Snowflake {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl Snowflake {
+    fn parse(written: &str) -> Option<Self> {
+        let is_plain = written.bytes().all(|it| it.is_ascii_digit()) && !written.starts_with('0');
+        written.parse().ok().filter(|_| is_plain).map(Self)
+    }
+}
+
+/// What a webhook is called with. Both parts can stand in a path.
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    pub(super) id: Snowflake,
+    pub(super) token: SecretString,
+}
+
+impl Key {
+    /// Reads the address of a webhook; `None` when it is none of Discord's. It is
+    /// called at the address in the settings, wherever this one leads.
+    pub(super) fn parse(typed: &str) -> Option<Self> {
+        let url = Url::parse(typed.trim()).ok()?;
+        let is_anonymous = url.username().is_empty() && url.password().is_none();
+        let is_bare = is_anonymous && url.port().is_none() && url.query().is_none() && url.fragment().is_none();
+        let Some(Host::Domain(host)) = url.host() else { return None };
+        if url.scheme() != "https" || !is_bare || !HOSTS.contains(&host) {
+            return None;
+        }
+        let path = url.path().strip_prefix("/api/")?;
+        let path = match path.split_once('/')? {
+            (version, rest) if is_version(version) => rest,
+            _ => path,
+        };
+        let (id, token) = path.strip_prefix("webhooks/")?.split_once('/')?;
+        Self::of(Snowflake::parse(id)?, token.into())
+    }
+
+    /// The key of these parts, if they can be one.
+    pub(super) fn of(id: Snowflake, token: SecretString) -> Option<Self> {
+        let is_letter = |it: u8| it.is_ascii_alphanumeric() || it == b'_' || it == b'-';
+        let written = token.expose_secret();
+        let is_token = TOKEN_LENGTHS.contains(&written.len()) && written.bytes().all(is_letter);
+        is_token.then_some(Self { id, token })
+    }
+}
+
+fn is_version(segment: &str) -> bool {
+    segment.strip_prefix('v').is_some_and(|it| (1..=2).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_digit()))
+}
+
+/// The type of webhooks that others post with. The others are Discord's own.
+const INCOMING: u8 = 1;
+
+/// A webhook, as Discord tells it.
+#[derive(Deserialize)]
+pub(super) struct Webhook {
+    pub(super) id: Snowflake,
+    #[serde(rename = "type")]
+    kind: u8,
+    name: Option<String>,
+    avatar: Option<String>,
+    channel_id: Option<Snowflake>,
+    guild_id: Option<Snowflake>,
+}
+
+/// What is kept of a webhook beside its token.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Kept {
+    id: Snowflake,
+    /// The server, as people call it.
+    pub(super) guild: Option<Snowflake>,
+    /// Whether it was made for us, so that it ends with the connection.
+    pub(super) is_ours: bool,
+}
+
+impl Webhook {
+    /// The profile and the credentials of an account; `None` when no post can be made
+    /// with it.
+    ///
+    /// The account is the channel: whoever connects it again gets another webhook.
+    pub(super) fn account(self, token: SecretString, is_ours: bool) -> Option<(Profile, Credentials)> {
+        let channel = self.channel_id.filter(|_| self.kind == INCOMING)?;
+        let name = self.name.filter(|it| !it.trim().is_empty());
+        let is_hash = |it: &String| it.len() <= 64 && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+        let avatar = self.avatar.filter(is_hash);
+        let profile = Profile {
+            account_id: channel.to_string(),
+            username: Some(name.clone().unwrap_or_else(|| format!("channel {channel}"))),
+            display_name: name,
+            avatar: avatar.map(|it| format!("https://cdn.discordapp.com/avatars/{}/{it}.png", self.id)),
+            profile_url: self.guild_id.map(|it| format!("https://discord.com/channels/{it}/{channel}")),
+        };
+        let kept = json!(Kept { id: self.id, guild: self.guild_id, is_ours });
+        let extra = Some(kept.to_string().into());
+        Some((profile, Credentials { access_token: token, refresh_token: None, expires_at: None, extra }))
+    }
+}
+
+/// The key of these credentials, and what is kept beside it.
+pub(super) fn of(credentials: &Credentials) -> Result<(Key, Kept), Setback> {
+    let read = || {
+        let kept: Kept = serde_json::from_str(credentials.extra.as_ref()?.expose_secret()).ok()?;
+        Some((Key::of(kept.id, credentials.access_token.clone())?, kept))
+    };
+    read().ok_or_else(|| Setback::Disconnected { reason: "which webhook it is has been lost".to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: &str = "kKDdjXa1g9tKNs0-_yOwLyALC9gydEWP6gr9sHabuK1vuofjhQDDnlOclJeRIvYK-pj_";
+
+    #[test]
+    fn an_address_is_read_as_discords_apps_copy_it() {
+        for address in [
+            "https://discord.com/api/webhooks/347114750880120863/{}",
+            " https://discordapp.com/api/webhooks/347114750880120863/{}\n",
+            "https://ptb.discord.com/api/v10/webhooks/347114750880120863/{}",
+            "https://CANARY.discord.com:443/api/v9/webhooks/347114750880120863/{}",
+        ] {
+            let key = Key::parse(&address.replace("{}", TOKEN)).unwrap();
+            assert_eq!((key.id, key.token.expose_secret()), (Snowflake(347_114_750_880_120_863), TOKEN), "{address}");
+        }
+    }
+
+    #[test]
+    fn no_other_address_is_taken() {
+        for address in [
+            "discord.com/api/webhooks/347114750880120863/{}",
+            "http://discord.com/api/webhooks/347114750880120863/{}",
+            "https://discord.com.evil.example/api/webhooks/347114750880120863/{}",
+            "https://evil.example/https://discord.com/api/webhooks/347114750880120863/{}",
+            "https://notdiscord.com/api/webhooks/347114750880120863/{}",
+            "https://evil@discord.com/api/webhooks/347114750880120863/{}",
+            "https://discord.com:8443/api/webhooks/347114750880120863/{}",
+            "https://127.0.0.1/api/webhooks/347114750880120863/{}",
+            "https://discord.com/webhooks/347114750880120863/{}",
+            "https://discord.com/api/v/webhooks/347114750880120863/{}",
+            "https://discord.com/api/v10/v9/webhooks/347114750880120863/{}",
+            "https://discord.com/api/webhooks/347114750880120863",
+            "https://discord.com/api/webhooks/347114750880120863/",
+            "https://discord.com/api/webhooks/0/{}",
+            "https://discord.com/api/webhooks/-1/{}",
+            "https://discord.com/api/webhooks/99999999999999999999/{}",
+            "https://discord.com/api/webhooks/347114750880120863/{}/slack",
+            "https://discord.com/api/webhooks/347114750880120863/{}/",
+            "https://discord.com/api/webhooks/347114750880120863/{}?thread_id=1",
+            "https://discord.com/api/webhooks/347114750880120863/{}#1",
+            "https://discord.com/api/webhooks/347114750880120863/../{}",
+            "https://discord.com/api/webhooks/347114750880120863/short",
+            "https://discord.com/api/webhooks/347114750880120863/%2e%2e%2f%2e%2e%2fusers%2f@me",
+            "",
+        ] {
+            assert!(Key::parse(&address.replace("{}", TOKEN)).is_none(), "{address}");
+        }
+    }
+
+    fn told(webhook: &str) -> Option<(Profile, Credentials)> {
+        serde_json::from_str::<Webhook>(webhook).unwrap().account(TOKEN.into(), true)
+    }
+
+    #[test]
+    fn an_account_is_the_channel_and_is_kept_with_its_webhook() {
+        let (profile, credentials) = told(
+            r#"{"id": "7", "type": 1, "name": "Keeper", "avatar": "a_1f", "channel_id": "8", "guild_id": "9", "x": 1}"#,
+        )
+        .unwrap();
+        assert_eq!((profile.account_id.as_str(), profile.username.as_deref()), ("8", Some("Keeper")));
+        assert_eq!(profile.avatar.as_deref(), Some("https://cdn.discordapp.com/avatars/7/a_1f.png"));
+        assert_eq!(profile.profile_url.as_deref(), Some("https://discord.com/channels/9/8"));
+
+        let (key, kept) = of(&credentials).unwrap();
+        assert_eq!((key.id, key.token.expose_secret()), (Snowflake(7), TOKEN));
+        assert_eq!((kept.guild, kept.is_ours), (Some(Snowflake(9)), true));
+        assert!(of(&Credentials { extra: None, ..credentials }).is_err());
+    }
+
+    #[test]
+    fn what_discord_leaves_out_is_left_out() {
+        let (profile, _) =
+            told(r#"{"id": "7", "type": 1, "name": null, "avatar": "../x", "channel_id": "8", "guild_id": null}"#)
+                .unwrap();
+        assert_eq!((profile.username.as_deref(), profile.display_name), (Some("channel 8"), None));
+        assert_eq!((profile.avatar, profile.profile_url), (None, None));
+        assert!(told(r#"{"id": "7", "type": 2, "name": "News", "channel_id": "8"}"#).is_none(), "it follows another");
+        assert!(told(r#"{"id": "7", "type": 1, "name": "News", "channel_id": null}"#).is_none());
+    }
+}

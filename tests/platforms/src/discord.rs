@@ -1,0 +1,172 @@
+//! Discord: its OAuth for webhooks, webhooks, and one channel of a server.
+//!
+//! Made from the documentation of API v10 and its `OpenAPI` description. It is stricter
+//! than the real one: fields and parameters that a call does not have are refused,
+//! and so are files that are not what they say.
+
+mod fields;
+mod files;
+mod network;
+mod refusal;
+mod send;
+mod webhooks;
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::middleware::{Next, from_fn};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use domain::clock::Clock;
+use http::{StatusCode, header};
+use platforms::conformance::network::PublicMedium;
+use serde_json::Value;
+
+use crate::stand_in::echo::Echo;
+use crate::stand_in::limits::Limits;
+use crate::stand_in::oauth::secret;
+use crate::stand_in::troubles::Troubles;
+use crate::stand_in::{arrivals, echo, front, wire};
+
+/// The number of the server.
+pub const GUILD: &str = "290926792226357250";
+
+/// The number of its channel.
+pub const CHANNEL: &str = "345626669224982402";
+
+/// What webhooks of the channel are called.
+pub const NAME: &str = "Lighthouse news";
+
+/// Discord.
+pub struct Discord {
+    here: Arc<Here>,
+    address: SocketAddr,
+    /// What arrived so far.
+    pub arrivals: arrivals::Arrivals,
+}
+
+/// What it remembers.
+struct Here {
+    clock: Clock,
+    memory: Mutex<Memory>,
+    echo: Echo,
+}
+
+#[derive(Default)]
+struct Memory {
+    webhooks: Vec<Webhook>,
+    messages: Vec<Message>,
+    troubles: Troubles,
+    limits: Limits,
+    /// How many ids were given out.
+    ids: u64,
+    /// Whether the channel is a forum.
+    is_forum: bool,
+    /// Whether webhooks are shown without their server and with a picture.
+    is_bare: bool,
+}
+
+struct Webhook {
+    id: String,
+    token: String,
+    /// Of an app, where an app was given it.
+    application_id: Option<String>,
+    is_deleted: bool,
+}
+
+/// What people see in the channel.
+struct Message {
+    id: String,
+    text: String,
+    media: Vec<PublicMedium>,
+    /// As it came.
+    payload: Value,
+}
+
+impl Discord {
+    /// Starts one on a free port, in whose channel somebody has made a webhook. It tells
+    /// the time by `clock`.
+    pub async fn start(clock: Clock) -> Self {
+        let here = Arc::new(Here { clock, memory: Mutex::default(), echo: Arc::new(AtomicBool::new(false)) });
+        here.memory().webhook(None);
+        let webhook = get(webhooks::show).post(send::execute).delete(webhooks::delete);
+        let server = Router::new()
+            .route("/api/v10/webhooks/{id}/{token}", webhook)
+            .route("/api/v10/webhooks/{id}/{token}/messages/{message}", get(webhooks::message))
+            .fallback(refusal::not_found)
+            // What is too large is refused in `send`.
+            .layer(DefaultBodyLimit::disable());
+        let server = front::around(server, Arc::clone(&here)).layer(from_fn(named)).with_state(Arc::clone(&here));
+        let server = echo::around(server, &here.echo);
+        let arrivals = arrivals::Arrivals::default();
+        let address = wire::serve(arrivals::around(server, &arrivals)).await;
+        Self { here, address, arrivals }
+    }
+
+    /// Where it is, without a slash at the end.
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The address of the webhook that somebody has made, as the app copies it.
+    pub fn webhook_url(&self) -> String {
+        let memory = self.here.memory();
+        let Webhook { id, token, .. } = &memory.webhooks[0];
+        format!("https://discord.com/api/webhooks/{id}/{token}")
+    }
+
+    /// The channel is a forum from now on.
+    pub fn becomes_a_forum(&self) {
+        self.here.memory().is_forum = true;
+    }
+
+    /// Webhooks are shown without their server from now on, and with a picture.
+    pub fn hides_its_server(&self) {
+        self.here.memory().is_bare = true;
+    }
+
+    /// What the latest message came as.
+    pub fn latest_payload(&self) -> Value {
+        self.here.memory().messages.last().map(|it| it.payload.clone()).unwrap_or_default()
+    }
+}
+
+/// Calls of the API say what program makes them (reference, "User Agent"). Cloudflare
+/// turns others away.
+async fn named(request: Request, next: Next) -> Response {
+    let name = request.headers().get(header::USER_AGENT).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let said = name.strip_prefix("DiscordBot (").and_then(|it| it.split_once(')')).and_then(|it| it.0.split_once(", "));
+    let is_valid = said.is_some_and(|(url, version)| {
+        url::Url::parse(url).is_ok_and(|it| it.scheme() == "https")
+            && version.starts_with(|it: char| it.is_ascii_digit())
+    });
+    if is_valid || !request.uri().path().starts_with("/api/") {
+        return next.run(request).await;
+    }
+    let page = "<!DOCTYPE html>\n<html><body>error code: 1010</body></html>\n";
+    (StatusCode::FORBIDDEN, Html(page)).into_response()
+}
+
+impl Memory {
+    /// An id that nothing else has.
+    fn id(&mut self) -> String {
+        self.ids += 1;
+        (347_114_750_880_120_000 + self.ids).to_string()
+    }
+
+    /// A webhook is made: by somebody in the app, or for one of these apps.
+    fn webhook(&mut self, application_id: Option<String>) -> &Webhook {
+        let (id, token) = (self.id(), format!("{}_-{}", secret(), &secret()[..20]));
+        self.webhooks.push(Webhook { id, token, application_id, is_deleted: false });
+        &self.webhooks[self.webhooks.len() - 1]
+    }
+}
+
+impl Here {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,123 @@
+//! The fields of a message, each taken out as what it has to be.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::files::File;
+use super::refusal::Refusal;
+
+/// The fields that nobody has taken yet.
+pub(super) struct Fields(pub(super) Map<String, Value>);
+
+impl Fields {
+    /// A text of so many code points.
+    pub(super) fn text(&mut self, name: &str, least: usize, most: usize) -> Result<Option<String>, Refusal> {
+        self.0.remove(name).filter(|it| !it.is_null()).map(|it| text(name, &it, least, most)).transpose()
+    }
+
+    /// Some of the two flags that webhooks may set here.
+    pub(super) fn flags(&mut self) -> Result<(), Refusal> {
+        const ALLOWED: u64 = 1 << 2 | 1 << 12;
+        match self.0.remove("flags") {
+            None => Ok(()),
+            Some(flags) if flags.as_u64().is_some_and(|it| it & !ALLOWED == 0) => Ok(()),
+            Some(_) => Err(Refusal::field("flags", "BITFIELD_INVALID", "These flags cannot be set.")),
+        }
+    }
+
+    /// Who may be notified (message resource, "Allowed Mentions Object"). What is not
+    /// said notifies users, which is refused here: nothing that is scheduled should.
+    pub(super) fn allowed_mentions(&mut self) -> Result<(), Refusal> {
+        let wrong = |path: &str, words: &str| Err(Refusal::field(path, "BASE_TYPE_CHOICES", words));
+        let Some(Value::Object(mut allowed)) = self.0.remove("allowed_mentions") else {
+            return wrong("allowed_mentions", "Say who may be notified.");
+        };
+        let list = |it: Option<Value>| match it {
+            Some(Value::Array(list)) => Some(list),
+            _ => None,
+        };
+        let kinds = list(allowed.remove("parse")).unwrap_or_default();
+        if !kinds.iter().all(|it| matches!(it.as_str(), Some("roles" | "users" | "everyone"))) {
+            return wrong("allowed_mentions.parse", "Value must be one of ('roles', 'users', 'everyone').");
+        }
+        for name in ["users", "roles"] {
+            let named = list(allowed.remove(name)).unwrap_or_default();
+            if !named.is_empty() && kinds.iter().any(|it| it == name) {
+                return wrong("allowed_mentions.parse", "This is mutually exclusive with naming them.");
+            }
+        }
+        allowed.remove("replied_user");
+        if allowed.is_empty() { Ok(()) } else { wrong("allowed_mentions", "There is no such field.") }
+    }
+
+    /// The words for each file, by its number. Each entry is of a file that came along.
+    pub(super) fn attachments(
+        &mut self,
+        files: &std::collections::BTreeMap<u64, File>,
+    ) -> Result<Vec<(u64, Option<String>)>, Refusal> {
+        let entries = match self.0.remove("attachments") {
+            None => Vec::new(),
+            Some(Value::Array(entries)) if entries.len() <= 10 => entries,
+            Some(_) => {
+                return Err(Refusal::field("attachments", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length."));
+            }
+        };
+        let (mut seen, mut told) = (BTreeSet::new(), Vec::new());
+        for (index, entry) in entries.into_iter().enumerate() {
+            let path = |name: &str| format!("attachments.{index}.{name}");
+            let Value::Object(mut entry) = entry else {
+                return Err(Refusal::field(&path("id"), "BASE_TYPE_REQUIRED", "This field is required"));
+            };
+            let id = match entry.remove("id") {
+                Some(Value::Number(id)) => id.as_u64(),
+                Some(Value::String(id)) => id.parse().ok(),
+                _ => None,
+            };
+            let of = id.and_then(|it| Some((it, files.get(&it)?)));
+            let Some((id, file)) = of.filter(|(id, _)| seen.insert(*id)) else {
+                return Err(Refusal::field(&path("id"), "ATTACHMENT_NOT_FOUND", "There is no file with this number."));
+            };
+            let filename = entry.remove("filename").map(|it| text(&path("filename"), &it, 1, 1_024)).transpose()?;
+            if filename.is_some_and(|it| it != file.name) {
+                return Err(Refusal::field(&path("filename"), "NOT_THE_SAME", "The file has another name."));
+            }
+            let words = entry.remove("description").map(|it| text(&path("description"), &it, 0, 1_024)).transpose()?;
+            if let Some(name) = entry.keys().next() {
+                return Err(Refusal::field(&path(name), "UNKNOWN", "There is no such field."));
+            }
+            told.push((id, words));
+        }
+        // Each file is described, or none is: the documentation leaves open what
+        // becomes of the others.
+        if !told.is_empty() && told.len() != files.len() {
+            return Err(Refusal::field("attachments", "INCOMPLETE", "A file is not among them."));
+        }
+        Ok(told)
+    }
+
+    /// Refuses what is left.
+    pub(super) fn none_left(self) -> Result<(), Refusal> {
+        match self.0.keys().next() {
+            Some(name) => Err(Refusal::field(name, "UNKNOWN", "There is no such field.")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Lengths are counted in code points.
+fn text(path: &str, value: &Value, least: usize, most: usize) -> Result<String, Refusal> {
+    let Value::String(text) = value else {
+        return Err(Refusal::field(path, "STRING_TYPE_CONVERT", "Could not interpret this value as a string."));
+    };
+    let length = text.chars().count();
+    if most < length {
+        let message = format!("Must be {most} or fewer in length.");
+        return Err(Refusal::field(path, "BASE_TYPE_MAX_LENGTH", &message));
+    }
+    if length < least {
+        let message = format!("Must be {least} or more in length.");
+        return Err(Refusal::field(path, "BASE_TYPE_MIN_LENGTH", &message));
+    }
+    Ok(text.clone())
+}

@@ -1,0 +1,86 @@
+//! Answers to calls that do not do what they were to do.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::stand_in::limits::Standing;
+
+/// What a call answers where it does not do what it was to do.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    body: Value,
+    headers: Vec<(&'static str, String)>,
+}
+
+pub(super) async fn not_found() -> Refusal {
+    Refusal::new(StatusCode::NOT_FOUND, 0, "404: Not Found")
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, code: u32, message: &str) -> Self {
+        Self { status, body: json!({ "message": message, "code": code }), headers: Vec::new() }
+    }
+
+    /// 400, with one of the codes of the documentation.
+    pub(super) fn bad(code: u32, message: &str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, message)
+    }
+
+    /// A field, named with dots, is not as it has to be (reference, "Error Messages").
+    pub(super) fn field(path: &str, code: &str, message: &str) -> Self {
+        let mut errors = json!({ "_errors": [{ "code": code, "message": message }] });
+        for name in path.rsplit('.') {
+            errors = json!({ name: errors });
+        }
+        let refusal = Self::bad(50_035, "Invalid Form Body");
+        let mut body = refusal.body;
+        body["errors"] = errors;
+        Self { body, ..refusal }
+    }
+
+    pub(super) fn unknown_webhook() -> Self {
+        Self::new(StatusCode::NOT_FOUND, 10_015, "Unknown Webhook")
+    }
+
+    pub(super) fn too_large() -> Self {
+        let message = "Request entity too large. Try sending something smaller in size";
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, 40_005, message)
+    }
+
+    /// After so many seconds.
+    pub(super) fn too_many(seconds: f64) -> Self {
+        let body = json!({ "message": "You are being rate limited.", "retry_after": seconds, "global": false });
+        let headers = vec![("retry-after", seconds.ceil().to_string()), ("x-ratelimit-scope", "user".to_owned())];
+        Self { status: StatusCode::TOO_MANY_REQUESTS, body, headers }
+    }
+
+    /// The same with the standing of the limit.
+    pub(super) fn with(mut self, standing: &Standing) -> Self {
+        self.headers.extend(rate_headers(standing));
+        self
+    }
+}
+
+/// How far a limit is used up, as each answer says it.
+pub(super) fn rate_headers(standing: &Standing) -> Vec<(&'static str, String)> {
+    let millis = standing.reset.timestamp_millis();
+    vec![
+        ("x-ratelimit-limit", standing.most.to_string()),
+        ("x-ratelimit-remaining", standing.remaining.to_string()),
+        ("x-ratelimit-reset", format!("{}.{:03}", millis / 1_000, millis % 1_000)),
+        ("x-ratelimit-bucket", "abcd1234".to_owned()),
+    ]
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(self.body)).into_response();
+        for (name, value) in self.headers {
+            response.headers_mut().insert(name, value.parse().expect("what is written here can be a header"));
+        }
+        response
+    }
+}

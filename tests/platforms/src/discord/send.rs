@@ -1,0 +1,107 @@
+//! Execute Webhook: messages that are sent.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, RawQuery, Request, State};
+use axum::response::{AppendHeaders, IntoResponse, Response};
+use chrono::TimeDelta;
+use http::StatusCode;
+use platforms::conformance::network::PublicMedium;
+use serde_json::{Value, json};
+use url::{Url, form_urlencoded};
+
+use super::fields::Fields;
+use super::files::Body;
+use super::refusal::{Refusal, rate_headers};
+use super::{CHANNEL, Here, Message};
+use crate::stand_in::limits::{Begins, Limit};
+
+/// Messages of a webhook, as its answers say them: 5 in 2 seconds.
+const PER_WEBHOOK: Limit =
+    Limit { name: "webhook", most: 5, period: TimeDelta::seconds(2), begins: Begins::WithTheFirst };
+
+/// Sends a message. It is told only to who waits for it.
+pub(super) async fn execute(
+    State(here): State<Arc<Here>>,
+    Path((id, token)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let waits = waits(&query.unwrap_or_default())?;
+    here.memory().called(&id, &token)?;
+    let now = here.clock.now();
+    let standing = here.memory().limits.count(PER_WEBHOOK, &id, 1, now);
+    if standing.exceeded {
+        let seconds = (standing.reset - now).as_seconds_f64();
+        return Err(Refusal::too_many(seconds).with(&standing));
+    }
+    let message = message(&here, Body::read(request).await?)?;
+    let mut memory = here.memory();
+    let channel = if memory.is_forum { memory.id() } else { CHANNEL.to_owned() };
+    let told = json!({
+        "id": message.id,
+        "type": 0,
+        "channel_id": channel,
+        "content": message.text,
+        "webhook_id": id,
+        "attachments": message.media.iter().map(|it| json!({ "description": it.alt_text })).collect::<Vec<_>>(),
+        "timestamp": now.to_rfc3339(),
+    });
+    memory.messages.push(message);
+    let headers = AppendHeaders(rate_headers(&standing));
+    Ok(if waits { (headers, Json(told)).into_response() } else { (StatusCode::NO_CONTENT, headers).into_response() })
+}
+
+/// Whether the answer is to have the message.
+fn waits(query: &str) -> Result<bool, Refusal> {
+    let mut waits = false;
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        waits = match (name.as_ref(), value.as_ref()) {
+            ("wait", "true" | "True" | "1") => true,
+            ("wait", "false" | "False" | "0") => false,
+            _ => return Err(Refusal::field(&name, "UNKNOWN", "There is no such parameter, or it has another value.")),
+        };
+    }
+    Ok(waits)
+}
+
+fn message(here: &Here, Body { payload, files }: Body) -> Result<Message, Refusal> {
+    let mut fields = Fields(payload.clone());
+    let text = fields.text("content", 0, 2_000)?.unwrap_or_default().trim().to_owned();
+    if let Some(name) = fields.text("username", 1, 80)? {
+        let lower = name.to_lowercase();
+        if let Some(word) = ["clyde", "discord"].into_iter().find(|it| lower.contains(it)) {
+            let message = format!("Username cannot contain \"{word}\"");
+            return Err(Refusal::field("username", "USERNAME_INVALID_CONTAINS", &message));
+        }
+    }
+    if let Some(address) = fields.text("avatar_url", 1, 2_048)?
+        && !Url::parse(&address).is_ok_and(|it| matches!(it.scheme(), "http" | "https"))
+    {
+        return Err(Refusal::field("avatar_url", "URL_TYPE_INVALID_URL", "Not a well formed URL."));
+    }
+    let thread_name = fields.text("thread_name", 0, 100)?.filter(|it| !it.trim().is_empty());
+    let is_forum = here.memory().is_forum;
+    if is_forum && thread_name.is_none() {
+        return Err(Refusal::bad(220_001, "Webhooks posted to forum channels must have a thread_name or thread_id"));
+    }
+    if !is_forum && thread_name.is_some() {
+        return Err(Refusal::bad(220_003, "Webhooks can only create threads in forum channels"));
+    }
+    fields.flags()?;
+    fields.allowed_mentions()?;
+    let attachments = fields.attachments(&files)?;
+    fields.none_left()?;
+    if text.is_empty() && files.is_empty() {
+        return Err(Refusal::bad(50_006, "Cannot send an empty message"));
+    }
+    let words = |number: u64| attachments.iter().find(|it| it.0 == number).and_then(|it| it.1.clone());
+    let media = files.into_iter().map(|(number, file)| PublicMedium {
+        mime_type: file.mime_type,
+        bytes: file.bytes.to_vec(),
+        alt_text: words(number).filter(|it| !it.is_empty()),
+    });
+    let media = media.collect();
+    Ok(Message { id: here.memory().id(), text, media, payload: Value::Object(payload) })
+}

@@ -1,0 +1,123 @@
+//! Webhooks: who may call one, what one is, and its end.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, RawQuery, State};
+use axum::response::{Html, IntoResponse, Response};
+use http::request::Parts;
+use http::{Method, StatusCode};
+use platforms::conformance::network::{Call, Trouble};
+use serde_json::{Value, json};
+
+use super::refusal::Refusal;
+use super::{CHANNEL, GUILD, Here, Memory, NAME, Webhook};
+use crate::stand_in::front::Front;
+
+impl Memory {
+    /// The webhook with this id and token, if it is there.
+    pub(super) fn called(&mut self, id: &str, token: &str) -> Result<&mut Webhook, Refusal> {
+        if id.parse::<u64>().is_err() {
+            let message = format!("Value \"{id}\" is not snowflake.");
+            return Err(Refusal::field("webhook_id", "NUMBER_TYPE_COERCE", &message));
+        }
+        let webhook = self.webhooks.iter_mut().find(|it| it.id == id && !it.is_deleted);
+        let webhook = webhook.ok_or_else(Refusal::unknown_webhook)?;
+        if webhook.token != token {
+            return Err(Refusal::new(StatusCode::UNAUTHORIZED, 50_027, "Invalid Webhook Token"));
+        }
+        Ok(webhook)
+    }
+}
+
+impl Webhook {
+    /// As whoever has its token is told.
+    pub(super) fn told(&self, is_bare: bool) -> Value {
+        let avatar = is_bare.then_some("a_bb71f469c158984e265093a81b3397fb");
+        let mut told = json!({
+            "id": self.id,
+            "type": 1,
+            "name": NAME,
+            "avatar": avatar,
+            "channel_id": CHANNEL,
+            "application_id": self.application_id,
+            "token": self.token,
+            "url": format!("https://discord.com/api/webhooks/{}/{}", self.id, self.token),
+        });
+        if !is_bare {
+            told["guild_id"] = GUILD.into();
+        }
+        told
+    }
+}
+
+pub(super) async fn show(
+    State(here): State<Arc<Here>>,
+    Path((id, token)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<Value>, Refusal> {
+    no_query(query)?;
+    let mut memory = here.memory();
+    let is_bare = memory.is_bare;
+    Ok(Json(memory.called(&id, &token)?.told(is_bare)))
+}
+
+pub(super) async fn delete(
+    State(here): State<Arc<Here>>,
+    Path((id, token)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Result<StatusCode, Refusal> {
+    no_query(query)?;
+    here.memory().called(&id, &token)?.is_deleted = true;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A message that was sent with this webhook's token.
+pub(super) async fn message(
+    State(here): State<Arc<Here>>,
+    Path((id, token, message)): Path<(String, String, String)>,
+) -> Result<Json<Value>, Refusal> {
+    let mut memory = here.memory();
+    memory.called(&id, &token)?;
+    let found = memory.messages.iter().find(|it| it.id == message);
+    let found = found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, 10_008, "Unknown Message"))?;
+    Ok(Json(json!({ "id": found.id, "channel_id": CHANNEL, "content": found.text, "webhook_id": id })))
+}
+
+fn no_query(query: Option<String>) -> Result<(), Refusal> {
+    match query.filter(|it| !it.is_empty()) {
+        Some(query) => Err(Refusal::field(&query.replace('.', "_"), "UNKNOWN", "There is no such parameter.")),
+        None => Ok(()),
+    }
+}
+
+impl Front for Here {
+    fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
+        let path = head.uri.path();
+        match head.method {
+            Method::POST if path == "/api/v10/oauth2/token" => Some(Call::Exchange),
+            _ if !path.starts_with("/api/v10/webhooks/") => None,
+            Method::GET => Some(Call::Exchange),
+            Method::POST => Some(Call::Publish),
+            Method::DELETE => Some(Call::Revoke),
+            _ => None,
+        }
+    }
+
+    fn meet(&self, call: Call) -> Option<Trouble> {
+        self.memory().troubles.meet(call)
+    }
+
+    fn answer(&self, _: Call, trouble: Trouble) -> Response {
+        match trouble {
+            Trouble::Limited { retry_after } => Refusal::too_many(retry_after.as_seconds_f64()).into_response(),
+            // Cloudflare's own page.
+            Trouble::Unavailable => {
+                let page = "<!DOCTYPE html>\n<html><head><title>503 Service Unavailable</title></head></html>\n";
+                (StatusCode::SERVICE_UNAVAILABLE, Html(page)).into_response()
+            }
+            Trouble::Unwanted => Refusal::bad(200_000, "Message was blocked by automatic moderation").into_response(),
+            _ => Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, 0, "500: Internal Server Error").into_response(),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What is special about Discord.
+#![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+use chrono::TimeDelta;
+use domain::delivery::{Resolution, Setback};
+use domain::media::{AltText, Attachment, MimeType};
+use domain::options::{OptionValue, Options};
+use domain::text::PostText;
+use networks::discord::{CHANNEL, Discord, GUILD, NAME};
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::samples::{Sample, sample};
+use platforms::conformance::stage::Stage;
+use platforms::{Answers, HandOffRefusal};
+use serde_json::json;
+
+fn typed(webhook: &str) -> Answers {
+    Answers::from([("webhook".to_owned(), webhook.into())])
+}
+
+fn pictures(count: u8) -> Vec<Sample> {
+    (1..=count).map(|it| sample(MimeType::Png, it)).collect()
+}
+
+fn word(name: &str, value: &str) -> (String, OptionValue) {
+    (name.to_owned(), OptionValue::Text(value.to_owned()))
+}
+
+/// The stand-in repeats the request beside its words.
+fn says(setback: Setback, words: &str) {
+    let Setback::Refused { reason } = setback else { panic!("{setback:?}") };
+    assert!(reason.contains(words), "{reason}");
+}
+
+#[tokio::test]
+async fn a_webhook_is_pasted_and_stands_for_its_channel() {
+    let stage = Stage::<Discord>::new().await;
+
+    let account = stage.connect_by_typing().await.unwrap();
+
+    assert_eq!(account.profile.account_id, CHANNEL);
+    assert_eq!(account.profile.username.as_deref(), Some(NAME));
+    assert_eq!(account.profile.profile_url, Some(format!("https://discord.com/channels/{GUILD}/{CHANNEL}")));
+    assert_eq!(account.scopes, ["webhook.incoming"]);
+}
+
+#[tokio::test]
+async fn what_was_pasted_wrongly_is_told_without_repeating_it() {
+    let stage = Stage::<Discord>::new().await;
+    let url = stage.network.webhook_url();
+    let (of_another, unknown) = (format!("{}AAAA", &url[..url.len() - 4]), url.replacen("34711", "44711", 1));
+    for (pasted, said) in [
+        ("https://evil.example/api/webhooks/1/2", "This is not the address of a Discord webhook."),
+        (url.trim_start_matches("https://"), "This is not the address of a Discord webhook."),
+        (&of_another, "Discord does not know this webhook"),
+        (&unknown, "Discord does not know this webhook"),
+    ] {
+        let refusal = stage.depart(&typed(pasted)).await.map(|it| it.0).unwrap_err();
+        let HandOffRefusal::Field { name: "webhook", message } = refusal else { panic!("{refusal:?}") };
+        assert!(message.starts_with(said) && message.ends_with("Copy Webhook URL."), "{message}");
+    }
+    assert_eq!(stage.network.arrivals.all().len(), 2, "only Discord was called, and only about webhooks");
+}
+
+#[tokio::test]
+async fn a_pasted_webhook_stays_when_the_account_is_disconnected() {
+    let stage = Stage::<Discord>::new().await;
+    let account = stage.connect_by_typing().await.unwrap();
+
+    stage.connecting().revoke(&account.credentials, stage.clock.now()).await.unwrap();
+
+    assert_eq!(stage.network.calls(Call::Revoke), 0);
+    let mut post = stage.post(&account, "still here", Vec::new());
+    stage.deliver(&mut post).await.unwrap();
+}
+
+#[tokio::test]
+async fn readers_follow_the_link_to_the_message() {
+    let stage = Stage::<Discord>::new().await;
+    let account = stage.connect_by_typing().await.unwrap();
+    let mut post = stage.post(&account, "in the channel", Vec::new());
+
+    let published = stage.deliver(&mut post).await.unwrap().published;
+
+    let id = &published.platform_post_id;
+    assert_eq!(published.url, Some(format!("https://discord.com/channels/{GUILD}/{CHANNEL}/{id}")));
+}
+
+#[tokio::test]
+async fn where_discord_does_not_say_which_server_it_is_there_is_no_link() {
+    let stage = Stage::<Discord>::new().await;
+    stage.network.hides_its_server();
+    let account = stage.connect_by_typing().await.unwrap();
+    assert!(account.profile.avatar.as_deref().unwrap().starts_with("https://cdn.discordapp.com/avatars/3"));
+    assert_eq!(account.profile.profile_url, None);
+    let mut post = stage.post(&account, "somewhere", Vec::new());
+
+    assert_eq!(stage.deliver(&mut post).await.unwrap().published.url, None);
+}
+
+#[tokio::test]
+async fn nobody_is_notified_whatever_the_text_says() {
+    let stage = Stage::<Discord>::new().await;
+    let account = stage.connect_by_typing().await.unwrap();
+    for files in [Vec::new(), pictures(1)] {
+        let mut post = stage.post(&account, "@everyone <@80351110224678912> **look**", files);
+        stage.deliver(&mut post).await.unwrap();
+
+        let payload = stage.network.latest_payload();
+        assert_eq!(payload["allowed_mentions"], json!({"parse": []}));
+        assert_eq!(payload["content"], "@everyone <@80351110224678912> **look**");
+        assert_eq!(payload.get("flags"), None);
+    }
+}
+
+#[tokio::test]
+async fn options_are_said_in_discords_words() {
+    let stage = Stage::<Discord>::new().await;
+    let account = stage.connect_by_typing().await.unwrap();
+    let flag = |name: &str| (name.to_owned(), OptionValue::Flag(true));
+    let mut post = stage.post(&account, "https://example.invalid/", Vec::new());
+    post.options = [
+        flag("silent"),
+        flag("suppress_embeds"),
+        word("username", "Keeper"),
+        word("avatar_url", "https://example.invalid/keeper.png"),
+    ]
+    .into_iter()
+    .collect();
+
+    stage.deliver(&mut post).await.unwrap();
+
+    let mut payload = stage.network.latest_payload();
+    payload.as_object_mut().unwrap().remove("allowed_mentions");
+    let expected = json!({
+        "content": "https://example.invalid/",
+        "flags": 4_100,
+        "username": "Keeper",
+        "avatar_url": "https://example.invalid/keeper.png",
+    });
+    assert_eq!(payload, expected);
+}
+
+#[tokio::test]
+async fn a_post_in_a_forum_needs_a_title_and_elsewhere_has_none() {
+    let stage = Stage::<Discord>::new().await;
+    let account = stage.connect_by_typing().await.unwrap();
+    let post = |title: Option<&str>| {
+        let mut post = stage.post(&account, "tides", pictures(1));
+        post.options = title.map(|it| word("thread_name", it)).into_iter().collect();
+        post
+    };
+    let refused = stage.deliver(&mut post(Some("Tides"))).await.unwrap_err();
+    says(refused, "Webhooks can only create threads in forum channels");
+
+    stage.network.becomes_a_forum();
+    let refused = stage.deliver(&mut post(None)).await.unwrap_err();
+    says(refused, "Webhooks posted to forum channels must have a thread_name or thread_id");
+    let published = stage.deliver(&mut post(Some("Tides"))).await.unwrap().published;
+
+    let (url, of_channel) = (published.url.unwrap(), format!("https://discord.com/channels/{GUILD}/{CHANNEL}/"));
+    assert!(!url.starts_with(&of_channel) && url.ends_with(&published.platform_post_id), "it is in a thread: {url}");
+}
+
+#[tokio::test]
+async fn what_a_field_is_refused_for_is_said() {
+    let stage = Stage::<Discord>::new().await;
+    let account = stage.connect_by_typing().await.unwrap();
+    let mut post = stage.post(&account, "by whom", Vec::new());
+    post.options = [word("username", "The Discord Keeper")].into_iter().collect();
+
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+
+    says(refused, ": username: Username cannot contain \"discord\"");
+}
+
+#[tokio::test]
+async fn more_than_a_webhook_takes_at_once_waits() {
+    let stage = Stage::<Discord>::new().await;
+    let account = stage.connect_by_typing().await.unwrap();
+    let posts: Vec<_> = (0..6).map(|it| stage.post(&account, &format!("number {it}"), Vec::new())).collect();
+    for post in &posts[..5] {
+        stage.publish(post).await.unwrap();
+    }
+
+    let setback = stage.publish(&posts[5]).await.unwrap_err();
+
+    let Setback::Busy { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
+    assert_eq!(at, stage.clock.now() + TimeDelta::seconds(2));
+    stage.clock.skip_to(at);
+    stage.publish(&posts[5]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_post_whose_answer_was_lost_is_left_to_the_person() {
+    let stage = Stage::<Discord>::new().await;
+    let account = stage.connect_by_typing().await.unwrap();
+    let post = stage.post(&account, "perhaps", Vec::new());
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    let since = stage.clock.now();
+
+    let setback = stage.publish(&post).await.unwrap_err();
+
+    assert!(matches!(setback, Setback::Unknown { may_still_run: true, .. }), "{setback:?}");
+    let Resolution::Unknowable { advice } = stage.resolve(&post, since).await else { panic!() };
+    assert_eq!(advice, "A webhook cannot read what its channel shows.");
+    assert_eq!(stage.network.calls(Call::Publish), 1);
+}
+
+#[tokio::test]
+async fn pictures_and_videos_go_out_together_with_their_words() {
+    let stage = Stage::<Discord>::new().await;
+    let account = stage.connect_by_typing().await.unwrap();
+    let mut files: Vec<_> = (1..).zip(MimeType::ALL).map(|(number, it)| sample(it, number)).collect();
+    files[1].attachment.alt_text = Some(AltText::parse(&"é".repeat(1_024)).unwrap());
+    let mut post = stage.post(&account, "all kinds", files.clone());
+
+    stage.deliver(&mut post).await.unwrap();
+
+    let shown = stage.network.public().remove(0).media;
+    assert_eq!(shown.iter().map(|it| it.mime_type).collect::<Vec<_>>(), MimeType::ALL);
+    assert_eq!(shown[1].alt_text.as_ref().map(|it| it.chars().count()), Some(1_024));
+    assert!(shown.iter().zip(&files).all(|(shown, sent)| shown.bytes == sent.bytes));
+}
+
+#[tokio::test]
+async fn what_is_too_large_is_told_before() {
+    let stage = Stage::<Discord>::new().await;
+    let account = stage.connect_by_typing().await.unwrap();
+    let breaches = |sizes: &[u64]| {
+        let of = |size_bytes: &u64| Attachment { size_bytes: *size_bytes, ..sample(MimeType::Png, 1).attachment };
+        let files: Vec<_> = sizes.iter().map(of).collect();
+        let breaches = account.rules.breaches(&PostText::parse("large").unwrap(), &files, &Options::default());
+        breaches.into_iter().map(|it| it.message).collect::<Vec<_>>()
+    };
+    assert_eq!(breaches(&[10 << 20, 10 << 20, 4 << 20]), Vec::<String>::new());
+    assert_eq!(breaches(&[11 << 20]), ["Discord takes images of at most 10 MiB, this has 11 MiB"]);
+    let told = "Discord takes images and videos of at most 24 MiB together, these have 25 MiB";
+    assert_eq!(breaches(&[10 << 20, 10 << 20, 5 << 20]), [told]);
+
+    // The largest that is let through, and one that is not.
+    for (padding, is_taken) in [(10 << 20, true), ((10 << 20) + 1, false)] {
+        let mut file = sample(MimeType::Mp4, 1);
+        file.bytes.resize(padding, 7);
+        file.attachment.size_bytes = padding as u64;
+        let mut post = stage.post(&account, "large", vec![file]);
+        let delivered = stage.deliver(&mut post).await;
+        assert_eq!(delivered.is_ok(), is_taken, "{padding}");
+    }
+}
