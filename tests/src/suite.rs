@@ -8,6 +8,7 @@ pub mod crash;
 mod everywhere;
 mod faults;
 mod fetching;
+mod grants;
 mod idempotency;
 mod limits;
 mod media;
@@ -34,6 +35,7 @@ pub fn checks() -> Vec<Check> {
         accounts::checks(),
         scopes::checks(),
         connections::checks(),
+        grants::checks(),
         media::checks(),
         posts_create::checks(),
         posts_change::checks(),

@@ -6,8 +6,8 @@ use api::Segments;
 use api::page::Filled;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
-use platforms::{Answers, Connect, HandOffRefusal};
-use storage::Stage;
+use platforms::{Account, Answers, Connect, HandOffRefusal};
+use storage::{MAX_CONNECTED, Stage};
 
 use crate::App;
 use crate::hand_off::SentOff;
@@ -20,8 +20,8 @@ const MAX_ANSWER: usize = 2048;
 
 type Sent = BTreeMap<String, String>;
 
-/// Goes on to the platform with what was typed, or ends with the account that
-/// was chosen. A form that comes too late or twice changes nothing, and the
+/// Goes on to the platform with what was typed, or ends with the accounts that
+/// were chosen. A form that comes too late or twice changes nothing, and the
 /// person is shown how the hand-off stands.
 pub(crate) async fn answer_hand_off(
     Segments(state_token): Segments<String>,
@@ -54,14 +54,23 @@ async fn taken(app: &App, entered: &Entered, sent: Sent) -> Result<Response, Tur
     }
 }
 
-async fn choose(app: &App, platform: &dyn Connect, entered: &Entered, mut sent: Sent) -> Result<Response, TurnedAway> {
+async fn choose(app: &App, platform: &dyn Connect, entered: &Entered, sent: Sent) -> Result<Response, TurnedAway> {
     let visit = &entered.visit;
-    let chosen = sent.remove("account").unwrap_or_default();
-    let offer = app.offers(visit).await?.into_iter().find(|it| it.profile.account_id == chosen);
-    if let Some(offer) = offer {
-        app.keep_account(visit, platform, &offer.try_into()?).await?;
+    let mut offers = app.offers(visit).await?;
+    let all = sent.contains_key("all");
+    for offer in &mut offers {
+        offer.is_chosen = all || sent.contains_key(&offer.field());
     }
-    Ok(Redirect::to(&action(visit)).into_response())
+    let fault = match offers.iter().filter(|it| it.is_chosen).count() {
+        0 => "Choose an account first.".to_owned(),
+        1..=MAX_CONNECTED => {
+            let chosen = offers.into_iter().filter(|it| it.is_chosen).map(Account::try_from);
+            app.keep_accounts(visit, platform, &chosen.collect::<Result<Vec<_>, _>>()?).await?;
+            return Ok(Redirect::to(&action(visit)).into_response());
+        }
+        _ => format!("Choose at most {MAX_CONNECTED} accounts. To connect the others, start again afterwards."),
+    };
+    Ok(entered.choose(&platform.rules().title, &offers, Some(&fault))?.into_response())
 }
 
 async fn send_off(
@@ -165,8 +174,8 @@ mod tests {
 
         let begun = world.begin("asking").await;
         assert_eq!(world.send(&begun, "server=good.example&password=8,9").await.status, 303);
-        assert!(world.page(&begun).await.html.contains("value=\"9\""));
-        assert_eq!(world.send(&begun, "account=9").await.status, 303);
+        assert!(world.page(&begun).await.html.contains("name=\"account.9\""));
+        assert_eq!(world.send(&begun, "account.9=on").await.status, 303);
         assert_eq!(world.poll(&begun).await.body["connection"]["username"], "user9");
     }
 
@@ -184,20 +193,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_of_several_accounts_is_chosen_once() {
+    async fn some_of_several_accounts_are_chosen_once() {
         let world = World::new().await;
         let begun = world.begin("plain").await;
         world.callback(&begun, "7,8,9").await;
         let page = world.page(&begun).await;
         for account in ["7", "8", "9"] {
-            assert!(page.html.contains(&format!("value=\"{account}\"")), "{}", page.html);
+            assert!(page.html.contains(&format!("name=\"account.{account}\"")), "{}", page.html);
         }
         assert!(!page.html.contains("access-"), "no token is shown");
         assert_eq!(world.poll(&begun).await.body["status"], "pending");
 
-        assert_eq!(world.send(&begun, "account=5").await.status, 303);
-        assert_eq!(world.poll(&begun).await.body["status"], "pending", "it was not offered");
-        let (one, two) = tokio::join!(world.send(&begun, "account=8"), world.send(&begun, "account=9"));
+        for nothing in ["account.5=on", "account=7", "more=1"] {
+            let asked_again = world.send(&begun, nothing).await;
+            assert_eq!(asked_again.status, 422, "{nothing} was not offered");
+            assert!(asked_again.html.contains("Choose an account first."), "{}", asked_again.html);
+        }
+        assert_eq!(world.poll(&begun).await.body["status"], "pending");
+        let (one, two) = tokio::join!(world.send(&begun, "account.8=on"), world.send(&begun, "account.9=on"));
         let mut answered = [one.status, two.status];
         answered.sort_unstable();
         assert!(answered == [303, 303] || answered == [303, 409], "{answered:?}");
@@ -206,6 +219,58 @@ mod tests {
         assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
         assert_eq!(world.poll(&begun).await.body["connection"], listed[0]);
         assert!(world.page(&begun).await.html.contains("You can close this page"));
+    }
+
+    #[tokio::test]
+    async fn several_accounts_are_connected_at_once() {
+        let world = World::new().await;
+        for (form, names) in
+            [("account.7=on&account.9=on", "@user7 and @user9"), ("all=1", "@user7, @user9 and @user8")]
+        {
+            let begun = world.begin("plain").await;
+            world.callback(&begun, "7,8,9").await;
+
+            assert_eq!(world.send(&begun, form).await.status, 303);
+
+            let page = world.page(&begun).await;
+            assert!(page.html.contains(&format!("{names} on Sandbox are connected.")), "{}", page.html);
+            assert_eq!(world.poll(&begun).await.body["connection"]["username"], "user7");
+        }
+        let listed = world.get("/api/v1/connections").await.body["data"].clone();
+        assert_eq!(listed.as_array().unwrap().len(), 3, "those that were connected are renewed: {listed}");
+        assert_eq!(world.events.names(), ["connection.created"; 3]);
+    }
+
+    #[tokio::test]
+    async fn of_accounts_for_which_the_plan_has_no_room_the_first_are_connected() {
+        let world = World::with_plan(json!({"default": {"max_connections": 2}})).await;
+        let begun = world.begin("plain").await;
+        world.callback(&begun, "7,8,9").await;
+
+        assert_eq!(world.send(&begun, "all=1").await.status, 303);
+
+        let page = world.page(&begun).await;
+        assert!(page.html.contains("@user7 and @user8 on Sandbox are connected."), "{}", page.html);
+        assert!(page.html.contains("Not connected: @user9."), "{}", page.html);
+        assert_eq!(world.poll(&begun).await.body["status"], "completed");
+    }
+
+    #[tokio::test]
+    async fn more_than_one_write_holds_are_not_connected_at_once() {
+        let world = World::new().await;
+        let begun = world.begin("plain").await;
+        let many: Vec<String> = (1..=25).map(|it| it.to_string()).collect();
+        world.callback(&begun, &many.join(",")).await;
+        assert!(!world.page(&begun).await.html.contains("name=\"all\""));
+
+        let refused = world.send(&begun, "all=1").await;
+        assert_eq!(refused.status, 422);
+        assert!(refused.html.contains("Choose at most 24 accounts."), "{}", refused.html);
+
+        let form: Vec<String> = many[1..].iter().map(|it| format!("account.{it}=on")).collect();
+        assert_eq!(world.send(&begun, &form.join("&")).await.status, 303);
+        let listed = world.get("/api/v1/connections").await.body["data"].clone();
+        assert_eq!(listed.as_array().unwrap().len(), 24, "{listed}");
     }
 
     #[tokio::test]

@@ -139,8 +139,8 @@ mod tests {
         world.platform.approve(Ok("7,8"));
 
         assert_eq!(world.poll(&begun).await.body["status"], "pending", "the person has to choose");
-        assert!(world.page(&begun).await.html.contains("value=\"8\""));
-        assert_eq!(world.send(&begun, "account=8").await.status, 303);
+        assert!(world.page(&begun).await.html.contains("name=\"account.8\""));
+        assert_eq!(world.send(&begun, "account.8=on").await.status, 303);
 
         assert_eq!(world.poll(&begun).await.body["connection"]["username"], "user8");
     }
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!((world.page(&late).await.status, world.poll(&late).await.status), (410, 410));
 
         let cancelled = world.begin("elsewhere").await;
-        assert_eq!(world.send(&cancelled, "account=7").await.status, 303, "there is nothing to send");
+        assert_eq!(world.send(&cancelled, "account.7=on").await.status, 303, "there is nothing to send");
         assert_eq!(world.send(&cancelled, "cancel=1").await.status, 303);
         assert_eq!(world.poll(&cancelled).await.body, json!({"status": "failed"}));
 

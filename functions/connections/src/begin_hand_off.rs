@@ -74,7 +74,7 @@ pub(crate) async fn begin_hand_off(
 ) -> ApiResult<(StatusCode, Json<HandOffBegun>)> {
     params.none()?;
     let platform = app.platforms.get(&name).ok_or_else(|| unsupported(&app, &name))?;
-    if let Some(reason) = app.no_room(caller.user, Some(platform.name())).await? {
+    if let Some(reason) = app.no_room(caller.user, platform.name()).await? {
         return Err(caller.not_in_plan(reason));
     }
 
@@ -89,6 +89,7 @@ pub(crate) async fn begin_hand_off(
         expires_at: now + LIFETIME,
         ended_at: None,
         connection_id: None,
+        also_connected: Vec::new(),
         reason: None,
         goes_on: None,
         sealed,

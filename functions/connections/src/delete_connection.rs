@@ -54,12 +54,14 @@ pub(crate) async fn delete_connection(
     // when a post is being scheduled at this moment, which then still needs the
     // grant.
     match app.api.store.delete_connection(caller.user, id).await? {
-        Disconnected::Deleted(record) => {
+        Disconnected::Deleted { connection, ended } => {
             let entry = audit::Entry::new(audit::Event::ConnectionRemoved).user(caller.user).connection(id);
             entry.address(caller.ip).write();
             let App { api, platforms, sealer, .. } = &app;
-            revoke_grant(&api.store, sealer.as_ref(), platforms, &record, api.clock.now()).await;
-            app.announce(Event::of_connection("connection.deleted", &record.connection)).await;
+            if let Some(record) = ended {
+                revoke_grant(&api.store, sealer.as_ref(), platforms, &record, api.clock.now()).await;
+            }
+            app.announce(Event::of_connection("connection.deleted", &connection)).await;
             Ok(StatusCode::NO_CONTENT)
         }
         Disconnected::Pending(count) => Err(has_pending_posts(count)),

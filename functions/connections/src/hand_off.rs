@@ -1,27 +1,33 @@
 //! What the steps of a hand-off share: sending the person off, remembering,
 //! and keeping the account.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 
 use chrono::{DateTime, Utc};
 use cloud::audit;
 use domain::connection::{Connection, Profile};
 use domain::event::Event;
-use domain::id::{ConnectionId, UserId};
+use domain::id::UserId;
 use domain::rules::Rules;
 use domain::token::{self, Pkce};
 use platforms::{
     Account, Answers, AuthorizationRequest, Awaited, Callback, Connect, Credentials, Departure, HandOffRefusal,
     Instructions, OurAddresses,
 };
+use publishing::revoke_grant;
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use storage::{Connected, ConnectionRecord, HandOff, Stage, credentials_context, hand_off_context};
+use storage::{
+    Connected, Connecting, ConnectionRecord, HandOff, NewCredentials, Stage, credentials_context, grant_context,
+    grant_name, hand_off_context,
+};
 
 use crate::App;
 use crate::failure::Failure;
 use crate::patience::{ANSWERED_WITHIN, within};
+use crate::room::{Room, fitting, left_out_in_words};
 
 /// How often the conditional write of an account is tried when another
 /// hand-off writes the same account at the same time.
@@ -37,13 +43,20 @@ struct Away {
     instructions: Option<Instructions>,
 }
 
-/// What is stored of an account, sealed, while the person chooses one.
+/// What is stored of an account, sealed, while the person chooses.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Offer {
     pub(crate) profile: Profile,
+    /// Whether the person has chosen it, as far as the form that was sent says.
+    #[serde(skip)]
+    pub(crate) is_chosen: bool,
     scopes: Vec<String>,
     rules: Rules,
+    #[serde(default)]
+    grant: Option<String>,
     credentials: String,
+    #[serde(default)]
+    own: Option<String>,
 }
 
 /// How the platform answered the start of a hand-off.
@@ -173,7 +186,7 @@ impl App {
             return Ok(());
         }
         match accounts.pop() {
-            Some(account) => self.keep_account(visit, platform, &account).await,
+            Some(account) => self.keep_accounts(visit, platform, &[account]).await,
             None => self.end_without_account(visit, "the platform showed no account that can be connected").await,
         }
     }
@@ -183,41 +196,40 @@ impl App {
         self.open(visit).await
     }
 
-    /// Ends a hand-off by storing the account as a new connection, or by
-    /// renewing the connection that it has. When the plan allows no further
-    /// account, the hand-off fails. A hand-off that ended in the meantime stays
+    /// Ends a hand-off by storing the accounts as new connections, or by renewing
+    /// the connections that they have. Where the plan does not allow all of them,
+    /// the first are connected and the person is told which are not; where it
+    /// allows none, the hand-off fails. A hand-off that ended in the meantime stays
     /// as it is.
-    pub(crate) async fn keep_account(
+    pub(crate) async fn keep_accounts(
         &self,
         visit: &Visit,
         platform: &dyn Connect,
-        account: &Account,
+        accounts: &[Account],
     ) -> Result<(), Failure> {
         let store = &self.api.store;
         let user = visit.hand_off.user_id;
-        let account_id = &account.profile.account_id;
+        let ids = || accounts.iter().map(|it| it.profile.account_id.as_str());
         for _ in 0..TRIES {
-            let found = store.connection_of_account(user, platform.name(), account_id).await?;
-            if found.is_none()
-                && let Some(reason) = self.no_room(user, None).await?
-            {
-                let entry = audit::Entry::new(audit::Event::PlanRefused).user(user).why(&reason);
+            let found = store.connected_accounts(user, platform.name(), ids()).await?;
+            let room = self.room(user).await?;
+            let (fitting, left_out) = fitting(accounts, &found, room);
+            let left_out = room.and_then(|room| left_out_in_words(&left_out, room));
+            if let Some(reason) = &left_out {
+                let entry = audit::Entry::new(audit::Event::PlanRefused).user(user).why(reason);
                 entry.address(visit.address).write();
-                return self.end_without_account(visit, &reason).await;
+            }
+            if let (true, Some(reason)) = (fitting.is_empty(), &left_out) {
+                return self.end_without_account(visit, reason).await;
             }
             let now = self.api.clock.now();
-            let id = found.unwrap_or_else(|| self.api.ids.fresh());
-            let record = self.record(user, id, platform, account, now).await?;
-            let refresh_at = platform.renewal().due_at(&account.credentials, now);
-            let made = audit::Entry::new(audit::Event::ConnectionMade).user(user).connection(id).address(visit.address);
-            match store.connect(&visit.hash, &record, refresh_at, found, now).await? {
-                Connected::New => {
-                    made.write();
-                    self.announce(Event::of_connection("connection.created", &record.connection)).await;
-                    return Ok(());
-                }
-                Connected::Renewed => {
-                    made.why("renewed").write();
+            let (connecting, granted) = self.connecting(user, platform, &fitting, found, now).await?;
+            match store.connect(&visit.hash, &connecting, &granted, left_out.as_deref(), now).await? {
+                Connected::Done { left } => {
+                    for record in left {
+                        revoke_grant(store, self.sealer.as_ref(), &self.platforms, &record, now).await;
+                    }
+                    self.tell_connected(visit, &connecting).await;
                     return Ok(());
                 }
                 Connected::Closed => return Ok(()),
@@ -225,6 +237,20 @@ impl App {
             }
         }
         Err(storage::StorageError::Contended.into())
+    }
+
+    async fn tell_connected(&self, visit: &Visit, connecting: &[Connecting]) {
+        for account in connecting {
+            let connection = &account.connection;
+            let made = audit::Entry::new(audit::Event::ConnectionMade).user(connection.user_id);
+            let made = made.connection(connection.connection_id).address(visit.address);
+            if account.found.is_some() {
+                made.why("renewed").write();
+            } else {
+                made.write();
+                self.announce(Event::of_connection("connection.created", connection)).await;
+            }
+        }
     }
 
     /// Ends a hand-off without an account, whatever stage it is at.
@@ -239,44 +265,79 @@ impl App {
     /// Connecting an account again needs no further room. Which account the
     /// person will choose is not known at the start, so a hand-off may begin
     /// when any account on the platform `renewing` has to be connected again.
-    pub(crate) async fn no_room(&self, user: UserId, renewing: Option<&str>) -> Result<Option<String>, Failure> {
+    pub(crate) async fn no_room(&self, user: UserId, renewing: &str) -> Result<Option<String>, Failure> {
+        let Some((room, connections)) = self.room_beside(user).await? else { return Ok(None) };
+        let renews = connections.iter().any(|it| it.needs_reconnection && it.provider == renewing);
+        Ok((room.left == 0 && !renews).then(|| room.full()))
+    }
+
+    /// How many further accounts the user's plan allows; `None` when it has no
+    /// limit.
+    pub(crate) async fn room(&self, user: UserId) -> Result<Option<Room>, Failure> {
+        Ok(self.room_beside(user).await?.map(|it| it.0))
+    }
+
+    /// The same, and what there is.
+    async fn room_beside(&self, user: UserId) -> Result<Option<(Room, Vec<Connection>)>, Failure> {
         let store = &self.api.store;
         let (user, connections) = futures::try_join!(store.user(user), store.connections(user))?;
         let plan = self.plans.named(user.as_ref().and_then(|it| it.plan.as_deref()));
         let Some(max) = plan.max_connections else { return Ok(None) };
-        let renews = connections.iter().any(|it| it.needs_reconnection && renewing == Some(it.provider.as_str()));
-        let is_full = usize::try_from(max).is_ok_and(|max| max <= connections.len());
-        let why = || format!("Your plan allows {max} connected accounts (max_connections). Disconnect one first.");
-        Ok((is_full && !renews).then(why))
+        let left = usize::try_from(max).unwrap_or(usize::MAX).saturating_sub(connections.len());
+        Ok(Some((Room { max, left }, connections)))
     }
 
-    async fn record(
+    /// The accounts as they are to be kept, and their grants.
+    async fn connecting(
         &self,
         user: UserId,
-        id: ConnectionId,
         platform: &dyn Connect,
-        account: &Account,
+        accounts: &[&Account],
+        mut found: HashMap<String, ConnectionRecord>,
         now: DateTime<Utc>,
-    ) -> Result<ConnectionRecord, Failure> {
-        let plain = account.credentials.to_bytes();
-        let context = credentials_context(user, id, platform.name());
-        Ok(ConnectionRecord {
-            connection: Connection {
+    ) -> Result<(Vec<Connecting>, Vec<NewCredentials>), Failure> {
+        let (mut connecting, mut granted) = (Vec::new(), Vec::<NewCredentials>::new());
+        for account in accounts {
+            let found = found.remove(&account.profile.account_id);
+            let id = found.as_ref().map_or_else(|| self.api.ids.fresh(), |it| it.connection.connection_id);
+            let grant_name = grant_name(platform.name(), account.grant_name());
+            let credentials = &account.credentials;
+            if !granted.iter().any(|it| it.grant_name == grant_name) {
+                let plain = credentials.to_bytes();
+                let context = grant_context(user, &grant_name);
+                granted.push(NewCredentials {
+                    grant_name: grant_name.clone(),
+                    sealed: self.sealer.seal(plain.expose_secret().as_bytes(), &context).await?,
+                    token_expires_at: credentials.expires_at,
+                    renewed_at: None,
+                    is_gone: false,
+                    refresh_at: platform.renewal().due_at(credentials, now),
+                });
+            }
+            let own = match &credentials.own {
+                Some(own) => {
+                    let context = credentials_context(user, id, platform.name());
+                    Some(self.sealer.seal(own.expose_secret().as_bytes(), &context).await?)
+                }
+                None => None,
+            };
+            let connection = Connection {
                 user_id: user,
                 connection_id: id,
                 provider: platform.name().to_owned(),
                 profile: account.profile.clone(),
                 scopes: account.scopes.clone(),
                 needs_reconnection: false,
-                token_expires_at: account.credentials.expires_at,
+                token_expires_at: credentials.expires_at,
                 renewed_at: None,
                 created_at: now,
                 pending: 0,
                 rules: account.rules.clone(),
                 generation: 1,
-            },
-            credentials: self.sealer.seal(plain.expose_secret().as_bytes(), &context).await?,
-        })
+            };
+            connecting.push(Connecting { connection, grant_name, own, found });
+        }
+        Ok((connecting, granted))
     }
 
     async fn seal<T: Serialize>(&self, hash: &str, memory: &T) -> Result<Vec<u8>, Failure> {
@@ -291,10 +352,19 @@ impl App {
     }
 }
 
+impl Offer {
+    /// The name of its box in the form.
+    pub(crate) fn field(&self) -> String {
+        format!("account.{}", self.profile.account_id)
+    }
+}
+
 impl From<Account> for Offer {
     fn from(account: Account) -> Self {
-        let credentials = account.credentials.to_bytes().expose_secret().to_owned();
-        Self { profile: account.profile, scopes: account.scopes, rules: account.rules, credentials }
+        let Account { profile, scopes, rules, grant, credentials } = account;
+        let own = credentials.own.as_ref().map(|it| it.expose_secret().to_owned());
+        let credentials = credentials.to_bytes().expose_secret().to_owned();
+        Self { profile, is_chosen: false, scopes, rules, grant, credentials, own }
     }
 }
 
@@ -302,7 +372,9 @@ impl TryFrom<Offer> for Account {
     type Error = Failure;
 
     fn try_from(offer: Offer) -> Result<Self, Failure> {
-        let credentials = Credentials::from_bytes(offer.credentials.as_bytes()).map_err(|_| Failure::Memory)?;
-        Ok(Self { profile: offer.profile, scopes: offer.scopes, rules: offer.rules, credentials })
+        let Offer { profile, scopes, rules, grant, credentials, own, .. } = offer;
+        let credentials = Credentials::from_bytes(credentials.as_bytes()).map_err(|_| Failure::Memory)?;
+        let credentials = Credentials { own: own.map(Into::into), ..credentials };
+        Ok(Self { profile, scopes, rules, grant, credentials })
     }
 }

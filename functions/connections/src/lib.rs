@@ -25,6 +25,7 @@ mod party;
 mod patience;
 mod poll_hand_off;
 mod receiver;
+mod room;
 mod rule_view;
 mod show_client_document;
 mod show_connection;

@@ -107,20 +107,22 @@ pub(crate) async fn list_choices(
         fields.add("query", format_args!("may have at most {MAX_QUERY} characters"));
     }
     fields.finish(())?;
-    if connection.needs_reconnection {
+    let lost = || {
         let title = &connection.rules.title;
-        return Err(ApiError::Conflict(format!(
-            "{title} no longer accepts this connection. Connect the account again"
-        )));
+        ApiError::Conflict(format!("{title} no longer accepts this connection. Connect the account again"))
+    };
+    if connection.needs_reconnection {
+        return Err(lost());
     }
 
     let Some(_place) = app.workload.place().await else {
         return Err(later(connection, 5, "cannot be asked just now"));
     };
-    let credentials = kept_credentials(app.sealer.as_ref(), &record).await.map_err(|error| {
+    let kept = kept_credentials(&app.api.store, app.sealer.as_ref(), &record).await.map_err(|error| {
         tracing::error!(%error, connection_id = %id, "credentials could not be opened");
         ApiError::Internal
     })?;
+    let credentials = kept.ok_or_else(lost)?;
     let now = app.api.clock.now();
     let asked = Choosing { option: &option, query: query.as_deref(), connection, credentials: &credentials };
     let listed = match timeout(LISTED_WITHIN, platform.choices(&asked, now)).await {

@@ -9,9 +9,10 @@ use axum::extract::State;
 use axum::http::header::REFRESH;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
+use domain::connection::Connection;
 use platforms::{Connect, Field};
 use secrecy::ExposeSecret;
-use storage::Stage;
+use storage::{MAX_CONNECTED, Stage};
 use url::Url;
 
 use crate::App;
@@ -19,6 +20,7 @@ use crate::failure::Failure;
 use crate::hand_off::{Offer, Visit};
 use crate::party::{Door, Entered, Known};
 use crate::receiver::Receiver;
+use crate::room::name_of;
 use crate::turned_away::TurnedAway;
 
 /// The page that asks for what the platform has to know first, or only whether
@@ -64,6 +66,9 @@ struct ChoosePage<'a> {
     title: &'a str,
     receiver: &'a Receiver,
     offers: &'a [Offer],
+    fault: Option<&'a str>,
+    /// Whether all of them can be connected at once.
+    can_take_all: bool,
 }
 
 /// The page that says how the hand-off ended, or that it is still running.
@@ -102,10 +107,11 @@ async fn page(app: &App, entered: &Entered) -> Result<Response, TurnedAway> {
     let title = platform.rules().title;
     Ok(match hand_off.stage {
         Stage::Completed => {
-            let (account, title) = connected_account(app, &entered.visit, title).await?;
-            let (heading, notice) = (format!("{title} is connected"), format!("{account} is connected."));
-            let text = "You can close this page and go back to where you came from.";
-            entered.end(&heading, &notice, text, true)?.into_response()
+            let (notice, title) = connected_accounts(app, &entered.visit, title).await?;
+            let close = "You can close this page and go back to where you came from.";
+            let left_out = hand_off.reason.as_deref().map(|it| format!("{it} {close}"));
+            let text = left_out.as_deref().unwrap_or(close);
+            entered.end(&format!("{title} is connected"), &notice, text, true)?.into_response()
         }
         Stage::Failed => {
             let reason = hand_off.reason.as_deref().unwrap_or("the platform refused");
@@ -130,7 +136,7 @@ async fn page(app: &App, entered: &Entered) -> Result<Response, TurnedAway> {
         }
         Stage::Choosing => {
             let offers = app.offers(&entered.visit).await?;
-            entered.choose(&title, &offers)?.into_response()
+            entered.choose(&title, &offers, None)?.into_response()
         }
     })
 }
@@ -178,16 +184,19 @@ impl Entered {
         Ok(leading_on(self.framed(page), refresh))
     }
 
-    /// The page that asks for one of several accounts.
-    fn choose(&self, title: &str, offers: &[Offer]) -> PageResult<Page> {
+    /// The page that asks for some of several accounts.
+    pub(crate) fn choose(&self, title: &str, offers: &[Offer], fault: Option<&str>) -> PageResult<Page> {
         let page = ChoosePage {
             action: action(&self.visit),
             csrf: self.party.csrf(),
             title,
             receiver: &self.receiver,
             offers,
+            fault,
+            can_take_all: offers.len() <= MAX_CONNECTED,
         };
-        Ok(self.framed(Page::of("Choose an account", &page)?.showing_avatars()))
+        let page = self.framed(Page::of("Choose accounts", &page)?.showing_avatars());
+        Ok(if fault.is_some() { page.status(StatusCode::UNPROCESSABLE_ENTITY) } else { page })
     }
 
     /// The page that says why something was not done.
@@ -214,17 +223,23 @@ pub(crate) fn leading_on(page: Page, refresh: HeaderValue) -> Response {
     response
 }
 
-/// The account that was connected, in words, and what it is on: of the servers that
-/// a platform has, some run other software and go by its name.
-async fn connected_account(app: &App, visit: &Visit, title: String) -> Result<(String, String), TurnedAway> {
-    let record = match visit.hand_off.connection_id {
-        Some(id) => app.api.store.connection(visit.hand_off.user_id, id).await?,
-        None => None,
+/// Which accounts were connected, in a sentence, and what they are on: of the servers
+/// that a platform has, some run other software and go by its name.
+async fn connected_accounts(app: &App, visit: &Visit, title: String) -> Result<(String, String), TurnedAway> {
+    let hand_off = &visit.hand_off;
+    let is_of_it = |it: &Connection| {
+        hand_off.connection_id == Some(it.connection_id) || hand_off.also_connected.contains(&it.connection_id)
     };
-    let Some(connection) = record.map(|it| it.connection) else { return Ok((format!("Your {title} account"), title)) };
-    let (profile, title) = (connection.profile, connection.rules.title);
-    let name = profile.username.map(|it| format!("@{it}")).or(profile.display_name);
-    Ok((name.map_or_else(|| format!("Your {title} account"), |it| format!("{it} on {title}")), title))
+    let mut connected = app.api.store.connections(hand_off.user_id).await?;
+    connected.retain(is_of_it);
+    let title = connected.first().map_or(title, |it| it.rules.title.clone());
+    let names: Vec<String> = connected.iter().map(|it| name_of(&it.profile)).collect();
+    let sentence = match &names[..] {
+        [] => format!("Your {title} account is connected."),
+        [name] => format!("{name} on {title} is connected."),
+        [others @ .., last] => format!("{} and {last} on {title} are connected.", others.join(", ")),
+    };
+    Ok((sentence, title))
 }
 
 /// Makes a sentence of a reason, which may be in a platform's words.

@@ -239,8 +239,9 @@ impl World {
     pub(crate) async fn lose_grant(&self, id: u64) {
         let id = ConnectionId::new(id).unwrap();
         let store = &self.api.store;
-        let generation = store.connection(self.user.user_id, id).await.unwrap().unwrap().connection.generation;
-        assert!(store.mark_needs_reconnection(self.user.user_id, id, generation).await.unwrap());
+        let account = store.connection(self.user.user_id, id).await.unwrap().unwrap();
+        let credentials = store.credentials_of(&account).await.unwrap().unwrap();
+        assert!(store.mark_needs_reconnection(id, &credentials, storage::Loss::Grant).await.unwrap());
     }
 
     async fn call(&self, method: &str, path: &str, token: Option<&str>, form: &str) -> Answer {

@@ -78,7 +78,13 @@ impl Options {
     /// The platforms of the local stack with what was said of them.
     pub(crate) fn platform_settings(&self, origin: &str) -> Result<PlatformSettings, LocalError> {
         let sandbox = json!({ "url": format!("{origin}/sandbox") });
-        let all = [("bluesky", json!({})), ("discord", json!({})), ("mastodon", json!({})), ("sandbox", sandbox), ("telegram", json!({}))];
+        let all = [
+            ("bluesky", json!({})),
+            ("discord", json!({})),
+            ("mastodon", json!({})),
+            ("sandbox", sandbox),
+            ("telegram", json!({})),
+        ];
         let mut settings: PlatformSettings = all.map(|(name, it)| (name.to_owned(), it)).into();
         let said: PlatformSettings = serde_json::from_str(&self.platforms).map_err(LocalError::Platforms)?;
         settings.extend(said);

@@ -15,8 +15,19 @@ pub struct Account {
     pub scopes: Vec<String>,
     /// What the platform accepts from it.
     pub rules: Rules,
+    /// The platform's own name of the grant, where one grant covers several
+    /// accounts: the same for all of them, and when it is given again. `None`
+    /// where an account is granted alone, and its id is name enough.
+    pub grant: Option<String>,
     /// To act for it.
     pub credentials: Credentials,
+}
+
+impl Account {
+    /// The name of the grant, on its platform.
+    pub fn grant_name(&self) -> &str {
+        self.grant.as_deref().unwrap_or(&self.profile.account_id)
+    }
 }
 
 /// What a platform wants to see before it acts for an account. Printing one
@@ -29,8 +40,14 @@ pub struct Credentials {
     pub refresh_token: Option<SecretString>,
     /// When the access token ends; `None` when it does not.
     pub expires_at: Option<DateTime<Utc>>,
+    /// When the refresh token ends unless it is used before; `None` when it does
+    /// not, or when nobody says.
+    pub refresh_expires_at: Option<DateTime<Utc>>,
     /// Whatever else the adapter needs, in its own form (a server, a key).
     pub extra: Option<SecretString>,
+    /// What the platform gave for this account alone, where the grant covers
+    /// others too. Kept with the connection, and no part of what is renewed.
+    pub own: Option<SecretString>,
 }
 
 /// The stored form could not be read.
@@ -43,10 +60,17 @@ struct Stored {
     access_token: String,
     refresh_token: Option<String>,
     expires_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refresh_expires_at: Option<i64>,
     extra: Option<String>,
 }
 
 impl Credentials {
+    /// A token that does not end and cannot be renewed.
+    pub fn of(access_token: SecretString) -> Self {
+        Self { access_token, refresh_token: None, expires_at: None, refresh_expires_at: None, extra: None, own: None }
+    }
+
     /// Whether the end of one grant also ends the other. Several users of a
     /// deployment may have connected the same account, and some platforms give all
     /// of them the same token.
@@ -56,13 +80,15 @@ impl Credentials {
         shares_refresh || self.access_token.expose_secret() == other.access_token.expose_secret()
     }
 
-    /// As they are sealed. The only place where they are written out.
+    /// As they are sealed, without what is the account's own. The only place where
+    /// they are written out.
     pub fn to_bytes(&self) -> SecretString {
         let expose = |it: &Option<SecretString>| it.as_ref().map(|it| it.expose_secret().to_owned());
         let stored = Stored {
             access_token: self.access_token.expose_secret().to_owned(),
             refresh_token: expose(&self.refresh_token),
             expires_at: self.expires_at.map(|it| it.timestamp_millis()),
+            refresh_expires_at: self.refresh_expires_at.map(|it| it.timestamp_millis()),
             extra: expose(&self.extra),
         };
         serde_json::to_string(&stored).unwrap_or_default().into()
@@ -75,7 +101,9 @@ impl Credentials {
             access_token: stored.access_token.into(),
             refresh_token: stored.refresh_token.map(Into::into),
             expires_at: stored.expires_at.and_then(DateTime::from_timestamp_millis),
+            refresh_expires_at: stored.refresh_expires_at.and_then(DateTime::from_timestamp_millis),
             extra: stored.extra.map(Into::into),
+            own: None,
         })
     }
 }
@@ -87,10 +115,8 @@ mod tests {
     #[test]
     fn either_token_may_be_shared() {
         let credentials = |access: &str, refresh: Option<&str>| Credentials {
-            access_token: access.into(),
             refresh_token: refresh.map(Into::into),
-            expires_at: None,
-            extra: None,
+            ..Credentials::of(access.into())
         };
         let one = credentials("a", Some("r"));
         for (other, shared) in [
@@ -108,14 +134,17 @@ mod tests {
     #[test]
     fn credentials_read_back_and_never_print() {
         let credentials = Credentials {
-            access_token: "very-secret".into(),
             refresh_token: Some("also-secret".into()),
             expires_at: DateTime::from_timestamp_millis(1_795_262_400_000),
-            extra: None,
+            refresh_expires_at: DateTime::from_timestamp_millis(1_798_862_400_000),
+            own: Some("page-secret".into()),
+            ..Credentials::of("very-secret".into())
         };
         let read = Credentials::from_bytes(credentials.to_bytes().expose_secret().as_bytes()).unwrap();
         assert_eq!(read.access_token.expose_secret(), "very-secret");
         assert_eq!(read.expires_at, credentials.expires_at);
+        assert_eq!(read.refresh_expires_at, credentials.refresh_expires_at);
+        assert!(read.own.is_none(), "what is the account's own is kept elsewhere");
         assert!(!format!("{read:?}").contains("secret\""), "{read:?}");
         assert!(!format!("{read:?}").contains("very-secret"));
     }

@@ -230,9 +230,9 @@ impl Bluesky {
                 }
                 Ok(Credentials {
                     expires_at: tokens.expires_at(now),
-                    access_token: tokens.access_token,
                     refresh_token: tokens.refresh_token.or_else(|| Some(token.clone())),
                     extra: old.extra.clone(),
+                    ..Credentials::of(tokens.access_token)
                 })
             }
             Kind::AppPassword => {

@@ -240,6 +240,6 @@ impl Discord {
         }
         let (profile, credentials) =
             found.account(key.token, false).ok_or_else(|| wrong("Nothing can be posted with this webhook."))?;
-        Ok(Account { profile, scopes: vec![SCOPE.to_owned()], rules: self.rules(), credentials })
+        Ok(Account { profile, scopes: vec![SCOPE.to_owned()], rules: self.rules(), grant: None, credentials })
     }
 }

@@ -88,6 +88,10 @@ impl<A: Connect> Connect for Discreet<A> {
         }
     }
 
+    fn revokes_all(&self) -> bool {
+        self.0.revokes_all()
+    }
+
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
         let revoked = self.0.revoke(credentials, now).await;
         revoked.map_err(|it| it.in_words(|words| Unsaid::of(credentials).out_of(&words)))

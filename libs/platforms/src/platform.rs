@@ -138,6 +138,13 @@ pub trait Connect: Platform {
         Ok(Vec::new())
     }
 
+    /// Whether [`Connect::revoke`] ends every token that the same grant was ever
+    /// given for, and not only these: then it is asked when nobody of this
+    /// deployment has the grant any more.
+    fn revokes_all(&self) -> bool {
+        false
+    }
+
     /// Gives the grant back. A failure does not stop a disconnection.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback>;
 }

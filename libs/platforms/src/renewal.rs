@@ -64,10 +64,9 @@ mod tests {
 
     fn credentials(refresh_token: Option<&str>, life: Option<TimeDelta>) -> Credentials {
         Credentials {
-            access_token: "access".into(),
             refresh_token: refresh_token.map(Into::into),
             expires_at: life.map(|it| noon() + it),
-            extra: None,
+            ..Credentials::of("access".into())
         }
     }
 

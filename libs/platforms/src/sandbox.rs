@@ -5,6 +5,7 @@
 //!
 //! - Authorization code with PKCE; access tokens last an hour, each refresh
 //!   token works once.
+//! - A grant may cover several accounts, and each call names the one that it is for.
 //! - Files are uploaded one by one before the post that shows them. Pictures
 //!   are made smaller first where they are longer than its pages are wide.
 //! - It never recognises a repeat. Posts carry our reference and can be looked up
@@ -44,7 +45,7 @@ use crate::picture::{self, Awaited, Look};
 use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
-use api::Api;
+use api::{Api, By, PublicAccount};
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "sandbox";
@@ -178,23 +179,26 @@ impl Connect for Sandbox {
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
         let tokens = self.oauth.complete(callback).await?;
         let me = self.api.me(&tokens.access_token).await.map_err(|it| without_token(it, &tokens.access_token))?;
-        Ok(vec![Account {
+        let (scopes, credentials) = (tokens.granted(SCOPES), tokens.credentials(None, now));
+        let account = |it: PublicAccount| Account {
             profile: Profile {
-                account_id: me.id,
-                username: Some(me.handle),
-                display_name: Some(me.name),
-                avatar: me.avatar_url,
-                profile_url: me.profile_url,
+                account_id: it.id,
+                username: Some(it.handle),
+                display_name: Some(it.name),
+                avatar: it.avatar_url,
+                profile_url: it.profile_url,
             },
-            scopes: tokens.granted(SCOPES),
+            scopes: scopes.clone(),
             rules: self.rules(),
-            credentials: tokens.credentials(None, now),
-        }])
+            grant: me.grant.clone(),
+            credentials: credentials.clone(),
+        };
+        Ok([me.account].into_iter().chain(me.also).map(account).collect())
     }
 
     /// Boards are the only option of the kind.
     async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
-        self.api.boards(&asked.credentials.access_token, now).await
+        self.api.boards(By::account(asked.credentials, &asked.connection.profile), now).await
     }
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
@@ -210,7 +214,7 @@ impl Publish for Sandbox {
         let Some(next) = job.media.get(progress.media.len()) else {
             return Ok(Step::Ready { progress: progress.store() });
         };
-        let token = &job.credentials.access_token;
+        let by = By::of(job);
         let id = if progress.picture.is_some() || picture::is_longer(job, next, BOUNDS.max_side).await? {
             match picture::fitted(job, next, BOUNDS, progress.picture).await? {
                 Look::Again(awaited, at) => {
@@ -220,13 +224,13 @@ impl Publish for Sandbox {
                 Look::Ready(picture, _) => {
                     let size_bytes = picture.bytes.len() as u64;
                     let bytes = stream::iter([Ok(picture.bytes)]).boxed();
-                    self.api.upload(token, (picture.mime_type, size_bytes), bytes, job.now).await?
+                    self.api.upload(by, (picture.mime_type, size_bytes), bytes, job.now).await?
                 }
             }
         } else {
             let opened = job.files.open(next).await;
             let bytes = opened.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
-            self.api.upload(token, (next.mime_type, next.size_bytes), bytes, job.now).await?
+            self.api.upload(by, (next.mime_type, next.size_bytes), bytes, job.now).await?
         };
         progress.picture = None;
         progress.media.push(id);
@@ -242,13 +246,12 @@ impl Publish for Sandbox {
         let media: Vec<_> = Progress::of(job).media.into_iter().zip(words).collect();
         let said = job.options.iter().filter(|(name, _)| *name != FIRST_COMMENT);
         let options = said.map(|(name, value)| (name.to_owned(), value.clone())).collect();
-        let made =
-            self.api.post(&job.credentials.access_token, job.text, &media, (&options, job.reference), job.now).await?;
+        let made = self.api.post(By::of(job), job.text, &media, (&options, job.reference), job.now).await?;
         Ok(Published::new(made.id, job.now).seen_at(made.url))
     }
 
     async fn resolve(&self, job: &Job<'_>, _since: DateTime<Utc>) -> Resolution {
-        match self.api.posts_with(&job.credentials.access_token, job.reference).await {
+        match self.api.posts_with(By::of(job), job.reference).await {
             Ok(found) => found.into_iter().next().map_or(Resolution::NotThere, |it| {
                 Resolution::Public(Published::new(it.id, it.posted_at).seen_at(it.url))
             }),
@@ -263,7 +266,7 @@ impl Publish for Sandbox {
     async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
         if let (FIRST_COMMENT, Some(text)) = (it.name, job.options.text(FIRST_COMMENT)) {
             let post = &it.published.platform_post_id;
-            self.api.comment(&job.credentials.access_token, post, (text, job.reference), job.now).await?;
+            self.api.comment(By::of(job), post, (text, job.reference), job.now).await?;
         }
         Ok(Followed::Done)
     }

@@ -160,7 +160,7 @@ impl Connect for Telegram {
     ) -> Result<Departure, HandOffRefusal> {
         let (profile, credentials) = bot::connect(&self.api, answers).await?;
         let scopes = vec!["post_messages".to_owned()];
-        Ok(Departure::Arrived(vec![Account { profile, scopes, rules: self.rules(), credentials }]))
+        Ok(Departure::Arrived(vec![Account { profile, scopes, rules: self.rules(), grant: None, credentials }]))
     }
 
     /// Never asked: there is no page of Telegram's.

@@ -2,6 +2,7 @@
 //! only their user can help.
 
 mod due;
+mod moved;
 mod renew;
 #[cfg(test)]
 mod tests;
@@ -12,8 +13,9 @@ use domain::delivery::Setback;
 use domain::event::Event;
 use platforms::{Credentials, Platform};
 use secrecy::ExposeSecret;
-use storage::{ConnectionRecord, credentials_context};
+use storage::{ConnectionRecord, CredentialsRecord, Loss, grant_context};
 
+use crate::kept_credentials::with_its_own;
 use crate::words::wants_reconnection;
 use crate::{Publishing, PublishingError};
 
@@ -28,44 +30,75 @@ const ENOUGH_FOR_A_CALL: TimeDelta = TimeDelta::seconds(10);
 /// help, because the platform does not accept new credentials either.
 const ON_PROBATION: TimeDelta = TimeDelta::minutes(10);
 
+/// So many events are put on the bus with one call.
+const EVENTS_AT_ONCE: usize = 10;
+
+/// Credentials for a call, and the record that they are from.
+#[derive(Debug)]
+pub(crate) struct Given {
+    /// With what is the account's own.
+    pub(crate) credentials: Credentials,
+    /// As it was read, or has just been written.
+    pub(crate) record: CredentialsRecord,
+}
+
 impl Publishing {
-    /// Credentials that last for a call.
+    /// Credentials that last for a call. Those that were read `ahead` are not read
+    /// again: if they were renewed since, the platform takes them as it takes any
+    /// that are renewed during a call.
     pub(crate) async fn credentials(
         &self,
         platform: &dyn Platform,
-        record: &ConnectionRecord,
+        account: &ConnectionRecord,
+        ahead: Option<CredentialsRecord>,
         now: DateTime<Utc>,
-    ) -> Result<Result<Credentials, Setback>, PublishingError> {
-        let connection = &record.connection;
-        if connection.needs_reconnection {
-            return Ok(Err(wants_reconnection(connection, None)));
+    ) -> Result<Result<Given, Setback>, PublishingError> {
+        if account.connection.needs_reconnection {
+            return Ok(Err(wants_reconnection(&account.connection, None)));
         }
-        let old = self.open(record).await?;
-        let Some(ends_at) = old.expires_at.filter(|it| *it < now + TOO_SHORT) else { return Ok(Ok(old)) };
+        let read = match ahead {
+            Some(record) => Some(record),
+            None => self.store.credentials_of(account).await?,
+        };
+        let Some(record) = read.filter(|it| !it.is_gone) else {
+            return Ok(Err(wants_reconnection(&account.connection, None)));
+        };
+        let old = self.open(&record).await?;
+        let Some(ends_at) = old.expires_at.filter(|it| *it < now + TOO_SHORT) else {
+            return self.given(account, old, record).await.map(Ok);
+        };
         if !platform.renewal().can_renew(&old) {
             return match now < ends_at {
-                true => Ok(Ok(old)),
-                false if self.lose(connection).await? => Ok(Err(wants_reconnection(connection, None))),
-                false => self.await_renewal(connection).await,
+                true => self.given(account, old, record).await.map(Ok),
+                false if self.lose(&record).await? => Ok(Err(wants_reconnection(&account.connection, None))),
+                false => self.await_renewal(account, &record).await,
             };
         }
-        match self.renewed(platform, record, &old).await? {
+        match self.renewed(platform, account, &record, &old).await? {
             // Another worker holds the renewal and may have died, or the platform
             // could not be reached. The old credentials last for this call, so the
             // post need not be late.
-            Err(Setback::Busy { .. }) if self.clock.now() + ENOUGH_FOR_A_CALL <= ends_at => Ok(Ok(old)),
+            Err(Setback::Busy { .. }) if self.clock.now() + ENOUGH_FOR_A_CALL <= ends_at => {
+                self.given(account, old, record).await.map(Ok)
+            }
             ended => Ok(ended),
         }
     }
 
-    /// The platform did not accept the credentials: they are renewed where
+    /// The platform did not accept these credentials: they are renewed where
     /// that may help, and otherwise the user has to connect the account again.
-    pub(crate) async fn rejected(&self, platform: &dyn Platform, record: &ConnectionRecord, reason: String) -> Setback {
-        let looked_into = self.look_into(platform, record, &reason).await;
+    pub(crate) async fn rejected(
+        &self,
+        platform: &dyn Platform,
+        account: &ConnectionRecord,
+        used: &CredentialsRecord,
+        reason: String,
+    ) -> Setback {
+        let looked_into = self.look_into(platform, account, used, &reason).await;
         // An error must not end the delivery here. The call is known to have had
         // no effect, and if that is not written down, it counts as unknown.
         let setback = looked_into.unwrap_or_else(|error| {
-            let connection_id = record.connection.connection_id;
+            let connection_id = account.connection.connection_id;
             tracing::error!(%error, %connection_id, "rejected credentials were not looked into");
             None
         });
@@ -77,47 +110,90 @@ impl Publishing {
     async fn look_into(
         &self,
         platform: &dyn Platform,
-        record: &ConnectionRecord,
+        account: &ConnectionRecord,
+        used: &CredentialsRecord,
         reason: &str,
     ) -> Result<Option<Setback>, PublishingError> {
-        let connection = &record.connection;
-        let old = self.open(record).await?;
-        let on_probation = connection.renewed_at.is_some_and(|it| self.clock.now() < it + ON_PROBATION);
-        if on_probation || !platform.renewal().can_renew(&old) {
+        let connection = &account.connection;
+        let old = self.open(used).await?;
+        let on_probation = used.renewed_at.is_some_and(|it| self.clock.now() < it + ON_PROBATION);
+        let is_own = account.has_its_own();
+        if is_own || on_probation || !platform.renewal().can_renew(&old) {
             tracing::info!(reason, connection_id = %connection.connection_id, "credentials are not accepted");
-            return Ok(self.lose(connection).await?.then(|| wants_reconnection(connection, Some(reason))));
+            let is_lost = if is_own { self.lose_account(account, used).await? } else { self.lose(used).await? };
+            return Ok(is_lost.then(|| wants_reconnection(connection, Some(reason))));
         }
-        Ok(self.renewed(platform, record, &old).await?.err())
+        Ok(self.renewed(platform, account, used, &old).await?.err())
     }
 
-    /// Tells the user that the grant is gone, and then marks the connection. In
-    /// this order, because after a crash in between the event is repeated under
-    /// the same id; the other way round it could be lost.
+    /// Tells the user that the grant is gone, for each of its connections, then
+    /// marks them, and then the grant. In this order, because after a crash in
+    /// between all of it is repeated with events of the same ids; the other way
+    /// round one could be lost.
     ///
     /// False when the credentials were changed since they were read: the platform
     /// refused the old ones, and that says nothing of the new.
-    async fn lose(&self, connection: &Connection) -> Result<bool, PublishingError> {
-        let (user, id, generation) = (connection.user_id, connection.connection_id, connection.generation);
-        let found = self.store.connection(user, id).await?.map(|it| it.connection);
-        let Some(found) = found.filter(|it| it.generation == generation) else { return Ok(false) };
-        if found.needs_reconnection {
+    async fn lose(&self, lost: &CredentialsRecord) -> Result<bool, PublishingError> {
+        let Some(lost) = self.settled(lost).await? else { return Ok(false) };
+        let found = self.store.credentials(lost.user_id, &lost.grant_name).await?;
+        let Some(found) = found.filter(|it| it.generation == lost.generation) else { return Ok(false) };
+        if found.is_gone {
             return Ok(true);
         }
-        self.events.put(&[Event::of_connection("connection.needs_reconnection", connection)]).await?;
-        Ok(self.store.mark_needs_reconnection(user, id, generation).await?)
+        let under = self.store.connections_under(&found).await?;
+        self.tell_lost(&found, under.iter().map(|it| &it.connection), Loss::Grant).await?;
+        Ok(self.store.end_credentials(&found).await?)
     }
 
-    async fn open(&self, record: &ConnectionRecord) -> Result<Credentials, PublishingError> {
-        let plain = self.sealer.open(&record.credentials, &context(&record.connection)).await?;
+    /// The same for one connection, whose own secret is not accepted any more.
+    async fn lose_account(
+        &self,
+        account: &ConnectionRecord,
+        used: &CredentialsRecord,
+    ) -> Result<bool, PublishingError> {
+        self.tell_lost(used, [&account.connection], Loss::Account).await?;
+        Ok(true)
+    }
+
+    async fn tell_lost(
+        &self,
+        lost: &CredentialsRecord,
+        connections: impl IntoIterator<Item = &Connection>,
+        what: Loss,
+    ) -> Result<(), PublishingError> {
+        let unmarked = connections.into_iter().filter(|it| !it.needs_reconnection && it.generation <= lost.generation);
+        // As they will be when they are marked.
+        let marked = unmarked.map(|it| Connection { generation: lost.generation, ..it.clone() });
+        let marked: Vec<Connection> = marked.collect();
+        let event = |it| Event::of_connection("connection.needs_reconnection", it);
+        for some in marked.chunks(EVENTS_AT_ONCE) {
+            self.events.put(&some.iter().map(event).collect::<Vec<_>>()).await?;
+        }
+        for connection in marked {
+            self.store.mark_needs_reconnection(connection.connection_id, lost, what).await?;
+        }
+        Ok(())
+    }
+
+    async fn given(
+        &self,
+        account: &ConnectionRecord,
+        credentials: Credentials,
+        record: CredentialsRecord,
+    ) -> Result<Given, PublishingError> {
+        let credentials = with_its_own(self.sealer.as_ref(), account, credentials).await?;
+        Ok(Given { credentials, record })
+    }
+
+    async fn open(&self, record: &CredentialsRecord) -> Result<Credentials, PublishingError> {
+        let plain = self.sealer.open(&record.sealed, &record.context()).await?;
         Ok(Credentials::from_bytes(&plain)?)
     }
 
-    async fn seal(&self, connection: &Connection, credentials: &Credentials) -> Result<Vec<u8>, PublishingError> {
+    /// Sealed for the record of a grant.
+    async fn seal(&self, record: &CredentialsRecord, credentials: &Credentials) -> Result<Vec<u8>, PublishingError> {
         let plain = credentials.to_bytes();
-        Ok(self.sealer.seal(plain.expose_secret().as_bytes(), &context(connection)).await?)
+        let context = grant_context(record.user_id, &record.grant_name);
+        Ok(self.sealer.seal(plain.expose_secret().as_bytes(), &context).await?)
     }
-}
-
-fn context(connection: &Connection) -> String {
-    credentials_context(connection.user_id, connection.connection_id, &connection.provider)
 }

@@ -12,7 +12,7 @@ use domain::delivery::{CALL_WITHIN, Delivery, Next, Resolution, Setback, State};
 use domain::post::Post;
 use domain::token::{random_u32, random_u64};
 use platforms::{Job, Publish, Registry, Step};
-use storage::{CallsOf, ConnectionRecord, Race, Work};
+use storage::{CallsOf, ConnectionRecord, CredentialsRecord, Race, Work};
 
 use self::follow_up::following;
 use crate::claims::Claims;
@@ -56,6 +56,8 @@ struct Task<'a> {
     begin_until: DateTime<Utc>,
     /// See [`DeliveryMessage::in_a_crowd`].
     in_a_crowd: bool,
+    /// The credentials with which its platform is called.
+    used: Option<&'a CredentialsRecord>,
 }
 
 impl Publishing {
@@ -105,7 +107,8 @@ impl Publishing {
         }
         let mut now = self.clock.now();
         let DeliveryMessage { roll_up_at, in_a_crowd, .. } = message;
-        let mut task = Task { delivery, post: &post, roll_up_at, begin_until, in_a_crowd };
+        let mut task = Task { delivery, post: &post, roll_up_at, begin_until, in_a_crowd, used: None };
+        let mut ahead = None;
         if let Next::Wait(at) = task.delivery.next(now) {
             if MAX_WAIT < at - now || begin_until < at {
                 self.queue.send(&[Outgoing { message, at }]).await?;
@@ -113,6 +116,10 @@ impl Publishing {
             }
             if task.delivery.state == State::Waiting && self.is_crowded_out(&open_calls) {
                 return self.put_off(&task).await;
+            }
+            // What can be read before the second is not read after it.
+            if let Some(account) = &connection {
+                ahead = self.store.credentials_of(account).await?;
             }
             now = self.sleep_until(at).await;
         }
@@ -144,7 +151,8 @@ impl Publishing {
                 let Some(leave) = self.leave(of, open_calls, most, in_a_crowd).await? else {
                     return self.put_off(&task).await;
                 };
-                self.counted(leave, Box::pin(self.work_on(next, task, platform, connection))).await
+                self.counted(leave, Box::pin(self.work_on(next, task, platform, connection.map(|it| (it, ahead)))))
+                    .await
             }
         }
     }
@@ -154,11 +162,13 @@ impl Publishing {
         next: Next,
         task: Task<'_>,
         platform: Option<&dyn Publish>,
-        record: Option<ConnectionRecord>,
+        account: Option<(ConnectionRecord, Option<CredentialsRecord>)>,
     ) -> Result<After, PublishingError> {
         let Task { delivery, post, .. } = &task;
         let now = self.clock.now();
-        let (Some(record), Some(platform), Some(target)) = (record, platform, post.target(delivery.target_id)) else {
+        let (Some((record, ahead)), Some(platform), Some(target)) =
+            (account, platform, post.target(delivery.target_id))
+        else {
             if next == Next::FollowUp {
                 return self.give_follow_ups_up(&task, now).await;
             }
@@ -166,8 +176,8 @@ impl Publishing {
             let after = delivery.clone().not_called(setback, now, random_u32());
             return self.keep(&task, after, now).await;
         };
-        let credentials = match self.credentials(platform, &record, now).await? {
-            Ok(credentials) => credentials,
+        let given = match self.credentials(platform, &record, ahead, now).await? {
+            Ok(given) => given,
             Err(setback) if next == Next::FollowUp => return self.follow_up_not_called(&task, &setback, now).await,
             Err(setback) => {
                 let setback = match delivery.intent {
@@ -178,7 +188,7 @@ impl Publishing {
                 return self.keep(&task, after, now).await;
             }
         };
-        let Some(host) = self.leave_for_host(platform.host(&credentials)).await? else {
+        let Some(host) = self.leave_for_host(platform.host(&given.credentials)).await? else {
             return self.put_off(&task).await;
         };
         // A renewal takes its time, and the call begins after it.
@@ -201,7 +211,7 @@ impl Publishing {
         let claims = Claims { store: &self.store, connection: &record.connection, delivery };
         let job = Job {
             profile: &record.connection.profile,
-            credentials: &credentials,
+            credentials: &given.credentials,
             text: post.text_of(target).as_str(),
             media: post.media_of(target),
             options: &target.options,
@@ -213,7 +223,7 @@ impl Publishing {
             claims: &claims,
             now: self.clock.now(),
         };
-        let task = Task { delivery: held, ..task };
+        let task = Task { delivery: held, used: Some(&given.record), ..task };
         match next {
             Next::Prepare => self.prepare(task, host, platform, &record, &job).await,
             Next::Publish => Box::pin(self.publish(task, host, platform, &record, &job)).await,

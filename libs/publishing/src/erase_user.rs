@@ -6,20 +6,21 @@
 //! one finds nothing.
 
 use cloud::audit;
-use domain::id::{ConnectionId, UserId};
+use domain::id::UserId;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use platforms::{Connect, Registry};
-use storage::Table;
+use storage::{CredentialsRecord, Table};
 
 use crate::{Publishing, PublishingError, revoke_grant};
 
 /// In this order: first what lets the user in and what goes out by itself, last
 /// the user.
-const ORDER: [Table; 10] = [
+const ORDER: [Table; 11] = [
     Table::Grants,
     Table::Handoffs,
     Table::Deliveries,
     Table::Posts,
+    Table::Credentials,
     Table::Connections,
     Table::Media,
     Table::Idempotency,
@@ -32,7 +33,7 @@ const ORDER: [Table; 10] = [
 const FOLDERS: [&str; 2] = ["media", "derived"];
 
 /// Grants that are given back at the same time.
-const DISCONNECTED_AT_ONCE: usize = 8;
+const AT_ONCE: usize = 8;
 
 /// What a pass removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,7 +58,7 @@ impl Publishing {
         let mut erased = Erased::default();
         for table in ORDER {
             match table {
-                Table::Connections => erased.items += self.disconnect_all(user, platforms).await?,
+                Table::Credentials => erased.items += self.give_back_all(user, platforms).await?,
                 // The records lead to the files, and go after them.
                 Table::Media => erased.files = self.erase_files(user).await?,
                 _ => {}
@@ -69,25 +70,23 @@ impl Publishing {
         Ok(erased)
     }
 
-    /// Each connection goes as soon as its grant was given back. Servers may take
+    /// Each record goes as soon as its grant was given back. Servers may take
     /// their time with that, and a pass that is cut off must not begin anew.
-    async fn disconnect_all(&self, user: UserId, platforms: &Registry<dyn Connect>) -> Result<usize, PublishingError> {
-        let connections = self.store.connections(user).await?;
-        let disconnected = connections.into_iter().map(|it| self.disconnect(user, it.connection_id, platforms));
-        let all = stream::iter(disconnected).buffer_unordered(DISCONNECTED_AT_ONCE);
+    async fn give_back_all(&self, user: UserId, platforms: &Registry<dyn Connect>) -> Result<usize, PublishingError> {
+        let records = self.store.all_credentials(user).await?;
+        let given_back = records.into_iter().map(|it| self.give_back(it, platforms));
+        let all = stream::iter(given_back).buffer_unordered(AT_ONCE);
         all.try_fold(0, async |all, one| Ok(all + one)).await
     }
 
     /// How many items were removed.
-    async fn disconnect(
+    async fn give_back(
         &self,
-        user: UserId,
-        id: ConnectionId,
+        record: CredentialsRecord,
         platforms: &Registry<dyn Connect>,
     ) -> Result<usize, PublishingError> {
-        let Some(record) = self.store.connection(user, id).await? else { return Ok(0) };
         revoke_grant(&self.store, self.sealer.as_ref(), platforms, &record, self.clock.now()).await;
-        self.store.erase_connection(user, id).await?;
+        self.store.erase_credentials(&record).await?;
         Ok(1)
     }
 
@@ -147,9 +146,9 @@ mod tests {
         let second = rig.publishing.erase_user(rig.user.user_id, &none).await.unwrap();
 
         assert_eq!(first.files, 2);
-        // The user, the identity, the account with its hand-off and its place, the
-        // post with the counts and its delivery.
-        assert_eq!(first.items, 8);
+        // The user, the identity, the account with its hand-off, its place and its
+        // credentials, the post with the counts and its delivery.
+        assert_eq!(first.items, 9);
         assert!(second.is_nothing(), "{second:?}");
         assert!(rig.store.user(rig.user.user_id).await.unwrap().is_none());
         assert!(rig.due().await.is_empty());

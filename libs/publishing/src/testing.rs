@@ -29,7 +29,7 @@ use domain::user::User;
 use platforms::{Credentials, Lead, Leads, Platform, Publish, Registry};
 use secrecy::ExposeSecret;
 use storage::testing::{connect, join, store};
-use storage::{Connected, ConnectionRecord, Due, Race, Store, credentials_context};
+use storage::{Connected, ConnectionRecord, CredentialsRecord, Due, Race, Store, grant_context};
 
 pub(crate) use self::network::{Fate, Network, Registered, Renewal, SETTLES, a_public};
 use crate::{ChangePost, Changed, CreatePost, Created, Places, Publishing, RollUps, Share};
@@ -111,7 +111,7 @@ pub(crate) struct Rig {
     pub(crate) events: Arc<TestEvents>,
     pub(crate) user: User,
     pub(crate) accounts: Vec<Connection>,
-    sealer: Arc<dyn Sealer>,
+    pub(crate) sealer: Arc<dyn Sealer>,
     next_tick: Mutex<DateTime<Utc>>,
 }
 
@@ -178,8 +178,7 @@ impl Rig {
             let mut account = a_connection(&rig.user);
             account.connection_id = rig.publishing.ids.fresh();
             account.profile.account_id = index.to_string();
-            let record = rig.record(&account, Self::credentials(None)).await;
-            assert_eq!(connect(&rig.store, &record, None, None).await, Connected::New);
+            rig.connect(&account, Self::credentials(None), None).await;
             rig.accounts.push(account);
         }
         rig
@@ -194,26 +193,26 @@ impl Rig {
 
     /// Credentials that end then; those that do end can be renewed.
     pub(crate) fn credentials(expires_at: Option<DateTime<Utc>>) -> Credentials {
-        Credentials {
-            access_token: "first".into(),
-            refresh_token: expires_at.map(|_| "renew".into()),
-            expires_at,
-            extra: None,
-        }
+        Credentials { refresh_token: expires_at.map(|_| "renew".into()), expires_at, ..Credentials::of("first".into()) }
     }
 
-    async fn record(&self, account: &Connection, credentials: Credentials) -> ConnectionRecord {
-        let context = credentials_context(account.user_id, account.connection_id, &account.provider);
+    /// Connects an account by a grant of its own, or again.
+    pub(crate) async fn connect(
+        &self,
+        account: &Connection,
+        credentials: Credentials,
+        refresh_at: Option<DateTime<Utc>>,
+    ) {
+        let context = grant_context(account.user_id, &account.account());
         let sealed = self.sealer.seal(credentials.to_bytes().expose_secret().as_bytes(), &context).await.unwrap();
-        let token_expires_at = credentials.expires_at;
-        ConnectionRecord { connection: Connection { token_expires_at, ..account.clone() }, credentials: sealed }
+        let account = Connection { token_expires_at: credentials.expires_at, ..account.clone() };
+        let connected = connect(&self.store, &account, &sealed, refresh_at).await;
+        assert_eq!(connected, Connected::Done { left: Vec::new() });
     }
 
     /// The user goes through the hand-off of an account again.
     pub(crate) async fn reconnect(&self, account: usize, credentials: Credentials, refresh_at: Option<DateTime<Utc>>) {
-        let record = self.record(&self.accounts[account], credentials).await;
-        let found = Some(record.connection.connection_id);
-        assert_eq!(connect(&self.store, &record, refresh_at, found).await, Connected::Renewed);
+        self.connect(&self.accounts[account], credentials, refresh_at).await;
     }
 
     pub(crate) async fn connection(&self, account: usize) -> ConnectionRecord {
@@ -221,12 +220,15 @@ impl Rig {
         self.store.connection(self.user.user_id, id).await.unwrap().unwrap()
     }
 
+    /// The record that the account's credentials are in.
+    pub(crate) async fn grant(&self, account: usize) -> CredentialsRecord {
+        self.store.credentials_of(&self.connection(account).await).await.unwrap().unwrap()
+    }
+
     /// What the account's credentials are now.
     pub(crate) async fn stored_credentials(&self, account: usize) -> Credentials {
-        let record = self.connection(account).await;
-        let connection = &record.connection;
-        let context = credentials_context(connection.user_id, connection.connection_id, &connection.provider);
-        Credentials::from_bytes(&self.sealer.open(&record.credentials, &context).await.unwrap()).unwrap()
+        let record = self.grant(account).await;
+        Credentials::from_bytes(&self.sealer.open(&record.sealed, &record.context()).await.unwrap()).unwrap()
     }
 
     /// A post to every account.

@@ -4,12 +4,14 @@
 //! a whole: this is asked for rarely, and an index for it would cost with every
 //! write.
 
+use aws_sdk_dynamodb::operation::query::QueryOutput;
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::id::{ConnectionId, UserId};
+use domain::id::UserId;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::Store;
-use crate::connections::connection_key;
+use crate::connections::{self, ConnectionRecord, KeptIn, connection_key};
+use crate::credentials::{self, CredentialsRecord, credentials_key};
 use crate::error::StorageError;
 use crate::item::{Item, n, s};
 use crate::schema::{Table, TableSchema};
@@ -37,6 +39,7 @@ impl Store {
         let named = match table {
             Table::Users
             | Table::Connections
+            | Table::Credentials
             | Table::Media
             | Table::Posts
             | Table::Deliveries
@@ -63,10 +66,38 @@ impl Store {
         }
     }
 
-    /// Removes the record of a connection, whatever may still use it.
-    pub async fn erase_connection(&self, user: UserId, id: ConnectionId) -> Result<(), StorageError> {
-        let table = self.table(Table::Connections);
-        self.client.delete_item().table_name(table).set_key(Some(connection_key(user, id))).send().await?;
+    /// All credentials of a user, those too that are still beside a connection.
+    pub async fn all_credentials(&self, user: UserId) -> Result<Vec<CredentialsRecord>, StorageError> {
+        let (mut records, mut start) = (Vec::new(), None);
+        for table in [Table::Credentials, Table::Connections] {
+            loop {
+                let page = self.partition(table, user, start).await?;
+                for item in page.items.unwrap_or_default() {
+                    if table == Table::Credentials {
+                        records.push(credentials::read(item)?);
+                    } else if let ConnectionRecord { connection, kept: KeptIn::Connection(sealed) } =
+                        connections::read(item)?
+                    {
+                        records.push(CredentialsRecord::beside(&connection, &sealed));
+                    }
+                }
+                start = page.last_evaluated_key;
+                if start.is_none() {
+                    break;
+                }
+            }
+        }
+        Ok(records)
+    }
+
+    /// Removes credentials, whatever connection may still use them; those beside a
+    /// connection with it.
+    pub async fn erase_credentials(&self, record: &CredentialsRecord) -> Result<(), StorageError> {
+        let (table, key) = match record.beside {
+            Some(id) => (Table::Connections, connection_key(record.user_id, id)),
+            None => (Table::Credentials, credentials_key(record.user_id, &record.grant_name)),
+        };
+        self.client.delete_item().table_name(self.table(table)).set_key(Some(key)).send().await?;
         Ok(())
     }
 
@@ -74,22 +105,25 @@ impl Store {
         let mut erased = 0;
         let mut start = None;
         loop {
-            let page = self
-                .client
-                .query()
-                .table_name(self.table(table))
-                .key_condition_expression("user_id = :user")
-                .expression_attribute_values(":user", n(user))
-                .consistent_read(true)
-                .set_exclusive_start_key(start)
-                .send()
-                .await?;
+            let page = self.partition(table, user, start).await?;
             erased += self.delete_all(table, page.items.unwrap_or_default()).await?;
             start = page.last_evaluated_key;
             if start.is_none() {
                 return Ok(erased);
             }
         }
+    }
+
+    async fn partition(&self, table: Table, user: UserId, start: Option<Item>) -> Result<QueryOutput, StorageError> {
+        let page = self
+            .client
+            .query()
+            .table_name(self.table(table))
+            .key_condition_expression("user_id = :user")
+            .expression_attribute_values(":user", n(user))
+            .consistent_read(true)
+            .set_exclusive_start_key(start);
+        Ok(page.send().await?)
     }
 
     async fn delete_all(&self, table: Table, items: Vec<Item>) -> Result<usize, StorageError> {
@@ -140,14 +174,13 @@ mod tests {
 
     use super::*;
     use crate::testing::{connect, join, store};
-    use crate::{ConnectionRecord, Medium, MediumAdded, Room, SessionGrant, TokenGrant};
+    use crate::{Medium, MediumAdded, Room, SessionGrant, TokenGrant};
 
     /// A user with something in every table that a user can have.
     async fn settled(store: &Store, user: &User) {
         join(store, user).await;
         let connection = a_connection(user);
-        let record = ConnectionRecord { connection, credentials: vec![1] };
-        connect(store, &record, None, None).await;
+        connect(store, &connection, &[1], None).await;
         let medium = Medium::expected(user.user_id, ids().fresh(), MimeType::Png, noon()).holding(1);
         let room = Room { bytes: 10, files: 10 };
         assert_eq!(store.add_medium(&medium, room).await.unwrap(), MediumAdded::Added);
@@ -193,6 +226,7 @@ mod tests {
             (Table::Connections, 1),
             (Table::Handoffs, 2),
             (Table::Media, 2),
+            (Table::Credentials, 1),
         ];
         assert_eq!(erased, expected);
         assert_eq!(again, []);

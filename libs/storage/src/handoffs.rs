@@ -10,6 +10,7 @@ use domain::id::{ConnectionId, UserId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
+use crate::change::Change;
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item, ttl};
 use crate::race::Race;
@@ -41,7 +42,10 @@ pub struct HandOff {
     /// What it connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection_id: Option<ConnectionId>,
-    /// Why it failed, for the person.
+    /// The others that it connected, beside that one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_connected: Vec<ConnectionId>,
+    /// Why it failed, or why not all of it was connected, for the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Who goes on with it; `None` before anybody has sent something.
@@ -247,23 +251,34 @@ impl Store {
     }
 }
 
-/// The end of a hand-off with an account, as part of a transaction. Only a
-/// stage in which the platform has answered leads here.
+/// The end of a hand-off with accounts, the first of which it is known by, as part
+/// of a transaction. Only a stage in which the platform has answered leads here.
 pub(crate) fn completed(
     table: String,
     hash: &str,
-    connection: ConnectionId,
+    connections: &[ConnectionId],
+    left_out: Option<&str>,
     now: DateTime<Utc>,
 ) -> Result<TransactWriteItem, StorageError> {
+    let (first, others) = connections
+        .split_first()
+        .ok_or_else(|| StorageError::Request("a hand-off that is completed without an account".to_owned()))?;
+    let mut change = Change::default();
+    change.set("stage", s(Stage::Completed.as_str()));
+    change.set("connection_id", n(first));
+    change.set("also_connected", AttributeValue::L(others.iter().map(n).collect()));
+    change.set("ended_at", at(now));
+    change.set_or_remove("reason", left_out.map(s));
+    change.remove(["sealed"]);
     let update = Update::builder()
         .table_name(table)
         .set_key(Some(key(hash)))
         .condition_expression("stage IN (:answering, :choosing) AND :now < expires_at")
-        .update_expression("SET stage = :completed, connection_id = :connection, ended_at = :now REMOVE sealed")
+        .update_expression(change.expression())
+        .set_expression_attribute_names(Some(change.names))
+        .set_expression_attribute_values(Some(change.values))
         .expression_attribute_values(":answering", s(Stage::Answering.as_str()))
         .expression_attribute_values(":choosing", s(Stage::Choosing.as_str()))
-        .expression_attribute_values(":completed", s(Stage::Completed.as_str()))
-        .expression_attribute_values(":connection", n(connection))
         .expression_attribute_values(":now", at(now));
     Ok(TransactWriteItem::builder().update(update.build().map_err(StorageError::build)?).build())
 }

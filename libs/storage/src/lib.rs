@@ -6,7 +6,8 @@
 //! | users | `user_id` | |
 //! | grants | hash of a token, device code, session or identity | `by_user`: a user's tokens; TTL |
 //! | limits | subject, minute; minute 0 has no minute | TTL |
-//! | connections | `user_id`, `connection_id` | `refresh`: credentials by the time they want renewal; `by_account`: of all users who connected an account |
+//! | connections | `user_id`, `connection_id` | `by_account`: of all users who connected an account; `refresh`: of credentials that are still kept here |
+//! | credentials | `user_id`, name of the grant | sealed; the connections that use them; `refresh`: by the time they are to be looked after; `by_grant`: of all users who have the same |
 //! | handoffs | hash of a state token | TTL |
 //! | media | `user_id`, `media_id` | `unused`: uploads that no post uses |
 //! | posts | `user_id`, `post_id`; `post_id` 0 counts the others | four listing indexes of keys |
@@ -20,9 +21,11 @@
 //! read. Items hold instants as milliseconds, TTL attributes as seconds.
 
 mod batch;
+mod change;
 mod claims;
 mod conflict;
 mod connections;
+mod credentials;
 mod deliveries;
 mod erasure;
 mod error;
@@ -45,6 +48,7 @@ mod vault;
 use aws_sdk_dynamodb::Client;
 
 pub use connections::*;
+pub use credentials::*;
 pub use deliveries::*;
 pub use error::StorageError;
 pub use grants::*;

@@ -25,6 +25,7 @@ pub enum Table {
     Idempotency,
     Vault,
     Claims,
+    Credentials,
 }
 
 /// A key attribute and its type: `S` or `N`.
@@ -91,7 +92,7 @@ const TTL: Option<&str> = Some("ttl");
 
 impl Table {
     /// Every table.
-    pub const ALL: [TableSchema; 11] = [
+    pub const ALL: [TableSchema; 12] = [
         TableSchema { table: Self::Users, hash: n("user_id"), range: None, indexes: &[], ttl: None },
         TableSchema {
             table: Self::Grants,
@@ -146,6 +147,16 @@ impl Table {
         TableSchema { table: Self::Idempotency, hash: n("user_id"), range: Some(s("key")), indexes: &[], ttl: TTL },
         TableSchema { table: Self::Vault, hash: s("entry"), range: None, indexes: &[], ttl: TTL },
         TableSchema { table: Self::Claims, hash: s("account"), range: Some(s("post")), indexes: &[], ttl: TTL },
+        TableSchema {
+            table: Self::Credentials,
+            hash: n("user_id"),
+            range: Some(s("grant_name")),
+            indexes: &[
+                index("refresh", s("refresh_shard"), n("refresh_at"), Projection::Keys),
+                index("by_grant", s("grant_name"), n("user_id"), Projection::Keys),
+            ],
+            ttl: None,
+        },
     ];
 
     /// Its name without the deployment's prefix.
@@ -162,6 +173,7 @@ impl Table {
             Self::Idempotency => "idempotency",
             Self::Vault => "vault",
             Self::Claims => "claims",
+            Self::Credentials => "credentials",
         }
     }
 

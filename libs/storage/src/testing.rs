@@ -9,8 +9,11 @@ use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, ConfigBag, Credentials, Intercept, Region, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
-use domain::id::{ConnectionId, UserId};
+use domain::connection::Connection;
+use domain::id::UserId;
 use domain::token::random_u32;
 use domain::user::User;
 use dynoxide::Database;
@@ -18,8 +21,11 @@ use dynoxide::Database;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::connections::{Connected, ConnectionRecord};
+use crate::change::Change;
+use crate::connections::{Connected, Connecting};
+use crate::credentials::NewCredentials;
 use crate::handoffs::{HandOff, Stage};
+use crate::item::n;
 use crate::users::{Identity, Joined};
 use crate::{Store, Table};
 
@@ -111,26 +117,74 @@ pub fn a_hand_off(user: UserId, provider: &str, now: DateTime<Utc>) -> HandOff {
         expires_at: now + chrono::TimeDelta::seconds(600),
         ended_at: None,
         connection_id: None,
+        also_connected: Vec::new(),
         reason: None,
         goes_on: None,
         sealed: None,
     }
 }
 
-/// Connects an account as a hand-off does; `found` is the connection that it renews.
+/// Connects an account as a hand-off does, by a grant of its own; again, when
+/// its user has connected it.
 #[expect(clippy::expect_used, reason = "a test without its account cannot go on")]
 pub async fn connect(
     store: &Store,
-    record: &ConnectionRecord,
+    connection: &Connection,
+    sealed: &[u8],
     refresh_at: Option<DateTime<Utc>>,
-    found: Option<ConnectionId>,
 ) -> Connected {
-    let connection = &record.connection;
     let now = connection.created_at;
-    let hand_off = a_hand_off(connection.user_id, &connection.provider, now);
+    let (account, provider) = (&connection.profile.account_id, &connection.provider);
+    let hand_off = a_hand_off(connection.user_id, provider, now);
     let state = format!("{}-{}", connection.connection_id, random_u32());
     store.begin_hand_off(&state, &hand_off).await.expect("a store");
-    store.connect(&state, record, refresh_at, found, now).await.expect("a store")
+    let accounts = [account.as_str()];
+    let found = store.connected_accounts(connection.user_id, provider, accounts).await.expect("a store");
+    let granted = granted(connection, sealed, refresh_at);
+    let account = Connecting {
+        connection: connection.clone(),
+        grant_name: granted.grant_name.clone(),
+        own: None,
+        found: found.into_values().next(),
+    };
+    store.connect(&state, &[account], &[granted], None, now).await.expect("a store")
+}
+
+/// What a grant of this account alone brings.
+pub fn granted(connection: &Connection, sealed: &[u8], refresh_at: Option<DateTime<Utc>>) -> NewCredentials {
+    NewCredentials {
+        grant_name: connection.account(),
+        sealed: sealed.to_vec(),
+        token_expires_at: connection.token_expires_at,
+        renewed_at: None,
+        is_gone: false,
+        refresh_at,
+    }
+}
+
+/// Connects an account as it was done before grants had records of their own:
+/// its credentials are beside it.
+#[expect(clippy::expect_used, reason = "a test without its account cannot go on")]
+pub async fn connect_as_before(
+    store: &Store,
+    connection: &Connection,
+    sealed: &[u8],
+    refresh_at: Option<DateTime<Utc>>,
+) {
+    connect(store, connection, sealed, None).await;
+    let (user, id) = (connection.user_id, connection.connection_id);
+    let mut change = Change::default();
+    change.set("generation", n(connection.generation));
+    change.set("credentials", AttributeValue::B(Blob::new(sealed)));
+    change.refresh_at(user, refresh_at);
+    change.remove(["grant_name"]);
+    let update = store
+        .update_connection(user, id)
+        .update_expression(change.expression())
+        .set_expression_attribute_names(Some(change.names))
+        .set_expression_attribute_values(Some(change.values));
+    update.send().await.expect("a store");
+    store.erase(Table::Credentials, user).await.expect("a store");
 }
 
 /// A client of a DynamoDB that listens there.

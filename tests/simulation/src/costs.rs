@@ -29,7 +29,8 @@ impl Profile {
     ///
     /// # Panics
     /// When the code no longer makes the calls that are expected here: a
-    /// delivery reads once, writes its intent, and writes how it ended.
+    /// delivery reads twice before its second, writes its intent, and writes how
+    /// it ended.
     pub fn measured() -> Self {
         seed_randomness(Some(1));
         fastrand::seed(1);
@@ -68,7 +69,9 @@ async fn measure() -> Profile {
     world.sleep_until(due - TimeDelta::seconds(2)).await;
     let message = DeliveryMessage { roll_up_at: Some(told_at), ..DeliveryMessage::about(&delivery) };
     let delivered = metered(&deployment, deployment.deliver_one(message)).await;
-    let [read, intend, settle] = &delivered[..] else { panic!("a delivery asks otherwise: {delivered:?}") };
+    let [read, credentials, intend, settle] = &delivered[..] else {
+        panic!("a delivery asks otherwise: {delivered:?}")
+    };
 
     let crowded = lock(&deployment.journal).deliveries().nth(1).cloned().expect("a delivery");
     let message_in_a_crowd = DeliveryMessage { in_a_crowd: true, ..DeliveryMessage::about(&crowded) };
@@ -84,7 +87,7 @@ async fn measure() -> Profile {
         plan: vec![Operation::read("deliveries/due", PartitionBy::DueShard, page_units / entries)],
         move_on: operations(moved.last().into_iter().flatten()),
         deliver: Deliver {
-            read: operations(read.iter()),
+            read: operations(read.iter().chain(credentials)),
             intend: operations(intend.iter()),
             settle: operations(settle.iter()),
         },

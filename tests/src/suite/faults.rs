@@ -42,7 +42,7 @@ pub(super) fn sandbox_checks() -> Vec<Check> {
 }
 
 /// The lane of each account, and its place on the consent page.
-const MEADOW: (Option<&str>, usize) = (Some("faults of @meadow"), 2);
+pub(super) const MEADOW: (Option<&str>, usize) = (Some("faults of @meadow"), 2);
 const WINDMILL: (Option<&str>, usize) = (Some("faults of @windmill"), 3);
 const ORCHARD: (Option<&str>, usize) = (Some("faults of @orchard"), 4);
 const FERRY: (Option<&str>, usize) = (Some("faults of @ferry"), 5);

@@ -167,7 +167,11 @@ async fn platforms_say_what_they_take(world: &World) -> Result {
     let user = world.user().await?;
     let platforms = user.api.get("/platforms").await?.ok(200)?;
     let names: Vec<_> = list(&platforms, "data")?.iter().map(|it| it["name"].clone()).collect();
-    same(names, ["bluesky", "discord", "mastodon", "sandbox", "telegram"].map(Value::from).into(), "names of platforms")?;
+    same(
+        names,
+        ["bluesky", "discord", "mastodon", "sandbox", "telegram"].map(Value::from).into(),
+        "names of platforms",
+    )?;
     let sandbox = &platforms["data"][3];
     same(&sandbox["usable"], &json!(true), "usable")?;
     let choices = &sandbox["options"]["properties"]["visibility"]["enum"];

@@ -82,7 +82,7 @@ async fn every_page_names_who_receives_the_account() {
     names(world.page(&asking).await);
     world.visit(&format!("/connect/callback/asking?state={}&code=7,8", asking.token)).await;
     names(world.page(&asking).await);
-    world.send(&asking, "account=8").await;
+    world.send(&asking, "account.8=on").await;
     names(world.page(&asking).await);
     let cancelled = world.begin("asking").await;
     world.send(&cancelled, "cancel=1").await;

@@ -207,11 +207,10 @@ fn account(code: &str, now: DateTime<Utc>) -> Account {
         },
         scopes: vec!["publish".to_owned()],
         rules: domain::testing::rules(),
+        grant: None,
         credentials: Credentials {
-            access_token: format!("access-{code}").into(),
-            refresh_token: None,
             expires_at: Some(now + TimeDelta::hours(1)),
-            extra: None,
+            ..Credentials::of(format!("access-{code}").into())
         },
     }
 }

@@ -5,6 +5,8 @@ mod request;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 use axum::Form;
 use axum::extract::rejection::FormRejection;
@@ -69,6 +71,9 @@ pub(super) struct ConsentForm {
     request: String,
     account: Option<String>,
     answer: String,
+    /// `also.{handle}` for each other account that the grant is to cover.
+    #[serde(flatten)]
+    others: BTreeMap<String, String>,
 }
 
 /// Takes the answer back to the client.
@@ -85,7 +90,11 @@ pub(super) async fn answer_consent(
     };
     match form.answer.as_str() {
         "allow" => match form.account.as_deref().and_then(Account::find) {
-            Some(account) => allow(&sandbox, account, &request),
+            Some(account) => {
+                let is_ticked = |it: &Account| form.others.contains_key(&format!("also.{}", it.handle()));
+                let also = Account::all().filter(|it| *it != account && is_ticked(it)).collect();
+                allow(&sandbox, account, also, &request)
+            }
             None => wrong_page("Go back and choose one of the accounts."),
         },
         "deny" => {
@@ -96,11 +105,12 @@ pub(super) async fn answer_consent(
     }
 }
 
-fn allow(sandbox: &Sandbox, account: Account, request: &AuthorizationRequest) -> Response {
+fn allow(sandbox: &Sandbox, account: Account, also: Vec<Account>, request: &AuthorizationRequest) -> Response {
     let code = token::random_token();
     let now = sandbox.now();
     let allowed = Allowed {
         account,
+        also,
         redirect_uri: request.redirect_uri_text.clone(),
         challenge: request.challenge.clone(),
         scope: request.scope.clone(),

@@ -17,10 +17,16 @@ pub(super) const PROFILE: &str = "profile";
 /// Lets the client upload and post.
 pub(super) const PUBLISH: &str = "publish";
 
+/// Names the account for which a call is made, by its id, where a grant covers
+/// several.
+const ON_BEHALF_OF: &str = "sandbox-account";
+
 /// The account on whose behalf a call is made.
 pub(super) struct Caller {
     pub(super) account: Account,
-    grant: u64,
+    /// The other accounts of the grant.
+    pub(super) also: Vec<Account>,
+    pub(super) grant: u64,
     scope: String,
 }
 
@@ -53,9 +59,16 @@ impl FromRequestParts<Sandbox> for Caller {
         let ledger = sandbox.ledger();
         let known = ledger.world().by_access(&token::hash(token), sandbox.now());
         let (grant, granted) = known.ok_or(Refusal::InvalidToken)?;
+        let account = match parts.headers.get(ON_BEHALF_OF) {
+            None => granted.account,
+            Some(id) => {
+                let named = Account::all().find(|it| it.id().as_bytes() == id.as_bytes());
+                named.filter(|it| granted.covers(*it)).ok_or(Refusal::OtherAccount)?
+            }
+        };
         if let Some(call) = parts.extensions.get::<CallUnderWay>() {
-            call.by(granted.account);
+            call.by(account);
         }
-        Ok(Self { account: granted.account, grant, scope: granted.scope.clone() })
+        Ok(Self { account, also: granted.also.clone(), grant, scope: granted.scope.clone() })
     }
 }

@@ -34,6 +34,9 @@ pub(super) enum Fact {
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Allowed {
     pub(super) account: Account,
+    /// Other accounts that the same grant covers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) also: Vec<Account>,
     pub(super) redirect_uri: String,
     /// Hash of the verifier (RFC 7636).
     pub(super) challenge: String,

@@ -13,7 +13,7 @@ use futures::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::accounts::BOARDS;
+use super::accounts::{Account, BOARDS};
 use super::caller::{Caller, PROFILE};
 use super::fact::Post;
 use super::record_calls::{CallUnderWay, Said};
@@ -24,17 +24,25 @@ use super::{Sandbox, timestamp};
 /// Posts in one piece of the complete list.
 const PIECE: usize = 500;
 
-/// The account behind the token.
+/// The account behind the token, and the others that the same grant covers.
 pub(super) async fn get_me(State(sandbox): State<Sandbox>, caller: Caller) -> Result<Json<Value>, Refusal> {
     caller.needs(PROFILE)?;
-    let account = caller.account;
-    Ok(Json(json!({
+    let mut me = public_profile(&sandbox, caller.account);
+    if !caller.also.is_empty() {
+        me["grant"] = caller.grant.to_string().into();
+        me["also"] = caller.also.iter().map(|it| public_profile(&sandbox, *it)).collect();
+    }
+    Ok(Json(me))
+}
+
+fn public_profile(sandbox: &Sandbox, account: Account) -> Value {
+    json!({
         "id": account.id(),
         "handle": account.handle(),
         "name": account.name(),
         "avatar_url": sandbox.url(&format!("avatars/{}.svg", account.handle())),
         "profile_url": sandbox.url(&format!("@{}", account.handle())),
-    })))
+    })
 }
 
 /// The boards of the account.
@@ -162,9 +170,8 @@ fn public_post(sandbox: &Sandbox, world: &World, id: usize, post: &Post) -> Valu
 
 #[cfg(test)]
 mod tests {
-    use super::super::accounts::Account;
     use super::super::fact::Fact;
-    use super::super::testing::Network;
+    use super::super::testing::{Network, VERIFIER};
     use super::*;
 
     #[tokio::test]
@@ -185,6 +192,34 @@ mod tests {
         for path in ["/sandbox/avatars/harbour.svg", "/sandbox/@harbour"] {
             assert_eq!(network.get(path).await.status, 200, "{path}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_grant_may_cover_several_accounts_and_each_call_is_for_one() {
+        let network = Network::new();
+        let code = network.allow_several("harbour", &["meadow", "harbour"]).await;
+        let token = network.exchange(&code, VERIFIER).await.string("access_token");
+
+        let me = network.call("GET", "/sandbox/api/me", &token, None).await.json();
+
+        assert_eq!((&me["handle"], &me["grant"]), (&json!("harbour"), &json!("1")));
+        let also: Vec<_> = me["also"].as_array().unwrap().iter().map(|it| &it["handle"]).collect();
+        assert_eq!(also, [&json!("meadow")]);
+        let authorization = format!("Bearer {token}");
+        for (account, status) in [("101", 201), ("103", 201), ("102", 403), ("", 403), ("meadow", 403)] {
+            let headers = [
+                ("authorization", authorization.as_str()),
+                ("content-type", "application/json"),
+                ("sandbox-account", account),
+            ];
+            let posted = network
+                .send("POST", "/sandbox/api/posts", &headers, json!({ "text": account }).to_string().into())
+                .await;
+            assert_eq!(posted.status, status, "{account}: {}", posted.text());
+        }
+        let posts = network.get("/sandbox/posts.json").await.json();
+        let by: Vec<_> = posts.as_array().unwrap().iter().map(|it| (&it["text"], &it["account"])).collect();
+        assert_eq!(by, [(&json!("101"), &json!("harbour")), (&json!("103"), &json!("meadow"))]);
     }
 
     #[tokio::test]

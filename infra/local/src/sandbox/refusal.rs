@@ -18,6 +18,8 @@ pub(super) enum Refusal {
     InvalidToken,
     /// The grant does not cover this.
     InsufficientScope { needed: &'static str },
+    /// The grant does not cover the account that the call is for.
+    OtherAccount,
     /// The call is not one the API understands.
     Malformed { status: StatusCode, message: String },
     /// The content is not acceptable; `error` says which rule.
@@ -61,6 +63,9 @@ impl IntoResponse for Refusal {
             Self::InsufficientScope { needed } => {
                 let message = format!("this needs the scope {needed}");
                 (S::FORBIDDEN, body("insufficient_scope", &message)).into_response()
+            }
+            Self::OtherAccount => {
+                (S::FORBIDDEN, body("other_account", "the grant does not cover this account")).into_response()
             }
             Self::Malformed { status, message } => (status, body("invalid_request", &message)).into_response(),
             Self::Content { error, message } => (S::UNPROCESSABLE_ENTITY, body(error, &message)).into_response(),

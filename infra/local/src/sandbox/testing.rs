@@ -145,10 +145,15 @@ impl Network {
 
     /// Someone allows the client to act for this account; returns the code.
     pub(super) async fn allow(&self, handle: &str) -> String {
-        self.allow_with(handle, None).await
+        self.allow_with(handle, &[], None).await
     }
 
-    async fn allow_with(&self, handle: &str, scope: Option<&str>) -> String {
+    /// The same for others too.
+    pub(super) async fn allow_several(&self, handle: &str, also: &[&str]) -> String {
+        self.allow_with(handle, also, None).await
+    }
+
+    async fn allow_with(&self, handle: &str, also: &[&str], scope: Option<&str>) -> String {
         let challenge = token::hash(VERIFIER);
         let request = form_urlencoded::Serializer::new(String::new())
             .append_pair("response_type", "code")
@@ -161,7 +166,9 @@ impl Network {
             .finish();
         let page = self.get(&format!("/sandbox/oauth/authorize?{request}")).await;
         assert_eq!(page.status, StatusCode::OK, "{}", page.text());
-        let form = [("request", request.as_str()), ("account", handle), ("answer", "allow")];
+        let also: Vec<String> = also.iter().map(|it| format!("also.{it}")).collect();
+        let mut form = vec![("request", request.as_str()), ("account", handle), ("answer", "allow")];
+        form.extend(also.iter().map(|it| (it.as_str(), "on")));
         let answer = self.form("/sandbox/oauth/authorize", &form).await;
         assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text());
         let back = Url::parse(answer.header(header::LOCATION.as_str())).unwrap();
@@ -191,7 +198,7 @@ impl Network {
     }
 
     pub(super) async fn connect_with(&self, handle: &str, scope: Option<&str>) -> Tokens {
-        let code = self.allow_with(handle, scope).await;
+        let code = self.allow_with(handle, &[], scope).await;
         let answer = self.exchange(&code, VERIFIER).await;
         Tokens { access: answer.string("access_token"), refresh: answer.string("refresh_token") }
     }

@@ -23,9 +23,17 @@ pub(super) struct World {
 #[derive(Clone)]
 pub(super) struct Grant {
     pub(super) account: Account,
+    /// Other accounts for which the same is allowed.
+    pub(super) also: Vec<Account>,
     pub(super) scope: String,
     /// Hash of the one refresh token that is good.
     refresh: String,
+}
+
+impl Grant {
+    pub(super) fn covers(&self, account: Account) -> bool {
+        self.account == account || self.also.contains(&account)
+    }
 }
 
 struct Access {
@@ -43,9 +51,9 @@ impl World {
                 self.codes.insert(code, allowed);
             }
             Fact::Granted { code, grant, tokens, at } => {
-                if let Some(Allowed { account, scope, .. }) = self.codes.remove(&code) {
+                if let Some(Allowed { account, also, scope, .. }) = self.codes.remove(&code) {
                     self.last_grant = grant;
-                    self.grants.insert(grant, Grant { account, scope, refresh: String::new() });
+                    self.grants.insert(grant, Grant { account, also, scope, refresh: String::new() });
                     self.hand_out(grant, tokens, at);
                 }
             }
@@ -91,9 +99,9 @@ impl World {
         self.grants.iter().find(|(_, it)| it.refresh == hash).map(|(id, grant)| (*id, grant))
     }
 
-    /// The grants of an account, or of all.
+    /// The grants that cover an account, or all.
     pub(super) fn grants_of(&self, account: Option<Account>) -> Vec<u64> {
-        let asked_for = |it: &Grant| account.is_none_or(|only| only == it.account);
+        let asked_for = |it: &Grant| account.is_none_or(|only| it.covers(only));
         self.grants.iter().filter(|(_, it)| asked_for(it)).map(|(id, _)| *id).collect()
     }
 

@@ -54,7 +54,7 @@ impl Tokens {
     /// To act for the account.
     pub(super) fn into_credentials(self, extra: Option<SecretString>, now: DateTime<Utc>) -> Credentials {
         let expires_at = Some(self.expires_at(now));
-        Credentials { access_token: self.access_jwt, refresh_token: Some(self.refresh_jwt), expires_at, extra }
+        Credentials { refresh_token: Some(self.refresh_jwt), expires_at, extra, ..Credentials::of(self.access_jwt) }
     }
 
     fn expires_at(&self, now: DateTime<Utc>) -> DateTime<Utc> {

@@ -166,9 +166,8 @@ impl HandOffs<'_> {
         };
         let credentials = Credentials {
             expires_at: tokens.expires_at(now),
-            extra: None,
-            access_token: tokens.access_token.clone(),
             refresh_token: tokens.refresh_token.clone(),
+            ..Credentials::of(tokens.access_token.clone())
         };
         let scopes = tokens.scopes().map(str::to_owned).collect();
         Ok(self.account(&who, Kind::Oauth(grant), credentials, scopes).await)
@@ -238,6 +237,7 @@ impl HandOffs<'_> {
             profile,
             scopes,
             rules: account::rules(videos),
+            grant: None,
             credentials: Credentials { extra: Some(session.store()), ..credentials },
         }
     }

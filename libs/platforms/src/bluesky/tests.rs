@@ -59,8 +59,7 @@ impl Stand {
         let directory = Directory::new(&self.http, &nowhere, &nowhere);
         let profile =
             Profile { account_id: DID.to_owned(), username: None, display_name: None, avatar: None, profile_url: None };
-        let credentials =
-            Credentials { access_token: self.token.clone(), refresh_token: None, expires_at: None, extra: None };
+        let credentials = Credentials::of(self.token.clone());
         let job = Job {
             profile: &profile,
             credentials: &credentials,

@@ -147,7 +147,7 @@ impl Webhook {
         };
         let kept = json!(Kept { id: self.id, guild: self.guild_id, is_ours });
         let extra = Some(kept.to_string().into());
-        Some((profile, Credentials { access_token: token, refresh_token: None, expires_at: None, extra }))
+        Some((profile, Credentials { extra, ..Credentials::of(token) }))
     }
 }
 

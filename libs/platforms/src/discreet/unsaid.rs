@@ -46,7 +46,7 @@ impl Unsaid {
     pub(super) fn of(credentials: &Credentials) -> Self {
         let mut unsaid = Self { secrets: Vec::new() };
         unsaid.add_secret(credentials.access_token.expose_secret());
-        if let Some(token) = &credentials.refresh_token {
+        for token in credentials.refresh_token.iter().chain(&credentials.own) {
             unsaid.add_secret(token.expose_secret());
         }
         if let Some(extra) = &credentials.extra {
@@ -215,10 +215,10 @@ mod tests {
 
     fn unsaid() -> Unsaid {
         let mut unsaid = Unsaid::of(&Credentials {
-            access_token: TOKEN.into(),
             refresh_token: Some("refresh-5521-abcd".into()),
-            expires_at: None,
             extra: Some(r#"{"server":"https://harbour.example","app":{"client_secret":"kept-secret-0451"}}"#.into()),
+            own: Some("own-page-7731-qwer".into()),
+            ..Credentials::of(TOKEN.into())
         });
         unsaid.add(TEXT, PIECE_OF_A_TEXT);
         unsaid
@@ -236,10 +236,11 @@ mod tests {
             format!("no: {}", byte_serialize(TEXT.as_bytes()).collect::<String>()),
             format!("no: {}", byte_serialize(TEXT.as_bytes()).collect::<String>().replace('+', "%20")),
             "no: refresh_token=refresh-5521-abcd&client_secret=kept-secret-0451".to_owned(),
+            "no: page=own-page-7731-qwer".to_owned(),
         ] {
             let said = unsaid().out_of(&repeated);
             assert!(said.starts_with("no: ") && said.contains(TAKEN_OUT), "{said}");
-            for piece in ["ferry leaves", "ferry+leaves", "weather", "81-harbo", "5521", "0451"] {
+            for piece in ["ferry leaves", "ferry+leaves", "weather", "81-harbo", "5521", "0451", "7731"] {
                 assert!(!said.to_lowercase().contains(piece), "{piece} of {repeated} in {said}");
             }
         }

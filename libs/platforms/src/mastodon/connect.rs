@@ -66,6 +66,7 @@ impl Connect for Mastodon {
             profile: account::profile(&grant.server, named_by, me),
             scopes: tokens.granted(&asked),
             rules,
+            grant: None,
             credentials: tokens.credentials(Some(grant.store()), now),
         }])
     }

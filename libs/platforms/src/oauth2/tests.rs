@@ -27,10 +27,9 @@ fn callback(query: &[(&str, &str)]) -> Callback {
 
 fn credentials() -> Credentials {
     Credentials {
-        access_token: "access".into(),
         refresh_token: Some("refresh".into()),
-        expires_at: None,
         extra: Some("page 7".into()),
+        ..Credentials::of("access".into())
     }
 }
 

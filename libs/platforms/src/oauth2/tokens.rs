@@ -72,16 +72,20 @@ impl Tokens {
     /// The credentials of an account that was connected just now. `extra` is the
     /// adapter's own.
     pub fn credentials(self, extra: Option<SecretString>, now: DateTime<Utc>) -> Credentials {
-        let expires_at = self.ends_at(now);
-        Credentials { access_token: self.access_token, refresh_token: self.refresh_token, expires_at, extra }
+        let (expires_at, refresh_expires_at) = (self.ends_at(now), self.refresh_ends_at(now));
+        let refresh_token = self.refresh_token;
+        Credentials { refresh_token, expires_at, refresh_expires_at, extra, ..Credentials::of(self.access_token) }
     }
 
     /// The credentials of an account after a renewal. The refresh token is kept when
     /// none came, and so is everything that is not about tokens.
     pub fn renewed(self, old: &Credentials, now: DateTime<Utc>) -> Credentials {
         let expires_at = self.ends_at(now);
+        // A refresh token that came ends when it says so, or nobody says.
+        let kept = self.refresh_token.is_none().then_some(old.refresh_expires_at).flatten();
+        let refresh_expires_at = self.refresh_ends_at(now).or(kept);
         let refresh_token = self.refresh_token.or_else(|| old.refresh_token.clone());
-        Credentials { access_token: self.access_token, refresh_token, expires_at, ..old.clone() }
+        Credentials { access_token: self.access_token, refresh_token, expires_at, refresh_expires_at, ..old.clone() }
     }
 
     /// These, with what came along with those before that are not given any more.
@@ -97,6 +101,13 @@ impl Tokens {
     fn ends_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         now.checked_add_signed(self.expires_in?)
     }
+
+    /// When the refresh token ends, under the names that platforms have for it
+    /// (`LinkedIn` and Pinterest the first, `TikTok` the second).
+    fn refresh_ends_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let said = ["refresh_token_expires_in", "refresh_expires_in"].iter().find_map(|it| self.field(it));
+        now.checked_add_signed(lasting(said?)?)
+    }
 }
 
 impl TryFrom<Value> for Tokens {
@@ -110,10 +121,7 @@ impl TryFrom<Value> for Tokens {
             Some(it) if !is_token(it) => return Err(NoTokens),
             it => it.map(Into::into),
         };
-        // Zero is said of tokens that do not end. One that has ended is refused by
-        // the platform, which is soon enough.
-        let seconds = answer.get("expires_in").and_then(seconds).filter(|it| 0 < *it);
-        let expires_in = seconds.and_then(TimeDelta::try_seconds).filter(|it| *it <= MAX_LIFE);
+        let expires_in = answer.get("expires_in").and_then(lasting);
         let scopes = ["scope", "scopes", "permissions"].iter().find_map(|it| scopes(answer.get(*it)?));
         Ok(Self { access_token, refresh_token, expires_in, scopes, answer })
     }
@@ -139,6 +147,13 @@ fn unwrapped(answer: Value) -> Option<Map<String, Value>> {
 /// Whether this can stand in a header (RFC 6749, appendix A.12), and be kept.
 fn is_token(it: &str) -> bool {
     it.len() <= MAX_TOKEN && it.bytes().all(|it| (0x20..=0x7e).contains(&it))
+}
+
+/// How long a token lasts. Zero is said of tokens that do not end. One that has
+/// ended is refused by the platform, which is soon enough.
+fn lasting(value: &Value) -> Option<TimeDelta> {
+    let seconds = seconds(value).filter(|it| 0 < *it)?;
+    TimeDelta::try_seconds(seconds).filter(|it| *it <= MAX_LIFE)
 }
 
 /// A number of seconds, which some platforms write as text, or with a fraction.

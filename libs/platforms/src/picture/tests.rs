@@ -75,7 +75,7 @@ impl MediaReader for Desk {
 fn somebody() -> (Profile, Credentials) {
     let profile =
         Profile { account_id: "1".to_owned(), username: None, display_name: None, avatar: None, profile_url: None };
-    (profile, Credentials { access_token: "token".into(), refresh_token: None, expires_at: None, extra: None })
+    (profile, Credentials::of("token".into()))
 }
 
 fn job<'a>(

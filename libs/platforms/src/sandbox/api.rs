@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use domain::connection::Profile;
 use domain::delivery::{Resolution, Setback};
 use domain::media::{AltText, MimeType};
 use domain::options::Options;
@@ -12,11 +13,12 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::account::Credentials;
 use crate::answer;
 use crate::choices::Choice;
 use crate::handoff::HandOffRefusal;
 use crate::http_clients::HttpClients;
-use crate::job::MediaBytes;
+use crate::job::{Job, MediaBytes};
 use crate::not_now::NotNow;
 use crate::oauth2::Endpoints;
 use crate::platform::STEP_LIMIT;
@@ -35,9 +37,46 @@ pub(super) struct Api {
     base_url: String,
 }
 
-/// The account behind a token.
+/// Names the account that a call is for.
+const ON_BEHALF_OF: &str = "sandbox-account";
+
+/// Who makes a call: the token of a grant, and the account that it is for.
+#[derive(Clone, Copy)]
+pub(super) struct By<'a> {
+    token: &'a SecretString,
+    account: &'a str,
+}
+
+impl<'a> By<'a> {
+    pub(super) fn account(credentials: &'a Credentials, profile: &'a Profile) -> Self {
+        Self { token: &credentials.access_token, account: &profile.account_id }
+    }
+
+    pub(super) fn of(job: &Job<'a>) -> Self {
+        Self::account(job.credentials, job.profile)
+    }
+
+    fn onto(self, request: RequestBuilder) -> RequestBuilder {
+        request.bearer_auth(self.token.expose_secret()).header(ON_BEHALF_OF, self.account)
+    }
+}
+
+/// The accounts behind a token.
 #[derive(Deserialize)]
 pub(super) struct Me {
+    #[serde(flatten)]
+    pub(super) account: PublicAccount,
+    /// The name of the grant, where it covers others too.
+    #[serde(default)]
+    pub(super) grant: Option<String>,
+    /// The others.
+    #[serde(default)]
+    pub(super) also: Vec<PublicAccount>,
+}
+
+/// An account, as it shows itself.
+#[derive(Deserialize)]
+pub(super) struct PublicAccount {
     pub(super) id: String,
     pub(super) handle: String,
     pub(super) name: String,
@@ -111,8 +150,8 @@ impl Api {
     }
 
     /// The boards of the account.
-    pub(super) async fn boards(&self, token: &SecretString, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
-        let request = self.http.to_known(Method::GET, self.url("api/boards"))?.bearer_auth(token.expose_secret());
+    pub(super) async fn boards(&self, by: By<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
+        let request = by.onto(self.http.to_known(Method::GET, self.url("api/boards"))?);
         let response = request.send().await.map_err(|error| not_answered(&error))?;
         if !response.status().is_success() {
             return Err(setback(response, now).await);
@@ -126,15 +165,13 @@ impl Api {
     /// Uploads a file of this type and size; its id over there.
     pub(super) async fn upload(
         &self,
-        token: &SecretString,
+        by: By<'_>,
         (mime_type, size_bytes): (MimeType, u64),
         bytes: MediaBytes,
         now: DateTime<Utc>,
     ) -> Result<String, Setback> {
-        let request = self
-            .http
-            .to_known(Method::POST, self.url("api/media"))?
-            .bearer_auth(token.expose_secret())
+        let request = by
+            .onto(self.http.to_known(Method::POST, self.url("api/media"))?)
             .header(http::header::CONTENT_TYPE, mime_type.as_str())
             // With a length, a stream that ends early is not taken for the file.
             .header(http::header::CONTENT_LENGTH, size_bytes)
@@ -146,7 +183,7 @@ impl Api {
     /// Makes a post public.
     pub(super) async fn post(
         &self,
-        token: &SecretString,
+        by: By<'_>,
         text: &str,
         media: &[(String, Option<&AltText>)],
         (options, reference): (&Options, &str),
@@ -154,10 +191,8 @@ impl Api {
     ) -> Result<Created, Setback> {
         let media_ids: Vec<_> = media.iter().map(|it| it.0.as_str()).collect();
         let alt_texts = media.iter().filter_map(|(id, words)| Some((id.as_str(), words.as_ref()?.as_str()))).collect();
-        let request = self
-            .http
-            .to_known(Method::POST, self.url("api/posts"))?
-            .bearer_auth(token.expose_secret())
+        let request = by
+            .onto(self.http.to_known(Method::POST, self.url("api/posts"))?)
             .json(&NewPost { text, media_ids: &media_ids, alt_texts, options, reference })
             .timeout(PUBLISH);
         created(request, now).await
@@ -166,32 +201,24 @@ impl Api {
     /// Adds a comment to a public post.
     pub(super) async fn comment(
         &self,
-        token: &SecretString,
+        by: By<'_>,
         post: &str,
         (text, reference): (&str, &str),
         now: DateTime<Utc>,
     ) -> Result<(), Setback> {
         let mut url = Url::parse(&self.url("api/posts")).map_err(|_| NotNow)?;
         url.path_segments_mut().map_err(|()| NotNow)?.extend([post, "comments"]);
-        let request = self
-            .http
-            .to_known(Method::POST, url)?
-            .bearer_auth(token.expose_secret())
-            .json(&NewComment { text, reference })
-            .timeout(PUBLISH);
+        let request =
+            by.onto(self.http.to_known(Method::POST, url)?).json(&NewComment { text, reference }).timeout(PUBLISH);
         created(request, now).await.map(drop)
     }
 
     /// The account's posts with this reference, oldest first; or why that
     /// cannot be said.
-    pub(super) async fn posts_with(
-        &self,
-        token: &SecretString,
-        reference: &str,
-    ) -> Result<Vec<PublicPost>, Resolution> {
+    pub(super) async fn posts_with(&self, by: By<'_>, reference: &str) -> Result<Vec<PublicPost>, Resolution> {
         let unclear = |reason: &str| Resolution::Unclear { reason: reason.to_owned() };
         let request = self.http.to_known(Method::GET, self.url("api/posts")).map_err(|it| unclear(&it.to_string()))?;
-        let request = request.query(&[("reference", reference)]).bearer_auth(token.expose_secret());
+        let request = by.onto(request).query(&[("reference", reference)]);
         let response = request.send().await.map_err(|_| unclear("the sandbox did not answer"))?;
         match response.status() {
             StatusCode::OK => answer::json(response).await.map_err(|it| unclear(&it.to_string())),

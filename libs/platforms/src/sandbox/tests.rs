@@ -52,12 +52,7 @@ impl Target {
     fn new() -> Self {
         Self {
             profile: a_connection(&a_user()).profile,
-            credentials: Credentials {
-                access_token: "access".into(),
-                refresh_token: Some("refresh".into()),
-                expires_at: None,
-                extra: None,
-            },
+            credentials: Credentials { refresh_token: Some("refresh".into()), ..Credentials::of("access".into()) },
             media: Vec::new(),
             options: Options::default(),
             progress: None,

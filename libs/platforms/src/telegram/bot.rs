@@ -93,7 +93,7 @@ pub(super) async fn connect(api: &Api, answers: &Answers) -> Result<(Profile, Cr
         avatar: None,
         profile_url: name.map(|it| format!("https://t.me/{it}")),
     };
-    Ok((profile, Credentials { access_token: token, refresh_token: None, expires_at: None, extra: Some(kept.into()) }))
+    Ok((profile, Credentials { extra: Some(kept.into()), ..Credentials::of(token) }))
 }
 
 /// Why the bot could not post; `None` when it can.

@@ -5,16 +5,15 @@ use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::seal::SealError;
-use domain::connection::Connection;
-use domain::id::{ConnectionId, UserId};
+use domain::id::UserId;
 use futures::{Stream, StreamExt, future, stream};
 use platforms::{Credentials, Platform, Registry};
-use storage::{ConnectionRecord, REFRESH_SHARDS, StorageError};
+use storage::{CredentialsRecord, REFRESH_SHARDS, StorageError};
 
 use super::renew::Renewed;
 use crate::{Publishing, PublishingError};
 
-/// Connections that are renewed at the same time.
+/// Grants that are renewed at the same time.
 const AT_ONCE: usize = 8;
 
 /// How long a round begins renewals. Well below the time limit of the upkeep
@@ -31,10 +30,9 @@ const TOMORROW: TimeDelta = TimeDelta::days(1);
 const AWAY: u32 = 8;
 
 /// An entry of the index of renewals.
-type Entry = (UserId, ConnectionId);
+type Entry = (UserId, String);
 
 /// What became of an entry.
-#[derive(Clone, Copy)]
 enum Ended {
     Renewed,
     NotRenewed,
@@ -86,6 +84,7 @@ impl Publishing {
     /// # Errors
     /// When a part of the index could not be read; the others were seen to.
     pub async fn refresh_due(&self, platforms: &Registry<dyn Platform>) -> Result<usize, PublishingError> {
+        let moved = self.move_due().await;
         let began_at = self.clock.now();
         let mut round = Round { publishing: self, platforms, began_at, silences: Some(Silences::default()) };
         let shards = (0..REFRESH_SHARDS).map(|shard| round.due_in(shard).boxed());
@@ -95,14 +94,13 @@ impl Publishing {
         let second = round.renew_each(stream::iter(first.set_aside).map(Ok)).await;
         match first.error {
             Some(error) => Err(error.into()),
-            None => Ok(first.renewed + second.renewed),
+            None => moved.map(|()| first.renewed + second.renewed),
         }
     }
 
-    async fn look_again(&self, connection: &Connection, at: Option<DateTime<Utc>>) -> Result<(), PublishingError> {
-        let (user, id, generation) = (connection.user_id, connection.connection_id, connection.generation);
+    async fn look_again(&self, record: &CredentialsRecord, at: Option<DateTime<Utc>>) -> Result<(), PublishingError> {
         // Credentials that were changed meanwhile have a time of their own.
-        self.store.put_off_refresh(user, id, generation, at).await?;
+        self.store.put_off_refresh(record, at).await?;
         Ok(())
     }
 }
@@ -112,7 +110,7 @@ impl Round<'_> {
     /// cannot be read.
     fn due_in(&self, shard: u32) -> impl Stream<Item = Result<Entry, StorageError>> + Send + use<'_> {
         let pages = stream::unfold(Some(None), move |page| async move {
-            match self.publishing.store.connections_to_refresh(shard, self.began_at, page?, PAGE).await {
+            match self.publishing.store.grants_to_refresh(shard, self.began_at, page?, PAGE).await {
                 Ok(read) => Some((read.entries.into_iter().map(Ok).collect(), read.next.map(Some))),
                 Err(error) => Some((vec![Err(error)], None)),
             }
@@ -148,10 +146,11 @@ impl Round<'_> {
     /// A renewal that fails is met again in the next round, and keeps no other
     /// from being made in this one.
     async fn renew_or_log(&self, entry: Entry) -> Ended {
+        let grant = entry.1.clone();
         match self.renew_due(entry).await {
             Ok(ended) => ended,
             Err(error) => {
-                tracing::error!(%error, connection_id = %entry.1, "credentials were not renewed");
+                tracing::error!(%error, grant, "credentials were not renewed");
                 Ended::NotRenewed
             }
         }
@@ -159,13 +158,12 @@ impl Round<'_> {
 
     async fn renew_due(&self, entry: Entry) -> Result<Ended, PublishingError> {
         let Self { publishing, platforms, began_at, silences } = self;
-        let Some(record) = publishing.store.connection_to_refresh(entry.0, entry.1, *began_at).await? else {
+        let Some(record) = publishing.store.credentials_to_refresh(entry.0, &entry.1, *began_at).await? else {
             return Ok(Ended::NotRenewed);
         };
-        let connection = &record.connection;
-        let Some(platform) = platforms.get(&connection.provider) else {
+        let Some(platform) = platforms.get(&record.provider) else {
             // Switched off in this deployment. It may come back.
-            publishing.look_again(connection, Some(*began_at + TOMORROW)).await?;
+            publishing.look_again(&record, Some(*began_at + TOMORROW)).await?;
             return Ok(Ended::NotRenewed);
         };
         if silences.as_ref().is_some_and(|it| it.is_away(platform.name())) {
@@ -176,7 +174,7 @@ impl Round<'_> {
             // The key service is away, and nothing is wrong with this entry.
             Err(error @ PublishingError::Seal(SealError::Keys(_))) => return Err(error),
             Err(broken) => {
-                publishing.look_again(connection, Some(*began_at + TOMORROW)).await?;
+                publishing.look_again(&record, Some(*began_at + TOMORROW)).await?;
                 return Err(broken);
             }
         };
@@ -186,9 +184,9 @@ impl Round<'_> {
         match old.expires_at {
             // The user is told as soon as there is something to be done.
             Some(ends_at) if ends_at <= publishing.clock.now() => {
-                publishing.lose(connection).await?;
+                publishing.lose(&record).await?;
             }
-            ends_at => publishing.look_again(connection, ends_at).await?,
+            ends_at => publishing.look_again(&record, ends_at).await?,
         }
         Ok(Ended::NotRenewed)
     }
@@ -197,7 +195,7 @@ impl Round<'_> {
     async fn renew(
         &self,
         platform: &dyn Platform,
-        record: &ConnectionRecord,
+        record: &CredentialsRecord,
         old: &Credentials,
     ) -> Result<Ended, PublishingError> {
         let renewed = self.publishing.renew(platform, record, old).await?;
@@ -205,8 +203,12 @@ impl Round<'_> {
             silences.note(platform.name(), !matches!(renewed, Renewed::NotNow(_)));
         }
         if let Renewed::NotNow(setback) = &renewed {
-            let connection_id = record.connection.connection_id;
-            tracing::warn!(?setback, %connection_id, platform = platform.name(), "credentials are not renewed yet");
+            tracing::warn!(
+                ?setback,
+                grant = record.grant_name,
+                platform = platform.name(),
+                "credentials are not renewed yet"
+            );
         }
         Ok(if matches!(renewed, Renewed::Now(_)) { Ended::Renewed } else { Ended::NotRenewed })
     }

@@ -1,11 +1,11 @@
 //! One renewal: made by one worker at a time, awaited by the others.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::connection::Connection;
 use domain::delivery::Setback;
 use platforms::{Credentials, Platform, RefreshRefusal, Renewal};
-use storage::{ConnectionRecord, RefreshClaim, Refreshed};
+use storage::{ConnectionRecord, CredentialsRecord, RefreshClaim, Refreshed};
 
+use super::Given;
 use crate::words::wants_reconnection;
 use crate::{Publishing, PublishingError};
 
@@ -31,8 +31,8 @@ const FIRST_KEEP_WAIT: TimeDelta = TimeDelta::milliseconds(250);
 
 /// How a renewal ended.
 pub(super) enum Renewed {
-    /// These are the new credentials.
-    Now(Credentials),
+    /// These are the new credentials, and their record.
+    Now(Box<(Credentials, CredentialsRecord)>),
     /// The grant is gone, and its user was told. What the platform said.
     Gone(String),
     /// The platform could not be asked. The old credentials may still do.
@@ -46,18 +46,19 @@ impl Publishing {
     pub(super) async fn renewed(
         &self,
         platform: &dyn Platform,
-        record: &ConnectionRecord,
+        account: &ConnectionRecord,
+        record: &CredentialsRecord,
         old: &Credentials,
-    ) -> Result<Result<Credentials, Setback>, PublishingError> {
+    ) -> Result<Result<Given, Setback>, PublishingError> {
         match self.renew(platform, record, old).await? {
-            Renewed::Now(new) => Ok(Ok(new)),
-            Renewed::Gone(said) => Ok(Err(wants_reconnection(&record.connection, Some(&said)))),
+            Renewed::Now(new) => self.given(account, new.0, new.1).await.map(Ok),
+            Renewed::Gone(said) => Ok(Err(wants_reconnection(&account.connection, Some(&said)))),
             Renewed::NotNow(setback) => Ok(Err(setback)),
-            Renewed::Elsewhere => self.await_renewal(&record.connection).await,
+            Renewed::Elsewhere => self.await_renewal(account, record).await,
         }
     }
 
-    /// Renews credentials that can be renewed.
+    /// Renews credentials that can be renewed, for all connections of the grant.
     ///
     /// When the answer is lost, a rotating refresh token may be spent without
     /// anybody having the next one. The old one is tried again all the same:
@@ -65,99 +66,119 @@ impl Publishing {
     pub(super) async fn renew(
         &self,
         platform: &dyn Platform,
-        record: &ConnectionRecord,
+        record: &CredentialsRecord,
         old: &Credentials,
     ) -> Result<Renewed, PublishingError> {
-        let connection = &record.connection;
-        let (user, id, generation) = (connection.user_id, connection.connection_id, connection.generation);
+        let Some(record) = self.settled(record).await? else { return Ok(Renewed::Elsewhere) };
         // A refresh token is spent only once. If new credentials could not be
         // sealed, they would be lost, so that is tried with the old ones first.
-        self.seal(connection, old).await?;
+        self.seal(&record, old).await?;
         let now = self.clock.now();
-        if self.store.claim_refresh(user, id, generation, now).await? == RefreshClaim::Held {
+        if self.store.claim_refresh(&record, now).await? == RefreshClaim::Held {
             return Ok(Renewed::Elsewhere);
         }
         match platform.refresh(old, now).await {
             Ok(new) => {
                 let refresh_token = new.refresh_token.or_else(|| old.refresh_token.clone());
                 let new = Credentials { refresh_token, ..new };
-                let is_kept = self.keep_renewed(connection, platform.renewal(), &new, now).await?;
                 // If they are not kept, the account was connected anew meanwhile,
                 // and the credentials of that are as good.
-                Ok(if is_kept { Renewed::Now(new) } else { Renewed::Elsewhere })
+                let Some(kept) = self.keep_renewed(&record, platform.renewal(), &new, now).await? else {
+                    return Ok(Renewed::Elsewhere);
+                };
+                self.show_renewed(&kept).await;
+                Ok(Renewed::Now(Box::new((new, kept))))
             }
             Err(RefreshRefusal::Gone(reason)) => {
-                tracing::info!(reason, connection_id = %id, "a grant is gone");
-                Ok(if self.lose(connection).await? { Renewed::Gone(reason) } else { Renewed::Elsewhere })
+                tracing::info!(reason, grant = record.grant_name, "a grant is gone");
+                Ok(if self.lose(&record).await? { Renewed::Gone(reason) } else { Renewed::Elsewhere })
             }
             Err(refusal @ RefreshRefusal::Unreachable(_)) => {
                 let again_at = Some(now + retry_wait(old, now));
-                if let Err(error) = self.store.put_off_refresh(user, id, generation, again_at).await {
+                if let Err(error) = self.store.put_off_refresh(&record, again_at).await {
                     // The renewal is free for others when its lease runs out.
-                    tracing::warn!(%error, connection_id = %id, "a renewal was not put off");
+                    tracing::warn!(%error, grant = record.grant_name, "a renewal was not put off");
                 }
                 Ok(Renewed::NotNow(refusal.into()))
             }
         }
     }
 
-    /// Stores new credentials. False when the account was connected anew.
+    /// Stores new credentials. `None` when the account was connected anew.
     async fn keep_renewed(
         &self,
-        connection: &Connection,
+        record: &CredentialsRecord,
         renewal: Renewal,
         new: &Credentials,
         now: DateTime<Utc>,
-    ) -> Result<bool, PublishingError> {
+    ) -> Result<Option<CredentialsRecord>, PublishingError> {
         let mut wait = FIRST_KEEP_WAIT;
         for _ in 1..KEEP_TRIES {
-            match self.try_to_keep(connection, renewal, new, now).await {
-                Ok(is_kept) => return Ok(is_kept),
+            match self.try_to_keep(record, renewal, new, now).await {
+                Ok(kept) => return Ok(kept),
                 Err(error) => {
-                    let connection_id = connection.connection_id;
-                    tracing::warn!(%error, %connection_id, "new credentials are not stored yet");
+                    tracing::warn!(%error, grant = record.grant_name, "new credentials are not stored yet");
                 }
             }
             self.sleep_until(self.clock.now() + wait).await;
             wait = wait * 2;
         }
-        self.try_to_keep(connection, renewal, new, now).await
+        self.try_to_keep(record, renewal, new, now).await
     }
 
     async fn try_to_keep(
         &self,
-        connection: &Connection,
+        record: &CredentialsRecord,
         renewal: Renewal,
         new: &Credentials,
         now: DateTime<Utc>,
-    ) -> Result<bool, PublishingError> {
-        let refreshed = Refreshed {
-            credentials: self.seal(connection, new).await?,
-            token_expires_at: new.expires_at,
-            renewed_at: now,
-            refresh_at: renewal.due_at(new, now),
-        };
-        let (user, id, generation) = (connection.user_id, connection.connection_id, connection.generation);
-        Ok(self.store.store_refreshed(user, id, generation, refreshed).await?)
+    ) -> Result<Option<CredentialsRecord>, PublishingError> {
+        let sealed = self.seal(record, new).await?;
+        let (token_expires_at, renewed_at) = (new.expires_at, now);
+        let refresh_at = renewal.due_at(new, now);
+        let refreshed = Refreshed { sealed: sealed.clone(), token_expires_at, renewed_at, refresh_at };
+        let generation = self.store.store_refreshed(record, refreshed).await?;
+        Ok(generation.map(|generation| CredentialsRecord {
+            sealed,
+            token_expires_at,
+            renewed_at: Some(renewed_at),
+            generation,
+            is_gone: false,
+            ..record.clone()
+        }))
+    }
+
+    /// Shows a renewal at the connections of its grant. Nothing hangs on it: what
+    /// fails is shown by the next.
+    async fn show_renewed(&self, renewed: &CredentialsRecord) {
+        for connection in &renewed.connections {
+            if let Err(error) = self.store.show_renewed(*connection, renewed).await {
+                tracing::warn!(%error, connection_id = %connection, "a renewal is not shown");
+            }
+        }
     }
 
     /// The credentials that another worker is renewing, once it has stored them.
     pub(super) async fn await_renewal(
         &self,
-        connection: &Connection,
-    ) -> Result<Result<Credentials, Setback>, PublishingError> {
+        account: &ConnectionRecord,
+        record: &CredentialsRecord,
+    ) -> Result<Result<Given, Setback>, PublishingError> {
+        let connection = &account.connection;
         for look in 0..LOOKS {
             if look != 0 {
                 self.sleep_until(self.clock.now() + BETWEEN_LOOKS).await;
             }
-            let Some(record) = self.store.connection(connection.user_id, connection.connection_id).await? else {
+            let Some(account) = self.store.connection(connection.user_id, connection.connection_id).await? else {
                 break;
             };
-            if record.connection.needs_reconnection {
+            let Some(found) = self.store.credentials_of(&account).await? else { break };
+            if account.connection.needs_reconnection || found.is_gone {
                 return Ok(Err(wants_reconnection(connection, None)));
             }
-            if record.connection.generation != connection.generation {
-                return Ok(Ok(self.open(&record).await?));
+            let is_moved = record.beside.is_some() && found.renewed_at == record.renewed_at;
+            if found.generation != record.generation && !is_moved {
+                return self.given(&account, self.open(&found).await?, found).await.map(Ok);
             }
         }
         let reason = "the account's credentials are being renewed".to_owned();

@@ -1,4 +1,5 @@
 mod grant_gone;
+mod several;
 mod storing;
 
 use std::sync::Arc;
@@ -32,7 +33,8 @@ fn renewed(rig: &Rig) -> u32 {
 /// What a delivery is given for its call.
 async fn given(rig: &Rig, record: &ConnectionRecord) -> Result<Credentials, Setback> {
     let platform = rig.renewable.get("sandbox").unwrap();
-    rig.publishing.credentials(platform, record, rig.clock.now()).await.unwrap()
+    let given = rig.publishing.credentials(platform, record, None, rig.clock.now()).await.unwrap();
+    given.map(|it| it.credentials)
 }
 
 fn token(credentials: &Credentials) -> &str {
@@ -41,9 +43,7 @@ fn token(credentials: &Credentials) -> &str {
 
 /// Somebody takes the renewal and is never heard of again.
 async fn a_worker_dies_renewing(rig: &Rig) {
-    let connection = rig.connection(0).await.connection;
-    let (user, id, generation) = (connection.user_id, connection.connection_id, connection.generation);
-    let claim = rig.store.claim_refresh(user, id, generation, rig.clock.now()).await.unwrap();
+    let claim = rig.store.claim_refresh(&rig.grant(0).await, rig.clock.now()).await.unwrap();
     assert_eq!(claim, storage::RefreshClaim::Ours);
 }
 

@@ -21,7 +21,10 @@ impl Publishing {
             Setback::Disconnected { reason } if task.begin_until < self.clock.now() => {
                 Setback::Busy { retry_at: None, reason }
             }
-            Setback::Disconnected { reason } => self.rejected(platform, record, reason).await,
+            Setback::Disconnected { reason } => match task.used {
+                Some(used) => self.rejected(platform, record, used, reason).await,
+                None => Setback::Busy { retry_at: None, reason },
+            },
             other => other,
         }
     }

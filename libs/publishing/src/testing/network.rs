@@ -238,10 +238,9 @@ impl Platform for Registered {
         };
         assert!(self.renewal.can_renew(credentials));
         Ok(Credentials {
-            access_token: format!("token{renewed}").into(),
             refresh_token,
             expires_at: Some(now + TimeDelta::hours(2)),
-            extra: None,
+            ..Credentials::of(format!("token{renewed}").into())
         })
     }
 }

@@ -1,18 +1,32 @@
-mod refresh;
+mod grants;
 
 use chrono::TimeDelta;
+use domain::connection::Connection;
 use domain::id::Ids;
 use domain::testing::{a_connection, a_user, noon};
 use domain::user::User;
 
 use super::*;
+use crate::credentials::CredentialsRecord;
+use crate::credentials::{NewCredentials, Refreshed};
 use crate::handoffs::{HandOff, Stage};
-use crate::testing::store;
+use crate::testing::{granted, store};
 
 const HASH: &str = "state-hash";
 
-fn a_record(user: &User) -> ConnectionRecord {
-    ConnectionRecord { connection: a_connection(user), credentials: b"sealed".to_vec() }
+/// An account that is connected by a grant of its own.
+fn an_account(user: &User) -> Connecting {
+    of_grant(a_connection(user), None)
+}
+
+/// An account that one of several in this grant.
+fn of_grant(connection: Connection, grant: Option<&str>) -> Connecting {
+    let grant_name = grant.map_or_else(|| connection.account(), |it| format!("sandbox/{it}"));
+    Connecting { connection, grant_name, own: None, found: None }
+}
+
+fn credentials(account: &Connecting, sealed: &[u8]) -> NewCredentials {
+    NewCredentials { grant_name: account.grant_name.clone(), ..granted(&account.connection, sealed, Some(noon())) }
 }
 
 fn a_hand_off(user: &User, stage: Stage) -> HandOff {
@@ -24,23 +38,44 @@ fn a_hand_off(user: &User, stage: Stage) -> HandOff {
         expires_at: noon() + TimeDelta::seconds(600),
         ended_at: None,
         connection_id: None,
+        also_connected: Vec::new(),
         reason: None,
         goes_on: None,
         sealed: Some(vec![1]),
     }
 }
 
-/// Connects it through a hand-off of its own.
-async fn connected(store: &Store, user: &User, record: &ConnectionRecord, found: Option<ConnectionId>) -> Connected {
+/// Connects them through a hand-off of their own, as it finds them.
+async fn connected(store: &Store, user: &User, accounts: &[&Connecting], sealed: &[u8]) -> Connected {
     let hash = domain::token::random_u32().to_string();
     store.begin_hand_off(&hash, &a_hand_off(user, Stage::Answering)).await.unwrap();
-    store.connect(&hash, record, Some(noon()), found, noon()).await.unwrap()
+    let ids = accounts.iter().map(|it| it.connection.profile.account_id.as_str());
+    let mut found = store.connected_accounts(user.user_id, "sandbox", ids).await.unwrap();
+    let find =
+        |it: &&Connecting| Connecting { found: found.remove(&it.connection.profile.account_id), ..(*it).clone() };
+    let accounts: Vec<_> = accounts.iter().map(find).collect();
+    let mut granted: Vec<_> = accounts.iter().map(|it| credentials(it, sealed)).collect();
+    granted.dedup_by_key(|it| it.grant_name.clone());
+    store.connect(&hash, &accounts, &granted, None, noon()).await.unwrap()
+}
+
+fn done() -> Connected {
+    Connected::Done { left: Vec::new() }
+}
+
+async fn record(store: &Store, account: &Connecting) -> ConnectionRecord {
+    let connection = &account.connection;
+    store.connection(connection.user_id, connection.connection_id).await.unwrap().unwrap()
+}
+
+async fn grant(store: &Store, account: &Connecting) -> CredentialsRecord {
+    store.credentials_of(&record(store, account).await).await.unwrap().unwrap()
 }
 
 /// As a post's transaction does it.
-async fn count_pending(store: &Store, record: &ConnectionRecord, by: i64) -> bool {
+async fn count_pending(store: &Store, account: &Connecting, by: i64) -> bool {
     let update = store
-        .update_connection(record.connection.user_id, record.connection.connection_id)
+        .update_connection(account.connection.user_id, account.connection.connection_id)
         .update_expression("ADD pending :by")
         .condition_expression("attribute_exists(connection_id)")
         .expression_attribute_values(":by", n(by));
@@ -50,73 +85,86 @@ async fn count_pending(store: &Store, record: &ConnectionRecord, by: i64) -> boo
 #[tokio::test]
 async fn a_connection_reads_back_as_it_was_kept() {
     let (store, user) = (store().await, a_user());
-    let record = a_record(&user);
+    let account = an_account(&user);
 
-    assert_eq!(connected(&store, &user, &record, None).await, Connected::New);
+    assert_eq!(connected(&store, &user, &[&account], b"sealed").await, done());
 
-    let id = record.connection.connection_id;
-    let read = store.connection(user.user_id, id).await.unwrap().unwrap();
-    assert_eq!(read.connection, record.connection);
-    assert_eq!(read.credentials, record.credentials);
-    assert_eq!(store.connections(user.user_id).await.unwrap(), [record.connection]);
+    let (read, id) = (record(&store, &account).await, account.connection.connection_id);
+    let generation = u64::try_from(noon().timestamp_millis()).unwrap();
+    assert_eq!(read.connection, Connection { generation, ..account.connection.clone() });
+    let grant = grant(&store, &account).await;
+    assert_eq!((grant.sealed.as_slice(), grant.generation), (b"sealed".as_slice(), generation));
+    assert_eq!(grant.connections, [id].into());
+    assert_eq!(store.connections(user.user_id).await.unwrap(), [read.connection]);
     assert!(store.connection(a_user().user_id, id).await.unwrap().is_none(), "somebody else's");
+    assert!(store.credentials(a_user().user_id, &grant.grant_name).await.unwrap().is_none(), "somebody else's");
 }
 
 #[tokio::test]
-async fn an_account_is_found_with_every_other_user_who_connected_it() {
+async fn a_grant_is_found_with_every_other_user_who_has_it() {
     let (store, one, another) = (store().await, a_user(), a_user());
-    let (first, second) = (a_record(&one), a_record(&another));
-    assert_eq!(connected(&store, &one, &first, None).await, Connected::New);
-    assert!(store.other_connections_of(&first.connection).await.unwrap().is_empty());
-    assert_eq!(connected(&store, &another, &second, None).await, Connected::New);
+    let (first, second) = (an_account(&one), an_account(&another));
+    connected(&store, &one, &[&first], b"one").await;
+    let mine = grant(&store, &first).await;
+    assert!(store.same_grant_of_others(&mine).await.unwrap().is_empty());
+    connected(&store, &another, &[&second], b"two").await;
 
-    let found = store.other_connections_of(&first.connection).await.unwrap();
-    assert_eq!(found.iter().map(|it| &it.connection).collect::<Vec<_>>(), [&second.connection]);
+    let found = store.same_grant_of_others(&mine).await.unwrap();
+    assert_eq!(found.iter().map(|it| it.sealed.as_slice()).collect::<Vec<_>>(), [b"two"]);
+    let found = store.other_connections_of(one.user_id, &mine.grant_name).await.unwrap();
+    assert_eq!(found.iter().map(|it| it.connection.user_id).collect::<Vec<_>>(), [another.user_id]);
     store.delete_connection(one.user_id, first.connection.connection_id).await.unwrap();
-    let found = store.other_connections_of(&first.connection).await.unwrap();
-    assert_eq!(found.len(), 1, "what it is asked about need not be there");
+    assert_eq!(store.same_grant_of_others(&mine).await.unwrap().len(), 1, "what it is asked about need not be there");
     store.delete_connection(another.user_id, second.connection.connection_id).await.unwrap();
-    assert!(store.other_connections_of(&first.connection).await.unwrap().is_empty());
+    assert!(store.same_grant_of_others(&mine).await.unwrap().is_empty());
+    assert!(store.other_connections_of(one.user_id, &mine.grant_name).await.unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn connecting_an_account_again_keeps_its_id_age_and_pending_posts() {
     let (store, user) = (store().await, a_user());
-    let old = a_record(&user);
-    let id = old.connection.connection_id;
-    connected(&store, &user, &old, None).await;
+    let old = an_account(&user);
+    connected(&store, &user, &[&old], b"old").await;
     assert!(count_pending(&store, &old, 2).await);
-    assert!(store.mark_needs_reconnection(user.user_id, id, 1).await.unwrap());
+    let before = grant(&store, &old).await;
+    let id = old.connection.connection_id;
+    assert!(store.mark_needs_reconnection(id, &before, Loss::Grant).await.unwrap());
+    assert!(store.end_credentials(&before).await.unwrap());
 
-    let found = store.connection_of_account(user.user_id, "sandbox", "1").await.unwrap();
-    assert_eq!(found, Some(id));
-    let mut new = ConnectionRecord { credentials: b"newer".to_vec(), ..old.clone() };
+    let mut new = old.clone();
     new.connection.created_at = noon() + TimeDelta::days(9);
     new.connection.token_expires_at = Some(noon() + TimeDelta::hours(1));
     new.connection.profile.display_name = Some("New name".to_owned());
-    assert_eq!(connected(&store, &user, &new, found).await, Connected::Renewed);
+    assert_eq!(connected(&store, &user, &[&new], b"newer").await, done());
 
-    let read = store.connection(user.user_id, id).await.unwrap().unwrap();
-    assert_eq!(read.credentials, b"newer");
-    assert_eq!(read.connection.created_at, noon());
-    assert_eq!(read.connection.pending, 2);
-    assert_eq!(read.connection.generation, 2);
-    assert!(!read.connection.needs_reconnection);
-    assert_eq!(read.connection.token_expires_at, new.connection.token_expires_at);
-    assert_eq!(read.connection.profile.display_name.as_deref(), Some("New name"));
+    let (read, grant) = (record(&store, &old).await.connection, grant(&store, &old).await);
+    assert_eq!((grant.sealed.as_slice(), grant.is_gone), (b"newer".as_slice(), false));
+    assert_eq!((read.created_at, read.pending), (noon(), 2));
+    assert_eq!((read.generation, grant.generation), (before.generation + 1, before.generation + 1));
+    assert!(!read.needs_reconnection);
+    assert_eq!(read.token_expires_at, new.connection.token_expires_at);
+    assert_eq!(read.profile.display_name.as_deref(), Some("New name"));
     assert_eq!(store.connections(user.user_id).await.unwrap().len(), 1);
+    assert!(!store.mark_needs_reconnection(id, &before, Loss::Grant).await.unwrap(), "old credentials were refused");
+    assert!(!store.end_credentials(&before).await.unwrap(), "old credentials were refused");
 }
 
 #[tokio::test]
 async fn two_first_connections_of_one_account_make_one() {
     let (store, user) = (store().await, a_user());
-    let (one, other) = (a_record(&user), a_record(&user));
+    let (one, other) = (an_account(&user), an_account(&user));
+    let connect = async |account: &Connecting| {
+        let hash = domain::token::random_u32().to_string();
+        store.begin_hand_off(&hash, &a_hand_off(&user, Stage::Answering)).await.unwrap();
+        let granted = [credentials(account, b"sealed")];
+        store.connect(&hash, std::slice::from_ref(account), &granted, None, noon()).await.unwrap()
+    };
 
-    let (first, second) = tokio::join!(connected(&store, &user, &one, None), connected(&store, &user, &other, None));
+    let (first, second) = tokio::join!(connect(&one), connect(&other));
 
     let mut ends = [first, second];
-    ends.sort_by_key(|it| *it != Connected::New);
-    assert_eq!(ends, [Connected::New, Connected::Overtaken]);
+    ends.sort_by_key(|it| *it != done());
+    assert_eq!(ends, [done(), Connected::Overtaken]);
     assert_eq!(store.connections(user.user_id).await.unwrap().len(), 1);
 }
 
@@ -124,31 +172,37 @@ async fn two_first_connections_of_one_account_make_one() {
 async fn a_hand_off_connects_once() {
     let (store, user) = (store().await, a_user());
     store.begin_hand_off(HASH, &a_hand_off(&user, Stage::Answering)).await.unwrap();
-    let mut other = a_record(&user);
+    let mut other = an_account(&user);
     other.connection.profile.account_id = "2".to_owned();
+    let connect = async |account: &Connecting| {
+        let granted = [credentials(account, b"sealed")];
+        store.connect(HASH, std::slice::from_ref(account), &granted, None, noon()).await.unwrap()
+    };
 
-    let one = store.connect(HASH, &a_record(&user), None, None, noon()).await.unwrap();
-    let two = store.connect(HASH, &other, None, None, noon()).await.unwrap();
+    let one = connect(&an_account(&user)).await;
+    let two = connect(&other).await;
 
-    assert_eq!((one, two), (Connected::New, Connected::Closed));
+    assert_eq!((one, two), (done(), Connected::Closed));
     let ended = store.hand_off(HASH).await.unwrap().unwrap();
     assert_eq!(ended.stage, Stage::Completed);
     assert_eq!(ended.sealed, None, "the memory is gone with its use");
     assert_eq!(store.connections(user.user_id).await.unwrap().len(), 1);
-    assert_eq!(store.connection_of_account(user.user_id, "sandbox", "2").await.unwrap(), None);
+    assert!(store.connected_accounts(user.user_id, "sandbox", ["2"]).await.unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn a_hand_off_connects_nothing_before_the_platform_answered_or_when_it_is_over() {
     let (store, user) = (store().await, a_user());
     store.begin_hand_off(HASH, &a_hand_off(&user, Stage::Waiting)).await.unwrap();
-    let early = store.connect(HASH, &a_record(&user), None, None, noon()).await.unwrap();
-    assert_eq!(early, Connected::Closed);
+    let connect = async |now| {
+        let account = an_account(&user);
+        let granted = [credentials(&account, b"sealed")];
+        store.connect(HASH, &[account], &granted, None, now).await.unwrap()
+    };
+    assert_eq!(connect(noon()).await, Connected::Closed, "early");
 
     assert!(store.advance_hand_off(HASH, &[Stage::Waiting], Stage::Answering, None, noon()).await.unwrap());
-    let late = noon() + TimeDelta::seconds(600);
-    let late = store.connect(HASH, &a_record(&user), None, None, late).await.unwrap();
-    assert_eq!(late, Connected::Closed);
+    assert_eq!(connect(noon() + TimeDelta::seconds(600)).await, Connected::Closed, "late");
     assert!(store.connections(user.user_id).await.unwrap().is_empty());
 }
 
@@ -172,38 +226,39 @@ async fn the_platforms_answer_is_taken_once() {
 #[tokio::test]
 async fn an_account_with_pending_posts_stays() {
     let (store, user) = (store().await, a_user());
-    let record = a_record(&user);
-    let id = record.connection.connection_id;
-    connected(&store, &user, &record, None).await;
-    count_pending(&store, &record, 1).await;
+    let account = an_account(&user);
+    let id = account.connection.connection_id;
+    connected(&store, &user, &[&account], b"sealed").await;
+    count_pending(&store, &account, 1).await;
     assert!(matches!(store.delete_connection(user.user_id, id).await.unwrap(), Disconnected::Pending(1)));
 
-    count_pending(&store, &record, -1).await;
-    let Disconnected::Deleted(deleted) = store.delete_connection(user.user_id, id).await.unwrap() else {
+    count_pending(&store, &account, -1).await;
+    let Disconnected::Deleted { ended, .. } = store.delete_connection(user.user_id, id).await.unwrap() else {
         panic!("nothing is pending any more");
     };
-    assert_eq!(deleted.credentials, record.credentials);
+    assert_eq!(ended.unwrap().sealed, b"sealed");
     assert!(matches!(store.delete_connection(user.user_id, id).await.unwrap(), Disconnected::NotThere));
-    assert!(!count_pending(&store, &record, 1).await, "a post finds it gone");
-    assert_eq!(connected(&store, &user, &record, None).await, Connected::New, "and can be connected anew");
+    assert!(store.credentials(user.user_id, &account.grant_name).await.unwrap().is_none());
+    assert!(!count_pending(&store, &account, 1).await, "a post finds it gone");
+    assert_eq!(connected(&store, &user, &[&account], b"sealed").await, done(), "and can be connected anew");
 }
 
 #[tokio::test]
 async fn of_a_deletion_and_a_post_at_the_same_moment_one_wins() {
     let (store, user) = (store().await, a_user());
     for _ in 0..20 {
-        let record = a_record(&user);
-        let id = record.connection.connection_id;
-        assert_eq!(connected(&store, &user, &record, None).await, Connected::New);
+        let account = an_account(&user);
+        let id = account.connection.connection_id;
+        assert_eq!(connected(&store, &user, &[&account], b"sealed").await, done());
 
         let (deleted, scheduled) =
-            tokio::join!(store.delete_connection(user.user_id, id), count_pending(&store, &record, 1));
+            tokio::join!(store.delete_connection(user.user_id, id), count_pending(&store, &account, 1));
 
         match deleted.unwrap() {
-            Disconnected::Deleted(_) => assert!(!scheduled),
+            Disconnected::Deleted { .. } => assert!(!scheduled),
             Disconnected::Pending(_) => {
                 assert!(scheduled);
-                count_pending(&store, &record, -1).await;
+                count_pending(&store, &account, -1).await;
                 store.delete_connection(user.user_id, id).await.unwrap();
             }
             Disconnected::NotThere => panic!("it was there"),
@@ -214,15 +269,19 @@ async fn of_a_deletion_and_a_post_at_the_same_moment_one_wins() {
 #[tokio::test]
 async fn connecting_again_forgets_when_the_old_credentials_were_renewed() {
     let (store, user) = (store().await, a_user());
-    let record = a_record(&user);
-    let (user_id, id) = (user.user_id, record.connection.connection_id);
-    connected(&store, &user, &record, None).await;
-    let refreshed = Refreshed { credentials: vec![2], token_expires_at: None, renewed_at: noon(), refresh_at: None };
-    assert!(store.store_refreshed(user_id, id, 1, refreshed).await.unwrap());
+    let account = an_account(&user);
+    connected(&store, &user, &[&account], b"sealed").await;
+    let refreshed = Refreshed { sealed: vec![2], token_expires_at: None, renewed_at: noon(), refresh_at: None };
+    let before = grant(&store, &account).await;
+    let generation = store.store_refreshed(&before, refreshed).await.unwrap().unwrap();
+    let renewed = CredentialsRecord { generation, renewed_at: Some(noon()), ..before };
+    assert!(store.show_renewed(account.connection.connection_id, &renewed).await.unwrap());
+    assert_eq!(record(&store, &account).await.connection.renewed_at, Some(noon()));
 
-    connected(&store, &user, &record, Some(id)).await;
+    connected(&store, &user, &[&account], b"again").await;
 
-    assert_eq!(store.connection(user_id, id).await.unwrap().unwrap().connection.renewed_at, None);
+    assert_eq!(record(&store, &account).await.connection.renewed_at, None);
+    assert_eq!(grant(&store, &account).await.renewed_at, None);
 }
 
 #[tokio::test]
@@ -231,25 +290,12 @@ async fn connections_are_listed_oldest_first() {
     let ids = Ids::new(domain::clock::Clock::System);
     let mut made = Vec::new();
     for number in 0..5 {
-        let mut record = a_record(&user);
-        record.connection.connection_id = ids.fresh();
-        record.connection.profile.account_id = number.to_string();
-        connected(&store, &user, &record, None).await;
-        made.push(record.connection.connection_id);
+        let mut connection = a_connection(&user);
+        connection.connection_id = ids.fresh();
+        connection.profile.account_id = number.to_string();
+        made.push(connection.connection_id);
+        connected(&store, &user, &[&of_grant(connection, None)], b"sealed").await;
     }
     let listed = store.connections(user.user_id).await.unwrap();
     assert_eq!(listed.iter().map(|it| it.connection_id).collect::<Vec<_>>(), made);
-}
-
-/// Everything in the index of renewals that is due.
-async fn to_refresh(store: &Store, until: DateTime<Utc>) -> Vec<(UserId, ConnectionId)> {
-    let mut found = Vec::new();
-    for shard in 0..REFRESH_SHARDS {
-        found.extend(store.connections_to_refresh(shard, until, None, 10).await.unwrap().entries);
-    }
-    found
-}
-
-fn a_user_with(user_id: UserId) -> User {
-    User { user_id, ..a_user() }
 }

@@ -170,7 +170,7 @@ async fn an_account_that_was_disconnected_takes_no_posts() {
     let deliveries = desk.deliveries(&post);
     let gone = desk.accounts[1].connection_id;
     let deleted = desk.store.delete_connection(desk.user.user_id, gone).await.unwrap();
-    assert!(matches!(deleted, Disconnected::Deleted(_)), "{deleted:?}");
+    assert!(matches!(deleted, Disconnected::Deleted { .. }), "{deleted:?}");
 
     assert_eq!(desk.write(None, Some(&post), puts(&deliveries)).await, PostWritten::AccountGone(gone));
 
@@ -190,7 +190,7 @@ async fn of_a_disconnection_and_a_scheduling_at_the_same_moment_one_is_refused()
 
         match (written, deleted.unwrap()) {
             (PostWritten::Done, Disconnected::Pending(1)) => assert_eq!(desk.pending().await, [1]),
-            (PostWritten::AccountGone(_), Disconnected::Deleted(_)) => assert!(desk.pending().await.is_empty()),
+            (PostWritten::AccountGone(_), Disconnected::Deleted { .. }) => assert!(desk.pending().await.is_empty()),
             other => panic!("{other:?}"),
         }
     }

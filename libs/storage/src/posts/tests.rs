@@ -4,7 +4,6 @@ use chrono::TimeDelta;
 use domain::testing::{a_connection, a_new_post, a_user, ids, noon};
 
 use super::*;
-use crate::connections::ConnectionRecord;
 use crate::post_write::{PostWrite, PostWritten};
 use crate::testing::{connect, join, store};
 
@@ -120,8 +119,7 @@ async fn a_request_finds_what_it_names_and_nothing_of_others() {
         ..a_connection(&other)
     };
     for connection in [&mine, &elses] {
-        let record = ConnectionRecord { connection: connection.clone(), credentials: vec![1] };
-        connect(&store, &record, None, None).await;
+        connect(&store, connection, &[1], None).await;
     }
     write(&store, None, Some(&domain::testing::a_post(&user, None, &[]))).await;
 
@@ -129,7 +127,7 @@ async fn a_request_finds_what_it_names_and_nothing_of_others() {
     let found = store.surroundings(user.user_id, named, [], None, noon()).await.unwrap();
 
     assert_eq!(found.user, Some(user));
-    assert_eq!(found.accounts.into_values().collect::<Vec<_>>(), [mine]);
+    assert_eq!(found.accounts.into_keys().collect::<Vec<_>>(), [mine.connection_id]);
     assert_eq!(found.counts, Counts { draft: 1, ..Counts::default() });
     let nobody = store.surroundings(other.user_id, [], [], None, noon()).await.unwrap();
     assert_eq!((nobody.user, nobody.counts), (None, Counts::default()));

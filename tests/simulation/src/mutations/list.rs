@@ -105,10 +105,10 @@ pub const ALL: &[Mutation] = &[
     },
     Mutation {
         name: "many renew the same credentials at once",
-        file: "libs/storage/src/connections/refresh.rs",
+        file: "libs/storage/src/credentials/refresh.rs",
         before: ".condition_expression(\n                ",
-        from: "\"generation = :generation AND needs_reconnection = :no AND \\\n                 (attribute_not_exists(refresh_lease) OR refresh_lease <= :now OR refresh_holder = :holder)\"",
-        to: "\"generation = :generation AND needs_reconnection = :no AND \
+        from: "\"generation = :generation AND is_gone = :no AND \\\n                 (attribute_not_exists(refresh_lease) OR refresh_lease <= :now OR refresh_holder = :holder)\"",
+        to: "\"generation = :generation AND is_gone = :no AND \
              (attribute_not_exists(nothing) OR refresh_lease <= :now OR refresh_holder = :holder)\"",
     },
     Mutation {

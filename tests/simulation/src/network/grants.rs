@@ -57,7 +57,7 @@ impl Grants {
         let access_token = self.token("access", grant, expires_at).into();
         let rotates = spec.renewal == Renewal::Rotating;
         let refresh_token = rotates.then(|| self.token("refresh", grant, None).into());
-        Credentials { access_token, refresh_token, expires_at, extra: None }
+        Credentials { refresh_token, expires_at, ..Credentials::of(access_token) }
     }
 
     /// The person revokes every grant of an account.

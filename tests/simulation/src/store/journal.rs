@@ -19,7 +19,7 @@ use super::schema::Attributes;
 use super::tables::Tables;
 use crate::network::Reference;
 
-/// Every write to posts, deliveries and connections.
+/// Every write to posts, deliveries, connections and credentials.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     now: BTreeMap<Place, Arc<Image>>,
@@ -160,8 +160,8 @@ impl Journal {
 
     /// When credentials are due for renewal.
     pub(crate) fn renewals(&self) -> impl Iterator<Item = DateTime<Utc>> {
-        let connections = self.now.values().filter(|it| matches!(it.kept, Kept::Connection(_)));
-        connections.filter_map(|it| match it.raw.get("refresh_at")? {
+        let credentials = self.now.iter().filter(|it| it.0.0 == Table::Credentials).map(|it| it.1);
+        credentials.filter_map(|it| match it.raw.get("refresh_at")? {
             AttributeValue::N(millis) => DateTime::from_timestamp_millis(millis.parse().ok()?),
             _ => None,
         })
@@ -203,7 +203,7 @@ impl Journal {
 
 /// Whether the journal records the writes to a table.
 pub(crate) fn is_followed(table: Table) -> bool {
-    matches!(table, Table::Posts | Table::Deliveries | Table::Connections)
+    matches!(table, Table::Posts | Table::Deliveries | Table::Connections | Table::Credentials)
 }
 
 /// A key as text, the same for the same key.

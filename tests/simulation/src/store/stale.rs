@@ -132,8 +132,7 @@ mod tests {
         let user = a_user();
         storage::testing::join(&store, &user).await;
         let connection = a_connection(&user);
-        let record = storage::ConnectionRecord { connection: connection.clone(), credentials: Vec::new() };
-        storage::testing::connect(&store, &record, None, None).await;
+        storage::testing::connect(&store, &connection, &[1], None).await;
         let post = a_post(&user, Some(noon()), &[connection]);
         let delivery = domain::delivery::Delivery::new(&post, &post.targets[0], None, 1, noon());
         let write =

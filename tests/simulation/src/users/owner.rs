@@ -2,25 +2,19 @@
 //! connects it again when the service asks for that.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use chrono::TimeDelta;
 use domain::connection::{Connection, Profile};
 use domain::event::Event;
 use domain::token::random_u64;
-use platforms::Credentials;
 use publishing::PublishingError;
 use secrecy::ExposeSecret;
-use storage::{Connected, ConnectionRecord, Disconnected, HandOff, Stage, credentials_context};
+use storage::{Connected, Connecting, Disconnected, HandOff, NewCredentials, Stage, grant_context, grant_name};
 
 use super::People;
 use crate::deployment::REQUEST_LIMIT;
 use crate::network::Spec;
 use crate::scenario::{AccountAct, AccountPlot};
-
-/// How long a platform may take to revoke the grant, as in the connections
-/// function.
-const REVOCATION: Duration = Duration::from_secs(5);
 
 /// How long owners still look after their accounts once nothing goes wrong any
 /// more.
@@ -51,24 +45,30 @@ impl Account {
         let state = random_u64().to_string();
         store.begin_hand_off(&state, &self.hand_off(people, now)).await?;
         let credentials = people.deployment.network.authorize(self.spec, &self.id);
+        let name = grant_name(provider, &self.id);
+        let plain = credentials.to_bytes();
+        let sealed = publishing.sealer.seal(plain.expose_secret().as_bytes(), &grant_context(user, &name)).await?;
+        let granted = [NewCredentials {
+            grant_name: name.clone(),
+            sealed,
+            token_expires_at: credentials.expires_at,
+            renewed_at: None,
+            is_gone: false,
+            refresh_at: self.spec.renewal.due_at(&credentials, now),
+        }];
         loop {
-            let found = store.connection_of_account(user, provider, &self.id).await?;
-            let id = found.unwrap_or_else(|| publishing.ids.fresh());
-            let plain = credentials.to_bytes();
-            let context = credentials_context(user, id, provider);
-            let sealed = publishing.sealer.seal(plain.expose_secret().as_bytes(), &context).await?;
+            let found = store.connected_accounts(user, provider, [self.id.as_str()]).await?.into_values().next();
             let connection = Connection {
                 user_id: user,
-                connection_id: id,
+                connection_id: found.as_ref().map_or_else(|| publishing.ids.fresh(), |it| it.connection.connection_id),
                 provider: provider.to_owned(),
                 profile: self.profile(),
                 token_expires_at: credentials.expires_at,
                 created_at: now,
                 ..domain::testing::a_connection(&people.user)
             };
-            let record = ConnectionRecord { connection, credentials: sealed };
-            let refresh_at = self.spec.renewal.due_at(&credentials, now);
-            let connected = store.connect(&state, &record, refresh_at, found, now).await?;
+            let account = [Connecting { connection, grant_name: name.clone(), own: None, found }];
+            let connected = store.connect(&state, &account, &granted, None, now).await?;
             if connected != Connected::Overtaken {
                 return Ok(connected);
             }
@@ -89,6 +89,7 @@ impl Account {
             expires_at: now + TimeDelta::minutes(10),
             ended_at: None,
             connection_id: None,
+            also_connected: Vec::new(),
             reason: None,
             goes_on: None,
             sealed: None,
@@ -162,19 +163,13 @@ impl Owner {
     async fn disconnect(&self, connection: &Connection) -> Result<bool, PublishingError> {
         let publishing = self.people.deployment.started();
         let (user, id) = (connection.user_id, connection.connection_id);
-        let Disconnected::Deleted(record) = publishing.store.delete_connection(user, id).await? else {
+        let Disconnected::Deleted { ended, .. } = publishing.store.delete_connection(user, id).await? else {
             return Ok(false);
         };
-        let context = credentials_context(user, id, &connection.provider);
-        let opened = publishing.sealer.open(&record.credentials, &context).await?;
-        let credentials = Credentials::from_bytes(&opened)?;
-        let platforms = self.people.deployment.network.connectable();
-        if let Some(platform) = platforms.get(&connection.provider) {
-            match tokio::time::timeout(REVOCATION, platform.revoke(&credentials, publishing.clock.now())).await {
-                Ok(Ok(())) => {}
-                Ok(Err(setback)) => tracing::warn!(?setback, "a grant was not revoked"),
-                Err(_) => tracing::warn!("a grant was not revoked in time"),
-            }
+        if let Some(record) = ended {
+            let platforms = self.people.deployment.network.connectable();
+            let (store, sealer, now) = (&publishing.store, publishing.sealer.as_ref(), publishing.clock.now());
+            publishing::revoke_grant(store, sealer, &platforms, &record, now).await;
         }
         let _ = publishing.events.put(&[Event::of_connection("connection.deleted", connection)]).await;
         Ok(true)

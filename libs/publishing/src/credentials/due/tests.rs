@@ -2,10 +2,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::clock::Clock;
+use domain::connection::Connection;
+use domain::id::ConnectionId;
 use domain::testing::{a_connection, noon};
 use platforms::{Registry, Renewal as Model};
 use storage::testing::connect;
-use storage::{Connected, ConnectionRecord};
 use tokio::sync::Barrier;
 
 use super::*;
@@ -25,10 +26,7 @@ async fn accounts(rig: &Rig, provider: &str, count: usize, credentials: &Credent
         connection.connection_id = id;
         connection.provider = provider.to_owned();
         connection.profile.account_id = id.to_string();
-        connection.token_expires_at = credentials.expires_at;
-        let credentials = rig.publishing.seal(&connection, credentials).await.unwrap();
-        let record = ConnectionRecord { connection: connection.clone(), credentials };
-        assert_eq!(connect(&rig.store, &record, Some(noon()), None).await, Connected::New);
+        rig.connect(&connection, credentials.clone(), Some(noon())).await;
         made.push(connection);
     }
     made
@@ -42,7 +40,7 @@ fn ending() -> Credentials {
 async fn waiting(rig: &Rig, until: DateTime<Utc>) -> usize {
     let mut count = 0;
     for shard in 0..REFRESH_SHARDS {
-        count += rig.store.connections_to_refresh(shard, until, None, 1000).await.unwrap().entries.len();
+        count += rig.store.grants_to_refresh(shard, until, None, 1000).await.unwrap().entries.len();
     }
     count
 }
@@ -78,9 +76,7 @@ async fn accounts_of_a_platform_that_is_switched_off_are_put_off_and_hold_nobody
 async fn credentials_that_cannot_be_read_are_put_off_and_hold_nobody_up() {
     let rig = rig(Network::default()).await;
     for connection in accounts(&rig, "sandbox", 12, &ending()).await {
-        let found = Some(connection.connection_id);
-        let broken = ConnectionRecord { connection, credentials: b"broken".to_vec() };
-        connect(&rig.store, &broken, Some(noon()), found).await;
+        connect(&rig.store, &connection, b"broken", Some(noon())).await;
     }
     accounts(&rig, "sandbox", 2, &ending()).await;
 

@@ -117,14 +117,14 @@ async fn a_loss_whose_writing_failed_is_told_again_under_the_same_id() {
     let mut rig = ending(noon(), []).await;
     let losses = Arc::new(AtomicU32::new(1));
     rig.publishing.store = storage::testing::losing_updates(&rig.store, Arc::clone(&losses));
-    let connection = rig.connection(0).await.connection;
+    let lost = rig.grant(0).await;
 
-    rig.publishing.lose(&connection).await.unwrap_err();
-    assert!(rig.publishing.lose(&connection).await.unwrap());
+    rig.publishing.lose(&lost).await.unwrap_err();
+    assert!(rig.publishing.lose(&lost).await.unwrap());
 
     let ids: Vec<_> = rig.events.all().iter().map(|it| it.detail["id"].clone()).collect();
     assert_eq!(ids.len(), 2);
     assert_eq!(ids[0], ids[1]);
-    assert!(rig.publishing.lose(&connection).await.unwrap(), "it is lost");
+    assert!(rig.publishing.lose(&lost).await.unwrap(), "it is lost");
     assert_eq!(rig.events.all().len(), 2, "and everybody knows");
 }

@@ -207,7 +207,7 @@ async fn nothing_follows_once_the_account_is_disconnected() {
 
     let id = rig.accounts[0].connection_id;
     let disconnected = rig.store.delete_connection(rig.user.user_id, id).await.unwrap();
-    assert!(matches!(disconnected, Disconnected::Deleted(_)), "a published post does not hold it");
+    assert!(matches!(disconnected, Disconnected::Deleted { .. }), "a published post does not hold it");
     rig.live(later(7200)).await;
 
     assert_eq!(followed(&rig), ["comment"]);

@@ -89,8 +89,8 @@ async fn an_open_intent_outlives_a_grant_that_is_gone() {
     rig.network.resolutions.lock().unwrap().extend([Resolution::Unclear { reason: "revoked".to_owned() }]);
     let post = rig.schedule("Hello", noon()).await;
     rig.live(later(3)).await;
-    let record = rig.connection(0).await.connection;
-    assert!(rig.store.mark_needs_reconnection(record.user_id, record.connection_id, record.generation).await.unwrap());
+    let id = rig.connection(0).await.connection.connection_id;
+    assert!(rig.store.mark_needs_reconnection(id, &rig.grant(0).await, storage::Loss::Grant).await.unwrap());
 
     rig.live(later(600)).await;
     assert!(rig.delivery(&post).await.intent.is_some());

@@ -6,7 +6,7 @@ use domain::testing::{a_connection, a_new_post, a_user, accounts, ids, noon};
 use domain::user::User;
 
 use super::*;
-use crate::connections::{Connected, ConnectionRecord};
+use crate::connections::Connected;
 use crate::testing::{connect, store};
 
 /// A user with some accounts, and ids that are each other's only once.
@@ -25,8 +25,7 @@ impl Desk {
             let mut connection = a_connection(&user);
             connection.connection_id = ids.fresh();
             connection.profile.account_id = index.to_string();
-            let record = ConnectionRecord { connection: connection.clone(), credentials: vec![1] };
-            assert_eq!(connect(&store, &record, None, None).await, Connected::New);
+            assert_eq!(connect(&store, &connection, &[1], None).await, Connected::Done { left: Vec::new() });
             accounts.push(connection);
         }
         Self { store, user, accounts, ids }

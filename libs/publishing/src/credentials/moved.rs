@@ -1,0 +1,75 @@
+//! Credentials that are still kept beside their connection move to a record of
+//! their own: when they are renewed or lost, and when their time in the old index
+//! has come.
+
+use cloud::seal::SealError;
+use futures::{StreamExt, TryStreamExt, stream};
+use storage::{ConnectionRecord, CredentialsRecord, KeptIn, NewCredentials, REFRESH_SHARDS};
+
+use crate::{Publishing, PublishingError};
+
+/// Connections that are moved at the same time.
+const AT_ONCE: usize = 8;
+
+/// The most that are moved of each shard in a round. What is left is met in the
+/// next.
+const AT_MOST: i32 = 250;
+
+impl Publishing {
+    /// These credentials in a record of their own; `None` when they were changed
+    /// since they were read.
+    pub(super) async fn settled(
+        &self,
+        record: &CredentialsRecord,
+    ) -> Result<Option<CredentialsRecord>, PublishingError> {
+        let Some(id) = record.beside else { return Ok(Some(record.clone())) };
+        let Some(account) = self.store.connection(record.user_id, id).await? else { return Ok(None) };
+        if account.connection.generation != record.generation || !self.move_over(&account).await? {
+            return Ok(None);
+        }
+        Ok(self.store.credentials(record.user_id, &record.grant_name).await?)
+    }
+
+    /// Moves whatever in the old index wants renewal by now.
+    pub(super) async fn move_due(&self) -> Result<(), PublishingError> {
+        let until = self.clock.now();
+        for shard in 0..REFRESH_SHARDS {
+            let (entries, _) = self.store.connections_to_refresh(shard, until, None, AT_MOST).await?;
+            let moved = stream::iter(entries).map(|(user, id)| async move {
+                match self.store.connection_to_refresh(user, id, until).await? {
+                    Some(account) => self.move_over(&account).await.map(|_| ()),
+                    None => Ok(()),
+                }
+            });
+            moved.buffer_unordered(AT_ONCE).try_collect::<()>().await?;
+        }
+        Ok(())
+    }
+
+    /// False when they were changed or moved since they were read.
+    async fn move_over(&self, account: &ConnectionRecord) -> Result<bool, PublishingError> {
+        let KeptIn::Connection(sealed) = &account.kept else { return Ok(false) };
+        let old = CredentialsRecord::beside(&account.connection, sealed);
+        let now = self.clock.now();
+        let credentials = match self.open(&old).await {
+            Ok(credentials) => credentials,
+            // The key service is away, and nothing is wrong with this one.
+            Err(error @ PublishingError::Seal(SealError::Keys(_))) => return Err(error),
+            Err(error) => {
+                tracing::error!(%error, connection_id = %account.connection.connection_id, "credentials cannot be read");
+                self.store.forget_refresh(&account.connection).await?;
+                return Ok(false);
+            }
+        };
+        let moved = NewCredentials {
+            sealed: self.seal(&old, &credentials).await?,
+            grant_name: old.grant_name,
+            token_expires_at: old.token_expires_at,
+            renewed_at: old.renewed_at,
+            is_gone: old.is_gone,
+            // Looked after at once, which says when to look again.
+            refresh_at: (!old.is_gone).then_some(now),
+        };
+        Ok(self.store.move_credentials(account, &moved, now).await?.is_won())
+    }
+}

@@ -1,0 +1,87 @@
+//! Disconnecting an account, and with the last one of a grant its credentials.
+
+use aws_sdk_dynamodb::types::{Delete, TransactWriteItem};
+use domain::connection::Connection;
+use domain::id::{ConnectionId, UserId};
+
+use super::{KeptIn, connection_key, lost, marker};
+use crate::Store;
+use crate::conflict::Patience;
+use crate::credentials::CredentialsRecord;
+use crate::error::StorageError;
+use crate::item::n;
+use crate::schema::Table;
+
+/// How a disconnection ended.
+#[derive(Clone, Debug)]
+pub enum Disconnected {
+    /// It is gone.
+    Deleted {
+        /// What it was.
+        connection: Box<Connection>,
+        /// The credentials that went with it, because it was the last of its
+        /// grant that this user had.
+        ended: Option<Box<CredentialsRecord>>,
+    },
+    /// So many targets of scheduled and publishing posts name it.
+    Pending(u32),
+    /// There is none.
+    NotThere,
+}
+
+impl Store {
+    /// Disconnects an account that no scheduled or publishing post names.
+    ///
+    /// A post that is being scheduled at the same moment counts itself in
+    /// `pending` in its own transaction. Whichever of the two is second meets a
+    /// condition that no longer holds.
+    pub async fn delete_connection(&self, user: UserId, id: ConnectionId) -> Result<Disconnected, StorageError> {
+        let mut patience = Patience::default();
+        loop {
+            let Some(record) = self.connection(user, id).await? else { return Ok(Disconnected::NotThere) };
+            if record.connection.pending != 0 {
+                return Ok(Disconnected::Pending(record.connection.pending));
+            }
+            let credentials = self.credentials_of(&record).await?;
+            let connection = &record.connection;
+            let delete = Delete::builder()
+                .table_name(self.table(Table::Connections))
+                .set_key(Some(connection_key(user, id)))
+                // The caller revokes the credentials that were read, so they have
+                // to be those that are deleted: each renewal has its own generation.
+                .condition_expression("pending = :none AND generation = :generation")
+                .expression_attribute_values(":none", n(0))
+                .expression_attribute_values(":generation", n(connection.generation));
+            let unmark = Delete::builder().table_name(self.table(Table::Handoffs)).set_key(Some(marker(
+                user,
+                &connection.provider,
+                &connection.profile.account_id,
+            )));
+            let mut request = self
+                .client
+                .transact_write_items()
+                .transact_items(item_delete(delete)?)
+                .transact_items(item_delete(unmark)?);
+            if let (Some(credentials), KeptIn::Grant { .. }) = (&credentials, &record.kept) {
+                request = request.transact_items(self.released(credentials, &[id].into())?);
+            }
+            match request.send().await {
+                Ok(_) => {
+                    let ended = credentials.filter(|it| it.connections.iter().all(|it| *it == id)).map(Box::new);
+                    return Ok(Disconnected::Deleted { connection: Box::new(record.connection), ended });
+                }
+                // Something changed since it was read: look again.
+                Err(error) if lost(&error).is_some() => {
+                    if !patience.wait().await {
+                        return Err(StorageError::Contended);
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+fn item_delete(delete: aws_sdk_dynamodb::types::builders::DeleteBuilder) -> Result<TransactWriteItem, StorageError> {
+    Ok(TransactWriteItem::builder().delete(delete.build().map_err(StorageError::build)?).build())
+}

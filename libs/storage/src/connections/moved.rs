@@ -1,0 +1,92 @@
+//! Credentials that are still kept beside their connection, as they were before
+//! grants had records of their own, and how they move there.
+
+use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
+use chrono::{DateTime, Utc};
+use domain::connection::Connection;
+use domain::id::{ConnectionId, UserId};
+
+use super::{ConnectionRecord, connection_key, read};
+use crate::Store;
+use crate::change::Change;
+use crate::credentials::{NewCredentials, RefreshKey, is_due, number, won};
+use crate::error::StorageError;
+use crate::item::{n, s};
+use crate::race::Race;
+use crate::schema::Table;
+
+impl Store {
+    /// Connections of one shard whose credentials are still beside them, and want
+    /// renewal by `until`: see [`Store::grants_to_refresh`].
+    pub async fn connections_to_refresh(
+        &self,
+        shard: u32,
+        until: DateTime<Utc>,
+        page: Option<RefreshKey>,
+        limit: i32,
+    ) -> Result<(Vec<(UserId, ConnectionId)>, Option<RefreshKey>), StorageError> {
+        let (items, next) = self.to_refresh(Table::Connections, shard, until, page, limit).await?;
+        let ids = items.iter().filter_map(|it| {
+            let (user, connection) = (number(it, "user_id")?, number(it, "connection_id")?);
+            Some((UserId::new(user)?, ConnectionId::new(connection)?))
+        });
+        Ok((ids.collect(), next))
+    }
+
+    /// A connection that the index has for `until`, read from the table; `None`
+    /// when its credentials moved since, or it is gone.
+    pub async fn connection_to_refresh(
+        &self,
+        user: UserId,
+        id: ConnectionId,
+        until: DateTime<Utc>,
+    ) -> Result<Option<ConnectionRecord>, StorageError> {
+        let found = self.connection_item(user, id).await?;
+        found.filter(|it| is_due(it, until)).map(read).transpose()
+    }
+
+    /// Takes a connection out of the index, because its credentials cannot be read.
+    pub async fn forget_refresh(&self, connection: &Connection) -> Result<(), StorageError> {
+        let mut change = Change::default();
+        change.refresh_at(connection.user_id, None);
+        let update = self
+            .update_connection(connection.user_id, connection.connection_id)
+            .condition_expression("attribute_exists(connection_id)")
+            .update_expression(change.expression());
+        won(update).await.map(|_| ())
+    }
+
+    /// Moves the credentials that were read beside a connection to a record of
+    /// their own. Lost when they were changed or moved since.
+    pub async fn move_credentials(
+        &self,
+        record: &ConnectionRecord,
+        moved: &NewCredentials,
+        now: DateTime<Utc>,
+    ) -> Result<Race, StorageError> {
+        let connection = &record.connection;
+        let (user, id) = (connection.user_id, connection.connection_id);
+        let mut change = Change::default();
+        change.set("grant_name", s(&moved.grant_name));
+        change.set("generation", n(NewCredentials::generation(None, now)));
+        change.remove(["credentials"]);
+        change.refresh_at(user, None);
+        let update = Update::builder()
+            .table_name(self.table(Table::Connections))
+            .set_key(Some(connection_key(user, id)))
+            .condition_expression("generation = :before AND attribute_exists(credentials)")
+            .update_expression(change.expression())
+            .set_expression_attribute_names(Some(change.names))
+            .set_expression_attribute_values(Some(change.values))
+            .expression_attribute_values(":before", n(connection.generation));
+        let update = update.build().map_err(StorageError::build)?;
+        let sent = self
+            .client
+            .transact_write_items()
+            .transact_items(TransactWriteItem::builder().update(update).build())
+            .transact_items(self.granted(user, &connection.provider, moved, None, &[id].into(), now)?)
+            .send()
+            .await;
+        Race::of_transaction(sent)
+    }
+}

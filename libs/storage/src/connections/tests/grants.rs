@@ -1,0 +1,161 @@
+//! Grants that cover several accounts, and credentials that move to them.
+
+use super::*;
+use crate::race::Race;
+use crate::testing::connect_as_before;
+
+/// The accounts with these ids, all by the same grant.
+fn pages(user: &User, ids: &[&str], grant: &str) -> Vec<Connecting> {
+    let made = domain::testing::ids();
+    let page = |id: &&str| {
+        let mut connection = a_connection(user);
+        connection.connection_id = made.fresh();
+        connection.profile.account_id = (*id).to_owned();
+        of_grant(connection, Some(grant))
+    };
+    ids.iter().map(page).collect()
+}
+
+async fn deleted(store: &Store, account: &Connecting) -> Option<CredentialsRecord> {
+    let connection = &account.connection;
+    match store.delete_connection(connection.user_id, connection.connection_id).await.unwrap() {
+        Disconnected::Deleted { ended, .. } => ended.map(|it| *it),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_accounts_of_a_grant_are_connected_together_and_share_its_credentials() {
+    let (store, user) = (store().await, a_user());
+    let accounts = pages(&user, &["a", "b", "c"], "person");
+    let hash = "several";
+    store.begin_hand_off(hash, &a_hand_off(&user, Stage::Choosing)).await.unwrap();
+
+    let granted = [credentials(&accounts[0], b"shared")];
+    let connected = store.connect(hash, &accounts, &granted, Some("not all"), noon()).await.unwrap();
+
+    assert_eq!(connected, done());
+    let ids: Vec<_> = accounts.iter().map(|it| it.connection.connection_id).collect();
+    for account in &accounts {
+        let grant = grant(&store, account).await;
+        assert_eq!((grant.sealed.as_slice(), grant.connections), (b"shared".as_slice(), ids.iter().copied().collect()));
+    }
+    let ended = store.hand_off(hash).await.unwrap().unwrap();
+    assert_eq!((ended.connection_id, ended.also_connected), (Some(ids[0]), ids[1..].to_vec()));
+    assert_eq!(ended.reason.as_deref(), Some("not all"));
+}
+
+#[tokio::test]
+async fn credentials_end_with_the_last_of_their_accounts() {
+    let (store, user) = (store().await, a_user());
+    let accounts = pages(&user, &["a", "b"], "person");
+    connected(&store, &user, &accounts.iter().collect::<Vec<_>>(), b"shared").await;
+
+    assert_eq!(deleted(&store, &accounts[0]).await, None, "the other one needs them");
+    assert_eq!(grant(&store, &accounts[1]).await.connections, [accounts[1].connection.connection_id].into());
+    assert_eq!(deleted(&store, &accounts[1]).await.unwrap().sealed, b"shared");
+
+    assert!(store.credentials(user.user_id, "sandbox/person").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn of_two_last_accounts_that_go_at_once_one_takes_the_credentials_along() {
+    let (store, user) = (store().await, a_user());
+    for _ in 0..10 {
+        let accounts = pages(&user, &["a", "b"], "person");
+        connected(&store, &user, &accounts.iter().collect::<Vec<_>>(), b"shared").await;
+
+        let (one, other) = tokio::join!(deleted(&store, &accounts[0]), deleted(&store, &accounts[1]));
+
+        assert!(one.is_some() ^ other.is_some(), "{one:?} {other:?}");
+        assert!(store.credentials(user.user_id, "sandbox/person").await.unwrap().is_none());
+    }
+}
+
+#[tokio::test]
+async fn an_account_that_another_grant_covers_now_leaves_the_old_one() {
+    let (store, user) = (store().await, a_user());
+    let accounts = pages(&user, &["a", "b"], "person");
+    connected(&store, &user, &accounts.iter().collect::<Vec<_>>(), b"first").await;
+    let by_another = |account: &Connecting| of_grant(account.connection.clone(), Some("another"));
+
+    assert_eq!(connected(&store, &user, &[&by_another(&accounts[0])], b"second").await, done());
+    assert_eq!(grant(&store, &accounts[0]).await.sealed, b"second");
+    assert_eq!(grant(&store, &accounts[1]).await.connections, [accounts[1].connection.connection_id].into());
+
+    let Connected::Done { left } = connected(&store, &user, &[&by_another(&accounts[1])], b"third").await else {
+        panic!("it is connected");
+    };
+    assert_eq!(left.iter().map(|it| it.sealed.as_slice()).collect::<Vec<_>>(), [b"first"], "nobody uses them");
+    assert!(store.credentials(user.user_id, "sandbox/person").await.unwrap().is_none());
+    let both = accounts.iter().map(|it| it.connection.connection_id).collect();
+    assert_eq!(grant(&store, &accounts[0]).await.connections, both);
+}
+
+#[tokio::test]
+async fn a_connection_shows_the_newest_of_its_grant_only() {
+    let (store, user) = (store().await, a_user());
+    let account = an_account(&user);
+    let id = account.connection.connection_id;
+    connected(&store, &user, &[&account], b"sealed").await;
+    let first = grant(&store, &account).await;
+    let renewed = |by: u64| CredentialsRecord { generation: first.generation + by, ..first.clone() };
+    let needs = async || record(&store, &account).await.connection.needs_reconnection;
+
+    assert!(store.mark_needs_reconnection(id, &renewed(2), Loss::Grant).await.unwrap());
+    assert!(!store.mark_needs_reconnection(id, &renewed(2), Loss::Grant).await.unwrap(), "it is said once");
+    assert!(!store.show_renewed(id, &renewed(2)).await.unwrap(), "these are what was refused");
+    assert!(needs().await);
+    assert!(store.show_renewed(id, &renewed(3)).await.unwrap());
+    assert!(!needs().await);
+    assert!(!store.mark_needs_reconnection(id, &renewed(2), Loss::Grant).await.unwrap());
+    assert!(!needs().await);
+
+    assert!(store.mark_needs_reconnection(id, &renewed(3), Loss::Account).await.unwrap());
+    assert!(!store.show_renewed(id, &renewed(4)).await.unwrap(), "a renewal of the grant does not help it");
+    connected(&store, &user, &[&account], b"again").await;
+    assert!(!needs().await);
+}
+
+#[tokio::test]
+async fn credentials_that_are_beside_their_connection_are_read_there_and_moved() {
+    let (store, user) = (store().await, a_user());
+    let connection = Connection { pending: 3, ..a_connection(&user) };
+    connect_as_before(&store, &connection, b"beside", Some(noon())).await;
+    let account = of_grant(connection.clone(), None);
+    let read = record(&store, &account).await;
+    assert_eq!(read.kept, KeptIn::Connection(b"beside".to_vec()));
+    assert_eq!(grant(&store, &account).await.beside, Some(connection.connection_id));
+    let due = async || {
+        let mut found = Vec::new();
+        for shard in 0..crate::REFRESH_SHARDS {
+            found.extend(store.connections_to_refresh(shard, noon(), None, 9).await.unwrap().0);
+        }
+        found
+    };
+    assert_eq!(due().await, [(user.user_id, connection.connection_id)]);
+
+    let moved = granted(&connection, b"moved", Some(noon()));
+    assert_eq!(store.move_credentials(&read, &moved, noon()).await.unwrap(), Race::Won);
+    assert_eq!(store.move_credentials(&read, &moved, noon()).await.unwrap(), Race::Lost, "once");
+
+    let (record, grant) = (record(&store, &account).await, grant(&store, &account).await);
+    assert_eq!((grant.sealed.as_slice(), grant.beside), (b"moved".as_slice(), None));
+    assert_eq!(record.connection, Connection { generation: grant.generation, ..connection });
+    assert!(due().await.is_empty());
+}
+
+#[tokio::test]
+async fn credentials_that_are_beside_their_connection_go_with_it_or_with_a_new_grant() {
+    let (store, user) = (store().await, a_user());
+    let account = an_account(&user);
+    connect_as_before(&store, &account.connection, b"beside", None).await;
+    let ended = deleted(&store, &account).await.unwrap();
+    assert_eq!((ended.sealed.as_slice(), ended.beside), (b"beside".as_slice(), Some(account.connection.connection_id)));
+
+    connect_as_before(&store, &account.connection, b"beside", Some(noon())).await;
+    assert_eq!(connected(&store, &user, &[&account], b"newer").await, done());
+    assert_eq!(grant(&store, &account).await.sealed, b"newer");
+    let id = account.connection.connection_id;
+    assert!(store.connection_to_refresh(user.user_id, id, noon()).await.unwrap().is_none());
+}

@@ -1,0 +1,278 @@
+//! Credentials: one record for each grant of a user, which its connections
+//! point at.
+//!
+//! The key is the owner and the platform's own name of the grant, so that the
+//! same grant, given again, meets its record. Which connections use it stands in
+//! the record and changes with them, in one transaction.
+
+mod refresh;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, HashMap};
+
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::{AttributeValue, Delete, TransactWriteItem, Update};
+use chrono::{DateTime, Utc};
+use domain::connection::Connection;
+use domain::id::{ConnectionId, UserId};
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::change::Change;
+use crate::error::StorageError;
+use crate::item::{Item, at, attributes, from_item, n, s};
+use crate::schema::Table;
+
+pub use crate::change::REFRESH_SHARDS;
+pub use refresh::{RefreshClaim, RefreshKey, RefreshPage, Refreshed};
+pub(crate) use refresh::{is_due, number, won};
+
+/// What acts for the accounts of one grant, sealed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CredentialsRecord {
+    /// Whose.
+    pub user_id: UserId,
+    /// Which grant: see [`grant_name`].
+    pub grant_name: String,
+    /// The platform's name in the registry.
+    pub provider: String,
+    /// Sealed for [`CredentialsRecord::context`].
+    #[serde(skip)]
+    pub sealed: Vec<u8>,
+    /// Grows with every change of the credentials, so that a refusal of old ones
+    /// is not held against new ones. It begins with the time, so that those of a
+    /// grant that was given back and given again are not mistaken either.
+    pub generation: u64,
+    /// Whether the platform said that the grant is gone.
+    #[serde(default)]
+    pub is_gone: bool,
+    /// When the credentials end by themselves; `None` when they do not.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
+    pub token_expires_at: Option<DateTime<Utc>>,
+    /// When they were last renewed without their user.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
+    pub renewed_at: Option<DateTime<Utc>>,
+    /// The connections that point here, at least one.
+    #[serde(skip)]
+    pub connections: BTreeSet<ConnectionId>,
+    /// The connection beside which these are still kept, as they were before
+    /// grants had records of their own.
+    #[serde(skip)]
+    pub beside: Option<ConnectionId>,
+}
+
+/// Credentials as a hand-off brings them.
+#[derive(Clone, Debug)]
+pub struct NewCredentials {
+    /// Which grant: see [`grant_name`].
+    pub grant_name: String,
+    /// Sealed for [`grant_context`].
+    pub sealed: Vec<u8>,
+    /// When they end; `None` when they do not.
+    pub token_expires_at: Option<DateTime<Utc>>,
+    /// When they were last renewed without their user.
+    pub renewed_at: Option<DateTime<Utc>>,
+    /// Whether the platform said that the grant is gone.
+    pub is_gone: bool,
+    /// When they are to be looked after; `None` when never.
+    pub refresh_at: Option<DateTime<Utc>>,
+}
+
+/// The condition that a record is as it was read.
+const AS_READ: &str = "generation = :as_read AND connections = :before";
+
+/// The name of a grant in the table: the platform's, and the platform's own name
+/// of the grant.
+pub fn grant_name(provider: &str, name: &str) -> String {
+    format!("{provider}/{name}")
+}
+
+/// What a connection's own secret is sealed for, and credentials that are still
+/// kept beside it.
+pub fn credentials_context(user: UserId, connection: ConnectionId, provider: &str) -> String {
+    format!("user:{user}/connection:{connection}/{provider}")
+}
+
+/// What credentials are sealed for: opened under any other name they are
+/// unreadable.
+pub fn grant_context(user: UserId, grant_name: &str) -> String {
+    format!("user:{user}/grant:{grant_name}")
+}
+
+impl CredentialsRecord {
+    /// What they are sealed for.
+    pub fn context(&self) -> String {
+        match self.beside {
+            Some(connection) => credentials_context(self.user_id, connection, &self.provider),
+            None => grant_context(self.user_id, &self.grant_name),
+        }
+    }
+
+    /// Those that are still kept beside their connection.
+    pub fn beside(connection: &Connection, sealed: &[u8]) -> Self {
+        Self {
+            user_id: connection.user_id,
+            grant_name: connection.account(),
+            provider: connection.provider.clone(),
+            sealed: sealed.to_vec(),
+            generation: connection.generation,
+            is_gone: connection.needs_reconnection,
+            token_expires_at: connection.token_expires_at,
+            renewed_at: connection.renewed_at,
+            connections: [connection.connection_id].into(),
+            beside: Some(connection.connection_id),
+        }
+    }
+}
+
+impl NewCredentials {
+    /// The generation that these will have, over what was read.
+    pub(crate) fn generation(before: Option<&CredentialsRecord>, now: DateTime<Utc>) -> u64 {
+        let before = before.map_or(0, |it| it.generation + 1);
+        before.max(now.timestamp_millis().try_into().unwrap_or_default())
+    }
+}
+
+impl Store {
+    /// A grant's credentials.
+    pub async fn credentials(&self, user: UserId, grant_name: &str) -> Result<Option<CredentialsRecord>, StorageError> {
+        self.credentials_item(user, grant_name).await?.map(read).transpose()
+    }
+
+    async fn credentials_item(&self, user: UserId, grant_name: &str) -> Result<Option<Item>, StorageError> {
+        let found = self
+            .client
+            .get_item()
+            .table_name(self.table(Table::Credentials))
+            .set_key(Some(credentials_key(user, grant_name)))
+            .consistent_read(true)
+            .send()
+            .await?;
+        Ok(found.item)
+    }
+
+    /// These grants of a user, by name; those that are not there are left out.
+    pub async fn grants_named(
+        &self,
+        user: UserId,
+        names: impl IntoIterator<Item = &str>,
+    ) -> Result<HashMap<String, CredentialsRecord>, StorageError> {
+        let names: BTreeSet<&str> = names.into_iter().collect();
+        let keys = names.into_iter().map(|it| (Table::Credentials, credentials_key(user, it))).collect();
+        let found = self.batch_get(keys).await?.remove(&Table::Credentials).unwrap_or_default();
+        found.into_iter().map(|it| read(it).map(|it| (it.grant_name.clone(), it))).collect()
+    }
+
+    /// The records that other users have of the same grant, as they are now. The
+    /// index that they are found by may be a moment behind.
+    pub async fn same_grant_of_others(
+        &self,
+        record: &CredentialsRecord,
+    ) -> Result<Vec<CredentialsRecord>, StorageError> {
+        let mut entries = self
+            .client
+            .query()
+            .table_name(self.table(Table::Credentials))
+            .index_name("by_grant")
+            .key_condition_expression("grant_name = :name")
+            .expression_attribute_values(":name", s(&record.grant_name))
+            .into_paginator()
+            .items()
+            .send();
+        let this = credentials_key(record.user_id, &record.grant_name);
+        let mut keys = Vec::new();
+        while let Some(entry) = entries.next().await.transpose()? {
+            if entry != this {
+                keys.push((Table::Credentials, entry));
+            }
+        }
+        let found = self.batch_get(keys).await?.remove(&Table::Credentials).unwrap_or_default();
+        found.into_iter().map(read).collect()
+    }
+
+    /// The new credentials of a grant, with all of its connections, as part of a
+    /// transaction, over what was read.
+    pub(crate) fn granted(
+        &self,
+        user: UserId,
+        provider: &str,
+        new: &NewCredentials,
+        before: Option<&CredentialsRecord>,
+        connections: &BTreeSet<ConnectionId>,
+        now: DateTime<Utc>,
+    ) -> Result<TransactWriteItem, StorageError> {
+        let mut change = Change::default();
+        change.set("provider", s(provider));
+        change.set("credentials", AttributeValue::B(Blob::new(new.sealed.clone())));
+        change.set("generation", n(NewCredentials::generation(before, now)));
+        change.set("is_gone", AttributeValue::Bool(new.is_gone));
+        change.set("connections", ids(connections));
+        change.set_or_remove("token_expires_at", new.token_expires_at.map(at));
+        change.set_or_remove("renewed_at", new.renewed_at.map(at));
+        change.refresh_at(user, new.refresh_at);
+        let update = Update::builder()
+            .table_name(self.table(Table::Credentials))
+            .set_key(Some(credentials_key(user, &new.grant_name)))
+            .update_expression(change.expression())
+            .set_expression_attribute_names(Some(change.names))
+            .set_expression_attribute_values(Some(change.values));
+        let update = match before {
+            None => update.condition_expression("attribute_not_exists(user_id)"),
+            Some(before) => update
+                .condition_expression(AS_READ)
+                .expression_attribute_values(":as_read", n(before.generation))
+                .expression_attribute_values(":before", ids(&before.connections)),
+        };
+        Ok(TransactWriteItem::builder().update(update.build().map_err(StorageError::build)?).build())
+    }
+
+    /// A grant without these connections, as part of a transaction, over what was
+    /// read; with the last of them its record goes.
+    pub(crate) fn released(
+        &self,
+        record: &CredentialsRecord,
+        leaving: &BTreeSet<ConnectionId>,
+    ) -> Result<TransactWriteItem, StorageError> {
+        let key = credentials_key(record.user_id, &record.grant_name);
+        let (table, before) = (self.table(Table::Credentials), ids(&record.connections));
+        let item = TransactWriteItem::builder();
+        if record.connections.is_subset(leaving) {
+            let delete = Delete::builder()
+                .table_name(table)
+                .set_key(Some(key))
+                .condition_expression(AS_READ)
+                .expression_attribute_values(":as_read", n(record.generation))
+                .expression_attribute_values(":before", before);
+            return Ok(item.delete(delete.build().map_err(StorageError::build)?).build());
+        }
+        let update = Update::builder()
+            .table_name(table)
+            .set_key(Some(key))
+            .condition_expression(AS_READ)
+            .update_expression("DELETE connections :leaving")
+            .expression_attribute_values(":as_read", n(record.generation))
+            .expression_attribute_values(":before", before)
+            .expression_attribute_values(":leaving", ids(leaving));
+        Ok(item.update(update.build().map_err(StorageError::build)?).build())
+    }
+}
+
+pub(crate) fn credentials_key(user: UserId, grant_name: &str) -> Item {
+    attributes([("user_id", n(user)), ("grant_name", s(grant_name))])
+}
+
+fn ids(connections: &BTreeSet<ConnectionId>) -> AttributeValue {
+    AttributeValue::Ns(connections.iter().map(ToString::to_string).collect())
+}
+
+pub(crate) fn read(mut item: Item) -> Result<CredentialsRecord, StorageError> {
+    let Some(AttributeValue::B(sealed)) = item.remove("credentials") else {
+        return Err(StorageError::Request("a grant without credentials".to_owned()));
+    };
+    let Some(AttributeValue::Ns(connections)) = item.remove("connections") else {
+        return Err(StorageError::Request("a grant without connections".to_owned()));
+    };
+    let connections = connections.iter().filter_map(|it| it.parse().ok().and_then(ConnectionId::new)).collect();
+    Ok(CredentialsRecord { sealed: sealed.into_inner(), connections, ..from_item(item)? })
+}

@@ -1,0 +1,174 @@
+//! Credentials: renewed by one worker at a time, and never over newer ones.
+
+use chrono::TimeDelta;
+use domain::connection::Connection;
+use domain::id::Ids;
+use domain::testing::{a_connection, a_user, noon};
+
+use super::*;
+use crate::testing::{connect, refusing, store};
+
+/// An account that is connected, and its credentials, which are due at noon.
+async fn granted(store: &Store) -> (Connection, CredentialsRecord) {
+    let connection = a_connection(&a_user());
+    connect(store, &connection, b"sealed", Some(noon())).await;
+    let record = store.credentials(connection.user_id, &connection.account()).await.unwrap().unwrap();
+    (connection, record)
+}
+
+/// Everything in the index of renewals that is due.
+async fn to_refresh(store: &Store, until: DateTime<Utc>) -> Vec<(UserId, String)> {
+    let mut found = Vec::new();
+    for shard in 0..REFRESH_SHARDS {
+        found.extend(store.grants_to_refresh(shard, until, None, 10).await.unwrap().entries);
+    }
+    found
+}
+
+fn refreshed(sealed: &[u8]) -> Refreshed {
+    Refreshed {
+        sealed: sealed.to_vec(),
+        token_expires_at: Some(noon() + TimeDelta::hours(1)),
+        renewed_at: noon(),
+        refresh_at: Some(noon() + TimeDelta::minutes(50)),
+    }
+}
+
+#[tokio::test]
+async fn credentials_are_renewed_by_one_and_never_over_newer_ones() {
+    let store = store().await;
+    let (_, record) = granted(&store).await;
+    let entry = (record.user_id, record.grant_name.clone());
+    assert_eq!(to_refresh(&store, noon()).await, std::slice::from_ref(&entry));
+    assert!(to_refresh(&store, noon() - TimeDelta::seconds(1)).await.is_empty());
+
+    let claim = |now| store.claim_refresh(&record, now);
+    assert_eq!(claim(noon()).await.unwrap(), RefreshClaim::Ours);
+    assert_eq!(claim(noon()).await.unwrap(), RefreshClaim::Held);
+    let later = noon() + TimeDelta::minutes(2);
+    assert_eq!(claim(later).await.unwrap(), RefreshClaim::Ours, "a crash does not hold it for ever");
+
+    let generation = record.generation + 1;
+    assert_eq!(store.store_refreshed(&record, refreshed(b"two")).await.unwrap(), Some(generation));
+    assert_eq!(store.store_refreshed(&record, refreshed(b"late")).await.unwrap(), None);
+    let read = store.credentials(record.user_id, &record.grant_name).await.unwrap().unwrap();
+    assert_eq!((read.generation, read.sealed.as_slice()), (generation, b"two".as_slice()));
+    assert_eq!(read.renewed_at, Some(noon()));
+    assert!(to_refresh(&store, noon()).await.is_empty());
+
+    assert!(!store.end_credentials(&record).await.unwrap(), "old credentials were refused");
+    assert!(store.put_off_refresh(&read, Some(noon())).await.unwrap());
+    assert_eq!(to_refresh(&store, noon()).await, [entry]);
+    assert!(store.end_credentials(&read).await.unwrap());
+    assert!(to_refresh(&store, noon()).await.is_empty());
+    assert!(!store.put_off_refresh(&read, Some(noon())).await.unwrap());
+    assert_eq!(store.claim_refresh(&read, noon()).await.unwrap(), RefreshClaim::Held, "there is nothing to renew");
+}
+
+#[tokio::test]
+async fn a_claim_that_is_sent_again_is_still_the_callers() {
+    let store = store().await;
+    let (_, record) = granted(&store).await;
+
+    let claim = |holder| store.claim_refresh_as(holder, &record, noon());
+    assert_eq!(claim(1).await.unwrap(), RefreshClaim::Ours);
+    assert_eq!(claim(1).await.unwrap(), RefreshClaim::Ours);
+    assert_eq!(claim(2).await.unwrap(), RefreshClaim::Held);
+
+    assert!(store.put_off_refresh(&record, None).await.unwrap());
+    assert_eq!(claim(2).await.unwrap(), RefreshClaim::Ours, "the first has ended it");
+}
+
+#[tokio::test]
+async fn an_update_that_meets_a_transaction_is_tried_again_a_few_times() {
+    const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException"}"#;
+    let record = CredentialsRecord::beside(&a_connection(&a_user()), b"sealed");
+    let claim = async |conflicts| refusing(conflicts, CONFLICT).await.claim_refresh(&record, noon()).await;
+
+    assert_eq!(claim(1).await.unwrap(), RefreshClaim::Ours);
+    assert_eq!(claim(6).await.unwrap(), RefreshClaim::Ours);
+    claim(10).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn new_credentials_show_that_the_grant_was_not_gone() {
+    let store = store().await;
+    let (_, record) = granted(&store).await;
+    assert_eq!(store.claim_refresh(&record, noon()).await.unwrap(), RefreshClaim::Ours);
+    // Somebody else was refused with the old ones meanwhile.
+    assert!(store.end_credentials(&record).await.unwrap());
+
+    assert!(
+        store
+            .store_refreshed(&record, Refreshed { refresh_at: Some(noon()), ..refreshed(b"two") })
+            .await
+            .unwrap()
+            .is_some()
+    );
+
+    let read = store.credentials(record.user_id, &record.grant_name).await.unwrap().unwrap();
+    assert!(!read.is_gone);
+    assert_eq!(to_refresh(&store, noon()).await, [(record.user_id, record.grant_name)]);
+}
+
+#[tokio::test]
+async fn a_grant_that_is_given_anew_is_not_taken_for_the_one_that_was_given_back() {
+    let store = store().await;
+    let (connection, old) = granted(&store).await;
+    store.delete_connection(connection.user_id, connection.connection_id).await.unwrap();
+    let later = noon() + TimeDelta::milliseconds(1);
+    connect(&store, &Connection { created_at: later, ..connection }, b"new", None).await;
+
+    assert_eq!(store.store_refreshed(&old, refreshed(b"late")).await.unwrap(), None);
+    assert!(!store.end_credentials(&old).await.unwrap());
+}
+
+#[tokio::test]
+async fn the_refresh_index_is_read_page_by_page() {
+    let (store, user) = (store().await, a_user());
+    let ids = Ids::new(domain::clock::Clock::System);
+    let mut made = Vec::new();
+    for number in 0..12 {
+        let mut connection = a_connection(&user);
+        connection.connection_id = ids.fresh();
+        connection.profile.account_id = number.to_string();
+        connect(&store, &connection, b"sealed", Some(noon())).await;
+        made.push((user.user_id, connection.account()));
+    }
+
+    let mut found = Vec::new();
+    for shard in 0..REFRESH_SHARDS {
+        let mut page = None;
+        loop {
+            let read = store.grants_to_refresh(shard, noon(), page, 2).await.unwrap();
+            assert!(read.entries.len() <= 2);
+            found.extend(read.entries);
+            page = read.next;
+            if page.is_none() {
+                break;
+            }
+        }
+    }
+
+    found.sort();
+    made.sort();
+    assert_eq!(found, made);
+}
+
+#[tokio::test]
+async fn what_the_refresh_index_still_shows_is_read_as_it_is_now() {
+    let store = store().await;
+    let (connection, record) = granted(&store).await;
+    let read = async || store.credentials_to_refresh(record.user_id, &record.grant_name, noon()).await.unwrap();
+    assert_eq!(read().await.as_ref(), Some(&record));
+
+    for later in [Some(noon() + TimeDelta::seconds(1)), None] {
+        assert!(store.put_off_refresh(&record, later).await.unwrap());
+        assert!(read().await.is_none(), "it was put off");
+    }
+    assert!(store.put_off_refresh(&record, Some(noon())).await.unwrap());
+    assert!(store.end_credentials(&record).await.unwrap());
+    assert!(read().await.is_none(), "only its user can help");
+    store.delete_connection(connection.user_id, connection.connection_id).await.unwrap();
+    assert!(read().await.is_none(), "it is gone");
+}
