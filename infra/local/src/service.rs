@@ -43,6 +43,7 @@ use crate::options::Options;
 use crate::pictures::{self, LocalPictures};
 use crate::queue::{Lanes, LocalQueue};
 use crate::sandbox::{self, Sandbox};
+use crate::unread::read_to_the_end;
 use crate::{call_log, clients, demo, dynamodb, erasure, events, hosts, issuer, queue, s3, sealing_key};
 
 /// How often the sweep looks; a minute in the cloud, where each look is paid.
@@ -268,7 +269,7 @@ impl Stack {
             .merge(meter.map(Meter::router).unwrap_or_default())
             .layer(from_fn(hosts::own_pages_only));
         let doors = Doors { here: public.clone().merge(laptop), outside: public, hosts, origin: origin.to_owned() };
-        let router = Router::new().fallback(by_host).with_state(doors).layer(map_request(with_client_ip));
+        let router = doors.router();
         Ok(Self {
             api,
             stores,
@@ -326,6 +327,13 @@ struct Doors {
     outside: Router,
     hosts: Hosts,
     origin: String,
+}
+
+impl Doors {
+    fn router(self) -> Router {
+        let client_ip = map_request(with_client_ip);
+        Router::new().fallback(by_host).with_state(self).layer(client_ip).layer(from_fn(read_to_the_end))
+    }
 }
 
 async fn by_host(State(doors): State<Doors>, request: Request) -> Response {

@@ -1,0 +1,40 @@
+//! What nobody has read of a request when it is answered.
+//!
+//! A server that answers early and closes the connection leaves a client that is
+//! still sending with a broken pipe: it may never see why it was refused. API
+//! Gateway and S3 take requests in whole, so this process does too.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
+use futures::{StreamExt, stream};
+
+/// How long the rest of a request is read. A file of the largest size is through
+/// in less.
+const REST: Duration = Duration::from_secs(5);
+
+/// Reads a request to its end before it is answered.
+pub(crate) async fn read_to_the_end(request: Request, next: Next) -> Response {
+    let (head, body) = request.into_parts();
+    if body.is_end_stream() {
+        return next.run(Request::from_parts(head, body)).await;
+    }
+    let body = Arc::new(Mutex::new(body.into_data_stream()));
+    let mut rest = stream::poll_fn({
+        let body = Arc::clone(&body);
+        move |context| body.lock().unwrap_or_else(PoisonError::into_inner).poll_next_unpin(context)
+    });
+    let lent =
+        stream::poll_fn(move |context| body.lock().unwrap_or_else(PoisonError::into_inner).poll_next_unpin(context));
+
+    let response = next.run(Request::from_parts(head, Body::from_stream(lent))).await;
+    let all = async { while let Some(Ok(_)) = rest.next().await {} };
+    if tokio::time::timeout(REST, all).await.is_err() {
+        tracing::info!("a request was not read to its end");
+    }
+    response
+}
