@@ -40,6 +40,7 @@ mod oauth;
 mod options;
 mod pds;
 mod people;
+mod post_address;
 mod preparation;
 mod quote;
 mod record;

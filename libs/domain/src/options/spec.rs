@@ -9,7 +9,7 @@ use crate::faults::Faults;
 use crate::near::nearest;
 
 /// An option of a platform.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct OptionSpec {
     /// Its name in requests. A name means the same on every platform.
     pub name: &'static str,
@@ -38,7 +38,7 @@ pub enum Required {
 }
 
 /// What the value of an option may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum OptionKind {
     /// Words, of at most so many characters.
     Text {
@@ -66,6 +66,19 @@ pub enum OptionKind {
     Language,
     /// An address that begins with one of these, such as `https://`.
     Address(&'static [&'static str]),
+    /// An address of one form, such as that of a post.
+    AddressOf(&'static AddressForm),
+}
+
+/// The form of an address.
+#[derive(Clone, Copy, Debug)]
+pub struct AddressForm {
+    /// What it begins with: one of these.
+    pub starts: &'static [&'static str],
+    /// Whether an address that begins so has the form.
+    pub has: fn(&str) -> bool,
+    /// What it looks like.
+    pub examples: &'static [&'static str],
 }
 
 impl OptionKind {
@@ -117,12 +130,13 @@ impl OptionSpec {
             OptionKind::Language => {
                 json!({"type": "string", "maxLength": MAX_LANGUAGE, "pattern": LANGUAGE})
             }
-            OptionKind::Address(starts) => {
-                let pattern = format!("^({})\\S+$", starts.join("|"));
-                json!({"type": "string", "maxLength": MAX_ADDRESS, "pattern": pattern})
-            }
+            OptionKind::Address(starts) => address_schema(starts),
+            OptionKind::AddressOf(form) => address_schema(form.starts),
         };
         schema["description"] = self.about.into();
+        if let OptionKind::AddressOf(form) = self.kind {
+            schema["examples"] = form.examples.into();
+        }
         if self.kind.is_listed() {
             schema["x-choices"] = true.into();
         }
@@ -144,6 +158,7 @@ impl OptionSpec {
             (OptionKind::Flag, OptionValue::Flag(_)) => None,
             (OptionKind::Language, OptionValue::Text(text)) if is_language(text) => None,
             (OptionKind::Address(starts), OptionValue::Text(text)) if is_address(starts, text) => None,
+            (OptionKind::AddressOf(form), OptionValue::Text(text)) if form.is_of(text) => None,
             (OptionKind::Text { .. } | OptionKind::Choice { .. }, _) => Some("must be a string".to_owned()),
             (OptionKind::OneOf(choices), _) => Some(format!("must be one of {}", choices.join(", "))),
             (OptionKind::Number { min, max }, _) => Some(format!("must be a whole number from {min} to {max}")),
@@ -152,8 +167,21 @@ impl OptionSpec {
             (OptionKind::Address(starts), _) => {
                 Some(format!("must be an address that begins with {}", starts.join(" or ")))
             }
+            (OptionKind::AddressOf(form), _) => Some(format!("must look like {}", form.examples.join(" or "))),
         }
     }
+}
+
+impl AddressForm {
+    fn is_of(&self, text: &str) -> bool {
+        is_address(self.starts, text) && (self.has)(text)
+    }
+}
+
+/// What any address with one of these starts may be, in JSON Schema.
+fn address_schema(starts: &[&str]) -> Value {
+    let pattern = format!("^({})\\S+$", starts.join("|"));
+    json!({"type": "string", "maxLength": MAX_ADDRESS, "pattern": pattern})
 }
 
 /// The longest address.
@@ -266,159 +294,4 @@ impl Vocabulary {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SPECS: &[OptionSpec] = &[
-        OptionSpec::new("visibility", OptionKind::OneOf(&["public", "private"]), "Who sees it."),
-        OptionSpec::new("content_warning", OptionKind::Text { max: 5 }, "Stands before it."),
-        OptionSpec::new("sensitive", OptionKind::Flag, "Hides its files."),
-        OptionSpec::new("board", OptionKind::Choice { max: 3 }, "Where it stands."),
-        OptionSpec::new("language", OptionKind::Language, "Its language.").required(),
-    ];
-
-    fn vocabulary() -> Vocabulary {
-        Vocabulary::of([("example", SPECS)])
-    }
-
-    fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {
-        given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-    }
-
-    fn text(it: &str) -> OptionValue {
-        OptionValue::Text(it.to_owned())
-    }
-
-    fn messages(faults: &Faults) -> Vec<&str> {
-        faults.iter().map(|it| it.1).collect()
-    }
-
-    #[test]
-    fn a_name_that_a_platform_does_not_have_is_told_with_the_nearest() {
-        let mut faults = Faults::new();
-        let given = options([("visible", text("public")), ("language", text("en"))]);
-        let names = || given.iter().map(|(name, _)| name);
-        vocabulary().check_names("example", names(), "platforms.0.options", &mut faults);
-        vocabulary().check_names("other", names(), "options", &mut faults);
-        assert_eq!(
-            messages(&faults),
-            [
-                "platforms.0.options.visible is not an option of example; did you mean visibility?",
-                "options.language is not an option of other",
-                "options.visible is not an option of other",
-            ]
-        );
-    }
-
-    #[test]
-    fn values_are_of_their_kind_and_what_is_required_is_there() {
-        let faults_of = |given: Options| {
-            let mut faults = Faults::new();
-            vocabulary().check_values("example", &given, "o", &mut faults);
-            faults.iter().map(|it| it.1.to_owned()).collect::<Vec<_>>()
-        };
-        let good = options([
-            ("visibility", text("private")),
-            ("content_warning", text("5 🚣🚣")),
-            ("sensitive", OptionValue::Flag(true)),
-            ("language", text("zh-Hant-TW")),
-        ]);
-        assert_eq!(faults_of(good), Vec::<String>::new());
-        let bad = options([
-            ("visibility", text("secret")),
-            ("content_warning", text("longer")),
-            ("sensitive", text("true")),
-            ("board", text("long")),
-            ("language", text("english_")),
-        ]);
-        assert_eq!(
-            faults_of(bad),
-            [
-                "o.visibility must be one of public, private",
-                "o.content_warning may have at most 5 characters, this has 6",
-                "o.sensitive must be true or false",
-                "o.board may have at most 3 characters, this has 4",
-                "o.language must be the tag of a language, such as en or pt-BR",
-            ]
-        );
-        assert_eq!(
-            faults_of(options([("content_warning", text(" "))])),
-            ["o.content_warning may not be blank", "o.language is required on example",]
-        );
-    }
-
-    #[test]
-    fn an_address_has_its_start_and_no_white_space() {
-        const STARTS: &[&str] = &["https://", "at://"];
-        for address in ["https://example.com/a", "at://did:plc:a/b"] {
-            assert!(is_address(STARTS, address), "{address}");
-        }
-        let long = format!("https://{}", "a".repeat(MAX_ADDRESS));
-        for no in ["", "https://", "http://example.com", "example.com", "https://a b", "https://a\n", &long] {
-            assert!(!is_address(STARTS, no), "{no}");
-        }
-        let spec = OptionSpec::new("quote_url", OptionKind::Address(STARTS), "Quoted.");
-        assert_eq!(spec.schema()["pattern"], "^(https://|at://)\\S+$");
-        let fault = spec.fault(&text("example.com")).unwrap();
-        assert_eq!(fault, "must be an address that begins with https:// or at://");
-    }
-
-    #[test]
-    fn a_schema_says_what_is_checked() {
-        let schema = schema(SPECS);
-        assert_eq!(schema["required"], json!(["language"]));
-        assert_eq!(schema["properties"]["visibility"]["enum"], json!(["public", "private"]));
-        assert_eq!(schema["properties"]["content_warning"]["maxLength"], 5);
-        assert_eq!(schema["properties"]["board"]["x-choices"], true);
-        assert_eq!(schema["properties"]["sensitive"], json!({"type": "boolean", "description": "Hides its files."}));
-    }
-
-    #[test]
-    fn an_option_may_be_required_by_another() {
-        const SPECS: &[OptionSpec] = &[
-            OptionSpec::new("topic", OptionKind::OneOf(&["standard", "event"]), "What it is."),
-            OptionSpec::new("event_title", OptionKind::Text { max: 58 }, "The event.")
-                .required_when("topic", &["event"]),
-        ];
-        let vocabulary = Vocabulary::of([("example", SPECS)]);
-        let faults_of = |given: Options| {
-            let mut faults = Faults::new();
-            vocabulary.check_values("example", &given, "o", &mut faults);
-            faults.iter().map(|it| it.1.to_owned()).collect::<Vec<_>>()
-        };
-
-        assert_eq!(faults_of(options([])), Vec::<String>::new());
-        assert_eq!(faults_of(options([("topic", text("standard"))])), Vec::<String>::new());
-        let told = "o.event_title is required on example where topic is event";
-        assert_eq!(faults_of(options([("topic", text("event"))])), [told]);
-        let whole = options([("topic", text("event")), ("event_title", text("Regatta"))]);
-        assert_eq!(faults_of(whole), Vec::<String>::new());
-        let schema = schema(SPECS);
-        assert_eq!(schema["required"], json!([]));
-        let when = json!({"properties": {"topic": {"enum": ["event"]}}, "required": ["topic"]});
-        assert_eq!(schema["allOf"], json!([{"if": when, "then": {"required": ["event_title"]}}]));
-    }
-
-    #[test]
-    fn the_tag_of_a_language_has_its_form() {
-        for tag in ["de", "nds", "pt-BR", "zh-Hant-TW", "es-419", "de-1996", "sl-rozaj"] {
-            assert!(is_language(tag), "{tag}");
-        }
-        for no in [
-            "",
-            "d",
-            "english",
-            "de_DE",
-            "de-",
-            "-de",
-            "d3",
-            "de-x",
-            "de-verylongsubtag",
-            "en-12",
-            "en-US-GB",
-            "de-AT-x1",
-        ] {
-            assert!(!is_language(no), "{no}");
-        }
-    }
-}
+mod tests;

@@ -1,12 +1,24 @@
 //! What a post can say here alone.
 
-use domain::options::{OptionKind, OptionSpec};
+use domain::options::{AddressForm, OptionKind, OptionSpec};
+
+use super::post_address::PostAddress;
 
 /// The option that names a post to quote.
 pub(super) const QUOTE: &str = "quote_url";
 
 /// The option that switches cards and quotes of links off.
 pub(super) const PREVIEW: &str = "link_preview";
+
+/// The address of a post.
+const POST: AddressForm = AddressForm {
+    starts: &["https://bsky.app/", "at://"],
+    has: |it| PostAddress::parse(it).is_some(),
+    examples: &[
+        "https://bsky.app/profile/bsky.app/post/3l6oveex3ii2l",
+        "at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.feed.post/3l6oveex3ii2l",
+    ],
+};
 
 /// All of them.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
@@ -24,7 +36,38 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
     OptionSpec::new(
         QUOTE,
-        OptionKind::Address(&["https://bsky.app/", "at://"]),
+        OptionKind::AddressOf(&POST),
         "The post that it quotes: a link to it on bsky.app, or the at:// address of its record.",
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use domain::faults::Faults;
+    use domain::options::{OptionValue, Options, Vocabulary};
+
+    use super::*;
+
+    #[test]
+    fn what_names_no_post_is_refused_with_what_it_should_look_like() {
+        let faults_of = |quoted: &str| {
+            let given: Options = [(QUOTE.to_owned(), OptionValue::from(quoted))].into_iter().collect();
+            let mut faults = Faults::new();
+            Vocabulary::of([("bluesky", OPTIONS)]).check_values("bluesky", &given, "options", &mut faults);
+            faults.iter().map(|it| it.1.to_owned()).collect::<Vec<_>>()
+        };
+        for post in POST.examples.iter().chain(&["https://bsky.app/profile/alice.example/post/3k/?ref=a#b"]) {
+            assert_eq!(faults_of(post), Vec::<String>::new(), "{post}");
+        }
+        for no in [
+            "https://bsky.app/profile/alice.example",
+            "https://bsky.app/profile/alice.example/lists/3k",
+            "https://bsky.app/profile/@alice/post/3k",
+            "at://alice.example/app.bsky.feed.generator/3k",
+            "https://example.com/profile/alice.example/post/3k",
+        ] {
+            let [fault] = faults_of(no).try_into().unwrap();
+            assert!(fault.starts_with("options.quote_url must look like https://bsky.app/profile/"), "{no}: {fault}");
+        }
+    }
+}

@@ -16,6 +16,7 @@ use super::facets::{self, RichText};
 use super::host::is_of_bluesky;
 use super::identity::Directory;
 use super::pds::Pds;
+use super::post_address::PostAddress;
 use super::record::{self, Post};
 use super::record_key::record_key;
 use super::video::{self, Begun, Sent, Upload, VideoJob, VideoService};
@@ -159,7 +160,7 @@ impl Preparation<'_> {
         if job.options.flag(options::PREVIEW) == Some(false) {
             return None;
         }
-        let link = text.links().find(|it| !(has_quote && quote::PostAddress::parse(it).is_some()))?;
+        let link = text.links().find(|it| !(has_quote && PostAddress::parse(it).is_some()))?;
         link_card::of(&self.pds, link).await
     }
 }

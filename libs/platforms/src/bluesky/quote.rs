@@ -12,31 +12,22 @@ use std::time::Duration;
 use domain::delivery::Setback;
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use url::Url;
 
 use super::facets::RichText;
 use super::identity::{Directory, Unknown};
 use super::options;
 use super::pds::Pds;
 use super::people::NO_MORE_LOOK_UPS;
+use super::post_address::PostAddress;
 use super::record::COLLECTION;
 use super::repository::{self, NotRead};
-use super::typed::Name;
 use crate::job::Job;
 
 /// For looking it up.
 const LOOK_UP: Duration = Duration::from_secs(10);
 
-/// The longest key of a record, and the longest hash that is accepted.
-const MAX_KEY_BYTES: usize = 512;
+/// The longest hash that is accepted.
 const MAX_CID_BYTES: usize = 128;
-
-/// A post, as an address names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PostAddress {
-    author: Name,
-    rkey: String,
-}
 
 /// Why a post is not quoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,28 +41,6 @@ enum NotQuoted {
 }
 
 impl PostAddress {
-    /// Reads a link to a post in the official client, or the address of its record.
-    pub(super) fn parse(address: &str) -> Option<Self> {
-        if let Some(record) = address.strip_prefix("at://") {
-            let (author, path) = record.split_once('/')?;
-            return Self::of(author, path.strip_prefix(COLLECTION)?.strip_prefix('/')?);
-        }
-        let url = Url::parse(address).ok()?;
-        if url.host_str() != Some("bsky.app") || !matches!(url.scheme(), "https" | "http") {
-            return None;
-        }
-        let path: Vec<_> = url.path().trim_matches('/').split('/').collect();
-        let ["profile", author, "post", rkey] = path.as_slice() else { return None };
-        Self::of(author, rkey)
-    }
-
-    fn of(author: &str, rkey: &str) -> Option<Self> {
-        let is_key = (1..=MAX_KEY_BYTES).contains(&rkey.len())
-            && rkey.bytes().all(|it| it.is_ascii_alphanumeric() || b".-_:~".contains(&it))
-            && !matches!(rkey, "." | "..");
-        is_key.then_some(Self { author: Name::parse(author)?, rkey: rkey.to_owned() })
-    }
-
     /// The first that a text leads to.
     fn first_of(text: &RichText) -> Option<Self> {
         let records = text.text.split_whitespace().map(|it| it.trim_start_matches('('));
@@ -147,39 +116,6 @@ pub(super) async fn of(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_post_is_named_by_its_link_or_the_address_of_its_record() {
-        let did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
-        for (address, author) in [
-            ("https://bsky.app/profile/alice.test/post/3kabc".to_owned(), "alice.test"),
-            ("https://bsky.app/profile/alice.test/post/3kabc/?ref=x#y".to_owned(), "alice.test"),
-            (format!("https://bsky.app/profile/{did}/post/3kabc"), did),
-            (format!("at://{did}/app.bsky.feed.post/3kabc"), did),
-            ("at://alice.test/app.bsky.feed.post/3kabc".to_owned(), "alice.test"),
-        ] {
-            let named = PostAddress::parse(&address);
-            assert_eq!(
-                named.map(|it| (it.author.as_str().to_owned(), it.rkey)),
-                Some((author.to_owned(), "3kabc".to_owned())),
-                "{address}"
-            );
-        }
-        for address in [
-            "https://bsky.app/profile/alice.test",
-            "https://bsky.app/profile/alice.test/feed/3kabc",
-            "https://bsky.app/profile/alice.test/post/3kabc/liked-by",
-            "https://bsky.example/profile/alice.test/post/3kabc",
-            "ftp://bsky.app/profile/alice.test/post/3kabc",
-            "at://alice.test/app.bsky.feed.generator/3kabc",
-            "at://alice.test/app.bsky.feed.post/..",
-            "at://alice/app.bsky.feed.post/3kabc",
-            "alice.test",
-            "",
-        ] {
-            assert_eq!(PostAddress::parse(address), None, "{address}");
-        }
-    }
 
     #[test]
     fn the_first_post_that_a_text_leads_to_is_the_quote() {
