@@ -22,7 +22,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
 use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::{OptionKind, OptionSpec};
-use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules};
+use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules, When};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -134,8 +134,6 @@ impl Connect for Telegram {
         Rules::of(
             TITLE,
             [
-                Rule::max_text(4096, Counting::utf16()),
-                Rule::OfPost(PostRule::MaxTextWithMedia { max: 1024, counting: Counting::utf16() }),
                 Rule::max_media(10),
                 Rule::mime_types(MimeType::ALL),
                 // In an album it would be a photo that does not move.
@@ -144,6 +142,15 @@ impl Connect for Telegram {
                 Rule::OfFiles(FileRule::ImageRatio { min: Ratio::hundredths(5), max: Ratio::hundredths(2_000) }),
                 Rule::OfFiles(FileRule::FittedImageBytes { max: BOUNDS.max_bytes }),
                 Rule::OfFiles(FileRule::FittedImageSide { max: BOUNDS.max_side }),
+            ],
+        )
+        // A text is counted as it is shown. How much of a marked up one that is,
+        // Telegram alone says.
+        .and_where(
+            When::option("parse_mode", ["none"]).or_absent(),
+            [
+                Rule::max_text(4096, Counting::utf16()),
+                Rule::OfPost(PostRule::MaxTextWithMedia { max: 1024, counting: Counting::utf16() }),
             ],
         )
     }

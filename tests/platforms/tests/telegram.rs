@@ -151,6 +151,33 @@ async fn a_picture_that_is_too_large_is_made_smaller_first() {
 }
 
 #[tokio::test]
+async fn a_text_that_is_marked_up_is_as_long_as_it_is_shown() {
+    let stage = Stage::<Telegram>::new().await;
+    let account = stage.connect().await;
+    let files: Vec<_> = pictures(1).into_iter().map(|it| it.attachment).collect();
+    for (mode, word, is_counted) in
+        [("none", "<b>boat</b> ", true), ("html", "<b>boat</b> ", false), ("markdown", "*_~boat~_* ", false)]
+    {
+        let options: Options = [("parse_mode".to_owned(), OptionValue::from(mode))].into_iter().collect();
+        for (words, media) in [(200, files.as_slice()), (800, &[])] {
+            let words = PostText::parse(&word.repeat(words)).unwrap();
+            let breaches = account.rules.breaches(&words, media, &options);
+            assert_eq!(!breaches.is_empty(), is_counted, "{mode}: {breaches:?}");
+        }
+    }
+
+    let marked_up = |words: usize| {
+        let mut post = stage.post(&account, &"<b>boat</b> ".repeat(words), pictures(1));
+        post.options = [("parse_mode".to_owned(), OptionValue::from("html"))].into_iter().collect();
+        post
+    };
+    stage.deliver(&mut marked_up(200)).await.unwrap();
+    assert_eq!(stage.network.public()[0].text, "boat ".repeat(200).trim());
+    let refused = stage.deliver(&mut marked_up(210)).await.unwrap_err();
+    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("too long")), "{refused:?}");
+}
+
+#[tokio::test]
 async fn a_text_beside_files_is_shorter() {
     let stage = Stage::<Telegram>::new().await;
     let account = stage.connect().await;

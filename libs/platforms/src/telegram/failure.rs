@@ -42,6 +42,10 @@ pub(super) fn refused(code: u16, words: Option<String>, retry_after: Option<u32>
 /// Descriptions of a bot that may not post any more, in lower case.
 const LOST: [&str; 4] = ["chat not found", "need administrator rights", "chat_write_forbidden", "chat_admin_required"];
 
+/// What Telegram says is "Request Entity Too Large". No document says how large all
+/// files of an album may be together: each may have 50 MB.
+const TOO_LARGE: &str = "the files are too large for Telegram, one of them or all together; post fewer or smaller ones";
+
 impl Failure {
     /// What follows for a delivery.
     pub(super) fn setback(self, now: DateTime<Utc>) -> Setback {
@@ -50,6 +54,7 @@ impl Failure {
                 Setback::Busy { retry_at: retry_after.map(|it| now + TimeDelta::seconds(it.into())), reason }
             }
             Self::Refused { code: 401 | 403 | 404, words: reason, .. } => Setback::Disconnected { reason },
+            Self::Refused { code: 413, .. } => Setback::Refused { reason: TOO_LARGE.to_owned() },
             Self::Refused { words: reason, .. } => {
                 let said = reason.to_lowercase();
                 if LOST.iter().any(|it| said.contains(it)) {
@@ -57,7 +62,9 @@ impl Failure {
                 }
                 Setback::Refused { reason }
             }
-            Self::Moved { .. } => Setback::Busy { retry_at: None, reason: "the group has moved twice".to_owned() },
+            // Groups move once, when they grow. Where the new number does not work
+            // either, none will that follows from the one that is kept.
+            Self::Moved { .. } => Setback::Disconnected { reason: "the group has another number now".to_owned() },
             Self::Unprepared => Setback::Stale { reason: "a picture has to be made smaller again".to_owned() },
             Self::NotSent { why: reason } => Setback::Busy { retry_at: None, reason },
             Self::Unknown { may_still_run, why } => Setback::Unknown { may_still_run, reason: why.to_owned() },
@@ -84,12 +91,16 @@ mod tests {
         }
         for (code, words) in [
             (400, "Bad Request: message is too long"),
-            (413, "Request Entity Too Large"),
             // A text could still be sent.
             (400, "Bad Request: not enough rights to send photos to the chat"),
         ] {
             assert!(matches!(of(code, words), Setback::Refused { .. }), "{words}");
         }
+        let too_large = of(413, "Request Entity Too Large");
+        assert!(matches!(&too_large, Setback::Refused { reason } if reason.contains("fewer or smaller")));
+        // A group moves once, and then no more: it would be so for ever.
+        let moved = Failure::Moved { to: -1 }.setback(now);
+        assert!(matches!(&moved, Setback::Disconnected { reason } if reason.contains("another number")), "{moved:?}");
         let limited = refused(429, Some("Too Many Requests: retry after 17".to_owned()), Some(17)).setback(now);
         assert!(matches!(limited, Setback::Busy { retry_at: Some(at), .. } if at == now + TimeDelta::seconds(17)));
     }
