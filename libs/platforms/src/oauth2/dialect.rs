@@ -67,8 +67,6 @@ pub enum Of {
 pub enum Carried {
     /// In the body, as a form.
     Form,
-    /// In the body, as an object.
-    Json,
     /// In the query of a GET.
     Query,
 }
@@ -80,8 +78,6 @@ pub enum ClientAuth {
     Basic,
     /// Both among the parameters.
     Body,
-    /// The id alone: for apps that keep no secret.
-    Id,
     /// The secret alone.
     Secret,
     /// Not at all.
@@ -143,11 +139,6 @@ impl Dialect {
         match call.carried {
             Carried::Form => request.form(&parameters),
             Carried::Query => request.query(&parameters),
-            Carried::Json => {
-                let object: serde_json::Map<_, _> =
-                    parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
-                request.json(&object)
-            }
         }
     }
 
@@ -166,7 +157,6 @@ impl Dialect {
                 return request.basic_auth(encoded(id.1), Some(encoded(secret.1)));
             }
             ClientAuth::Body => parameters.extend([id, secret]),
-            ClientAuth::Id => parameters.push(id),
             ClientAuth::Secret => parameters.push(secret),
             ClientAuth::None => {}
         }

@@ -62,12 +62,6 @@ const LENGTHENED: Dialect = Dialect {
     ..Dialect::STANDARD
 };
 
-/// As a platform for apps without a secret has it, that reads objects.
-const PUBLIC: Dialect = Dialect {
-    code: TokenCall { carried: Carried::Json, client: ClientAuth::Id, ..TokenCall::CODE },
-    ..Dialect::STANDARD
-};
-
 #[tokio::test]
 async fn the_page_is_told_what_each_platform_wants_to_know() {
     let server = Server::start().await;
@@ -105,11 +99,6 @@ async fn a_code_is_brought_as_each_platform_wants_it() {
             &BASIC,
             json!({"authorization": "us%3A1:our+secret%2B", "grant_type": "authorization_code", "code": "c",
                 "redirect_uri": REDIRECT}),
-        ),
-        (
-            &PUBLIC,
-            json!({"json": {"grant_type": "authorization_code", "code": "c", "redirect_uri": REDIRECT,
-                "code_verifier": "verifier", "client_id": "us:1"}}),
         ),
     ] {
         let server = Server::start().await;
@@ -299,14 +288,6 @@ async fn where_nobody_answers_nothing_is_said_to_be_gone() {
     assert!(matches!(closed.refresh(&credentials(), noon()).await, Err(RefreshRefusal::Unreachable(_))));
     assert!(matches!(closed.revoke(&credentials(), noon()).await, Err(Setback::Busy { .. })));
     assert!(matches!(closed.complete(&callback(&[("code", "c")])).await, Err(HandOffRefusal::Unreachable)));
-}
-
-#[tokio::test]
-async fn some_platforms_want_to_know_this_program_by_another_name() {
-    let server = Server::start().await;
-    server.answers(200, json!({"access_token": "new"}));
-    server.oauth(&KEYS).named("web:us:1 (by /u/me)".to_owned()).refresh(&credentials(), noon()).await.unwrap();
-    assert_eq!(server.user_agents(), ["web:us:1 (by /u/me)"]);
 }
 
 #[test]

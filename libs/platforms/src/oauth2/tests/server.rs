@@ -26,7 +26,6 @@ pub(super) struct Server {
     pub(super) url: String,
     answers: Arc<Mutex<VecDeque<(u16, Value)>>>,
     saw: Arc<Mutex<Vec<(String, Value)>>>,
-    user_agents: Arc<Mutex<Vec<String>>>,
     refused: Arc<AtomicUsize>,
 }
 
@@ -49,10 +48,6 @@ impl Server {
     /// Method and path of each request, with its parameters.
     pub(super) fn saw(&self) -> Vec<(String, Value)> {
         self.saw.lock().unwrap().clone()
-    }
-
-    pub(super) fn user_agents(&self) -> Vec<String> {
-        self.user_agents.lock().unwrap().clone()
     }
 
     /// How often our id and secret were said not to be accepted.
@@ -92,16 +87,11 @@ async fn answer(State(server): State<Server>, request: Request) -> Response {
     if let Some(pair) = header("authorization").strip_prefix("Basic ") {
         saw.insert("authorization".to_owned(), String::from_utf8(STANDARD.decode(pair).unwrap()).unwrap().into());
     }
-    if header("content-type") == "application/json" {
-        saw.insert("json".to_owned(), serde_json::from_slice(&body).unwrap());
-    } else {
-        let query = head.uri.query().unwrap_or_default().as_bytes();
-        for (name, value) in [query, &body].into_iter().flat_map(url::form_urlencoded::parse) {
-            let twice = saw.insert(name.to_string(), value.into());
-            assert!(twice.is_none(), "{name} is there twice");
-        }
+    let query = head.uri.query().unwrap_or_default().as_bytes();
+    for (name, value) in [query, &body].into_iter().flat_map(url::form_urlencoded::parse) {
+        let twice = saw.insert(name.to_string(), value.into());
+        assert!(twice.is_none(), "{name} is there twice");
     }
-    server.user_agents.lock().unwrap().push(header("user-agent"));
     server.saw.lock().unwrap().push((format!("{} {}", head.method, head.uri.path()), saw.into()));
     let Some((status, body)) = server.answers.lock().unwrap().pop_front() else {
         let cut = std::io::Error::other("cut");
