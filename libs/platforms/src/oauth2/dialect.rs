@@ -34,6 +34,9 @@ pub struct Dialect {
     pub gone: &'static [&'static str],
     /// The codes of errors that say that the id or secret of our app is wrong.
     pub ours: &'static [&'static str],
+    /// The codes of errors that may pass, beside those of RFC 6749, whatever the
+    /// status.
+    pub passing: &'static [&'static str],
 }
 
 /// How a token is asked for.
@@ -106,6 +109,7 @@ impl Dialect {
         denials: &["access_denied"],
         gone: &["invalid_grant"],
         ours: &["invalid_client", "unauthorized_client"],
+        passing: &[],
     };
 
     /// The same with this way to say who we are in every call.

@@ -87,7 +87,8 @@ fn code(value: &Value) -> Option<String> {
 fn blame(dialect: &Dialect, status: StatusCode, code: Option<&str>) -> Blame {
     let is_one_of = |codes: &[&str]| code.is_some_and(|it| codes.contains(&it));
     // Whatever stands in an outage's page, it is not believed that a grant is gone.
-    if status.is_server_error() || PASSING.contains(&status) || is_one_of(&PASSING_CODES) {
+    if status.is_server_error() || PASSING.contains(&status) || is_one_of(&PASSING_CODES) || is_one_of(dialect.passing)
+    {
         Blame::Passing
     } else if is_one_of(dialect.ours) {
         Blame::Us

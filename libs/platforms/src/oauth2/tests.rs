@@ -213,7 +213,11 @@ async fn a_grant_is_gone_only_by_the_platforms_own_word_and_never_for_our_fault(
 
 #[tokio::test]
 async fn a_hand_off_ends_with_the_reason() {
-    const CANCELLED: Dialect = Dialect { denials: &["access_denied", "user_cancelled_login"], ..Dialect::STANDARD };
+    const CANCELLED: Dialect = Dialect {
+        denials: &["access_denied", "user_cancelled_login"],
+        passing: &["internal_error"],
+        ..Dialect::STANDARD
+    };
     for (query, status, answer, outcome) in [
         (vec![("error", "access_denied")], 0, json!(null), "Denied"),
         (vec![("error", "user_cancelled_login"), ("code", "c")], 0, json!(null), "Denied"),
@@ -224,6 +228,8 @@ async fn a_hand_off_ends_with_the_reason() {
         (vec![("code", "c")], 400, json!({"message": "Bad"}), "Refused(\"Bad\")"),
         (vec![("code", "c")], 401, json!({"error": "invalid_client"}), "Unreachable"),
         (vec![("code", "c")], 500, json!({}), "Unreachable"),
+        (vec![("code", "c")], 200, json!({"ok": false, "error": "internal_error"}), "Unreachable"),
+        (vec![("code", "c")], 200, json!({"ok": false, "error": "invalid_code"}), "Refused(\"invalid_code\")"),
         (vec![("code", "c")], 200, json!({"token_type": "bearer"}), "Unreachable"),
     ] {
         let server = Server::start().await;
