@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use domain::clock::Clock;
 use domain::media::MimeType;
+use domain::options::Options;
 use serde_json::Value;
 use url::Url;
 
@@ -50,6 +51,17 @@ pub trait Network: Sized + Send + Sync {
     /// none.
     fn answers_naming_it(&self) -> Option<Answers> {
         None
+    }
+
+    /// What every post has to say there, beside its text.
+    fn options(&self) -> Options {
+        Options::default()
+    }
+
+    /// Whether files of this type have alternative texts.
+    fn describes(&self, mime_type: MimeType) -> bool {
+        let _ = mime_type;
+        true
     }
 
     /// Whether it has a page on which the person decides. Otherwise what is typed is

@@ -18,7 +18,7 @@ use secrecy::ExposeSecret;
 pub use self::fault::Fault;
 pub use self::grant::Grant;
 pub use self::page::{Asked, decide};
-pub use self::routes::{Authorizes, routes};
+pub use self::routes::{Authorizes, page_at, routes};
 
 use super::params::{Params, basic, bearer};
 

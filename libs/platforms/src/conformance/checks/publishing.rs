@@ -80,8 +80,9 @@ pub async fn what_files_show_is_said_in_the_words_that_were_given<N: Network>() 
         files[0].attachment.alt_text = words("A boat: \"Zoë\" & crew,\r\nat 船着場 🚣");
         let takes_two = mime_type == MimeType::Png && as_many(&account) != Some(1);
         files.extend(takes_two.then(|| sample(mime_type, 2)));
-        let expected: Vec<_> =
+        let expected: Vec<Option<String>> =
             files.iter().map(|it| it.attachment.alt_text.as_ref().map(|it| it.as_str().to_owned())).collect();
+        let expected = if stage.network.describes(mime_type) { expected } else { vec![None; expected.len()] };
         let mut post = stage.post(&account, &format!("described {mime_type:?}"), files);
 
         stage.deliver(&mut post).await.unwrap();

@@ -73,7 +73,7 @@ impl<N: Network> Stage<N> {
         let reference = format!("{}-7-1", self.posts.fetch_add(1, Ordering::SeqCst));
         self.is_unsaid(text);
         let text = text.to_owned();
-        let (progress, options) = (None, Options::default());
+        let (progress, options) = (None, self.network.options());
         Post {
             account,
             text,

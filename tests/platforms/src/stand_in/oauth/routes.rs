@@ -42,9 +42,14 @@ pub trait Authorizes: Send + Sync + 'static {
     }
 }
 
+/// The page alone, for a platform that gives tokens in its own way.
+pub fn page_at<P: Authorizes>(page: &str) -> Router<Arc<P>> {
+    Router::new().route(page, get(show::<P>).post(press::<P>))
+}
+
 /// Page, tokens and, where there is a path for it, revocation.
 pub fn routes<P: Authorizes>(page: &str, token: &str, revocation: Option<&str>) -> Router<Arc<P>> {
-    let routes = Router::new().route(page, get(show::<P>).post(press::<P>)).route(token, post(give::<P>));
+    let routes = page_at(page).route(token, post(give::<P>));
     match revocation {
         Some(path) => routes.route(path, post(end::<P>)),
         None => routes,
