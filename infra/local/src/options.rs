@@ -78,14 +78,9 @@ impl Options {
     /// The platforms of the local stack with what was said of them.
     pub(crate) fn platform_settings(&self, origin: &str) -> Result<PlatformSettings, LocalError> {
         let sandbox = json!({ "url": format!("{origin}/sandbox") });
-        let all = [
-            ("bluesky", json!({})),
-            ("discord", json!({})),
-            ("mastodon", json!({})),
-            ("sandbox", sandbox),
-            ("telegram", json!({})),
-        ];
-        let mut settings: PlatformSettings = all.map(|(name, it)| (name.to_owned(), it)).into();
+        let nothing = ["bluesky", "discord", "mastodon", "slack", "telegram"].map(|name| (name.to_owned(), json!({})));
+        let mut settings: PlatformSettings = nothing.into();
+        settings.insert("sandbox".to_owned(), sandbox);
         let said: PlatformSettings = serde_json::from_str(&self.platforms).map_err(LocalError::Platforms)?;
         settings.extend(said);
         Ok(settings)

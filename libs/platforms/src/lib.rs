@@ -28,6 +28,7 @@ mod registry;
 mod renewal;
 mod sandbox;
 mod setup;
+mod slack;
 mod telegram;
 mod vault;
 mod watch;

@@ -54,6 +54,7 @@ registered! {
     discord,
     mastodon,
     sandbox,
+    slack,
     telegram,
 }
 

@@ -7,5 +7,6 @@
 pub mod bluesky;
 pub mod discord;
 pub mod mastodon;
+pub mod slack;
 pub mod stand_in;
 pub mod telegram;

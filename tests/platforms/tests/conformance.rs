@@ -33,6 +33,14 @@ mod snac {
     platforms::conformance!(networks::mastodon::Server<networks::mastodon::Snac>);
 }
 
+mod slack {
+    platforms::conformance!(networks::slack::Slack);
+}
+
+mod slack_with_token_rotation {
+    platforms::conformance!(networks::slack::Slack<networks::slack::Rotating>);
+}
+
 mod telegram {
     platforms::conformance!(networks::telegram::Telegram);
 }

@@ -241,7 +241,8 @@ impl<N: Network> Stage<N> {
     /// The user disconnects an account, as the service does it: what somebody
     /// else still needs is not given back.
     pub async fn disconnect(&self, account: &Account, others: &[&Account]) {
-        if !others.iter().any(|it| it.credentials.share_a_token(&account.credentials)) {
+        let revokes_all = self.connecting().revokes_all();
+        if !others.iter().any(|it| revokes_all || it.credentials.share_a_token(&account.credentials)) {
             self.connecting().revoke(&account.credentials, self.clock.now()).await.unwrap();
         }
     }

@@ -1,0 +1,351 @@
+//! Slack: channels of a workspace, through a bot of the operator's app.
+//!
+//! What it relies on (the documentation of the Web API; the fact sheet of Slack):
+//!
+//! - A workspace grants the app a bot. Its token does not end, or lasts 12 hours and
+//!   is exchanged, where the app has token rotation switched on.
+//! - The bot posts where it was invited, and there it can read what was posted. Which
+//!   channel it is, each post says.
+//! - A message carries our reference as metadata, which tells what became of a call
+//!   whose answer was lost. Files are known by the ids that they have before they are
+//!   shared: one that Slack does not know was not shared.
+//! - Files are uploaded before, and seen by nobody until one call shares them all,
+//!   with the text.
+//!
+//! `slack/api.rs` knows addresses and answers, `failure.rs` what errors mean,
+//! `content.rs` how a text is written, `look_up.rs` what became of a call.
+
+mod api;
+mod content;
+mod failure;
+mod look_up;
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::Profile;
+use domain::delivery::{Published, Resolution, Setback};
+use domain::media::{FileType, MimeType};
+use domain::options::{OptionKind, OptionSpec};
+use domain::rules::{Counting, Rule, Rules};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use self::api::{Api, Bot, Sharing};
+use self::failure::Failure;
+use crate::account::{Account, Credentials};
+use crate::app::NoFurther;
+use crate::choices::{Choice, Choosing};
+use crate::discreet::without_token;
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
+use crate::job::Job;
+use crate::known::Access;
+use crate::lead::Lead;
+use crate::oauth2::{ClientAuth, Dialect, OAuth2, Of, TokenCall, Tokens};
+use crate::platform::{Connect, Platform, Publish, Step};
+use crate::renewal::Renewal;
+use crate::setup::{Setup, SetupError};
+use crate::watch::Watch;
+
+/// Its name in paths, and of its settings.
+pub(crate) const NAME: &str = "slack";
+
+/// Its name as people know it.
+pub(crate) const TITLE: &str = "Slack";
+
+/// What an operator needs to have it.
+pub(crate) const ACCESS: Access = Access::Open;
+
+/// Where a post goes.
+const CHANNEL: &str = "channel";
+
+/// What a post can say here alone.
+pub(crate) const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::new(
+        CHANNEL,
+        OptionKind::Choice { max: 20 },
+        "The channel, by its id. The app has to be invited to it, such as by /invite.",
+    )
+    .required(),
+    OptionSpec::new(
+        "unfurl_links",
+        OptionKind::Flag,
+        "Whether links of a post without files are shown with a preview. Slack decides, unless given.",
+    ),
+];
+
+/// What the bot may do, and what for: posts, their files, the list of channels (public
+/// ones, and private ones to which it was invited), and what became of a call whose
+/// answer was lost, for messages and for files.
+const SCOPES: &[&str] =
+    &["chat:write", "files:write", "channels:read", "groups:read", "channels:history", "groups:history", "files:read"];
+
+/// How its OAuth differs.
+const DIALECT: Dialect = Dialect {
+    // An app that keeps a secret needs none.
+    pkce: false,
+    scope_separator: ",",
+    revocation: TokenCall { of: Of::Access, client: ClientAuth::None, ..TokenCall::REVOCATION },
+    gone: &["invalid_refresh_token", "token_revoked", "token_expired", "invalid_auth", "account_inactive"],
+    ours: &["bad_client_secret", "invalid_client_id"],
+    passing: failure::PASSING,
+    ..Dialect::STANDARD.with_client(ClientAuth::Basic)
+};
+
+/// Uploads begin before the due second.
+pub(crate) const LEAD: Lead =
+    Lead { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(180)), ..Lead::NONE };
+
+/// What goes up within a step. Slack itself takes 1 GB.
+const MAX_FILE_BYTES: u64 = 100_000_000;
+
+/// The longest time for a step, in which a file is read and goes up: less than
+/// [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+const WITHIN: Duration = Duration::from_secs(38);
+
+/// What a deployment says of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// Where it is.
+    #[serde(default = "official")]
+    url: Url,
+}
+
+fn official() -> Url {
+    const OFFICIAL: &str = "https://slack.com";
+    Url::parse(OFFICIAL).unwrap_or_else(|error| unreachable!("{OFFICIAL}: {error}"))
+}
+
+/// The adapter, when it is switched on.
+pub(crate) fn set_up(setup: &Setup) -> Result<Option<Slack>, SetupError> {
+    let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
+    let api = Api::new(setup.http.clone(), &url);
+    let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, api.oauth());
+    Ok(Some(Slack { api, oauth }))
+}
+
+/// Slack.
+pub(crate) struct Slack {
+    api: Api,
+    oauth: OAuth2,
+}
+
+/// What preparation has reached: the ids of the files uploaded so far, in the order of
+/// the post. Stored between the steps, so that a step which is taken again after a
+/// crash uploads one file twice, not all of them.
+#[derive(Default, Serialize, Deserialize)]
+struct Progress {
+    files: Vec<String>,
+}
+
+#[async_trait::async_trait]
+impl Platform for Slack {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    /// Where the app has token rotation switched on; otherwise there is no refresh
+    /// token.
+    fn renewal(&self) -> Renewal {
+        Renewal::Rotating
+    }
+
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        self.oauth.refresh(old, now).await
+    }
+}
+
+#[async_trait::async_trait]
+impl Connect for Slack {
+    fn rules(&self) -> Rules {
+        Rules::of(
+            TITLE,
+            [
+                Rule::max_text(content::MAX_TEXT, Counting::code_points()),
+                Rule::max_media(10),
+                Rule::mime_types(MimeType::ALL),
+                Rule::max_image_bytes(MAX_FILE_BYTES),
+                Rule::max_video_bytes(MAX_FILE_BYTES),
+                Rule::max_alt_text(1000, Counting::code_points()),
+            ],
+        )
+    }
+
+    async fn authorize(
+        &self,
+        _: &Answers,
+        request: &AuthorizationRequest,
+        _: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        let url = self.oauth.authorization_url(request, SCOPES, &[]).await?;
+        Ok(Departure::Page { url, memory: None })
+    }
+
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        let tokens = self.oauth.complete(callback).await?;
+        of_a_workspace(&tokens)?;
+        let bot = Bot { token: &tokens.access_token, now };
+        let team = self.api.team(bot).await.map_err(|it| without_token(it, &tokens.access_token))?;
+        Ok(vec![Account {
+            profile: Profile {
+                account_id: team.id,
+                username: subdomain(&team.url).or_else(|| Some(team.name.clone())),
+                display_name: Some(team.name),
+                // It would take another permission.
+                avatar: None,
+                profile_url: Some(team.url),
+            },
+            scopes: tokens.granted(SCOPES),
+            rules: self.rules(),
+            grant: None,
+            credentials: tokens.credentials(None, now),
+        }])
+    }
+
+    /// Channels are the only option of the kind: those to which the bot was invited.
+    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
+        let bot = Bot { token: &asked.credentials.access_token, now };
+        self.api.channels(bot).await.map_err(Failure::before_the_call)
+    }
+
+    /// It deactivates the bot and takes it out of all channels, for whoever else has
+    /// connected the workspace.
+    fn revokes_all(&self) -> bool {
+        true
+    }
+
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+        self.oauth.revoke(credentials, now).await
+    }
+}
+
+/// Refuses what is no bot of one workspace.
+fn of_a_workspace(tokens: &Tokens) -> Result<(), HandOffRefusal> {
+    if tokens.text("token_type").as_deref() != Some("bot") {
+        return Err(HandOffRefusal::Refused("the app has no bot; give it bot token scopes".to_owned()));
+    }
+    if tokens.field("is_enterprise_install").and_then(serde_json::Value::as_bool) == Some(true) {
+        let why = "the app was installed for a whole organization; choose one workspace on Slack's page";
+        return Err(HandOffRefusal::Refused(why.to_owned()));
+    }
+    Ok(())
+}
+
+/// The name of a workspace in its address.
+fn subdomain(url: &str) -> Option<String> {
+    let host = Url::parse(url).ok()?.host_str()?.to_owned();
+    host.split_once('.').map(|(name, _)| name.to_owned()).filter(|it| !it.is_empty())
+}
+
+#[async_trait::async_trait]
+impl Publish for Slack {
+    /// One file per step. An uploaded file is seen by nobody until it is shared.
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let mut progress = Progress::of(job);
+        let Some(next) = job.media.get(progress.files.len()) else {
+            return Ok(Step::Ready { progress: progress.store() });
+        };
+        let place = format!("file {} of {}", progress.files.len() + 1, job.media.len());
+        let bytes = job.files.open(next).await;
+        let bytes = bytes.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
+        let is_image = next.mime_type.file_type() == FileType::Image;
+        let name = format!("{}.{}", progress.files.len() + 1, next.mime_type.extension());
+        // A description is "of image". Slack takes one of another file, and then shares
+        // nothing, without a word (slackapi/python-slack-sdk, issue 1818).
+        let description = next.alt_text.as_ref().filter(|_| is_image);
+        let description = description.map(domain::media::AltText::as_str);
+        let uploading = self.api.upload(Bot::of(job), (&name, next.size_bytes), description, bytes, WITHIN);
+        let late = || Failure::NotSent { why: "Slack did not take it in time".to_owned() };
+        let uploaded = Watch::begin(job.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
+        progress.files.push(uploaded.map_err(|it| it.before_the_call().in_words(|why| format!("{place}: {why}")))?);
+        let all_there = progress.files.len() == job.media.len();
+        match progress.store() {
+            Some(progress) if !all_there => Ok(Step::Again { progress, at: job.now }),
+            progress => Ok(Step::Ready { progress }),
+        }
+    }
+
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        let channel = channel(job)?;
+        let text = content::written(job.text)?;
+        let bot = Bot::of(job);
+        let Progress { files } = Progress::of(job);
+        if files.len() != job.media.len() {
+            return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
+        }
+        let Some(first) = files.first() else {
+            let message = api::Message {
+                channel,
+                text: &text,
+                reference: job.reference,
+                unfurl: job.options.flag("unfurl_links"),
+            };
+            let ts = self.api.post(bot, &message).await.map_err(Failure::setback)?;
+            return Ok(look_up::message(job, channel, &ts));
+        };
+        let permalink = self.api.share(bot, channel, &text, &files).await.map_err(Failure::setback)?;
+        // Where the message is, Slack may not know yet; then readers find the file.
+        let shared = match self.api.sharing(bot, first, channel).await {
+            Ok(Sharing::Shared { ts }) => look_up::link(job, channel, &ts),
+            _ => None,
+        };
+        Ok(Published::new(first.clone(), job.now).seen_at(shared.or(permalink)))
+    }
+
+    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+        look_up::resolve(&self.api, job, since).await
+    }
+
+    /// False: a message is known by our reference, files by their ids.
+    fn recognises(&self) -> bool {
+        false
+    }
+}
+
+/// The channel of a post, which Slack would also take by its name, but not tell us
+/// later what stands in it.
+fn channel<'a>(job: &Job<'a>) -> Result<&'a str, Setback> {
+    let named = job.options.text(CHANNEL).map(str::trim).filter(|it| is_channel(it));
+    let reason = "option channel: this is no channel's id, such as C0123456789; choose one that is listed";
+    named.ok_or_else(|| Setback::Refused { reason: reason.to_owned() })
+}
+
+/// What Slack's own check of `channel_id` takes, without conversations of two people.
+fn is_channel(named: &str) -> bool {
+    let is_id = |it: u8| it.is_ascii_uppercase() || it.is_ascii_digit();
+    named.starts_with(['C', 'G']) && (9..=20).contains(&named.len()) && named.bytes().all(is_id)
+}
+
+impl Progress {
+    fn of(job: &Job<'_>) -> Self {
+        job.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
+    }
+
+    /// Nothing when there is nothing to remember.
+    fn store(&self) -> Option<String> {
+        if self.files.is_empty() { None } else { serde_json::to_string(self).ok() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_is_named_by_its_id() {
+        for id in ["C0123456789", "G024BE91L"] {
+            assert!(is_channel(id), "{id}");
+        }
+        for other in ["", "#general", "general", "U0123456789", "D0123456789", "C012", "C01234567-9", "c0123456789"] {
+            assert!(!is_channel(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_workspace_is_named_as_in_its_address() {
+        assert_eq!(subdomain("https://lighthouse.slack.com/").as_deref(), Some("lighthouse"));
+        assert_eq!(subdomain("https://lighthouse.enterprise.slack.com/").as_deref(), Some("lighthouse"));
+        assert_eq!(subdomain("no address"), None);
+    }
+}

@@ -1,0 +1,52 @@
+//! How a text is written for Slack.
+//!
+//! It is mrkdwn, as people write it in Slack themselves: `*bold*`, `_italic_` and the
+//! like are shown as that, because the comment of files cannot be anything else. Only
+//! the three characters that control more than looks are written as entities, so that
+//! nobody is called by accident (`<!channel>`), and nothing leads elsewhere than it
+//! says. Addresses are found and made links by Slack.
+
+use domain::delivery::Setback;
+
+/// The most characters of a text, as it is written for Slack. From 4,001 on it may be
+/// shown as several messages ("limit the number of characters to 4,000"), of which only
+/// the first would be known to be ours; from 40,001 on the rest is cut off.
+pub(super) const MAX_TEXT: u32 = 4_000;
+
+/// A text as it is sent, if it fits.
+pub(super) fn written(text: &str) -> Result<String, Setback> {
+    let written = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let length = written.chars().count();
+    if length <= MAX_TEXT as usize {
+        return Ok(written);
+    }
+    let reason = format!(
+        "the text may have at most {MAX_TEXT} characters, this has {length}: & counts as 5 of them, < and > as 4"
+    );
+    Err(Setback::Refused { reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_is_a_command() {
+        for (text, expected) in [
+            ("<!channel> & <@U1>", "&lt;!channel&gt; &amp; &lt;@U1&gt;"),
+            ("&amp;", "&amp;amp;"),
+            ("*bold* https://example.invalid/?a=1&b=2", "*bold* https://example.invalid/?a=1&amp;b=2"),
+        ] {
+            assert_eq!(written(text).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_text_is_as_long_as_it_is_written() {
+        assert!(written(&"x".repeat(4_000)).is_ok());
+        assert!(written(&"<".repeat(1_000)).is_ok());
+        for long in ["x".repeat(4_001), "<".repeat(1_001)] {
+            assert!(matches!(written(&long), Err(Setback::Refused { reason }) if reason.contains("at most 4000")));
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Slack: one workspace with some channels, and the app that it grants a bot.
+//!
+//! Made from the documentation of the Web API. Arguments that a method does not have
+//! are refused, which the real one does only for some. Whether the app has token
+//! rotation switched on is the type's parameter.
+
+mod access;
+mod call;
+mod chat;
+mod fields;
+mod files;
+mod front;
+mod method;
+mod network;
+mod refusal;
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{any, post};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::clock::Clock;
+use platforms::conformance::stage::ORIGIN;
+use serde_json::Value;
+
+use self::files::File;
+use crate::stand_in::arrivals::{self, Arrivals};
+use crate::stand_in::echo::{self, Echo};
+use crate::stand_in::limits::Limits;
+use crate::stand_in::oauth::{self, App, Authorizes, Client, OAuth, Pkce, Refresh, Rules};
+use crate::stand_in::troubles::Troubles;
+use crate::stand_in::{front as kit_front, wire};
+
+/// The public channel to which the app is invited when it is installed.
+pub const CHANNEL: &str = "C0LIGHTHOUSE";
+
+/// A private one, to which it is invited, too.
+pub const PRIVATE: &str = "G0KEEPERSONLY";
+
+/// A public one to which it is not.
+pub const ELSEWHERE: &str = "C0ELSEWHERE";
+
+/// An archived one.
+pub const ARCHIVED: &str = "C0OLDLANTERN";
+
+/// The name of the workspace, as the person chooses it.
+const TEAM: &str = "Lighthouse";
+
+/// Its id.
+const TEAM_ID: &str = "T0LIGHTHOUSE";
+
+/// Its address.
+const TEAM_URL: &str = "https://lighthouse.slack.com/";
+
+/// Every scope that the app may ask for.
+const SCOPES: &[&str] =
+    &["chat:write", "files:read", "files:write", "channels:read", "channels:history", "groups:read", "groups:history"];
+
+/// What the documentation says of its OAuth.
+const RULES: Rules = Rules {
+    clients: &[Client::Basic, Client::Body],
+    // PKCE is for apps that opt in: "pkce_not_allowed".
+    pkce: Pkce::Unknown,
+    scopes: SCOPES,
+    separator: ',',
+    code_lives: TimeDelta::minutes(10),
+    access_lives: None,
+    refresh: Refresh::None,
+    ..Rules::STANDARD
+};
+
+/// Whether an app has token rotation switched on.
+pub trait Rotation: Send + Sync + 'static {
+    /// Whether it has.
+    const ON: bool;
+}
+
+/// Tokens that do not end; whoever installs the app anew is given the same one.
+#[derive(Clone, Copy, Debug)]
+pub enum Lasting {}
+
+/// Tokens of 12 hours, each with one that is exchanged for the next.
+#[derive(Clone, Copy, Debug)]
+pub enum Rotating {}
+
+impl Rotation for Lasting {
+    const ON: bool = false;
+}
+
+impl Rotation for Rotating {
+    const ON: bool = true;
+}
+
+/// Slack.
+pub struct Slack<R = Lasting> {
+    here: Arc<Here>,
+    address: SocketAddr,
+    app: App,
+    rotation: PhantomData<R>,
+}
+
+/// What it remembers.
+struct Here {
+    clock: Clock,
+    oauth: Mutex<OAuth>,
+    memory: Mutex<Memory>,
+    echo: Echo,
+}
+
+struct Memory {
+    /// Where uploads go.
+    base_url: String,
+    /// Whether the app is in the channels that people invite it to.
+    is_invited: bool,
+    /// Everything in all channels, oldest first.
+    messages: Vec<Message>,
+    files: BTreeMap<String, File>,
+    troubles: Troubles,
+    limits: Limits,
+    /// What the next call of a method is answered.
+    refusals: BTreeMap<String, String>,
+    said_of_tokens: BTreeMap<String, Value>,
+    /// The most items of a page.
+    page: usize,
+    /// How often somebody was called by a message.
+    calls_people: usize,
+    /// Numbers everything that is made.
+    made: u64,
+}
+
+/// What people see in a channel.
+#[derive(Clone, Debug)]
+struct Message {
+    channel: String,
+    ts: String,
+    at: DateTime<Utc>,
+    /// As it was sent.
+    text: String,
+    metadata: Option<Value>,
+    /// The ids of what it shows.
+    files: Vec<String>,
+    unfurls: (Option<bool>, Option<bool>),
+}
+
+impl<R: Rotation> Slack<R> {
+    /// Starts one on a free port. It tells the time by `clock`.
+    pub async fn start(clock: Clock) -> Self {
+        let (access_lives, refresh) =
+            if R::ON { (Some(TimeDelta::hours(12)), Refresh::Rotating) } else { (None, Refresh::None) };
+        let mut oauth = OAuth::new(Rules { access_lives, refresh, ..RULES });
+        let app = oauth.register(&format!("{ORIGIN}/connect/callback/slack"));
+        let memory = Memory {
+            base_url: String::new(),
+            is_invited: false,
+            messages: Vec::new(),
+            files: BTreeMap::new(),
+            troubles: Troubles::default(),
+            limits: Limits::default(),
+            refusals: BTreeMap::new(),
+            said_of_tokens: BTreeMap::new(),
+            page: 999,
+            calls_people: 0,
+            made: 0,
+        };
+        let here = Arc::new(Here {
+            clock,
+            oauth: Mutex::new(oauth),
+            memory: Mutex::new(memory),
+            echo: Arc::new(AtomicBool::new(false)),
+        });
+        let server = oauth::page_at::<Here>("/oauth/v2/authorize")
+            .route("/api/oauth.v2.access", post(access::give))
+            .route("/api/{method}", any(method::answer))
+            .route("/upload/v1/{ticket}", post(files::arrive))
+            // What is too large is refused in `files`.
+            .layer(DefaultBodyLimit::disable());
+        let server = kit_front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
+        let address = wire::serve(arrivals::around(echo::around(server, &here.echo), &Arrivals::default())).await;
+        here.memory().base_url = format!("http://{address}");
+        Self { here, address, app, rotation: PhantomData }
+    }
+}
+
+impl<R> Slack<R> {
+    /// Where it is, without a slash at the end.
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The next call of this method is not carried out, with this code.
+    pub fn refuses(&self, method: &str, code: &str) {
+        self.here.memory().refusals.insert(method.to_owned(), code.to_owned());
+    }
+
+    /// From now on answers with tokens say this as well.
+    pub fn says_of_tokens(&self, name: &str, value: Value) {
+        self.here.memory().said_of_tokens.insert(name.to_owned(), value);
+    }
+
+    /// What was granted so far is this scope alone.
+    pub fn grants_only(&self, scope: &str) {
+        for grant in &mut self.here.oauth().grants {
+            grant.scopes = vec![scope.to_owned()];
+        }
+    }
+
+    /// Somebody removes the app from the channels.
+    pub fn kicks(&self) {
+        self.here.memory().is_invited = false;
+    }
+
+    /// From now on a page has so many items at most.
+    pub fn has_pages_of(&self, items: usize) {
+        self.here.memory().page = items;
+    }
+
+    /// Forgets files that were uploaded and not shared.
+    pub fn forgets_uploads(&self) {
+        self.here.memory().files.retain(|_, it| it.is_shared());
+    }
+
+    /// How often somebody was called by a message.
+    pub fn calls_people(&self) -> usize {
+        self.here.memory().calls_people
+    }
+
+    /// What the latest message said of previews: of pages, and of pictures.
+    pub fn latest_unfurls(&self) -> (Option<bool>, Option<bool>) {
+        self.here.memory().messages.last().map(|it| it.unfurls).unwrap_or_default()
+    }
+
+    /// Other members write so many messages in the channel now.
+    pub fn chats(&self, count: usize) {
+        let now = self.here.clock.now();
+        let mut memory = self.here.memory();
+        for _ in 0..count {
+            memory.say(CHANNEL, "hello", None, Vec::new(), now);
+        }
+    }
+}
+
+impl Here {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Memory {
+    /// A number that nothing else has.
+    fn next(&mut self) -> u64 {
+        self.made += 1;
+        self.made
+    }
+
+    /// A new message; its time, which no other has.
+    fn say(
+        &mut self,
+        channel: &str,
+        text: &str,
+        metadata: Option<Value>,
+        files: Vec<String>,
+        at: DateTime<Utc>,
+    ) -> String {
+        let ts = format!("{}.{:06}", at.timestamp(), self.next());
+        let (channel, text) = (channel.to_owned(), text.to_owned());
+        self.messages.push(Message { channel, ts: ts.clone(), at, text, metadata, files, unfurls: (None, None) });
+        ts
+    }
+}

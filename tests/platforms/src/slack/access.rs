@@ -1,0 +1,105 @@
+//! Installing the app, and its tokens.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, Utc};
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::refusal::Refusal;
+use super::{Here, TEAM, TEAM_ID};
+use crate::stand_in::oauth::{Authorizes, Fault, Grant, OAuth};
+use crate::stand_in::params::{Params, bearer, essence};
+
+/// `POST /api/oauth.v2.access`
+pub(super) async fn give(
+    State(here): State<Arc<Here>>,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Json<Value>, Refusal> {
+    if essence(&headers) != "application/x-www-form-urlencoded" {
+        return Err(Refusal::new("invalid_post_type"));
+    }
+    let now = here.clock.now();
+    let mut oauth = here.oauth();
+    let at = installed(&mut oauth, &headers, &params, now)?;
+    let mut answer = answer(&oauth.grants[at], now);
+    for (name, value) in &here.memory().said_of_tokens {
+        answer[name] = value.clone();
+    }
+    Ok(Json(answer))
+}
+
+/// Where the grant stands among all. Without rotation, a workspace has one bot token,
+/// whoever installs the app.
+fn installed(oauth: &mut OAuth, headers: &HeaderMap, params: &Params, now: DateTime<Utc>) -> Result<usize, Fault> {
+    let is_code = params.text("grant_type").is_none_or(|it| it == "authorization_code");
+    if oauth.rules.access_lives.is_some() || !is_code {
+        let token = oauth.token(headers, params, now)?.access_token.clone();
+        return Ok(oauth.grants.iter().position(|it| it.access_token == token).unwrap_or_default());
+    }
+    let app = oauth.client(headers, params)?;
+    let code = oauth.spend(&app, params, now)?;
+    let known = oauth.grants.iter().position(|it| !it.revoked && it.client_id == app.client_id);
+    Ok(known.unwrap_or_else(|| oauth.grant(&app, code.scopes, &code.account, now)))
+}
+
+fn answer(grant: &Grant, now: DateTime<Utc>) -> Value {
+    let mut answer = json!({
+        "ok": true,
+        "access_token": grant.access_token,
+        "token_type": "bot",
+        "scope": grant.scopes.join(","),
+        "bot_user_id": "U0KEEPERBOT",
+        "app_id": "A0PUBLISHING",
+        "team": { "id": TEAM_ID, "name": TEAM },
+        "enterprise": null,
+        "is_enterprise_install": false,
+        "authed_user": { "id": "U0KEEPER" },
+    });
+    if let (Some(refresh_token), Some(expires_at)) = (&grant.refresh_token, grant.expires_at) {
+        answer["refresh_token"] = refresh_token.as_str().into();
+        answer["expires_in"] = (expires_at - now).num_seconds().into();
+    }
+    answer
+}
+
+/// `auth.revoke`: the bot is deactivated, with all of its tokens, and taken out of all
+/// channels.
+pub(super) fn revoke(here: &Here) -> Value {
+    here.oauth().revoke_all();
+    here.memory().is_invited = false;
+    json!({ "ok": true, "revoked": true })
+}
+
+/// The grant of a call's token, if it has this scope.
+pub(super) fn accept(here: &Here, headers: &HeaderMap, scope: Option<&str>) -> Result<Grant, Refusal> {
+    if bearer(headers).is_none() {
+        return Err(Refusal::new("not_authed"));
+    }
+    let oauth = here.oauth();
+    let any: Vec<&str> = scope.map_or_else(|| oauth.rules.scopes.to_vec(), |it| vec![it]);
+    match oauth.accept(headers, &any, here.clock.now()) {
+        Err(Fault::BeyondScope) => {
+            let provided = oauth.of_bearer(headers).map(|it| it.scopes.clone()).unwrap_or_default();
+            Err(Refusal::scope(scope.unwrap_or_default(), &provided))
+        }
+        accepted => Ok(accepted?.clone()),
+    }
+}
+
+impl Authorizes for Here {
+    fn oauth(&self) -> MutexGuard<'_, OAuth> {
+        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    fn accounts(&self) -> &'static [&'static str] {
+        &[TEAM]
+    }
+}

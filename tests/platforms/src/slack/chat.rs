@@ -1,0 +1,137 @@
+//! Messages: posted, and read.
+
+use std::fmt::Write;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
+
+use super::ARCHIVED;
+use super::call::Call;
+use super::fields::Fields;
+use super::refusal::Refusal;
+use crate::stand_in::limits::{Begins, Limit};
+
+/// "Limit the number of characters in the text field to 4,000". The real one takes more,
+/// and then shows several messages, or cuts.
+const MAX_TEXT: usize = 4_000;
+
+/// "1 message per second per channel".
+const PER_CHANNEL: Limit =
+    Limit { name: "channel", most: 1, period: TimeDelta::seconds(1), begins: Begins::WithTheFirst };
+
+/// `chat.postMessage`
+pub(super) fn post(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
+    let channel = fields.required("channel")?;
+    let text = fields.text("text")?.ok_or_else(|| Refusal::new("no_text"))?;
+    let (unfurl_links, unfurl_media) = (fields.flag("unfurl_links")?, fields.flag("unfurl_media")?);
+    let links_names = fields.flag("link_names")?.unwrap_or_default();
+    let metadata = fields.json("metadata")?;
+    fields.end()?;
+    if metadata.as_ref().is_some_and(|it| !is_metadata(it)) {
+        return Err(Refusal::new("invalid_metadata_format"));
+    }
+    may_say(call, &channel, &text)?;
+    let standing = call.memory.limits.count(PER_CHANNEL, &channel, 1, call.now);
+    if standing.exceeded {
+        return Err(Refusal::too_many((standing.reset - call.now).num_seconds().max(1)));
+    }
+    call.memory.calls_people += called(&text) + usize::from(links_names && text.contains('@'));
+    let ts = call.memory.say(&channel, &text, metadata, Vec::new(), call.now);
+    if let Some(message) = call.memory.messages.last_mut() {
+        message.unfurls = (unfurl_links, unfurl_media);
+    }
+    Ok(json!({
+        "ok": true, "channel": channel, "ts": ts,
+        "message": { "type": "message", "subtype": "bot_message", "text": text, "ts": ts, "bot_id": "B0KEEPERBOT" },
+    }))
+}
+
+/// Whether the bot may say this in the channel.
+pub(super) fn may_say(call: &Call<'_>, channel: &str, text: &str) -> Result<(), Refusal> {
+    call.enter(channel)?;
+    if channel == ARCHIVED {
+        return Err(Refusal::new("is_archived"));
+    }
+    if text.trim().is_empty() {
+        return Err(Refusal::new("no_text"));
+    }
+    if MAX_TEXT < text.chars().count() {
+        return Err(Refusal::new("msg_too_long"));
+    }
+    Ok(())
+}
+
+/// An event type, and what an app wants to say of it.
+fn is_metadata(metadata: &Value) -> bool {
+    let Some(object) = metadata.as_object() else { return false };
+    let is_name = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+    object.len() == 2
+        && object.get("event_type").and_then(Value::as_str).is_some_and(is_name)
+        && object.get("event_payload").is_some_and(Value::is_object)
+}
+
+/// How many commands of a text call people: `<!channel>`, `<@U…>`.
+pub(super) fn called(text: &str) -> usize {
+    ["<!channel", "<!here", "<!everyone", "<!subteam", "<@"].iter().map(|it| text.matches(it).count()).sum()
+}
+
+/// A text as people see it: commands in angle brackets by their label, and what is
+/// written as entities.
+pub(super) fn shown(text: &str) -> String {
+    let (mut shown, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once('<') {
+        shown.push_str(before);
+        let Some((command, after)) = after.split_once('>') else {
+            rest = after;
+            continue;
+        };
+        let (target, label) = command.split_once('|').unwrap_or((command, command));
+        let _ = if target.starts_with(['!', '@', '#']) { write!(shown, "@{target}") } else { write!(shown, "{label}") };
+        rest = after;
+    }
+    shown.push_str(rest);
+    shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}
+
+/// `conversations.history`
+pub(super) fn history(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
+    let channel = fields.required("channel")?;
+    let with_metadata = fields.flag("include_all_metadata")?.unwrap_or_default();
+    let inclusive = fields.flag("inclusive")?.unwrap_or_default();
+    let oldest = instant(fields.text("oldest")?, "invalid_ts_oldest")?;
+    let latest = instant(fields.text("latest")?, "invalid_ts_latest")?;
+    let page = call.page(&mut fields, 100, 1_000)?;
+    fields.end()?;
+    if channel.starts_with('G') && !call.scopes.iter().any(|it| it == "groups:history") {
+        return Err(Refusal::scope("groups:history", call.scopes));
+    }
+    call.enter(&channel)?;
+    let is_asked = |at: DateTime<Utc>| {
+        let is_edge = inclusive && (Some(at) == oldest || Some(at) == latest);
+        is_edge || (oldest.is_none_or(|it| it < at) && latest.is_none_or(|it| at < it))
+    };
+    let messages = call.memory.messages.iter().rev().filter(|it| it.channel == channel && is_asked(it.at));
+    let messages = messages.map(|it| {
+        let mut message = json!({ "type": "message", "text": it.text, "ts": it.ts, "user": "U0KEEPERBOT" });
+        if let (true, Some(metadata)) = (with_metadata, &it.metadata) {
+            message["metadata"] = metadata.clone();
+        }
+        message
+    });
+    let (messages, next) = page.of(messages.collect());
+    let mut answer = json!({ "ok": true, "messages": messages, "has_more": !next.is_empty(), "pin_count": 0 });
+    if !next.is_empty() {
+        answer["response_metadata"] = json!({ "next_cursor": next });
+    }
+    Ok(answer)
+}
+
+/// The instant of a `ts`.
+fn instant(ts: Option<String>, otherwise: &str) -> Result<Option<DateTime<Utc>>, Refusal> {
+    let Some(ts) = ts else { return Ok(None) };
+    let at = ts.split_once('.').and_then(|(seconds, rest)| {
+        let is_rest = rest.len() == 6 && rest.bytes().all(|it| it.is_ascii_digit());
+        DateTime::from_timestamp(seconds.parse().ok()?, 0).filter(|_| is_rest)
+    });
+    at.map(Some).ok_or_else(|| Refusal::new(otherwise))
+}

@@ -1,0 +1,184 @@
+//! Files: announced, uploaded to an address of their own, shared, and asked about.
+
+use std::sync::Arc;
+
+use axum::body::{Bytes, to_bytes};
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::media::{FileType, MimeType};
+use http::{StatusCode, header};
+use serde_json::{Map, Value, json};
+
+use super::call::Call;
+use super::fields::Fields;
+use super::refusal::Refusal;
+use super::{Here, PRIVATE, TEAM_URL, chat};
+use crate::stand_in::oauth::secret;
+use crate::stand_in::params::essence;
+
+/// 1 GB.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// "The limit of 1000 character".
+const MAX_DESCRIPTION: usize = 1_000;
+
+/// What Slack's own clients put into a message.
+const MAX_FILES: usize = 10;
+
+/// How long an upload's address is good for. The documents say no number.
+const TICKET_LIVES: TimeDelta = TimeDelta::minutes(30);
+
+/// How long files are looked through before the channel shows them, and `files.info`
+/// says so.
+const TAKES: TimeDelta = TimeDelta::seconds(7);
+
+/// A file.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    name: String,
+    length: u64,
+    /// What it shows, in words.
+    pub(super) description: Option<String>,
+    ticket: String,
+    announced_at: DateTime<Utc>,
+    /// Once it was uploaded.
+    pub(super) bytes: Option<Bytes>,
+    shared: Option<Share>,
+}
+
+#[derive(Clone, Debug)]
+struct Share {
+    channel: String,
+    ts: String,
+    /// When it can be seen.
+    at: DateTime<Utc>,
+}
+
+impl File {
+    /// Whether a message shows it, or will.
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Whether it is a picture, by its first bytes.
+    fn is_image(&self) -> bool {
+        let bytes = self.bytes.as_deref().unwrap_or_default();
+        MimeType::sniff(bytes).is_some_and(|it| it.file_type() == FileType::Image)
+    }
+}
+
+/// `files.getUploadURLExternal`
+pub(super) fn announce(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
+    let name = fields.required("filename")?;
+    let length = fields.number("length")?.filter(|it| *it != 0).ok_or_else(|| Refusal::new("missing_argument"))?;
+    let description = fields.text("alt_txt")?;
+    fields.end()?;
+    if MAX_BYTES < length {
+        return Err(Refusal::new("file_upload_size_restricted"));
+    }
+    if description.as_ref().is_some_and(|it| MAX_DESCRIPTION < it.chars().count()) {
+        return Err(Refusal::new("alt_txt_too_large"));
+    }
+    let (id, ticket) = (format!("F0{:08}", call.memory.next()), secret());
+    let upload_url = format!("{}/upload/v1/{ticket}", call.memory.base_url);
+    let file = File { name, length, description, ticket, announced_at: call.now, bytes: None, shared: None };
+    call.memory.files.insert(id.clone(), file);
+    Ok(json!({ "ok": true, "upload_url": upload_url, "file_id": id }))
+}
+
+/// `POST /upload/v1/{ticket}`: the bytes as they are, once.
+pub(super) async fn arrive(State(here): State<Arc<Here>>, Path(ticket): Path<String>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let bad = |why: &'static str| (StatusCode::BAD_REQUEST, why).into_response();
+    if head.headers.contains_key(header::AUTHORIZATION) {
+        return bad("this address needs no token");
+    }
+    let length = head.headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
+    let Ok(body) = to_bytes(body, usize::MAX).await else { return bad("it was cut off") };
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    let Some(file) = memory.files.values_mut().find(|it| it.ticket == ticket) else {
+        return (StatusCode::NOT_FOUND, "there is no such upload").into_response();
+    };
+    if file.bytes.is_some() || file.announced_at + TICKET_LIVES <= now {
+        return (StatusCode::GONE, "this upload is over").into_response();
+    }
+    if length != Some(file.length) || body.len() as u64 != file.length {
+        return bad("it has another size than was announced");
+    }
+    if essence(&head.headers) != "application/octet-stream" {
+        return bad("it is neither bytes nor a form");
+    }
+    file.bytes = Some(body);
+    format!("OK - {}", file.length).into_response()
+}
+
+/// `files.completeUploadExternal`
+pub(super) fn share(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
+    let channel = fields.required("channel_id")?;
+    let comment = fields.text("initial_comment")?;
+    let listed = fields.json("files")?.and_then(|it| it.as_array().cloned()).unwrap_or_default();
+    fields.end()?;
+    let is_id = |it: u8| it.is_ascii_uppercase() || it.is_ascii_digit();
+    if !channel.starts_with(['C', 'G', 'D', 'Z']) || channel.len() < 9 || !channel.bytes().all(is_id) {
+        return Err(Refusal::arguments(
+            "input must match regex pattern: ^[CGDZ][A-Z0-9]{8,}$ [json-pointer:/channel_id]",
+        ));
+    }
+    if listed.is_empty() || MAX_FILES < listed.len() {
+        return Err(Refusal::arguments("[json-pointer:/files]"));
+    }
+    let mut ids = Vec::new();
+    for entry in &listed {
+        let is_known = |it: &Map<String, Value>| {
+            it.iter().all(|(name, it)| matches!(name.as_str(), "id" | "title") && it.is_string())
+        };
+        let id = entry.as_object().filter(|it| is_known(it)).and_then(|it| it["id"].as_str());
+        let id = id.ok_or_else(|| Refusal::arguments("[json-pointer:/files]"))?;
+        let is_ready = call.memory.files.get(id).is_some_and(|it| it.bytes.is_some() && !it.is_shared());
+        if !is_ready || ids.iter().any(|it| it == id) {
+            return Err(Refusal::new("file_not_found"));
+        }
+        ids.push(id.to_owned());
+    }
+    chat::may_say(call, &channel, comment.as_deref().unwrap_or("files"))?;
+    // What is described and no picture is never shown, and nobody says so.
+    let is_dropped =
+        |id: &String| call.memory.files.get(id).is_some_and(|it| it.description.is_some() && !it.is_image());
+    let takes = if ids.iter().any(is_dropped) { TimeDelta::days(10_000) } else { TAKES };
+    let text = comment.unwrap_or_default();
+    call.memory.calls_people += chat::called(&text);
+    let ts = call.memory.say(&channel, &text, None, ids.clone(), call.now + takes);
+    for id in &ids {
+        let shared = Share { channel: channel.clone(), ts: ts.clone(), at: call.now + takes };
+        if let Some(file) = call.memory.files.get_mut(id) {
+            file.shared = Some(shared);
+        }
+    }
+    let shown = ids.iter().filter_map(|id| Some(view(id, call.memory.files.get(id)?, call.now)));
+    Ok(json!({ "ok": true, "files": shown.collect::<Vec<_>>() }))
+}
+
+/// `files.info`
+pub(super) fn info(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
+    let id = fields.required("file")?;
+    fields.end()?;
+    let file = call.memory.files.get(&id).filter(|it| it.is_shared()).ok_or_else(|| Refusal::new("file_not_found"))?;
+    Ok(
+        json!({ "ok": true, "file": view(&id, file, call.now), "comments": [], "response_metadata": { "next_cursor": "" } }),
+    )
+}
+
+/// A file as calls show it: where it is shared, once it can be seen there.
+fn view(id: &str, file: &File, now: DateTime<Utc>) -> Value {
+    let mut view = json!({
+        "id": id, "name": file.name, "title": file.name, "size": file.length, "mode": "hosted", "shares": {},
+        "permalink": format!("{TEAM_URL}files/U0KEEPERBOT/{id}/{}", file.name),
+    });
+    if let Some(share) = file.shared.as_ref().filter(|it| it.at <= now) {
+        let kind = if share.channel == PRIVATE { "private" } else { "public" };
+        view["shares"] = json!({ kind: { share.channel.as_str(): [{ "ts": share.ts, "reply_users": [] }] } });
+    }
+    view
+}

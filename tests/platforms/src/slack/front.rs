@@ -1,0 +1,50 @@
+//! Calls in trouble.
+
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::request::Parts;
+use platforms::conformance::network::{Call, Trouble};
+
+use super::Here;
+use super::refusal::Refusal;
+use crate::stand_in::front::Front;
+use crate::stand_in::params::Params;
+
+impl Front for Here {
+    /// The two calls for a file are told apart, so that each meets every trouble: the
+    /// one that announces it stands for processing, which there is none of.
+    fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
+        let path = head.uri.path();
+        match path.strip_prefix("/api/") {
+            None if path.starts_with("/upload/") => Some(Call::Upload),
+            Some("oauth.v2.access") => {
+                let params = Params::read("", &head.headers, body).unwrap_or_default();
+                let is_renewal = params.text("grant_type").as_deref() == Some("refresh_token");
+                Some(if is_renewal { Call::Refresh } else { Call::Exchange })
+            }
+            Some("auth.revoke") => Some(Call::Revoke),
+            Some("files.getUploadURLExternal") => Some(Call::Process),
+            Some("chat.postMessage" | "files.completeUploadExternal") => Some(Call::Publish),
+            Some("conversations.history" | "files.info") => Some(Call::LookUp),
+            None | Some(_) => None,
+        }
+    }
+
+    fn meet(&self, call: Call) -> Option<Trouble> {
+        self.memory().troubles.meet(call)
+    }
+
+    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+        match (call, trouble) {
+            (_, Trouble::Limited { retry_after }) => Refusal::too_many(retry_after.num_seconds()).into_response(),
+            (_, Trouble::Unavailable) => Refusal::unavailable().into_response(),
+            (Call::Upload, Trouble::Unwanted) => (StatusCode::BAD_REQUEST, "it is not wanted").into_response(),
+            (Call::Upload, _) => (StatusCode::INTERNAL_SERVER_ERROR, "it could not be kept").into_response(),
+            (Call::Exchange, Trouble::Unwanted) => Refusal::new("invalid_code").into_response(),
+            (Call::Refresh, Trouble::Unwanted) => Refusal::new("invalid_refresh_token").into_response(),
+            (_, Trouble::Unwanted) => Refusal::new("restricted_action").into_response(),
+            // With 200, as errors of the Web API are.
+            _ => Refusal::new("internal_error").into_response(),
+        }
+    }
+}

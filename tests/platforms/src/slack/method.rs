@@ -1,0 +1,123 @@
+//! What every call of the Web API passes, and the methods that fit into a few lines.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use super::call::Call;
+use super::fields::Fields;
+use super::refusal::Refusal;
+use super::{ARCHIVED, CHANNEL, Here, PRIVATE, TEAM, TEAM_ID, TEAM_URL, access, chat, files};
+use crate::stand_in::limits::{Begins, Limit};
+use crate::stand_in::params::bearer;
+
+/// A limit of the tiers: so many calls of a method in a minute.
+const fn tier(name: &'static str, most: u64) -> Limit {
+    Limit { name, most, period: TimeDelta::minutes(1), begins: Begins::WithTheFirst }
+}
+
+const TIER_3: Limit = tier("tier 3", 50);
+const TIER_4: Limit = tier("tier 4", 100);
+
+/// Of the methods with limits of their own; what they are, is not said for all.
+const SPECIAL: Limit = tier("special", 600);
+
+/// A method: the scope that it needs, if any, and how often it may be called.
+fn rule(method: &str) -> Option<(Option<&'static str>, Limit)> {
+    Some(match method {
+        "auth.test" => (None, SPECIAL),
+        "auth.revoke" => (None, TIER_3),
+        // Private channels need another one, which is asked where they are.
+        "users.conversations" => (Some("channels:read"), TIER_3),
+        "conversations.history" => (Some("channels:history"), TIER_3),
+        "chat.postMessage" => (Some("chat:write"), SPECIAL),
+        "files.getUploadURLExternal" | "files.completeUploadExternal" => (Some("files:write"), TIER_4),
+        "files.info" => (Some("files:read"), TIER_4),
+        _ => return None,
+    })
+}
+
+/// `/api/{method}`
+pub(super) async fn answer(
+    State(here): State<Arc<Here>>,
+    Path(method): Path<String>,
+    request: Request,
+) -> Result<Json<Value>, Refusal> {
+    let (scope, limit) = rule(&method).ok_or_else(|| Refusal::new("unknown_method"))?;
+    let (mut fields, mut headers) = Fields::read(request).await?;
+    // A token may stand among the arguments of a form as well.
+    if let Some(token) = fields.text("token")? {
+        if bearer(&headers).is_some() || fields.is_json() {
+            return Err(Refusal::arguments("the token is said twice"));
+        }
+        let token = format!("Bearer {token}").parse().map_err(|_| Refusal::new("invalid_auth"))?;
+        headers.insert(http::header::AUTHORIZATION, token);
+    }
+    let grant = access::accept(&here, &headers, scope)?;
+    if method == "auth.revoke" {
+        fields.end()?;
+        return Ok(Json(access::revoke(&here)));
+    }
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    let standing = memory.limits.count(limit, &method, 1, now);
+    if standing.exceeded {
+        return Err(Refusal::too_many((standing.reset - now).num_seconds().max(1)));
+    }
+    if let Some(code) = memory.refusals.remove(&method) {
+        return Err(Refusal::new(&code));
+    }
+    let call = &mut Call { memory: &mut memory, scopes: &grant.scopes, now };
+    let answer = match method.as_str() {
+        "auth.test" => test(fields),
+        "users.conversations" => channels(call, fields),
+        "conversations.history" => chat::history(call, fields),
+        "chat.postMessage" => chat::post(call, fields),
+        "files.getUploadURLExternal" => files::announce(call, fields),
+        "files.completeUploadExternal" => files::share(call, fields),
+        _ => files::info(call, fields),
+    };
+    answer.map(Json)
+}
+
+/// `auth.test`
+fn test(fields: Fields) -> Result<Value, Refusal> {
+    fields.end()?;
+    Ok(json!({
+        "ok": true, "url": TEAM_URL, "team": TEAM, "team_id": TEAM_ID, "user": "keeper",
+        "user_id": "U0KEEPERBOT", "bot_id": "B0KEEPERBOT", "is_enterprise_install": false,
+    }))
+}
+
+/// `users.conversations`
+fn channels(call: &Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
+    let types = fields.text("types")?.unwrap_or_else(|| "public_channel".to_owned());
+    let excludes = fields.flag("exclude_archived")?.unwrap_or_default();
+    let page = call.page(&mut fields, 100, 1_000)?;
+    fields.end()?;
+    let types: Vec<_> = types.split(',').map(str::trim).collect();
+    let may_see = |it: &&str| match *it {
+        "public_channel" => true,
+        "private_channel" => call.scopes.iter().any(|it| it == "groups:read"),
+        _ => false,
+    };
+    if !types.iter().all(may_see) {
+        return Err(Refusal::new("invalid_types"));
+    }
+    let all = [(CHANNEL, "general", false), (ARCHIVED, "lanterns", false), (PRIVATE, "keepers", true)];
+    let is_listed = |(id, _, is_private): &(&str, &str, bool)| {
+        let kind = if *is_private { "private_channel" } else { "public_channel" };
+        call.memory.is_invited && types.contains(&kind) && !(excludes && *id == ARCHIVED)
+    };
+    let listed = all.into_iter().filter(is_listed).map(|(id, name, is_private)| {
+        json!({
+            "id": id, "name": name, "is_channel": !is_private, "is_group": is_private,
+            "is_private": is_private, "is_archived": id == ARCHIVED, "is_general": id == CHANNEL,
+        })
+    });
+    let (channels, next) = page.of(listed.collect());
+    Ok(json!({ "ok": true, "channels": channels, "response_metadata": { "next_cursor": next } }))
+}

@@ -1,0 +1,75 @@
+//! Answers to calls that do not do what they were to do.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::{StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::stand_in::oauth::Fault;
+
+/// What a call answers that is not carried out: 200 with a code, but for limits and
+/// outages.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    body: Value,
+    retry_after: Option<i64>,
+}
+
+impl Refusal {
+    pub(super) fn new(code: &str) -> Self {
+        Self { status: StatusCode::OK, body: json!({ "ok": false, "error": code }), retry_after: None }
+    }
+
+    /// The same with what is wrong, for developers.
+    pub(super) fn arguments(what: &str) -> Self {
+        let mut refusal = Self::new("invalid_arguments");
+        refusal.body["response_metadata"] = json!({ "messages": [format!("[ERROR] {what}")] });
+        refusal
+    }
+
+    pub(super) fn scope(needed: &str, provided: &[String]) -> Self {
+        let mut refusal = Self::new("missing_scope");
+        refusal.body["needed"] = needed.into();
+        refusal.body["provided"] = provided.join(",").into();
+        refusal
+    }
+
+    pub(super) fn too_many(seconds: i64) -> Self {
+        Self { status: StatusCode::TOO_MANY_REQUESTS, retry_after: Some(seconds), ..Self::new("ratelimited") }
+    }
+
+    pub(super) fn unavailable() -> Self {
+        Self { status: StatusCode::SERVICE_UNAVAILABLE, ..Self::new("service_unavailable") }
+    }
+}
+
+/// In the words of the Web API, also where tokens are given.
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        Self::new(match &fault {
+            Fault::UnknownToken => "invalid_auth",
+            Fault::RevokedToken => "token_revoked",
+            Fault::ExpiredToken => "token_expired",
+            Fault::BeyondScope => "missing_scope",
+            Fault::UnknownClient => "bad_client_secret",
+            Fault::UnknownGrantType => "invalid_grant_type",
+            Fault::WrongRedirect => "bad_redirect_uri",
+            Fault::WrongScope => "invalid_scope",
+            Fault::InvalidGrant(why) if why.contains("refresh token") => "invalid_refresh_token",
+            Fault::InvalidGrant(why) if why.contains("redirect_uri") => "bad_redirect_uri",
+            Fault::InvalidGrant(_) => "invalid_code",
+            Fault::Missing(_) | Fault::Wrong(_) => "invalid_arguments",
+        })
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(self.body)).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}

@@ -1,0 +1,91 @@
+//! A workspace, its channels, and its tokens.
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use domain::testing::{a_connection, a_user};
+use networks::slack::{CHANNEL, PRIVATE, Rotating, Slack};
+use platforms::conformance::network::{Call, Decision, Network};
+use platforms::conformance::stage::Stage;
+use platforms::{Account, Choosing, HandOffRefusal};
+use serde_json::json;
+
+use super::stage;
+
+async fn choices(stage: &Stage<Slack>, account: &Account) -> Result<Vec<(String, String)>, Setback> {
+    let connection = a_connection(&a_user());
+    let asked = Choosing { option: "channel", query: None, connection: &connection, credentials: &account.credentials };
+    let listed = stage.connecting().choices(&asked, stage.clock.now()).await?;
+    Ok(listed.into_iter().map(|it| (it.value, it.label)).collect())
+}
+
+#[tokio::test]
+async fn an_account_is_a_workspace() {
+    let (stage, account) = stage().await;
+
+    assert_eq!(account.profile.account_id, "T0LIGHTHOUSE");
+    assert_eq!(account.profile.username.as_deref(), Some("lighthouse"));
+    assert_eq!(account.profile.display_name.as_deref(), Some("Lighthouse"));
+    assert_eq!(account.profile.profile_url.as_deref(), Some("https://lighthouse.slack.com/"));
+    assert!(account.scopes.iter().any(|it| it == "channels:history"), "{:?}", account.scopes);
+    assert!(account.credentials.expires_at.is_none() && account.credentials.refresh_token.is_none());
+    assert!(!stage.can_renew());
+}
+
+#[tokio::test]
+async fn the_channels_to_choose_from_are_those_to_which_the_app_was_invited() {
+    let (stage, account) = stage().await;
+    let all = [(CHANNEL.to_owned(), "#general".to_owned()), (PRIVATE.to_owned(), "keepers (private)".to_owned())];
+
+    assert_eq!(choices(&stage, &account).await.unwrap(), all);
+    stage.network.has_pages_of(1);
+    assert_eq!(choices(&stage, &account).await.unwrap(), all);
+    stage.network.kicks();
+    assert_eq!(choices(&stage, &account).await.unwrap(), []);
+
+    stage.network.refuses("users.conversations", "missing_scope");
+    assert!(matches!(choices(&stage, &account).await, Err(Setback::Disconnected { .. })));
+}
+
+#[tokio::test]
+async fn what_is_no_bot_of_one_workspace_is_not_connected() {
+    for (name, value) in [("token_type", json!("user")), ("is_enterprise_install", json!(true))] {
+        let stage = Stage::<Slack>::new().await;
+        stage.network.says_of_tokens(name, value);
+        let callback = stage.decided(Decision::Allow).await;
+
+        let refusal = stage.complete(&callback).await.unwrap_err();
+
+        assert!(matches!(refusal, HandOffRefusal::Refused(_)), "{refusal:?}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_of_twelve_hours_are_renewed() {
+    let stage = Stage::<Slack<Rotating>>::new().await;
+    let account = stage.connect().await;
+    assert_eq!(account.credentials.expires_at, Some(stage.clock.now() + TimeDelta::hours(12)));
+
+    // Somebody else of the same workspace goes on posting when the first one leaves.
+    let colleague = stage.connect().await;
+    assert!(!colleague.credentials.share_a_token(&account.credentials));
+    stage.disconnect(&account, &[&colleague]).await;
+    let mut post = stage.post(&colleague, "still here", Vec::new());
+    stage.clock.advance(TimeDelta::hours(13));
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(stage.network.calls(Call::Revoke), 0);
+    assert_eq!(stage.network.calls(Call::Refresh), 1);
+}
+
+#[tokio::test]
+async fn an_app_that_was_removed_asks_for_the_person() {
+    for code in ["account_inactive", "invalid_auth", "token_revoked", "token_expired", "missing_scope"] {
+        let (stage, account) = stage().await;
+        let post = stage.post(&account, "nobody hears", Vec::new());
+        stage.network.refuses("chat.postMessage", code);
+
+        let setback = stage.publish(&post).await.unwrap_err();
+
+        assert!(matches!(setback, Setback::Disconnected { .. }), "{code}: {setback:?}");
+    }
+}
