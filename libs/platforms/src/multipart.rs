@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use domain::media::MimeType;
 use domain::token::random_u64;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::channel::mpsc;
+use futures::{SinkExt, StreamExt, TryStreamExt, stream};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use reqwest::{Body, RequestBuilder};
 
-use crate::job::MediaBytes;
+use crate::job::{MediaBytes, MediaUnreadable};
 
 /// A form with files. They are passed on piece by piece, and the length of all is
 /// said before, because servers refuse a body that does not say it.
@@ -30,6 +31,25 @@ impl Unread {
     /// Whether that has happened.
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Brings a file to a form that is being sent.
+pub(crate) struct Feed(mpsc::Sender<Result<Bytes, MediaUnreadable>>);
+
+impl Feed {
+    /// Opens the file, and passes it on until its end, or until nobody wants the rest:
+    /// a server may answer before it has read everything.
+    pub(crate) async fn bring(mut self, opening: impl Future<Output = Result<MediaBytes, MediaUnreadable>>) {
+        if self.0.is_closed() {
+            return;
+        }
+        let mut pieces = opening.await.unwrap_or_else(|error| stream::iter([Err(error)]).boxed());
+        while let Some(piece) = pieces.next().await {
+            if self.0.send(piece).await.is_err() {
+                return;
+            }
+        }
     }
 }
 
@@ -72,6 +92,14 @@ impl Form {
         self.words("\r\n".to_owned())
     }
 
+    /// With a file of so many bytes that is opened while the form is sent: of many, each
+    /// in its turn.
+    #[must_use]
+    pub(crate) fn fed(self, names: (&str, &str), mime_type: MimeType, size_bytes: u64) -> (Self, Feed) {
+        let (feed, pieces) = mpsc::channel(0);
+        (self.file(names, mime_type, size_bytes, pieces.boxed()), Feed(feed))
+    }
+
     /// Puts it into a request.
     pub(crate) fn onto(self, request: RequestBuilder) -> (RequestBuilder, Unread) {
         let Self { boundary, parts, length, unread } = self.ended();
@@ -98,7 +126,6 @@ impl Form {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::MediaUnreadable;
 
     fn with_file(pieces: Vec<Result<Bytes, MediaUnreadable>>) -> Form {
         let form = Form::new().text("description", "A boat\r\nat sea");
@@ -136,5 +163,26 @@ mod tests {
 
             assert_eq!((sent.is_err(), unread.is_set()), (is_unread, is_unread));
         }
+    }
+
+    #[tokio::test]
+    async fn what_is_opened_later_arrives_or_is_unread() {
+        let kept = |opened: Result<&'static str, &str>| {
+            let opened = opened.map(|it| stream::iter([Ok(Bytes::from(it))]).boxed());
+            std::future::ready(opened.map_err(|it| MediaUnreadable(it.to_owned())))
+        };
+        for (opened, is_unread) in [(Ok("abc"), false), (Err("gone"), true)] {
+            let (form, feed) = Form::new().fed(("file", "7.png"), MimeType::Png, 3);
+            let unread = form.unread.clone();
+
+            let (sent, ()) = futures::join!(sent(form.ended()), feed.bring(kept(opened)));
+
+            assert_eq!(sent.is_ok_and(|it| it.contains("\r\n\r\nabc\r\n--")), !is_unread);
+            assert_eq!(unread.is_set(), is_unread);
+        }
+
+        let (form, feed) = Form::new().fed(("file", "7.png"), MimeType::Png, 3);
+        drop(form);
+        feed.bring(async { panic!("nobody wants it") }).await;
     }
 }

@@ -151,6 +151,19 @@ async fn a_picture_that_is_too_large_is_made_smaller_first() {
 }
 
 #[tokio::test]
+async fn each_file_of_an_album_is_opened_when_its_turn_comes() {
+    let stage = Stage::<Telegram>::new().await;
+    let account = stage.connect().await;
+    let post = stage.due(&account, "ten of them", pictures(10)).await;
+
+    stage.publish(&post).await.unwrap();
+
+    let arrived: Vec<_> = stage.network.public()[0].media.iter().map(|it| it.bytes.clone()).collect();
+    assert_eq!(arrived, pictures(10).into_iter().map(|it| it.bytes).collect::<Vec<_>>());
+    assert_eq!(post.most_open(), 1);
+}
+
+#[tokio::test]
 async fn a_text_that_is_marked_up_is_as_long_as_it_is_shown() {
     let stage = Stage::<Telegram>::new().await;
     let account = stage.connect().await;

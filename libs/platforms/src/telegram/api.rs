@@ -1,7 +1,9 @@
 //! The Bot API's addresses and answers.
 
+use std::pin::pin;
 use std::time::Duration;
 
+use futures::future::{Either, select};
 use reqwest::{Method, RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -90,10 +92,20 @@ impl Api {
     }
 
     /// Makes a message public; its number, of several the first one's.
-    pub(super) async fn send(&self, token: &SecretString, message: Message, within: Duration) -> Result<i64, Failure> {
+    pub(super) async fn send(
+        &self,
+        token: &SecretString,
+        message: Message<'_>,
+        within: Duration,
+    ) -> Result<i64, Failure> {
         let request = self.request(token, message.method())?;
-        let (request, unread) = message.onto(request);
-        let sent = match answered(request.timeout(within)).await {
+        let (request, unread, bringing) = message.onto(request);
+        let sent = match select(pin!(answered(request.timeout(within))), bringing).await {
+            // It may come before all files were wanted.
+            Either::Left((sent, _)) => sent,
+            Either::Right(((), sending)) => sending.await,
+        };
+        let sent = match sent {
             // What arrived was shorter than was said, and is no request.
             Err(Failure::Unknown { .. }) if unread.is_set() => {
                 return Err(Failure::NotSent { why: "a file could not be read".to_owned() });

@@ -1,57 +1,94 @@
 //! What a post is sent as: one message, or several that show as an album.
 
+use bytes::Bytes;
 use domain::delivery::Setback;
 use domain::media::{Attachment, FileType, MimeType};
-use futures::{StreamExt, stream};
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt, stream};
 use reqwest::RequestBuilder;
 use serde_json::{Map, Value, json};
 
 use super::failure::Failure;
 use super::{BOUNDS, is_photo, is_too_large};
-use crate::job::{Fitted, Job, MediaBytes, MediaUnreadable};
+use crate::job::{Fitted, Job, MediaReader, MediaUnreadable};
 use crate::multipart::{Form, Unread};
 
 /// A call that makes a post public.
-pub(super) struct Message {
+pub(super) struct Message<'a> {
     method: &'static str,
     fields: Map<String, Value>,
-    files: Vec<File>,
+    files: Vec<File<'a>>,
+    reader: &'a dyn MediaReader,
 }
 
-struct File {
+struct File<'a> {
     field: String,
     name: String,
-    mime_type: MimeType,
-    size_bytes: u64,
-    bytes: MediaBytes,
+    content: Content<'a>,
 }
 
-impl Message {
+/// A file as it goes up.
+enum Content<'a> {
+    /// As it was uploaded to us.
+    Kept(&'a Attachment),
+    /// Made smaller.
+    Made(MimeType, Bytes),
+}
+
+impl Content<'_> {
+    const fn mime_type(&self) -> MimeType {
+        match self {
+            Self::Kept(file) => file.mime_type,
+            Self::Made(mime_type, _) => *mime_type,
+        }
+    }
+}
+
+impl<'a> Message<'a> {
     /// The name of the call.
     pub(super) const fn method(&self) -> &'static str {
         self.method
     }
 
     /// Puts it into a request: a form where it has files. Says whether one of them
-    /// could not be read.
-    pub(super) fn onto(self, request: RequestBuilder) -> (RequestBuilder, Unread) {
+    /// could not be read. They are brought while the request is sent, one after the
+    /// other: what is opened early may be closed by the store before its turn.
+    pub(super) fn onto(self, request: RequestBuilder) -> (RequestBuilder, Unread, BoxFuture<'a, ()>) {
         if self.files.is_empty() {
-            return (request.json(&self.fields), Unread::default());
+            return (request.json(&self.fields), Unread::default(), std::future::ready(()).boxed());
         }
         let written = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let mut form = Form::new();
         for (name, value) in &self.fields {
             form = form.text(name, &written(value));
         }
-        for File { field, name, mime_type, size_bytes, bytes } in self.files {
-            form = form.file((&field, &name), mime_type, size_bytes, bytes);
+        let mut kept = Vec::new();
+        for File { field, name, content } in self.files {
+            let names = (field.as_str(), name.as_str());
+            form = match content {
+                Content::Made(mime_type, bytes) => {
+                    form.file(names, mime_type, bytes.len() as u64, stream::iter([Ok(bytes)]).boxed())
+                }
+                Content::Kept(file) => {
+                    let (form, feed) = form.fed(names, file.mime_type, file.size_bytes);
+                    kept.push((feed, file));
+                    form
+                }
+            };
         }
-        form.onto(request)
+        let reader = self.reader;
+        let bringing = async move {
+            for (feed, file) in kept {
+                feed.bring(reader.open(file)).await;
+            }
+        };
+        let (request, unread) = form.onto(request);
+        (request, unread, bringing.boxed())
     }
 }
 
 /// What a post is sent as, to the chat with this number.
-pub(super) async fn of(job: &Job<'_>, chat: i64) -> Result<Message, Failure> {
+pub(super) async fn of<'a>(job: &Job<'a>, chat: i64) -> Result<Message<'a>, Failure> {
     let mut fields = Map::new();
     fields.insert("chat_id".to_owned(), json!(chat));
     let mut set = |name: &str, value: Option<Value>| {
@@ -111,7 +148,7 @@ pub(super) async fn of(job: &Job<'_>, chat: i64) -> Result<Message, Failure> {
             "sendMediaGroup"
         }
     };
-    Ok(Message { method, fields, files })
+    Ok(Message { method, fields, files, reader: job.files })
 }
 
 /// What a file is to Telegram.
@@ -123,31 +160,29 @@ fn kind(file: &Attachment) -> &'static str {
     }
 }
 
-async fn files(job: &Job<'_>) -> Result<Vec<File>, Failure> {
+async fn files<'a>(job: &Job<'a>) -> Result<Vec<File<'a>>, Failure> {
     let is_alone = job.media.len() == 1;
     let mut files = Vec::new();
     for (index, file) in job.media.iter().enumerate() {
-        let (mime_type, size_bytes, bytes) = content(job, file).await?;
+        let content = content(job, file).await?;
         let field = if is_alone { kind(file).to_owned() } else { format!("f{index}") };
-        let name = format!("{}.{}", file.media_id, mime_type.extension());
-        files.push(File { field, name, mime_type, size_bytes, bytes });
+        let name = format!("{}.{}", file.media_id, content.mime_type().extension());
+        files.push(File { field, name, content });
     }
     Ok(files)
 }
 
 /// A file as it goes up: as preparation had it made, where it is too large.
-async fn content(job: &Job<'_>, file: &Attachment) -> Result<(MimeType, u64, MediaBytes), Failure> {
+async fn content<'a>(job: &Job<'a>, file: &'a Attachment) -> Result<Content<'a>, Failure> {
     let too_large = |setback: Setback| Failure::NotSent { why: setback.into_reason() };
     if is_photo(file) && is_too_large(job, file).await.map_err(too_large)? {
         let fitted = job.files.fitted(file, BOUNDS).await.map_err(unreadable)?;
         let Some(Fitted::Picture(picture)) = fitted else {
             return Err(Failure::Unprepared);
         };
-        let size_bytes = picture.bytes.len() as u64;
-        return Ok((picture.mime_type, size_bytes, stream::iter([Ok(picture.bytes)]).boxed()));
+        return Ok(Content::Made(picture.mime_type, picture.bytes));
     }
-    let bytes = job.files.open(file).await.map_err(unreadable)?;
-    Ok((file.mime_type, file.size_bytes, bytes))
+    Ok(Content::Kept(file))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "what errors are mapped with")]

@@ -1,8 +1,8 @@
 //! Posts on their way: prepared, published, and asked about when an answer is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -68,7 +68,7 @@ impl<N: Network> Stage<N> {
     pub fn post<'a>(&self, account: &'a Account, text: &str, media: Vec<Sample>) -> Post<'a> {
         let publish_at = self.clock.now() + TimeDelta::minutes(15);
         let files = media.iter().map(|it| (it.attachment.media_id, it.bytes.clone())).collect();
-        let files = Shelf { files, asked: Mutex::default() };
+        let files = Shelf { files, asked: Mutex::default(), open: Arc::default() };
         let attachments = media.iter().map(|it| it.attachment.clone()).collect();
         let reference = format!("{}-7-1", self.posts.fetch_add(1, Ordering::SeqCst));
         self.is_unsaid(text);
@@ -283,6 +283,38 @@ struct Shelf {
     files: BTreeMap<MediaId, Vec<u8>>,
     /// Those that were asked for as pictures that fit.
     asked: Mutex<BTreeSet<MediaId>>,
+    open: Arc<Open>,
+}
+
+/// How many files are open, and the most there were at the same time.
+#[derive(Default)]
+struct Open {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+/// A file that is open.
+struct Opened(Arc<Open>);
+
+impl Opened {
+    fn one_of(open: &Arc<Open>) -> Self {
+        let now = open.now.fetch_add(1, Ordering::SeqCst) + 1;
+        open.most.fetch_max(now, Ordering::SeqCst);
+        Self(Arc::clone(open))
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Post<'_> {
+    /// The most of its files that were open at the same time.
+    pub fn most_open(&self) -> usize {
+        self.files.open.most.load(Ordering::SeqCst)
+    }
 }
 
 impl Shelf {
@@ -296,7 +328,12 @@ impl MediaReader for Shelf {
     async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
         // In pieces, as they come from a bucket.
         let pieces: Vec<_> = self.file(attachment)?.chunks(700).map(|it| Ok(Bytes::copy_from_slice(it))).collect();
-        Ok(stream::iter(pieces).boxed())
+        let opened = Opened::one_of(&self.open);
+        let is_open = move |it| {
+            let _ = &opened;
+            it
+        };
+        Ok(stream::iter(pieces).map(is_open).boxed())
     }
 
     async fn fitted(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
