@@ -3,7 +3,8 @@
 //! What it relies on (the documentation of API v10):
 //!
 //! - A webhook lasts until somebody deletes it, and needs no other credentials than
-//!   its id and token.
+//!   its id and token. Who has an app at Discord is given a new one on Discord's page,
+//!   with the tokens of OAuth 2; anybody can paste the address of one.
 //! - Files go up with the call that makes them public, so nothing is prepared.
 //! - Webhooks take no `nonce`, and list nothing: what became of a call whose answer
 //!   was lost is never known, and the post is not sent again.
@@ -29,12 +30,14 @@ use url::Url;
 
 use self::api::Api;
 use self::failure::{Blame, Failure};
-use self::webhook::Key;
+use self::webhook::{Given, Key};
 use crate::account::{Account, Credentials};
+use crate::app::NoFurther;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
+use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2};
 use crate::platform::{Connect, Platform, Publish};
 use crate::setup::{Setup, SetupError};
 use crate::watch::Watch;
@@ -92,6 +95,10 @@ struct Settings {
     /// of every program that calls it.
     #[serde(default = "about")]
     about: Url,
+    /// Whether it has our id and secret, so that people can choose a channel on its
+    /// page.
+    #[serde(default)]
+    app: bool,
 }
 
 fn site() -> Url {
@@ -107,28 +114,53 @@ fn address(written: &str) -> Url {
     Url::parse(written).unwrap_or_else(|error| unreachable!("{written}: {error}"))
 }
 
+/// The documentation knows no PKCE, and wants the id and secret in the header in its
+/// example.
+static DIALECT: Dialect = Dialect { pkce: false, ..Dialect::STANDARD.with_client(ClientAuth::Basic) };
+
 /// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Discord>, SetupError> {
-    let Some(Settings { url, about }) = setup.settings(NAME)? else { return Ok(None) };
+    let Some(Settings { url, about, app }) = setup.settings(NAME)? else { return Ok(None) };
     let user_agent = format!("DiscordBot ({about}, {})", env!("CARGO_PKG_VERSION"));
-    Ok(Some(Discord { api: Api::new(setup.http.clone(), api::base_url(&url), user_agent) }))
+    let site = url.as_str().trim_end_matches('/');
+    let base_url = format!("{site}/api/v10");
+    let oauth = app.then(|| {
+        let endpoints = Endpoints {
+            authorization: format!("{site}/oauth2/authorize"),
+            token: format!("{base_url}/oauth2/token"),
+            ..Endpoints::default()
+        };
+        OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, endpoints).named(user_agent.clone())
+    });
+    Ok(Some(Discord { api: Api::new(setup.http.clone(), base_url, user_agent), oauth }))
 }
 
 /// Discord.
 pub(crate) struct Discord {
     api: Api,
+    /// Where it has our id and secret.
+    oauth: Option<OAuth2>,
 }
 
 /// The name of the field in which a webhook is pasted.
 const FIELD: &str = "webhook";
 
-const FIELDS: &[Field] = &[Field {
-    name: FIELD,
-    label: "The address of a webhook. In the settings of the channel: Integrations, Webhooks, New Webhook, Copy Webhook URL",
-    example: "https://discord.com/api/webhooks/1234567890/AbC…",
-    secret: true,
-    optional: None,
-}];
+/// What our page asks where there is no page of Discord's.
+const PASTED: &[Field] = &[field(None)];
+
+/// What it asks where there is one.
+const PASTED_OR_CHOSEN: &[Field] =
+    &[field(Some("Leave it empty to choose the server and the channel on Discord's own page."))];
+
+const fn field(optional: Option<&'static str>) -> Field {
+    Field {
+        name: FIELD,
+        label: "The address of a webhook (in the settings of the channel: Integrations, Webhooks, Copy Webhook URL)",
+        example: "https://discord.com/api/webhooks/1234567890/AbC…",
+        secret: true,
+        optional,
+    }
+}
 
 #[async_trait::async_trait]
 impl Platform for Discord {
@@ -162,22 +194,35 @@ impl Connect for Discord {
     }
 
     fn fields(&self) -> &'static [Field] {
-        FIELDS
+        if self.oauth.is_some() { PASTED_OR_CHOSEN } else { PASTED }
     }
 
     async fn authorize(
         &self,
         answers: &Answers,
-        _: &AuthorizationRequest,
+        request: &AuthorizationRequest,
         _: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
         let typed = answers.get(FIELD).map(|it| it.expose_secret().trim()).unwrap_or_default();
+        if let Some(oauth) = self.oauth.as_ref().filter(|_| typed.is_empty()) {
+            let url = oauth.authorization_url(request, &[SCOPE], &[]).await?;
+            return Ok(Departure::Page { url, memory: None });
+        }
         self.pasted(typed).await.map(|account| Departure::Arrived(vec![account]))
     }
 
-    /// Never asked: there is no page of Discord's.
-    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        Err(HandOffRefusal::Refused("Discord has no page to come back from".to_owned()))
+    /// The webhook that came with the tokens. They are not kept: nothing is done with
+    /// them, and they end by themselves.
+    async fn complete(&self, callback: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        let Some(oauth) = &self.oauth else {
+            return Err(HandOffRefusal::Refused("Discord has no page to come back from".to_owned()));
+        };
+        let tokens = oauth.complete(callback).await?;
+        let given = tokens.field("webhook").and_then(Given::read);
+        let account = given.and_then(|it| it.webhook.account(it.token, true));
+        let (profile, credentials) =
+            account.ok_or_else(|| HandOffRefusal::Refused("it made no webhook for a channel".to_owned()))?;
+        Ok(vec![Account { profile, scopes: tokens.granted(&[SCOPE]), rules: self.rules(), grant: None, credentials }])
     }
 
     /// Deletes a webhook that was made for us. One that somebody else has made stays:

@@ -61,6 +61,7 @@ pub struct OAuth2 {
     app: Arc<dyn AppSource>,
     dialect: &'static Dialect,
     endpoints: Endpoints,
+    user_agent: Option<String>,
 }
 
 impl OAuth2 {
@@ -70,7 +71,14 @@ impl OAuth2 {
         dialect: &'static Dialect,
         endpoints: Endpoints,
     ) -> Self {
-        Self { http, app, dialect, endpoints }
+        Self { http, app, dialect, endpoints, user_agent: None }
+    }
+
+    /// The same, with another name for this program than platforms are told
+    /// elsewhere: some want it in a form of their own.
+    #[must_use]
+    pub fn named(self, user_agent: String) -> Self {
+        Self { user_agent: Some(user_agent), ..self }
     }
 
     /// The page on which the person decides. `further` are parameters beside those
@@ -141,7 +149,10 @@ impl OAuth2 {
         now: Option<DateTime<Utc>>,
     ) -> Result<Option<Vec<u8>>, Failure> {
         let method = if call.carried == Carried::Query { Method::GET } else { Method::POST };
-        let request = self.http.to_known(method, url)?.header(http::header::ACCEPT, "application/json");
+        let mut request = self.http.to_known(method, url)?.header(http::header::ACCEPT, "application/json");
+        if let Some(user_agent) = &self.user_agent {
+            request = request.header(http::header::USER_AGENT, user_agent);
+        }
         let app = if call.client == ClientAuth::None { None } else { Some(self.app.credentials().await?) };
         let us = app.as_ref().map(|it| Us { client_id: &it.client_id, client_secret: &it.client_secret });
         let request = self.dialect.fill(request, call, us, what, further);

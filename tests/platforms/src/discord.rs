@@ -7,6 +7,7 @@
 mod fields;
 mod files;
 mod network;
+mod oauth;
 mod refusal;
 mod send;
 mod webhooks;
@@ -15,6 +16,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use axum::Json;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::middleware::{Next, from_fn};
@@ -23,11 +25,13 @@ use axum::routing::get;
 use domain::clock::Clock;
 use http::{StatusCode, header};
 use platforms::conformance::network::PublicMedium;
-use serde_json::Value;
+use platforms::conformance::stage::ORIGIN;
+use serde_json::{Value, json};
 
 use crate::stand_in::echo::Echo;
 use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::secret;
+use crate::stand_in::oauth::{App, OAuth, secret};
+use crate::stand_in::params::essence;
 use crate::stand_in::troubles::Troubles;
 use crate::stand_in::{arrivals, echo, front, wire};
 
@@ -40,18 +44,20 @@ pub const CHANNEL: &str = "345626669224982402";
 /// What webhooks of the channel are called.
 pub const NAME: &str = "Lighthouse news";
 
-/// Discord.
-pub struct Discord {
+/// Discord; with `APP`, the service is registered there as an app.
+pub struct Discord<const APP: bool = true> {
     here: Arc<Here>,
     address: SocketAddr,
     /// What arrived so far.
     pub arrivals: arrivals::Arrivals,
+    app: App,
 }
 
 /// What it remembers.
 struct Here {
     clock: Clock,
     memory: Mutex<Memory>,
+    oauth: Mutex<OAuth>,
     echo: Echo,
 }
 
@@ -67,12 +73,14 @@ struct Memory {
     is_forum: bool,
     /// Whether webhooks are shown without their server and with a picture.
     is_bare: bool,
+    /// Whether tokens come without a webhook.
+    keeps_webhooks: bool,
 }
 
 struct Webhook {
     id: String,
     token: String,
-    /// Of an app, where an app was given it.
+    /// Of the app that was given it, where one was.
     application_id: Option<String>,
     is_deleted: bool,
 }
@@ -86,24 +94,28 @@ struct Message {
     payload: Value,
 }
 
-impl Discord {
+impl<const APP: bool> Discord<APP> {
     /// Starts one on a free port, in whose channel somebody has made a webhook. It tells
     /// the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let here = Arc::new(Here { clock, memory: Mutex::default(), echo: Arc::new(AtomicBool::new(false)) });
+        let mut oauth = OAuth::new(oauth::RULES);
+        let app = oauth.register(&format!("{ORIGIN}/connect/callback/discord"));
+        let (memory, oauth, echo) = (Mutex::default(), Mutex::new(oauth), Arc::new(AtomicBool::new(false)));
+        let here = Arc::new(Here { clock, memory, oauth, echo });
         here.memory().webhook(None);
         let webhook = get(webhooks::show).post(send::execute).delete(webhooks::delete);
         let server = Router::new()
             .route("/api/v10/webhooks/{id}/{token}", webhook)
             .route("/api/v10/webhooks/{id}/{token}/messages/{message}", get(webhooks::message))
+            .merge(crate::stand_in::oauth::routes("/oauth2/authorize", oauth::TOKEN, None))
             .fallback(refusal::not_found)
             // What is too large is refused in `send`.
             .layer(DefaultBodyLimit::disable());
-        let server = front::around(server, Arc::clone(&here)).layer(from_fn(named)).with_state(Arc::clone(&here));
+        let server = front::around(server, Arc::clone(&here)).layer(from_fn(strict)).with_state(Arc::clone(&here));
         let server = echo::around(server, &here.echo);
         let arrivals = arrivals::Arrivals::default();
         let address = wire::serve(arrivals::around(server, &arrivals)).await;
-        Self { here, address, arrivals }
+        Self { here, address, arrivals, app }
     }
 
     /// Where it is, without a slash at the end.
@@ -128,6 +140,16 @@ impl Discord {
         self.here.memory().is_bare = true;
     }
 
+    /// Tokens come without a webhook from now on.
+    pub fn keeps_webhooks(&self) {
+        self.here.memory().keeps_webhooks = true;
+    }
+
+    /// Whether this is the token of a webhook.
+    pub fn is_a_webhooks(&self, token: &str) -> bool {
+        self.here.memory().webhooks.iter().any(|it| it.token == token)
+    }
+
     /// What the latest message came as.
     pub fn latest_payload(&self) -> Value {
         self.here.memory().messages.last().map(|it| it.payload.clone()).unwrap_or_default()
@@ -135,15 +157,21 @@ impl Discord {
 }
 
 /// Calls of the API say what program makes them (reference, "User Agent"). Cloudflare
-/// turns others away.
-async fn named(request: Request, next: Next) -> Response {
+/// turns others away. The body of a call for tokens is a form (topic
+/// `OAuth2`, "Shared Resources").
+async fn strict(request: Request, next: Next) -> Response {
     let name = request.headers().get(header::USER_AGENT).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let said = name.strip_prefix("DiscordBot (").and_then(|it| it.split_once(')')).and_then(|it| it.0.split_once(", "));
     let is_valid = said.is_some_and(|(url, version)| {
         url::Url::parse(url).is_ok_and(|it| it.scheme() == "https")
             && version.starts_with(|it: char| it.is_ascii_digit())
     });
-    if is_valid || !request.uri().path().starts_with("/api/") {
+    let path = request.uri().path();
+    if path == oauth::TOKEN && essence(request.headers()) != "application/x-www-form-urlencoded" {
+        let fault = json!({ "error": "invalid_request", "error_description": "JSON content is not permitted." });
+        return (StatusCode::BAD_REQUEST, Json(fault)).into_response();
+    }
+    if is_valid || !path.starts_with("/api/") {
         return next.run(request).await;
     }
     let page = "<!DOCTYPE html>\n<html><body>error code: 1010</body></html>\n";

@@ -9,6 +9,10 @@ mod discord {
     platforms::conformance!(networks::discord::Discord);
 }
 
+mod discord_without_an_app {
+    platforms::conformance!(networks::discord::Discord<false>);
+}
+
 mod mastodon {
     platforms::conformance!(networks::mastodon::Server);
 }

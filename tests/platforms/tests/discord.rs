@@ -1,17 +1,21 @@
 //! What is special about Discord.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
+use std::collections::BTreeMap;
+
 use chrono::TimeDelta;
 use domain::delivery::{Resolution, Setback};
 use domain::media::{AltText, Attachment, MimeType};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
 use networks::discord::{CHANNEL, Discord, GUILD, NAME};
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, Decision, Network, Trouble};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::Stage;
-use platforms::{Answers, HandOffRefusal};
+use platforms::{Answers, Credentials, Departure, HandOffRefusal};
+use secrecy::ExposeSecret;
 use serde_json::json;
+use url::Url;
 
 fn typed(webhook: &str) -> Answers {
     Answers::from([("webhook".to_owned(), webhook.into())])
@@ -59,6 +63,72 @@ async fn what_was_pasted_wrongly_is_told_without_repeating_it() {
         assert!(message.starts_with(said) && message.ends_with("Copy Webhook URL."), "{message}");
     }
     assert_eq!(stage.network.arrivals.all().len(), 2, "only Discord was called, and only about webhooks");
+}
+
+#[tokio::test]
+async fn a_channel_is_chosen_on_discords_page() {
+    let stage = Stage::<Discord>::new().await;
+    let nothing = typed(" ");
+    let (departure, _) = stage.depart(&nothing).await.unwrap();
+    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let asked: BTreeMap<String, String> = Url::parse(&url).unwrap().query_pairs().into_owned().collect();
+    let names: Vec<_> = asked.keys().map(String::as_str).collect();
+    assert_eq!(names, ["client_id", "redirect_uri", "response_type", "scope", "state"]);
+    assert_eq!(asked["scope"], "webhook.incoming");
+
+    let account = stage.connect().await;
+
+    assert_eq!(
+        (account.profile.account_id.as_str(), account.scopes.as_slice()),
+        (CHANNEL, &[asked["scope"].clone()][..])
+    );
+    let token = stage.network.arrivals.latest("POST /api/v10/oauth2/token").unwrap();
+    assert!(token.headers["authorization"].to_str().unwrap().starts_with("Basic "));
+    let Credentials { access_token, refresh_token, expires_at, .. } = &account.credentials;
+    assert!(refresh_token.is_none() && expires_at.is_none(), "the tokens of the person are not kept");
+    assert!(stage.network.is_a_webhooks(access_token.expose_secret()));
+    let url = stage.deliver(&mut stage.post(&account, "chosen", Vec::new())).await.unwrap().published.url;
+    assert!(url.unwrap().starts_with(&format!("https://discord.com/channels/{GUILD}/{CHANNEL}/")));
+}
+
+#[tokio::test]
+async fn tokens_without_a_webhook_connect_nothing() {
+    let stage = Stage::<Discord>::new().await;
+    stage.network.keeps_webhooks();
+    let callback = stage.decided(Decision::Allow).await;
+
+    let refusal = stage.complete(&callback).await.unwrap_err();
+
+    assert_eq!(refusal.to_string(), "the platform refused: it made no webhook for a channel");
+}
+
+#[tokio::test]
+async fn without_an_app_a_webhook_has_to_be_pasted() {
+    let (with, without) = (Stage::<Discord>::new().await, Stage::<Discord<false>>::new().await);
+    assert!(with.connecting().fields()[0].optional.is_some() && without.connecting().fields()[0].optional.is_none());
+
+    let refusal = without.depart(&typed("")).await.map(|it| it.0).unwrap_err();
+
+    assert!(matches!(refusal, HandOffRefusal::Field { name: "webhook", .. }), "{refusal:?}");
+}
+
+#[tokio::test]
+async fn a_webhook_that_was_made_for_us_is_deleted_with_the_connection() {
+    let stage = Stage::<Discord>::new().await;
+    let account = stage.connect().await;
+    let revoke = || stage.connecting().revoke(&account.credentials, stage.clock.now());
+
+    stage.network.trouble(Call::Revoke, Trouble::Unavailable, 1);
+    let setback = revoke().await.unwrap_err();
+    assert!(matches!(setback, Setback::Unknown { may_still_run: false, .. }), "{setback:?}");
+    assert_eq!(stage.network.grants(), 1);
+    revoke().await.unwrap();
+    assert_eq!(stage.network.grants(), 0);
+    revoke().await.unwrap();
+
+    let refused = stage.publish(&stage.post(&account, "gone", Vec::new())).await.unwrap_err();
+    let Setback::Disconnected { reason } = refused else { panic!("{refused:?}") };
+    assert!(reason.starts_with("Unknown Webhook"), "{reason}");
 }
 
 #[tokio::test]

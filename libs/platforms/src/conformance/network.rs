@@ -81,6 +81,11 @@ pub trait Network: Sized + Send + Sync {
         true
     }
 
+    /// The same of a grant that came of [`Network::direct_answers`].
+    fn ends_typed_grants(&self) -> bool {
+        self.ends_grants()
+    }
+
     /// The person opens the address that the adapter sent them to, and decides.
     /// Returns the address that the platform sends them back to; panics when
     /// the platform would show an error instead.

@@ -7,7 +7,6 @@ use reqwest::RequestBuilder;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use url::Url;
 
 use super::failure::{self, Failure};
 use super::message::Message;
@@ -64,11 +63,6 @@ impl Api {
         let url = format!("{}/webhooks/{}/{}", self.base_url, key.id, key.token.expose_secret());
         Ok(self.http.to_known(method, url)?.header(header::USER_AGENT, &self.user_agent))
     }
-}
-
-/// Where the API is on Discord's site.
-pub(super) fn base_url(site: &Url) -> String {
-    format!("{}/api/v10", site.as_str().trim_end_matches('/'))
 }
 
 /// The body of an answer that is a success.

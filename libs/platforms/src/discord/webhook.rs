@@ -7,7 +7,7 @@ use domain::connection::Profile;
 use domain::delivery::Setback;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use url::{Host, Url};
 
 use crate::account::Credentials;
@@ -116,6 +116,21 @@ pub(super) struct Webhook {
     avatar: Option<String>,
     channel_id: Option<Snowflake>,
     guild_id: Option<Snowflake>,
+}
+
+/// A webhook that was made for us.
+pub(super) struct Given {
+    pub(super) webhook: Webhook,
+    pub(super) token: SecretString,
+}
+
+impl Given {
+    /// Reads what came along with tokens; `None` when nothing can be called with it.
+    pub(super) fn read(told: &Value) -> Option<Self> {
+        let webhook = Webhook::deserialize(told).ok()?;
+        let key = Key::of(webhook.id, told["token"].as_str()?.into())?;
+        Some(Self { webhook, token: key.token })
+    }
 }
 
 /// What is kept of a webhook beside its token.
@@ -229,6 +244,15 @@ mod tests {
         assert_eq!((key.id, key.token.expose_secret()), (Snowflake(7), TOKEN));
         assert_eq!((kept.guild, kept.is_ours), (Some(Snowflake(9)), true));
         assert!(of(&Credentials { extra: None, ..credentials }).is_err());
+    }
+
+    #[test]
+    fn a_webhook_that_was_made_for_us_comes_with_its_token() {
+        let read = |token: &str| Given::read(&json!({"id": "7", "type": 1, "channel_id": "8", "token": token}));
+        assert_eq!(read(TOKEN).unwrap().token.expose_secret(), TOKEN);
+        assert!(read("../../users/@me").is_none(), "it would lead elsewhere");
+        assert!(Given::read(&json!({"id": "7", "type": 1, "channel_id": "8"})).is_none());
+        assert!(Given::read(&json!({"id": 7, "type": 1, "token": TOKEN})).is_none());
     }
 
     #[test]

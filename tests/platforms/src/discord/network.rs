@@ -5,15 +5,17 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use domain::clock::Clock;
-use platforms::Answers;
 use platforms::conformance::network::{Call, Decision, Network, PublicPost, Trouble};
+use platforms::{Answers, AppCredentials};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::Discord;
+use super::oauth::CHOICE;
+use crate::stand_in::oauth::decide;
 
 #[async_trait]
-impl Network for Discord {
+impl<const APP: bool> Network for Discord<APP> {
     const NAME: &'static str = "discord";
 
     async fn start(clock: Clock) -> Self {
@@ -25,19 +27,24 @@ impl Network for Discord {
     }
 
     fn settings(&self) -> Value {
-        json!({ "url": self.base_url() })
+        json!({ "url": self.base_url(), "app": APP })
+    }
+
+    fn app(&self) -> Option<AppCredentials> {
+        APP.then(|| AppCredentials::new(&self.app.client_id, &self.app.client_secret))
     }
 
     fn answers(&self) -> Answers {
-        Answers::from([("webhook".to_owned(), self.webhook_url().into())])
+        let webhook = if APP { String::new() } else { self.webhook_url() };
+        Answers::from([("webhook".to_owned(), webhook.into())])
     }
 
     fn direct_answers(&self) -> Option<Answers> {
-        Some(self.answers())
+        Some(Answers::from([("webhook".to_owned(), self.webhook_url().into())]))
     }
 
     fn has_page(&self) -> bool {
-        false
+        APP
     }
 
     fn can_be_asked(&self) -> bool {
@@ -45,11 +52,15 @@ impl Network for Discord {
     }
 
     fn ends_grants(&self) -> bool {
+        APP
+    }
+
+    fn ends_typed_grants(&self) -> bool {
         false
     }
 
-    async fn send_back(&self, url: &str, _: Decision) -> Url {
-        panic!("there is no page: {url}")
+    async fn send_back(&self, url: &str, decision: Decision) -> Url {
+        decide(url, CHOICE, decision).await
     }
 
     fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
@@ -87,8 +98,10 @@ impl Network for Discord {
         text.trim().to_owned()
     }
 
+    /// Webhooks that the app was given, or that of somebody else.
     fn grants(&self) -> usize {
-        self.here.memory().webhooks.iter().filter(|it| !it.is_deleted).count()
+        let memory = self.here.memory();
+        memory.webhooks.iter().filter(|it| !it.is_deleted && it.application_id.is_some() == APP).count()
     }
 
     fn calls(&self, call: Call) -> usize {

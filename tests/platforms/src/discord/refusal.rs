@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -58,19 +59,20 @@ impl Refusal {
     }
 
     /// The same with the standing of the limit.
-    pub(super) fn with(mut self, standing: &Standing) -> Self {
-        self.headers.extend(rate_headers(standing));
+    pub(super) fn with(mut self, standing: &Standing, now: DateTime<Utc>) -> Self {
+        self.headers.extend(rate_headers(standing, now));
         self
     }
 }
 
 /// How far a limit is used up, as each answer says it.
-pub(super) fn rate_headers(standing: &Standing) -> Vec<(&'static str, String)> {
+pub(super) fn rate_headers(standing: &Standing, now: DateTime<Utc>) -> Vec<(&'static str, String)> {
     let millis = standing.reset.timestamp_millis();
     vec![
         ("x-ratelimit-limit", standing.most.to_string()),
         ("x-ratelimit-remaining", standing.remaining.to_string()),
         ("x-ratelimit-reset", format!("{}.{:03}", millis / 1_000, millis % 1_000)),
+        ("x-ratelimit-reset-after", format!("{:.3}", (standing.reset - now).as_seconds_f64())),
         ("x-ratelimit-bucket", "abcd1234".to_owned()),
     ]
 }

@@ -34,7 +34,7 @@ pub(super) async fn execute(
     let standing = here.memory().limits.count(PER_WEBHOOK, &id, 1, now);
     if standing.exceeded {
         let seconds = (standing.reset - now).as_seconds_f64();
-        return Err(Refusal::too_many(seconds).with(&standing));
+        return Err(Refusal::too_many(seconds).with(&standing, now));
     }
     let message = message(&here, Body::read(request).await?)?;
     let mut memory = here.memory();
@@ -49,7 +49,7 @@ pub(super) async fn execute(
         "timestamp": now.to_rfc3339(),
     });
     memory.messages.push(message);
-    let headers = AppendHeaders(rate_headers(&standing));
+    let headers = AppendHeaders(rate_headers(&standing, now));
     Ok(if waits { (headers, Json(told)).into_response() } else { (StatusCode::NO_CONTENT, headers).into_response() })
 }
 

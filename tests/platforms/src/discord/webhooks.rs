@@ -11,7 +11,7 @@ use platforms::conformance::network::{Call, Trouble};
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
-use super::{CHANNEL, GUILD, Here, Memory, NAME, Webhook};
+use super::{CHANNEL, GUILD, Here, Memory, NAME, Webhook, oauth};
 use crate::stand_in::front::Front;
 
 impl Memory {
@@ -95,7 +95,7 @@ impl Front for Here {
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
         let path = head.uri.path();
         match head.method {
-            Method::POST if path == "/api/v10/oauth2/token" => Some(Call::Exchange),
+            Method::POST if path == oauth::TOKEN => Some(Call::Exchange),
             _ if !path.starts_with("/api/v10/webhooks/") => None,
             Method::GET => Some(Call::Exchange),
             Method::POST => Some(Call::Publish),

@@ -114,7 +114,7 @@ pub async fn what_somebody_else_needs_is_not_given_back<N: Network>() {
 /// Just like the grant of a platform's page, though the calls may be others.
 pub async fn what_came_of_typing_is_renewed_and_given_back<N: Network>() {
     let stage = Stage::<N>::new().await;
-    if stage.connect_by_typing().await.is_none() || !stage.network.ends_grants() {
+    if stage.connect_by_typing().await.is_none() || !stage.network.ends_typed_grants() {
         return;
     }
     if stage.can_renew() {

@@ -1,0 +1,49 @@
+//! OAuth with the scope `webhook.incoming`: on the page a channel is chosen, and a
+//! webhook of it comes along with the tokens.
+
+use std::sync::{MutexGuard, PoisonError};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::Value;
+
+use super::Here;
+use crate::stand_in::oauth::{Authorizes, Grant, OAuth, Pkce, Rules};
+
+/// Where a code becomes a token.
+pub(super) const TOKEN: &str = "/api/v10/oauth2/token";
+
+/// The channel, as its people call it.
+pub(super) const CHOICE: &str = "lighthouse-news";
+
+/// Id and secret in the header or in the body; nothing is said of PKCE.
+pub(super) const RULES: Rules = Rules {
+    pkce: Pkce::Unknown,
+    scopes: &["identify", "webhook.incoming"],
+    access_lives: Some(TimeDelta::days(7)),
+    ..Rules::STANDARD
+};
+
+impl Authorizes for Here {
+    fn oauth(&self) -> MutexGuard<'_, OAuth> {
+        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    fn accounts(&self) -> &'static [&'static str] {
+        &[CHOICE]
+    }
+
+    /// "A new webhook is created each time."
+    fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
+        let mut answer = grant.answer(rules);
+        let mut memory = self.memory();
+        if grant.scopes.iter().any(|it| it == "webhook.incoming") && !memory.keeps_webhooks {
+            let is_bare = memory.is_bare;
+            answer["webhook"] = memory.webhook(Some(grant.client_id.clone())).told(is_bare);
+        }
+        answer
+    }
+}
