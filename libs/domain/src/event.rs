@@ -1,6 +1,7 @@
 //! Events for programs that listen on the event bus. They hold ids, states and
 //! times, and never texts, tokens or e-mail addresses.
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -60,6 +61,14 @@ impl Event {
                 "created_at": show(connection.created_at),
             }),
         }
+    }
+
+    /// The credentials of the account end at this time, and only its user can give
+    /// new ones.
+    pub fn expiring(connection: &Connection, ends_at: DateTime<Utc>) -> Self {
+        let mut event = Self::of_connection("connection.expiring", connection);
+        event.detail["expires_at"] = show(ends_at).into();
+        event
     }
 
     fn of_post(detail_type: &'static str, post: &Post) -> Self {

@@ -27,6 +27,10 @@ const SHORTEST_LEAD: TimeDelta = TimeDelta::minutes(5);
 const LONGEST_LEAD: TimeDelta = TimeDelta::days(10);
 
 impl Renewal {
+    /// How long before the end of credentials that cannot be renewed their user is
+    /// told, so that they can connect the account again in time.
+    pub const WARNING: TimeDelta = TimeDelta::days(7);
+
     /// Whether these credentials can be renewed without their user.
     pub fn can_renew(self, credentials: &Credentials) -> bool {
         match self {
@@ -37,12 +41,17 @@ impl Renewal {
     }
 
     /// When credentials that were issued at `issued_at` are to be looked after:
-    /// a while before their end where they can be renewed, and otherwise at
-    /// their end, when only their user can help. `None` when they do not end.
+    /// a while before their end where they can be renewed, and otherwise
+    /// [`Renewal::WARNING`] before it, when only their user can help. `None` when they do
+    /// not end.
     pub fn due_at(self, credentials: &Credentials, issued_at: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let ends_at = credentials.expires_at?;
-        let is_renewed = self.can_renew(credentials);
-        Some(if is_renewed { ends_at - lead(ends_at - issued_at) } else { ends_at })
+        if self.can_renew(credentials) {
+            return Some(ends_at - lead(ends_at - issued_at));
+        }
+        let warned_at = ends_at - Self::WARNING;
+        // What lives no longer than that is not warned of: its user knows.
+        Some(if issued_at < warned_at { warned_at } else { ends_at })
     }
 }
 
@@ -116,11 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_renewed_is_looked_at_when_it_ends() {
-        let lasting = TimeDelta::hours(1);
+    fn what_cannot_be_renewed_is_looked_at_a_week_before_it_ends_or_else_then() {
+        let (hour, day) = (TimeDelta::hours(1), TimeDelta::days(1));
         for (renewal, refresh_token) in [(Renewal::Never, Some("refresh")), (Renewal::Rotating, None)] {
-            let due_at = renewal.due_at(&credentials(refresh_token, Some(lasting)), noon());
-            assert_eq!(due_at, Some(noon() + lasting), "{renewal:?}");
+            for (life, looked_at) in [(hour, hour), (day * 7, day * 7), (day * 60, day * 53)] {
+                let due_at = renewal.due_at(&credentials(refresh_token, Some(life)), noon());
+                assert_eq!(due_at, Some(noon() + looked_at), "{renewal:?} {life}");
+            }
         }
     }
 

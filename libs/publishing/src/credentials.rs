@@ -165,12 +165,24 @@ impl Publishing {
         // As they will be when they are marked.
         let marked = unmarked.map(|it| Connection { generation: lost.generation, ..it.clone() });
         let marked: Vec<Connection> = marked.collect();
-        let event = |it| Event::of_connection("connection.needs_reconnection", it);
-        for some in marked.chunks(EVENTS_AT_ONCE) {
-            self.events.put(&some.iter().map(event).collect::<Vec<_>>()).await?;
-        }
+        self.tell(marked.iter().map(|it| Event::of_connection("connection.needs_reconnection", it))).await?;
         for connection in marked {
             self.store.mark_needs_reconnection(connection.connection_id, lost, what).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells the user, for each connection of a grant, that it ends and cannot be
+    /// renewed.
+    async fn tell_expiring(&self, ending: &CredentialsRecord, ends_at: DateTime<Utc>) -> Result<(), PublishingError> {
+        let under = self.store.connections_under(ending).await?;
+        let connected = under.iter().map(|it| &it.connection).filter(|it| !it.needs_reconnection);
+        self.tell(connected.map(|it| Event::expiring(it, ends_at))).await
+    }
+
+    async fn tell(&self, events: impl Iterator<Item = Event>) -> Result<(), PublishingError> {
+        for some in events.collect::<Vec<_>>().chunks(EVENTS_AT_ONCE) {
+            self.events.put(some).await?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use cloud::seal::SealError;
 use domain::id::UserId;
 use futures::{Stream, StreamExt, future, stream};
-use platforms::{Credentials, Platform, Registry};
+use platforms::{Credentials, Platform, Registry, Renewal};
 use storage::{CredentialsRecord, REFRESH_SHARDS, StorageError};
 
 use super::renew::Renewed;
@@ -186,7 +186,12 @@ impl Round<'_> {
             Some(ends_at) if ends_at <= publishing.clock.now() => {
                 publishing.lose(&record).await?;
             }
-            ends_at => publishing.look_again(&record, ends_at).await?,
+            Some(ends_at) if ends_at - publishing.clock.now() <= Renewal::WARNING => {
+                // Told first: after a crash in between it is told again by the same id.
+                publishing.tell_expiring(&record, ends_at).await?;
+                publishing.look_again(&record, Some(ends_at)).await?;
+            }
+            ends_at => publishing.look_again(&record, ends_at.map(|it| it - Renewal::WARNING)).await?,
         }
         Ok(Ended::NotRenewed)
     }

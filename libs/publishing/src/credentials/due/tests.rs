@@ -86,22 +86,35 @@ async fn credentials_that_cannot_be_read_are_put_off_and_hold_nobody_up() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_renewed_waits_for_its_end_and_then_asks_for_reconnection() {
+async fn what_cannot_be_renewed_is_warned_of_and_at_its_end_asks_for_reconnection() {
     let rig = rig(Network::default()).await;
-    let without = Credentials { refresh_token: None, ..ending() };
+    let ends_at = noon() + TimeDelta::days(60);
+    let without = Credentials { refresh_token: None, ..Rig::credentials(Some(ends_at)) };
     let connection = accounts(&rig, "sandbox", 1, &without).await.remove(0);
     let needs_reconnection = async || {
         let read = rig.store.connection(connection.user_id, connection.connection_id).await;
         read.unwrap().unwrap().connection.needs_reconnection
     };
 
-    assert_eq!((round(&rig).await, needs_reconnection().await), (0, false));
-    assert_eq!((waiting(&rig, later(599)).await, waiting(&rig, later(600)).await), (0, 1));
-    rig.clock.skip_to(later(600));
-    assert_eq!((round(&rig).await, needs_reconnection().await), (0, true));
+    // Looked at too early, at the warning, and at the end.
+    let second = TimeDelta::seconds(1);
+    let warned_at = ends_at - TimeDelta::days(7);
+    for (from, until, events) in [
+        (noon(), warned_at, &[][..]),
+        (warned_at, ends_at, &["connection.expiring"]),
+        (ends_at, ends_at, &["connection.expiring", "connection.needs_reconnection"]),
+    ] {
+        rig.clock.skip_to(from);
+        assert_eq!((round(&rig).await, needs_reconnection().await), (0, from == ends_at), "{from}");
+        assert_eq!(rig.events.types(), events, "{from}");
+        let waits = usize::from(from != ends_at);
+        assert_eq!((waiting(&rig, until - second).await, waiting(&rig, until).await), (0, waits), "{from}");
+    }
 
-    assert_eq!(rig.events.types(), ["connection.needs_reconnection"]);
-    assert_eq!(waiting(&rig, noon() + TimeDelta::days(99)).await, 0);
+    let told = rig.events.all();
+    assert_eq!(told[0].detail["expires_at"], domain::schedule::show(ends_at));
+    assert_eq!(told[0].detail["connection_id"], serde_json::json!(connection.connection_id));
+    assert_eq!(waiting(&rig, ends_at + TimeDelta::days(99)).await, 0);
 }
 
 #[tokio::test]
