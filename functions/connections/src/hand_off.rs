@@ -311,7 +311,7 @@ impl App {
                     token_expires_at: credentials.expires_at,
                     renewed_at: None,
                     is_gone: false,
-                    refresh_at: platform.renewal().due_at(credentials, now),
+                    refresh_at: Some(platform.renewal().due_at(credentials, now)),
                 });
             }
             let own = match &credentials.own {

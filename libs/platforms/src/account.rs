@@ -23,6 +23,15 @@ pub struct Account {
     pub credentials: Credentials,
 }
 
+/// What an account says of itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct About {
+    /// As the platform tells it.
+    pub profile: Profile,
+    /// What the platform accepts from it.
+    pub rules: Rules,
+}
+
 impl Account {
     /// The name of the grant, on its platform.
     pub fn grant_name(&self) -> &str {

@@ -58,6 +58,7 @@ mod video;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
 use domain::rules::Rules;
 use secrecy::SecretString;
@@ -79,7 +80,8 @@ use self::preparation::{Preparation, Progress};
 use self::record::{LookUp, Stored, public_at};
 use self::record_key::record_key;
 use self::session::{Grant, Kind, Session};
-use crate::account::{Account, Credentials};
+use self::typed::Name;
+use crate::account::{About, Account, Credentials};
 use crate::handoff::{
     Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, OurAddresses, RefreshRefusal,
 };
@@ -277,6 +279,21 @@ impl Platform for Bluesky {
             (Ok(_) | Err(RefreshRefusal::Gone(_)), Some(moved)) => Err(RefreshRefusal::Gone(moved.words())),
             (renewed, _) => renewed,
         }
+    }
+
+    async fn about(
+        &self,
+        profile: &Profile,
+        credentials: &Credentials,
+        _now: DateTime<Utc>,
+    ) -> Result<Option<About>, Setback> {
+        let Session { did, kind, .. } = Session::of(credentials)?;
+        // Whoever cannot be found now is as they were.
+        let Ok(who) = self.directory.find(&Name::Did(did)).await else { return Ok(None) };
+        let account = self.hand_offs().account(&who, kind, credentials.clone(), Vec::new()).await;
+        // Where nothing could be read, there is no name either.
+        let is_read = account.profile.display_name.is_some() || profile.display_name.is_none();
+        Ok(is_read.then_some(About { profile: account.profile, rules: account.rules }))
     }
 }
 

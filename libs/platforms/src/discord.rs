@@ -20,6 +20,7 @@ mod webhook;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
 use domain::media::MimeType;
 use domain::options::{OptionKind, OptionSpec};
@@ -31,7 +32,7 @@ use url::Url;
 use self::api::Api;
 use self::failure::{Blame, Failure};
 use self::webhook::{Given, Key};
-use crate::account::{Account, Credentials};
+use crate::account::{About, Account, Credentials};
 use crate::app::NoFurther;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
@@ -171,6 +172,20 @@ impl Platform for Discord {
     /// Never asked: a webhook's token does not end.
     async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
         Err(RefreshRefusal::Unreachable("a webhook's token is not renewed".to_owned()))
+    }
+
+    async fn about(
+        &self,
+        profile: &Profile,
+        credentials: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Option<About>, Setback> {
+        let (key, kept) = webhook::of(credentials)?;
+        let found = self.api.webhook(&key).await.map_err(|it| it.setback(now))?;
+        let account = found.account(key.token, kept.is_ours);
+        // Whoever moved it to another channel connected another account.
+        let told = account.map(|it| it.0).filter(|it| it.account_id == profile.account_id);
+        Ok(told.map(|profile| About { profile, rules: self.rules() }))
     }
 }
 

@@ -9,12 +9,13 @@ mod unsaid;
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
 use domain::rules::Rules;
 use secrecy::SecretString;
 
 use self::unsaid::Unsaid;
-use crate::account::{Account, Credentials};
+use crate::account::{About, Account, Credentials};
 use crate::choices::{Choice, Choosing, bounded};
 use crate::handoff::{
     Answers, Approval, AuthorizationRequest, Awaited, Callback, Departure, Field, HandOffRefusal, OurAddresses,
@@ -44,6 +45,16 @@ impl<A: Platform> Platform for Discreet<A> {
             RefreshRefusal::Gone(words) => RefreshRefusal::Gone(unsaid().out_of(&words)),
             RefreshRefusal::Unreachable(words) => RefreshRefusal::Unreachable(unsaid().out_of(&words)),
         })
+    }
+
+    async fn about(
+        &self,
+        profile: &Profile,
+        credentials: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Option<About>, Setback> {
+        let told = self.0.about(profile, credentials, now).await;
+        told.map_err(|it| it.in_words(|words| Unsaid::of(credentials).out_of(&words)))
     }
 }
 

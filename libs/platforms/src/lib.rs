@@ -33,7 +33,7 @@ mod telegram;
 mod vault;
 mod watch;
 
-pub use account::{Account, Credentials, UnreadableCredentials};
+pub use account::{About, Account, Credentials, UnreadableCredentials};
 pub use app::{AppCredentials, AppSource, BadFurther, Further, Withheld};
 pub use choices::{Choice, Choosing, MAX_CHOICES};
 pub use handoff::{

@@ -44,6 +44,8 @@ mod server;
 mod software;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::Profile;
+use domain::delivery::Setback;
 use domain::options::{OptionKind, OptionSpec};
 use serde::Deserialize;
 
@@ -52,7 +54,7 @@ use self::apps::Apps;
 use self::grant::Grant;
 use self::preparation::LOOK_BACK;
 use self::refused::Failure;
-use crate::account::Credentials;
+use crate::account::{About, Credentials};
 use crate::handoff::RefreshRefusal;
 use crate::known::Access;
 use crate::lead::Lead;
@@ -154,5 +156,23 @@ impl Platform for Mastodon {
             }
             Err(failure) => Err(RefreshRefusal::Unreachable(failure.reason())),
         }
+    }
+
+    async fn about(
+        &self,
+        profile: &Profile,
+        credentials: &Credentials,
+        _now: DateTime<Utc>,
+    ) -> Result<Option<About>, Setback> {
+        let grant = Grant::of(credentials)?;
+        let me = self.api.me(&grant.server, &credentials.access_token).await.map_err(Failure::setback)?;
+        let mut shown = account::profile(&grant.server, &grant.server, me);
+        // By which domain a server names its accounts was looked up once.
+        let name = |it: &Profile| it.username.as_ref().and_then(|it| it.split_once('@')).map(|it| it.0.to_owned());
+        if name(&shown) == name(profile) {
+            shown.username.clone_from(&profile.username);
+        }
+        let rules = self.api.rules_of(&grant.server).await;
+        Ok(rules.map(|rules| About { profile: shown, rules }))
     }
 }

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
 use domain::rules::Rules;
 
-use crate::account::{Account, Credentials};
+use crate::account::{About, Account, Credentials};
 use crate::choices::{Choice, Choosing};
 use crate::handoff::{
     Answers, Approval, AuthorizationRequest, Awaited, Callback, Departure, Field, HandOffRefusal, OurAddresses,
@@ -87,6 +88,23 @@ pub trait Platform: Send + Sync {
     /// will never be renewed, and nothing else: a failure that may pass, our
     /// own wrong client secret, and silence are [`RefreshRefusal::Unreachable`].
     async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal>;
+
+    /// How an account shows itself now, and what its platform accepts from it now;
+    /// `None` where the platform cannot be asked. It is asked after a renewal and
+    /// every week, and given up after 20 seconds.
+    ///
+    /// # Errors
+    /// Only [`Setback::Disconnected`] has an effect: the credentials are not
+    /// accepted any more.
+    async fn about(
+        &self,
+        profile: &Profile,
+        credentials: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Option<About>, Setback> {
+        let _ = (profile, credentials, now);
+        Ok(None)
+    }
 }
 
 /// What connects accounts, and disconnects them.

@@ -18,6 +18,9 @@ pub enum Renewal {
     Extending,
 }
 
+/// How often credentials are looked after at least.
+const LOOKED_AFTER: TimeDelta = TimeDelta::days(7);
+
 /// The shortest lead: a round of upkeep, which comes every five minutes.
 const SHORTEST_LEAD: TimeDelta = TimeDelta::minutes(5);
 
@@ -40,18 +43,24 @@ impl Renewal {
         }
     }
 
-    /// When credentials that were issued at `issued_at` are to be looked after:
-    /// a while before their end where they can be renewed, and otherwise
-    /// [`Renewal::WARNING`] before it, when only their user can help. `None` when they do
-    /// not end.
-    pub fn due_at(self, credentials: &Credentials, issued_at: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        let ends_at = credentials.expires_at?;
-        if self.can_renew(credentials) {
-            return Some(ends_at - lead(ends_at - issued_at));
-        }
-        let warned_at = ends_at - Self::WARNING;
-        // What lives no longer than that is not warned of: its user knows.
-        Some(if issued_at < warned_at { warned_at } else { ends_at })
+    /// When credentials that were issued or looked after at `since` are to be looked
+    /// after next: after a week at the latest, because that is how old what an
+    /// account says of itself may be; a while before their end where they can be
+    /// renewed, and before that of what renews them; and otherwise
+    /// [`Renewal::WARNING`] before their end, when only their user can help, and at it.
+    pub fn due_at(self, credentials: &Credentials, since: DateTime<Utc>) -> DateTime<Utc> {
+        let latest = since + LOOKED_AFTER;
+        let can_renew = self.can_renew(credentials);
+        let by = |ends_at: DateTime<Utc>| {
+            if can_renew {
+                return ends_at - lead(ends_at - since);
+            }
+            let warned_at = ends_at - Self::WARNING;
+            // What lives no longer than that is not warned of: its user knows.
+            if since < warned_at { warned_at } else { ends_at }
+        };
+        let refresh_ends = credentials.refresh_expires_at.filter(|_| can_renew);
+        [credentials.expires_at, refresh_ends].into_iter().flatten().map(by).fold(latest, DateTime::min)
     }
 }
 
@@ -110,7 +119,7 @@ mod tests {
         for (life, expected) in leads {
             assert_eq!(lead(life), expected, "of {life}");
             let due_at = Renewal::Extending.due_at(&credentials(None, Some(life)), noon());
-            assert_eq!(due_at, Some(noon() + life - expected), "of {life}");
+            assert_eq!(due_at, noon() + (life - expected).min(day * 7), "of {life}");
         }
     }
 
@@ -125,20 +134,34 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_renewed_is_looked_at_a_week_before_it_ends_or_else_then() {
+    fn what_cannot_be_renewed_is_looked_at_every_week_and_a_week_before_it_ends_and_then() {
         let (hour, day) = (TimeDelta::hours(1), TimeDelta::days(1));
         for (renewal, refresh_token) in [(Renewal::Never, Some("refresh")), (Renewal::Rotating, None)] {
-            for (life, looked_at) in [(hour, hour), (day * 7, day * 7), (day * 60, day * 53)] {
-                let due_at = renewal.due_at(&credentials(refresh_token, Some(life)), noon());
-                assert_eq!(due_at, Some(noon() + looked_at), "{renewal:?} {life}");
+            let credentials = credentials(refresh_token, Some(day * 60));
+            for (since, looked_at) in [(0, 7), (7, 14), (49, 53), (53, 60), (54, 60)] {
+                let due_at = renewal.due_at(&credentials, noon() + day * since);
+                assert_eq!(due_at, noon() + day * looked_at, "{renewal:?} {since}");
             }
+            let short = Credentials { expires_at: Some(noon() + hour), ..credentials };
+            assert_eq!(renewal.due_at(&short, noon()), noon() + hour, "{renewal:?}");
         }
     }
 
     #[test]
-    fn what_does_not_end_is_never_due() {
+    fn what_does_not_end_is_looked_at_every_week() {
         for renewal in [Renewal::Never, Renewal::Rotating, Renewal::Extending] {
-            assert_eq!(renewal.due_at(&credentials(Some("refresh"), None), noon()), None);
+            let due_at = renewal.due_at(&credentials(Some("refresh"), None), noon());
+            assert_eq!(due_at, noon() + TimeDelta::days(7), "{renewal:?}");
         }
+    }
+
+    #[test]
+    fn what_renews_is_used_well_before_its_own_end() {
+        let day = TimeDelta::days(1);
+        let short_lived =
+            Credentials { refresh_expires_at: Some(noon() + day * 2), ..credentials(Some("refresh"), Some(day * 30)) };
+
+        assert_eq!(Renewal::Rotating.due_at(&short_lived, noon()), noon() + day * 2 - day * 2 / 5);
+        assert_eq!(Renewal::Never.due_at(&short_lived, noon()), noon() + day * 7, "it is of no use there");
     }
 }

@@ -31,7 +31,7 @@ use domain::rules::{Counting, FileRule, Rule, Rules};
 use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use crate::account::{Account, Credentials};
+use crate::account::{About, Account, Credentials};
 use crate::app::{AppSource, NoFurther};
 use crate::choices::{Choice, Choosing};
 use crate::discreet::without_token;
@@ -119,6 +119,25 @@ impl Sandbox {
     }
 }
 
+/// What it takes, from everybody.
+fn rules() -> Rules {
+    use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
+    Rules::of(
+        TITLE,
+        [
+            Rule::max_text(500, Counting::code_points()),
+            Rule::max_images(4),
+            Rule::max_videos(1),
+            Rule::NotMixed,
+            Rule::mime_types([Jpeg, Png, Gif, Webp, Mp4]),
+            Rule::max_image_bytes(20 << 20),
+            Rule::max_video_bytes(60 << 20),
+            Rule::OfFiles(FileRule::FittedImageSide { max: BOUNDS.max_side }),
+            Rule::max_alt_text(1000, Counting::code_points()),
+        ],
+    )
+}
+
 /// What preparation has reached: the ids of the files uploaded so far, in the
 /// order of the post. Stored between the steps, so that a step which is taken
 /// again after a crash uploads one file twice, not all of them.
@@ -143,26 +162,22 @@ impl Platform for Sandbox {
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
         self.oauth.refresh(old, now).await
     }
+
+    async fn about(
+        &self,
+        profile: &Profile,
+        credentials: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Option<About>, Setback> {
+        let me = self.api.account(By::account(credentials, profile), now).await?;
+        Ok(Some(About { profile: me.profile(), rules: rules() }))
+    }
 }
 
 #[async_trait::async_trait]
 impl Connect for Sandbox {
     fn rules(&self) -> Rules {
-        use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
-        Rules::of(
-            TITLE,
-            [
-                Rule::max_text(500, Counting::code_points()),
-                Rule::max_images(4),
-                Rule::max_videos(1),
-                Rule::NotMixed,
-                Rule::mime_types([Jpeg, Png, Gif, Webp, Mp4]),
-                Rule::max_image_bytes(20 << 20),
-                Rule::max_video_bytes(60 << 20),
-                Rule::OfFiles(FileRule::FittedImageSide { max: BOUNDS.max_side }),
-                Rule::max_alt_text(1000, Counting::code_points()),
-            ],
-        )
+        rules()
     }
 
     async fn authorize(
@@ -181,15 +196,9 @@ impl Connect for Sandbox {
         let me = self.api.me(&tokens.access_token).await.map_err(|it| without_token(it, &tokens.access_token))?;
         let (scopes, credentials) = (tokens.granted(SCOPES), tokens.credentials(None, now));
         let account = |it: PublicAccount| Account {
-            profile: Profile {
-                account_id: it.id,
-                username: Some(it.handle),
-                display_name: Some(it.name),
-                avatar: it.avatar_url,
-                profile_url: it.profile_url,
-            },
+            profile: it.profile(),
             scopes: scopes.clone(),
-            rules: self.rules(),
+            rules: rules(),
             grant: me.grant.clone(),
             credentials: credentials.clone(),
         };

@@ -19,6 +19,7 @@ mod message;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
 use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::{OptionKind, OptionSpec};
@@ -29,7 +30,7 @@ use url::Url;
 use self::api::Api;
 use self::bot::Chat;
 use self::failure::Failure;
-use crate::account::{Account, Credentials};
+use crate::account::{About, Account, Credentials};
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
 use crate::known::Access;
@@ -125,6 +126,17 @@ impl Platform for Telegram {
     /// Never asked: a bot's token does not end.
     async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
         Err(RefreshRefusal::Unreachable("a bot's token is not renewed".to_owned()))
+    }
+
+    async fn about(
+        &self,
+        _: &Profile,
+        credentials: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Option<About>, Setback> {
+        let chat = Chat::of(credentials)?.id.to_string();
+        let found = self.api.chat(&credentials.access_token, &chat).await.map_err(|it| it.setback(now))?;
+        Ok(Some(About { profile: bot::profile_of(found), rules: self.rules() }))
     }
 }
 

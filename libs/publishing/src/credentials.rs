@@ -1,6 +1,7 @@
 //! Credentials: opened for a call, renewed before they end, and given up when
 //! only their user can help.
 
+mod about;
 mod due;
 mod moved;
 mod renew;

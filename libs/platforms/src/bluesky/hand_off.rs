@@ -219,7 +219,14 @@ impl HandOffs<'_> {
         Ok(Departure::Arrived(vec![self.account(&who, Kind::AppPassword, credentials, Vec::new()).await]))
     }
 
-    async fn account(&self, who: &Identity, kind: Kind, credentials: Credentials, scopes: Vec<String>) -> Account {
+    /// An account, as whoever asks may know it.
+    pub(super) async fn account(
+        &self,
+        who: &Identity,
+        kind: Kind,
+        credentials: Credentials,
+        scopes: Vec<String>,
+    ) -> Account {
         // Videos that go through the video service are not limited by the account's
         // server.
         let direct = !self.any_video && !is_of_bluesky(&who.pds);

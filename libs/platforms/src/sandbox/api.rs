@@ -10,6 +10,7 @@ use domain::media::{AltText, MimeType};
 use domain::options::Options;
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -84,6 +85,18 @@ pub(super) struct PublicAccount {
     pub(super) profile_url: Option<String>,
 }
 
+impl PublicAccount {
+    pub(super) fn profile(self) -> Profile {
+        Profile {
+            account_id: self.id,
+            username: Some(self.handle),
+            display_name: Some(self.name),
+            avatar: self.avatar_url,
+            profile_url: self.profile_url,
+        }
+    }
+}
+
 /// A board of an account.
 #[derive(Deserialize)]
 struct Board {
@@ -149,17 +162,24 @@ impl Api {
         hand_off_answer(request.send().await).await
     }
 
+    /// The account that a call is for, as it shows itself now.
+    pub(super) async fn account(&self, by: By<'_>, now: DateTime<Utc>) -> Result<PublicAccount, Setback> {
+        self.read(by, "api/me", now).await
+    }
+
     /// The boards of the account.
     pub(super) async fn boards(&self, by: By<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
-        let request = by.onto(self.http.to_known(Method::GET, self.url("api/boards"))?);
+        let boards: Vec<Board> = self.read(by, "api/boards", now).await?;
+        Ok(boards.into_iter().map(|it| Choice { value: it.id, label: it.name }).collect())
+    }
+
+    async fn read<T: DeserializeOwned>(&self, by: By<'_>, path: &str, now: DateTime<Utc>) -> Result<T, Setback> {
+        let request = by.onto(self.http.to_known(Method::GET, self.url(path))?);
         let response = request.send().await.map_err(|error| not_answered(&error))?;
         if !response.status().is_success() {
             return Err(setback(response, now).await);
         }
-        let boards: Vec<Board> = answer::json(response)
-            .await
-            .map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
-        Ok(boards.into_iter().map(|it| Choice { value: it.id, label: it.name }).collect())
+        answer::json(response).await.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })
     }
 
     /// Uploads a file of this type and size; its id over there.
@@ -232,9 +252,7 @@ impl Api {
 
 /// An answer of the hand-off. What is refused for a reason is said to the
 /// person; whatever may pass is "try again".
-async fn hand_off_answer<T: serde::de::DeserializeOwned>(
-    sent: Result<Response, reqwest::Error>,
-) -> Result<T, HandOffRefusal> {
+async fn hand_off_answer<T: DeserializeOwned>(sent: Result<Response, reqwest::Error>) -> Result<T, HandOffRefusal> {
     let response = sent.map_err(|_| HandOffRefusal::Unreachable)?;
     match response.status() {
         it if it.is_success() => answer::json(response).await.map_err(|_| HandOffRefusal::Unreachable),

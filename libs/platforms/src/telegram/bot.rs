@@ -83,17 +83,21 @@ pub(super) async fn connect(api: &Api, answers: &Answers) -> Result<(Profile, Cr
     if let Some(why) = must_not_post(&found, &member) {
         return Err(wrong(CHAT, why));
     }
-    let name = found.username.filter(|it| is_public_name(it));
     let kept = json!(Chat { id: found.id }).to_string();
-    let profile = Profile {
-        account_id: found.id.to_string(),
-        username: name.clone().or_else(|| found.title.clone()),
-        display_name: found.title,
+    Ok((profile_of(found), Credentials { extra: Some(kept.into()), ..Credentials::of(token) }))
+}
+
+/// A chat, as people know it.
+pub(super) fn profile_of(chat: ChatFacts) -> Profile {
+    let name = chat.username.filter(|it| is_public_name(it));
+    Profile {
+        account_id: chat.id.to_string(),
+        username: name.clone().or_else(|| chat.title.clone()),
+        display_name: chat.title,
         // Its address would hold the bot's token.
         avatar: None,
         profile_url: name.map(|it| format!("https://t.me/{it}")),
-    };
-    Ok((profile, Credentials { extra: Some(kept.into()), ..Credentials::of(token) }))
+    }
 }
 
 /// Why the bot could not post; `None` when it can.

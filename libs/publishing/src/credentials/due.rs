@@ -181,18 +181,18 @@ impl Round<'_> {
         if platform.renewal().can_renew(&old) {
             return self.renew(platform, &record, &old).await;
         }
-        match old.expires_at {
+        let now = publishing.clock.now();
+        if old.expires_at.is_some_and(|it| it <= now) {
             // The user is told as soon as there is something to be done.
-            Some(ends_at) if ends_at <= publishing.clock.now() => {
-                publishing.lose(&record).await?;
-            }
-            Some(ends_at) if ends_at - publishing.clock.now() <= Renewal::WARNING => {
-                // Told first: after a crash in between it is told again by the same id.
-                publishing.tell_expiring(&record, ends_at).await?;
-                publishing.look_again(&record, Some(ends_at)).await?;
-            }
-            ends_at => publishing.look_again(&record, ends_at.map(|it| it - Renewal::WARNING)).await?,
+            publishing.lose(&record).await?;
+            return Ok(Ended::NotRenewed);
         }
+        if let Some(ends_at) = old.expires_at.filter(|it| *it - now <= Renewal::WARNING) {
+            // Told first: after a crash in between it is told again by the same id.
+            publishing.tell_expiring(&record, ends_at).await?;
+        }
+        publishing.look_again(&record, Some(platform.renewal().due_at(&old, now))).await?;
+        publishing.read_about(platform, &record, &old).await;
         Ok(Ended::NotRenewed)
     }
 
@@ -215,7 +215,13 @@ impl Round<'_> {
                 "credentials are not renewed yet"
             );
         }
-        Ok(if matches!(renewed, Renewed::Now(_)) { Ended::Renewed } else { Ended::NotRenewed })
+        match renewed {
+            Renewed::Now(new) => {
+                self.publishing.read_about(platform, &new.1, &new.0).await;
+                Ok(Ended::Renewed)
+            }
+            Renewed::Gone(_) | Renewed::NotNow(_) | Renewed::Elsewhere => Ok(Ended::NotRenewed),
+        }
     }
 }
 

@@ -135,7 +135,7 @@ impl Publishing {
     ) -> Result<Option<CredentialsRecord>, PublishingError> {
         let sealed = self.seal(record, new).await?;
         let (token_expires_at, renewed_at) = (new.expires_at, now);
-        let refresh_at = renewal.due_at(new, now);
+        let refresh_at = Some(renewal.due_at(new, now));
         let refreshed = Refreshed { sealed: sealed.clone(), token_expires_at, renewed_at, refresh_at };
         let generation = self.store.store_refreshed(record, refreshed).await?;
         Ok(generation.map(|generation| CredentialsRecord {

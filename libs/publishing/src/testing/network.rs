@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::Profile;
 use domain::delivery::{Claim, Published, Resolution, Setback};
-use platforms::{Credentials, FollowUp, Followed, Job, Platform, Publish, RefreshRefusal, Step};
+use platforms::{About, Credentials, FollowUp, Followed, Job, Platform, Publish, RefreshRefusal, Step};
 use secrecy::ExposeSecret;
 use tokio::sync::{Barrier, Notify};
 
@@ -110,6 +111,8 @@ pub(crate) struct Network {
     pub(crate) following: Mutex<VecDeque<Result<Followed, Setback>>>,
     /// What was to follow, and what its last step had reached.
     pub(crate) followed: Mutex<Vec<(String, Option<String>)>>,
+    /// What each account says of itself, one after the other; the last one nothing.
+    pub(crate) about: Mutex<VecDeque<Result<Option<About>, Setback>>>,
     pub(crate) renewal: platforms::Renewal,
     pub(crate) renewals: Mutex<VecDeque<Renewal>>,
     pub(crate) renewed: Mutex<u32>,
@@ -242,6 +245,10 @@ impl Platform for Registered {
             expires_at: Some(now + TimeDelta::hours(2)),
             ..Credentials::of(format!("token{renewed}").into())
         })
+    }
+
+    async fn about(&self, _: &Profile, _: &Credentials, _: DateTime<Utc>) -> Result<Option<About>, Setback> {
+        self.about.lock().unwrap().pop_front().unwrap_or(Ok(None))
     }
 }
 

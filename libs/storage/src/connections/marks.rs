@@ -3,14 +3,16 @@
 //! of, so that old news never hides newer.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::connection::{Connection, Profile};
 use domain::id::ConnectionId;
+use domain::rules::Rules;
 
 use super::{ConnectionRecord, KeptIn};
 use crate::Store;
 use crate::change::Change;
 use crate::credentials::{CredentialsRecord, won};
 use crate::error::StorageError;
-use crate::item::{at, n, s};
+use crate::item::{at, n, s, to_item};
 
 /// What is lost with credentials that the platform does not accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +24,30 @@ pub enum Loss {
 }
 
 impl Store {
+    /// Shows how an account is now. False when the connection changed since it was
+    /// read: it was connected anew, which tells more, or is gone.
+    pub async fn show_about(
+        &self,
+        connection: &Connection,
+        profile: &Profile,
+        rules: &Rules,
+    ) -> Result<bool, StorageError> {
+        let mut item = to_item(&Connection { profile: profile.clone(), rules: rules.clone(), ..connection.clone() })?;
+        let mut change = Change::default();
+        for name in ["profile", "rules"] {
+            let value = item.remove(name);
+            change.set(name, value.ok_or_else(|| StorageError::Request(format!("a connection without {name}")))?);
+        }
+        let update = self
+            .update_connection(connection.user_id, connection.connection_id)
+            .condition_expression("generation = :generation")
+            .update_expression(change.expression())
+            .set_expression_attribute_names(Some(change.names))
+            .set_expression_attribute_values(Some(change.values))
+            .expression_attribute_values(":generation", n(connection.generation));
+        won(update).await
+    }
+
     /// The credentials of a connection, wherever they are kept; `None` when they
     /// are gone.
     pub async fn credentials_of(&self, record: &ConnectionRecord) -> Result<Option<CredentialsRecord>, StorageError> {

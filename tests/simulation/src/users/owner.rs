@@ -54,7 +54,7 @@ impl Account {
             token_expires_at: credentials.expires_at,
             renewed_at: None,
             is_gone: false,
-            refresh_at: self.spec.renewal.due_at(&credentials, now),
+            refresh_at: Some(self.spec.renewal.due_at(&credentials, now)),
         }];
         loop {
             let found = store.connected_accounts(user, provider, [self.id.as_str()]).await?.into_values().next();

@@ -121,6 +121,14 @@ impl Api {
         }
     }
 
+    /// What a server takes now; `None` when it cannot be asked.
+    pub(crate) async fn rules_of(&self, server: &Server) -> Option<Rules> {
+        match timeout(WITHIN, self.instance(server)).await {
+            Ok(Ok(Public::Found(instance))) => Some(instance.rules(server.name())),
+            _ => None,
+        }
+    }
+
     async fn instance(&self, server: &Server) -> Result<Public<Instance>, NotKnown> {
         for path in ["/api/v2/instance", "/api/v1/instance"] {
             match self.public(server, path).await? {

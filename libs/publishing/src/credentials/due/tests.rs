@@ -97,10 +97,11 @@ async fn what_cannot_be_renewed_is_warned_of_and_at_its_end_asks_for_reconnectio
     };
 
     // Looked at too early, at the warning, and at the end.
-    let second = TimeDelta::seconds(1);
-    let warned_at = ends_at - TimeDelta::days(7);
+    let (second, day) = (TimeDelta::seconds(1), TimeDelta::days(1));
+    let warned_at = ends_at - day * 7;
     for (from, until, events) in [
-        (noon(), warned_at, &[][..]),
+        (noon(), noon() + day * 7, &[][..]),
+        (noon() + day * 49, warned_at, &[]),
         (warned_at, ends_at, &["connection.expiring"]),
         (ends_at, ends_at, &["connection.expiring", "connection.needs_reconnection"]),
     ] {
@@ -118,13 +119,14 @@ async fn what_cannot_be_renewed_is_warned_of_and_at_its_end_asks_for_reconnectio
 }
 
 #[tokio::test]
-async fn what_never_ends_leaves_the_index() {
+async fn what_never_ends_is_looked_after_every_week() {
     let rig = Rig::with(0, Network::default()).await;
     accounts(&rig, "sandbox", 1, &Rig::credentials(None)).await;
 
     assert_eq!(round(&rig).await, 0);
 
-    assert_eq!(waiting(&rig, noon() + TimeDelta::days(99)).await, 0);
+    let week = noon() + TimeDelta::days(7);
+    assert_eq!((waiting(&rig, week - TimeDelta::seconds(1)).await, waiting(&rig, week).await), (0, 1));
     assert_eq!(rig.events.types(), [""; 0]);
 }
 
