@@ -26,7 +26,7 @@ macro_rules! conformance {
                 the_code_of_one_server_is_not_brought_to_another, an_answer_that_comes_too_late_connects_nothing,
                 what_is_typed_may_be_nonsense, a_network_in_trouble_connects_nothing_and_says_so,
                 what_was_typed_may_be_enough;
-            credentials: ended_credentials_are_renewed, a_passing_failure_does_not_end_a_grant,
+            credentials: ended_credentials_are_renewed, a_passing_failure_does_not_end_a_grant, an_account_goes_on_saying_the_same_of_itself,
                 a_grant_that_was_taken_away_is_known_as_gone, a_grant_is_given_back,
                 what_somebody_else_needs_is_not_given_back,
                 what_came_of_typing_is_renewed_and_given_back;

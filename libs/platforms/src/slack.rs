@@ -31,9 +31,9 @@ use domain::rules::{Counting, Rule, Rules};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use self::api::{Api, Bot, Sharing};
+use self::api::{Api, Bot, Sharing, Team};
 use self::failure::Failure;
-use crate::account::{Account, Credentials};
+use crate::account::{About, Account, Credentials};
 use crate::app::NoFurther;
 use crate::choices::{Choice, Choosing};
 use crate::discreet::without_token;
@@ -154,6 +154,17 @@ impl Platform for Slack {
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
         self.oauth.refresh(old, now).await
     }
+
+    async fn about(
+        &self,
+        _: &Profile,
+        credentials: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Option<About>, Setback> {
+        let bot = Bot { token: &credentials.access_token, now };
+        let team = self.api.team(bot).await.map_err(Failure::before_the_call)?;
+        Ok(Some(About { profile: profile_of(team), rules: self.rules() }))
+    }
 }
 
 #[async_trait::async_trait]
@@ -188,14 +199,7 @@ impl Connect for Slack {
         let bot = Bot { token: &tokens.access_token, now };
         let team = self.api.team(bot).await.map_err(|it| without_token(it, &tokens.access_token))?;
         Ok(vec![Account {
-            profile: Profile {
-                account_id: team.id,
-                username: subdomain(&team.url).or_else(|| Some(team.name.clone())),
-                display_name: Some(team.name),
-                // It would take another permission.
-                avatar: None,
-                profile_url: Some(team.url),
-            },
+            profile: profile_of(team),
             scopes: tokens.granted(SCOPES),
             rules: self.rules(),
             grant: None,
@@ -217,6 +221,18 @@ impl Connect for Slack {
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
         self.oauth.revoke(credentials, now).await
+    }
+}
+
+/// A workspace, as people know it.
+fn profile_of(team: Team) -> Profile {
+    Profile {
+        account_id: team.id,
+        username: subdomain(&team.url).or_else(|| Some(team.name.clone())),
+        display_name: Some(team.name),
+        // It would take another permission.
+        avatar: None,
+        profile_url: Some(team.url),
     }
 }
 

@@ -5,6 +5,7 @@ use domain::delivery::Setback;
 use domain::media::MimeType;
 use secrecy::ExposeSecret;
 
+use crate::account::About;
 use crate::conformance::network::{Call, Network, Trouble};
 use crate::conformance::samples::sample;
 use crate::conformance::stage::Stage;
@@ -32,6 +33,21 @@ pub async fn ended_credentials_are_renewed<N: Network>() {
         stage.clock.advance(TimeDelta::minutes(45));
     }
     assert_eq!(stage.network.public().len(), 3);
+}
+
+/// What an account says of itself later is what it said when it was connected, and
+/// one whose grant was taken away says that, or nothing.
+pub async fn an_account_goes_on_saying_the_same_of_itself<N: Network>() {
+    let stage = Stage::<N>::new().await;
+    let account = stage.connect().await;
+    let ask = async || stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+
+    if let Some(about) = ask().await.unwrap() {
+        assert_eq!(about, About { profile: account.profile.clone(), rules: account.rules.clone() });
+    }
+    stage.network.revoke();
+    let after = ask().await;
+    assert!(matches!(after, Ok(_) | Err(Setback::Disconnected { .. })), "{after:?}");
 }
 
 /// A grant has ended only when the platform says so.
