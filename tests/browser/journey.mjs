@@ -182,6 +182,24 @@ await step('an account is connected through the consent page', async () => {
   connection = status.connection;
 });
 
+await step('several accounts of one grant are connected at once', async () => {
+  const request = await must(201, 'POST', '/connections/connect/sandbox', undefined, token);
+  await page.goto(request.authorization_url);
+  await page.getByText('Allow it for other accounts too').click();
+  for (const handle of ['meadow', 'ferry']) await page.locator(`input[name="also.${handle}"]`).check();
+  await photograph('sandbox-consent-several');
+  await leads(() => buttonNamed('Allow').click());
+  await leads(() => buttonNamed('Connect chosen').click());
+  await page.getByText('Choose an account first.').waitFor();
+  await photograph('choose-nothing');
+  await page.getByLabel('Meadow').check();
+  await photograph('choose');
+  await leads(() => buttonNamed('Connect all 3').click());
+  await photograph('connected-several');
+  const { data } = await must(200, 'GET', '/connections', undefined, token);
+  ensure(data.length === 3, `there are ${data.length} connections`);
+});
+
 await step('a refused hand-off says so', async () => {
   const request = await must(201, 'POST', '/connections/connect/sandbox', undefined, token);
   await page.goto(request.authorization_url);
