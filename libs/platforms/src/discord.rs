@@ -258,10 +258,7 @@ impl Connect for Discord {
 impl Publish for Discord {
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
         let (key, kept) = webhook::of(job.credentials)?;
-        let sending = async {
-            let message = message::of(job).await?;
-            self.api.send(&key, message, WITHIN).await
-        };
+        let sending = self.api.send(&key, message::of(job), WITHIN);
         let late = || Failure::Unknown { may_still_run: true, why: "Discord did not answer in time" };
         let sent = Watch::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten();
         let sent = sent.map_err(|it| it.setback(job.now))?;

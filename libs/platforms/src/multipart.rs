@@ -1,5 +1,6 @@
 //! Forms with files (RFC 7578).
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,6 +8,7 @@ use bytes::Bytes;
 use domain::media::MimeType;
 use domain::token::random_u64;
 use futures::channel::mpsc;
+use futures::future::{Either, select};
 use futures::{SinkExt, StreamExt, TryStreamExt, stream};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use reqwest::{Body, RequestBuilder};
@@ -50,6 +52,15 @@ impl Feed {
                 return;
             }
         }
+    }
+}
+
+/// The answer to a form that is brought its files while it is sent. It may come before
+/// all of them were wanted.
+pub(crate) async fn answered<T>(sending: impl Future<Output = T>, bringing: impl Future<Output = ()>) -> T {
+    match select(pin!(sending), pin!(bringing)).await {
+        Either::Left((answer, _)) => answer,
+        Either::Right(((), sending)) => sending.await,
     }
 }
 

@@ -293,6 +293,18 @@ async fn pictures_and_videos_go_out_together_with_their_words() {
 }
 
 #[tokio::test]
+async fn each_file_is_opened_when_its_turn_comes() {
+    let stage = Stage::<Discord>::new().await;
+    let account = stage.connect().await;
+    let post = stage.due(&account, "ten of them", pictures(10)).await;
+
+    stage.publish(&post).await.unwrap();
+
+    assert_eq!(stage.network.public()[0].media.len(), 10);
+    assert_eq!(post.most_open(), 1);
+}
+
+#[tokio::test]
 async fn what_is_too_large_is_told_before() {
     let stage = Stage::<Discord>::new().await;
     let account = stage.connect_by_typing().await.unwrap();

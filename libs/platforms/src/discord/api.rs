@@ -13,6 +13,7 @@ use super::message::Message;
 use super::webhook::{Key, Snowflake, Webhook};
 use crate::answer;
 use crate::http_clients::HttpClients;
+use crate::multipart;
 use crate::not_now::NotNow;
 
 /// Discord's API, version 10.
@@ -46,11 +47,11 @@ impl Api {
     }
 
     /// Makes a message public.
-    pub(super) async fn send(&self, key: &Key, message: Message, within: Duration) -> Result<Sent, Failure> {
+    pub(super) async fn send(&self, key: &Key, message: Message<'_>, within: Duration) -> Result<Sent, Failure> {
         // Else errors of a message that is not kept are swallowed, and no id comes.
         let request = self.request(Method::POST, key)?.query(&[("wait", "true")]);
-        let (request, unread) = message.onto(request);
-        match answered(request.timeout(within)).await {
+        let (request, unread, bringing) = message.onto(request);
+        match multipart::answered(answered(request.timeout(within)), bringing).await {
             // What arrived was shorter than was said, and is no request.
             Err(Failure::Unknown { .. }) if unread.is_set() => {
                 Err(Failure::NotSent { why: "a file could not be read".to_owned() })

@@ -9,7 +9,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::answer;
-use crate::job::MediaUnreadable;
 use crate::not_now::NotNow;
 
 /// A call that did not do what it was to do.
@@ -133,12 +132,6 @@ fn collect(errors: &Map<String, Value>, path: &str, said: &mut Vec<String>) {
 impl From<NotNow> for Failure {
     fn from(not_now: NotNow) -> Self {
         Self::NotSent { why: not_now.to_string() }
-    }
-}
-
-impl From<MediaUnreadable> for Failure {
-    fn from(unreadable: MediaUnreadable) -> Self {
-        Self::NotSent { why: unreadable.to_string() }
     }
 }
 

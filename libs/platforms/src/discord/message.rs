@@ -1,11 +1,12 @@
 //! What a post is sent as: one message, with its files.
 
-use domain::media::MimeType;
+use domain::media::Attachment;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 
-use super::failure::Failure;
-use crate::job::{Job, MediaBytes};
+use crate::job::{Job, MediaReader};
 use crate::multipart::{Form, Unread};
 
 /// Links are shown without previews (`SUPPRESS_EMBEDS`).
@@ -15,35 +16,46 @@ const SUPPRESS_EMBEDS: u32 = 1 << 2;
 const SUPPRESS_NOTIFICATIONS: u32 = 1 << 12;
 
 /// A message.
-pub(super) struct Message {
+pub(super) struct Message<'a> {
     payload: Value,
-    files: Vec<File>,
+    files: Vec<File<'a>>,
+    reader: &'a dyn MediaReader,
 }
 
-struct File {
+struct File<'a> {
     name: String,
-    mime_type: MimeType,
-    size_bytes: u64,
-    bytes: MediaBytes,
+    attachment: &'a Attachment,
 }
 
-impl Message {
+impl<'a> Message<'a> {
     /// Puts it into a request: a form where it has files. Says whether one of them
-    /// could not be read.
-    pub(super) fn onto(self, request: RequestBuilder) -> (RequestBuilder, Unread) {
-        if self.files.is_empty() {
-            return (request.json(&self.payload), Unread::default());
+    /// could not be read. They are brought while the request is sent, one after the
+    /// other: what is opened early may be closed by the store before its turn.
+    pub(super) fn onto(self, request: RequestBuilder) -> (RequestBuilder, Unread, BoxFuture<'a, ()>) {
+        let Self { payload, files, reader } = self;
+        if files.is_empty() {
+            return (request.json(&payload), Unread::default(), std::future::ready(()).boxed());
         }
-        let mut form = Form::new().text("payload_json", &self.payload.to_string());
-        for (index, File { name, mime_type, size_bytes, bytes }) in self.files.into_iter().enumerate() {
-            form = form.file((&format!("files[{index}]"), &name), mime_type, size_bytes, bytes);
+        let mut form = Form::new().text("payload_json", &payload.to_string());
+        let mut feeds = Vec::new();
+        for (index, File { name, attachment }) in files.into_iter().enumerate() {
+            let field = format!("files[{index}]");
+            let (next, feed) = form.fed((&field, &name), attachment.mime_type, attachment.size_bytes);
+            form = next;
+            feeds.push((feed, attachment));
         }
-        form.onto(request)
+        let bringing = async move {
+            for (feed, attachment) in feeds {
+                feed.bring(reader.open(attachment)).await;
+            }
+        };
+        let (request, unread) = form.onto(request);
+        (request, unread, bringing.boxed())
     }
 }
 
 /// What a post is sent as.
-pub(super) async fn of(job: &Job<'_>) -> Result<Message, Failure> {
+pub(super) fn of<'a>(job: &Job<'a>) -> Message<'a> {
     // Else whoever the text names is notified. Nobody looks at a post that was
     // scheduled days ago when it goes out, so it notifies nobody.
     let mut payload = json!({"allowed_mentions": {"parse": []}});
@@ -62,18 +74,17 @@ pub(super) async fn of(job: &Job<'_>) -> Result<Message, Failure> {
     }
 
     let (mut files, mut attachments) = (Vec::new(), Vec::new());
-    for (index, file) in job.media.iter().enumerate() {
-        let name = format!("{}.{}", file.media_id, file.mime_type.extension());
-        let mut attachment = json!({"id": index, "filename": name});
-        if let Some(words) = &file.alt_text {
-            attachment["description"] = words.as_str().into();
+    for (index, attachment) in job.media.iter().enumerate() {
+        let name = format!("{}.{}", attachment.media_id, attachment.mime_type.extension());
+        let mut told = json!({"id": index, "filename": name});
+        if let Some(words) = &attachment.alt_text {
+            told["description"] = words.as_str().into();
         }
-        attachments.push(attachment);
-        let bytes = job.files.open(file).await?;
-        files.push(File { name, mime_type: file.mime_type, size_bytes: file.size_bytes, bytes });
+        attachments.push(told);
+        files.push(File { name, attachment });
     }
     if !attachments.is_empty() {
         payload["attachments"] = attachments.into();
     }
-    Ok(Message { payload, files })
+    Message { payload, files, reader: job.files }
 }

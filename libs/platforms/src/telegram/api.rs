@@ -1,9 +1,7 @@
 //! The Bot API's addresses and answers.
 
-use std::pin::pin;
 use std::time::Duration;
 
-use futures::future::{Either, select};
 use reqwest::{Method, RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -15,6 +13,7 @@ use super::failure::{Failure, refused};
 use super::message::Message;
 use crate::answer::{self, Unreadable};
 use crate::http_clients::HttpClients;
+use crate::multipart;
 use crate::not_now::NotNow;
 
 /// The Bot API.
@@ -100,12 +99,7 @@ impl Api {
     ) -> Result<i64, Failure> {
         let request = self.request(token, message.method())?;
         let (request, unread, bringing) = message.onto(request);
-        let sent = match select(pin!(answered(request.timeout(within))), bringing).await {
-            // It may come before all files were wanted.
-            Either::Left((sent, _)) => sent,
-            Either::Right(((), sending)) => sending.await,
-        };
-        let sent = match sent {
+        let sent = match multipart::answered(answered(request.timeout(within)), bringing).await {
             // What arrived was shorter than was said, and is no request.
             Err(Failure::Unknown { .. }) if unread.is_set() => {
                 return Err(Failure::NotSent { why: "a file could not be read".to_owned() });
