@@ -49,6 +49,7 @@ use domain::event::Event;
 use domain::options::Vocabulary;
 use domain::plan::Plans;
 use platforms::{Connect, Registry};
+use publishing::Custody;
 
 pub use party::Guests;
 pub use stored_vault::StoredVault;
@@ -82,6 +83,13 @@ impl FromRef<App> for Api {
 }
 
 impl App {
+    /// Those who keep the credentials.
+    fn custody(&self) -> Custody {
+        let Api { store, clock, .. } = &self.api;
+        let (sealer, events) = (self.sealer.clone(), self.events.clone());
+        Custody { store: store.clone(), sealer, events, clock: clock.clone() }
+    }
+
     /// Puts an event on the bus. No request depends on it: a failure is logged,
     /// and the request goes on.
     async fn announce(&self, event: Event) {

@@ -11,9 +11,10 @@ use chrono::{DateTime, Utc};
 use domain::connection::Connection;
 use domain::delivery::Setback;
 use domain::id::ConnectionId;
-use platforms::{Choice, Choosing};
-use publishing::kept_credentials;
+use platforms::{Choice, Choosing, Credentials, NotNow};
+use publishing::PublishingError;
 use serde::Serialize;
+use storage::ConnectionRecord;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
@@ -118,12 +119,16 @@ pub(crate) async fn list_choices(
     let Some(_place) = app.workload.place().await else {
         return Err(later(connection, 5, "cannot be asked just now"));
     };
-    let kept = kept_credentials(&app.api.store, app.sealer.as_ref(), &record).await.map_err(|error| {
-        tracing::error!(%error, connection_id = %id, "credentials could not be opened");
+    let now = app.api.clock.now();
+    let kept = credentials(&app, &record).await.map_err(|error| {
+        tracing::error!(%error, connection_id = %id, "there are no credentials to list choices with");
         ApiError::Internal
     })?;
-    let credentials = kept.ok_or_else(lost)?;
-    let now = app.api.clock.now();
+    let credentials = match kept {
+        Ok(credentials) => credentials,
+        Err(Setback::Disconnected { .. }) => return Err(lost()),
+        Err(setback) => return Err(not_listed(connection, &setback, now)),
+    };
     let asked = Choosing { option: &option, query: query.as_deref(), connection, credentials: &credentials };
     let listed = match timeout(LISTED_WITHIN, platform.choices(&asked, now)).await {
         Ok(Ok(listed)) => listed,
@@ -141,6 +146,17 @@ pub(crate) async fn list_choices(
 fn has_words(choice: &Choice, query: &str) -> bool {
     let has = |text: &str| text.to_lowercase().contains(&query.trim().to_lowercase());
     has(&choice.label) || has(&choice.value)
+}
+
+/// In a task of its own, which a client that goes away does not end: the answer of a
+/// renewal may be the only one that has the new token.
+async fn credentials(app: &App, record: &ConnectionRecord) -> Result<Result<Credentials, Setback>, PublishingError> {
+    let (app, record) = (app.clone(), record.clone());
+    let asked = tokio::spawn(async move {
+        let Some(platform) = app.platforms.get(&record.connection.provider) else { return Ok(Err(NotNow.into())) };
+        app.custody().for_a_question(platform, &record).await
+    });
+    asked.await.unwrap_or(Ok(Err(NotNow.into())))
 }
 
 fn not_listed(connection: &Connection, setback: &Setback, now: DateTime<Utc>) -> ApiError {

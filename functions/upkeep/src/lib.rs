@@ -47,7 +47,7 @@ pub async fn erase(
 /// Does one round of it. What fails is logged and tried again in the next
 /// round.
 pub async fn round(publishing: &Publishing, platforms: &Registry<dyn Platform>) -> Result<(), PublishingError> {
-    let renewed = publishing.refresh_due(platforms).await;
+    let renewed = publishing.custody().refresh_due(platforms).await;
     // The uploads do not depend on the credentials, so an error with the
     // credentials is returned only after the uploads were removed.
     let looked = publishing.look_at_uploads().await;

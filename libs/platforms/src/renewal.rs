@@ -45,22 +45,22 @@ impl Renewal {
 
     /// When credentials that were issued or looked after at `since` are to be looked
     /// after next: after a week at the latest, because that is how old what an
-    /// account says of itself may be; a while before their end where they can be
-    /// renewed, and before that of what renews them; and otherwise
-    /// [`Renewal::WARNING`] before their end, when only their user can help, and at it.
+    /// account says of itself may be, and an unused refresh token; a while before the
+    /// end of what renews them; and where nothing does, [`Renewal::WARNING`] before
+    /// their end, when only their user can help, and at it.
     pub fn due_at(self, credentials: &Credentials, since: DateTime<Utc>) -> DateTime<Utc> {
-        let latest = since + LOOKED_AFTER;
-        let can_renew = self.can_renew(credentials);
-        let by = |ends_at: DateTime<Utc>| {
-            if can_renew {
-                return ends_at - lead(ends_at - since);
-            }
-            let warned_at = ends_at - Self::WARNING;
-            // What lives no longer than that is not warned of: its user knows.
-            if since < warned_at { warned_at } else { ends_at }
+        let before = |ends_at: DateTime<Utc>| ends_at - lead(ends_at - since);
+        let due_at = if !self.can_renew(credentials) {
+            // What lives no longer than the warning is not warned of: its user knows.
+            credentials.expires_at.map(|it| if since < it - Self::WARNING { it - Self::WARNING } else { it })
+        } else if self == Self::Extending {
+            credentials.expires_at.map(before)
+        } else {
+            // The access token may end meanwhile. Whoever needs one renews it then.
+            credentials.refresh_expires_at.map(before)
         };
-        let refresh_ends = credentials.refresh_expires_at.filter(|_| can_renew);
-        [credentials.expires_at, refresh_ends].into_iter().flatten().map(by).fold(latest, DateTime::min)
+        let latest = since + LOOKED_AFTER;
+        due_at.map_or(latest, |it| it.min(latest))
     }
 }
 
@@ -156,12 +156,13 @@ mod tests {
     }
 
     #[test]
-    fn what_renews_is_used_well_before_its_own_end() {
-        let day = TimeDelta::days(1);
-        let short_lived =
-            Credentials { refresh_expires_at: Some(noon() + day * 2), ..credentials(Some("refresh"), Some(day * 30)) };
+    fn what_renews_is_used_well_before_its_own_end_and_not_for_every_access_token() {
+        let (hour, day) = (TimeDelta::hours(1), TimeDelta::days(1));
+        let hourly = credentials(Some("refresh"), Some(hour));
+        let short_lived = Credentials { refresh_expires_at: Some(noon() + day * 2), ..hourly.clone() };
 
+        assert_eq!(Renewal::Rotating.due_at(&hourly, noon()), noon() + day * 7);
         assert_eq!(Renewal::Rotating.due_at(&short_lived, noon()), noon() + day * 2 - day * 2 / 5);
-        assert_eq!(Renewal::Never.due_at(&short_lived, noon()), noon() + day * 7, "it is of no use there");
+        assert_eq!(Renewal::Never.due_at(&short_lived, noon()), noon() + hour, "it is of no use there");
     }
 }

@@ -8,17 +8,21 @@ mod renew;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use chrono::{DateTime, TimeDelta, Utc};
+use cloud::events::EventBus;
+use cloud::seal::Sealer;
+use domain::clock::Clock;
 use domain::connection::Connection;
 use domain::delivery::Setback;
 use domain::event::Event;
-use platforms::{Credentials, Platform};
+use platforms::{Credentials, Platform, UnreadableCredentials};
 use secrecy::ExposeSecret;
-use storage::{ConnectionRecord, CredentialsRecord, Loss, grant_context};
+use storage::{ConnectionRecord, CredentialsRecord, KeptIn, Loss, Store, credentials_context, grant_context};
 
-use crate::kept_credentials::with_its_own;
+use crate::PublishingError;
 use crate::words::wants_reconnection;
-use crate::{Publishing, PublishingError};
 
 /// Credentials that end sooner than this are renewed before a call.
 const TOO_SHORT: TimeDelta = TimeDelta::seconds(60);
@@ -43,33 +47,51 @@ pub(crate) struct Given {
     pub(crate) record: CredentialsRecord,
 }
 
-impl Publishing {
-    /// Credentials that last for a call. Those that were read `ahead` are not read
-    /// again: if they were renewed since, the platform takes them as it takes any
-    /// that are renewed during a call.
+/// Whoever keeps credentials: opens them, renews them, and gives them up.
+#[derive(Clone)]
+pub struct Custody {
+    /// Where they are.
+    pub store: Store,
+    /// Seals and opens them.
+    pub sealer: Arc<dyn Sealer>,
+    /// Hears of those that are lost.
+    pub events: Arc<dyn EventBus>,
+    /// The time.
+    pub clock: Clock,
+}
+
+impl Custody {
+    /// The credentials of an account, for a question that a client waits for; or why
+    /// there are none now.
+    pub async fn for_a_question(
+        &self,
+        platform: &dyn Platform,
+        account: &ConnectionRecord,
+    ) -> Result<Result<Credentials, Setback>, PublishingError> {
+        let given = self.credentials(platform, account, self.clock.now()).await?;
+        Ok(given.map(|it| it.credentials))
+    }
+
+    /// Credentials that last for a call at this time, now or soon: they are renewed
+    /// for it if need be.
     pub(crate) async fn credentials(
         &self,
         platform: &dyn Platform,
         account: &ConnectionRecord,
-        ahead: Option<CredentialsRecord>,
-        now: DateTime<Utc>,
+        at: DateTime<Utc>,
     ) -> Result<Result<Given, Setback>, PublishingError> {
         if account.connection.needs_reconnection {
             return Ok(Err(wants_reconnection(&account.connection, None)));
         }
-        let read = match ahead {
-            Some(record) => Some(record),
-            None => self.store.credentials_of(account).await?,
-        };
-        let Some(record) = read.filter(|it| !it.is_gone) else {
+        let Some(record) = self.store.credentials_of(account).await?.filter(|it| !it.is_gone) else {
             return Ok(Err(wants_reconnection(&account.connection, None)));
         };
         let old = self.open(&record).await?;
-        let Some(ends_at) = old.expires_at.filter(|it| *it < now + TOO_SHORT) else {
+        let Some(ends_at) = old.expires_at.filter(|it| *it < at + TOO_SHORT) else {
             return self.given(account, old, record).await.map(Ok);
         };
         if !platform.renewal().can_renew(&old) {
-            return match now < ends_at {
+            return match at < ends_at {
                 true => self.given(account, old, record).await.map(Ok),
                 false if self.lose(&record).await? => Ok(Err(wants_reconnection(&account.connection, None))),
                 false => self.await_renewal(account, &record).await,
@@ -194,8 +216,16 @@ impl Publishing {
         credentials: Credentials,
         record: CredentialsRecord,
     ) -> Result<Given, PublishingError> {
-        let credentials = with_its_own(self.sealer.as_ref(), account, credentials).await?;
-        Ok(Given { credentials, record })
+        let own = match &account.kept {
+            KeptIn::Grant { own: Some(own), .. } => {
+                let connection = &account.connection;
+                let context = credentials_context(connection.user_id, connection.connection_id, &connection.provider);
+                let plain = self.sealer.open(own, &context).await?;
+                Some(String::from_utf8(plain).map_err(|_| UnreadableCredentials)?.into())
+            }
+            KeptIn::Grant { own: None, .. } | KeptIn::Connection(_) => None,
+        };
+        Ok(Given { credentials: Credentials { own, ..credentials }, record })
     }
 
     async fn open(&self, record: &CredentialsRecord) -> Result<Credentials, PublishingError> {

@@ -16,6 +16,7 @@ use storage::{CallsOf, ConnectionRecord, CredentialsRecord, Race, Work};
 
 use self::follow_up::following;
 use crate::claims::Claims;
+use crate::credentials::Given;
 use crate::files::Files;
 use crate::places::HostLeave;
 use crate::words::{Doing, not_connected, of_a_doubt, still_lost, worded, worded_answer};
@@ -117,9 +118,9 @@ impl Publishing {
             if task.delivery.state == State::Waiting && self.is_crowded_out(&open_calls) {
                 return self.put_off(&task).await;
             }
-            // What can be read before the second is not read after it.
-            if let Some(account) = &connection {
-                ahead = self.store.credentials_of(account).await?;
+            // What can be read, or renewed, before the second is not after it.
+            if let (Some(account), Some(platform)) = (&connection, platforms.get(&task.delivery.provider)) {
+                ahead = Some(Box::pin(self.custody().credentials(platform, account, at)).await?);
             }
             now = self.sleep_until(at).await;
         }
@@ -162,7 +163,7 @@ impl Publishing {
         next: Next,
         task: Task<'_>,
         platform: Option<&dyn Publish>,
-        account: Option<(ConnectionRecord, Option<CredentialsRecord>)>,
+        account: Option<(ConnectionRecord, Option<Result<Given, Setback>>)>,
     ) -> Result<After, PublishingError> {
         let Task { delivery, post, .. } = &task;
         let now = self.clock.now();
@@ -176,7 +177,11 @@ impl Publishing {
             let after = delivery.clone().not_called(setback, now, random_u32());
             return self.keep(&task, after, now).await;
         };
-        let given = match self.credentials(platform, &record, ahead, now).await? {
+        let given = match ahead {
+            Some(given) => given,
+            None => self.custody().credentials(platform, &record, now).await?,
+        };
+        let given = match given {
             Ok(given) => given,
             Err(setback) if next == Next::FollowUp => return self.follow_up_not_called(&task, &setback, now).await,
             Err(setback) => {

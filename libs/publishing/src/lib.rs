@@ -16,7 +16,6 @@ mod environment;
 mod erase_user;
 mod error;
 mod files;
-mod kept_credentials;
 mod options;
 mod places;
 mod plan;
@@ -26,6 +25,7 @@ mod roll_up;
 mod testing;
 mod unused_uploads;
 mod validate_post;
+mod waiting;
 mod words;
 
 use std::sync::Arc;
@@ -47,12 +47,14 @@ use platforms::Leads;
 use storage::{PostWrite, PostWritten, StorageError, Store};
 use tokio::sync::Semaphore;
 
+use crate::waiting::sleep_until;
+
 pub use change_post::{ChangePost, Changed};
 pub use create_post::{CreatePost, Created, NotCreated};
+pub use credentials::Custody;
 pub use deliver::BEGIN_WITHIN;
 pub use erase_user::Erased;
 pub use error::PublishingError;
-pub use kept_credentials::kept_credentials;
 pub use places::{Places, Share};
 pub use plan::Planned;
 pub use revoke::revoke_grant;
@@ -146,19 +148,14 @@ impl Publishing {
         }
     }
 
-    /// Waits until the clock says so, and returns its time. A timer may go off a
-    /// little early; then the rest is waited for. In tests a clock that is moved
-    /// by hand is moved on instead.
+    /// Those who keep the credentials.
+    #[must_use]
+    pub fn custody(&self) -> Custody {
+        let Self { store, sealer, events, clock, .. } = self;
+        Custody { store: store.clone(), sealer: sealer.clone(), events: events.clone(), clock: clock.clone() }
+    }
+
     async fn sleep_until(&self, at: DateTime<Utc>) -> DateTime<Utc> {
-        loop {
-            let now = self.clock.now();
-            let Ok(left) = (at - now).to_std() else { return now };
-            if left.is_zero() {
-                return now;
-            }
-            if !self.clock.skip_to(at) {
-                tokio::time::sleep(left).await;
-            }
-        }
+        sleep_until(&self.clock, at).await
     }
 }

@@ -6,12 +6,12 @@ use domain::delivery::Setback;
 use platforms::{About, Credentials, Platform};
 use storage::{ConnectionRecord, CredentialsRecord};
 
-use crate::{Publishing, PublishingError};
+use crate::{Custody, PublishingError};
 
 /// How long one account may take.
 const ASKED: Duration = Duration::from_secs(20);
 
-impl Publishing {
+impl Custody {
     /// Asks about each account of a grant. Nothing hangs on it: what fails is read a
     /// week later. Credentials that turn out not to be accepted any more are lost
     /// now, and not when a post needs them.
@@ -102,7 +102,7 @@ mod tests {
         for ends_at in [Some(later(600)), None] {
             let rig = rig(ends_at, &[|it| Ok(Some(changed(it)))]).await;
 
-            rig.publishing.refresh_due(&rig.renewable).await.unwrap();
+            rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap();
 
             let read = rig.connection(0).await.connection;
             assert_eq!(read.profile.username.as_deref(), Some("renamed"));
@@ -123,7 +123,7 @@ mod tests {
             let rig = rig(None, &[says]).await;
             let before = rig.connection(0).await.connection;
 
-            rig.publishing.refresh_due(&rig.renewable).await.unwrap();
+            rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap();
 
             assert_eq!(rig.connection(0).await.connection, before);
         }
@@ -137,7 +137,7 @@ mod tests {
         let without = Credentials { refresh_token: None, ..Rig::credentials(None) };
         rig.reconnect(0, without, Some(noon())).await;
 
-        rig.publishing.refresh_due(&rig.renewable).await.unwrap();
+        rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap();
 
         assert!(rig.connection(0).await.connection.needs_reconnection);
         assert_eq!(rig.events.types(), ["connection.needs_reconnection"]);

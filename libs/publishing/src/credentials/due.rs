@@ -1,4 +1,4 @@
-//! The round that renews credentials before they end.
+//! The round that looks after credentials before what renews them ends.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use platforms::{Credentials, Platform, Registry, Renewal};
 use storage::{CredentialsRecord, REFRESH_SHARDS, StorageError};
 
 use super::renew::Renewed;
-use crate::{Publishing, PublishingError};
+use crate::{Custody, PublishingError};
 
 /// Grants that are renewed at the same time.
 const AT_ONCE: usize = 8;
@@ -68,7 +68,7 @@ impl Silences {
 
 /// One round over the index of renewals.
 struct Round<'a> {
-    publishing: &'a Publishing,
+    custody: &'a Custody,
     platforms: &'a Registry<dyn Platform>,
     /// What wants renewal by then belongs to this round.
     began_at: DateTime<Utc>,
@@ -77,7 +77,7 @@ struct Round<'a> {
     silences: Option<Silences>,
 }
 
-impl Publishing {
+impl Custody {
     /// Renews whatever credentials want it by now; the number of those that
     /// were renewed. What there is no time for is met first in the next round.
     ///
@@ -86,7 +86,7 @@ impl Publishing {
     pub async fn refresh_due(&self, platforms: &Registry<dyn Platform>) -> Result<usize, PublishingError> {
         let moved = self.move_due().await;
         let began_at = self.clock.now();
-        let mut round = Round { publishing: self, platforms, began_at, silences: Some(Silences::default()) };
+        let mut round = Round { custody: self, platforms, began_at, silences: Some(Silences::default()) };
         let shards = (0..REFRESH_SHARDS).map(|shard| round.due_in(shard).boxed());
         let first = round.renew_each(stream::select_all(shards)).await;
         // Those that were set aside can hold up nobody else any more.
@@ -110,7 +110,7 @@ impl Round<'_> {
     /// cannot be read.
     fn due_in(&self, shard: u32) -> impl Stream<Item = Result<Entry, StorageError>> + Send + use<'_> {
         let pages = stream::unfold(Some(None), move |page| async move {
-            match self.publishing.store.grants_to_refresh(shard, self.began_at, page?, PAGE).await {
+            match self.custody.store.grants_to_refresh(shard, self.began_at, page?, PAGE).await {
                 Ok(read) => Some((read.entries.into_iter().map(Ok).collect(), read.next.map(Some))),
                 Err(error) => Some((vec![Err(error)], None)),
             }
@@ -123,7 +123,7 @@ impl Round<'_> {
     async fn renew_each(&self, due: impl Stream<Item = Result<Entry, StorageError>> + Send) -> Tally {
         let ends_at = self.began_at + ROUND;
         let ends = due
-            .take_while(|_| future::ready(self.publishing.clock.now() < ends_at))
+            .take_while(|_| future::ready(self.custody.clock.now() < ends_at))
             .map(|entry| async move {
                 match entry {
                     Ok(entry) => Ok(self.renew_or_log(entry).await),
@@ -157,42 +157,42 @@ impl Round<'_> {
     }
 
     async fn renew_due(&self, entry: Entry) -> Result<Ended, PublishingError> {
-        let Self { publishing, platforms, began_at, silences } = self;
-        let Some(record) = publishing.store.credentials_to_refresh(entry.0, &entry.1, *began_at).await? else {
+        let Self { custody, platforms, began_at, silences } = self;
+        let Some(record) = custody.store.credentials_to_refresh(entry.0, &entry.1, *began_at).await? else {
             return Ok(Ended::NotRenewed);
         };
         let Some(platform) = platforms.get(&record.provider) else {
             // Switched off in this deployment. It may come back.
-            publishing.look_again(&record, Some(*began_at + TOMORROW)).await?;
+            custody.look_again(&record, Some(*began_at + TOMORROW)).await?;
             return Ok(Ended::NotRenewed);
         };
         if silences.as_ref().is_some_and(|it| it.is_away(platform.name())) {
             return Ok(Ended::SetAside(entry));
         }
-        let old = match publishing.open(&record).await {
+        let old = match custody.open(&record).await {
             Ok(old) => old,
             // The key service is away, and nothing is wrong with this entry.
             Err(error @ PublishingError::Seal(SealError::Keys(_))) => return Err(error),
             Err(broken) => {
-                publishing.look_again(&record, Some(*began_at + TOMORROW)).await?;
+                custody.look_again(&record, Some(*began_at + TOMORROW)).await?;
                 return Err(broken);
             }
         };
         if platform.renewal().can_renew(&old) {
             return self.renew(platform, &record, &old).await;
         }
-        let now = publishing.clock.now();
+        let now = custody.clock.now();
         if old.expires_at.is_some_and(|it| it <= now) {
             // The user is told as soon as there is something to be done.
-            publishing.lose(&record).await?;
+            custody.lose(&record).await?;
             return Ok(Ended::NotRenewed);
         }
         if let Some(ends_at) = old.expires_at.filter(|it| *it - now <= Renewal::WARNING) {
             // Told first: after a crash in between it is told again by the same id.
-            publishing.tell_expiring(&record, ends_at).await?;
+            custody.tell_expiring(&record, ends_at).await?;
         }
-        publishing.look_again(&record, Some(platform.renewal().due_at(&old, now))).await?;
-        publishing.read_about(platform, &record, &old).await;
+        custody.look_again(&record, Some(platform.renewal().due_at(&old, now))).await?;
+        custody.read_about(platform, &record, &old).await;
         Ok(Ended::NotRenewed)
     }
 
@@ -203,7 +203,7 @@ impl Round<'_> {
         record: &CredentialsRecord,
         old: &Credentials,
     ) -> Result<Ended, PublishingError> {
-        let renewed = self.publishing.renew(platform, record, old).await?;
+        let renewed = self.custody.renew(platform, record, old).await?;
         if let (Some(silences), Renewed::Now(_) | Renewed::Gone(_) | Renewed::NotNow(_)) = (&self.silences, &renewed) {
             silences.note(platform.name(), !matches!(renewed, Renewed::NotNow(_)));
         }
@@ -217,7 +217,7 @@ impl Round<'_> {
         }
         match renewed {
             Renewed::Now(new) => {
-                self.publishing.read_about(platform, &new.1, &new.0).await;
+                self.custody.read_about(platform, &new.1, &new.0).await;
                 Ok(Ended::Renewed)
             }
             Renewed::Gone(_) | Renewed::NotNow(_) | Renewed::Elsewhere => Ok(Ended::NotRenewed),

@@ -6,8 +6,9 @@ use platforms::{Credentials, Platform, RefreshRefusal, Renewal};
 use storage::{ConnectionRecord, CredentialsRecord, RefreshClaim, Refreshed};
 
 use super::Given;
+use crate::waiting::sleep_until;
 use crate::words::wants_reconnection;
-use crate::{Publishing, PublishingError};
+use crate::{Custody, PublishingError};
 
 /// The shortest time after which a renewal is tried again that met a passing
 /// failure.
@@ -41,7 +42,7 @@ pub(super) enum Renewed {
     Elsewhere,
 }
 
-impl Publishing {
+impl Custody {
     /// New credentials, whoever renews them.
     pub(super) async fn renewed(
         &self,
@@ -120,7 +121,7 @@ impl Publishing {
                     tracing::warn!(%error, grant = record.grant_name, "new credentials are not stored yet");
                 }
             }
-            self.sleep_until(self.clock.now() + wait).await;
+            sleep_until(&self.clock, self.clock.now() + wait).await;
             wait = wait * 2;
         }
         self.try_to_keep(record, renewal, new, now).await
@@ -167,7 +168,7 @@ impl Publishing {
         let connection = &account.connection;
         for look in 0..LOOKS {
             if look != 0 {
-                self.sleep_until(self.clock.now() + BETWEEN_LOOKS).await;
+                sleep_until(&self.clock, self.clock.now() + BETWEEN_LOOKS).await;
             }
             let Some(account) = self.store.connection(connection.user_id, connection.connection_id).await? else {
                 break;

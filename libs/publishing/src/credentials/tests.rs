@@ -4,6 +4,7 @@ mod storing;
 
 use std::sync::Arc;
 
+use cloud::queue::DeliveryMessage;
 use domain::post::PostStatus;
 use domain::testing::noon;
 use platforms::Renewal as Model;
@@ -33,7 +34,7 @@ fn renewed(rig: &Rig) -> u32 {
 /// What a delivery is given for its call.
 async fn given(rig: &Rig, record: &ConnectionRecord) -> Result<Credentials, Setback> {
     let platform = rig.renewable.get("sandbox").unwrap();
-    let given = rig.publishing.credentials(platform, record, None, rig.clock.now()).await.unwrap();
+    let given = rig.publishing.custody().credentials(platform, record, rig.clock.now()).await.unwrap();
     given.map(|it| it.credentials)
 }
 
@@ -83,7 +84,7 @@ async fn credentials_that_last_are_used_as_they_are() {
 async fn the_old_refresh_token_is_kept_when_none_comes_back() {
     let rig = rig([Renewal::Extended]).await;
 
-    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 1);
+    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 1);
 
     let stored = rig.stored_credentials(0).await;
     assert_eq!(token(&stored), "token1");
@@ -218,11 +219,32 @@ async fn the_longer_a_platform_cannot_be_reached_the_more_rarely_it_is_asked() {
 async fn a_renewal_that_met_a_passing_failure_is_due_again_a_little_later() {
     let rig = rig([Renewal::Unreachable]).await;
 
-    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0);
-    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
     assert_eq!(renewed(&rig), 1, "not at once");
     rig.clock.advance(RETRY_REFRESH);
-    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 1);
+    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 1);
 
-    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0, "and then not before it ends again");
+    assert_eq!(
+        rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(),
+        0,
+        "and then not before it ends again"
+    );
+}
+
+#[tokio::test]
+async fn an_access_token_that_ended_while_nobody_needed_it_is_renewed_before_the_second() {
+    let mut rig = rig([]).await;
+    let clock = rig.clock.clone();
+    // So long a renewal takes.
+    let on_renewal = Some(Box::new(move || clock.advance(TimeDelta::milliseconds(700))) as _);
+    rig.be(Network { renewal: Model::Rotating, on_renewal, ..Network::default() });
+    let due = later(3600);
+    let post = rig.schedule("Hello", due).await;
+    let message = DeliveryMessage::about(&rig.delivery(&post).await);
+    rig.clock.skip_to(due - TimeDelta::seconds(1));
+
+    rig.deliver(message, 1).await;
+
+    assert_eq!((renewed(&rig), rig.network.calls.lock().unwrap().clone()), (1, vec![due]));
 }

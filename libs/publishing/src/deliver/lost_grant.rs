@@ -22,7 +22,7 @@ impl Publishing {
                 Setback::Busy { retry_at: None, reason }
             }
             Setback::Disconnected { reason } => match task.used {
-                Some(used) => self.rejected(platform, record, used, reason).await,
+                Some(used) => self.custody().rejected(platform, record, used, reason).await,
                 None => Setback::Busy { retry_at: None, reason },
             },
             other => other,

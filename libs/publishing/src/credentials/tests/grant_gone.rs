@@ -23,7 +23,7 @@ async fn a_refused_renewal_asks_for_reconnection_and_is_not_tried_again() {
     let post = rig.schedule("Hello", noon()).await;
 
     rig.live(later(600)).await;
-    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
 
     assert!(rig.connection(0).await.connection.needs_reconnection);
     assert_eq!((renewed(&rig), rig.network.calls()), (1, 0));
@@ -68,7 +68,7 @@ async fn a_token_that_is_rejected_right_after_its_renewal_asks_for_reconnection(
 #[tokio::test]
 async fn a_token_that_has_worked_for_a_while_is_renewed_when_it_is_rejected() {
     let rig = rig([Renewal::Rotated, Renewal::Rotated]).await;
-    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 1);
+    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 1);
     rig.live(noon() + ON_PROBATION).await;
     rig.network.fates.lock().unwrap().push_back(Fate::Gone);
     let post = rig.schedule("Hello", noon() + ON_PROBATION).await;
@@ -99,11 +99,11 @@ async fn a_loss_is_told_before_it_is_written_down_and_again_if_it_could_not_be_t
     let rig = rig([Renewal::Gone, Renewal::Gone]).await;
     rig.events.down.store(true, Ordering::SeqCst);
 
-    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
     assert!(!rig.connection(0).await.connection.needs_reconnection, "nobody was told");
     rig.events.down.store(false, Ordering::SeqCst);
     rig.clock.advance(TimeDelta::seconds(60));
-    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
 
     let connection = rig.connection(0).await.connection;
     assert!(connection.needs_reconnection);
@@ -119,12 +119,12 @@ async fn a_loss_whose_writing_failed_is_told_again_under_the_same_id() {
     rig.publishing.store = storage::testing::losing_updates(&rig.store, Arc::clone(&losses));
     let lost = rig.grant(0).await;
 
-    rig.publishing.lose(&lost).await.unwrap_err();
-    assert!(rig.publishing.lose(&lost).await.unwrap());
+    rig.publishing.custody().lose(&lost).await.unwrap_err();
+    assert!(rig.publishing.custody().lose(&lost).await.unwrap());
 
     let ids: Vec<_> = rig.events.all().iter().map(|it| it.detail["id"].clone()).collect();
     assert_eq!(ids.len(), 2);
     assert_eq!(ids[0], ids[1]);
-    assert!(rig.publishing.lose(&lost).await.unwrap(), "it is lost");
+    assert!(rig.publishing.custody().lose(&lost).await.unwrap(), "it is lost");
     assert_eq!(rig.events.all().len(), 2, "and everybody knows");
 }

@@ -54,7 +54,7 @@ async fn lost(rig: &Rig) -> [bool; 3] {
 async fn one_renewal_is_for_all_accounts_of_the_grant() {
     let rig = rig([Renewal::Rotated]).await;
 
-    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 1);
+    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 1);
 
     assert_eq!(renewed(&rig), 1);
     for index in 0..3 {
@@ -81,12 +81,12 @@ async fn accounts_whose_posts_meet_share_one_renewal() {
 async fn a_grant_that_is_gone_is_told_for_each_of_its_accounts() {
     let rig = rig([Renewal::Gone]).await;
 
-    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
 
     assert_eq!(lost(&rig).await, [true; 3]);
     let ids: std::collections::BTreeSet<_> = rig.events.all().iter().map(|it| it.detail["id"].to_string()).collect();
     assert_eq!((rig.events.types(), ids.len()), (vec!["connection.needs_reconnection"; 3], 3));
-    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 0);
+    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
     assert_eq!(renewed(&rig), 1);
 }
 
@@ -107,11 +107,11 @@ async fn an_account_whose_own_secret_is_rejected_is_lost_alone_and_stays_so() {
     let (account, used) = (rig.connection(2).await, rig.grant(2).await);
     let platform = rig.renewable.get("sandbox").unwrap();
 
-    let setback = rig.publishing.rejected(platform, &account, &used, "no".to_owned()).await;
+    let setback = rig.publishing.custody().rejected(platform, &account, &used, "no".to_owned()).await;
 
     assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
     assert_eq!((lost(&rig).await, renewed(&rig)), ([false, false, true], 0));
-    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 1);
+    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 1);
     assert_eq!(lost(&rig).await, [false, false, true], "the grant was renewed, which does not help it");
 }
 
@@ -141,7 +141,7 @@ async fn credentials_from_before_are_used_where_they_are_while_they_last() {
     let platform = rig.renewable.get("sandbox").unwrap();
 
     let given =
-        rig.publishing.credentials(platform, &record, None, noon() - TimeDelta::minutes(5)).await.unwrap().unwrap();
+        rig.publishing.custody().credentials(platform, &record, noon() - TimeDelta::minutes(5)).await.unwrap().unwrap();
 
     assert_eq!((token(&given.credentials), renewed(&rig)), ("first", 0));
 }
@@ -161,7 +161,7 @@ async fn credentials_from_before_move_to_a_record_of_their_own_with_their_renewa
 async fn credentials_from_before_whose_time_has_come_are_moved_and_renewed_in_the_same_round() {
     let rig = from_before([Renewal::Rotated]).await;
 
-    assert_eq!(rig.publishing.refresh_due(&rig.renewable).await.unwrap(), 1);
+    assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 1);
 
     assert_eq!(rig.connection(0).await.grant_name(), Some("sandbox/1"));
     assert_eq!(token(&rig.stored_credentials(0).await), "token1");

@@ -74,7 +74,7 @@ async fn no_token_is_spent_on_credentials_that_could_not_be_sealed() {
     let record = rig.connection(0).await;
     let platform = rig.renewable.get("sandbox").unwrap();
 
-    let ended = rig.publishing.credentials(platform, &record, None, noon()).await;
+    let ended = rig.publishing.custody().credentials(platform, &record, noon()).await;
 
     assert!(matches!(ended, Err(PublishingError::Seal(_))), "{ended:?}");
     assert_eq!(renewed(&rig), 0);
