@@ -45,12 +45,12 @@ pub struct Options {
     /// How many uploads a user may ask for in a minute.
     #[arg(long, default_value_t = 30)]
     pub media_per_minute: u32,
-    /// Other platforms, or others of their settings, than Bluesky, Mastodon and
-    /// the sandbox as they are: `{"bluesky": {"plc": "http://localhost:2582"}}`.
+    /// Other platforms, or others of their settings, than those that need nothing
+    /// registered, as they are: `{"bluesky": {"plc": "http://localhost:2582"}}`.
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub platforms: String,
     /// A file with this service's ids and secrets at platforms:
-    /// `{"linkedin": {"client_id": "…", "client_secret": "…"}}`.
+    /// `{"slack": {"client_id": "…", "client_secret": "…"}}`.
     #[arg(long, value_name = "FILE")]
     pub platform_secrets: Option<PathBuf>,
     /// An address and port that may be called although it is not public, for
@@ -78,7 +78,7 @@ impl Options {
     /// The platforms of the local stack with what was said of them.
     pub(crate) fn platform_settings(&self, origin: &str) -> Result<PlatformSettings, LocalError> {
         let sandbox = json!({ "url": format!("{origin}/sandbox") });
-        let nothing = ["bluesky", "discord", "mastodon", "slack", "telegram"].map(|name| (name.to_owned(), json!({})));
+        let nothing = ["bluesky", "discord", "mastodon", "telegram"].map(|name| (name.to_owned(), json!({})));
         let mut settings: PlatformSettings = nothing.into();
         settings.insert("sandbox".to_owned(), sandbox);
         let said: PlatformSettings = serde_json::from_str(&self.platforms).map_err(LocalError::Platforms)?;

@@ -115,12 +115,14 @@ impl Publishing {
                 self.queue.send(&[Outgoing { message, at }]).await?;
                 return Ok(After::Done);
             }
-            if task.delivery.state == State::Waiting && self.is_crowded_out(&open_calls) {
-                return self.put_off(&task).await;
-            }
-            // What can be read, or renewed, before the second is not after it.
-            if let (Some(account), Some(platform)) = (&connection, platforms.get(&task.delivery.provider)) {
-                ahead = Some(Box::pin(self.custody().credentials(platform, account, at)).await?);
+            if task.delivery.state == State::Waiting {
+                if self.is_crowded_out(&open_calls) {
+                    return self.put_off(&task).await;
+                }
+                // What can be read, or renewed, before the second is not after it.
+                if let (Some(account), Some(platform)) = (&connection, platforms.get(&task.delivery.provider)) {
+                    ahead = Some(Box::pin(self.custody().credentials(platform, account, at)).await?);
+                }
             }
             now = self.sleep_until(at).await;
         }
