@@ -11,6 +11,8 @@ mod shrink;
 mod tests;
 mod webp;
 
+use std::panic::catch_unwind;
+
 use bytes::Bytes;
 use domain::media::{MimeType, PictureBounds};
 
@@ -52,13 +54,25 @@ pub(crate) enum Misfit {
     Unwritable,
 }
 
+impl Misfit {
+    fn damaged(mime: MimeType) -> Self {
+        Self::Unreadable(format!("the file is damaged, or not {}", mime.as_str()))
+    }
+}
+
 /// Makes a JPEG, PNG or `WebP` file fit.
 ///
 /// A PNG and a picture with transparency become a PNG if that fits. Everything
 /// else becomes a JPEG, with white behind what is transparent. Of a moving PNG
 /// the still picture is taken; a moving `WebP` or a GIF is refused.
 pub(crate) fn fitted(bytes: Vec<u8>, mime: MimeType, bounds: PictureBounds) -> Result<Picture, Misfit> {
-    let Source { pixels, orientation, profile } = read::read(&bytes, mime)?;
+    // A decoder may panic at a file that is made for it: `png` did at a palette of
+    // more than 256 colours. Nothing of it is used afterwards.
+    let read = catch_unwind(|| read::read(&bytes, mime)).unwrap_or_else(|_| {
+        tracing::error!(mime = mime.as_str(), "a decoder panicked");
+        Err(Misfit::damaged(mime))
+    });
+    let Source { pixels, orientation, profile } = read?;
     drop(bytes);
     // First smaller and then upright, because turning makes a copy.
     let mut upright = shrink::to_side(pixels, bounds.max_side);

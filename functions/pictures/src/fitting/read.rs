@@ -39,7 +39,7 @@ pub(super) struct Source {
 pub(super) fn read(bytes: &[u8], mime: MimeType) -> Result<Source, Misfit> {
     let unreadable = |error: ImageError| {
         tracing::info!(error = &error as &dyn Error, mime = mime.as_str(), "a picture could not be read");
-        Misfit::Unreadable(format!("the file is damaged, or not {}", mime.as_str()))
+        Misfit::damaged(mime)
     };
     let (mut decoder, working_bytes) = decoder(bytes, mime, unreadable)?;
     check_size(decoder.as_ref(), working_bytes)?;
