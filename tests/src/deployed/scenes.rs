@@ -100,8 +100,11 @@ pub async fn upkeep_has_work(stack: &Stack, world: &World) -> Result {
     let number = |it: i64| json!({ "N": it.to_string() });
     let connection_key = json!({ "user_id": number(user.id), "connection_id": number(connection) });
     let medium_key = json!({ "user_id": number(user.id), "media_id": number(medium) });
-    let (connections, media) = (stack.name("ConnectionsTable")?, stack.name("MediaTable")?);
-    set_time(stack, connections, &connection_key, "refresh_at", moment::now().timestamp_millis()).await?;
+    let media = stack.name("MediaTable")?;
+    let credentials = stack.name("CredentialsTable")?;
+    let grant_key = grant_of(stack, &connection_key).await?;
+    set_time(stack, credentials, &grant_key, "refresh_at", moment::now().timestamp_millis()).await?;
+    left_by_an_older_version(stack, &connection_key).await?;
     let long_ago = (moment::now() - chrono::TimeDelta::days(30)).timestamp_millis();
     set_time(stack, media, &medium_key, "unused_since", long_ago).await?;
 
@@ -110,7 +113,8 @@ pub async fn upkeep_has_work(stack: &Stack, world: &World) -> Result {
     let mut other = world.new_user().await?;
     let lost = other.connect(1).await?;
     let lost_key = json!({ "user_id": number(other.id), "connection_id": number(integer(&lost, "id")?) });
-    set_time(stack, connections, &lost_key, "refresh_at", moment::now().timestamp_millis()).await?;
+    let lost_grant = grant_of(stack, &lost_key).await?;
+    set_time(stack, credentials, &lost_grant, "refresh_at", moment::now().timestamp_millis()).await?;
     let account = text(&lost, "username")?;
     world.arm(&json!({ "account": account, "kind": "refuse_refresh" })).await?;
 
@@ -119,7 +123,7 @@ pub async fn upkeep_has_work(stack: &Stack, world: &World) -> Result {
     world.disarm(account).await?;
     let shown = other.api.get(&format!("/connections/{}", integer(&lost, "id")?)).await?.ok(200)?;
     same(&shown["needs_reconnection"], &json!(true), "needs_reconnection after the grant was taken back")?;
-    let renewed = item(stack, connections, &connection_key).await?;
+    let renewed = item(stack, credentials, &grant_key).await?;
     let next: i64 = renewed["refresh_at"]["N"].as_str().unwrap_or_default().parse()?;
     ensure!(moment::now().timestamp_millis() < next, "the credentials were not renewed: {next}");
     same(item(stack, media, &medium_key).await?, Value::Null, "the upload that nothing uses")?;
@@ -339,6 +343,29 @@ fn letter(user: &User<'_>, post: &Value, connection: &Value) -> Result<Value> {
         "connection_id": integer(connection, "id")?,
         "revision": 1,
     }))
+}
+
+/// The key of the grant that a connection points at.
+async fn grant_of(stack: &Stack, connection_key: &Value) -> Result<Value> {
+    let connection = item(stack, stack.name("ConnectionsTable")?, connection_key).await?;
+    Ok(json!({ "user_id": connection["user_id"], "grant_name": connection["grant_name"] }))
+}
+
+/// The connection stands in the index of renewals, as it did before grants had
+/// records of their own.
+async fn left_by_an_older_version(stack: &Stack, connection_key: &Value) -> Result {
+    let change = json!({
+        "TableName": stack.name("ConnectionsTable")?,
+        "Key": connection_key,
+        "UpdateExpression": "SET refresh_shard = :shard, refresh_at = :at",
+        "ConditionExpression": "attribute_exists(connection_id)",
+        "ExpressionAttributeValues": {
+            ":shard": { "S": "0" },
+            ":at": { "N": moment::now().timestamp_millis().to_string() },
+        },
+    });
+    stack.root().call("DynamoDB_20120810.UpdateItem", &change).await?;
+    Ok(())
 }
 
 async fn set_time(stack: &Stack, table: &str, key: &Value, name: &str, at: i64) -> Result {
