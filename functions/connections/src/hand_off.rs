@@ -1,7 +1,7 @@
 //! What the steps of a hand-off share: sending the person off, remembering,
 //! and keeping the account.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 use chrono::{DateTime, Utc};
@@ -178,6 +178,8 @@ impl App {
         // Whatever the adapter: names of platforms go no further as they came.
         let shown = |it: Account| Account { profile: it.profile.fit_to_show(), ..it };
         let mut accounts: Vec<Account> = accounts.into_iter().map(shown).collect();
+        let mut seen = HashSet::new();
+        accounts.retain(|it| seen.insert(it.profile.account_id.clone()));
         if 1 < accounts.len() {
             let offers: Vec<Offer> = accounts.into_iter().map(Offer::from).collect();
             let sealed = self.seal(&visit.hash, &offers).await?;
@@ -328,7 +330,7 @@ impl App {
                 profile: account.profile.clone(),
                 scopes: account.scopes.clone(),
                 needs_reconnection: false,
-                token_expires_at: credentials.expires_at,
+                token_expires_at: credentials.expires_at.filter(|_| !platform.renewal().can_renew(credentials)),
                 renewed_at: None,
                 created_at: now,
                 pending: 0,

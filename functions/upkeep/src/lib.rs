@@ -1,4 +1,4 @@
-//! Upkeep: renews credentials before they expire, and removes uploads that no
+//! Upkeep: looks after credentials every week, and removes uploads that no
 //! post uses or could use. Asked by
 //! the operator, it removes everything of a user.
 

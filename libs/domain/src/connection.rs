@@ -23,7 +23,8 @@ pub struct Connection {
     /// Whether the user has to go through the hand-off again.
     #[serde(default)]
     pub needs_reconnection: bool,
-    /// When the credentials end by themselves; `None` when they do not.
+    /// When only the user can go on, because the credentials end; `None` when they
+    /// do not, or are renewed without the user.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub token_expires_at: Option<DateTime<Utc>>,
     /// When the credentials were last renewed without their user; `None` since

@@ -53,6 +53,9 @@ pub struct CredentialsRecord {
     /// When they were last renewed without their user.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
     pub renewed_at: Option<DateTime<Utc>>,
+    /// When they are to be looked after; `None` when never.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
+    pub refresh_at: Option<DateTime<Utc>>,
     /// The connections that point here, at least one.
     #[serde(skip)]
     pub connections: BTreeSet<ConnectionId>,
@@ -120,6 +123,7 @@ impl CredentialsRecord {
             is_gone: connection.needs_reconnection,
             token_expires_at: connection.token_expires_at,
             renewed_at: connection.renewed_at,
+            refresh_at: None,
             connections: [connection.connection_id].into(),
             beside: Some(connection.connection_id),
         }

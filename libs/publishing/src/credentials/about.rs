@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
 use platforms::{About, Credentials, Platform};
 use storage::{ConnectionRecord, CredentialsRecord};
@@ -11,29 +12,39 @@ use crate::{Custody, PublishingError};
 /// How long one account may take.
 const ASKED: Duration = Duration::from_secs(20);
 
+/// How soon after a renewal a refusal is not believed: servers may need a moment
+/// until they know new tokens.
+const NEW: TimeDelta = TimeDelta::minutes(10);
+
 impl Custody {
-    /// Asks about each account of a grant. Nothing hangs on it: what fails is read a
-    /// week later. Credentials that turn out not to be accepted any more are lost
-    /// now, and not when a post needs them.
+    /// Asks about each account of a grant; false when the time was over before all
+    /// were asked. What fails is read a week later. Credentials that nobody renews and
+    /// that turn out not to be accepted any more are lost now, and not when a post
+    /// needs them.
     pub(super) async fn read_about(
         &self,
         platform: &dyn Platform,
         record: &CredentialsRecord,
         credentials: &Credentials,
-    ) {
+        until: DateTime<Utc>,
+    ) -> bool {
         let under = match self.store.connections_under(record).await {
             Ok(under) => under,
             Err(error) => {
                 tracing::warn!(%error, grant = record.grant_name, "accounts are not read again");
-                return;
+                return true;
             }
         };
         for account in under.iter().filter(|it| !it.connection.needs_reconnection) {
+            if until <= self.clock.now() {
+                return false;
+            }
             if let Err(error) = self.read_about_one(platform, account, record, credentials).await {
                 let connection_id = account.connection.connection_id;
                 tracing::warn!(%error, %connection_id, "an account is not read again");
             }
         }
+        true
     }
 
     async fn read_about_one(
@@ -45,7 +56,8 @@ impl Custody {
     ) -> Result<(), PublishingError> {
         let given = self.given(account, credentials.clone(), record.clone()).await?;
         let connection = &account.connection;
-        let asked = platform.about(&connection.profile, &given.credentials, self.clock.now());
+        let now = self.clock.now();
+        let asked = platform.about(&connection.profile, &given.credentials, now);
         match tokio::time::timeout(ASKED, asked).await {
             Ok(Ok(Some(About { profile, rules }))) => {
                 let profile = profile.fit_to_show();
@@ -53,6 +65,9 @@ impl Custody {
                 if is_new && profile.account_id == connection.profile.account_id {
                     self.store.show_about(connection, &profile, &rules).await?;
                 }
+            }
+            Ok(Err(Setback::Disconnected { reason })) if record.renewed_at.is_some_and(|it| now < it + NEW) => {
+                tracing::info!(reason, grant = record.grant_name, "new credentials are not accepted yet");
             }
             Ok(Err(Setback::Disconnected { reason })) => {
                 self.rejected(platform, account, record, reason).await;
@@ -65,7 +80,6 @@ impl Custody {
 
 #[cfg(test)]
 mod tests {
-    use chrono::{DateTime, Utc};
     use domain::connection::{Connection, Profile};
     use domain::rules::{Counting, Rule};
     use domain::testing::noon;

@@ -10,7 +10,7 @@ use futures::{Stream, StreamExt, future, stream};
 use platforms::{Credentials, Platform, Registry, Renewal};
 use storage::{CredentialsRecord, REFRESH_SHARDS, StorageError};
 
-use super::renew::Renewed;
+use super::renew::{Occasion, Renewed};
 use crate::{Custody, PublishingError};
 
 /// Grants that are renewed at the same time.
@@ -25,6 +25,9 @@ const PAGE: i32 = if cfg!(test) { 2 } else { 100 };
 
 /// When credentials are looked at again that nobody here can renew.
 const TOMORROW: TimeDelta = TimeDelta::days(1);
+
+/// When accounts are asked that a round had no time for.
+const ABOUT_SOON: TimeDelta = TimeDelta::hours(1);
 
 /// A platform that could not be asked so often in a row waits for the others.
 const AWAY: u32 = 8;
@@ -75,6 +78,8 @@ struct Round<'a> {
     /// Entries of platforms that are away are set aside by what is counted
     /// here; `None` when nothing is set aside any more.
     silences: Option<Silences>,
+    /// Whose accounts are still to be asked what they say of themselves.
+    looked_after: Mutex<Vec<(CredentialsRecord, Credentials)>>,
 }
 
 impl Custody {
@@ -86,12 +91,14 @@ impl Custody {
     pub async fn refresh_due(&self, platforms: &Registry<dyn Platform>) -> Result<usize, PublishingError> {
         let moved = self.move_due().await;
         let began_at = self.clock.now();
-        let mut round = Round { custody: self, platforms, began_at, silences: Some(Silences::default()) };
+        let silences = Some(Silences::default());
+        let mut round = Round { custody: self, platforms, began_at, silences, looked_after: Mutex::default() };
         let shards = (0..REFRESH_SHARDS).map(|shard| round.due_in(shard).boxed());
         let first = round.renew_each(stream::select_all(shards)).await;
         // Those that were set aside can hold up nobody else any more.
         round.silences = None;
         let second = round.renew_each(stream::iter(first.set_aside).map(Ok)).await;
+        round.read_about_each().await;
         match first.error {
             Some(error) => Err(error.into()),
             None => moved.map(|()| first.renewed + second.renewed),
@@ -157,7 +164,7 @@ impl Round<'_> {
     }
 
     async fn renew_due(&self, entry: Entry) -> Result<Ended, PublishingError> {
-        let Self { custody, platforms, began_at, silences } = self;
+        let Self { custody, platforms, began_at, silences, .. } = self;
         let Some(record) = custody.store.credentials_to_refresh(entry.0, &entry.1, *began_at).await? else {
             return Ok(Ended::NotRenewed);
         };
@@ -192,8 +199,31 @@ impl Round<'_> {
             custody.tell_expiring(&record, ends_at).await?;
         }
         custody.look_again(&record, Some(platform.renewal().due_at(&old, now))).await?;
-        custody.read_about(platform, &record, &old).await;
+        self.note_looked_after(record, old);
         Ok(Ended::NotRenewed)
+    }
+
+    fn note_looked_after(&self, record: CredentialsRecord, credentials: Credentials) {
+        self.looked_after.lock().unwrap_or_else(PoisonError::into_inner).push((record, credentials));
+    }
+
+    /// Asks accounts about themselves, after all renewals, which it must not hold up,
+    /// and as long as the round lasts. Those that it does not come to are looked after
+    /// again soon.
+    async fn read_about_each(&self) {
+        let all = std::mem::take(&mut *self.looked_after.lock().unwrap_or_else(PoisonError::into_inner));
+        let until = self.began_at + ROUND;
+        let asked = stream::iter(all).map(|(record, credentials)| async move {
+            let Some(platform) = self.platforms.get(&record.provider) else { return };
+            if self.custody.read_about(platform, &record, &credentials, until).await {
+                return;
+            }
+            let soon = self.custody.clock.now() + ABOUT_SOON;
+            if let Err(error) = self.custody.look_again(&record, Some(soon)).await {
+                tracing::warn!(%error, grant = record.grant_name, "accounts are not read again before next week");
+            }
+        });
+        asked.buffer_unordered(AT_ONCE).collect::<()>().await;
     }
 
     /// Renews, and counts whether the platform answered.
@@ -203,7 +233,7 @@ impl Round<'_> {
         record: &CredentialsRecord,
         old: &Credentials,
     ) -> Result<Ended, PublishingError> {
-        let renewed = self.custody.renew(platform, record, old).await?;
+        let renewed = self.custody.renew(platform, record, old, Occasion::Look).await?;
         if let (Some(silences), Renewed::Now(_) | Renewed::Gone(_) | Renewed::NotNow(_)) = (&self.silences, &renewed) {
             silences.note(platform.name(), !matches!(renewed, Renewed::NotNow(_)));
         }
@@ -217,7 +247,7 @@ impl Round<'_> {
         }
         match renewed {
             Renewed::Now(new) => {
-                self.custody.read_about(platform, &new.1, &new.0).await;
+                self.note_looked_after(new.1, new.0);
                 Ok(Ended::Renewed)
             }
             Renewed::Gone(_) | Renewed::NotNow(_) | Renewed::Elsewhere => Ok(Ended::NotRenewed),

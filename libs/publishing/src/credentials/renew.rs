@@ -12,16 +12,19 @@ use crate::{Custody, PublishingError};
 
 /// The shortest time after which a renewal is tried again that met a passing
 /// failure.
-pub(super) const RETRY_REFRESH: TimeDelta = TimeDelta::minutes(2);
+const RETRY_REFRESH: TimeDelta = TimeDelta::minutes(2);
 
 /// The longest such time.
 const RARELY: TimeDelta = TimeDelta::days(1);
 
-/// How often it is checked whether another worker has finished its renewal.
-const LOOKS: usize = 6;
+/// The same, where nobody knows how long there is.
+const UNKNOWN: TimeDelta = TimeDelta::hours(1);
 
-/// The wait between two such checks.
-const BETWEEN_LOOKS: TimeDelta = TimeDelta::seconds(1);
+/// How often it is checked whether another worker has finished its renewal.
+const LOOKS: usize = 21;
+
+/// The wait between two such checks. Posts of the same second wait here.
+const BETWEEN_LOOKS: TimeDelta = TimeDelta::milliseconds(250);
 
 /// How often it is tried to store new credentials. The whole grant may hang on
 /// them, and they are nowhere else.
@@ -29,6 +32,16 @@ const KEEP_TRIES: u32 = 5;
 
 /// The wait after the first such try. It doubles.
 const FIRST_KEEP_WAIT: TimeDelta = TimeDelta::milliseconds(250);
+
+/// Why credentials are renewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Occasion {
+    /// Upkeep looks after them, and does so again when it is due.
+    Look,
+    /// Somebody needs them now. When upkeep looks after them stays as it is: its look
+    /// reads more than tokens.
+    Need,
+}
 
 /// How a renewal ended.
 pub(super) enum Renewed {
@@ -51,7 +64,7 @@ impl Custody {
         record: &CredentialsRecord,
         old: &Credentials,
     ) -> Result<Result<Given, Setback>, PublishingError> {
-        match self.renew(platform, record, old).await? {
+        match self.renew(platform, record, old, Occasion::Need).await? {
             Renewed::Now(new) => self.given(account, new.0, new.1).await.map(Ok),
             Renewed::Gone(said) => Ok(Err(wants_reconnection(&account.connection, Some(&said)))),
             Renewed::NotNow(setback) => Ok(Err(setback)),
@@ -69,6 +82,7 @@ impl Custody {
         platform: &dyn Platform,
         record: &CredentialsRecord,
         old: &Credentials,
+        occasion: Occasion,
     ) -> Result<Renewed, PublishingError> {
         let Some(record) = self.settled(record).await? else { return Ok(Renewed::Elsewhere) };
         // A refresh token is spent only once. If new credentials could not be
@@ -84,7 +98,7 @@ impl Custody {
                 let new = Credentials { refresh_token, ..new };
                 // If they are not kept, the account was connected anew meanwhile,
                 // and the credentials of that are as good.
-                let Some(kept) = self.keep_renewed(&record, platform.renewal(), &new, now).await? else {
+                let Some(kept) = self.keep_renewed(&record, (platform.renewal(), occasion), &new, now).await? else {
                     return Ok(Renewed::Elsewhere);
                 };
                 self.show_renewed(&kept).await;
@@ -95,7 +109,10 @@ impl Custody {
                 Ok(if self.lose(&record).await? { Renewed::Gone(reason) } else { Renewed::Elsewhere })
             }
             Err(refusal @ RefreshRefusal::Unreachable(_)) => {
-                let again_at = Some(now + retry_wait(old, now));
+                let again_at = match occasion {
+                    Occasion::Look => Some(now + retry_wait(platform.renewal(), old, now)),
+                    Occasion::Need => record.refresh_at,
+                };
                 if let Err(error) = self.store.put_off_refresh(&record, again_at).await {
                     // The renewal is free for others when its lease runs out.
                     tracing::warn!(%error, grant = record.grant_name, "a renewal was not put off");
@@ -109,13 +126,13 @@ impl Custody {
     async fn keep_renewed(
         &self,
         record: &CredentialsRecord,
-        renewal: Renewal,
+        of: (Renewal, Occasion),
         new: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<CredentialsRecord>, PublishingError> {
         let mut wait = FIRST_KEEP_WAIT;
         for _ in 1..KEEP_TRIES {
-            match self.try_to_keep(record, renewal, new, now).await {
+            match self.try_to_keep(record, of, new, now).await {
                 Ok(kept) => return Ok(kept),
                 Err(error) => {
                     tracing::warn!(%error, grant = record.grant_name, "new credentials are not stored yet");
@@ -124,25 +141,30 @@ impl Custody {
             sleep_until(&self.clock, self.clock.now() + wait).await;
             wait = wait * 2;
         }
-        self.try_to_keep(record, renewal, new, now).await
+        self.try_to_keep(record, of, new, now).await
     }
 
     async fn try_to_keep(
         &self,
         record: &CredentialsRecord,
-        renewal: Renewal,
+        (renewal, occasion): (Renewal, Occasion),
         new: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<CredentialsRecord>, PublishingError> {
         let sealed = self.seal(record, new).await?;
         let (token_expires_at, renewed_at) = (new.expires_at, now);
-        let refresh_at = Some(renewal.due_at(new, now));
+        let due_at = renewal.due_at(new, now);
+        let refresh_at = Some(match (occasion, record.refresh_at) {
+            (Occasion::Need, Some(kept)) => kept.min(due_at),
+            (Occasion::Need, None) | (Occasion::Look, _) => due_at,
+        });
         let refreshed = Refreshed { sealed: sealed.clone(), token_expires_at, renewed_at, refresh_at };
         let generation = self.store.store_refreshed(record, refreshed).await?;
         Ok(generation.map(|generation| CredentialsRecord {
             sealed,
             token_expires_at,
             renewed_at: Some(renewed_at),
+            refresh_at,
             generation,
             is_gone: false,
             ..record.clone()
@@ -187,10 +209,34 @@ impl Custody {
     }
 }
 
-/// The wait before another try: a tenth of the time to the end of the
-/// credentials, or since then. While their end is far off, there is no hurry;
-/// long after it, the platform is unlikely to answer at all.
-fn retry_wait(old: &Credentials, now: DateTime<Utc>) -> TimeDelta {
-    let off = old.expires_at.map_or(TimeDelta::zero(), |it| (it - now).abs());
-    (off / 10).clamp(RETRY_REFRESH, RARELY)
+/// The wait before another try: a tenth of the time to the end of what renews the
+/// credentials, or since then. While that is far off, there is no hurry; long after
+/// it, the platform is unlikely to answer at all. An hour where nobody knows the end.
+fn retry_wait(renewal: Renewal, old: &Credentials, now: DateTime<Utc>) -> TimeDelta {
+    let ends_at = if renewal == Renewal::Extending { old.expires_at } else { old.refresh_expires_at };
+    ends_at.map_or(UNKNOWN, |it| ((it - now).abs() / 10).clamp(RETRY_REFRESH, RARELY))
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+
+    use super::*;
+
+    #[test]
+    fn the_nearer_the_end_of_what_renews_them_the_sooner_it_is_tried_again() {
+        let (minute, hour, day) = (TimeDelta::minutes(1), TimeDelta::hours(1), TimeDelta::days(1));
+        let ending = |refresh: Option<TimeDelta>| Credentials {
+            // It says nothing where a refresh token renews it.
+            expires_at: Some(noon() - day * 7),
+            refresh_expires_at: refresh.map(|it| noon() + it),
+            ..Credentials::of("access".into())
+        };
+        for (left, wait) in
+            [(Some(day * 90), day), (Some(hour * 10), hour), (Some(minute), RETRY_REFRESH), (None, hour)]
+        {
+            assert_eq!(retry_wait(Renewal::Rotating, &ending(left), noon()), wait, "{left:?}");
+        }
+        assert_eq!(retry_wait(Renewal::Extending, &ending(None), noon()), hour * 24 * 7 / 10);
+    }
 }

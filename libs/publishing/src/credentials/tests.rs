@@ -9,7 +9,6 @@ use domain::post::PostStatus;
 use domain::testing::noon;
 use platforms::Renewal as Model;
 
-use super::renew::RETRY_REFRESH;
 use super::*;
 use crate::testing::{Fate, Network, Renewal, Rig, later};
 
@@ -67,7 +66,7 @@ async fn credentials_that_end_are_renewed_before_the_call() {
     assert_eq!(token(&stored), "token1");
     assert_eq!(stored.refresh_token.unwrap().expose_secret(), "renew1");
     let connection = rig.connection(0).await.connection;
-    assert_eq!((connection.token_expires_at, connection.renewed_at), (Some(later(7200)), Some(noon())));
+    assert_eq!((connection.token_expires_at, connection.renewed_at), (None, Some(noon())));
 }
 
 #[tokio::test]
@@ -222,7 +221,7 @@ async fn a_renewal_that_met_a_passing_failure_is_due_again_a_little_later() {
     assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
     assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 0);
     assert_eq!(renewed(&rig), 1, "not at once");
-    rig.clock.advance(RETRY_REFRESH);
+    rig.clock.advance(TimeDelta::hours(1));
     assert_eq!(rig.publishing.custody().refresh_due(&rig.renewable).await.unwrap(), 1);
 
     assert_eq!(
@@ -247,4 +246,17 @@ async fn an_access_token_that_ended_while_nobody_needed_it_is_renewed_before_the
     rig.deliver(message, 1).await;
 
     assert_eq!((renewed(&rig), rig.network.calls.lock().unwrap().clone()), (1, vec![due]));
+}
+
+#[tokio::test]
+async fn a_renewal_that_a_post_needs_leaves_the_weekly_look_when_it_is() {
+    for renewal in [Renewal::Rotated, Renewal::Unreachable] {
+        let rig = rig([renewal]).await;
+        let look_at = noon() + TimeDelta::days(2);
+        rig.store.put_off_refresh(&rig.grant(0).await, Some(look_at)).await.unwrap();
+
+        let _ = given(&rig, &rig.connection(0).await).await;
+
+        assert_eq!((renewed(&rig), rig.grant(0).await.refresh_at), (1, Some(look_at)));
+    }
 }

@@ -91,7 +91,8 @@ impl Store {
         change.set("generation", n(credentials.generation));
         change.set("needs_reconnection", AttributeValue::Bool(false));
         change.set_or_remove("renewed_at", credentials.renewed_at.map(at));
-        change.set_or_remove("token_expires_at", credentials.token_expires_at.map(at));
+        // What renews itself does not end for its user.
+        change.remove(["token_expires_at"]);
         let update = self
             .update_connection(credentials.user_id, id)
             .condition_expression("grant_name = :grant AND generation < :generation AND attribute_not_exists(alone)")
