@@ -33,6 +33,9 @@ struct AskPage<'a> {
     title: &'a str,
     receiver: &'a Receiver,
     is_guest: bool,
+    /// Whether the platform asks too. It does not where a secret is typed, which gives
+    /// access by itself.
+    is_asked_there: bool,
     inputs: Vec<Input>,
     fault: Option<&'a str>,
 }
@@ -163,6 +166,7 @@ impl Entered {
             title: &title,
             receiver: &self.receiver,
             is_guest: self.party.session().is_none(),
+            is_asked_there: !platform.fields().iter().any(|it| it.secret && it.optional.is_none()),
             inputs,
             fault: typed.fault,
         };
