@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::body::{Body, HttpBody};
+use axum::body::{Body, BodyDataStream, HttpBody};
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
@@ -24,12 +24,10 @@ pub(crate) async fn read_to_the_end(request: Request, next: Next) -> Response {
         return next.run(Request::from_parts(head, body)).await;
     }
     let body = Arc::new(Mutex::new(body.into_data_stream()));
-    let mut rest = stream::poll_fn({
-        let body = Arc::clone(&body);
-        move |context| body.lock().unwrap_or_else(PoisonError::into_inner).poll_next_unpin(context)
-    });
-    let lent =
-        stream::poll_fn(move |context| body.lock().unwrap_or_else(PoisonError::into_inner).poll_next_unpin(context));
+    let pieces = |body: Arc<Mutex<BodyDataStream>>| {
+        stream::poll_fn(move |context| body.lock().unwrap_or_else(PoisonError::into_inner).poll_next_unpin(context))
+    };
+    let (lent, mut rest) = (pieces(Arc::clone(&body)), pieces(body));
 
     let response = next.run(Request::from_parts(head, Body::from_stream(lent))).await;
     let all = async { while let Some(Ok(_)) = rest.next().await {} };
