@@ -118,19 +118,26 @@ async fn what_stays_impossible_is_given_up_within_the_hour_and_the_post_stays_pu
     assert_eq!(log.missed(), ["comment 1 busy", "playlist 1 busy"], "once each, and not for every try");
 }
 
+/// A post whose worker died after the publication, with a comment and a playlist to
+/// follow.
+async fn published_and_no_more(rig: &Rig) -> (Post, Delivery) {
+    let post = rig.schedule("Hello", noon()).await;
+    rig.queue.take();
+    let delivery = rig.delivery(&post).await;
+    let intended = rig.leave(&delivery, delivery.clone().intended(noon())).await;
+    rig.network.public.lock().unwrap().push(crate::testing::a_public("Hello", &reference(&delivery)));
+    let names = vec!["comment".to_owned(), "playlist".to_owned()];
+    let published = intended.clone().settled(Ok(Published::new("p1", noon())), noon(), 0);
+    let published = rig.leave(&intended, published.followed_by(names, noon())).await;
+    (post, published)
+}
+
 #[tokio::test]
 async fn what_nobody_got_to_within_the_hour_is_late_and_not_in_doubt() {
     for (has_begun, missed) in [(false, "comment 2 late"), (true, "comment 2 unknown")] {
         let (log, _kept) = Log::kept();
         let rig = Rig::with(1, network([])).await;
-        let post = rig.schedule("Hello", noon()).await;
-        rig.queue.take();
-        let delivery = rig.delivery(&post).await;
-        let intended = rig.leave(&delivery, delivery.clone().intended(noon())).await;
-        rig.network.public.lock().unwrap().push(crate::testing::a_public("Hello", &reference(&delivery)));
-        let names = vec!["comment".to_owned(), "playlist".to_owned()];
-        let published = intended.clone().settled(Ok(Published::new("p1", noon())), noon(), 0);
-        let published = rig.leave(&intended, published.followed_by(names, noon())).await;
+        let (post, published) = published_and_no_more(&rig).await;
         if has_begun {
             rig.leave(&published, published.clone().follow_up_begun(noon())).await;
         }
@@ -176,14 +183,7 @@ async fn many_workers_make_each_call_once() {
 async fn a_worker_that_died_after_the_publication_loses_nothing_and_repeats_nothing() {
     for has_begun in [false, true] {
         let rig = Rig::with(1, network([])).await;
-        let post = rig.schedule("Hello", noon()).await;
-        rig.queue.take();
-        let delivery = rig.delivery(&post).await;
-        let intended = rig.leave(&delivery, delivery.clone().intended(noon())).await;
-        rig.network.public.lock().unwrap().push(crate::testing::a_public("Hello", &reference(&delivery)));
-        let names = vec!["comment".to_owned(), "playlist".to_owned()];
-        let published = intended.clone().settled(Ok(Published::new("p1", noon())), noon(), 0);
-        let published = rig.leave(&intended, published.followed_by(names, noon())).await;
+        let (post, published) = published_and_no_more(&rig).await;
         if has_begun {
             rig.leave(&published, published.clone().follow_up_begun(noon())).await;
             rig.live(noon() + LEASE - TimeDelta::seconds(1)).await;
