@@ -42,9 +42,8 @@ pub async fn an_account_goes_on_saying_the_same_of_itself<N: Network>() {
     let account = stage.connect().await;
     let ask = async || stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
 
-    if let Some(about) = ask().await.unwrap() {
-        assert_eq!(about, About { profile: account.profile.clone(), rules: account.rules.clone() });
-    }
+    let said = About { profile: account.profile.clone(), rules: account.rules.clone() };
+    assert_eq!(ask().await.unwrap(), Some(said));
     stage.network.revoke();
     let after = ask().await;
     assert!(matches!(after, Ok(_) | Err(Setback::Disconnected { .. })), "{after:?}");
