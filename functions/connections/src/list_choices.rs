@@ -156,7 +156,10 @@ async fn credentials(app: &App, record: &ConnectionRecord) -> Result<Result<Cred
         let Some(platform) = app.platforms.get(&record.connection.provider) else { return Ok(Err(NotNow.into())) };
         app.custody().for_a_question(platform, &record).await
     });
-    asked.await.unwrap_or(Ok(Err(NotNow.into())))
+    asked.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "credentials were not looked for to the end");
+        Ok(Err(NotNow.into()))
+    })
 }
 
 fn not_listed(connection: &Connection, setback: &Setback, now: DateTime<Utc>) -> ApiError {

@@ -139,7 +139,7 @@ impl Custody {
     ) -> Result<Option<Setback>, PublishingError> {
         let connection = &account.connection;
         let old = self.open(used).await?;
-        let on_probation = used.renewed_at.is_some_and(|it| self.clock.now() < it + ON_PROBATION);
+        let on_probation = is_on_probation(used, self.clock.now());
         let is_own = account.has_its_own();
         if is_own || on_probation || !platform.renewal().can_renew(&old) {
             tracing::info!(reason, connection_id = %connection.connection_id, "credentials are not accepted");
@@ -239,4 +239,9 @@ impl Custody {
         let context = grant_context(record.user_id, &record.grant_name);
         Ok(self.sealer.seal(plain.expose_secret().as_bytes(), &context).await?)
     }
+}
+
+/// Whether they were renewed a short while ago.
+fn is_on_probation(record: &CredentialsRecord, now: DateTime<Utc>) -> bool {
+    record.renewed_at.is_some_and(|it| now < it + ON_PROBATION)
 }

@@ -2,19 +2,16 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use domain::delivery::Setback;
 use platforms::{About, Credentials, Platform};
 use storage::{ConnectionRecord, CredentialsRecord};
 
+use super::is_on_probation;
 use crate::{Custody, PublishingError};
 
 /// How long one account may take.
 const ASKED: Duration = Duration::from_secs(20);
-
-/// How soon after a renewal a refusal is not believed: servers may need a moment
-/// until they know new tokens.
-const NEW: TimeDelta = TimeDelta::minutes(10);
 
 impl Custody {
     /// Asks about each account of a grant; false when the time was over before all
@@ -66,7 +63,8 @@ impl Custody {
                     self.store.show_about(connection, &profile, &rules).await?;
                 }
             }
-            Ok(Err(Setback::Disconnected { reason })) if record.renewed_at.is_some_and(|it| now < it + NEW) => {
+            // Servers may need a moment until they know new tokens.
+            Ok(Err(Setback::Disconnected { reason })) if is_on_probation(record, now) => {
                 tracing::info!(reason, grant = record.grant_name, "new credentials are not accepted yet");
             }
             Ok(Err(Setback::Disconnected { reason })) => {

@@ -105,9 +105,9 @@ impl Custody {
         }
     }
 
-    async fn look_again(&self, record: &CredentialsRecord, at: Option<DateTime<Utc>>) -> Result<(), PublishingError> {
+    async fn look_again(&self, record: &CredentialsRecord, at: DateTime<Utc>) -> Result<(), PublishingError> {
         // Credentials that were changed meanwhile have a time of their own.
-        self.store.put_off_refresh(record, at).await?;
+        self.store.put_off_refresh(record, Some(at)).await?;
         Ok(())
     }
 }
@@ -170,7 +170,7 @@ impl Round<'_> {
         };
         let Some(platform) = platforms.get(&record.provider) else {
             // Switched off in this deployment. It may come back.
-            custody.look_again(&record, Some(*began_at + TOMORROW)).await?;
+            custody.look_again(&record, *began_at + TOMORROW).await?;
             return Ok(Ended::NotRenewed);
         };
         if silences.as_ref().is_some_and(|it| it.is_away(platform.name())) {
@@ -181,7 +181,7 @@ impl Round<'_> {
             // The key service is away, and nothing is wrong with this entry.
             Err(error @ PublishingError::Seal(SealError::Keys(_))) => return Err(error),
             Err(broken) => {
-                custody.look_again(&record, Some(*began_at + TOMORROW)).await?;
+                custody.look_again(&record, *began_at + TOMORROW).await?;
                 return Err(broken);
             }
         };
@@ -198,7 +198,7 @@ impl Round<'_> {
             // Told first: after a crash in between it is told again by the same id.
             custody.tell_expiring(&record, ends_at).await?;
         }
-        custody.look_again(&record, Some(platform.renewal().due_at(&old, now))).await?;
+        custody.look_again(&record, platform.renewal().due_at(&old, now)).await?;
         self.note_looked_after(record, old);
         Ok(Ended::NotRenewed)
     }
@@ -219,7 +219,7 @@ impl Round<'_> {
                 return;
             }
             let soon = self.custody.clock.now() + ABOUT_SOON;
-            if let Err(error) = self.custody.look_again(&record, Some(soon)).await {
+            if let Err(error) = self.custody.look_again(&record, soon).await {
                 tracing::warn!(%error, grant = record.grant_name, "accounts are not read again before next week");
             }
         });
