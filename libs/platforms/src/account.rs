@@ -16,8 +16,8 @@ pub struct Account {
     /// What the platform accepts from it.
     pub rules: Rules,
     /// The platform's own name of the grant, where one grant covers several
-    /// accounts: the same for all of them, and when it is given again. `None`
-    /// where an account is granted alone, and its id is name enough.
+    /// accounts: the same for all of them, and where the platform has such a
+    /// name also when it is given again. `None` where an account is granted alone, and its id is name enough.
     pub grant: Option<String>,
     /// To act for it.
     pub credentials: Credentials,

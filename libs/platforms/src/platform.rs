@@ -90,8 +90,8 @@ pub trait Platform: Send + Sync {
     async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal>;
 
     /// How an account shows itself now, and what its platform accepts from it now;
-    /// `None` where the platform cannot be asked. It is asked after a renewal and
-    /// every week, and given up after 20 seconds.
+    /// `None` where the platform cannot be asked. It is asked every week, where
+    /// credentials are renewed after that, and given up after 20 seconds.
     ///
     /// # Errors
     /// Only [`Setback::Disconnected`] has an effect: the credentials are not

@@ -18,8 +18,8 @@ use crate::item::{at, n, s, to_item};
 use crate::schema::Table;
 
 /// The most accounts that one hand-off connects. A transaction has a hundred
-/// writes, and each account takes four at most: itself, its marker, its grant,
-/// and the grant that it leaves.
+/// writes: one for the hand-off, and three at most for each account, which are
+/// itself, its grant, and its marker or the grant that it leaves.
 pub const MAX_CONNECTED: usize = 24;
 
 /// An account that a hand-off connects.
