@@ -219,8 +219,6 @@ impl Bluesky {
 
 #[async_trait]
 impl Network for Bluesky {
-    const NAME: &'static str = "bluesky";
-
     async fn start(clock: Clock) -> Self {
         let world: Shared = Arc::new(World::new(clock));
         let pds = Router::new()
@@ -238,6 +236,10 @@ impl Network for Bluesky {
         let issuer = wire::serve(echo::around(issuer, &echo)).await;
         world.settle(&format!("http://{pds}"), &format!("http://{issuer}"));
         Self { world, addresses: [pds, issuer], browser: wire::browser(), echo }
+    }
+
+    fn name(&self) -> &'static str {
+        "bluesky"
     }
 
     fn addresses(&self) -> Vec<SocketAddr> {

@@ -18,8 +18,9 @@ use crate::{
 };
 
 /// Connects the account of a network: our page, the platform's, and back.
-pub async fn connect<N: Network>(user: &User<'_>, network: &N) -> Result<Value> {
-    let begun = user.api.call(Method::POST, &format!("/connections/connect/{}", N::NAME)).send().await?.ok(201)?;
+pub async fn connect(user: &User<'_>, network: &dyn Network) -> Result<Value> {
+    let begun =
+        user.api.call(Method::POST, &format!("/connections/connect/{}", network.name())).send().await?.ok(201)?;
     let answers = network.answers().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned()));
     let departed = departs(user, &begun, &answers.collect()).await?;
     let back = network.send_back(departed.as_str(), Decision::Allow).await;

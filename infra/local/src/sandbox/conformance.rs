@@ -60,8 +60,6 @@ async fn repeat(State(echo): State<Arc<AtomicBool>>, request: Request, next: Nex
 
 #[async_trait]
 impl network::Network for Listening {
-    const NAME: &'static str = "sandbox";
-
     async fn start(clock: Clock) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -70,6 +68,10 @@ impl network::Network for Listening {
         let router = super::router(sandbox.clone()).layer(from_fn_with_state(Arc::clone(&echo), repeat));
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { sandbox, address, echo }
+    }
+
+    fn name(&self) -> &'static str {
+        "sandbox"
     }
 
     fn addresses(&self) -> Vec<SocketAddr> {

@@ -20,12 +20,14 @@ use crate::handoff::Answers;
 ///
 /// It has one person with one account, who is signed in.
 #[async_trait]
-pub trait Network: Sized + Send + Sync {
-    /// The platform's name in the registry.
-    const NAME: &'static str;
-
+pub trait Network: Send + Sync {
     /// Starts it, empty, on free ports. It tells the time by `clock`.
-    async fn start(clock: Clock) -> Self;
+    async fn start(clock: Clock) -> Self
+    where
+        Self: Sized;
+
+    /// The platform's name in the registry.
+    fn name(&self) -> &'static str;
 
     /// Where it listens: loopback, which a deployment has to except.
     fn addresses(&self) -> Vec<SocketAddr>;
@@ -36,6 +38,12 @@ pub trait Network: Sized + Send + Sync {
     /// Our id and secret over there, where an operator has to get them.
     fn app(&self) -> Option<AppCredentials> {
         None
+    }
+
+    /// From now on our app may also be sent back to this address: an operator writes
+    /// it on the platform's page, where there is one.
+    fn permit(&self, redirect_uri: &str) {
+        let _ = redirect_uri;
     }
 
     /// What the person types on our page before the platform's own.

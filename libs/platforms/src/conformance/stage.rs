@@ -85,7 +85,7 @@ impl<N: Network> Stage<N> {
 
     fn of(network: N, beside: &[SocketAddr], vault: Arc<dyn Vault>, clock: Clock) -> Self {
         let repeats = network.echo();
-        let settings = PlatformSettings::from([(N::NAME.to_owned(), network.settings())]);
+        let settings = PlatformSettings::from([(network.name().to_owned(), network.settings())]);
         let app = network.app();
         let app = move |_: &str| -> Arc<dyn AppSource> {
             app.clone().map_or_else(|| Arc::new(Withheld) as Arc<dyn AppSource>, |it| Arc::new(it))
@@ -108,18 +108,18 @@ impl<N: Network> Stage<N> {
 
     /// The adapter of the function that connects accounts.
     pub fn connecting(&self) -> &dyn Connect {
-        self.connecting.get(N::NAME).unwrap()
+        self.connecting.get(self.network.name()).unwrap()
     }
 
     /// The adapter of the function that publishes: another program, which
     /// shares nothing with the first but the vault.
     pub fn publishing(&self) -> &dyn Publish {
-        self.publishing.get(N::NAME).unwrap()
+        self.publishing.get(self.network.name()).unwrap()
     }
 
     /// Where the platform finds us.
     pub fn here(&self) -> OurAddresses {
-        OurAddresses::of(ORIGIN, N::NAME)
+        OurAddresses::of(ORIGIN, self.network.name())
     }
 
     /// The person types this on our page.

@@ -12,14 +12,16 @@ use url::Url;
 
 use super::Discord;
 use super::oauth::CHOICE;
-use crate::stand_in::oauth::decide;
+use crate::stand_in::oauth::{Authorizes, decide};
 
 #[async_trait]
 impl<const APP: bool> Network for Discord<APP> {
-    const NAME: &'static str = "discord";
-
     async fn start(clock: Clock) -> Self {
         Self::start(clock).await
+    }
+
+    fn name(&self) -> &'static str {
+        "discord"
     }
 
     fn addresses(&self) -> Vec<SocketAddr> {
@@ -32,6 +34,10 @@ impl<const APP: bool> Network for Discord<APP> {
 
     fn app(&self) -> Option<AppCredentials> {
         APP.then(|| AppCredentials::new(&self.app.client_id, &self.app.client_secret))
+    }
+
+    fn permit(&self, redirect_uri: &str) {
+        self.here.oauth().permit(redirect_uri);
     }
 
     fn answers(&self) -> Answers {

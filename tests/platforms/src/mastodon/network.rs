@@ -18,10 +18,12 @@ use crate::stand_in::oauth::decide;
 
 #[async_trait]
 impl<F: Known> Network for Server<F> {
-    const NAME: &'static str = "mastodon";
-
     async fn start(clock: Clock) -> Self {
         Self::begin(F::FLAVOUR, clock).await
+    }
+
+    fn name(&self) -> &'static str {
+        "mastodon"
     }
 
     fn addresses(&self) -> Vec<SocketAddr> {

@@ -17,10 +17,12 @@ use crate::stand_in::oauth::{Authorizes, decide};
 
 #[async_trait]
 impl<R: Rotation> Network for Slack<R> {
-    const NAME: &'static str = "slack";
-
     async fn start(clock: Clock) -> Self {
         Self::start(clock).await
+    }
+
+    fn name(&self) -> &'static str {
+        "slack"
     }
 
     fn addresses(&self) -> Vec<SocketAddr> {
@@ -33,6 +35,10 @@ impl<R: Rotation> Network for Slack<R> {
 
     fn app(&self) -> Option<AppCredentials> {
         Some(AppCredentials::new(&self.app.client_id, &self.app.client_secret))
+    }
+
+    fn permit(&self, redirect_uri: &str) {
+        self.here.oauth().permit(redirect_uri);
     }
 
     fn answers(&self) -> Answers {

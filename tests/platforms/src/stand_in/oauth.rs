@@ -157,6 +157,13 @@ impl OAuth {
         app
     }
 
+    /// From now on people may also be sent back here, by every app.
+    pub fn permit(&mut self, redirect_uri: &str) {
+        for app in &mut self.apps {
+            app.redirect_uris.push(redirect_uri.to_owned());
+        }
+    }
+
     /// Forgets all apps, and what they were granted.
     pub fn forget(&mut self) {
         self.apps.clear();

@@ -14,10 +14,12 @@ use super::{CHANNEL, TOKEN, Telegram};
 
 #[async_trait]
 impl Network for Telegram {
-    const NAME: &'static str = "telegram";
-
     async fn start(clock: Clock) -> Self {
         Self::start(clock).await
+    }
+
+    fn name(&self) -> &'static str {
+        "telegram"
     }
 
     fn addresses(&self) -> Vec<SocketAddr> {

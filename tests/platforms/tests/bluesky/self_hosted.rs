@@ -31,8 +31,6 @@ const PAGE: &str = r#"<!doctype html><html><head>
 
 #[async_trait]
 impl Network for SelfHosted {
-    const NAME: &'static str = Bluesky::NAME;
-
     async fn start(clock: Clock) -> Self {
         let picture = || async { ([(CONTENT_TYPE, "image/png")], sample(MimeType::Png, 1).bytes) };
         let pages = Router::new()
@@ -52,6 +50,10 @@ impl Network for SelfHosted {
         let pages = pages.route("/.well-known/oauth-protected-resource", get(|| async { resource }));
         tokio::spawn(async move { axum::serve(listener, pages).await });
         Self { bluesky, page }
+    }
+
+    fn name(&self) -> &'static str {
+        self.bluesky.name()
     }
 
     fn addresses(&self) -> Vec<SocketAddr> {

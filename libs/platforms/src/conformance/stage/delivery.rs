@@ -61,7 +61,7 @@ const ATTEMPTS: usize = 30;
 impl<N: Network> Stage<N> {
     /// How long before the due second these files are prepared.
     pub fn lead(&self, media: &[Attachment]) -> Option<TimeDelta> {
-        Leads::default().before(N::NAME, media)
+        Leads::default().before(self.network.name(), media)
     }
 
     /// A post that is due in a quarter of an hour.
