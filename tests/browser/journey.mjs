@@ -7,6 +7,7 @@
 import { readFileSync, mkdirSync } from 'node:fs';
 import zlib from 'node:zlib';
 import { parseArgs } from 'node:util';
+import { postEverywhere } from './everywhere.mjs';
 import { DESKTOP, openPage } from './page.mjs';
 
 const { values: options } = parseArgs({
@@ -235,10 +236,16 @@ await step('what another platform has to know is asked on our page', async () =>
   }
 });
 
-await step('a post due in five seconds appears on the timeline with its picture', async () => {
+// Uploads a picture; the path by which posts name it.
+async function upload() {
   const target = await must(201, 'POST', '/media', { mime_type: 'image/png', filename: 'sunset.png' }, token);
   const put = await fetch(target.upload_url, { method: 'PUT', headers: target.upload_headers, body: png(320, 200) });
   ensure(put.ok, `the upload was answered ${put.status}`);
+  return target.path;
+}
+
+await step('a post due in five seconds appears on the timeline with its picture', async () => {
+  const media = await upload();
   const words = `Hello from the journey ${run}`;
   const post = await must(
     201,
@@ -247,7 +254,7 @@ await step('a post due in five seconds appears on the timeline with its picture'
     {
       content: words,
       platforms: [{ connected_account_id: connection.id }],
-      media: [target.path],
+      media: [media],
       scheduled_at: new Date(Date.now() + 5000).toISOString(),
     },
     token,
@@ -325,6 +332,9 @@ await step('a fault is switched on with the keyboard alone, and the attempts can
   await page.goto(`${ready.origin}/sandbox`);
   ensure((await page.getByText(words).count()) === 1, 'the post is not on the timeline once');
 });
+
+await step('one post goes to an account on every stand-in', () =>
+  postEverywhere({ page, must, leads, photograph, ensure, ready }, token, upload));
 
 await step('/device can be used with the keyboard alone', async () => {
   const device = await must(201, 'POST', '/auth/device/code', { scopes: ['posts:read'] });

@@ -21,6 +21,7 @@ mod s3;
 pub mod sandbox;
 mod sealing_key;
 mod service;
+mod stand_ins;
 mod unread;
 
 pub use error::LocalError;

@@ -14,6 +14,7 @@ use crate::error::LocalError;
 /// Runs the whole service in this process: API, pages, sandbox platform.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "cargo dev", version)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct Options {
     /// The port to listen on; 0 takes a free one.
     #[arg(long, default_value_t = 3000)]
@@ -57,6 +58,10 @@ pub struct Options {
     /// files and platforms that users name; may be given several times.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub allow_fetch_from: Vec<std::net::SocketAddr>,
+    /// Start an imitation of every platform, at which no account is needed, with pages
+    /// of what arrived there. Keeps nothing, like --ephemeral.
+    #[arg(long)]
+    pub stand_ins: bool,
     /// Let people who do not sign in connect their accounts for a user who sends
     /// them the link.
     #[arg(long)]
@@ -75,12 +80,23 @@ impl Options {
         if self.guest_hand_offs { Guests::Permitted } else { Guests::Refused }
     }
 
-    /// The platforms of the local stack with what was said of them.
-    pub(crate) fn platform_settings(&self, origin: &str) -> Result<PlatformSettings, LocalError> {
+    /// Whether data are to be gone when the process ends: what stand-ins granted is.
+    pub(crate) fn keeps_nothing(&self) -> bool {
+        self.ephemeral || self.stand_ins
+    }
+
+    /// The platforms of the local stack, those of stand-ins before its own, with what
+    /// was said of them.
+    pub(crate) fn platform_settings(
+        &self,
+        origin: &str,
+        stand_ins: PlatformSettings,
+    ) -> Result<PlatformSettings, LocalError> {
         let sandbox = json!({ "url": format!("{origin}/sandbox") });
         let nothing = ["bluesky", "discord", "mastodon", "telegram"].map(|name| (name.to_owned(), json!({})));
         let mut settings: PlatformSettings = nothing.into();
         settings.insert("sandbox".to_owned(), sandbox);
+        settings.extend(stand_ins);
         let said: PlatformSettings = serde_json::from_str(&self.platforms).map_err(LocalError::Platforms)?;
         settings.extend(said);
         Ok(settings)

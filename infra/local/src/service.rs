@@ -43,6 +43,7 @@ use crate::options::Options;
 use crate::pictures::{self, LocalPictures};
 use crate::queue::{Lanes, LocalQueue};
 use crate::sandbox::{self, Sandbox};
+use crate::stand_ins::StandIns;
 use crate::unread::read_to_the_end;
 use crate::{call_log, clients, demo, dynamodb, erasure, events, hosts, issuer, queue, s3, sealing_key};
 
@@ -93,15 +94,20 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
     let port = port_of(&listeners)?;
     let origin = format!("http://localhost:{port}");
 
-    let ephemeral = if options.ephemeral { Some(TempDir::new()?) } else { None };
-    let data = (!options.ephemeral).then_some(options.data.as_path());
+    let ephemeral = if options.keeps_nothing() { Some(TempDir::new()?) } else { None };
+    let data = (!options.keeps_nothing()).then_some(options.data.as_path());
     let folder = ephemeral.as_ref().map_or(options.data.as_path(), TempDir::path);
     std::fs::create_dir_all(folder)?;
 
     let secret = Secret::random();
     let hosts = Hosts::new(port, options.listen, outside.as_deref());
+    let stand_ins = if options.stand_ins {
+        StandIns::start(outside.as_deref().unwrap_or(&origin)).await
+    } else {
+        StandIns::default()
+    };
     let places = Places { origin: &origin, outside: outside.as_deref(), hosts, secret: &secret };
-    let stack = Stack::open(options, places, data, folder).await?;
+    let stack = Stack::open(options, stand_ins, places, data, folder).await?;
     for listener in listeners {
         let server = stack.router.clone().into_make_service_with_connect_info::<SocketAddr>();
         tokio::spawn(async move { axum::serve(listener, server).await });
@@ -179,6 +185,7 @@ struct Stack {
 impl Stack {
     async fn open(
         options: &Options,
+        stand_ins: StandIns,
         places: Places<'_>,
         data: Option<&Path>,
         folder: &Path,
@@ -199,11 +206,13 @@ impl Stack {
         let settings = bucket_settings(origin, outside);
         let files = clients::config(origin, secret);
         let bucket = Bucket::new(&files, &settings);
-        let policy = AddressPolicy::Also(options.allow_fetch_from.clone());
+        let policy =
+            AddressPolicy::Also(options.allow_fetch_from.iter().copied().chain(stand_ins.addresses()).collect());
         let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone(), clock.clone()));
-        let apps = options.apps()?;
+        let mut apps = stand_ins.apps();
+        apps.extend(options.apps()?);
         let app = move |platform: &str| app(&apps, platform);
-        let setup = Setup::new(options.platform_settings(origin)?, app, vault, policy.clone());
+        let setup = Setup::new(options.platform_settings(origin, stand_ins.settings())?, app, vault, policy.clone());
         let api = api_at(&reached_at, options, &store, &ids, &clock);
         let publishing = Publishing {
             store,
@@ -263,6 +272,7 @@ impl Stack {
                 clock: clock.clone(),
             }))
             .merge(sandbox::router(network))
+            .merge(stand_ins.router())
             .merge(issuer::router(origin.to_owned(), &reached_at, clock))
             .merge(events::router(bus))
             .merge(erasure::router(publishing.clone(), Registry::new(&setup)?))

@@ -10,3 +10,4 @@ pub mod mastodon;
 pub mod slack;
 pub mod stand_in;
 pub mod telegram;
+pub mod town;

@@ -39,7 +39,11 @@ async fn main() -> ExitCode {
 }
 
 async fn run(reader: Reader) -> Result {
-    let local = Harness::start(&LIFTED).await?;
+    let mut arguments = LIFTED.to_vec();
+    if matches!(reader, Reader::Browser) {
+        arguments.push("--stand-ins");
+    }
+    let local = Harness::start(&arguments).await?;
     let folder = tempfile::TempDir::new()?;
     let mut command = match reader {
         Reader::Schemathesis => schemathesis(local.ready())?,

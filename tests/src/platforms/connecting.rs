@@ -17,14 +17,21 @@ use crate::{
     world::User,
 };
 
-/// Connects the account of a network: our page, the platform's, and back.
+/// Connects the account of a network: our page where there is something to type, the
+/// platform's where it has one, and back.
 pub async fn connect(user: &User<'_>, network: &dyn Network) -> Result<Value> {
     let begun =
         user.api.call(Method::POST, &format!("/connections/connect/{}", network.name())).send().await?.ok(201)?;
-    let answers = network.answers().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned()));
-    let departed = departs(user, &begun, &answers.collect()).await?;
-    let back = network.send_back(departed.as_str(), Decision::Allow).await;
-    returns(user, &back).await?;
+    let answers = network.answers().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned())).collect();
+    if network.has_page() {
+        let first = text(&begun, "authorization_url")?;
+        let is_ours = first.starts_with(user.world.origin());
+        let departed = if is_ours { departs(user, &begun, &answers).await? } else { Url::parse(first)? };
+        let back = network.send_back(departed.as_str(), Decision::Allow).await;
+        returns(user, &back).await?;
+    } else {
+        types(user, &begun, &answers).await?;
+    }
     connected(user, &begun).await
 }
 

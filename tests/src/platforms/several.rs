@@ -1,17 +1,19 @@
-//! One post on several platforms at once, one of which fails.
+//! One post on every platform at once, also when some of them fail.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, io::Write, sync::Arc, time::Duration};
 
 use domain::clock::Clock;
-use networks::{bluesky::Bluesky, mastodon};
+use networks::town::one_of_each;
 use platforms::conformance::network::{Call, Network, Trouble};
+use secrecy::ExposeSecret;
 use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 
 use super::{connecting::connect, scenes::Scenes};
 use crate::{
-    answer::{integer, text},
+    answer::{integer, list, text},
     ensure,
-    fault::{Result, same},
+    fault::{Fault, Result, same},
     harness::{Harness, LIFTED},
     moment,
     report::Report,
@@ -19,45 +21,113 @@ use crate::{
     world::{World, fresh},
 };
 
-/// The local stack beside stand-ins for Mastodon and Bluesky.
+/// The local stack beside a stand-in of every platform.
 pub struct Stand {
-    mastodon: mastodon::Server,
-    bluesky: Bluesky,
+    networks: Vec<Arc<dyn Network>>,
     world: World,
     _local: Harness,
+    // Read again whenever one of them is needed.
+    _secrets: NamedTempFile,
 }
 
-/// A user with an account on each platform.
+/// A user with an account on each platform, the sandbox first.
 struct Everywhere<'a> {
     user: User<'a>,
-    sandbox: Value,
-    mastodon: Value,
-    bluesky: Value,
+    accounts: Vec<Value>,
+}
+
+impl Everywhere<'_> {
+    /// Every platform, with one file: what [`Stand::shown`] gives of a post that is there
+    /// once on each.
+    fn each_once(&self) -> Result<Vec<(String, usize)>> {
+        let mut all: Vec<_> =
+            self.accounts.iter().map(|it| Ok((provider(it)?.to_owned(), 1))).collect::<Result<_>>()?;
+        all.sort();
+        Ok(all)
+    }
 }
 
 impl Stand {
     /// Starts it all.
     pub async fn start() -> Result<Self> {
-        let mastodon = mastodon::Server::start(Clock::System).await;
-        let bluesky = Bluesky::start(Clock::System).await;
-        let settings = json!({ "mastodon": mastodon.settings(), "bluesky": bluesky.settings() }).to_string();
-        let addresses = mastodon.addresses().into_iter().chain(bluesky.addresses());
-        let mut arguments = vec!["--platforms".to_owned(), settings];
+        let networks = one_of_each(&Clock::System).await;
+        let settings: Value = networks.iter().map(|it| (it.name().to_owned(), it.settings())).collect();
+        let app = |it: &Arc<dyn Network>| {
+            let app = it.app()?;
+            let secret = app.client_secret.expose_secret();
+            Some((it.name().to_owned(), json!({ "client_id": app.client_id, "client_secret": secret })))
+        };
+        let mut secrets = NamedTempFile::new()?;
+        secrets.write_all(networks.iter().filter_map(app).collect::<Value>().to_string().as_bytes())?;
+        let mut arguments = vec!["--platforms".to_owned(), settings.to_string()];
+        arguments.extend(["--platform-secrets".to_owned(), secrets.path().display().to_string()]);
+        let addresses = networks.iter().flat_map(|it| it.addresses());
         arguments.extend(addresses.flat_map(|it| ["--allow-fetch-from".to_owned(), it.to_string()]));
         arguments.extend(LIFTED.map(ToOwned::to_owned));
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         let local = Harness::start(&arguments).await?;
+        for network in &networks {
+            network.permit(&format!("{}/connect/callback/{}", local.ready().origin, network.name()));
+        }
         let world = World::new(local.ready().clone()).await?;
-        Ok(Self { mastodon, bluesky, world, _local: local })
+        Ok(Self { networks, world, _local: local, _secrets: secrets })
     }
 
     async fn user(&self) -> Result<Everywhere<'_>> {
         let mut user = self.world.new_user().await?;
-        let sandbox = user.connect(0).await?;
-        let mastodon = connect(&user, &self.mastodon).await?;
-        let bluesky = connect(&user, &self.bluesky).await?;
-        Ok(Everywhere { user, sandbox, mastodon, bluesky })
+        let mut accounts = vec![user.connect(0).await?];
+        for network in &self.networks {
+            let connected = connect(&user, network.as_ref()).await;
+            accounts.push(connected.map_err(|it| Fault::new(format!("{}: {it}", network.name())))?);
+        }
+        Ok(Everywhere { user, accounts })
     }
+
+    /// The next public call on this platform is refused for its content.
+    async fn refuse(&self, account: &Value) -> Result {
+        let platform = provider(account)?;
+        match self.networks.iter().find(|it| it.name() == platform) {
+            Some(network) => network.trouble(Call::Publish, Trouble::Unwanted, 1),
+            None => self.world.arm(&json!({ "account": account["username"], "kind": "refuse" })).await?,
+        }
+        Ok(())
+    }
+
+    /// What is public with these words, by platform, with how many files.
+    async fn shown(&self, words: &str) -> Result<Vec<(String, usize)>> {
+        let mut shown = Vec::new();
+        for entry in self.world.whole_timeline().await? {
+            if text(&entry, "text")?.contains(words) {
+                shown.push(("sandbox".to_owned(), list(&entry, "media")?.len()));
+            }
+        }
+        for network in &self.networks {
+            let posts = network.public().into_iter().filter(|it| it.text.contains(words));
+            shown.extend(posts.map(|it| (network.name().to_owned(), it.media.len())));
+        }
+        shown.sort();
+        Ok(shown)
+    }
+
+    /// What a post says on its platform, in its entry.
+    fn entry(&self, account: &Value) -> Result<Value> {
+        let platform = provider(account)?;
+        let options = self.networks.iter().find(|it| it.name() == platform).map(|it| it.options()).unwrap_or_default();
+        Ok(json!({ "connected_account_id": integer(account, "id")?, "options": options }))
+    }
+
+    /// A post with a picture on all of these, in two seconds; its id.
+    async fn post(&self, to: &Everywhere<'_>, words: &str) -> Result<i64> {
+        let platforms = to.accounts.iter().map(|it| self.entry(it)).collect::<Result<Value>>()?;
+        let media = [to.user.picture().await?];
+        let scheduled_at = moment::in_seconds(3);
+        let body = json!({ "content": words, "platforms": platforms, "media": media, "scheduled_at": scheduled_at });
+        integer(&to.user.create(&body).await?, "id")
+    }
+}
+
+fn provider(account: &Value) -> Result<&str> {
+    text(account, "provider")
 }
 
 /// Runs every scene.
@@ -66,123 +136,110 @@ pub async fn run(report: &mut Report) -> Result {
     let mut scenes = Scenes { part: "several", report };
     scenes.play("each account shows the rules of its platform", the_rules_are_shown(&stand)).await;
     scenes.play("what does not fit is told by platform, limit and figure", what_does_not_fit_is_told(&stand)).await;
-    for failing in ["sandbox", "mastodon", "bluesky"] {
-        let scene = one_fails_and_is_sent_again_alone(&stand, failing);
-        scenes.play(&format!("{failing} fails, and is sent again alone"), scene).await;
+    scenes.play("one post with a picture goes out on all of them", it_goes_out_on_all(&stand)).await;
+    for parity in [0, 1] {
+        let scene = some_fail_and_are_sent_again_alone(&stand, parity);
+        scenes.play(&format!("every second fails, from {parity}, and is sent again alone"), scene).await;
     }
     Ok(())
 }
 
 async fn the_rules_are_shown(stand: &Stand) -> Result {
-    let Everywhere { user, mastodon, bluesky, .. } = stand.user().await?;
-    let meta = async |connection: &Value| {
-        let shown = user.api.get(&format!("/connections/{}", integer(connection, "id")?)).await?.ok(200)?;
-        let entries = shown["meta"].as_array().cloned().unwrap_or_default();
-        let pairs = entries.iter().map(|it| (text(it, "name").unwrap_or_default().to_owned(), it["value"].clone()));
-        Ok::<_, crate::fault::Fault>(pairs.collect::<std::collections::BTreeMap<_, _>>())
-    };
-    let shown = meta(&mastodon).await?;
-    same(&shown.get("max_text").cloned().unwrap_or_default(), &json!(500), "max_text of Mastodon")?;
-    same(&shown.get("url_length").cloned().unwrap_or_default(), &json!(23), "url_length of Mastodon")?;
-    same(&shown.get("max_media").cloned().unwrap_or_default(), &json!(4), "max_media of Mastodon")?;
-    let shown = meta(&bluesky).await?;
-    same(&shown.get("max_text").cloned().unwrap_or_default(), &json!(300), "max_text of Bluesky")?;
-    same(&shown.get("text_unit").cloned().unwrap_or_default(), &json!("graphemes"), "text_unit of Bluesky")
+    let Everywhere { user, accounts } = stand.user().await?;
+    for (platform, name, value) in [
+        ("bluesky", "max_text", json!(300)),
+        ("bluesky", "text_unit", json!("graphemes")),
+        ("discord", "max_text", json!(2000)),
+        ("mastodon", "max_text", json!(500)),
+        ("mastodon", "url_length", json!(23)),
+        ("mastodon", "max_media", json!(4)),
+        ("telegram", "max_text", json!(4096)),
+    ] {
+        let account = accounts.iter().find(|it| it["provider"] == platform);
+        let account = account.ok_or_else(|| Fault::new(format!("there is no account of {platform}")))?;
+        let shown = user.api.get(&format!("/connections/{}", integer(account, "id")?)).await?.ok(200)?;
+        let meta = list(&shown, "meta")?.iter().find(|it| it["name"] == name);
+        same(&meta.map(|it| it["value"].clone()).unwrap_or_default(), &value, &format!("{name} of {platform}"))?;
+    }
+    Ok(())
 }
 
 async fn what_does_not_fit_is_told(stand: &Stand) -> Result {
-    let Everywhere { user, sandbox, mastodon, bluesky } = stand.user().await?;
+    let Everywhere { user, accounts } = stand.user().await?;
+    let accounts: Vec<_> =
+        accounts.iter().filter(|it| it["provider"] == "mastodon" || it["provider"] == "bluesky").collect();
     // 463 characters, 120 of them a link: it counts as 23 on Mastodon, and on Bluesky
     // as the 27 that are shown of it.
     let words = format!("a https://example.com/{} {}", "x".repeat(100), "y".repeat(340));
     let body = json!({
         "content": words,
-        "platforms": crate::world::targets(&[&sandbox, &mastodon, &bluesky])?,
+        "platforms": crate::world::targets(&accounts)?,
         "scheduled_at": moment::in_seconds(600),
     });
 
     let refused = user.api.post("/posts", &body).await?.is(422)?.json()?;
 
     let errors = refused["errors"].as_object().cloned().unwrap_or_default();
-    same(errors.keys().map(String::as_str).collect::<Vec<_>>(), vec!["platforms.2.content"], "the fields at fault")?;
-    let said = errors["platforms.2.content"].to_string();
+    same(errors.keys().map(String::as_str).collect::<Vec<_>>(), vec!["platforms.0.content"], "the fields at fault")?;
+    let said = errors["platforms.0.content"].to_string();
     for part in ["Bluesky", "300", "370"] {
         ensure!(said.contains(part), "{said} does not say {part}");
     }
     Ok(())
 }
 
-/// The post is published on the other platforms and failed as a whole. When it
-/// gets a new time, only the failed target is sent again.
-async fn one_fails_and_is_sent_again_alone(stand: &Stand, failing: &str) -> Result {
-    let Everywhere { user, sandbox, mastodon, bluesky } = stand.user().await?;
-    let words = fresh(&format!("without {failing}"));
-    let accounts = [&sandbox, &mastodon, &bluesky];
-    let own = |account: &Value| format!("{words} on {}", account["provider"].as_str().unwrap_or_default());
-    let platforms: Vec<_> = accounts
-        .iter()
-        .map(|it| Ok(json!({ "connected_account_id": integer(it, "id")?, "content": own(it) })))
-        .collect::<Result<_>>()?;
-    let picture = user.picture().await?;
-    let body = json!({
-        "content": words,
-        "platforms": platforms,
-        "media": [picture],
-        "scheduled_at": moment::in_seconds(2),
-    });
-    refuse(stand, failing, &sandbox).await?;
-    let id = integer(&user.create(&body).await?, "id")?;
+async fn it_goes_out_on_all(stand: &Stand) -> Result {
+    let everywhere = stand.user().await?;
+    let words = fresh("on all of them");
 
-    let failed = user.reaches(id, "failed", 60).await?;
+    let id = stand.post(&everywhere, &words).await?;
+    let published = everywhere.user.reaches(id, "published", 60).await?;
 
-    for target in failed["platforms"].as_array().into_iter().flatten() {
-        let is_failing = target["provider"] == failing;
-        same(&target["status"], &json!(if is_failing { "failed" } else { "published" }), "status of an entry")?;
-        if is_failing {
-            let said = text(target, "error_message")?;
-            ensure!(said.contains("refused the post"), "the user is told: {said}");
-        }
-    }
-    let before = shown(stand, &words).await?;
-    same(before.len(), 2, &format!("public posts: {before:?}"))?;
-
-    user.change(id, &json!({ "scheduled_at": moment::in_seconds(1) })).await?;
-    let published = user.reaches(id, "published", 60).await?;
-    tokio::time::sleep(Duration::from_secs(3)).await;
-
-    let mut after = shown(stand, &words).await?;
-    after.sort();
-    let mut wanted: Vec<_> = accounts.iter().map(|it| own(it)).collect();
-    wanted.sort();
-    same(after, wanted, "public posts, each once")?;
-    let ids = |post: &Value| {
-        let targets = post["platforms"].as_array().cloned().unwrap_or_default();
-        targets
-            .iter()
-            .filter(|it| it["provider"] != failing)
-            .map(|it| it["platform_post_id"].clone())
-            .collect::<Vec<_>>()
-    };
-    same(ids(&published), ids(&failed), "the ids of what was public already")
-}
-
-/// The next public call on this platform is refused for its content.
-async fn refuse(stand: &Stand, platform: &str, sandbox: &Value) -> Result {
-    match platform {
-        "mastodon" => stand.mastodon.trouble(Call::Publish, Trouble::Unwanted, 1),
-        "bluesky" => stand.bluesky.trouble(Call::Publish, Trouble::Unwanted, 1),
-        _ => stand.world.arm(&json!({ "account": sandbox["username"], "kind": "refuse" })).await?,
+    same(stand.shown(&words).await?, everywhere.each_once()?, "public posts with their files")?;
+    for target in list(&published, "platforms")? {
+        ensure!(target["platform_post_id"].is_string(), "{target} has no id");
     }
     Ok(())
 }
 
-/// Everything public with these words, on all platforms.
-async fn shown(stand: &Stand, words: &str) -> Result<Vec<String>> {
-    let mut texts: Vec<String> = Vec::new();
-    for entry in stand.world.whole_timeline().await? {
-        texts.push(text(&entry, "text")?.to_owned());
+/// The post is published on the other platforms and failed as a whole. When it
+/// gets a new time, only what failed is sent again.
+async fn some_fail_and_are_sent_again_alone(stand: &Stand, parity: usize) -> Result {
+    let everywhere = stand.user().await?;
+    let failing = everywhere.accounts.iter().enumerate().filter(|(place, _)| place % 2 == parity).map(|(_, it)| it);
+    let failing: Vec<&Value> = failing.collect();
+    let words = fresh("without some");
+    for account in &failing {
+        stand.refuse(account).await?;
     }
-    texts.extend(stand.mastodon.public().into_iter().chain(stand.bluesky.public()).map(|it| it.text));
-    texts.retain(|it| it.contains(words));
-    Ok(texts)
+    let id = stand.post(&everywhere, &words).await?;
+
+    let failed = everywhere.user.reaches(id, "failed", 60).await?;
+
+    let names: BTreeSet<&str> = failing.iter().map(|it| provider(it)).collect::<Result<_>>()?;
+    for target in list(&failed, "platforms")? {
+        let platform = provider(target)?;
+        let is_failing = names.contains(platform);
+        let wanted = json!(if is_failing { "failed" } else { "published" });
+        same(&target["status"], &wanted, &format!("status of the entry of {platform}"))?;
+        if is_failing {
+            let said = text(target, "error_message")?;
+            ensure!(said.contains("refused the post"), "{platform}: the user is told {said}");
+        }
+    }
+    let all = everywhere.accounts.len();
+    same(stand.shown(&words).await?.len(), all - failing.len(), "public posts before")?;
+
+    everywhere.user.change(id, &json!({ "scheduled_at": moment::in_seconds(1) })).await?;
+    let published = everywhere.user.reaches(id, "published", 60).await?;
+    // Whatever came twice would be there by then.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+
+    same(stand.shown(&words).await?, everywhere.each_once()?, "public posts, each once")?;
+    let ids = |post: &Value| {
+        let targets = post["platforms"].as_array().cloned().unwrap_or_default();
+        let others = targets.iter().filter(|it| it["provider"].as_str().is_some_and(|it| !names.contains(it)));
+        others.map(|it| it["platform_post_id"].clone()).collect::<Vec<_>>()
+    };
+    same(ids(&published), ids(&failed), "the ids of what was public already")
 }

@@ -10,7 +10,7 @@ pub(super) const POLICY: &str = "default-src 'none'; style-src 'self'; img-src '
      media-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
 
 /// For files that are shown by themselves.
-pub(super) const NO_SCRIPT: &str = "default-src 'none'; media-src 'self'; sandbox";
+pub(crate) const NO_SCRIPT: &str = "default-src 'none'; media-src 'self'; sandbox";
 
 /// The page as a response.
 pub(crate) fn show(page: &impl Template) -> Response {

@@ -26,7 +26,10 @@ pub(super) async fn give(
     let mut oauth = here.oauth();
     let at = installed(&mut oauth, &headers, &params, now)?;
     let mut answer = answer(&oauth.grants[at], now);
-    for (name, value) in &here.memory().said_of_tokens {
+    let mut memory = here.memory();
+    // Whoever installs the app invites its bot to the channels.
+    memory.is_invited |= params.text("code").is_some();
+    for (name, value) in &memory.said_of_tokens {
         answer[name] = value.clone();
     }
     Ok(Json(answer))

@@ -53,11 +53,8 @@ impl<R: Rotation> Network for Slack<R> {
         mime_type.file_type() == FileType::Image
     }
 
-    /// The person then invites the bot.
     async fn send_back(&self, url: &str, decision: Decision) -> Url {
-        let back = decide(url, TEAM, decision).await;
-        self.here.memory().is_invited |= decision == Decision::Allow;
-        back
+        decide(url, TEAM, decision).await
     }
 
     fn trouble(&self, call: Call, trouble: Trouble, count: usize) {

@@ -21,10 +21,13 @@ pub(super) struct Shown {
 pub(super) async fn show(State(world): State<Shared>, Query(shown): Query<Shown>) -> Result<Html<String>, Refusal> {
     let asked = open(&world, &shown)?;
     let hint = asked.login_hint.unwrap_or_default();
+    let query = [("client_id", &shown.client_id), ("request_uri", &shown.request_uri.unwrap_or_default())];
+    let query: String = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
+    let query = escape(&query);
     Ok(Html(format!(
         "<h1>Authorize</h1><p>{}</p><p>{hint}</p><p>{}</p>\
-         <form method=post action=/oauth/authorize/accept><button>Accept</button></form>\
-         <form method=post action=/oauth/authorize/reject><button>Deny access</button></form>",
+         <form method=post action=\"/oauth/authorize/accept?{query}\"><button>Accept</button></form>\
+         <form method=post action=\"/oauth/authorize/reject?{query}\"><button>Deny access</button></form>",
         escape(&shown.client_id),
         escape(&asked.scope)
     )))
