@@ -5,6 +5,7 @@ mod following;
 mod looks;
 mod overlap;
 mod reviewing;
+mod settling;
 
 use std::time::Duration;
 
@@ -15,10 +16,10 @@ use platforms::{Credentials, FollowUp, Followed, Job, Platform, Publish, Refresh
 
 use self::overlap::{Renewing, UnderWay};
 use super::Network;
-use super::fates::{PlatformFate, chances, question_chances, renewal_chances};
+use super::fates::{PlatformFate, chances, renewal_chances};
 use super::grants::Rejected;
 use super::reviews::Verdict;
-use super::spec::{Certainty, FOLLOW_UPS, Habit, KEY_LASTS, RATIONED_FOR, SETTLES, Spec, TIMEOUT};
+use super::spec::{Certainty, FOLLOW_UPS, Habit, RATIONED_FOR, SETTLES, Spec, TIMEOUT};
 use super::timeline::{Begun, Public, Reference};
 use super::uploads::Progress;
 use crate::faults::When;
@@ -82,6 +83,7 @@ impl Adapter {
         }
         let public = Public {
             reference,
+            named,
             account: job.profile.account_id.clone(),
             text: job.text.to_owned(),
             id: format!("{}-{}", self.spec.name, job.reference),
@@ -331,39 +333,7 @@ impl Publish for Adapter {
     }
 
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        let unclear = |reason: String| Resolution::Unclear { reason };
-        let advice = "look at the account".to_owned();
-        match self.spec.certainty {
-            Certainty::Blind => Resolution::Unknowable { advice },
-            // The platform may have forgotten the idempotency key by now, so a
-            // repeat could make a second post.
-            Certainty::Keyed if KEY_LASTS - SETTLES * 2 < self.now() - since => Resolution::Unknowable { advice },
-            // The post is sent again: if the first attempt made a post, the key
-            // returns that post.
-            Certainty::Keyed => match self.send(job, "repeat").await {
-                Ok(published) => Resolution::Public(published),
-                // It is not public and never will be: a call that is still
-                // under way names an upload that is forgotten, too.
-                Err(Setback::Refused { .. } | Setback::Stale { .. }) => Resolution::NotThere,
-                Err(Setback::Disconnected { reason }) => Resolution::Disconnected { reason },
-                Err(setback) => unclear(format!("{setback:?}")),
-            },
-            Certainty::Recognised => looks::resolve(self, job).await,
-            Certainty::Listed => {
-                let fates = question_chances(&self.network.world.weather);
-                let (call, fate) = self.call(format!("look up {} {}", self.spec.name, job.reference), &fates);
-                call.go().await;
-                let account = self.account(job.credentials);
-                let found = self.listed(Reference::read(job.reference));
-                call.come_back().await;
-                match (fate, account) {
-                    (PlatformFate::Fine, Ok(_)) => found,
-                    (PlatformFate::Fine, Err(Setback::Disconnected { reason })) => Resolution::Disconnected { reason },
-                    (PlatformFate::Fine, Err(setback)) => unclear(format!("{setback:?}")),
-                    _ => unclear("it did not answer".to_owned()),
-                }
-            }
-        }
+        self.settle(job, since).await
     }
 
     fn follow_ups(&self, _: &Job<'_>) -> Vec<&'static str> {

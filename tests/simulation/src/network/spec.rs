@@ -13,6 +13,13 @@ pub(crate) enum Certainty {
     /// It knows an idempotency key for an hour: a repeat returns the first
     /// post.
     Keyed,
+    /// It knows a nonce for minutes, and can tell nothing after that.
+    Nonce,
+    /// It knows a transaction id for minutes, and lists the public posts with them.
+    Transaction,
+    /// A draft is made public, which changes nothing the second time, and shows
+    /// whether it is.
+    Drafted,
     /// It lists the public posts together with our references.
     Listed,
     /// It lists the public posts, but they all look the same.
@@ -51,7 +58,7 @@ pub(crate) struct Spec {
 }
 
 /// Every platform.
-pub(crate) const SPECS: [Spec; 11] = [
+pub(crate) const SPECS: [Spec; 14] = [
     spec("keyed", Certainty::Keyed, Renewal::Rotating, true, 0),
     spec("listed", Certainty::Listed, Renewal::Extending, true, 0),
     spec("blind", Certainty::Blind, Renewal::Never, true, 0),
@@ -61,6 +68,9 @@ pub(crate) const SPECS: [Spec; 11] = [
     // The last step reads which posts the account shows.
     spec("recognised", Certainty::Recognised, Renewal::Never, false, 1),
     spec("recognised-in-steps", Certainty::Recognised, Renewal::Rotating, true, 3),
+    spec("nonce", Certainty::Nonce, Renewal::Never, false, 0),
+    spec("transaction", Certainty::Transaction, Renewal::Rotating, true, 1),
+    spec("drafted", Certainty::Drafted, Renewal::Never, false, 2),
     spec("reviewing", Certainty::Listed, Renewal::Extending, true, 0).that(Habit::Reviewing),
     spec("rationing", Certainty::Listed, Renewal::Never, false, 0).that(Habit::Rationing),
     spec("following", Certainty::Listed, Renewal::Rotating, true, 0).that(Habit::Following),
@@ -83,7 +93,7 @@ impl Spec {
     /// Whether it can always be found out if a post is public, so that every
     /// post becomes public exactly once.
     pub(crate) fn is_certain(&self) -> bool {
-        self.certainty != Certainty::Blind
+        !matches!(self.certainty, Certainty::Blind | Certainty::Nonce)
     }
 
     /// How long before a post is due its preparation begins, if it has any.
@@ -105,8 +115,19 @@ pub(crate) const TIMEOUT: TimeDelta = TimeDelta::seconds(15);
 /// For how long at least a platform that rations takes no more posts.
 pub(crate) const RATIONED_FOR: Duration = Duration::from_hours(25);
 
-/// How long a platform remembers an idempotency key.
-pub(crate) const KEY_LASTS: TimeDelta = TimeDelta::hours(1);
+impl Certainty {
+    /// How long a platform remembers what a public call is to be recognised by, if it
+    /// returns the first post for a repeat.
+    pub(crate) const fn key_lasts(self) -> Option<TimeDelta> {
+        match self {
+            Self::Keyed => Some(TimeDelta::hours(1)),
+            Self::Nonce => Some(TimeDelta::minutes(5)),
+            Self::Transaction => Some(TimeDelta::minutes(10)),
+            Self::Drafted => Some(TimeDelta::MAX),
+            Self::Listed | Self::Recognised | Self::Blind => None,
+        }
+    }
+}
 
 /// What follows a post on a platform with that habit. The second takes two steps.
 pub(crate) const FOLLOW_UPS: [&str; 2] = ["comment", "playlist"];

@@ -7,7 +7,8 @@ use chrono::{DateTime, Utc};
 use domain::delivery::Delivery;
 use domain::id::{PostId, TargetId};
 
-use super::spec::{Certainty, KEY_LASTS};
+use super::spec::Certainty;
+use super::uploads::Progress;
 
 /// What a reference names: the post, the target and the revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +40,8 @@ impl Reference {
 #[derive(Clone, Debug)]
 pub(crate) struct Public {
     pub(crate) reference: Reference,
+    /// What was prepared for it.
+    pub(crate) named: Option<Progress>,
     /// Whose timeline it is on.
     pub(crate) account: String,
     pub(crate) text: String,
@@ -112,9 +115,12 @@ impl Timeline {
     /// Makes a post public and returns it. When the platform knows its
     /// idempotency key, it returns the first post instead.
     pub(crate) fn publish(&mut self, public: Public, certainty: Certainty) -> Public {
-        let known = |it: &&Public| it.reference == public.reference && public.at - it.at < KEY_LASTS;
-        if certainty == Certainty::Keyed
-            && let Some(first) = self.public.iter().find(known)
+        // Another draft is another post, whoever it is for.
+        let is_it = |it: &Public| {
+            it.reference == public.reference && (certainty != Certainty::Drafted || it.named == public.named)
+        };
+        if let Some(lasts) = certainty.key_lasts()
+            && let Some(first) = self.public.iter().find(|it| is_it(it) && public.at - it.at < lasts)
         {
             return first.clone();
         }

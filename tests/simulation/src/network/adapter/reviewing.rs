@@ -4,12 +4,11 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use domain::delivery::{Published, Resolution, Setback};
+use domain::delivery::Setback;
 
 use super::Adapter;
 use crate::network::fates::PlatformFate;
-use crate::network::reviews::Verdict;
-use crate::network::timeline::{Public, Reference};
+use crate::network::timeline::Public;
 
 /// How long it looks at a post at most.
 const LONGEST: Duration = Duration::from_secs(90);
@@ -37,18 +36,5 @@ impl Adapter {
             network.world.note(format!("looked at and {verdict}: {} of {}", reference.target, reference.post));
         });
         Setback::Unknown { may_still_run: false, reason: "it is being looked at".to_owned() }
-    }
-
-    /// What the platform's list says of a post.
-    pub(super) fn listed(&self, reference: Reference) -> Resolution {
-        let inner = self.network.lock();
-        if let Some(it) = inner.timeline.find(reference) {
-            return Resolution::Public(Published::new(it.id.clone(), it.at));
-        }
-        match inner.reviews.of(reference) {
-            Some(Verdict::Pending) => Resolution::Unclear { reason: "it is being looked at".to_owned() },
-            Some(Verdict::Refused) => Resolution::Refused { reason: "it is not wanted here after all".to_owned() },
-            Some(Verdict::Wanted) | None => Resolution::NotThere,
-        }
     }
 }

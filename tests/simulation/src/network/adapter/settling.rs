@@ -1,0 +1,77 @@
+//! What became of a public call whose answer was lost.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Published, Resolution, Setback};
+use platforms::Job;
+
+use super::{Adapter, looks};
+use crate::network::fates::{PlatformFate, question_chances};
+use crate::network::reviews::Verdict;
+use crate::network::spec::{Certainty, SETTLES};
+use crate::network::timeline::Reference;
+use crate::network::uploads::Progress;
+
+impl Adapter {
+    /// By whatever this platform permits.
+    pub(super) async fn settle(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+        let unknowable = || Resolution::Unknowable { advice: "look at the account".to_owned() };
+        // Later the platform may have forgotten the key, so a repeat could make a second
+        // post.
+        let is_known = |lasts: TimeDelta| self.now() - since <= lasts - SETTLES * 2;
+        let certainty = self.spec.certainty;
+        match certainty {
+            Certainty::Blind => unknowable(),
+            Certainty::Recognised => looks::resolve(self, job).await,
+            Certainty::Listed | Certainty::Drafted => self.look_up(job).await,
+            Certainty::Keyed | Certainty::Nonce | Certainty::Transaction => match certainty.key_lasts() {
+                Some(lasts) if is_known(lasts) => self.repeat(job).await,
+                _ if certainty == Certainty::Transaction => self.look_up(job).await,
+                _ => unknowable(),
+            },
+        }
+    }
+
+    /// Sends the post again: if the first attempt made one, its key returns that.
+    async fn repeat(&self, job: &Job<'_>) -> Resolution {
+        match self.send(job, "repeat").await {
+            Ok(published) => Resolution::Public(published),
+            // It is not public and never will be: a call that is still under way names an
+            // upload that is forgotten, too.
+            Err(Setback::Refused { .. } | Setback::Stale { .. }) => Resolution::NotThere,
+            Err(Setback::Disconnected { reason }) => Resolution::Disconnected { reason },
+            Err(setback) => Resolution::Unclear { reason: format!("{setback:?}") },
+        }
+    }
+
+    /// Asks for the post by its reference, or for its draft.
+    async fn look_up(&self, job: &Job<'_>) -> Resolution {
+        let unclear = |reason: String| Resolution::Unclear { reason };
+        let fates = question_chances(&self.network.world.weather);
+        let (call, fate) = self.call(format!("look up {} {}", self.spec.name, job.reference), &fates);
+        call.go().await;
+        let account = self.account(job.credentials);
+        let found = self.listed(job);
+        call.come_back().await;
+        match (fate, account) {
+            (PlatformFate::Fine, Ok(_)) => found,
+            (PlatformFate::Fine, Err(Setback::Disconnected { reason })) => Resolution::Disconnected { reason },
+            (PlatformFate::Fine, Err(setback)) => unclear(format!("{setback:?}")),
+            _ => unclear("it did not answer".to_owned()),
+        }
+    }
+
+    /// What the platform's list, or the draft, says of a post.
+    fn listed(&self, job: &Job<'_>) -> Resolution {
+        let (reference, named) = (Reference::read(job.reference), job.progress.map(Progress::read));
+        let inner = self.network.lock();
+        let found = inner.timeline.find(reference);
+        if let Some(it) = found.filter(|it| self.spec.certainty != Certainty::Drafted || it.named == named) {
+            return Resolution::Public(Published::new(it.id.clone(), it.at));
+        }
+        match inner.reviews.of(reference) {
+            Some(Verdict::Pending) => Resolution::Unclear { reason: "it is being looked at".to_owned() },
+            Some(Verdict::Refused) => Resolution::Refused { reason: "it is not wanted here after all".to_owned() },
+            Some(Verdict::Wanted) | None => Resolution::NotThere,
+        }
+    }
+}
