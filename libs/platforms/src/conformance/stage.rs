@@ -49,6 +49,8 @@ pub struct Stage<N> {
     posts: AtomicU64,
     /// The account's latest credentials, as the store keeps them.
     credentials: Mutex<Option<Credentials>>,
+    /// Those that took the place of others, by the access token of these.
+    renewed: Mutex<BTreeMap<String, Credentials>>,
     /// Which post made what is public, by the platform's id.
     claims: Mutex<BTreeMap<String, String>>,
 }
@@ -102,6 +104,7 @@ impl<N: Network> Stage<N> {
             unsaid: Mutex::default(),
             posts: AtomicU64::new(1),
             credentials: Mutex::default(),
+            renewed: Mutex::default(),
             claims: Mutex::default(),
         }
     }
@@ -235,15 +238,27 @@ impl<N: Network> Stage<N> {
         let refresh_token = new.refresh_token.or(stored.refresh_token);
         let new = Credentials { refresh_token, ..new };
         self.keep(&new);
+        self.renewed.lock().unwrap().insert(stored.access_token.expose_secret().to_owned(), new.clone());
         Ok(new)
+    }
+
+    /// What the store has of an account's credentials by now.
+    pub fn latest(&self, account: &Account) -> Credentials {
+        let renewed = self.renewed.lock().unwrap();
+        let mut latest = &account.credentials;
+        while let Some(newer) = renewed.get(latest.access_token.expose_secret()) {
+            latest = newer;
+        }
+        latest.clone()
     }
 
     /// The user disconnects an account, as the service does it: what somebody
     /// else still needs is not given back.
     pub async fn disconnect(&self, account: &Account, others: &[&Account]) {
         let revokes_all = self.connecting().revokes_all();
-        if !others.iter().any(|it| revokes_all || it.credentials.share_a_token(&account.credentials)) {
-            self.connecting().revoke(&account.credentials, self.clock.now()).await.unwrap();
+        let credentials = self.latest(account);
+        if !others.iter().any(|it| revokes_all || self.latest(it).share_a_token(&credentials)) {
+            self.connecting().revoke(&credentials, self.clock.now()).await.unwrap();
         }
     }
 }

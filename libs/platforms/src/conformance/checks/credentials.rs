@@ -95,9 +95,10 @@ pub async fn a_grant_is_given_back<N: Network>() {
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     let now = stage.clock.now();
 
-    stage.connecting().revoke(&account.credentials, now).await.unwrap();
+    let credentials = stage.latest(&account);
+    stage.connecting().revoke(&credentials, now).await.unwrap();
     assert_eq!(stage.network.grants(), 0);
-    let _ = stage.connecting().revoke(&account.credentials, now).await;
+    let _ = stage.connecting().revoke(&credentials, now).await;
 
     let refused = stage.publish(&post).await.unwrap_err();
     assert!(matches!(refused, Setback::Disconnected { .. }), "{refused:?}");
