@@ -23,7 +23,7 @@ pub struct Shown {
 /// A part of a text that leads to a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where it is in [`Shown::text`], in bytes.
+    /// Where it is in [`Shown::text`], or in the text of [`links`], in bytes.
     pub range: Range<usize>,
     /// The whole address, with its scheme.
     pub uri: String,
@@ -44,6 +44,12 @@ impl Shown {
         text.push_str(&written[end..]);
         Self { text, links }
     }
+}
+
+/// The links of a text where they are written, whole, for networks that take text
+/// with markup.
+pub fn links(written: &str) -> Vec<Link> {
+    link::find(written).map(|it| Link { range: it.range, uri: it.uri }).collect()
 }
 
 /// Whether something that leads somewhere may begin behind this text: at the start,

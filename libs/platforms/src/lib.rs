@@ -18,6 +18,7 @@ mod job;
 mod known;
 mod lead;
 mod mastodon;
+mod matrix;
 mod multipart;
 mod not_now;
 pub mod oauth2;

@@ -53,6 +53,7 @@ registered! {
     bluesky,
     discord,
     mastodon,
+    matrix,
     sandbox,
     slack,
     telegram,

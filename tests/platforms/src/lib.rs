@@ -7,6 +7,7 @@
 pub mod bluesky;
 pub mod discord;
 pub mod mastodon;
+pub mod matrix;
 pub mod slack;
 pub mod stand_in;
 pub mod telegram;

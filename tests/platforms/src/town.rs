@@ -8,6 +8,7 @@ use platforms::conformance::network::Network;
 use crate::bluesky::Bluesky;
 use crate::discord::Discord;
 use crate::mastodon;
+use crate::matrix::Matrix;
 use crate::slack::Slack;
 use crate::telegram::Telegram;
 
@@ -17,6 +18,7 @@ pub async fn one_of_each(clock: &Clock) -> Vec<Arc<dyn Network>> {
         Arc::new(Bluesky::start(clock.clone()).await),
         Arc::new(<Discord>::start(clock.clone()).await),
         Arc::new(<mastodon::Server>::start(clock.clone()).await),
+        Arc::new(Matrix::start(clock.clone()).await),
         Arc::new(<Slack>::start(clock.clone()).await),
         Arc::new(Telegram::start(clock.clone()).await),
     ]

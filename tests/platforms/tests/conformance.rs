@@ -37,6 +37,10 @@ mod snac {
     platforms::conformance!(networks::mastodon::Server<networks::mastodon::Snac>);
 }
 
+mod matrix {
+    platforms::conformance!(networks::matrix::Matrix);
+}
+
 mod slack {
     platforms::conformance!(networks::slack::Slack);
 }

@@ -169,10 +169,10 @@ async fn platforms_say_what_they_take(world: &World) -> Result {
     let names: Vec<_> = list(&platforms, "data")?.iter().map(|it| it["name"].clone()).collect();
     same(
         names,
-        ["bluesky", "discord", "mastodon", "sandbox", "slack", "telegram"].map(Value::from).into(),
+        ["bluesky", "discord", "mastodon", "matrix", "sandbox", "slack", "telegram"].map(Value::from).into(),
         "names of platforms",
     )?;
-    let sandbox = &platforms["data"][3];
+    let sandbox = &platforms["data"][4];
     same(&sandbox["usable"], &json!(true), "usable")?;
     let choices = &sandbox["options"]["properties"]["visibility"]["enum"];
     same(choices, &json!(["public", "unlisted"]), "choices of visibility")?;

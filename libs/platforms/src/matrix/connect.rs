@@ -1,0 +1,187 @@
+//! Connecting and disconnecting accounts.
+
+use chrono::{DateTime, Utc};
+use domain::connection::Profile;
+use secrecy::{ExposeSecret, SecretString};
+
+use super::api::{Api, Device, Tokens};
+use super::failure::Failure;
+use super::grant::Grant;
+use super::user::{Homeserver, UserId, link};
+use super::{MAX_FILE_BYTES, Matrix, rules};
+use crate::account::{About, Account, Credentials};
+use crate::discreet::without_token;
+use crate::handoff::{Answers, Field, HandOffRefusal};
+
+const USER: &str = "user";
+const PASSWORD: &str = "password";
+const HOMESERVER: &str = "homeserver";
+
+/// What our page asks.
+pub(super) const FIELDS: &[Field] = &[
+    Field::new(USER, "Your Matrix ID", "@alice:example.org"),
+    Field {
+        name: PASSWORD,
+        label: "Your password, which is used once and not kept; or an access token",
+        example: "",
+        secret: true,
+        optional: None,
+    },
+    Field {
+        name: HOMESERVER,
+        label: "The address of your homeserver",
+        example: "https://matrix.example.org",
+        secret: false,
+        optional: Some("Leave it empty: it is found by your Matrix ID, unless your server is set up in another way."),
+    },
+];
+
+/// What a device may do, in the name that the specification has for it: there are no
+/// smaller grants.
+const SCOPE: &str = "urn:matrix:client:api:*";
+
+/// The most times that a domain leads elsewhere.
+const MAX_MOVES: usize = 3;
+
+impl Matrix {
+    /// The account of whom has typed this.
+    pub(super) async fn connect(&self, answers: &Answers, now: DateTime<Utc>) -> Result<Account, HandOffRefusal> {
+        let typed = |name| answers.get(name).map(|it| it.expose_secret().trim().to_owned()).unwrap_or_default();
+        let user = UserId::parse(&typed(USER)).ok_or_else(|| {
+            wrong(USER, "Type your Matrix ID, such as @alice:example.org. Your app shows it in its settings.")
+        })?;
+        // As it was typed: a password may end with a space.
+        let password = answers.get(PASSWORD).filter(|it| !it.expose_secret().trim().is_empty());
+        let password = password.ok_or_else(|| wrong(PASSWORD, "Type your password, or an access token."))?;
+        let server = find(&self.api, &user, &typed(HOMESERVER), now).await?;
+
+        let (tokens, is_ours) = self.enter(&server, &user, password, now).await?;
+        let device = Device { server: &server, token: &tokens.access_token, now };
+        let told = self.about_user(device, &user).await;
+        if told.is_err() && is_ours {
+            // The device will not be used. Whether this succeeds does not matter.
+            self.api.log_out(device).await.ok();
+        }
+        let About { profile, rules } = told.map_err(|it| without_token(it, &tokens.access_token))?;
+        let expires_at = tokens.expires_at(now);
+        let extra = Some(Grant { server, user, is_ours }.store());
+        let Tokens { access_token, refresh_token, .. } = tokens;
+        let credentials = Credentials { refresh_token, expires_at, extra, ..Credentials::of(access_token) };
+        Ok(Account { profile, scopes: vec![SCOPE.to_owned()], rules, grant: None, credentials })
+    }
+
+    /// A device, and whether it is ours. What looks like a token is tried as one first.
+    async fn enter(
+        &self,
+        server: &Homeserver,
+        user: &UserId,
+        password: &SecretString,
+        now: DateTime<Utc>,
+    ) -> Result<(Tokens, bool), HandOffRefusal> {
+        let pasted = SecretString::from(password.expose_secret().trim());
+        if looks_like_a_token(pasted.expose_secret()) {
+            match self.api.who_am_i(Device { server, token: &pasted, now }).await {
+                Ok(whose) if whose == user.as_str() => return Ok((Tokens::lasting(pasted), false)),
+                Ok(whose) => {
+                    return Err(wrong(USER, &format!("This access token is of {whose}. Type that Matrix ID.")));
+                }
+                Err(failure) if failure.is_of_the_token() => {}
+                Err(failure) => return Err(without_token(failure, &pasted)),
+            }
+        }
+        let entered = self.api.log_in(server, user, password, &self.client_name, now).await;
+        let entered = entered.map_err(|failure| refused_login(failure, server))?;
+        if entered.user_id != user.as_str() {
+            let device = Device { server, token: &entered.tokens.access_token, now };
+            self.api.log_out(device).await.ok();
+            let whose = UserId::parse(&entered.user_id).ok_or(HandOffRefusal::Unreachable)?;
+            return Err(wrong(USER, &format!("This is the password of {}. Type that Matrix ID.", whose.as_str())));
+        }
+        Ok((entered.tokens, true))
+    }
+
+    /// What an account says of itself.
+    pub(super) async fn about_user(&self, device: Device<'_>, user: &UserId) -> Result<About, Failure> {
+        let (name, limit) = futures::try_join!(self.api.display_name(device, user), self.api.upload_limit(device))?;
+        let profile = Profile {
+            account_id: user.as_str().to_owned(),
+            username: Some(user.name().to_owned()),
+            display_name: name,
+            // Files are shown to users of a homeserver alone (since version 1.11).
+            avatar: None,
+            profile_url: link(&[user.as_str()]),
+        };
+        Ok(About { profile, rules: rules(limit.unwrap_or(MAX_FILE_BYTES)) })
+    }
+}
+
+impl Tokens {
+    /// One that was pasted, of which nobody says when it ends.
+    fn lasting(access_token: SecretString) -> Self {
+        Self { access_token, refresh_token: None, expires_in_ms: None }
+    }
+}
+
+/// Whether somebody may have pasted a token: no server gives one with other letters, and
+/// none that is shorter. So few passwords look like that, and they go to their own
+/// server all the same.
+fn looks_like_a_token(typed: &str) -> bool {
+    let is_letter = |it: u8| it.is_ascii_alphanumeric() || b"_-.~+/=".contains(&it);
+    20 <= typed.len() && typed.bytes().all(is_letter)
+}
+
+/// The homeserver of a user: at the address that they typed, or at that of their domain,
+/// or where one of these says (`/.well-known/matrix/client`).
+async fn find(api: &Api, user: &UserId, typed: &str, now: DateTime<Utc>) -> Result<Homeserver, HandOffRefusal> {
+    let (field, origin, itself) = if typed.is_empty() {
+        (USER, user.origin(), user.itself())
+    } else {
+        let typed = Homeserver::parse(typed);
+        (HOMESERVER, typed.clone(), typed)
+    };
+    let (Some(origin), Some(itself)) = (origin, itself) else {
+        return Err(wrong(field, "Type the address of your homeserver, such as https://matrix.example.org."));
+    };
+    let server = said_to_be(api, &origin, now).await.unwrap_or(itself);
+    let name = server.name();
+    match api.is_homeserver(&server, now).await {
+        Ok(true) => Ok(server),
+        Ok(false) | Err(Failure::Refused { .. }) => {
+            Err(wrong(field, &format!("{name} is no homeserver of Matrix. {}", advice(field))))
+        }
+        Err(failure) => Err(wrong(field, &format!("{name} was not found: {}. {}", failure.words(), advice(field)))),
+    }
+}
+
+fn advice(field: &str) -> &'static str {
+    if field == USER { "Check your Matrix ID, or type the address of your homeserver below." } else { "Check it." }
+}
+
+/// Where an origin says that its homeserver is. What cannot be read says nothing: who is
+/// at the origin itself is asked next.
+async fn said_to_be(api: &Api, origin: &Homeserver, now: DateTime<Utc>) -> Option<Homeserver> {
+    let mut url = origin.url(&[".well-known", "matrix", "client"]);
+    for _ in 0..=MAX_MOVES {
+        match api.read(url, now).await.ok()? {
+            Ok(said) => return said["m.homeserver"]["base_url"].as_str().and_then(Homeserver::parse),
+            Err(moved) => url = moved?,
+        }
+    }
+    None
+}
+
+fn refused_login(failure: Failure, server: &Homeserver) -> HandOffRefusal {
+    if failure.is(&["M_FORBIDDEN"]) {
+        return wrong(PASSWORD, "This is neither the password nor an access token.");
+    }
+    // It has no such call, or not this kind of it.
+    if failure.is_not_found() || failure.is(&["M_UNKNOWN", "M_UNRECOGNIZED"]) {
+        let name = server.name();
+        return wrong(PASSWORD, &format!("{name} takes no passwords here. Type an access token in its place."));
+    }
+    failure.into()
+}
+
+fn wrong(name: &'static str, message: &str) -> HandOffRefusal {
+    HandOffRefusal::Field { name, message: message.to_owned() }
+}

@@ -1,0 +1,183 @@
+//! What a post is sent as: one message, or one for each file.
+//!
+//! A message carries one file, and what is said of it is its caption: "if `filename` is
+//! not set or the value of both properties are identical, this is the filename of the
+//! original upload. Otherwise, this is a caption". So the first file carries the text,
+//! and each further one what it shows. Where the first has an alternative text as well,
+//! the text goes before it, as a message of its own.
+
+use domain::delivery::Setback;
+use domain::media::{Attachment, FileType};
+use domain::rich_text;
+use serde_json::{Value, json};
+
+use crate::job::Job;
+
+/// The most bytes of a text, which is checked when a post is scheduled.
+pub(super) const MAX_TEXT_BYTES: u32 = 50_000;
+
+/// The most bytes of what is sent of a message. "The complete event MUST NOT be larger
+/// than 65536 bytes", with what servers add to it: signatures, hashes, and up to 30
+/// other events that it refers to.
+const MAX_CONTENT_BYTES: usize = 61_000;
+
+/// Under this name, a message says which post of ours it is of, also to a device that
+/// did not send it.
+const REFERENCE: &str = "social_publishing.reference";
+
+/// A message of a post.
+pub(super) struct Message {
+    /// The same in every attempt, and of no other message.
+    pub(super) transaction: String,
+    pub(super) content: Value,
+}
+
+impl Message {
+    /// Whether this is what was sent as it.
+    pub(super) fn is_in(&self, content: &Value) -> bool {
+        content[REFERENCE] == self.transaction.as_str()
+    }
+}
+
+/// The messages of a post whose files are at these addresses.
+pub(super) fn messages(job: &Job<'_>, uploaded: &[String]) -> Result<Vec<Message>, Setback> {
+    let of_files = job.media.iter().zip(uploaded).enumerate();
+    let mut contents: Vec<Value> = of_files.map(|(at, (file, uri))| shown(at, file, uri)).collect();
+    let is_described = job.media.first().is_some_and(|it| it.alt_text.is_some());
+    match contents.first_mut() {
+        Some(first) if !is_described => say(first, job.text),
+        _ => {
+            let is_notice = job.options.flag("notice") == Some(true);
+            let mut text = json!({ "msgtype": if is_notice { "m.notice" } else { "m.text" } });
+            say(&mut text, job.text);
+            contents.insert(0, text);
+        }
+    }
+    let thread = thread(job)?;
+    let sent = contents.into_iter().enumerate().map(|(at, mut content)| {
+        let transaction = format!("{}.{at}", job.reference);
+        content[REFERENCE] = transaction.clone().into();
+        // Nobody is called by a word that happens to be their name.
+        content["m.mentions"] = json!({});
+        if let Some(root) = thread {
+            content["m.relates_to"] = json!({
+                "rel_type": "m.thread", "event_id": root,
+                "is_falling_back": true, "m.in_reply_to": { "event_id": root },
+            });
+        }
+        fits(&mut content)?;
+        Ok(Message { transaction, content })
+    });
+    sent.collect()
+}
+
+/// A file, with what it shows as its caption.
+fn shown(at: usize, file: &Attachment, uri: &str) -> Value {
+    let kind = if file.mime_type.file_type() == FileType::Image { "m.image" } else { "m.video" };
+    let name = name(at, file);
+    let mut info = json!({ "mimetype": file.mime_type.as_str(), "size": file.size_bytes });
+    let facts = file.facts.unwrap_or_default();
+    if let Some(pixels) = facts.pixels {
+        info["w"] = pixels.width.into();
+        info["h"] = pixels.height.into();
+    }
+    if let Some(duration) = facts.duration_ms.filter(|_| kind == "m.video") {
+        info["duration"] = duration.into();
+    }
+    let mut content = json!({ "msgtype": kind, "body": name, "filename": name, "url": uri, "info": info });
+    if let Some(alt_text) = &file.alt_text {
+        say(&mut content, alt_text.as_str());
+    }
+    content
+}
+
+/// The name of a file, by which it is also uploaded.
+pub(super) fn name(at: usize, file: &Attachment) -> String {
+    format!("{}.{}", at + 1, file.mime_type.extension())
+}
+
+/// Writes a text into a message. One with links is also written as HTML, in which they
+/// lead where they are meant to: clients find them in a plain text, each in its own way.
+fn say(content: &mut Value, text: &str) {
+    content["body"] = text.into();
+    if let Some(html) = html(text) {
+        content["format"] = "org.matrix.custom.html".into();
+        content["formatted_body"] = html.into();
+    }
+}
+
+fn html(text: &str) -> Option<String> {
+    let links = rich_text::links(text);
+    if links.is_empty() {
+        return None;
+    }
+    let (mut html, mut end) = (String::with_capacity(text.len() * 2), 0);
+    for link in links {
+        html.push_str(&escaped(&text[end..link.range.start]));
+        end = link.range.end;
+        html.extend(["<a href=\"", &escaped(&link.uri), "\">", &escaped(&text[link.range]), "</a>"]);
+    }
+    html.push_str(&escaped(&text[end..]));
+    Some(html)
+}
+
+/// A text as HTML that looks the same.
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    text.replace("\r\n", "\n").replace('\n', "<br>").replace("  ", "\u{a0} ")
+}
+
+/// Leaves out the HTML of what would be too large with it, and refuses what is too large
+/// without.
+fn fits(content: &mut Value) -> Result<(), Setback> {
+    let is_large = |it: &Value| MAX_CONTENT_BYTES < it.to_string().len();
+    if is_large(content)
+        && let Some(fields) = content.as_object_mut()
+    {
+        fields.retain(|name, _| !matches!(name.as_str(), "format" | "formatted_body"));
+    }
+    let text = content["body"].as_str().unwrap_or_default();
+    if MAX_TEXT_BYTES as usize >= text.len() && !is_large(content) {
+        return Ok(());
+    }
+    let reason = format!(
+        "a message may have at most {MAX_TEXT_BYTES} bytes of text, fewer with many quotes and breaks of lines"
+    );
+    Err(Setback::Refused { reason })
+}
+
+/// The message whose thread a post belongs to.
+fn thread<'a>(job: &Job<'a>) -> Result<Option<&'a str>, Setback> {
+    let Some(named) = job.options.text("thread_root").map(str::trim) else { return Ok(None) };
+    if named.starts_with('$') && named.bytes().all(|it| it.is_ascii_graphic()) {
+        return Ok(Some(named));
+    }
+    let reason = "option thread_root: this is no message's id, which begins with $ and stands in the link to it";
+    Err(Setback::Refused { reason: reason.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_with_links_is_marked_up_and_looks_the_same() {
+        assert_eq!(html("no <b>link</b> & nothing"), None);
+        let html = html("  a < b\nhttps://example.org/?a=1&b=2 \"and\" example.net.").unwrap();
+        let expected = "\u{a0} a &lt; b<br><a href=\"https://example.org/?a=1&amp;b=2\">\
+                        https://example.org/?a=1&amp;b=2</a> &quot;and&quot; <a href=\"https://example.net\">example.net</a>.";
+        assert_eq!(html, expected);
+    }
+
+    #[test]
+    fn what_is_too_large_loses_its_html_first() {
+        let mut content = json!({});
+        say(&mut content, &format!("https://example.org {}", "x".repeat(40_000)));
+        fits(&mut content).unwrap();
+        assert!(content.get("formatted_body").is_none() && content.get("format").is_none());
+        for text in ["x".repeat(50_001), "\"".repeat(40_000)] {
+            let mut content = json!({ "body": text });
+            assert!(matches!(fits(&mut content), Err(Setback::Refused { .. })));
+        }
+    }
+}

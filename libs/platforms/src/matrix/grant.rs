@@ -1,0 +1,30 @@
+//! What is kept of a grant beside its tokens.
+
+use domain::delivery::Setback;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+
+use super::user::{Homeserver, UserId};
+use crate::account::Credentials;
+
+/// Whose device it is, and where.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Grant {
+    pub(super) server: Homeserver,
+    pub(super) user: UserId,
+    /// Whether this service made the device by a password. Otherwise somebody pasted
+    /// its token, who may use it for other things.
+    pub(super) is_ours: bool,
+}
+
+impl Grant {
+    pub(super) fn of(credentials: &Credentials) -> Result<Self, Setback> {
+        let kept = credentials.extra.as_ref().and_then(|it| serde_json::from_str(it.expose_secret()).ok());
+        kept.ok_or_else(|| Setback::Disconnected { reason: "which homeserver it is has been lost".to_owned() })
+    }
+
+    /// For [`Credentials::extra`].
+    pub(super) fn store(&self) -> SecretString {
+        serde_json::to_string(self).unwrap_or_default().into()
+    }
+}

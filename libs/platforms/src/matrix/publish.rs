@@ -1,0 +1,289 @@
+//! Preparing and publishing posts, and finding out what became of a public call.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Published, Resolution, Setback};
+use serde::{Deserialize, Serialize};
+
+use super::Matrix;
+use super::api::Device;
+use super::content::{self, Message};
+use super::failure::Failure;
+use super::grant::Grant;
+use super::user::link;
+use crate::account::Credentials;
+use crate::job::Job;
+use crate::platform::{Publish, Step};
+use crate::watch::Watch;
+
+/// Where a post goes.
+pub(super) const ROOM: &str = "room";
+
+/// The longest id of a room, in bytes.
+const MAX_ROOM: usize = 255;
+
+/// How long a call that was cut off may still take effect: a homeserver goes on with
+/// what the proxy before it has given up, after a minute as a rule.
+const SETTLES: TimeDelta = TimeDelta::seconds(90);
+
+/// How far our clock and a homeserver's may be apart.
+const CLOCKS_DIFFER: TimeDelta = TimeDelta::minutes(15);
+
+/// The most pages of an account's own messages that are read at one look.
+const MAX_PAGES: usize = 5;
+
+/// The longest time for a step: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+const WITHIN: Duration = Duration::from_secs(38);
+
+/// What preparation has reached: the addresses of the files uploaded so far, in the order
+/// of the post.
+#[derive(Default, Serialize, Deserialize)]
+struct Progress {
+    files: Vec<String>,
+}
+
+/// A post on its way into a room.
+struct Passage<'a> {
+    device: Device<'a>,
+    grant: &'a Grant,
+    room: &'a str,
+    messages: Vec<Message>,
+}
+
+/// A message that is in the room.
+struct Found {
+    event: String,
+    at: Option<DateTime<Utc>>,
+    /// Whether this device has sent it, so that sending it again would change nothing.
+    is_ours: bool,
+}
+
+/// Why the rest of a post was not sent.
+struct Stopped {
+    failure: Failure,
+    /// How many messages are in the room.
+    there: usize,
+}
+
+#[async_trait::async_trait]
+impl Publish for Matrix {
+    /// One file per step. Nobody sees an uploaded file before a message shows it.
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let grant = Grant::of(job.credentials)?;
+        let mut progress = Progress::of(job);
+        let at = progress.files.len();
+        let Some(next) = job.media.get(at) else { return Ok(Step::Ready { progress: progress.store() }) };
+        let uploading = async {
+            let bytes = job.files.open(next).await.map_err(|it| Failure::NotSent { why: it.to_string() })?;
+            let told = (content::name(at, next), next.mime_type.as_str(), next.size_bytes);
+            self.api.upload(Device::of(&grant, job), (&told.0, told.1, told.2), bytes, WITHIN).await
+        };
+        let late = || Failure::NotSent { why: "its homeserver did not take it in time".to_owned() };
+        let uploaded = Watch::begin(job.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
+        let place = |why: String| format!("file {} of {}: {why}", at + 1, job.media.len());
+        progress.files.push(uploaded.map_err(|it| it.before_the_call().in_words(place))?);
+        let all_there = progress.files.len() == job.media.len();
+        match progress.store() {
+            Some(progress) if !all_there => Ok(Step::Again { progress, at: job.now }),
+            progress => Ok(Step::Ready { progress }),
+        }
+    }
+
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        let grant = Grant::of(job.credentials)?;
+        let Some(passage) = Passage::of(job, &grant)? else {
+            return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
+        };
+        let nothing: Vec<_> = passage.messages.iter().map(|_| None).collect();
+        let sending = async {
+            let is_encrypted = self.api.is_encrypted(passage.device, passage.room).await;
+            if is_encrypted.map_err(Failure::before_the_call)? {
+                let reason = "the room is encrypted, and this service cannot encrypt: choose another one";
+                return Err(Setback::Refused { reason: reason.to_owned() });
+            }
+            self.send(&passage, nothing).await.map_err(|it| it.setback(passage.messages.len()))
+        };
+        let late = || {
+            let reason = "its homeserver did not answer in time".to_owned();
+            Err(Setback::Unknown { may_still_run: true, reason })
+        };
+        let first = Watch::begin(job.now).within(WITHIN, sending).await.unwrap_or_else(late)?;
+        Ok(passage.published(first, job.now))
+    }
+
+    /// Reads what the account has said in the room since. A message is known by its
+    /// transaction, which its own device is shown, and by what it carries itself. Where
+    /// only the first of several is there, the others are sent: at once if this is the
+    /// device that sent the first, because then a message that is on its way is no other
+    /// than the one that is sent again; else when nothing can be on its way any more.
+    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+        let grant = match Grant::of(job.credentials) {
+            Ok(grant) => grant,
+            Err(lost) => return Resolution::Disconnected { reason: lost.into_reason() },
+        };
+        // What cannot be put together was never sent.
+        let Ok(Some(passage)) = Passage::of(job, &grant) else { return Resolution::NotThere };
+        let asking = self.settle(&passage, job, since);
+        let late = || Resolution::Unclear { reason: "its homeserver did not answer in time".to_owned() };
+        Watch::begin(job.now).within(WITHIN, asking).await.unwrap_or_else(late)
+    }
+
+    fn host(&self, credentials: &Credentials) -> Option<String> {
+        Grant::of(credentials).ok().map(|it| it.server.name())
+    }
+
+    /// False: a message is known by what it carries.
+    fn recognises(&self) -> bool {
+        false
+    }
+
+    fn settles(&self) -> TimeDelta {
+        SETTLES
+    }
+}
+
+impl Matrix {
+    /// Sends what is not in the room yet, in order; the first of all.
+    async fn send(&self, passage: &Passage<'_>, found: Vec<Option<Found>>) -> Result<Found, Stopped> {
+        let mut there = found.iter().flatten().count();
+        let mut first = None;
+        for (message, found) in passage.messages.iter().zip(found) {
+            let found = if let Some(found) = found {
+                found
+            } else {
+                let Message { transaction, content } = message;
+                let sent = self.api.send(passage.device, passage.room, transaction, content).await;
+                let event = sent.map_err(|failure| Stopped { failure, there })?;
+                there += 1;
+                Found { event, at: None, is_ours: true }
+            };
+            first.get_or_insert(found);
+        }
+        let none = || Failure::NotSent { why: "there is nothing to send".to_owned() };
+        first.ok_or_else(|| Stopped { failure: none(), there })
+    }
+
+    async fn settle(&self, passage: &Passage<'_>, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+        let found = match self.look(passage, since).await {
+            Ok(found) => found,
+            Err(failure) => return failure.resolution(),
+        };
+        let (there, all) = (found.iter().flatten().count(), found.len());
+        if there == 0 {
+            return Resolution::NotThere;
+        }
+        if there < all && job.now < since + SETTLES && !found.iter().flatten().all(|it| it.is_ours) {
+            return Resolution::Unclear { reason: format!("{there} of its {all} messages are in the room") };
+        }
+        match self.send(passage, found).await {
+            Ok(first) => Resolution::Public(passage.published(first, job.now)),
+            Err(Stopped { failure: Failure::Refused { words, .. }, there }) => Resolution::Unknowable {
+                advice: format!("{there} of its {all} messages are in the room, and the others were refused: {words}"),
+            },
+            Err(Stopped { failure, .. }) => failure.resolution(),
+        }
+    }
+
+    /// Which messages of a post are in its room.
+    async fn look(&self, passage: &Passage<'_>, since: DateTime<Utc>) -> Result<Vec<Option<Found>>, Failure> {
+        let Passage { device, grant, room, messages } = passage;
+        let mut found: Vec<Option<Found>> = messages.iter().map(|_| None).collect();
+        let mut from = None;
+        for _ in 0..MAX_PAGES {
+            let page = self.api.said(*device, room, &grant.user, from.as_deref()).await?;
+            for said in page.chunk {
+                if said.sender != grant.user.as_str() {
+                    continue;
+                }
+                let at = said.at();
+                if at.is_some_and(|it| it < since - CLOCKS_DIFFER) {
+                    return Ok(found);
+                }
+                let is_ours = |it: &Message| said.transaction() == Some(it.transaction.as_str());
+                let is_it = |it: &Message| is_ours(it) || it.is_in(&said.content);
+                if let Some(place) = messages.iter().position(is_it) {
+                    let is_ours = messages.get(place).is_some_and(is_ours);
+                    found[place] = Some(Found { event: said.event_id, at, is_ours });
+                }
+            }
+            from = page.end;
+            if from.is_none() || found.iter().all(Option::is_some) {
+                return Ok(found);
+            }
+        }
+        let why = "the account has said too much in the room since to find it; look there".to_owned();
+        Err(Failure::NotSent { why })
+    }
+}
+
+impl Stopped {
+    /// What follows for a post of so many messages.
+    fn setback(self, all: usize) -> Setback {
+        let Self { failure, there } = self;
+        if there == 0 {
+            return failure.setback();
+        }
+        let reason = format!("{there} of its {all} messages are in the room; {}", failure.words());
+        Setback::Unknown { may_still_run: failure.may_still_run(), reason }
+    }
+}
+
+impl<'a> Passage<'a> {
+    /// `None` where files are not uploaded yet.
+    fn of(job: &'a Job<'_>, grant: &'a Grant) -> Result<Option<Self>, Setback> {
+        let Progress { files } = Progress::of(job);
+        if files.len() != job.media.len() {
+            return Ok(None);
+        }
+        let (room, messages) = (room(job)?, content::messages(job, &files)?);
+        Ok(Some(Self { device: Device::of(grant, job), grant, room, messages }))
+    }
+
+    /// A post whose first message is there.
+    fn published(&self, first: Found, now: DateTime<Utc>) -> Published {
+        let link = link(&[self.room, &first.event]);
+        // Whose server knows the room.
+        let link = link.map(|it| format!("{it}?via={}", self.grant.user.domain()));
+        Published::new(first.event, first.at.unwrap_or(now)).seen_at(link)
+    }
+}
+
+/// The room of a post.
+fn room<'a>(job: &Job<'a>) -> Result<&'a str, Setback> {
+    let named = job.options.text(ROOM).map(str::trim).filter(|it| is_room(it));
+    let reason = "option room: this is no room's id, such as !abc:example.org; choose one that is listed";
+    named.ok_or_else(|| Setback::Refused { reason: reason.to_owned() })
+}
+
+fn is_room(named: &str) -> bool {
+    let is_plain = |it: char| !it.is_whitespace() && !it.is_control();
+    named.len() <= MAX_ROOM && named.strip_prefix('!').is_some_and(|it| !it.is_empty() && it.chars().all(is_plain))
+}
+
+impl Progress {
+    fn of(job: &Job<'_>) -> Self {
+        job.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
+    }
+
+    /// Nothing when there is nothing to remember.
+    fn store(&self) -> Option<String> {
+        if self.files.is_empty() { None } else { serde_json::to_string(self).ok() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_room_is_named_by_its_id() {
+        for id in ["!abc:example.org", "!LxgUEkfHYacpQ3JQWFIRXLmd6VfQaAV0pLDTBjV4wbM"] {
+            assert!(is_room(id), "{id}");
+        }
+        for other in ["", "!", "#general:example.org", "general", "!a b:example.org", &format!("!{}", "a".repeat(255))]
+        {
+            assert!(!is_room(other), "{other}");
+        }
+    }
+}

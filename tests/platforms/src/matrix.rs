@@ -1,0 +1,216 @@
+//! A homeserver of Matrix: one user, the rooms that they have joined, and files.
+//!
+//! Made from the specification (client-server API 1.18), and where it leaves something
+//! open, stricter than Synapse: a transaction id is forgotten after half an hour, access
+//! tokens end after five minutes for who can renew them, and parameters and fields that a
+//! call does not have are refused.
+
+mod access;
+mod content;
+mod front;
+mod media;
+mod messages;
+mod network;
+mod refusal;
+mod rooms;
+mod tokens;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{any, get, post, put};
+use chrono::{DateTime, Utc};
+use domain::clock::Clock;
+use platforms::conformance::network::Trouble;
+use serde_json::Value;
+
+use self::media::File;
+use self::tokens::Device;
+use crate::stand_in::echo::Echo;
+use crate::stand_in::limits::Limits;
+use crate::stand_in::troubles::Troubles;
+use crate::stand_in::{arrivals, echo, front as kit_front, wire};
+
+/// The user.
+pub const USER: &str = "@keeper:lighthouse.example";
+
+/// Their password.
+pub const PASSWORD: &str = "eight bells, all's well";
+
+/// A room that they have joined, and may post to.
+pub const ROOM: &str = "!harbour:lighthouse.example";
+
+/// One whose members encrypt.
+pub const ENCRYPTED: &str = "!cellar:lighthouse.example";
+
+/// One in which they may only read.
+pub const SILENT: &str = "!tower:lighthouse.example";
+
+/// One that they have not joined.
+pub const ELSEWHERE: &str = "!open-sea:lighthouse.example";
+
+/// The largest file, in bytes.
+pub const MAX_FILE_BYTES: usize = 52_428_800;
+
+/// A homeserver.
+pub struct Matrix {
+    here: Arc<Here>,
+    address: SocketAddr,
+}
+
+/// What it remembers.
+struct Here {
+    clock: Clock,
+    memory: Mutex<Memory>,
+    echo: Echo,
+}
+
+#[derive(Default)]
+struct Memory {
+    devices: Vec<Device>,
+    /// Everything that was said in all rooms, oldest first.
+    events: Vec<Event>,
+    /// Which event a transaction made, and when: by device, room and id.
+    transactions: BTreeMap<(String, String, String), (String, DateTime<Utc>)>,
+    files: BTreeMap<String, File>,
+    troubles: Troubles,
+    /// How many messages are taken before one fails, and how.
+    failing: Option<(usize, Trouble)>,
+    limits: Limits,
+    /// What `/.well-known/matrix/client` says, where it says something.
+    well_known: Option<Value>,
+    /// Where it moves its readers.
+    moved_to: Option<String>,
+    takes_no_passwords: bool,
+    is_banned: bool,
+    page: Option<usize>,
+    /// Numbers everything that is made.
+    made: u64,
+}
+
+/// What was said.
+#[derive(Clone, Debug)]
+struct Event {
+    id: String,
+    room: String,
+    sender: String,
+    at: DateTime<Utc>,
+    content: Value,
+    /// Of the device that sent it.
+    transaction: Option<(String, String)>,
+}
+
+impl Matrix {
+    /// Starts one on a free port. It tells the time by `clock`.
+    pub async fn start(clock: Clock) -> Self {
+        let here = Arc::new(Here { clock, memory: Mutex::default(), echo: Arc::new(AtomicBool::new(false)) });
+        let room = "/_matrix/client/v3/rooms/{room}";
+        let server = Router::new()
+            .route("/.well-known/matrix/client", get(access::well_known))
+            .route("/elsewhere", get(access::well_known_elsewhere))
+            .route("/_matrix/client/versions", get(access::versions))
+            .route("/_matrix/client/v3/login", post(access::log_in))
+            .route("/_matrix/client/v3/refresh", post(access::refresh))
+            .route("/_matrix/client/v3/logout", post(access::log_out))
+            .route("/_matrix/client/v3/account/whoami", get(access::who_am_i))
+            .route("/_matrix/client/v3/profile/{user}", get(access::profile))
+            .route("/_matrix/client/v3/sync", get(rooms::sync))
+            .route(&format!("{room}/state/{{kind}}"), get(rooms::state))
+            .route(&format!("{room}/send/{{kind}}/{{transaction}}"), put(messages::send))
+            .route(&format!("{room}/messages"), get(messages::list))
+            .route("/_matrix/client/v1/media/config", get(media::config))
+            .route("/_matrix/media/v3/upload", post(media::upload))
+            .fallback(any(access::unrecognized))
+            .method_not_allowed_fallback(access::unrecognized_method)
+            // What is too large is refused in `media`.
+            .layer(DefaultBodyLimit::disable());
+        let server = kit_front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
+        let server = echo::around(server, &here.echo);
+        let address = wire::serve(arrivals::around(server, &arrivals::Arrivals::default())).await;
+        Self { here, address }
+    }
+
+    /// Where it is, without a slash at the end.
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Its domain says this of where its homeserver is.
+    pub fn says_where_it_is(&self, well_known: Value) {
+        self.here.memory().well_known = Some(well_known);
+    }
+
+    /// Who asks where its homeserver is, is moved to this address.
+    pub fn moves_readers_to(&self, address: &str) {
+        self.here.memory().moved_to = Some(address.to_owned());
+    }
+
+    /// From now on the user signs in on a page alone.
+    pub fn takes_no_passwords(&self) {
+        self.here.memory().takes_no_passwords = true;
+    }
+
+    /// The user makes a device of their own; its access token, which does not end.
+    pub fn own_token(&self) -> String {
+        let now = self.here.clock.now();
+        self.here.memory().log_in(false, now).access.clone()
+    }
+
+    /// Somebody throws the user out of all rooms, who may still read what was said before.
+    pub fn bans(&self) {
+        self.here.memory().is_banned = true;
+    }
+
+    /// From now on a page has so many events at most.
+    pub fn has_pages_of(&self, events: usize) {
+        self.here.memory().page = Some(events);
+    }
+
+    /// The message after so many fails in this way.
+    pub fn fails_after(&self, messages: usize, trouble: Trouble) {
+        self.here.memory().failing = Some((messages, trouble));
+    }
+
+    /// The user says something by another device.
+    pub fn says(&self, words: &str) {
+        let now = self.here.clock.now();
+        let content = serde_json::json!({ "msgtype": "m.text", "body": words });
+        self.here.memory().say(ROOM, content, None, now);
+    }
+
+    /// The contents of everything that was said in the room, oldest first.
+    pub fn contents(&self) -> Vec<Value> {
+        self.here.memory().events.iter().map(|it| it.content.clone()).collect()
+    }
+
+    /// What clients of the user show of their devices.
+    pub fn device_names(&self) -> Vec<String> {
+        self.here.memory().devices.iter().filter_map(|it| it.name.clone()).collect()
+    }
+}
+
+impl Here {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Memory {
+    /// A number that nothing else has.
+    fn next(&mut self) -> u64 {
+        self.made += 1;
+        self.made
+    }
+
+    /// A new event; its id.
+    fn say(&mut self, room: &str, content: Value, transaction: Option<(String, String)>, at: DateTime<Utc>) -> String {
+        let id = format!("$event-{}", self.next());
+        let (room, sender) = (room.to_owned(), USER.to_owned());
+        self.events.push(Event { id: id.clone(), room, sender, at, content, transaction });
+        id
+    }
+}

@@ -1,0 +1,49 @@
+//! The content repository.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use bytes::Bytes;
+use http::{HeaderMap, header};
+use serde_json::{Value, json};
+
+use super::refusal::Refusal;
+use super::{Here, MAX_FILE_BYTES};
+use crate::stand_in::params::essence;
+
+/// An uploaded file.
+pub(super) struct File {
+    pub(super) mime_type: String,
+    pub(super) bytes: Bytes,
+}
+
+/// `GET /_matrix/client/v1/media/config`
+pub(super) async fn config(State(here): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+    here.memory().device(&headers, here.clock.now())?;
+    Ok(Json(json!({ "m.upload.size": MAX_FILE_BYTES })))
+}
+
+/// `POST /_matrix/media/v3/upload`
+pub(super) async fn upload(
+    State(here): State<Arc<Here>>,
+    Query(query): Query<Vec<(String, String)>>,
+    headers: HeaderMap,
+    bytes: Bytes,
+) -> Result<Json<Value>, Refusal> {
+    let mut memory = here.memory();
+    memory.device(&headers, here.clock.now())?;
+    if query.iter().any(|(name, _)| name != "filename") {
+        return Err(Refusal::parameter("there is no such parameter"));
+    }
+    // Synapse wants to know the length before.
+    if !headers.contains_key(header::CONTENT_LENGTH) {
+        return Err(Refusal::new(400, "M_UNKNOWN", "Request must specify a Content-Length"));
+    }
+    if MAX_FILE_BYTES < bytes.len() {
+        return Err(Refusal::new(413, "M_TOO_LARGE", "Upload request body is too large"));
+    }
+    let uri = format!("mxc://lighthouse.example/file-{}", memory.next());
+    memory.files.insert(uri.clone(), File { mime_type: essence(&headers), bytes });
+    Ok(Json(json!({ "content_uri": uri })))
+}

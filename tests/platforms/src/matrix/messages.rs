@@ -1,0 +1,113 @@
+//! What is said in rooms.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use bytes::Bytes;
+use chrono::TimeDelta;
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::refusal::Refusal;
+use super::rooms::enter;
+use super::{Here, SILENT, USER, access, content};
+use crate::stand_in::limits::{Begins, Limit};
+
+/// How long a transaction is remembered: as long as the server does that forgets
+/// soonest.
+const REMEMBERED: TimeDelta = TimeDelta::minutes(30);
+
+/// As Synapse is installed: ten at once, and one in five seconds, which is counted here
+/// in a simpler way.
+const PER_USER: Limit =
+    Limit { name: "messages", most: 10, period: TimeDelta::seconds(50), begins: Begins::WithTheFirst };
+
+/// `PUT /_matrix/client/v3/rooms/{roomId}/send/{eventType}/{txnId}`
+pub(super) async fn send(
+    State(here): State<Arc<Here>>,
+    Path((room, kind, transaction)): Path<(String, String, String)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<Value>, Refusal> {
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    let device = memory.device(&headers, now)?.id.clone();
+    let key = (device.clone(), room.clone(), transaction.clone());
+    let known = memory.transactions.get(&key).filter(|(_, at)| now < *at + REMEMBERED);
+    if let Some((event, _)) = known {
+        return Ok(Json(json!({ "event_id": event })));
+    }
+    let fields = access::object(&headers, &body)?;
+    if kind != "m.room.message" {
+        return Err(Refusal::bad("only messages are sent here"));
+    }
+    if memory.is_banned {
+        return Err(Refusal::forbidden("You are banned from this room"));
+    }
+    enter(&room)?;
+    if room == SILENT {
+        return Err(Refusal::forbidden("You don't have permission to post that to the room"));
+    }
+    content::check(&memory, &fields)?;
+    let standing = memory.limits.count(PER_USER, USER, 1, now);
+    if standing.exceeded {
+        return Err(Refusal::too_many((standing.reset - now).num_milliseconds()));
+    }
+    let event = memory.say(&room, Value::Object(fields), Some((device, transaction)), now);
+    memory.transactions.insert(key, (event.clone(), now));
+    Ok(Json(json!({ "event_id": event })))
+}
+
+/// `GET /_matrix/client/v3/rooms/{roomId}/messages`
+pub(super) async fn list(
+    State(here): State<Arc<Here>>,
+    Path(room): Path<String>,
+    Query(query): Query<Vec<(String, String)>>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    let mut memory = here.memory();
+    let device = memory.device(&headers, here.clock.now())?.id.clone();
+    enter(&room)?;
+    let (mut from, mut limit, mut filter, mut is_backwards) = (0, 10, json!({}), false);
+    for (name, value) in query {
+        let number = || value.parse::<usize>().map_err(|_| Refusal::parameter(&format!("{name} is no number")));
+        match name.as_str() {
+            "dir" => is_backwards = value == "b",
+            "limit" => limit = number()?,
+            "filter" => filter = serde_json::from_str(&value).map_err(|_| Refusal::parameter("filter is no JSON"))?,
+            "from" => {
+                let at = value.strip_prefix("behind-").and_then(|it| it.parse().ok());
+                from = at.ok_or_else(|| Refusal::parameter("from is no token"))?;
+            }
+            _ => return Err(Refusal::parameter(&format!("there is no {name}"))),
+        }
+    }
+    if !is_backwards {
+        return Err(Refusal::parameter("dir is to be b here"));
+    }
+    let lets = |name: &str, value: &str| {
+        filter.get(name).and_then(Value::as_array).is_none_or(|all| all.iter().any(|it| it == value))
+    };
+    let of_room: Vec<_> = memory.events.iter().rev().filter(|it| it.room == room).collect();
+    let limit = limit.min(memory.page.unwrap_or(100)).max(1);
+    let page = of_room.iter().skip(from).take(limit);
+    // "An empty chunk does not necessarily imply that no more events are available."
+    let chunk = page.filter(|it| lets("senders", &it.sender) && lets("types", "m.room.message")).map(|it| {
+        let mut event = json!({
+            "type": "m.room.message", "room_id": room, "event_id": it.id, "sender": it.sender,
+            "origin_server_ts": it.at.timestamp_millis(), "content": it.content, "unsigned": { "age": 0 },
+        });
+        if let Some((by, transaction)) = &it.transaction
+            && *by == device
+        {
+            event["unsigned"]["transaction_id"] = transaction.as_str().into();
+        }
+        event
+    });
+    let mut answer = json!({ "start": format!("behind-{from}"), "chunk": chunk.collect::<Vec<_>>() });
+    if from + limit < of_room.len() {
+        answer["end"] = format!("behind-{}", from + limit).into();
+    }
+    Ok(Json(answer))
+}

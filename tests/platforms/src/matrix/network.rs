@@ -1,0 +1,121 @@
+//! The homeserver as the conformance suite sees it.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use domain::clock::Clock;
+use domain::media::MimeType;
+use domain::options::{OptionValue, Options};
+use platforms::Answers;
+use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{Event, Matrix, Memory, PASSWORD, ROOM, USER};
+
+#[async_trait]
+impl Network for Matrix {
+    async fn start(clock: Clock) -> Self {
+        Self::start(clock).await
+    }
+
+    fn name(&self) -> &'static str {
+        "matrix"
+    }
+
+    fn addresses(&self) -> Vec<SocketAddr> {
+        vec![self.address]
+    }
+
+    fn settings(&self) -> Value {
+        json!({})
+    }
+
+    fn answers(&self) -> Answers {
+        let typed = [("user", USER), ("password", PASSWORD), ("homeserver", &self.base_url())];
+        typed.map(|(name, it)| (name.to_owned(), it.into())).into()
+    }
+
+    fn direct_answers(&self) -> Option<Answers> {
+        Some(self.answers())
+    }
+
+    fn has_page(&self) -> bool {
+        false
+    }
+
+    fn options(&self) -> Options {
+        [("room".to_owned(), OptionValue::Text(ROOM.to_owned()))].into_iter().collect()
+    }
+
+    async fn send_back(&self, url: &str, _: Decision) -> Url {
+        panic!("a homeserver has no page: {url}")
+    }
+
+    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
+        self.here.memory().troubles.order(call, trouble, count);
+    }
+
+    fn can(&self, call: Call, _: Trouble) -> bool {
+        call != Call::Process
+    }
+
+    fn echo(&self) -> bool {
+        self.here.echo.store(true, Ordering::Relaxed);
+        true
+    }
+
+    fn revoke(&self) {
+        self.here.memory().log_all_out();
+    }
+
+    fn end_access_tokens(&self) {
+        let now = self.here.clock.now();
+        self.here.memory().end_access_tokens(now);
+    }
+
+    /// The messages of a post are told by the beginning of their transactions, and are
+    /// one post here.
+    fn public(&self) -> Vec<PublicPost> {
+        let memory = self.here.memory();
+        let mut posts: Vec<(String, PublicPost)> = Vec::new();
+        for event in &memory.events {
+            let Some((_, transaction)) = &event.transaction else { continue };
+            let post = transaction.rsplit_once('.').map_or(transaction.as_str(), |(post, _)| post);
+            if let Some((_, known)) = posts.iter_mut().find(|(it, _)| it == post) {
+                known.media.extend(medium(&memory, event, false));
+                continue;
+            }
+            let media: Vec<_> = medium(&memory, event, true).into_iter().collect();
+            let text = event.content["body"].as_str().unwrap_or_default().to_owned();
+            posts.push((post.to_owned(), PublicPost { id: event.id.clone(), text, media }));
+        }
+        posts.into_iter().map(|(_, post)| post).collect()
+    }
+
+    fn links(&self) -> Option<Vec<String>> {
+        let memory = self.here.memory();
+        let html = memory.events.last()?.content["formatted_body"].as_str().unwrap_or_default().to_owned();
+        let links = html.split("<a href=").skip(1).filter_map(|it| it.split_once('>')?.1.split_once("</a>"));
+        Some(links.map(|(words, _)| words.to_owned()).collect())
+    }
+
+    fn grants(&self) -> usize {
+        self.here.memory().devices_in()
+    }
+
+    fn calls(&self, call: Call) -> usize {
+        self.here.memory().troubles.calls(call)
+    }
+}
+
+/// The file of a message. The caption of the first one is the text of the post; that of
+/// a further one says what it shows, unless it is the name of the file.
+fn medium(memory: &Memory, event: &Event, is_first: bool) -> Option<PublicMedium> {
+    let content = &event.content;
+    let file = memory.files.get(content["url"].as_str()?)?;
+    let mime_type = MimeType::parse(&file.mime_type).expect("the service sends files of its own types");
+    let caption = content["body"].as_str().filter(|_| !is_first && content["body"] != content["filename"]);
+    Some(PublicMedium { mime_type, bytes: file.bytes.to_vec(), alt_text: caption.map(str::to_owned) })
+}

@@ -1,0 +1,55 @@
+//! "Standard error responses".
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::{StatusCode, header};
+use serde_json::{Value, json};
+
+/// What a call answers that is not carried out.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    body: Value,
+}
+
+impl Refusal {
+    pub(super) fn new(status: u16, code: &str, words: &str) -> Self {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self { status, body: json!({ "errcode": code, "error": words }) }
+    }
+
+    pub(super) fn bad(words: &str) -> Self {
+        Self::new(400, "M_BAD_JSON", words)
+    }
+
+    pub(super) fn parameter(words: &str) -> Self {
+        Self::new(400, "M_INVALID_PARAM", words)
+    }
+
+    pub(super) fn forbidden(words: &str) -> Self {
+        Self::new(403, "M_FORBIDDEN", words)
+    }
+
+    pub(super) fn unknown_token(soft_logout: bool) -> Self {
+        let mut refusal = Self::new(401, "M_UNKNOWN_TOKEN", "Access token has expired or is unknown");
+        refusal.body["soft_logout"] = soft_logout.into();
+        refusal
+    }
+
+    pub(super) fn too_many(milliseconds: i64) -> Self {
+        let mut refusal = Self::new(429, "M_LIMIT_EXCEEDED", "Too Many Requests");
+        refusal.body["retry_after_ms"] = milliseconds.into();
+        refusal
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let wait = self.body["retry_after_ms"].as_i64();
+        let mut response = (self.status, Json(self.body)).into_response();
+        if let Some(milliseconds) = wait {
+            response.headers_mut().insert(header::RETRY_AFTER, (milliseconds / 1000).max(1).into());
+        }
+        response
+    }
+}

@@ -1,0 +1,145 @@
+//! Finding a homeserver, and what comes of a password or a token.
+
+use chrono::TimeDelta;
+use domain::testing::{a_connection, a_user};
+use networks::matrix::{MAX_FILE_BYTES, Matrix, PASSWORD, ROOM, USER};
+use platforms::conformance::network::{Call, Network};
+use platforms::conformance::stage::Stage;
+use platforms::{Account, Answers, Choosing, Departure, HandOffRefusal};
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+fn typed(user: &str, password: &str, homeserver: &str) -> Answers {
+    [("user", user), ("password", password), ("homeserver", homeserver)]
+        .map(|(name, it)| (name.to_owned(), it.into()))
+        .into()
+}
+
+async fn connected(stage: &Stage<Matrix>, answers: &Answers) -> Account {
+    let (departure, _) = stage.depart(answers).await.unwrap();
+    let Departure::Arrived(mut accounts) = departure else { panic!("{departure:?}") };
+    accounts.remove(0)
+}
+
+async fn refused(stage: &Stage<Matrix>, answers: &Answers) -> (&'static str, String) {
+    let refusal = stage.depart(answers).await.map(|it| it.0).unwrap_err();
+    let HandOffRefusal::Field { name, message } = refusal else { panic!("{refusal:?}") };
+    (name, message)
+}
+
+#[tokio::test]
+async fn an_account_is_a_device_of_its_own_and_the_password_is_forgotten() {
+    let stage = Stage::<Matrix>::new().await;
+
+    let account = stage.connect().await;
+
+    assert_eq!(account.profile.account_id, USER);
+    assert_eq!(account.profile.username.as_deref(), Some("keeper:lighthouse.example"));
+    assert_eq!(account.profile.display_name.as_deref(), Some("The keeper"));
+    assert_eq!(account.profile.profile_url.as_deref(), Some("https://matrix.to/#/@keeper:lighthouse.example"));
+    assert_eq!(stage.network.device_names(), ["Social Publishing"]);
+    assert!(!account.credentials.to_bytes().expose_secret().contains(PASSWORD));
+    assert!(account.credentials.refresh_token.is_some());
+    assert!(serde_json::to_string(&account.rules).unwrap().contains(&format!("{MAX_FILE_BYTES}")));
+}
+
+#[tokio::test]
+async fn a_homeserver_is_where_its_domain_says() {
+    for moves in [false, true] {
+        let (stage, domain) = Stage::<Matrix>::beside_another().await;
+        domain.says_where_it_is(json!({ "m.homeserver": { "base_url": format!("{}/", stage.network.base_url()) } }));
+        if moves {
+            domain.moves_readers_to("/elsewhere");
+        }
+
+        let account = connected(&stage, &typed(USER, PASSWORD, &domain.base_url())).await;
+
+        assert_eq!((stage.network.grants(), domain.grants()), (1, 0), "moves: {moves}");
+        let mut post = stage.post(&account, "hello", Vec::new());
+        stage.keep(&account.credentials);
+        stage.deliver(&mut post).await.unwrap();
+        assert_eq!(stage.network.public().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn whatever_a_domain_says_leads_to_no_address_that_only_we_can_reach() {
+    let stage = Stage::<Matrix>::new().await;
+    let here = stage.network.base_url();
+    for inside in ["http://169.254.169.254", "http://127.0.0.1:1", "https://localhost", "http://example.com"] {
+        stage.network.says_where_it_is(json!({ "m.homeserver": { "base_url": inside } }));
+
+        let (name, message) = refused(&stage, &typed(USER, PASSWORD, &here)).await;
+
+        assert_eq!(name, "homeserver", "{inside}: {message}");
+    }
+    stage.network.moves_readers_to("http://169.254.169.254/.well-known/matrix/client");
+    // It says nothing then, and is the homeserver itself.
+    connected(&stage, &typed(USER, PASSWORD, &here)).await;
+    stage.network.moves_readers_to("/.well-known/matrix/client");
+    connected(&stage, &typed(USER, PASSWORD, &here)).await;
+}
+
+#[tokio::test]
+async fn what_was_typed_wrongly_is_told_field_by_field() {
+    let stage = Stage::<Matrix>::new().await;
+    let here = stage.network.base_url();
+    let token = stage.network.own_token();
+    for (user, password, homeserver, field) in [
+        ("keeper", PASSWORD, here.as_str(), "user"),
+        ("@keeper:lighthouse.invalid", PASSWORD, "", "user"),
+        ("@captain:lighthouse.example", &token, here.as_str(), "user"),
+        ("@captain:lighthouse.example", PASSWORD, here.as_str(), "password"),
+        (USER, "wrong", here.as_str(), "password"),
+        (USER, " ", here.as_str(), "password"),
+        (USER, "a-token-that-nobody-has-ever-seen", here.as_str(), "password"),
+        (USER, PASSWORD, "not an address", "homeserver"),
+        (USER, PASSWORD, "http://127.0.0.1:1", "homeserver"),
+    ] {
+        let (name, message) = refused(&stage, &typed(user, password, homeserver)).await;
+        assert_eq!(name, field, "{user} {homeserver}: {message}");
+        assert!(!message.contains(password) || password == " ", "{message}");
+    }
+    stage.network.takes_no_passwords();
+    let (name, message) = refused(&stage, &typed(USER, PASSWORD, &here)).await;
+    assert!(name == "password" && message.contains("access token"), "{message}");
+}
+
+#[tokio::test]
+async fn a_device_whose_token_was_pasted_stays_its_owners() {
+    let stage = Stage::<Matrix>::new().await;
+    stage.network.takes_no_passwords();
+    let token = stage.network.own_token();
+    let account = connected(&stage, &typed(USER, &format!(" {token} "), &stage.network.base_url())).await;
+    stage.keep(&account.credentials);
+    let mut post = stage.post(&account, "by a token", Vec::new());
+    stage.deliver(&mut post).await.unwrap();
+
+    stage.disconnect(&account, &[]).await;
+
+    assert_eq!((stage.network.grants(), stage.network.calls(Call::Revoke)), (1, 0));
+}
+
+#[tokio::test]
+async fn a_device_is_ended_though_its_access_token_has_ended() {
+    let stage = Stage::<Matrix>::new().await;
+    let account = stage.connect().await;
+    stage.clock.advance(TimeDelta::days(3));
+
+    stage.disconnect(&account, &[]).await;
+
+    assert_eq!(stage.network.grants(), 0);
+}
+
+#[tokio::test]
+async fn rooms_in_which_the_account_may_post_are_listed() {
+    let stage = Stage::<Matrix>::new().await;
+    let account = stage.connect().await;
+    let connection = a_connection(&a_user());
+    let asked = Choosing { option: "room", query: None, connection: &connection, credentials: &account.credentials };
+
+    let choices = stage.connecting().choices(&asked, stage.clock.now()).await.unwrap();
+
+    let choices: Vec<_> = choices.iter().map(|it| (it.value.as_str(), it.label.as_str())).collect();
+    assert_eq!(choices, [(ROOM, "Harbour (#harbour:lighthouse.example)")]);
+}

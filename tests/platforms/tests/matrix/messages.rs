@@ -1,0 +1,117 @@
+//! Messages without files.
+
+use chrono::TimeDelta;
+use domain::delivery::{Resolution, Setback};
+use domain::options::OptionValue;
+use networks::matrix::{ELSEWHERE, ENCRYPTED, ROOM, SILENT};
+use platforms::conformance::network::{Call, Network, Trouble};
+use serde_json::json;
+
+use super::{stage, to};
+
+#[tokio::test]
+async fn a_message_is_seen_in_the_clients_of_its_readers() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "the lamp is lit", Vec::new());
+
+    let published = stage.deliver(&mut post).await.unwrap().published;
+
+    let id = &published.platform_post_id;
+    let link = format!("https://matrix.to/#/{ROOM}/{id}?via=lighthouse.example");
+    assert_eq!(published.url, Some(link));
+}
+
+#[tokio::test]
+async fn a_text_is_plain_unless_it_has_links() {
+    let (stage, account) = stage().await;
+    for (text, html) in [
+        ("*no* <b>markup</b> & @keeper:lighthouse.example", None),
+        (
+            "1 < 2:\nhttps://example.org/?a=1&b=2",
+            Some("1 &lt; 2:<br><a href=\"https://example.org/?a=1&amp;b=2\">https://example.org/?a=1&amp;b=2</a>"),
+        ),
+    ] {
+        let mut post = stage.post(&account, text, Vec::new());
+
+        stage.deliver(&mut post).await.unwrap();
+
+        let content = stage.network.contents().pop().unwrap();
+        assert_eq!(content["body"], text);
+        assert_eq!(content["formatted_body"].as_str(), html);
+        assert_eq!(content["m.mentions"], json!({}), "nobody is called");
+    }
+}
+
+#[tokio::test]
+async fn a_notice_and_a_thread_are_as_the_post_says() {
+    let (stage, account) = stage().await;
+    let mut root = stage.post(&account, "what begins it", Vec::new());
+    let root = stage.deliver(&mut root).await.unwrap().published.platform_post_id;
+    let mut post = stage.post(&account, "and what follows", Vec::new());
+    post.options = to(ROOM, &[("notice", OptionValue::Flag(true)), ("thread_root", OptionValue::Text(root.clone()))]);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    let content = stage.network.contents().pop().unwrap();
+    assert_eq!(content["msgtype"], "m.notice");
+    assert_eq!(
+        (&content["m.relates_to"]["rel_type"], &content["m.relates_to"]["event_id"]),
+        (&json!("m.thread"), &json!(root))
+    );
+}
+
+#[tokio::test]
+async fn a_room_that_takes_no_post_is_told_with_what_to_do() {
+    let (stage, account) = stage().await;
+    for (room, advice) in [
+        (ENCRYPTED, "cannot encrypt: choose another one"),
+        (SILENT, "don't have permission to post"),
+        (ELSEWHERE, "not in room"),
+        ("#harbour:lighthouse.example", "choose one that is listed"),
+        ("", "choose one that is listed"),
+    ] {
+        let mut post = stage.post(&account, "hello", Vec::new());
+        post.options = to(room, &[]);
+
+        let refused = stage.deliver(&mut post).await.unwrap_err();
+
+        let Setback::Refused { reason } = &refused else { panic!("{room}: {refused:?}") };
+        assert!(reason.contains(advice), "{room}: {reason}");
+    }
+    assert!(stage.network.public().is_empty());
+}
+
+#[tokio::test]
+async fn a_message_is_found_by_whoever_is_connected_by_then() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "found by another device", Vec::new()).await;
+    let since = stage.clock.now();
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.publish(&post).await.unwrap_err();
+    for _ in 0..150 {
+        stage.network.says("something else");
+    }
+    stage.network.has_pages_of(7);
+    stage.connect().await;
+    stage.clock.advance(TimeDelta::hours(3));
+
+    // Not in the first of these short pages.
+    let answer = stage.resolve(&post, since).await;
+    assert!(matches!(&answer, Resolution::Unclear { reason } if reason.contains("too much")), "{answer:?}");
+
+    stage.network.has_pages_of(100);
+    let answer = stage.resolve(&post, since).await;
+    assert!(matches!(answer, Resolution::Public(_)), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_message_that_is_sent_again_is_the_same() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "twice", Vec::new()).await;
+
+    let first = stage.publish(&post).await.unwrap();
+    let second = stage.publish(&post).await.unwrap();
+
+    assert_eq!(first.platform_post_id, second.platform_post_id);
+    assert_eq!(stage.network.public().len(), 1);
+}
