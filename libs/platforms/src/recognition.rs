@@ -163,15 +163,19 @@ pub async fn look_for<T: Timeline>(
     if let Some(post) = unclaimed.iter().find(|it| timeline.likeness(it) == Some(Likeness::It)) {
         return Ok(Found::Public(published(post)));
     }
-    let told = |it: &&&T::Post| timeline.likeness(it).is_some();
-    let mut is_doubtful = unclaimed.iter().any(|it| timeline.likeness(it) == Some(Likeness::Doubtful));
+    let (mut compared, mut is_doubtful) = (0, false);
     // The oldest first: our call followed the look at what was there before, so
     // our post is probably the first after it.
-    for (compared, post) in unclaimed.iter().filter(|it| !told(it)).enumerate() {
-        if compared == MAX_COMPARED {
-            return unclear("the account has published too much since");
-        }
-        match timeline.compare(post).await? {
+    for post in unclaimed {
+        let likeness = match timeline.likeness(post) {
+            Some(likeness) => likeness,
+            None if compared == MAX_COMPARED => return unclear("the account has published too much since"),
+            None => {
+                compared += 1;
+                timeline.compare(post).await?
+            }
+        };
+        match likeness {
             Likeness::It => return Ok(Found::Public(published(post))),
             Likeness::Same => return Ok(Found::Recognised(published(post))),
             Likeness::Doubtful => is_doubtful = true,

@@ -27,6 +27,8 @@ struct Account {
     posts: Vec<Post>,
     page: usize,
     knows_pages: bool,
+    /// Whether its list says all there is of a post.
+    tells_all: bool,
 }
 
 #[async_trait::async_trait]
@@ -41,7 +43,7 @@ impl Timeline for Account {
     }
 
     fn likeness(&self, post: &Post) -> Option<Likeness> {
-        Some(post.likeness).filter(|it| *it == It)
+        Some(post.likeness).filter(|it| self.tells_all || *it == It)
     }
 
     async fn compare(&self, post: &Post) -> Result<Likeness, ()> {
@@ -76,7 +78,7 @@ impl Claims for Down {
 
 fn account(posts: &[(&str, Likeness)]) -> Account {
     let post = |(id, likeness): &(&str, Likeness)| Post { id: (*id).to_owned(), likeness: *likeness };
-    Account { posts: posts.iter().map(post).collect(), page: 40, knows_pages: true }
+    Account { posts: posts.iter().map(post).collect(), page: 40, knows_pages: true, tells_all: false }
 }
 
 fn ids(ids: &[&str]) -> Vec<String> {
@@ -177,4 +179,19 @@ async fn nothing_is_said_while_our_own_store_is_away() {
     let account = account(&[("2", Same), ("1", Other)]);
     let found = look_for(&account, &ids(&["1"]), &Down, noon()).await.unwrap();
     assert!(matches!(found, Found::Unclear { .. }), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_list_that_says_all_there_is_decides_as_a_comparison_does() {
+    let posts = [("4", Other), ("3", Same), ("2", Same), ("1", Other)];
+    for (posts, before, others, expected) in [
+        (&posts[..], &["1"][..], &[][..], "recognised 2"),
+        (&posts, &["1"], &["2"], "recognised 3"),
+        (&posts, &["1"], &["2", "3"], "not there"),
+        (&[("2", Doubtful), ("1", Other)], &["1"], &[], "unclear"),
+        (&[("3", It), ("2", Same), ("1", Other)], &["1"], &[], "public 3"),
+    ] {
+        let account = Account { tells_all: true, ..account(posts) };
+        assert_eq!(found(&account, before, others).await, expected, "{posts:?} without {others:?}");
+    }
 }
