@@ -17,6 +17,7 @@ mod http_clients;
 mod job;
 mod known;
 mod lead;
+mod linkedin;
 mod mastodon;
 mod matrix;
 mod multipart;

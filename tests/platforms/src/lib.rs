@@ -6,6 +6,7 @@
 
 pub mod bluesky;
 pub mod discord;
+pub mod linkedin;
 pub mod mastodon;
 pub mod matrix;
 pub mod slack;

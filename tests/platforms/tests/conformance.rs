@@ -13,6 +13,14 @@ mod discord_without_an_app {
     platforms::conformance!(networks::discord::Discord<false>);
 }
 
+mod linkedin {
+    platforms::conformance!(networks::linkedin::LinkedIn);
+}
+
+mod linkedin_pages {
+    platforms::conformance!(networks::linkedin::LinkedIn<networks::linkedin::Community>);
+}
+
 mod mastodon {
     platforms::conformance!(networks::mastodon::Server);
 }

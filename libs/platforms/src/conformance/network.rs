@@ -83,6 +83,11 @@ pub trait Network: Send + Sync {
         true
     }
 
+    /// Whether it takes the same words a second time, in a post without files.
+    fn takes_repeats(&self) -> bool {
+        true
+    }
+
     /// Whether a grant ends when it is given back: not where a person has made it
     /// for other uses as well.
     fn ends_grants(&self) -> bool {

@@ -103,7 +103,7 @@ impl Tokens {
     }
 
     /// When the refresh token ends, under the names that platforms have for it
-    /// (`LinkedIn` and Pinterest the first, `TikTok` the second).
+    /// (LinkedIn and Pinterest the first, `TikTok` the second).
     fn refresh_ends_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let said = ["refresh_token_expires_in", "refresh_expires_in"].iter().find_map(|it| self.field(it));
         now.checked_add_signed(lasting(said?)?)

@@ -1,0 +1,300 @@
+//! LinkedIn: members, and the pages for which they may post.
+//!
+//! What it relies on (the documentation of the Posts API; the fact sheet of LinkedIn):
+//!
+//! - A token lasts 60 days. Most apps get none to renew it with, so that people connect
+//!   the account again; apps that LinkedIn has approved get one, which does not change.
+//! - Files are uploaded before, and seen by nobody until a post shows them.
+//! - There is no key, and no id of ours. What a page has posted can be listed; what a
+//!   member has, cannot: of a call whose answer was lost nothing is known then, and the
+//!   post is not sent again, unless the operator wants that (`replay`).
+//!
+//! `linkedin/api.rs` knows addresses and answers, `failure.rs` what errors mean,
+//! `little_text.rs` how a text is written, `preparation.rs` and `video.rs` what comes
+//! before the public call, `look_up.rs` what became of it.
+
+mod api;
+mod failure;
+mod little_text;
+mod look_up;
+mod organizations;
+mod post;
+mod preparation;
+mod progress;
+mod version;
+mod video;
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::Profile;
+use domain::delivery::{Published, Resolution, Setback};
+use domain::media::MimeType;
+use domain::options::{OptionKind, OptionSpec};
+use domain::rules::{Counting, FileRule, Ratio, Rule, Rules};
+use serde::Deserialize;
+use url::Url;
+
+use self::api::{Api, Caller, Member};
+use self::progress::Progress;
+use self::version::Version;
+use crate::account::{About, Account, Credentials};
+use crate::app::NoFurther;
+use crate::discreet::without_token;
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
+use crate::job::Job;
+use crate::known::Access;
+use crate::lead::Lead;
+use crate::oauth2::{Dialect, OAuth2, Of, TokenCall};
+use crate::platform::{Connect, Platform, Publish, Step};
+use crate::renewal::Renewal;
+use crate::setup::{Setup, SetupError};
+use crate::watch::Watch;
+
+/// Its name in paths, and of its settings.
+pub(crate) const NAME: &str = "linkedin";
+
+/// Its name as people know it.
+pub(crate) const TITLE: &str = "LinkedIn";
+
+/// What an operator needs to have it. Pages of companies take a review.
+pub(crate) const ACCESS: Access = Access::Open;
+
+/// Who sees a post.
+const VISIBILITY: &str = "visibility";
+
+/// What a post can say here alone.
+pub(crate) const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
+    VISIBILITY,
+    OptionKind::OneOf(&["public", "connections"]),
+    "Who sees it: everybody, unless this says that only a member's connections do.",
+)];
+
+/// What is asked for: who somebody is, and to post for them.
+const SCOPES: &[&str] = &["openid", "profile", "w_member_social"];
+
+/// The same for pages as well: which there are, to post for them, and to find out what
+/// became of a post whose answer was lost. LinkedIn refuses all if the app may not ask
+/// for one.
+const SCOPES_WITH_PAGES: &[&str] = &[
+    "openid",
+    "profile",
+    "w_member_social",
+    "w_organization_social",
+    "r_organization_social",
+    "rw_organization_admin",
+];
+
+/// How its OAuth differs.
+const DIALECT: Dialect = Dialect {
+    pkce: false,
+    denials: &["user_cancelled_login", "user_cancelled_authorize", "access_denied"],
+    gone: &["invalid_grant", "invalid_request"],
+    // What ends with a refresh token is not documented.
+    revocation: TokenCall { of: Of::Access, ..TokenCall::REVOCATION },
+    ..Dialect::STANDARD
+};
+
+/// Files go up before the due second, and of pages it is read what they show.
+pub(crate) const LEAD: Lead = Lead {
+    always: Some(TimeDelta::seconds(60)),
+    images: Some(TimeDelta::minutes(3)),
+    videos: Some(TimeDelta::minutes(10)),
+    ..Lead::NONE
+};
+
+/// The longest side of a picture: a square of it has less than 36,152,320 pixels.
+const MAX_SIDE: u32 = 6_000;
+
+/// The longest time for a step: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+const WITHIN: Duration = Duration::from_secs(38);
+
+/// How long a public call that was cut off may still take effect, and appear in lists.
+const SETTLES: TimeDelta = TimeDelta::seconds(90);
+
+/// What a deployment says of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// Where both the website and the API are, if not at LinkedIn's own addresses.
+    url: Option<Url>,
+    /// The version of the API.
+    #[serde(default)]
+    version: Version,
+    /// Whether the app may ask for pages.
+    #[serde(default)]
+    pages: bool,
+}
+
+fn official(address: &str) -> Url {
+    Url::parse(address).unwrap_or_else(|error| unreachable!("{address}: {error}"))
+}
+
+/// The adapter, when it is switched on.
+pub(crate) fn set_up(setup: &Setup) -> Result<Option<LinkedIn>, SetupError> {
+    let Some(Settings { url, version, pages }) = setup.settings(NAME)? else { return Ok(None) };
+    let site = url.clone().unwrap_or_else(|| official("https://www.linkedin.com"));
+    let base_url = url.unwrap_or_else(|| official("https://api.linkedin.com"));
+    let api = Api::new(setup.http.clone(), (&site, &base_url), version);
+    let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, api.oauth());
+    Ok(Some(LinkedIn { api, oauth, pages }))
+}
+
+/// LinkedIn.
+pub(crate) struct LinkedIn {
+    api: Api,
+    oauth: OAuth2,
+    pages: bool,
+}
+
+#[async_trait::async_trait]
+impl Platform for LinkedIn {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    /// Where LinkedIn has approved the app; otherwise there is no refresh token.
+    fn renewal(&self) -> Renewal {
+        Renewal::Rotating
+    }
+
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        self.oauth.refresh(old, now).await
+    }
+
+    async fn about(
+        &self,
+        profile: &Profile,
+        credentials: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Option<About>, Setback> {
+        self.api.version.check(now);
+        let by = Caller { token: &credentials.access_token, now };
+        let told = if is_page(profile) {
+            organizations::one(&self.api, by, &profile.account_id).await
+        } else {
+            self.api.member(by).await.map(profile_of)
+        };
+        let told = told.map_err(failure::Failure::of_account)?;
+        Ok(told.map(|profile| About { profile, rules: self.rules() }))
+    }
+}
+
+#[async_trait::async_trait]
+impl Connect for LinkedIn {
+    fn rules(&self) -> Rules {
+        use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
+        Rules::of(
+            TITLE,
+            [
+                Rule::max_text(3_000, Counting::utf16()),
+                Rule::max_images(20),
+                Rule::max_videos(1),
+                Rule::NotMixed,
+                Rule::mime_types([Jpeg, Png, Gif, Webp, Mp4]),
+                Rule::max_video_bytes(500_000_000),
+                Rule::OfFiles(FileRule::MinDuration { min: 3 }),
+                Rule::OfFiles(FileRule::MaxDuration { max: 1_800 }),
+                Rule::OfFiles(FileRule::VideoRatio { min: Ratio::hundredths(41), max: Ratio::hundredths(240) }),
+                Rule::OfFiles(FileRule::FittedImageSide { max: MAX_SIDE }),
+                Rule::max_alt_text(4_086, Counting::utf16()),
+            ],
+        )
+    }
+
+    async fn authorize(
+        &self,
+        _: &Answers,
+        request: &AuthorizationRequest,
+        now: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        self.api.version.check(now);
+        let url = self.oauth.authorization_url(request, self.scopes(), &[]).await?;
+        Ok(Departure::Page { url, memory: None })
+    }
+
+    /// The member, and behind the pages, because whoever has pages posts for them.
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        let tokens = self.oauth.complete(callback).await?;
+        let by = Caller { token: &tokens.access_token, now };
+        let asked = async {
+            let member = profile_of(self.api.member(by).await?).ok_or_else(api::unreadable)?;
+            let pages = if self.pages { organizations::all(&self.api, by).await? } else { Vec::new() };
+            Ok::<_, failure::Failure>((member, pages))
+        };
+        let (member, pages) = asked.await.map_err(|it| without_token(it, &tokens.access_token))?;
+        let (scopes, credentials) = (tokens.granted(self.scopes()), tokens.credentials(None, now));
+        // One token serves all of them.
+        let grant = member.account_id.clone();
+        let account = |profile: Profile| Account {
+            profile,
+            scopes: scopes.clone(),
+            rules: self.rules(),
+            grant: Some(grant.clone()),
+            credentials: credentials.clone(),
+        };
+        Ok(pages.into_iter().chain([member]).map(account).collect())
+    }
+
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+        self.oauth.revoke(credentials, now).await
+    }
+}
+
+impl LinkedIn {
+    fn scopes(&self) -> &'static [&'static str] {
+        if self.pages { SCOPES_WITH_PAGES } else { SCOPES }
+    }
+}
+
+/// What the name of a member begins with.
+const MEMBER: &str = "urn:li:person:";
+
+/// A member, as people know them: by their name, because there is no handle without
+/// another permission.
+fn profile_of(Member { sub, name, picture }: Member) -> Option<Profile> {
+    let is_id = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_');
+    let name = name.filter(|it| !it.trim().is_empty());
+    ((1..=100).contains(&sub.len()) && sub.bytes().all(is_id)).then(|| Profile {
+        account_id: format!("{MEMBER}{sub}"),
+        username: name.clone().or(Some(sub)),
+        display_name: name,
+        avatar: picture,
+        profile_url: None,
+    })
+}
+
+/// Whether an account is a page.
+fn is_page(profile: &Profile) -> bool {
+    profile.account_id.starts_with(organizations::PREFIX)
+}
+
+/// Where people see a post.
+fn link(name: &str) -> String {
+    format!("https://www.linkedin.com/feed/update/{name}/")
+}
+
+#[async_trait::async_trait]
+impl Publish for LinkedIn {
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let late = || Setback::Busy { retry_at: None, reason: "LinkedIn did not take it in time".to_owned() };
+        Watch::begin(job.now).within(WITHIN, preparation::step(&self.api, job)).await.ok_or_else(late).flatten()
+    }
+
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        let post = post::of(job, &Progress::of(job))?;
+        match self.api.post(Caller::of(job), &post).await {
+            Ok(name) => Ok(look_up::published(name, job.now)),
+            Err(failure) => look_up::made_before(job, &failure).await.ok_or_else(|| failure.setback(job)),
+        }
+    }
+
+    async fn resolve(&self, job: &Job<'_>, _: DateTime<Utc>) -> Resolution {
+        let late = || Resolution::Unclear { reason: "LinkedIn did not answer in time".to_owned() };
+        Watch::begin(job.now).within(WITHIN, look_up::resolve(&self.api, job)).await.unwrap_or_else(late)
+    }
+
+    fn settles(&self) -> TimeDelta {
+        SETTLES
+    }
+}

@@ -1,0 +1,211 @@
+//! The API's addresses and answers.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
+use reqwest::{Body, Method, RequestBuilder, Response, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use url::{Url, form_urlencoded};
+
+use super::failure::Failure;
+use super::version::Version;
+use crate::answer;
+use crate::http_clients::HttpClients;
+use crate::job::{Job, MediaBytes};
+use crate::not_now::NotNow;
+use crate::oauth2::Endpoints;
+
+/// For the public call. Long, because what it did is hard to find out.
+const PUBLISH: Duration = Duration::from_secs(30);
+
+/// The API.
+pub(super) struct Api {
+    pub(super) http: HttpClients,
+    /// The website, where its OAuth is.
+    site: String,
+    base_url: String,
+    pub(super) version: Version,
+}
+
+/// Who asks, and when.
+#[derive(Clone, Copy)]
+pub(super) struct Caller<'a> {
+    pub(super) token: &'a SecretString,
+    pub(super) now: DateTime<Utc>,
+}
+
+impl<'a> Caller<'a> {
+    pub(super) fn of(job: &'a Job<'_>) -> Self {
+        Self { token: &job.credentials.access_token, now: job.now }
+    }
+}
+
+/// A member.
+#[derive(Deserialize)]
+pub(super) struct Member {
+    pub(super) sub: String,
+    pub(super) name: Option<String>,
+    pub(super) picture: Option<String>,
+}
+
+/// What the answer to an action has.
+#[derive(Deserialize)]
+struct Action<T> {
+    value: T,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ImageUpload {
+    upload_url: Url,
+    image: String,
+}
+
+/// The bytes of a file, and how many there are.
+pub(super) struct Contents {
+    pub(super) length: u64,
+    pub(super) bytes: MediaBytes,
+}
+
+impl Api {
+    /// At these addresses: of the website, and of the API.
+    pub(super) fn new(http: HttpClients, (site, api): (&Url, &Url), version: Version) -> Self {
+        let plain = |it: &Url| it.as_str().trim_end_matches('/').to_owned();
+        Self { http, site: plain(site), base_url: plain(api), version }
+    }
+
+    /// Where its OAuth is.
+    pub(super) fn oauth(&self) -> Endpoints {
+        let at = |name: &str| format!("{}/oauth/v2/{name}", self.site);
+        Endpoints {
+            authorization: at("authorization"),
+            token: at("accessToken"),
+            revocation: Some(at("revoke")),
+            ..Endpoints::default()
+        }
+    }
+
+    /// Whose token it is.
+    pub(super) async fn member(&self, by: Caller<'_>) -> Result<Member, Failure> {
+        let url = format!("{}/v2/userinfo", self.base_url);
+        self.json(self.http.to_known(Method::GET, url)?.bearer_auth(by.token.expose_secret()), by).await
+    }
+
+    /// Makes a post public; its name.
+    pub(super) async fn post(&self, by: Caller<'_>, body: &Value) -> Result<String, Failure> {
+        let request = self.rest(by, Method::POST, "posts")?.json(body).timeout(PUBLISH);
+        let response = self.answered(request, by).await?;
+        // The body is empty, and so there is no other word of what was made.
+        named(response.headers()).ok_or_else(unreadable)
+    }
+
+    /// Uploads a picture for posts of this owner; its name.
+    pub(super) async fn upload_image(
+        &self,
+        by: Caller<'_>,
+        owner: &str,
+        contents: Contents,
+        within: Duration,
+    ) -> Result<String, Failure> {
+        let body = json!({ "initializeUploadRequest": { "owner": owner } });
+        let ImageUpload { upload_url, image } = self.action(by, "images?action=initializeUpload", &body).await?;
+        let upload = self.put(upload_url, contents, within)?.bearer_auth(by.token.expose_secret());
+        let response = self.answered(upload, by).await?;
+        // What is no confirmation, such as the page of a proxy, has something to say.
+        let is_there =
+            response.status() == StatusCode::CREATED || answer::body(response).await.is_ok_and(|it| it.is_empty());
+        if is_there { urn(image) } else { Err(unreadable()) }
+    }
+
+    /// A request that brings bytes to an address that LinkedIn gave for them.
+    pub(super) fn put(&self, url: Url, contents: Contents, within: Duration) -> Result<RequestBuilder, NotNow> {
+        let request = self.http.to_known(Method::PUT, url)?.timeout(within);
+        // With a length, a stream that ends early is not taken for the file.
+        let request = request.header(CONTENT_TYPE, "application/octet-stream").header(CONTENT_LENGTH, contents.length);
+        Ok(request.body(Body::wrap_stream(contents.bytes)))
+    }
+
+    /// What an action answers.
+    pub(super) async fn action<T: DeserializeOwned>(
+        &self,
+        by: Caller<'_>,
+        path: &str,
+        body: &Value,
+    ) -> Result<T, Failure> {
+        let request = self.rest(by, Method::POST, path)?.json(body);
+        self.json::<Action<T>>(request, by).await.map(|it| it.value)
+    }
+
+    /// A request of the versioned API. What stands in the path is encoded already.
+    pub(super) fn rest(&self, by: Caller<'_>, method: Method, path: &str) -> Result<RequestBuilder, NotNow> {
+        let request = self.http.to_known(method, format!("{}/rest/{path}", self.base_url))?;
+        let request = request.bearer_auth(by.token.expose_secret());
+        Ok(request.header("LinkedIn-Version", self.version.name()).header("X-Restli-Protocol-Version", "2.0.0"))
+    }
+
+    /// The answer of a call, as JSON.
+    pub(super) async fn json<T: DeserializeOwned>(
+        &self,
+        request: RequestBuilder,
+        by: Caller<'_>,
+    ) -> Result<T, Failure> {
+        let response = self.answered(request, by).await?;
+        answer::json_up_to(response, MAX_ANSWER_BYTES).await.map_err(|_| unreadable())
+    }
+
+    /// The answer of a call that went well.
+    pub(super) async fn answered(&self, request: RequestBuilder, by: Caller<'_>) -> Result<Response, Failure> {
+        let response = request.send().await.map_err(|error| not_answered(&error))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let retry_at = answer::retry_at(response.headers(), by.now);
+        let body = answer::body(response).await.unwrap_or_default();
+        let failure = Failure::of(status, retry_at, &body);
+        if failure.is_of_our_version() {
+            self.version.is_refused();
+        }
+        Err(failure)
+    }
+}
+
+/// A page of posts, with all that they say.
+const MAX_ANSWER_BYTES: usize = 4 << 20;
+
+/// The name of what was made.
+fn named(headers: &HeaderMap) -> Option<String> {
+    let name = ["x-restli-id", "x-linkedin-id"].iter().find_map(|it| headers.get(*it)?.to_str().ok());
+    urn(name?.replace("%3A", ":")).ok()
+}
+
+/// A name of something over there, as it can be passed on.
+pub(super) fn urn(name: String) -> Result<String, Failure> {
+    let is_urn = name.starts_with("urn:li:") && name.len() <= 200 && name.bytes().all(is_of_urn);
+    if is_urn { Ok(name) } else { Err(unreadable()) }
+}
+
+fn is_of_urn(it: u8) -> bool {
+    it.is_ascii_alphanumeric() || matches!(it, b':' | b'-' | b'_' | b'(' | b')' | b',')
+}
+
+/// A name as it stands in paths and queries.
+pub(super) fn encoded(urn: &str) -> String {
+    form_urlencoded::byte_serialize(urn.as_bytes()).collect()
+}
+
+fn not_answered(error: &reqwest::Error) -> Failure {
+    if error.is_connect() {
+        return Failure::NotSent { why: "LinkedIn could not be reached".to_owned() };
+    }
+    let why = if error.is_timeout() { "LinkedIn did not answer in time" } else { "LinkedIn's answer was cut off" };
+    Failure::Unknown { may_still_run: true, why: why.to_owned() }
+}
+
+pub(super) fn unreadable() -> Failure {
+    Failure::Unknown { may_still_run: false, why: "LinkedIn's answer could not be read".to_owned() }
+}

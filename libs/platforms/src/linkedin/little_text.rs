@@ -1,0 +1,113 @@
+//! Texts as LinkedIn writes them, in its "little text".
+//!
+//! Facts: these characters mean something unless a backslash stands before them; one
+//! that means nothing where it stands ends the text there, and LinkedIn says 201 all the
+//! same. `#word` is a hashtag; LinkedIn may tell it as `{hashtag|\#|word}`. Addresses are
+//! found by LinkedIn, and are written like any other text. Comments are no little text.
+//! Sources: `shares/little-text-format`; brightbeanxyz/brightbean-studio 121 and
+//! gitroomhq/postiz-app 1847 (comments).
+
+use domain::rich_text::begins_behind;
+
+/// The characters that mean something.
+const RESERVED: &[char] = &['\\', '|', '{', '}', '@', '[', ']', '(', ')', '<', '>', '#', '*', '_', '~'];
+
+/// Behind what hashtags begin, beside white space. Not within addresses.
+const BEFORE_TAGS: &[char] = &['(', '[', '"', '\'', '“', '„', '«', '‘', ',', ';', '、', '。', '\u{ff08}', '「'];
+
+/// A plain text as little text: nothing in it means anything but hashtags.
+pub(super) fn written(text: &str) -> String {
+    let mut written = String::with_capacity(text.len() + text.len() / 16);
+    for (at, letter) in text.char_indices() {
+        let begins_tag = letter == '#' && begins_behind(&text[..at], BEFORE_TAGS) && is_tag(&text[at + 1..]);
+        if RESERVED.contains(&letter) && !begins_tag {
+            written.push('\\');
+        }
+        written.push(letter);
+    }
+    written
+}
+
+/// Whether the text begins with a word that can be a hashtag: not a number alone.
+fn is_tag(text: &str) -> bool {
+    text.chars().take_while(|it| it.is_alphanumeric()).any(char::is_alphabetic)
+}
+
+/// A little text as people read it, for comparison: names for mentions, hashtags as
+/// they were written.
+pub(super) fn plain(little: &str) -> String {
+    let mut plain = String::with_capacity(little.len());
+    let mut rest = little;
+    while let Some(first) = rest.chars().next() {
+        let behind = &rest[first.len_utf8()..];
+        if first == '\\' {
+            // The next letter is that letter.
+            let next = behind.chars().next();
+            plain.extend(next);
+            rest = &behind[next.map_or(0, char::len_utf8)..];
+        } else if let Some((word, behind)) = template(rest) {
+            plain.push('#');
+            plain.push_str(word);
+            rest = behind;
+        } else if let Some((name, behind)) = mention(rest) {
+            plain.push_str(name);
+            rest = behind;
+        } else {
+            plain.push(first);
+            rest = behind;
+        }
+    }
+    plain
+}
+
+/// The word of a hashtag that is written as a template, and what is behind it.
+fn template(text: &str) -> Option<(&str, &str)> {
+    text.strip_prefix(r"{hashtag|\#|")?.split_once('}')
+}
+
+/// The name in a mention, and what is behind it.
+fn mention(text: &str) -> Option<(&str, &str)> {
+    let (name, behind) = text.strip_prefix("@[")?.split_once("](urn:li:")?;
+    Some((name, behind.split_once(')')?.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn whatever_means_something_is_written_with_a_backslash_and_hashtags_are_kept() {
+        for (text, expected) in [
+            ("plain & simple", "plain & simple"),
+            ("a (b) [c] {d} <e> f|g~ *h* _i_ \\", r"a \(b\) \[c\] \{d\} \<e\> f\|g\~ \*h\* \_i\_ \\"),
+            ("#lamp, #Leuchtturm #日本語", "#lamp, #Leuchtturm #日本語"),
+            ("(#lamp) #lamp_post", r"\(#lamp\) #lamp\_post"),
+            ("a#b ##c #1 # d #", r"a\#b \#\#c \#1 \# d \#"),
+            ("me@example.com @you", r"me\@example.com \@you"),
+            ("https://example.com/a_(b)#c/#d", r"https://example.com/a\_\(b\)\#c/\#d"),
+        ] {
+            assert_eq!(written(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_read_back_is_compared_as_it_is_read() {
+        for (little, expected) in [
+            (r"\(a\) \\ \#", r"(a) \ #"),
+            (r"{hashtag|\#|lamp} and #lamp", "#lamp and #lamp"),
+            ("@[Light & Co](urn:li:organization:1)!", "Light & Co!"),
+            ("@[nobody {hashtag", "@[nobody {hashtag"),
+        ] {
+            assert_eq!(plain(little), expected, "{little}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_as_it_was(text in "(\\PC|[\\\\|{}@\\[\\]()<>#*_~a1 \n]){0,60}") {
+            prop_assert_eq!(plain(&written(&text)), text);
+        }
+    }
+}

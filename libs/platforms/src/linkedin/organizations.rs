@@ -1,0 +1,101 @@
+//! The pages for which a member may post.
+//!
+//! Facts: the member's roles are listed, and the names of pages asked for with their
+//! numbers; the member's token serves all of them. Source: `organizations/*`.
+
+use std::collections::BTreeMap;
+
+use domain::connection::Profile;
+use http::Method;
+use serde::Deserialize;
+
+use super::api::{Api, Caller};
+use super::failure::Failure;
+
+/// The roles that may post.
+const MAY_POST: &[&str] = &["ADMINISTRATOR", "CONTENT_ADMIN", "CONTENT_ADMINISTRATOR"];
+
+/// How many roles a page of the list has, and how many of these are read.
+const PAGE: usize = 50;
+const MOST_PAGES: usize = 4;
+
+/// What the name of a page begins with.
+pub(super) const PREFIX: &str = "urn:li:organization:";
+
+#[derive(Deserialize)]
+struct Roles {
+    elements: Vec<Role>,
+}
+
+#[derive(Deserialize)]
+struct Role {
+    // By the second name in older versions.
+    #[serde(alias = "organizationTarget")]
+    organization: String,
+    role: String,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    results: BTreeMap<String, Organization>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Organization {
+    localized_name: Option<String>,
+    vanity_name: Option<String>,
+}
+
+/// The pages for which the member may post, by their numbers.
+pub(super) async fn all(api: &Api, by: Caller<'_>) -> Result<Vec<Profile>, Failure> {
+    let mut numbers: Vec<u64> = Vec::new();
+    for page in 0..MOST_PAGES {
+        let start = page * PAGE;
+        let path = format!("organizationAcls?q=roleAssignee&state=APPROVED&count={PAGE}&start={start}");
+        let request = api.rest(by, Method::GET, &path)?.header("X-RestLi-Method", "FINDER");
+        let Roles { elements } = api.json(request, by).await?;
+        let may_post = elements.iter().filter(|it| MAY_POST.contains(&it.role.as_str()));
+        numbers.extend(may_post.filter_map(|it| number(&it.organization)));
+        if elements.len() < PAGE {
+            break;
+        }
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    named(api, by, &numbers).await
+}
+
+/// The page with this name.
+pub(super) async fn one(api: &Api, by: Caller<'_>, name: &str) -> Result<Option<Profile>, Failure> {
+    let Some(number) = number(name) else { return Ok(None) };
+    Ok(named(api, by, &[number]).await?.pop())
+}
+
+async fn named(api: &Api, by: Caller<'_>, numbers: &[u64]) -> Result<Vec<Profile>, Failure> {
+    if numbers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<_> = numbers.iter().map(u64::to_string).collect();
+    // Brackets and commas of a list stand as they are.
+    let request = api.rest(by, Method::GET, &format!("organizations?ids=List({})", ids.join(",")))?;
+    let Found { mut results } = api.json(request, by).await?;
+    Ok(ids.iter().filter_map(|id| Some(profile(id, results.remove(id)?))).collect())
+}
+
+fn profile(id: &str, Organization { localized_name, vanity_name }: Organization) -> Profile {
+    let vanity_name = vanity_name.filter(|it| !it.is_empty());
+    let page = vanity_name.as_deref().unwrap_or(id);
+    Profile {
+        account_id: format!("{PREFIX}{id}"),
+        profile_url: Some(format!("https://www.linkedin.com/company/{page}")),
+        username: vanity_name.or_else(|| localized_name.clone()).or_else(|| Some(id.to_owned())),
+        display_name: localized_name,
+        // It would take a call of the older API.
+        avatar: None,
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    name.strip_prefix(PREFIX)?.parse().ok()
+}

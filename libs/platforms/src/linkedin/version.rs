@@ -1,0 +1,108 @@
+//! The version of the API that is asked for.
+//!
+//! Facts: every call names one, by its month. Each lives for a year at least, and ends
+//! about the middle of a month (202511 on 16 November 2026, 202602 on 15 February
+//! 2027). Then calls are refused. Source: `marketing/versioning`.
+
+use std::sync::Once;
+
+use chrono::{DateTime, Datelike, NaiveDate, TimeDelta, Utc};
+use serde::Deserialize;
+
+/// The one that this adapter was written for.
+const DEFAULT: &str = "202608";
+
+/// How long before its end an operator is told.
+const WARNING: TimeDelta = TimeDelta::days(60);
+
+/// A version.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Version {
+    name: String,
+    /// Not before this day.
+    ends_on: NaiveDate,
+    said: Once,
+}
+
+/// What names no version.
+#[derive(Debug, thiserror::Error)]
+#[error("a version of LinkedIn's API is a year and a month, such as 202608")]
+pub(super) struct NoVersion;
+
+impl TryFrom<String> for Version {
+    type Error = NoVersion;
+
+    fn try_from(name: String) -> Result<Self, NoVersion> {
+        if name.len() != 6 || !name.bytes().all(|it| it.is_ascii_digit()) {
+            return Err(NoVersion);
+        }
+        let begins = NaiveDate::parse_from_str(&format!("{name}15"), "%Y%m%d").map_err(|_| NoVersion)?;
+        let ends_on = begins.with_year(begins.year() + 1).ok_or(NoVersion)?;
+        Ok(Self { name, ends_on, said: Once::new() })
+    }
+}
+
+impl Default for Version {
+    fn default() -> Self {
+        Self::try_from(DEFAULT.to_owned()).unwrap_or_else(|error| unreachable!("{DEFAULT}: {error}"))
+    }
+}
+
+impl Version {
+    /// As calls name it.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn ends_soon(&self, now: DateTime<Utc>) -> bool {
+        self.ends_on <= (now + WARNING).date_naive()
+    }
+
+    /// Tells the operator, once in this process, when it ends soon.
+    pub(super) fn check(&self, now: DateTime<Utc>) {
+        if self.ends_soon(now) {
+            let Self { name: version, ends_on, .. } = self;
+            self.said.call_once(
+                || tracing::warn!(version, %ends_on, "this version of LinkedIn's API ends soon: set a later `version`"),
+            );
+        }
+    }
+
+    /// Tells the operator that it has ended, or never was.
+    pub(super) fn is_refused(&self) {
+        let version = self.name();
+        tracing::error!(version, "LinkedIn does not take this version of its API: set another `version`");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::clock::Clock;
+
+    use super::*;
+
+    fn on(day: &str) -> DateTime<Utc> {
+        format!("{day}T00:00:00Z").parse().unwrap()
+    }
+
+    #[test]
+    fn a_version_ends_after_a_year_and_says_so_two_months_before() {
+        for (name, quiet, soon) in [("202608", "2027-06-15", "2027-06-16"), ("202512", "2026-10-15", "2026-10-16")] {
+            let version = Version::try_from(name.to_owned()).unwrap();
+            assert!(!version.ends_soon(on(quiet)) && version.ends_soon(on(soon)), "{name}");
+        }
+        for name in ["", "2026", "202613", "2026-8", "20260801", "latest"] {
+            assert!(Version::try_from(name.to_owned()).is_err(), "{name}");
+        }
+    }
+
+    /// Fails two months before the adapter has to be moved to a later one.
+    #[test]
+    fn the_default_lives_for_a_while_yet() {
+        assert!(
+            !Version::default().ends_soon(Clock::default().now()),
+            "{DEFAULT} ends soon: read what has changed since"
+        );
+    }
+}

@@ -1,0 +1,133 @@
+//! Tokens, what every call is asked for, and the member.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use chrono::{DateTime, TimeDelta, Utc};
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::refusal::Refusal;
+use super::{Here, MEMBER, MEMBER_URN, Memory};
+use crate::stand_in::limits::{Begins, Limit};
+use crate::stand_in::oauth::{Authorizes, Fault, Grant, OAuth};
+use crate::stand_in::params::{Params, bearer, essence};
+
+/// How long a refresh token lives, from the first consent on.
+const REFRESH_LIVES: TimeDelta = TimeDelta::days(365);
+
+/// Calls of a member with "Share on LinkedIn". Of other products it is not said.
+const PER_MEMBER: Limit = Limit { name: "member", most: 150, period: TimeDelta::days(1), begins: Begins::ByTheClock };
+
+/// `POST /oauth/v2/accessToken`
+pub(super) async fn give(
+    State(here): State<Arc<Here>>,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Json<Value>, Response> {
+    let now = here.clock.now();
+    let refused = |fault: Fault| here.refusal(fault);
+    if essence(&headers) != "application/x-www-form-urlencoded" {
+        return Err(refused(Fault::Wrong("Content-Type".to_owned())));
+    }
+    let begun = params.text("refresh_token").and_then(|it| here.memory().consents.get(&it).copied());
+    if begun.is_some_and(|it| it + REFRESH_LIVES <= now) {
+        return Err(refused(Fault::InvalidGrant("The provided authorization grant or refresh token has expired.")));
+    }
+    let mut oauth = here.oauth();
+    let rules = oauth.rules;
+    let grant = oauth.token(&headers, &params, now).map_err(refused)?;
+    let mut answer = grant.answer(&rules);
+    answer["scope"] = grant.scopes.join(",").into();
+    if let Some(refresh_token) = &grant.refresh_token {
+        let begun = *here.memory().consents.entry(refresh_token.clone()).or_insert(now);
+        answer["refresh_token_expires_in"] = (begun + REFRESH_LIVES - now).num_seconds().into();
+    }
+    Ok(Json(answer))
+}
+
+/// `POST /oauth/v2/revoke`
+pub(super) async fn end(
+    State(here): State<Arc<Here>>,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Json<Value>, Response> {
+    let mut oauth = here.oauth();
+    let token = params.text("token").ok_or_else(|| Fault::Missing("token".to_owned()));
+    let revoked = oauth.client(&headers, &params).and_then(|app| oauth.revoke(&app, &token?));
+    revoked.map(|()| Json(json!({}))).map_err(|it| here.refusal(it))
+}
+
+/// `GET /v2/userinfo`, which wants no version.
+pub(super) async fn userinfo(State(here): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+    here.accept(&headers, "/v2/userinfo", &["openid"])?;
+    Ok(Json(json!({
+        "sub": MEMBER_URN.trim_start_matches("urn:li:person:"),
+        "name": MEMBER, "given_name": "Ada", "family_name": "Keeper",
+        "locale": { "country": "US", "language": "en" },
+        "picture": "https://media.licdn.com/dms/image/C5603AQ/profile-displayphoto-shrink_100_100/0/1",
+    })))
+}
+
+impl Here {
+    /// The grant of a call's token, if it has any of these scopes, and may make another
+    /// call today.
+    pub(super) fn accept(&self, headers: &HeaderMap, path: &str, any_of: &[&str]) -> Result<Grant, Refusal> {
+        if bearer(headers).is_none() {
+            return Err(Refusal::new(401, 65_604, "EMPTY_ACCESS_TOKEN", "Empty oauth2 access token"));
+        }
+        let now = self.clock.now();
+        let grant = self.oauth().accept(headers, any_of, now)?.clone();
+        let mut memory = self.memory();
+        if !memory.approved && memory.limits.count(PER_MEMBER, MEMBER_URN, 1, now).exceeded {
+            return Err(Refusal::too_many());
+        }
+        memory.refused(path).map_or(Ok(grant), Err)
+    }
+
+    /// The same of a call of the versioned API.
+    pub(super) fn accept_rest(&self, headers: &HeaderMap, path: &str, any_of: &[&str]) -> Result<Grant, Refusal> {
+        let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
+        let version = header("LinkedIn-Version").ok_or_else(|| {
+            Refusal::bad(
+                "VERSION_MISSING",
+                "A version must be present. Please specify a version by adding the Linkedin-Version header.",
+            )
+        })?;
+        if !self.memory().versions.contains(&version) {
+            let message = format!("Requested version {version} is not active");
+            return Err(Refusal::new(426, 0, "NONEXISTENT_VERSION", &message));
+        }
+        if header("X-Restli-Protocol-Version") != Some("2.0.0") {
+            return Err(Refusal::bad("ILLEGAL_ARGUMENT", "Syntax exception in path variables"));
+        }
+        self.accept(headers, path, any_of)
+    }
+}
+
+impl Memory {
+    fn refused(&mut self, path: &str) -> Option<Refusal> {
+        let ordered = self.refusals.keys().find(|it| path.starts_with(it.as_str())).cloned()?;
+        self.refusals.remove(&ordered).map(|(status, body)| Refusal::with(status, body))
+    }
+}
+
+impl Authorizes for Here {
+    fn oauth(&self) -> MutexGuard<'_, OAuth> {
+        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    fn accounts(&self) -> &'static [&'static str] {
+        &[MEMBER]
+    }
+
+    fn denial(&self) -> &'static str {
+        "user_cancelled_authorize"
+    }
+}

@@ -1,0 +1,38 @@
+//! The fields of a body.
+
+use serde_json::{Map, Value};
+
+use super::refusal::Refusal;
+
+/// The fields of a body, each to be taken once.
+pub(super) struct Fields(pub(super) Map<String, Value>);
+
+impl Fields {
+    pub(super) fn of(body: &[u8]) -> Result<Self, Refusal> {
+        match serde_json::from_slice(body) {
+            Ok(Value::Object(fields)) => Ok(Self(fields)),
+            _ => Err(Refusal::bad("INVALID_BODY", "The body is no object")),
+        }
+    }
+
+    pub(super) fn take(&mut self, name: &str) -> Result<Value, Refusal> {
+        self.0.remove(name).ok_or_else(|| Refusal::bad("MISSING_FIELD", &format!("/{name} :: field is required")))
+    }
+
+    pub(super) fn text(&mut self, name: &str) -> Result<String, Refusal> {
+        let value = self.take(name)?;
+        let text = value.as_str().map(str::to_owned);
+        text.ok_or_else(|| Refusal::bad("INVALID_VALUE_FOR_FIELD", &format!("/{name} is no string")))
+    }
+
+    /// Refuses what nobody took.
+    pub(super) fn end(self) -> Result<(), Refusal> {
+        match self.0.keys().next() {
+            None => Ok(()),
+            Some(name) => Err(Refusal::bad(
+                "UNPERMITTED_FIELD",
+                &format!("Unpermitted fields present in REQUEST_BODY: [/{name}]"),
+            )),
+        }
+    }
+}

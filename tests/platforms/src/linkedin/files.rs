@@ -1,0 +1,278 @@
+//! Pictures and videos: announced, uploaded to addresses of their own, and worked on.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, RawQuery, State};
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::media::{FileType, MimeType};
+use domain::token;
+use http::{HeaderMap, StatusCode, header};
+use serde_json::{Value, json};
+
+use super::fields::Fields;
+use super::refusal::Refusal;
+use super::{Here, Memory};
+use crate::stand_in::oauth::{Grant, secret};
+use crate::stand_in::params::{bearer, essence};
+
+/// The most pixels of a picture.
+const MAX_PIXELS: u64 = 36_152_320;
+
+/// The largest video, as people are told. Its schema says 5 GB.
+const MAX_VIDEO_BYTES: u64 = 500 << 20;
+
+/// How long the address of an upload is good for. The documents say no number.
+const TICKET_LIVES: TimeDelta = TimeDelta::hours(24);
+
+/// How long pictures and videos are worked on.
+const PICTURE_TAKES: TimeDelta = TimeDelta::seconds(2);
+const VIDEO_TAKES: TimeDelta = TimeDelta::seconds(12);
+
+/// The scopes of uploads.
+const SCOPES: &[&str] = &["w_member_social", "w_organization_social"];
+
+/// A file.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    pub(super) owner: String,
+    is_video: bool,
+    ticket: String,
+    ends_at: DateTime<Utc>,
+    /// What has to be said again at the end.
+    token: String,
+    parts: Vec<Part>,
+    state: Stage,
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    /// Where it begins, and how long it is; of a picture that is not known before.
+    at: u64,
+    length: Option<u64>,
+    arrived: Option<(String, Bytes)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Waiting,
+    ReadyAt(DateTime<Utc>),
+    Failed,
+}
+
+/// How far a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asset {
+    WaitingUpload,
+    Processing,
+    Available,
+    Failed,
+}
+
+impl File {
+    pub(super) fn asset(&self, now: DateTime<Utc>) -> Asset {
+        match self.state {
+            Stage::Waiting => Asset::WaitingUpload,
+            Stage::ReadyAt(at) if now < at => Asset::Processing,
+            Stage::ReadyAt(_) => Asset::Available,
+            Stage::Failed => Asset::Failed,
+        }
+    }
+
+    /// All of it, as far as it has arrived.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        self.parts.iter().filter_map(|it| it.arrived.as_ref()).flat_map(|(_, it)| it.to_vec()).collect()
+    }
+}
+
+/// `POST /rest/images?action=initializeUpload`
+pub(super) async fn image(
+    State(here): State<Arc<Here>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<Value>, Refusal> {
+    here.accept_rest(&headers, "/rest/images", SCOPES)?;
+    let mut fields = action(query.as_deref(), "initializeUpload", &body)?;
+    let owner = fields.text("owner")?;
+    fields.end()?;
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    let parts = vec![Part { at: 0, length: None, arrived: None }];
+    let (urn, file) = memory.announce("image", owner, parts, now)?;
+    let upload_url = memory.address(&file, 0);
+    memory.files.insert(urn.clone(), file);
+    let expires = (now + TICKET_LIVES).timestamp_millis();
+    Ok(Json(json!({ "value": { "uploadUrlExpiresAt": expires, "uploadUrl": upload_url, "image": urn } })))
+}
+
+/// `POST /rest/videos?action=initializeUpload` and `finalizeUpload`
+pub(super) async fn video(
+    State(here): State<Arc<Here>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<Value>, Refusal> {
+    here.accept_rest(&headers, "/rest/videos", SCOPES)?;
+    if query.as_deref() == Some("action=finalizeUpload") {
+        return finalize(&here, action(query.as_deref(), "finalizeUpload", &body)?);
+    }
+    let mut fields = action(query.as_deref(), "initializeUpload", &body)?;
+    let owner = fields.text("owner")?;
+    let size = fields.take("fileSizeBytes")?.as_u64().filter(|it| (1..=MAX_VIDEO_BYTES).contains(it));
+    let size = size.ok_or_else(|| Refusal::bad("INVALID_VALUE_FOR_FIELD", "/fileSizeBytes"))?;
+    for flag in ["uploadCaptions", "uploadThumbnail"] {
+        if fields.take(flag)? != json!(false) {
+            return Err(Refusal::bad("INVALID_VALUE_FOR_FIELD", flag));
+        }
+    }
+    fields.end()?;
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    let step = memory.part_bytes;
+    let parts = (0..size.div_ceil(step)).map(|it| Part {
+        at: it * step,
+        length: Some(step.min(size - it * step)),
+        arrived: None,
+    });
+    let (urn, file) = memory.announce("video", owner, parts.collect(), now)?;
+    let instructions = file.parts.iter().enumerate().map(|(number, it)| {
+        let last = it.at + it.length.unwrap_or_default() - 1;
+        json!({ "uploadUrl": memory.address(&file, number), "firstByte": it.at, "lastByte": last })
+    });
+    let value = json!({
+        "video": urn, "uploadToken": file.token, "uploadUrlsExpireAt": (now + TICKET_LIVES).timestamp_millis(),
+        "uploadInstructions": instructions.collect::<Vec<_>>(),
+    });
+    memory.files.insert(urn, file);
+    Ok(Json(json!({ "value": value })))
+}
+
+fn finalize(here: &Here, mut fields: Fields) -> Result<Json<Value>, Refusal> {
+    let (urn, token, tags) = (fields.text("video")?, fields.text("uploadToken")?, fields.take("uploadedPartIds")?);
+    fields.end()?;
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    let spoils = memory.spoils;
+    let file = memory.files.get_mut(&urn).filter(|it| it.is_video).ok_or_else(Refusal::not_found)?;
+    let arrived: Vec<_> = file.parts.iter().map(|it| it.arrived.as_ref().map(|(tag, _)| tag.clone())).collect();
+    if file.state != Stage::Waiting || token != file.token || tags != json!(arrived) {
+        return Err(Refusal::bad("INVALID_VALUE_FOR_FIELD", "/uploadedPartIds, /uploadToken, or it is finalized"));
+    }
+    let is_video = MimeType::sniff(&file.bytes()).is_some_and(|it| it == MimeType::Mp4);
+    file.state = if is_video && !spoils { Stage::ReadyAt(now + VIDEO_TAKES) } else { Stage::Failed };
+    Ok(Json(json!({})))
+}
+
+/// `GET /rest/videos/{urn}`
+pub(super) async fn show(
+    State(here): State<Arc<Here>>,
+    Path(urn): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    here.accept_rest(&headers, "/rest/videos/", SCOPES)?;
+    let memory = here.memory();
+    let file = memory.files.get(&urn).filter(|it| it.is_video).ok_or_else(Refusal::not_found)?;
+    let mut told = json!({ "id": urn, "owner": file.owner });
+    told["status"] = match file.asset(here.clock.now()) {
+        Asset::WaitingUpload => "WAITING_UPLOAD",
+        Asset::Processing => "PROCESSING",
+        Asset::Available => "AVAILABLE",
+        Asset::Failed => {
+            told["processingFailureReason"] = "The format is not supported".into();
+            "PROCESSING_FAILED"
+        }
+    }
+    .into();
+    Ok(Json(told))
+}
+
+/// `PUT /dms-uploads/{ticket}/{part}`: pictures with the token, parts of videos without.
+pub(super) async fn arrive(
+    State(here): State<Arc<Here>>,
+    Path((ticket, part)): Path<(String, usize)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Refusal> {
+    let now = here.clock.now();
+    let is_video = here.memory().files.values().any(|it| it.ticket == ticket && it.is_video);
+    if !is_video {
+        let _: Grant = here.oauth_of(&headers)?;
+    } else if bearer(&headers).is_some() {
+        return Err(Refusal::bad("ILLEGAL_ARGUMENT", "This address needs no token"));
+    }
+    let mut memory = here.memory();
+    let file = memory.files.values_mut().find(|it| it.ticket == ticket).ok_or_else(Refusal::not_found)?;
+    if file.ends_at <= now {
+        return Err(Refusal::bad("EXPIRED_UPLOAD_URL", "The upload URL has expired"));
+    }
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
+    let wanted = file.parts.get_mut(part).ok_or_else(Refusal::not_found)?;
+    let is_whole = length == Some(body.len() as u64) && wanted.length.is_none_or(|it| Some(it) == length);
+    if file.state != Stage::Waiting || !is_whole || essence(&headers) != "application/octet-stream" {
+        return Err(Refusal::bad("ILLEGAL_ARGUMENT", "This is not what the address is for"));
+    }
+    let tag = token::hash(&format!("{part} {}", body.len()));
+    wanted.arrived = Some((tag.clone(), body.clone()));
+    if file.is_video {
+        return Ok((StatusCode::OK, [(header::ETAG, format!("\"{tag}\""))]).into_response());
+    }
+    file.state = if is_picture(&body) { Stage::ReadyAt(now + PICTURE_TAKES) } else { Stage::Failed };
+    Ok(StatusCode::CREATED.into_response())
+}
+
+/// Whether this is a picture of a kind that it takes.
+fn is_picture(bytes: &[u8]) -> bool {
+    let mime_type = MimeType::sniff(bytes).filter(|it| it.file_type() == FileType::Image && *it != MimeType::Webp);
+    let Some(mime_type) = mime_type else { return false };
+    mime_type.picture_size(bytes).is_none_or(|(width, height)| u64::from(width) * u64::from(height) < MAX_PIXELS)
+}
+
+/// The fields of an action's request.
+fn action(query: Option<&str>, name: &str, body: &[u8]) -> Result<Fields, Refusal> {
+    if query != Some(format!("action={name}").as_str()) {
+        return Err(Refusal::bad("ILLEGAL_ARGUMENT", "There is no such action"));
+    }
+    let mut fields = Fields::of(body)?;
+    let request = fields.take(&format!("{name}Request"))?;
+    fields.end()?;
+    Ok(Fields(request.as_object().cloned().unwrap_or_default()))
+}
+
+impl Here {
+    /// The grant of a token that may upload.
+    fn oauth_of(&self, headers: &HeaderMap) -> Result<Grant, Refusal> {
+        use crate::stand_in::oauth::Authorizes;
+        Ok(self.oauth().accept(headers, SCOPES, self.clock.now())?.clone())
+    }
+}
+
+impl Memory {
+    fn announce(
+        &mut self,
+        kind: &str,
+        owner: String,
+        parts: Vec<Part>,
+        now: DateTime<Utc>,
+    ) -> Result<(String, File), Refusal> {
+        if !self.may_post(&owner) {
+            return Err(Refusal::denied("Not enough permissions to act for the owner"));
+        }
+        let file = File {
+            owner,
+            is_video: kind == "video",
+            ticket: secret(),
+            ends_at: now + TICKET_LIVES,
+            token: if kind == "video" { secret() } else { String::new() },
+            parts,
+            state: Stage::Waiting,
+        };
+        Ok((format!("urn:li:{kind}:C5{:x}", self.next()), file))
+    }
+
+    fn address(&self, file: &File, part: usize) -> String {
+        format!("{}/dms-uploads/{}/{part}", self.base_url, file.ticket)
+    }
+}

@@ -1,0 +1,156 @@
+//! The reader of "little text", which stops at what it does not understand.
+
+use std::fmt::Write;
+
+/// The characters that mean something.
+const RESERVED: &str = r"\|{}@[]()<>#*_~";
+
+/// What stands in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Element {
+    Text(String),
+    Hashtag(String),
+    /// A name, and whose it is.
+    Mention(String, String),
+}
+
+/// A text that was read, as far as it could be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Read(Vec<Element>);
+
+impl Read {
+    /// One without hashtags and mentions, as people write it on the site.
+    pub(super) fn plain(text: &str) -> Self {
+        Self(vec![Element::Text(text.to_owned())])
+    }
+
+    /// Reads a text. Where a character means nothing where it stands, the text ends, as
+    /// on the real one, which says nothing of it.
+    pub(super) fn of(little: &str) -> Self {
+        let (mut read, mut rest) = (Self::default(), little);
+        while let Some(first) = rest.chars().next() {
+            let behind = &rest[first.len_utf8()..];
+            rest = match first {
+                '\\' => {
+                    let Some(letter) = behind.chars().next().filter(|it| RESERVED.contains(*it)) else { break };
+                    read.push(letter);
+                    &behind[1..]
+                }
+                '#' => {
+                    let end = behind.find(|it: char| !it.is_alphanumeric()).unwrap_or(behind.len());
+                    if end == 0 || read.ends_within_a_word() {
+                        break;
+                    }
+                    read.0.push(Element::Hashtag(behind[..end].to_owned()));
+                    &behind[end..]
+                }
+                '{' => {
+                    let template = behind.strip_prefix(r"hashtag|\#|").and_then(|it| it.split_once('}'));
+                    let Some((word, behind)) = template.filter(|it| !it.0.is_empty()) else { break };
+                    read.0.push(Element::Hashtag(word.to_owned()));
+                    behind
+                }
+                '@' => {
+                    let mention = behind.strip_prefix('[').and_then(|it| it.split_once("]("));
+                    let Some((name, behind)) = mention else { break };
+                    let Some((urn, behind)) = behind.split_once(')') else { break };
+                    read.0.push(Element::Mention(name.to_owned(), urn.to_owned()));
+                    behind
+                }
+                letter if RESERVED.contains(letter) => break,
+                letter => {
+                    read.push(letter);
+                    behind
+                }
+            };
+        }
+        read
+    }
+
+    fn push(&mut self, letter: char) {
+        if let Some(Element::Text(text)) = self.0.last_mut() {
+            text.push(letter);
+        } else {
+            self.0.push(Element::Text(letter.to_string()));
+        }
+    }
+
+    /// Whether a hashtag cannot begin here.
+    fn ends_within_a_word(&self) -> bool {
+        match self.0.last() {
+            Some(Element::Text(text)) => text.chars().next_back().is_some_and(char::is_alphanumeric),
+            Some(Element::Hashtag(_) | Element::Mention(..)) => true,
+            None => false,
+        }
+    }
+
+    /// As people read it.
+    pub(super) fn shown(&self) -> String {
+        let mut shown = String::new();
+        for element in &self.0 {
+            match element {
+                Element::Text(text) | Element::Mention(text, _) => shown.push_str(text),
+                Element::Hashtag(word) => shown.extend(['#'].into_iter().chain(word.chars())),
+            }
+        }
+        shown
+    }
+
+    /// As calls are told it: hashtags as templates.
+    pub(super) fn told(&self) -> String {
+        let mut told = String::new();
+        for element in &self.0 {
+            let _ = match element {
+                Element::Text(text) => {
+                    for letter in text.chars() {
+                        if RESERVED.contains(letter) {
+                            told.push('\\');
+                        }
+                        told.push(letter);
+                    }
+                    Ok(())
+                }
+                Element::Hashtag(word) => write!(told, r"{{hashtag|\#|{word}}}"),
+                Element::Mention(name, urn) => write!(told, "@[{name}]({urn})"),
+            };
+        }
+        told
+    }
+
+    /// The words that are hashtags.
+    pub(super) fn hashtags(&self) -> Vec<String> {
+        let word = |it: &Element| if let Element::Hashtag(word) = it { Some(word.clone()) } else { None };
+        self.0.iter().filter_map(word).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_ends_where_something_stands_that_means_nothing_there() {
+        for (little, shown) in [
+            (r"all \(of\) it \\ \#1", r"all (of) it \ #1"),
+            ("only this (not that)", "only this "),
+            ("a_b", "a"),
+            ("a@b", "a"),
+            ("a#b", "a"),
+            ("# b", ""),
+            (r"c:\new", "c:"),
+            ("#lamp and {hashtag|\\#|light}!", "#lamp and #light!"),
+            ("@[Light](urn:li:organization:1) is on", "Light is on"),
+            ("{poll}", ""),
+        ] {
+            assert_eq!(Read::of(little).shown(), shown, "{little}");
+        }
+    }
+
+    #[test]
+    fn it_is_told_as_it_can_be_read_again() {
+        let read = Read::of(r"\(#lamp\) @[Light](urn:li:organization:1)\_");
+        assert_eq!(read.told(), r"\({hashtag|\#|lamp}\) @[Light](urn:li:organization:1)\_");
+        assert_eq!(Read::of(&read.told()), read);
+        assert_eq!(read.hashtags(), ["lamp"]);
+    }
+}

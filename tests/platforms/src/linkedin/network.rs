@@ -1,0 +1,110 @@
+//! The API as the conformance suite sees it.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use domain::clock::Clock;
+use domain::media::{FileType, MimeType};
+use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
+use platforms::{Answers, AppCredentials};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::posts::Post;
+use super::{LinkedIn, MEMBER, Memory, Products};
+use crate::stand_in::oauth::{Authorizes, decide};
+
+#[async_trait]
+impl<P: Products> Network for LinkedIn<P> {
+    async fn start(clock: Clock) -> Self {
+        Self::start(clock).await
+    }
+
+    fn name(&self) -> &'static str {
+        "linkedin"
+    }
+
+    fn addresses(&self) -> Vec<SocketAddr> {
+        vec![self.address]
+    }
+
+    fn settings(&self) -> Value {
+        json!({ "url": self.base_url(), "pages": P::APPROVED })
+    }
+
+    fn app(&self) -> Option<AppCredentials> {
+        Some(AppCredentials::new(&self.app.client_id, &self.app.client_secret))
+    }
+
+    fn permit(&self, redirect_uri: &str) {
+        self.here.oauth().permit(redirect_uri);
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new()
+    }
+
+    fn describes(&self, mime_type: MimeType) -> bool {
+        mime_type.file_type() == FileType::Image
+    }
+
+    /// What pages have posted.
+    fn can_be_asked(&self) -> bool {
+        P::APPROVED
+    }
+
+    fn takes_repeats(&self) -> bool {
+        false
+    }
+
+    async fn send_back(&self, url: &str, decision: Decision) -> Url {
+        decide(url, MEMBER, decision).await
+    }
+
+    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
+        self.here.memory().troubles.order(call, trouble, count);
+    }
+
+    /// It never says when it wants to be asked again.
+    fn can(&self, call: Call, trouble: Trouble) -> bool {
+        let is_limited = matches!(trouble, Trouble::Limited { .. });
+        !(call == Call::Publish && is_limited) && (call != Call::Refresh || P::APPROVED)
+    }
+
+    fn echo(&self) -> bool {
+        self.here.echo.store(true, Ordering::Relaxed);
+        true
+    }
+
+    fn revoke(&self) {
+        self.here.oauth().revoke_all();
+    }
+
+    fn end_access_tokens(&self) {
+        let now = self.here.clock.now();
+        self.here.oauth().end_access_tokens(now);
+    }
+
+    fn public(&self) -> Vec<PublicPost> {
+        let memory = self.here.memory();
+        memory.posts.iter().map(|it| public_post(&memory, it)).collect()
+    }
+
+    fn grants(&self) -> usize {
+        self.here.oauth().usable()
+    }
+
+    fn calls(&self, call: Call) -> usize {
+        self.here.memory().troubles.calls(call)
+    }
+}
+
+fn public_post(memory: &Memory, post: &Post) -> PublicPost {
+    let media = post.files().into_iter().filter_map(|(id, words)| {
+        let bytes = memory.files.get(id)?.bytes();
+        let mime_type = MimeType::sniff(&bytes).expect("the service sends files of its own types");
+        Some(PublicMedium { mime_type, bytes, alt_text: words.map(str::to_owned) })
+    });
+    PublicPost { id: post.urn.clone(), text: post.text.shown(), media: media.collect() }
+}

@@ -1,0 +1,223 @@
+//! Posts: made, and listed.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use bytes::Bytes;
+use chrono::{DateTime, TimeDelta, Utc};
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+
+use super::fields::Fields;
+use super::files::Asset;
+use super::little::Read;
+use super::organizations::asked;
+use super::refusal::Refusal;
+use super::{Here, MEMBER_URN, Memory};
+use crate::stand_in::params::essence;
+
+/// The longest text, as refusals say ("exceeded the maximum allowed (3000 characters)"). In
+/// which unit is not said; as JavaScript counts is the strictest of the likely ones.
+const MAX_TEXT: usize = 3_000;
+
+/// The longest alternative text.
+const MAX_ALT_TEXT: usize = 4_086;
+
+/// How long the same is not taken twice. Clients report 24 to 48 hours.
+const REMEMBERED: TimeDelta = TimeDelta::hours(24);
+
+/// A post.
+#[derive(Clone, Debug)]
+pub(super) struct Post {
+    pub(super) urn: String,
+    author: String,
+    pub(super) text: Read,
+    pub(super) content: Value,
+    pub(super) visibility: String,
+    at: DateTime<Utc>,
+    pub(super) is_edited: bool,
+}
+
+impl Post {
+    /// The names of its files, with their words.
+    pub(super) fn files(&self) -> Vec<(&str, Option<&str>)> {
+        let several = self.content["multiImage"]["images"].as_array().into_iter().flatten();
+        let all = several.chain([&self.content["media"]]);
+        all.filter_map(|it| Some((it["id"].as_str()?, it["altText"].as_str()))).collect()
+    }
+}
+
+/// `POST /rest/posts`
+pub(super) async fn create(
+    State(here): State<Arc<Here>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<(StatusCode, [(&'static str, String); 1]), Refusal> {
+    let scopes = ["w_member_social", "w_organization_social"];
+    let grant = here.accept_rest(&headers, "/rest/posts", &scopes)?;
+    if essence(&headers) != "application/json" {
+        return Err(Refusal::new(415, 0, "UNSUPPORTED_MEDIA_TYPE", "The body is no JSON"));
+    }
+    let mut fields = Fields::of(&body)?;
+    let author = fields.text("author")?;
+    let commentary = fields.text("commentary")?;
+    let visibility = fields.text("visibility")?;
+    let distribution = fields.take("distribution")?;
+    let lifecycle = fields.text("lifecycleState")?;
+    let content = fields.0.remove("content").unwrap_or_default();
+    fields.0.remove("isReshareDisabledByAuthor");
+    fields.end()?;
+
+    if !author.starts_with("urn:li:person:") && !author.starts_with("urn:li:organization:") {
+        return Err(Refusal::bad("INVALID_URN_TYPE", "author is no member and no organization"));
+    }
+    let needed = if author == MEMBER_URN { scopes[0] } else { scopes[1] };
+    let mut memory = here.memory();
+    if !memory.may_post(&author) || !grant.scopes.iter().any(|it| it == needed) {
+        let message = if author.starts_with("urn:li:person:") {
+            "Field Value validation failed in REQUEST_BODY: Data Processing Exception while processing fields [/author]"
+        } else {
+            "Not enough permissions to access: posts.CREATE.20260801"
+        };
+        return Err(Refusal::denied(message));
+    }
+    let is_known = match visibility.as_str() {
+        "PUBLIC" | "LOGGED_IN" => true,
+        "CONNECTIONS" => author == MEMBER_URN,
+        _ => false,
+    };
+    if !is_known || lifecycle != "PUBLISHED" || distribution["feedDistribution"] != "MAIN_FEED" {
+        return Err(Refusal::bad(
+            "INVALID_VALUE_FOR_FIELD",
+            "visibility, lifecycleState or distribution has no such value",
+        ));
+    }
+    let text = Read::of(&commentary);
+    let length = text.shown().encode_utf16().count();
+    if MAX_TEXT < length {
+        let message = format!(
+            "ShareCommentary text length ({length} characters) exceeded the maximum allowed ({MAX_TEXT} characters)"
+        );
+        return Err(Refusal::bad("FIELD_LENGTH_TOO_LONG", &message));
+    }
+    let now = here.clock.now();
+    memory.check_content(&author, &content, now)?;
+    let is_the_same = |it: &&Post| {
+        it.author == author && it.text.shown() == text.shown() && it.content == content && now < it.at + REMEMBERED
+    };
+    if let Some(known) = memory.posts.iter().find(is_the_same) {
+        return Err(Refusal::duplicate_of(&known.urn));
+    }
+    let urn = memory.add(&author, text, content, &visibility, now);
+    Ok((StatusCode::CREATED, [("x-restli-id", urn)]))
+}
+
+/// `GET /rest/posts?q=author`
+pub(super) async fn find(
+    State(here): State<Arc<Here>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    // Members' posts are for nobody.
+    here.accept_rest(&headers, "/rest/posts", &["r_organization_social"])?;
+    if headers.get("X-RestLi-Method").is_none_or(|it| it != "FINDER") {
+        return Err(Refusal::bad("ILLEGAL_ARGUMENT", "This is no finder"));
+    }
+    let query = query.unwrap_or_default();
+    let asked = asked(Some(&query));
+    let says = |name: &str| asked.get(name).map(String::as_str);
+    let author = says("author").filter(|_| query.contains("urn%3Ali%3Aorganization%3A"));
+    let author = author.ok_or_else(|| Refusal::bad("PARAM_INVALID", "author is no organization, or is not encoded"))?;
+    if says("q") != Some("author") || !matches!(says("sortBy"), None | Some("CREATED" | "LAST_MODIFIED")) {
+        return Err(Refusal::bad("PARAM_INVALID", "Invalid query parameters passed to request"));
+    }
+    let number = |name: &str, default: usize| says(name).map_or(Some(default), |it| it.parse().ok());
+    let (Some(start), Some(count @ 1..=100)) = (number("start", 0), number("count", 10)) else {
+        return Err(Refusal::bad("PARAM_INVALID", "start and count are numbers, count at most 100"));
+    };
+    let memory = here.memory();
+    if !memory.may_post(author) {
+        return Err(Refusal::denied("Not enough permissions to access: posts.FINDER-author"));
+    }
+    let posts = memory.posts.iter().rev().filter(|it| it.author == author).skip(start).take(count);
+    let elements: Vec<_> = posts.map(told).collect();
+    Ok(Json(json!({ "elements": elements, "paging": { "start": start, "count": count, "links": [] } })))
+}
+
+fn told(post: &Post) -> Value {
+    let mut told = json!({
+        "id": post.urn, "author": post.author, "commentary": post.text.told(), "visibility": post.visibility,
+        "createdAt": post.at.timestamp_millis(), "lifecycleState": "PUBLISHED",
+        "lifecycleStateInfo": { "isEditedByAuthor": post.is_edited },
+        "distribution": { "feedDistribution": "MAIN_FEED" }, "isReshareDisabledByAuthor": false,
+    });
+    if !post.content.is_null() {
+        told["content"] = post.content.clone();
+    }
+    told
+}
+
+impl Memory {
+    /// A new post; its name.
+    pub(super) fn add(
+        &mut self,
+        author: &str,
+        text: Read,
+        content: Value,
+        visibility: &str,
+        at: DateTime<Utc>,
+    ) -> String {
+        let kind =
+            if content["media"]["id"].as_str().is_some_and(|it| it.contains(":video:")) { "ugcPost" } else { "share" };
+        let urn = format!("urn:li:{kind}:{}", self.next());
+        let (author, visibility) = (author.to_owned(), visibility.to_owned());
+        self.posts.push(Post { urn: urn.clone(), author, text, content, visibility, at, is_edited: false });
+        urn
+    }
+
+    fn check_content(&self, author: &str, content: &Value, now: DateTime<Utc>) -> Result<(), Refusal> {
+        let kinds = match content {
+            Value::Null => return Ok(()),
+            Value::Object(kinds) if kinds.len() == 1 => kinds,
+            _ => return Err(Refusal::bad("INVALID_VALUE_FOR_FIELD", "content is one of its kinds")),
+        };
+        let shown: Vec<&Value> = match kinds.iter().next().map(|(kind, it)| (kind.as_str(), it)) {
+            Some(("media", it)) => vec![it],
+            Some(("multiImage", it)) => {
+                let images = it["images"].as_array().map(Vec::as_slice).unwrap_or_default();
+                if !(2..=20).contains(&images.len()) {
+                    return Err(Refusal::bad("FIELD_ARRAY_SIZE_TOO_HIGH", "multiImage has 2 to 20 images"));
+                }
+                images.iter().collect()
+            }
+            _ => return Err(Refusal::bad("UNPERMITTED_FIELD", "content has no such kind")),
+        };
+        let several = shown.len() != 1;
+        for it in shown {
+            let mut fields = Fields(it.as_object().cloned().unwrap_or_default());
+            let id = fields.text("id")?;
+            let words = fields.0.remove("altText");
+            let words = words.as_ref().and_then(Value::as_str);
+            if !several {
+                fields.0.remove("title");
+            }
+            fields.end()?;
+            let is_video = id.starts_with("urn:li:video:");
+            if is_video && (several || words.is_some()) {
+                return Err(Refusal::bad("INVALID_VALUE_FOR_FIELD", "a video stands alone, and has no altText"));
+            }
+            if words.is_some_and(|it| MAX_ALT_TEXT < it.encode_utf16().count()) {
+                return Err(Refusal::bad("FIELD_LENGTH_TOO_LONG", "altText is too long"));
+            }
+            let file = self.files.get(&id).filter(|it| it.owner == author).ok_or_else(Refusal::not_found)?;
+            match file.asset(now) {
+                Asset::Available => {}
+                Asset::WaitingUpload => return Err(Refusal::bad("MEDIA_ASSET_WAITING_UPLOAD", &id)),
+                Asset::Processing => return Err(Refusal::bad("MEDIA_ASSET_PROCESSING", &id)),
+                Asset::Failed => return Err(Refusal::bad("MEDIA_ASSET_PROCESSING_FAILED", &id)),
+            }
+        }
+        Ok(())
+    }
+}

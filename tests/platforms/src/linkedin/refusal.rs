@@ -1,0 +1,79 @@
+//! Answers to calls that do not do what they were to do.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::stand_in::oauth::Fault;
+
+/// What a call answers that is not carried out.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    body: Value,
+}
+
+impl Refusal {
+    /// This status with this body.
+    pub(super) fn with(status: u16, body: Value) -> Self {
+        Self { status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body }
+    }
+
+    pub(super) fn new(status: u16, service_error_code: u32, code: &str, message: &str) -> Self {
+        let body = json!({
+            "status": status, "serviceErrorCode": service_error_code, "code": code, "message": message,
+        });
+        Self::with(status, body)
+    }
+
+    pub(super) fn bad(code: &str, message: &str) -> Self {
+        Self::new(400, 100, code, message)
+    }
+
+    pub(super) fn denied(message: &str) -> Self {
+        Self::new(403, 100, "ACCESS_DENIED", message)
+    }
+
+    pub(super) fn not_found() -> Self {
+        Self::new(404, 0, "NOT_FOUND", "Could not find entity")
+    }
+
+    /// Without a code of its own, as clients report it.
+    pub(super) fn duplicate_of(urn: &str) -> Self {
+        let message = format!("Content is a duplicate of {urn}");
+        let error = json!({ "description": message, "code": "DUPLICATE_POST", "input": { "inputPath": {} } });
+        Self::with(422, json!({ "message": message, "errorDetails": { "inputErrors": [error] }, "status": 422 }))
+    }
+
+    /// There is no word of when it ends.
+    pub(super) fn too_many() -> Self {
+        let message = "Resource level throttle MEMBER DAY limit for calls to this resource is reached.";
+        Self::new(429, 101, "TOO_MANY_REQUESTS", message)
+    }
+}
+
+/// What is wrong with the token of a call.
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::UnknownToken => Self::new(401, 65_600, "INVALID_ACCESS_TOKEN", "Invalid access token"),
+            Fault::RevokedToken => Self::new(
+                401,
+                65_601,
+                "REVOKED_ACCESS_TOKEN",
+                "The token used in the request has been revoked by the user",
+            ),
+            Fault::ExpiredToken => {
+                Self::new(401, 65_602, "EXPIRED_ACCESS_TOKEN", "The token used in the request has expired")
+            }
+            _ => Self::denied("Not enough permissions to access this resource"),
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.status, Json(self.body)).into_response()
+    }
+}

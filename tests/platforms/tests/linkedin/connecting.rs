@@ -1,0 +1,120 @@
+//! Members, their pages, and tokens.
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use networks::linkedin::{Community, LinkedIn, MEMBER_URN, PAGE_URN, SECOND_PAGE_URN};
+use platforms::conformance::network::{Call, Decision, Network};
+use platforms::conformance::stage::Stage;
+use platforms::{HandOffRefusal, Renewal};
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use super::{of, stage};
+
+#[tokio::test]
+async fn a_member_is_known_by_name_and_has_to_come_back_after_sixty_days() {
+    let (stage, account) = stage().await;
+
+    assert_eq!(account.profile.account_id, MEMBER_URN);
+    assert_eq!(account.profile.username.as_deref(), Some("Ada Keeper"));
+    assert!(account.profile.avatar.unwrap().starts_with("https://media.licdn.com/"));
+    assert_eq!(account.scopes, ["openid", "profile", "w_member_social"]);
+    assert!(!stage.can_renew());
+    let (now, credentials) = (stage.clock.now(), &account.credentials);
+    assert_eq!(credentials.expires_at, Some(now + TimeDelta::days(60)));
+    // A week before, the user is told.
+    let late = now + TimeDelta::days(50);
+    assert_eq!(stage.publishing().renewal().due_at(credentials, late), now + TimeDelta::days(60) - Renewal::WARNING);
+}
+
+#[tokio::test]
+async fn one_grant_covers_a_member_and_the_pages_for_which_they_may_post() {
+    let stage = Stage::<LinkedIn<Community>>::new().await;
+    let callback = stage.decided(Decision::Allow).await;
+
+    let accounts = stage.complete(&callback).await.unwrap();
+
+    let ids: Vec<_> = accounts.iter().map(|it| it.profile.account_id.as_str()).collect();
+    assert_eq!(ids, [PAGE_URN, SECOND_PAGE_URN, MEMBER_URN]);
+    assert!(accounts.iter().all(|it| it.grant.as_deref() == Some(MEMBER_URN)));
+    assert_eq!(accounts[0].profile.username.as_deref(), Some("lighthouse-works"));
+    assert_eq!(accounts[0].profile.display_name.as_deref(), Some("Lighthouse Works"));
+    let address = "https://www.linkedin.com/company/lighthouse-works";
+    assert_eq!(accounts[0].profile.profile_url.as_deref(), Some(address));
+    assert_eq!(stage.network.grants(), 1);
+}
+
+#[tokio::test]
+async fn who_has_no_pages_connects_alone() {
+    let stage = Stage::<LinkedIn<Community>>::new().await;
+    stage.network.takes_roles_away();
+
+    let account = stage.connect().await;
+
+    assert_eq!(account.profile.account_id, MEMBER_URN);
+    assert_eq!(account.grant_name(), MEMBER_URN);
+}
+
+#[tokio::test]
+async fn the_token_to_renew_with_stays_the_same_and_ends_a_year_after_the_consent() {
+    let (stage, account) = of::<Community>().await;
+    let (begun, first) = (stage.clock.now(), account.credentials);
+
+    stage.clock.advance(TimeDelta::days(300));
+    let second = stage.renew().await.unwrap();
+    assert_eq!(second.expires_at, Some(stage.clock.now() + TimeDelta::days(60)));
+    assert_eq!(second.refresh_expires_at, Some(begun + TimeDelta::days(365)));
+    let token = |it: &platforms::Credentials| it.refresh_token.as_ref().unwrap().expose_secret().to_owned();
+    assert_eq!(token(&first), token(&second));
+
+    stage.clock.advance(TimeDelta::days(65));
+    let ended = stage.renew().await.unwrap_err();
+    assert!(matches!(ended, platforms::RefreshRefusal::Gone(_)), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_page_whose_roles_were_taken_away_says_so() {
+    let (stage, account) = of::<Community>().await;
+    stage.network.takes_roles_away();
+    let post = stage.post(&account, "nobody reads", Vec::new());
+
+    let setback = stage.publish(&post).await.unwrap_err();
+
+    assert!(matches!(&setback, Setback::Disconnected { reason } if reason.contains("role")), "{setback:?}");
+}
+
+#[tokio::test]
+async fn a_version_that_has_ended_is_nobodys_fault_but_the_operators() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "later", Vec::new()).await;
+    stage.network.ends_version();
+
+    let setback = stage.publish(&post).await.unwrap_err();
+
+    assert!(matches!(&setback, Setback::Busy { retry_at: None, reason } if reason.contains("operator")), "{setback:?}");
+
+    // Pages are asked for with a version.
+    let stage = Stage::<LinkedIn<Community>>::new().await;
+    let callback = stage.decided(Decision::Allow).await;
+    stage.network.ends_version();
+    let refusal = stage.complete(&callback).await.unwrap_err();
+    assert!(matches!(refusal, HandOffRefusal::Unreachable), "{refusal:?}");
+}
+
+#[tokio::test]
+async fn disconnecting_gives_the_token_back() {
+    let (stage, account) = stage().await;
+    stage.disconnect(&account, &[]).await;
+    assert_eq!((stage.network.grants(), stage.network.calls(Call::Revoke)), (0, 1));
+}
+
+#[tokio::test]
+async fn what_is_no_member_is_not_connected() {
+    for sub in ["", "a b", "urn:li:person:1"] {
+        let stage = Stage::<LinkedIn>::new().await;
+        let callback = stage.decided(Decision::Allow).await;
+        stage.network.refuses("/v2/userinfo", 200, json!({ "sub": sub, "name": "Ada" }));
+        let refusal = stage.complete(&callback).await.unwrap_err();
+        assert!(matches!(refusal, HandOffRefusal::Unreachable), "{sub}: {refusal:?}");
+    }
+}

@@ -1,0 +1,110 @@
+//! Pictures and videos: uploaded before.
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use domain::media::{AltText, MimeType};
+use platforms::Step;
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::samples::sample;
+use serde_json::json;
+
+use super::stage;
+
+#[tokio::test]
+async fn pictures_go_up_one_by_one_with_their_words() {
+    let (stage, account) = stage().await;
+    let mut files = vec![sample(MimeType::Png, 1), sample(MimeType::Gif, 2), sample(MimeType::Webp, 3)];
+    files[2].attachment.alt_text = Some(AltText::parse("a lamp").unwrap());
+    let mut post = stage.post(&account, "three of them", files);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    let public = stage.network.public().pop().unwrap();
+    let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
+    assert_eq!(told, [(MimeType::Png, None), (MimeType::Gif, None), (MimeType::Png, Some("a lamp"))]);
+    assert_eq!(stage.network.calls(Call::Upload), 3);
+}
+
+#[tokio::test]
+async fn a_video_goes_up_in_parts_and_what_has_arrived_is_not_sent_again() {
+    let (stage, account) = stage().await;
+    stage.network.cuts_into(100);
+    let video = sample(MimeType::Mp4, 1);
+    let parts = video.bytes.len().div_ceil(100);
+    let mut post = stage.post(&account, "a film", vec![video.clone()]);
+    stage.clock.skip_to(post.publish_at - stage.lead(std::slice::from_ref(&video.attachment)).unwrap());
+
+    // Announced, and the first parts.
+    for sent in [0, 6] {
+        let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
+        post.progress = Some(progress);
+        assert_eq!(stage.network.calls(Call::Upload), sent);
+    }
+    // One of the next fails, and the worker dies.
+    stage.network.trouble(Call::Upload, Trouble::Broken, 1);
+    let setback = stage.prepare(&post).await.unwrap_err();
+    assert!(matches!(&setback, Setback::Busy { reason, .. } if reason.starts_with("file 1 of 1")), "{setback:?}");
+    let before = stage.network.calls(Call::Upload);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(stage.network.calls(Call::Upload) - before, parts - 6, "only what was missing");
+    assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
+    let name = &stage.network.public()[0].id;
+    assert!(name.starts_with("urn:li:ugcPost:"), "{name}");
+    let sent = stage.network.arrivals.all();
+    let to_parts = sent.iter().filter(|it| it.asked.starts_with("PUT "));
+    assert!(to_parts.into_iter().all(|it| !it.headers.contains_key("authorization")), "the token stays here");
+}
+
+#[tokio::test]
+async fn an_upload_that_took_too_long_begins_anew() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
+    post.progress = Some(progress);
+    stage.clock.advance(TimeDelta::hours(25));
+
+    let over = stage.prepare(&post).await.unwrap_err();
+
+    assert!(matches!(over, Setback::Stale { .. }), "{over:?}");
+    post.progress = None;
+    stage.deliver(&mut post).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_video_that_cannot_be_processed_is_refused_and_says_why() {
+    let (stage, account) = stage().await;
+    stage.network.spoils_videos();
+    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+
+    let Setback::Refused { reason } = &refused else { panic!("{refused:?}") };
+    assert!(reason.contains("could not process the video: The format is not supported"), "{reason}");
+    assert_eq!(stage.network.calls(Call::Publish), 0);
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_ready_is_waited_for_and_one_that_never_came_is_sent_again() {
+    let (stage, account) = stage().await;
+    let mut post = stage.due(&account, "soon", vec![sample(MimeType::Png, 1)]).await;
+    let waiting = json!({ "status": 400, "code": "MEDIA_ASSET_WAITING_UPLOAD", "message": "urn:li:image:1" });
+    stage.network.refuses("/rest/posts", 400, waiting.clone());
+    let soon = stage.publish(&post).await.unwrap_err();
+    let at = stage.clock.now() + TimeDelta::seconds(5);
+    assert!(matches!(soon, Setback::Busy { retry_at: Some(it), .. } if it == at), "{soon:?}");
+
+    stage.clock.advance(TimeDelta::minutes(3));
+    stage.network.refuses("/rest/posts", 400, waiting);
+    let before = stage.network.calls(Call::Upload);
+    let passage = stage.deliver(&mut post).await.unwrap();
+    assert!(matches!(passage.setbacks[..], [Setback::Stale { .. }]), "{:?}", passage.setbacks);
+    assert_eq!(stage.network.calls(Call::Upload), before + 1);
+
+    let mut bad = stage.due(&account, "never", vec![sample(MimeType::Png, 2)]).await;
+    let failed = json!({ "status": 400, "code": "MEDIA_ASSET_PROCESSING_FAILED", "message": "urn:li:image:2" });
+    stage.network.refuses("/rest/posts", 400, failed);
+    let refused = stage.deliver(&mut bad).await.unwrap_err();
+    assert!(matches!(refused, Setback::Refused { .. }), "{refused:?}");
+}

@@ -1,0 +1,24 @@
+//! What is special about LinkedIn, and what its stand-in refuses.
+#![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+mod connecting;
+mod files;
+mod pages;
+mod posts;
+mod strictness;
+
+use networks::linkedin::{LinkedIn, Products, SelfServe};
+use platforms::Account;
+use platforms::conformance::stage::Stage;
+
+/// A member.
+async fn stage() -> (Stage<LinkedIn>, Account) {
+    of::<SelfServe>().await
+}
+
+/// The first account that an app with these products is given.
+async fn of<P: Products>() -> (Stage<LinkedIn<P>>, Account) {
+    let stage = Stage::new().await;
+    let account = stage.connect().await;
+    (stage, account)
+}

@@ -1,0 +1,110 @@
+//! What became of a page's post whose answer was lost.
+
+use chrono::TimeDelta;
+use domain::delivery::{Resolution, Setback};
+use domain::media::MimeType;
+use networks::linkedin::{Community, PAGE_URN};
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::samples::{Sample, sample};
+use serde_json::json;
+
+use super::of;
+
+#[tokio::test]
+async fn a_lost_post_is_found_among_the_others_of_its_page() {
+    for files in [Vec::new(), vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2)]] {
+        let (stage, account) = of::<Community>().await;
+        stage.network.posts(PAGE_URN, "#before (the call)");
+        let post = stage.due(&account, "#lost (and found)", files).await;
+        let since = stage.clock.now();
+        stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+        stage.publish(&post).await.unwrap_err();
+        for number in 0..120 {
+            stage.network.posts(PAGE_URN, &format!("meanwhile {number}"));
+        }
+
+        let answer = stage.resolve(&post, since).await;
+
+        let (Resolution::Public(found) | Resolution::Recognised(found)) = answer else { panic!("{answer:?}") };
+        assert_eq!(found.platform_post_id, stage.network.public()[1].id);
+        assert!(found.url.unwrap().contains("/feed/update/urn:li:share:"));
+    }
+}
+
+#[tokio::test]
+async fn the_same_words_of_somebody_else_before_the_call_are_not_taken_for_it() {
+    let (stage, account) = of::<Community>().await;
+    stage.network.posts(PAGE_URN, "good morning");
+    let post = stage.due(&account, "good morning", Vec::new()).await;
+    let since = stage.clock.now();
+    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    stage.publish(&post).await.unwrap_err();
+
+    assert_eq!(stage.resolve(&post, since).await, Resolution::NotThere);
+}
+
+#[tokio::test]
+async fn what_may_be_ours_and_was_changed_is_neither_taken_nor_sent_again() {
+    let (stage, account) = of::<Community>().await;
+    let post = stage.due(&account, "lost and edited", Vec::new()).await;
+    let since = stage.clock.now();
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.publish(&post).await.unwrap_err();
+    stage.network.edits_latest("quite different");
+
+    let answer = stage.resolve(&post, since).await;
+
+    assert!(matches!(answer, Resolution::Unclear { .. }), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_page_that_may_not_be_read_says_where_to_look() {
+    for files in [Vec::new(), vec![sample(MimeType::Png, 1)]] {
+        let (stage, account) = of::<Community>().await;
+        let post = stage.due(&account, "lost", files).await;
+        let since = stage.clock.now();
+        stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+        stage.publish(&post).await.unwrap_err();
+        stage.network.refuses("/rest/posts", 403, json!({ "code": "ACCESS_DENIED", "message": "no" }));
+        let answer = stage.resolve(&post, since).await;
+        assert!(matches!(&answer, Resolution::Unknowable { advice } if advice.contains("page")), "{answer:?}");
+    }
+}
+
+/// What it shows cannot be read before the call either; the post goes out all the same.
+#[tokio::test]
+async fn a_list_that_cannot_be_read_holds_no_post_back() {
+    let (stage, account) = of::<Community>().await;
+    let mut post = stage.post(&account, "out", Vec::<Sample>::new());
+    stage.clock.skip_to(post.publish_at);
+    stage.network.trouble(Call::LookUp, Trouble::Unavailable, 1);
+    let busy = stage.prepare(&post).await.unwrap_err();
+    assert!(matches!(busy, Setback::Busy { .. }), "{busy:?}");
+    stage.clock.advance(TimeDelta::minutes(2));
+    stage.network.trouble(Call::LookUp, Trouble::Unavailable, 1);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(stage.network.calls(Call::LookUp), 2);
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+/// Its list was behind: the post is sent once more, and LinkedIn names the first.
+#[tokio::test]
+async fn a_second_try_that_is_refused_as_a_duplicate_shows_that_the_first_arrived() {
+    let (stage, account) = of::<Community>().await;
+    let post = stage.due(&account, "there already", Vec::new()).await;
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.publish(&post).await.unwrap_err();
+
+    let published = stage.publish(&post).await.unwrap();
+
+    assert_eq!(published.platform_post_id, stage.network.public()[0].id);
+    assert_eq!(stage.network.public().len(), 1);
+    // Another post with the same words is another post.
+    let other = stage.due(&account, "there already", Vec::new()).await;
+    stage.network.trouble(Call::Publish, Trouble::CutBefore, 1);
+    stage.publish(&other).await.unwrap_err();
+    let refused = stage.publish(&other).await.unwrap_err();
+    assert!(matches!(refused, Setback::Refused { .. }), "{refused:?}");
+}

@@ -1,0 +1,145 @@
+//! Posts of members.
+
+use chrono::{Days, NaiveTime, TimeDelta};
+use domain::delivery::{Resolution, Setback};
+use domain::media::MimeType;
+use domain::options::{OptionValue, Options};
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::samples::sample;
+use serde_json::json;
+
+use super::{of, stage};
+
+fn seen_by(whom: &str) -> Options {
+    [("visibility".to_owned(), OptionValue::Text(whom.to_owned()))].into_iter().collect()
+}
+
+#[tokio::test]
+async fn a_post_is_seen_where_its_name_leads() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "the lamp is lit", Vec::new());
+
+    let published = stage.deliver(&mut post).await.unwrap().published;
+
+    let name = published.platform_post_id;
+    assert!(name.starts_with("urn:li:share:"), "{name}");
+    assert_eq!(published.url, Some(format!("https://www.linkedin.com/feed/update/{name}/")));
+    assert_eq!(stage.network.latest_visibility().as_deref(), Some("PUBLIC"));
+}
+
+#[tokio::test]
+async fn nothing_in_a_text_cuts_it_off_and_hashtags_are_hashtags() {
+    let (stage, account) = stage().await;
+    let text = "#Leuchtturm (1_000 lamps*) {a} <b> [c] ~d~ e|f \\g me@example.com # #1, #日本語 \
+                https://example.com/a_(b)~c#d @everyone #lamp_post";
+    let mut post = stage.post(&account, text, Vec::new());
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(stage.network.public()[0].text, text);
+    assert_eq!(stage.network.latest_hashtags(), ["Leuchtturm", "日本語", "lamp"]);
+}
+
+#[tokio::test]
+async fn a_member_may_post_for_their_connections_and_a_page_has_none() {
+    let (stage, account) = stage().await;
+    for (whom, visibility) in [("connections", "CONNECTIONS"), ("public", "PUBLIC")] {
+        let mut post = stage.post(&account, whom, Vec::new());
+        post.options = seen_by(whom);
+        stage.deliver(&mut post).await.unwrap();
+        assert_eq!(stage.network.latest_visibility().as_deref(), Some(visibility));
+    }
+
+    let (stage, page) = of::<networks::linkedin::Community>().await;
+    let mut post = stage.post(&page, "for friends", Vec::new());
+    post.options = seen_by("connections");
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("visibility")), "{refused:?}");
+    assert_eq!(stage.network.calls(Call::Publish), 0);
+}
+
+#[tokio::test]
+async fn the_same_words_again_are_refused_and_are_not_taken_for_ours() {
+    let (stage, account) = stage().await;
+    for expected in [true, false] {
+        let mut post = stage.post(&account, "good morning", Vec::new());
+        match stage.deliver(&mut post).await {
+            Ok(_) => assert!(expected),
+            Err(Setback::Refused { reason }) => assert!(!expected && reason.contains("twice"), "{reason}"),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+#[tokio::test]
+async fn a_post_whose_answer_was_lost_is_not_sent_again() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "once", Vec::new()).await;
+    let since = stage.clock.now();
+    for trouble in [Trouble::LoseAnswer, Trouble::BrokenAfter] {
+        stage.network.trouble(Call::Publish, trouble, 1);
+        let setback = stage.publish(&post).await.unwrap_err();
+        if let Setback::Unknown { .. } = setback {
+            let answer = stage.resolve(&post, since).await;
+            let Resolution::Unknowable { advice } = answer else { panic!("{answer:?}") };
+            assert!(advice.contains("linkedin.com/in/me/recent-activity"), "{advice}");
+        }
+    }
+    assert_eq!(stage.network.public().len(), 1);
+
+    // A post of which a file is missing was never sent.
+    let lost = stage.post(&account, "with a file", vec![sample(MimeType::Png, 1)]);
+    assert_eq!(stage.resolve(&lost, since).await, Resolution::NotThere);
+}
+
+#[tokio::test]
+async fn a_day_that_is_used_up_is_tried_twice_and_then_waited_for() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "patience", Vec::new()).await;
+    let midnight = (stage.clock.now().date_naive() + Days::new(1)).and_time(NaiveTime::MIN).and_utc();
+    let limited = Trouble::Limited { retry_after: TimeDelta::seconds(1) };
+    for (wait, expected) in [(0, None), (6, None), (10, Some(midnight))] {
+        stage.clock.advance(TimeDelta::seconds(wait));
+        stage.network.trouble(Call::Publish, limited, 1);
+        let setback = stage.publish(&post).await.unwrap_err();
+        assert!(matches!(setback, Setback::Busy { retry_at, .. } if retry_at == expected), "{wait}: {setback:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_member_has_so_many_calls_in_a_day() {
+    let (stage, account) = stage().await;
+    let mut left = 0;
+    loop {
+        let mut post = stage.post(&account, &format!("number {left}"), Vec::new());
+        post.publish_at = stage.clock.now();
+        match stage.publish(&post).await {
+            Ok(_) => left += 1,
+            Err(Setback::Busy { retry_at: None, reason }) if reason.contains("00:00 UTC") => break,
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    // One was to read who it is.
+    assert_eq!(left, 149);
+}
+
+#[tokio::test]
+async fn refusals_are_told_in_linkedins_words() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "hello", Vec::new()).await;
+    for (status, body, outcome) in [
+        (400, json!({"code": "INVALID_VALUE_FOR_FIELD", "message": "no such field"}), "Refused"),
+        (403, json!({"code": "ACCESS_DENIED", "message": "Not enough permissions"}), "Disconnected"),
+        (403, json!({"code": "ACCESS_DENIED", "message": "fields [/author]"}), "Refused"),
+        (404, json!({"message": "gone"}), "Refused"),
+        (409, json!({"code": "CONFLICT", "message": "twice at once"}), "Busy"),
+        (401, json!({"code": "REVOKED_ACCESS_TOKEN", "message": "revoked"}), "Disconnected"),
+        (504, json!({}), "Unknown"),
+        (400, json!("nonsense"), "Refused"),
+    ] {
+        stage.network.refuses("/rest/posts", status, body.clone());
+        let setback = stage.publish(&post).await.unwrap_err();
+        assert!(format!("{setback:?}").starts_with(outcome), "{status} {body}: {setback:?}");
+    }
+}
