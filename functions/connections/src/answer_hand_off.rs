@@ -10,7 +10,7 @@ use platforms::{Account, Answers, Connect, HandOffRefusal};
 use storage::{MAX_CONNECTED, Stage};
 
 use crate::App;
-use crate::hand_off::SentOff;
+use crate::hand_off::{Offer, SentOff};
 use crate::party::{Door, Entered, Known};
 use crate::show_hand_off::{Typed, action};
 use crate::turned_away::TurnedAway;
@@ -46,6 +46,10 @@ async fn taken(app: &App, entered: &Entered, sent: Sent) -> Result<Response, Tur
     match visit.hand_off.stage {
         Stage::Asking | Stage::Waiting | Stage::Approving | Stage::Choosing if sent.contains_key("cancel") => {
             app.end_without_account(visit, "it was cancelled").await?;
+            if visit.hand_off.stage == Stage::Choosing {
+                let accounts = app.offers(visit).await?.into_iter().map(Account::try_from);
+                app.give_back(visit, platform, &accounts.collect::<Result<Vec<_>, _>>()?).await?;
+            }
             Ok(here)
         }
         Stage::Asking | Stage::Waiting => app.in_turn(entered, Box::pin(send_off(app, platform, entered, sent))).await,
@@ -64,8 +68,9 @@ async fn choose(app: &App, platform: &dyn Connect, entered: &Entered, sent: Sent
     let fault = match offers.iter().filter(|it| it.is_chosen).count() {
         0 => "Choose an account first.".to_owned(),
         1..=MAX_CONNECTED => {
-            let chosen = offers.into_iter().filter(|it| it.is_chosen).map(Account::try_from);
-            app.keep_accounts(visit, platform, &chosen.collect::<Result<Vec<_>, _>>()?).await?;
+            let (chosen, others): (Vec<_>, Vec<_>) = offers.into_iter().partition(|it| it.is_chosen);
+            let accounts = |of: Vec<Offer>| of.into_iter().map(Account::try_from).collect::<Result<Vec<_>, _>>();
+            app.keep_accounts(visit, platform, &accounts(chosen)?, &accounts(others)?).await?;
             return Ok(Redirect::to(&action(visit)).into_response());
         }
         _ => format!("Choose at most {MAX_CONNECTED} accounts. To connect the others, start again afterwards."),
@@ -241,6 +246,34 @@ mod tests {
         let listed = world.get("/api/v1/connections").await.body["data"].clone();
         assert_eq!(listed.as_array().unwrap().len(), 3, "those that were connected are renewed: {listed}");
         assert_eq!(world.events.names(), ["connection.created"; 3]);
+    }
+
+    #[tokio::test]
+    async fn whoever_gives_a_grant_anew_for_one_account_gives_it_for_all_that_it_covers() {
+        let world = World::new().await;
+        let begun = world.begin("plain").await;
+        world.callback(&begun, "7@one,8@one,9@one").await;
+        world.send(&begun, "all=1").await;
+        let lost = async || {
+            let listed = world.get("/api/v1/connections?status=needs_reconnection").await.body["data"].clone();
+            let names = listed.as_array().unwrap().iter().map(|it| it["username"].as_str().unwrap().to_owned());
+            let mut names: Vec<_> = names.collect();
+            names.sort();
+            names
+        };
+        for connection in world.get("/api/v1/connections").await.body["data"].as_array().unwrap() {
+            world.lose_grant(connection["id"].as_u64().unwrap()).await;
+        }
+        assert_eq!(lost().await, ["user7", "user8", "user9"]);
+
+        let again = world.begin("plain").await;
+        world.callback(&again, "6@one,7@one,8@one").await;
+        assert_eq!(world.send(&again, "account.8=on").await.status, 303);
+
+        assert_eq!(lost().await, ["user9"], "which it does not cover any more");
+        let listed = world.get("/api/v1/connections").await.body["data"].clone();
+        assert_eq!(listed.as_array().unwrap().len(), 3, "nothing that was not chosen is connected: {listed}");
+        assert_eq!(world.poll(&again).await.body["connection"]["username"], "user8");
     }
 
     #[tokio::test]

@@ -20,8 +20,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use storage::{
-    Connected, Connecting, ConnectionRecord, HandOff, NewCredentials, Stage, credentials_context, grant_context,
-    grant_name, hand_off_context,
+    Connected, Connecting, ConnectionRecord, HandOff, MAX_CONNECTED, NewCredentials, Stage, credentials_context,
+    grant_context, grant_name, hand_off_context,
 };
 
 use crate::App;
@@ -188,7 +188,7 @@ impl App {
             return Ok(());
         }
         match accounts.pop() {
-            Some(account) => self.keep_accounts(visit, platform, &[account]).await,
+            Some(account) => self.keep_accounts(visit, platform, &[account], &[]).await,
             None => self.end_without_account(visit, "the platform showed no account that can be connected").await,
         }
     }
@@ -203,27 +203,35 @@ impl App {
     /// the first are connected and the person is told which are not; where it
     /// allows none, the hand-off fails. A hand-off that ended in the meantime stays
     /// as it is.
+    ///
+    /// Of the `others` that the platform gave, those are renewed, too, that are
+    /// connected by the same grant: its new credentials are theirs.
     pub(crate) async fn keep_accounts(
         &self,
         visit: &Visit,
         platform: &dyn Connect,
         accounts: &[Account],
+        others: &[Account],
     ) -> Result<(), Failure> {
         let store = &self.api.store;
         let user = visit.hand_off.user_id;
-        let ids = || accounts.iter().map(|it| it.profile.account_id.as_str());
+        let ids = || accounts.iter().chain(others).map(|it| it.profile.account_id.as_str());
         for _ in 0..TRIES {
             let found = store.connected_accounts(user, platform.name(), ids()).await?;
             let room = self.room(user).await?;
-            let (fitting, left_out) = fitting(accounts, &found, room);
+            let (mut fitting, left_out) = fitting(accounts, &found, room);
             let left_out = room.and_then(|room| left_out_in_words(&left_out, room));
             if let Some(reason) = &left_out {
                 let entry = audit::Entry::new(audit::Event::PlanRefused).user(user).why(reason);
                 entry.address(visit.address).write();
             }
             if let (true, Some(reason)) = (fitting.is_empty(), &left_out) {
-                return self.end_without_account(visit, reason).await;
+                self.end_without_account(visit, reason).await?;
+                return self.give_back(visit, platform, accounts).await;
             }
+            let beside = MAX_CONNECTED.saturating_sub(fitting.len());
+            let covered = others.iter().filter(|it| is_covered(it, &fitting, &found)).take(beside);
+            fitting.extend(covered.collect::<Vec<_>>());
             let now = self.api.clock.now();
             let (connecting, granted) = self.connecting(user, platform, &fitting, found, now).await?;
             match store.connect(&visit.hash, &connecting, &granted, left_out.as_deref(), now).await? {
@@ -234,7 +242,7 @@ impl App {
                     self.tell_connected(visit, &connecting).await;
                     return Ok(());
                 }
-                Connected::Closed => return Ok(()),
+                Connected::Closed => return self.give_back(visit, platform, accounts).await,
                 Connected::Overtaken => {}
             }
         }
@@ -352,6 +360,13 @@ impl App {
         let plain = self.sealer.open(sealed, &hand_off_context(&visit.hash)).await?;
         serde_json::from_slice(&plain).map_err(|_| Failure::Memory)
     }
+}
+
+/// Whether an account is connected already by the grant of one of these.
+fn is_covered(account: &Account, by: &[&Account], found: &HashMap<String, ConnectionRecord>) -> bool {
+    let Some(found) = found.get(&account.profile.account_id) else { return false };
+    let name_of = |it: &&Account| grant_name(&found.connection.provider, it.grant_name());
+    by.iter().any(|it| found.grant_name() == Some(&name_of(it)))
 }
 
 impl Offer {

@@ -17,6 +17,7 @@ pub mod config;
 mod connection_view;
 mod delete_connection;
 mod failure;
+mod give_back;
 mod hand_off;
 mod list_choices;
 mod list_connections;

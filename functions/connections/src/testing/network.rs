@@ -195,8 +195,9 @@ impl Connect for TestPlatform {
     }
 }
 
+/// `7`, `7~anything` or, of a grant for several, `7@grant`.
 fn account(code: &str, now: DateTime<Utc>) -> Account {
-    let id = code.split('~').next().unwrap_or_default();
+    let id = code.split(['~', '@']).next().unwrap_or_default();
     Account {
         profile: Profile {
             account_id: id.to_owned(),
@@ -207,7 +208,7 @@ fn account(code: &str, now: DateTime<Utc>) -> Account {
         },
         scopes: vec!["publish".to_owned()],
         rules: domain::testing::rules(),
-        grant: None,
+        grant: code.split_once('@').map(|(_, it)| it.to_owned()),
         credentials: Credentials {
             expires_at: Some(now + TimeDelta::hours(1)),
             ..Credentials::of(format!("access-{code}").into())
