@@ -4,6 +4,7 @@
 mod adapter;
 mod fates;
 mod grants;
+mod reference;
 mod reviews;
 mod spec;
 mod timeline;
@@ -18,9 +19,10 @@ use platforms::{Connect, Credentials, Leads, Platform, Publish, Registry};
 use self::adapter::Adapter;
 pub(crate) use self::fates::PlatformFate;
 pub(crate) use self::grants::{Grants, MARK};
+pub(crate) use self::reference::Reference;
 use self::reviews::Reviews;
 pub(crate) use self::spec::{Certainty, FOLLOW_UPS, Habit, SPECS, Spec};
-pub(crate) use self::timeline::{Public, Reference, Timeline};
+pub(crate) use self::timeline::{Public, Timeline};
 use self::uploads::{Progress, Uploads};
 use crate::world::{World, lock};
 

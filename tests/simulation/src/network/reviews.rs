@@ -1,6 +1,6 @@
 //! What a platform has taken, and what it then said of it.
 
-use super::timeline::Reference;
+use super::reference::Reference;
 
 /// What it says of a post that it has taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

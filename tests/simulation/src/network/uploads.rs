@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::timeline::Reference;
+use super::reference::Reference;
 
 /// The progress of a preparation: which upload, and how many of its steps are
 /// done.

@@ -11,8 +11,8 @@ use super::Adapter;
 use super::overlap::UnderWay;
 use crate::faults::When;
 use crate::network::fates::{PlatformFate, chances};
+use crate::network::reference::Reference;
 use crate::network::spec::{FOLLOW_UPS, SETTLES};
-use crate::network::timeline::Reference;
 
 /// One step: the first thing is done in one, the second in two.
 pub(super) async fn take_step(adapter: &Adapter, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {

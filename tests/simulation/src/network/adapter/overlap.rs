@@ -5,7 +5,7 @@ use platforms::Credentials;
 use secrecy::ExposeSecret;
 
 use crate::network::Network;
-use crate::network::timeline::Reference;
+use crate::network::reference::Reference;
 
 /// A call for a target that is under way until it is dropped.
 pub(super) struct UnderWay<'a> {

@@ -6,9 +6,9 @@ use platforms::Job;
 
 use super::{Adapter, looks};
 use crate::network::fates::{PlatformFate, question_chances};
+use crate::network::reference::Reference;
 use crate::network::reviews::Verdict;
 use crate::network::spec::{Certainty, SETTLES};
-use crate::network::timeline::Reference;
 use crate::network::uploads::Progress;
 
 impl Adapter {
