@@ -93,7 +93,8 @@ impl Options {
         stand_ins: PlatformSettings,
     ) -> Result<PlatformSettings, LocalError> {
         let sandbox = json!({ "url": format!("{origin}/sandbox") });
-        let nothing = ["bluesky", "discord", "mastodon", "matrix", "telegram"].map(|name| (name.to_owned(), json!({})));
+        let nothing = ["bluesky", "discord", "mastodon", "matrix", "telegram", "wordpress"];
+        let nothing = nothing.map(|name| (name.to_owned(), json!({})));
         let mut settings: PlatformSettings = nothing.into();
         settings.insert("sandbox".to_owned(), sandbox);
         settings.extend(stand_ins);

@@ -103,6 +103,14 @@ impl Options {
         }
     }
 
+    /// The words that are given under this name, first to last; none of anything else.
+    pub fn list(&self, name: &str) -> &[String] {
+        match self.get(name) {
+            Some(OptionValue::List(texts)) => texts,
+            _ => &[],
+        }
+    }
+
     /// How many bytes its texts have.
     pub fn bytes(&self) -> usize {
         let of = |value: &OptionValue| match value {

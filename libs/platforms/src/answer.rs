@@ -41,6 +41,20 @@ async fn body_up_to(response: reqwest::Response, max_bytes: usize) -> Result<Vec
     Ok(bytes)
 }
 
+/// The beginning of the body, up to a bound or to where it is cut off.
+pub(crate) async fn start(response: reqwest::Response, max_bytes: usize) -> Vec<u8> {
+    let mut stream = response.bytes_stream();
+    let mut bytes = Vec::new();
+    while let Some(Ok(piece)) = stream.next().await {
+        let room = max_bytes - bytes.len();
+        bytes.extend_from_slice(&piece[..piece.len().min(room)]);
+        if room <= piece.len() {
+            break;
+        }
+    }
+    bytes
+}
+
 /// The body as JSON.
 pub(crate) async fn json<T: DeserializeOwned>(response: reqwest::Response) -> Result<T, Unreadable> {
     serde_json::from_slice(&body(response).await?).map_err(|_| Unreadable::Form)

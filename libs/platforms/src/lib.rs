@@ -13,6 +13,7 @@ mod discord;
 mod discreet;
 mod entity;
 mod handoff;
+mod html;
 mod http_clients;
 mod job;
 mod known;
@@ -34,6 +35,7 @@ mod slack;
 mod telegram;
 mod vault;
 mod watch;
+mod wordpress;
 
 pub use account::{About, Account, Credentials, UnreadableCredentials};
 pub use app::{AppCredentials, AppSource, BadFurther, Further, Withheld};

@@ -58,6 +58,7 @@ registered! {
     sandbox,
     slack,
     telegram,
+    wordpress,
 }
 
 /// What adapters are asked as: `dyn Connect`, `dyn Publish`, or `dyn Platform`

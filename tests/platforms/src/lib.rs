@@ -13,3 +13,4 @@ pub mod slack;
 pub mod stand_in;
 pub mod telegram;
 pub mod town;
+pub mod wordpress;

@@ -60,3 +60,11 @@ mod slack_with_token_rotation {
 mod telegram {
     platforms::conformance!(networks::telegram::Telegram);
 }
+
+mod wordpress {
+    platforms::conformance!(networks::wordpress::Wordpress);
+}
+
+mod wordpress_without_permalinks {
+    platforms::conformance!(networks::wordpress::Wordpress<true>);
+}

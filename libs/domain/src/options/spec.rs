@@ -60,6 +60,13 @@ pub enum OptionKind {
         /// The longest value, in Unicode code points.
         max: usize,
     },
+    /// A list of words, such as tags.
+    Texts {
+        /// How many there may be.
+        most: usize,
+        /// The longest, in Unicode code points.
+        max: usize,
+    },
     /// `true` or `false`.
     Flag,
     /// The tag of a language (BCP 47), such as `de` or `pt-BR`.
@@ -126,6 +133,10 @@ impl OptionSpec {
             }
             OptionKind::OneOf(choices) => json!({"type": "string", "enum": choices}),
             OptionKind::Number { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
+            OptionKind::Texts { most, max } => {
+                let item = json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": "\\S"});
+                json!({"type": "array", "items": item, "maxItems": most})
+            }
             OptionKind::Flag => json!({"type": "boolean"}),
             OptionKind::Language => {
                 json!({"type": "string", "maxLength": MAX_LANGUAGE, "pattern": LANGUAGE})
@@ -153,6 +164,16 @@ impl OptionSpec {
                 }
                 (max < chars).then(|| format!("may have at most {max} characters, this has {chars}"))
             }
+            (OptionKind::Texts { most, max }, OptionValue::List(texts)) => {
+                if most < texts.len() {
+                    return Some(format!("may have at most {most} entries, this has {}", texts.len()));
+                }
+                let is_blank = texts.iter().any(|it| it.trim().is_empty());
+                let longest = texts.iter().map(|it| it.chars().count()).max().unwrap_or_default();
+                let too_long =
+                    || format!("may have entries of at most {max} characters, the longest of these has {longest}");
+                if is_blank { Some("may have no blank entry".to_owned()) } else { (max < longest).then(too_long) }
+            }
             (OptionKind::OneOf(choices), OptionValue::Text(text)) if choices.contains(&text.as_str()) => None,
             (OptionKind::Number { min, max }, OptionValue::Number(number)) if (min..=max).contains(number) => None,
             (OptionKind::Flag, OptionValue::Flag(_)) => None,
@@ -160,6 +181,7 @@ impl OptionSpec {
             (OptionKind::Address(starts), OptionValue::Text(text)) if is_address(starts, text) => None,
             (OptionKind::AddressOf(form), OptionValue::Text(text)) if form.is_of(text) => None,
             (OptionKind::Text { .. } | OptionKind::Choice { .. }, _) => Some("must be a string".to_owned()),
+            (OptionKind::Texts { .. }, _) => Some("must be a list of strings".to_owned()),
             (OptionKind::OneOf(choices), _) => Some(format!("must be one of {}", choices.join(", "))),
             (OptionKind::Number { min, max }, _) => Some(format!("must be a whole number from {min} to {max}")),
             (OptionKind::Flag, _) => Some("must be true or false".to_owned()),

@@ -124,6 +124,12 @@ pub trait Network: Send + Sync {
         true
     }
 
+    /// The parameter of the page's answer that proves that the person agreed. A `code`
+    /// is good once and for a while; a `password` is good for as long as its grant.
+    fn proof(&self) -> &'static str {
+        "code"
+    }
+
     /// From now on every refusal repeats the `Authorization` header and the body of
     /// its request, as [`with_request`](super::echo::with_request) does it. False
     /// where refusals have no words.

@@ -155,8 +155,8 @@ impl<N: Network> Stage<N> {
 
     /// Ends a hand-off.
     pub async fn complete(&self, callback: &Callback) -> Result<Vec<Account>, HandOffRefusal> {
-        if let Some(code) = callback.query.get("code") {
-            self.is_unsaid(code);
+        if let Some(proof) = callback.query.get(self.network.proof()) {
+            self.is_unsaid(proof);
         }
         self.is_unsaid(callback.verifier.expose_secret());
         self.heard(self.connecting().complete(callback, self.clock.now()).await)

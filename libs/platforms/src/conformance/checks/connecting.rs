@@ -45,12 +45,14 @@ pub async fn an_answer_is_taken_once<N: Network>() {
     let callback = stage.decided(Decision::Allow).await;
     stage.complete(&callback).await.unwrap();
 
-    let refusal = stage.complete(&callback).await.unwrap_err();
-    assert!(matches!(refusal, HandOffRefusal::Refused(_) | HandOffRefusal::Unreachable), "{refusal:?}");
+    if stage.network.proof() == "code" {
+        let refusal = stage.complete(&callback).await.unwrap_err();
+        assert!(matches!(refusal, HandOffRefusal::Refused(_) | HandOffRefusal::Unreachable), "{refusal:?}");
+    }
 
     if stage.network.checks_codes() {
         let mut forged = stage.decided(Decision::Allow).await;
-        forged.query.insert("code".to_owned(), "forged".to_owned());
+        forged.query.insert(stage.network.proof().to_owned(), "forged".to_owned());
         assert!(stage.complete(&forged).await.is_err());
     }
     let mut empty = stage.decided(Decision::Allow).await;
@@ -105,10 +107,11 @@ pub async fn the_code_of_one_server_is_not_brought_to_another<N: Network>() {
     assert_eq!((stage.network.grants(), honest.grants()), (0, 0));
 }
 
-/// After an hour no platform accepts the code any more.
+/// After an hour no platform accepts the code any more. Where there is none, the
+/// hand-off itself has ended.
 pub async fn an_answer_that_comes_too_late_connects_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
-    if !stage.network.has_page() {
+    if !stage.network.has_page() || stage.network.proof() != "code" {
         return;
     }
     let callback = stage.decided(Decision::Allow).await;

@@ -1,0 +1,277 @@
+//! Connecting and disconnecting accounts.
+
+use chrono::{DateTime, Utc};
+use domain::connection::Profile;
+use domain::delivery::Setback;
+use domain::media::MimeType;
+use domain::rules::{Counting, Rule, Rules};
+use domain::token;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use url::{Position, Url};
+
+use super::api::{Api, Caller, Me};
+use super::failure::Failure;
+use super::site::{self, Index, Root, Site};
+use super::{Grant, TITLE, Wordpress};
+use crate::account::{Account, Credentials};
+use crate::answer::shown;
+use crate::discreet::without_token;
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
+use crate::html::plain;
+use crate::platform::Connect;
+
+/// By which sites know this program, whoever runs it.
+const APP_ID: &str = "6f1c1f0e-3a57-4d0f-9d4c-8f6a2f9b7c31";
+
+/// The field of the user name.
+const USER: &str = "username";
+
+/// The field of an application password that the person has made.
+const PASSWORD: &str = "application_password";
+
+/// What goes up within a step. What a site takes, it does not tell; many take 2 to 64
+/// MB.
+const MAX_FILE_BYTES: u64 = 100_000_000;
+
+/// What an account must be able to do.
+const NEEDED: [&str; 3] = ["edit_posts", "publish_posts", "upload_files"];
+
+/// What one may do besides, and makes use of here.
+const USEFUL: [&str; 1] = ["manage_categories"];
+
+const FIELDS: &[Field] = &[
+    Field::new(site::FIELD, "Your site", site::EXAMPLE),
+    Field {
+        name: USER,
+        label: "User name",
+        example: "alice",
+        secret: false,
+        optional: Some("Leave it and the password empty to approve on your site's own page, where it has one."),
+    },
+    Field {
+        name: PASSWORD,
+        label: "Application password",
+        example: "abcd EFGH 1234 ijkl MNOP 6789",
+        secret: true,
+        optional: Some(
+            "Not the one you sign in with: one from your site's dashboard, Users, Profile, Application Passwords. If it is \
+             not accepted, your host may remove the Authorization header from requests; ask them to pass it on.",
+        ),
+    },
+];
+
+/// Why a site does not accept what its own page has given.
+const STRIPPED: &str = "the site does not see who asks. Its host seems to remove the Authorization header from requests: \
+                        ask them to pass it on to PHP, then connect again";
+
+/// What is remembered while the person is on the site's page.
+#[derive(Serialize, Deserialize)]
+struct Memory {
+    root: Root,
+}
+
+/// Who an account is, and where.
+pub(super) struct Who {
+    me: Me,
+    index: Index,
+}
+
+/// Asks who somebody is.
+pub(super) async fn who(api: &Api, caller: Caller<'_>) -> Result<Who, Failure> {
+    let (me, index) = futures::join!(api.me(caller), api.index(caller));
+    Ok(Who { me: me?, index: index? })
+}
+
+impl Who {
+    pub(super) fn profile(&self, root: &Root) -> Profile {
+        let home = Url::parse(&self.index.home).ok();
+        let place = home.as_ref().map_or(root.host(), |it| it[Position::BeforeHost..].trim_end_matches('/'));
+        let name = Some(shown(&plain(&self.index.name))).filter(|it| !it.is_empty());
+        let icon = self.index.site_icon_url.clone().filter(|it| !it.is_empty());
+        Profile {
+            account_id: format!("{}@{place}", self.me.id),
+            username: Some(format!("{}@{place}", self.me.username)),
+            display_name: name,
+            avatar: icon.or_else(|| self.me.avatar_urls["96"].as_str().map(str::to_owned)),
+            profile_url: home.map(String::from),
+        }
+    }
+
+    /// Refuses an account that cannot do what is needed.
+    fn check_role(&self) -> Result<(), HandOffRefusal> {
+        let Some(missing) = NEEDED.iter().find(|it| !self.me.can(it)) else { return Ok(()) };
+        let what = match *missing {
+            "upload_files" => "upload files",
+            "publish_posts" => "publish posts",
+            _ => "write posts",
+        };
+        let role = self.me.roles.first().map_or("without a role", String::as_str);
+        Err(HandOffRefusal::Refused(shown(&format!(
+            "{} ({role}) may not {what} there; ask for the role of an author, then connect again",
+            self.me.username
+        ))))
+    }
+
+    fn scopes(&self) -> Vec<String> {
+        let useful = USEFUL.iter().filter(|it| self.me.can(it));
+        NEEDED.iter().chain(useful).map(|it| (*it).to_owned()).collect()
+    }
+}
+
+/// What a site takes. It tells nothing of it beforehand.
+pub(super) fn rules() -> Rules {
+    Rules::of(
+        TITLE,
+        [
+            Rule::max_media(30),
+            Rule::mime_types(MimeType::ALL),
+            Rule::max_image_bytes(MAX_FILE_BYTES),
+            Rule::max_video_bytes(MAX_FILE_BYTES),
+            Rule::max_alt_text(10_000, Counting::code_points()),
+        ],
+    )
+}
+
+#[async_trait::async_trait]
+impl Connect for Wordpress {
+    fn rules(&self) -> Rules {
+        rules()
+    }
+
+    fn fields(&self) -> &'static [Field] {
+        FIELDS
+    }
+
+    async fn authorize(
+        &self,
+        answers: &Answers,
+        request: &AuthorizationRequest,
+        now: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        let typed = |name| answers.get(name).map_or("", |it| it.expose_secret()).trim();
+        let (user, password) = (typed(USER), typed(PASSWORD));
+        let Site { root, authorization } = site::discover(&self.http, typed(site::FIELD)).await?;
+        match (user, password) {
+            ("", "") => {}
+            ("", _) => return Err(field(USER, "Type the user name that the application password is of.")),
+            (_, "") => return Err(field(PASSWORD, "Type an application password, or leave the user name empty, too.")),
+            (user, password) => {
+                let account = self.account(root, user, password, now).await;
+                return account.map(|it| Departure::Arrived(vec![it])).map_err(|refusal| match refusal {
+                    Refusal::Unknown(words) => field(PASSWORD, &format!(
+                        "{} Check the user name and the application password, which is not the one you sign in with. \
+                         If both are right, your host may remove the Authorization header: ask them to pass it on.",
+                        sentence(&words)
+                    )),
+                    Refusal::Other(refusal) | Refusal::Role(refusal) => refusal,
+                });
+            }
+        }
+        let Some(mut page) = authorization else {
+            let message = format!(
+                "{} has no page to approve this on: application passwords are switched off there, or it has no https. \
+                 Where its dashboard has them under Users, Profile, type your user name and a new one here.",
+                root.host()
+            );
+            return Err(field(PASSWORD, &message));
+        };
+        let here = request.here.for_server(root.as_str());
+        if here.redirect_uri.starts_with("http:") && !root.is_open() {
+            let message = "WordPress sends nobody back to a service without https, like this one. Make an application \
+                           password in your site's dashboard, under Users, Profile, and type it here with your user name.";
+            return Err(field(PASSWORD, message));
+        }
+        let back = |further: &str| format!("{}?state={}{further}", here.redirect_uri, request.state.expose_secret());
+        // A site takes no two passwords of one name.
+        let distinct: String = token::hash(request.state.expose_secret()).chars().take(6).collect();
+        page.query_pairs_mut()
+            .append_pair("app_name", &format!("{} {} {distinct}", self.client_name, now.format("%Y-%m-%d")))
+            .append_pair("app_id", APP_ID)
+            .append_pair("success_url", &back(""))
+            .append_pair("reject_url", &back("&success=false"));
+        let memory = serde_json::to_string(&Memory { root }).map_err(|_| HandOffRefusal::Unreachable)?;
+        Ok(Departure::Page { url: page.into(), memory: Some(memory.into()) })
+    }
+
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        let memory = callback.memory.as_ref().and_then(|it| serde_json::from_str(it.expose_secret()).ok());
+        let Some(Memory { root }) = memory else {
+            return Err(HandOffRefusal::Refused("what was begun is not known any more; connect again".to_owned()));
+        };
+        callback.check_arrival(&callback.here.for_server(root.as_str()))?;
+        let said = |name| callback.query.get(name).map(String::as_str);
+        if said("success") == Some("false") {
+            return Err(match said("error") {
+                None => HandOffRefusal::Denied,
+                Some(_) => {
+                    HandOffRefusal::Refused("application passwords are switched off for this account".to_owned())
+                }
+            });
+        }
+        let (Some(user), Some(password)) = (said("user_login"), said("password")) else {
+            return Err(HandOffRefusal::Refused("the site sent no password".to_owned()));
+        };
+        let secret = SecretString::from(password);
+        let account = self.account(root.clone(), user, password, now).await;
+        match account {
+            Ok(account) => Ok(vec![account]),
+            Err(Refusal::Unknown(_)) => Err(HandOffRefusal::Refused(STRIPPED.to_owned())),
+            Err(Refusal::Other(refusal)) => Err(without_token(refusal, &secret)),
+            Err(Refusal::Role(refusal)) => {
+                // It was made for us, and is of no use.
+                let caller = Caller { root: &root, user, password: &plain_password(password), now };
+                if let Err(failure) = self.api.end(caller).await {
+                    tracing::info!(why = failure.words(), "an application password was left behind");
+                }
+                Err(without_token(refusal, &secret))
+            }
+        }
+    }
+
+    /// Deletes the application password. One that is gone is as good as deleted.
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+        let grant = Grant::of(credentials)?;
+        match self.api.end(grant.caller(credentials, now)).await {
+            Err(failure) if failure.is_lost_grant() => Ok(()),
+            ended => ended.map_err(Failure::setback),
+        }
+    }
+}
+
+/// Why an account was not connected.
+enum Refusal {
+    /// The site does not know the password, or does not see it. Its own words.
+    Unknown(String),
+    /// It may not do what is needed.
+    Role(HandOffRefusal),
+    Other(HandOffRefusal),
+}
+
+impl Wordpress {
+    async fn account(&self, root: Root, user: &str, password: &str, now: DateTime<Utc>) -> Result<Account, Refusal> {
+        let grant = Grant { root, user: user.to_owned() };
+        let password = plain_password(password);
+        let caller = Caller { root: &grant.root, user, password: &password, now };
+        let who = who(&self.api, caller).await.map_err(|failure| {
+            if failure.is_lost_grant() { Refusal::Unknown(failure.said()) } else { Refusal::Other(failure.into()) }
+        })?;
+        who.check_role().map_err(Refusal::Role)?;
+        let (profile, scopes) = (who.profile(&grant.root), who.scopes());
+        Ok(Account { profile, scopes, rules: rules(), grant: None, credentials: grant.with(password) })
+    }
+}
+
+/// An application password as it is sent, however it was shown.
+fn plain_password(typed: &str) -> SecretString {
+    typed.chars().filter(|it| !it.is_whitespace()).collect::<String>().into()
+}
+
+fn field(name: &'static str, message: &str) -> HandOffRefusal {
+    HandOffRefusal::Field { name, message: message.to_owned() }
+}
+
+/// Words that end with a full stop.
+fn sentence(words: &str) -> String {
+    format!("{}.", words.trim_end_matches('.'))
+}

@@ -1,0 +1,161 @@
+//! How a post is written: in blocks, as WordPress's own editor does it.
+//!
+//! Nothing in a text is a command: neither HTML nor the shortcodes that a site's
+//! plugins know.
+
+use domain::media::{Attachment, FileType};
+use domain::rich_text::links;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// The longest title that is made of a text, in graphemes.
+const MAX_TITLE: usize = 100;
+
+/// A file of the media library, in a post.
+pub(super) struct Shown<'a> {
+    pub(super) id: u64,
+    pub(super) url: &'a str,
+    pub(super) file: &'a Attachment,
+}
+
+/// The title of a post, as HTML, and the text that stands below it.
+///
+/// Without a title of its own, the first line is the title. It is left out of the
+/// text only where nothing is lost by that: a title is neither cut nor a link.
+pub(super) fn title_and_text<'a>(text: &'a str, title: Option<&str>) -> (String, &'a str) {
+    if let Some(title) = title {
+        return (escaped(title.trim()), text);
+    }
+    let text = text.trim();
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let first = first.trim();
+    let cut = cut(first);
+    let is_title_alone = cut == first && links(first).is_empty() && !rest.trim().is_empty();
+    (escaped(&cut), if is_title_alone { rest } else { text })
+}
+
+/// A line, cut behind a word where it is long.
+fn cut(line: &str) -> String {
+    let Some((end, _)) = line.grapheme_indices(true).nth(MAX_TITLE) else { return line.to_owned() };
+    let start = &line[..end];
+    let whole_words = start.rsplit_once(char::is_whitespace).map(|(words, _)| words.trim_end());
+    format!("{}…", whole_words.filter(|it| end / 2 < it.len()).unwrap_or(start))
+}
+
+/// A text and files, as blocks.
+pub(super) fn blocks<'a>(text: &str, files: impl Iterator<Item = Shown<'a>>) -> String {
+    let text = text.replace("\r\n", "\n");
+    let lines: Vec<&str> = text.lines().collect();
+    let paragraphs = lines.split(|it| it.trim().is_empty()).filter(|it| !it.is_empty());
+    let paragraphs = paragraphs.map(|it| {
+        let html = with_links(it.join("\n").trim()).replace('\n', "<br>");
+        format!("<!-- wp:paragraph -->\n<p>{html}</p>\n<!-- /wp:paragraph -->")
+    });
+    let blocks: Vec<_> = paragraphs.chain(files.map(|it| it.block())).collect();
+    blocks.join("\n\n")
+}
+
+impl Shown<'_> {
+    fn block(&self) -> String {
+        let (id, url) = (self.id, escaped(self.url));
+        if self.file.mime_type.file_type() == FileType::Video {
+            return format!(
+                "<!-- wp:video {{\"id\":{id}}} -->\n\
+                 <figure class=\"wp-block-video\"><video controls src=\"{url}\"></video></figure>\n\
+                 <!-- /wp:video -->"
+            );
+        }
+        let alt = self.file.alt_text.as_ref().map_or_else(String::new, |it| escaped(it.as_str()));
+        format!(
+            "<!-- wp:image {{\"id\":{id},\"sizeSlug\":\"full\",\"linkDestination\":\"none\"}} -->\n\
+             <figure class=\"wp-block-image size-full\"><img src=\"{url}\" alt=\"{alt}\" class=\"wp-image-{id}\"/></figure>\n\
+             <!-- /wp:image -->"
+        )
+    }
+}
+
+fn with_links(paragraph: &str) -> String {
+    let (mut html, mut end) = (String::new(), 0);
+    for link in links(paragraph) {
+        html.push_str(&lines_escaped(&paragraph[end..link.range.start]));
+        end = link.range.end;
+        let (address, words) = (escaped(&link.uri), escaped(&paragraph[link.range]));
+        html.extend(["<a href=\"", &address, "\">", &words, "</a>"]);
+    }
+    html.push_str(&lines_escaped(&paragraph[end..]));
+    html
+}
+
+fn lines_escaped(text: &str) -> String {
+    text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
+}
+
+/// A text that means nothing but itself, also in an attribute.
+pub(super) fn escaped(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            // Begins a shortcode.
+            '[' => html.push_str("&#91;"),
+            '\r' => html.push_str("&#13;"),
+            '\n' => html.push_str("&#10;"),
+            letter => html.push(letter),
+        }
+    }
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::media::AltText;
+    use domain::testing::an_attachment;
+
+    use super::*;
+
+    #[test]
+    fn the_first_line_is_the_title_where_nothing_is_lost_by_it() {
+        let long = "word ".repeat(40);
+        let cut = format!("{}…", "word ".repeat(20).trim_end());
+        for (text, title, below) in [
+            ("Storm\n\nThe ferry stays in.", "Storm", "\nThe ferry stays in."),
+            ("\n  Storm \r\nThe ferry stays in.", "Storm", "The ferry stays in."),
+            ("Storm", "Storm", "Storm"),
+            ("Storm\n \n", "Storm", "Storm"),
+            ("See example.com/a\nand b", "See example.com/a", "See example.com/a\nand b"),
+            ("1 < 2 [x]\ny", "1 &lt; 2 &#91;x]", "y"),
+            (long.as_str(), &cut, long.trim()),
+        ] {
+            assert_eq!(title_and_text(text, None), (title.to_owned(), below), "{text:?}");
+        }
+        assert_eq!(title_and_text("Storm\nx", Some(" A & B ")), ("A &amp; B".to_owned(), "Storm\nx"));
+        let (title, _) = title_and_text(&"👩‍👩‍👧‍👦".repeat(200), None);
+        assert_eq!(title, format!("{}…", "👩‍👩‍👧‍👦".repeat(MAX_TITLE)));
+    }
+
+    #[test]
+    fn a_text_is_written_in_paragraphs_with_links_and_nothing_else() {
+        let text = " one\r\ntwo (https://example.com/?a=1&b=2)\n\n\n[gallery] <b>\"x\"</b>\n";
+        let written = blocks(text, std::iter::empty());
+        assert_eq!(
+            written,
+            "<!-- wp:paragraph -->\n<p>one<br>two (<a href=\"https://example.com/?a=1&amp;b=2\">\
+             https://example.com/?a=1&amp;b=2</a>)</p>\n<!-- /wp:paragraph -->\n\n\
+             <!-- wp:paragraph -->\n<p>&#91;gallery] &lt;b&gt;&quot;x&quot;&lt;/b&gt;</p>\n<!-- /wp:paragraph -->"
+        );
+    }
+
+    #[test]
+    fn a_picture_is_described_in_the_words_that_were_given() {
+        let file = Attachment { alt_text: Some(AltText::parse("\"Zoë\" &\r\ncrew").unwrap()), ..an_attachment(1) };
+        let written = blocks("", std::iter::once(Shown { id: 7, url: "https://example.com/a.png", file: &file }));
+        assert_eq!(
+            written,
+            "<!-- wp:image {\"id\":7,\"sizeSlug\":\"full\",\"linkDestination\":\"none\"} -->\n\
+             <figure class=\"wp-block-image size-full\"><img src=\"https://example.com/a.png\" \
+             alt=\"&quot;Zoë&quot; &amp;&#13;&#10;crew\" class=\"wp-image-7\"/></figure>\n<!-- /wp:image -->"
+        );
+    }
+}

@@ -1,0 +1,181 @@
+//! Preparing a post: a draft with all that it says and shows.
+//!
+//! It comes before its files, because the page of a file that belongs to no post is
+//! seen by everybody, and that of a draft's by nobody.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use domain::delivery::Setback;
+use domain::media::FileType;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::api::{Api, Caller};
+use super::content::{Shown, blocks, title_and_text};
+use super::failure::Failure;
+use super::terms;
+use crate::job::Job;
+use crate::platform::Step;
+use crate::watch::Watch;
+
+/// The longest time for a step, in which a file is read and goes up: less than
+/// [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+const WITHIN: Duration = Duration::from_secs(36);
+
+/// What preparation has reached.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// The draft's id.
+    pub(super) draft: Option<u64>,
+    /// The files that were uploaded so far, in the order of the post.
+    files: Vec<Uploaded>,
+    /// Whether the draft shows them.
+    pub(super) is_whole: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Uploaded {
+    id: u64,
+    url: String,
+}
+
+/// The slug of the draft of a post: nobody else's.
+pub(super) fn mark(job: &Job<'_>) -> String {
+    let hash = Sha256::digest(job.reference.as_bytes());
+    hash.iter().take(12).fold("sps-".to_owned(), |mut mark, byte| {
+        let _ = write!(mark, "{byte:02x}");
+        mark
+    })
+}
+
+/// Prepares a post for one site.
+pub(super) struct Drafting<'a> {
+    pub(super) api: &'a Api,
+    pub(super) caller: Caller<'a>,
+    pub(super) job: &'a Job<'a>,
+}
+
+impl Drafting<'_> {
+    /// The next step. Each may be taken again: what it is to make is looked for first.
+    pub(super) async fn step(&self) -> Result<Step, Setback> {
+        let job = self.job;
+        let mut progress = Progress::of(job);
+        let taken = Watch::begin(job.now).within(WITHIN, self.further(&mut progress)).await;
+        let late = || Err(Failure::Late.before_the_call());
+        match taken.unwrap_or_else(late) {
+            Ok(()) if progress.is_whole => Ok(Step::Ready { progress: progress.store() }),
+            Ok(()) => Ok(Step::Again { progress: progress.store().unwrap_or_default(), at: job.now }),
+            Err(refused @ Setback::Refused { .. }) => {
+                self.discard(&progress).await;
+                Err(refused)
+            }
+            Err(setback) => Err(setback),
+        }
+    }
+
+    async fn further(&self, progress: &mut Progress) -> Result<(), Setback> {
+        match progress.draft {
+            None => {
+                progress.draft = Some(self.draft().await?);
+                progress.is_whole = self.job.media.is_empty();
+            }
+            Some(draft) if progress.files.len() < self.job.media.len() => {
+                let file = self.upload(draft, progress.files.len()).await?;
+                progress.files.push(file);
+            }
+            Some(draft) => {
+                let fields = self.with_files(progress);
+                self.api.write(self.caller, Some(draft), &fields).await.map_err(Failure::before_the_call)?;
+                progress.is_whole = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// The draft, without files.
+    async fn draft(&self) -> Result<u64, Setback> {
+        let Self { api, caller, job } = *self;
+        let mark = mark(job);
+        if let Some(draft) = api.draft(caller, &mark).await.map_err(Failure::before_the_call)? {
+            return Ok(draft.id);
+        }
+        let (title, text) = title_and_text(job.text, job.options.text("title"));
+        let content = blocks(text, std::iter::empty());
+        let mut fields = json!({ "status": "draft", "slug": mark, "title": title, "content": content });
+        if let Some(excerpt) = job.options.text("excerpt") {
+            fields["excerpt"] = super::content::escaped(excerpt).into();
+        }
+        for taxonomy in ["categories", "tags"] {
+            let names = job.options.list(taxonomy);
+            if !names.is_empty() {
+                fields[taxonomy] = terms::ids(api, caller, taxonomy, names).await?.into();
+            }
+        }
+        api.write(caller, None, &fields).await.map(|it| it.id).map_err(Failure::before_the_call)
+    }
+
+    async fn upload(&self, draft: u64, number: usize) -> Result<Uploaded, Setback> {
+        let Self { api, caller, job } = *self;
+        let Some(file) = job.media.get(number) else { return Err(stale("there are other files than before")) };
+        let place = format!("file {} of {}", number + 1, job.media.len());
+        let in_place = |failure: Failure| failure.before_the_call().in_words(|why| format!("{place}: {why}"));
+        let slug = format!("{}-{}", mark(job), number + 1);
+        let uploaded = if let Some(medium) = api.medium(caller, &slug).await.map_err(in_place)? {
+            medium
+        } else {
+            let bytes = job.files.open(file).await;
+            let bytes = bytes.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
+            api.upload(caller, draft, &slug, file, bytes, WITHIN).await.map_err(in_place)?
+        };
+        Ok(Uploaded { id: uploaded.id, url: uploaded.source_url })
+    }
+
+    /// What a draft says that shows its files.
+    fn with_files(&self, progress: &Progress) -> Value {
+        let job = self.job;
+        let (_, text) = title_and_text(job.text, job.options.text("title"));
+        let is_image = |it: &Shown<'_>| it.file.mime_type.file_type() == FileType::Image;
+        let files = progress.files.iter().zip(job.media);
+        let mut shown: Vec<_> = files.map(|(it, file)| Shown { id: it.id, url: &it.url, file }).collect();
+        let is_featured = job.options.flag("featured") == Some(true);
+        let featured = shown.iter().position(is_image).filter(|_| is_featured).map(|at| shown.remove(at));
+        let mut fields = json!({ "content": blocks(text, shown.into_iter()) });
+        if let Some(featured) = featured {
+            fields["featured_media"] = featured.id.into();
+        }
+        fields
+    }
+
+    /// Removes what was prepared for a post that will not be. Its files first: without
+    /// their post, their pages are seen. It is best effort.
+    pub(super) async fn discard(&self, progress: &Progress) {
+        let Self { api, caller, .. } = *self;
+        let Some(draft) = progress.draft else { return };
+        for file in &progress.files {
+            if api.delete(caller, "media", file.id).await.is_err() {
+                return;
+            }
+        }
+        if let Err(failure) = api.delete(caller, "posts", draft).await {
+            tracing::info!(why = failure.words(), "a draft was left behind");
+        }
+    }
+}
+
+impl Progress {
+    /// What a delivery has stored.
+    pub(super) fn of(job: &Job<'_>) -> Self {
+        job.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
+    }
+
+    fn store(&self) -> Option<String> {
+        serde_json::to_string(self).ok()
+    }
+}
+
+/// What was prepared is of no use.
+pub(super) fn stale(reason: &str) -> Setback {
+    Setback::Stale { reason: reason.to_owned() }
+}

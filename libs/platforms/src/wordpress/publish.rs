@@ -1,0 +1,105 @@
+//! Publishing a draft, and finding out what became of the call.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Published, Resolution, Setback};
+use serde_json::json;
+
+use super::api::Post;
+use super::draft::{Drafting, Progress, mark, stale};
+use super::failure::Failure;
+use super::{Grant, Wordpress};
+use crate::account::Credentials;
+use crate::job::Job;
+use crate::platform::{Publish, Step};
+
+/// How long a public call that was cut off may still take effect: servers and the
+/// proxies in front of them end a request after a minute at most.
+const SETTLES: TimeDelta = TimeDelta::seconds(90);
+
+#[async_trait::async_trait]
+impl Publish for Wordpress {
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let grant = Grant::of(job.credentials)?;
+        let caller = grant.caller(job.credentials, job.now);
+        Drafting { api: &self.api, caller, job }.step().await
+    }
+
+    /// One call gives the draft its status and another slug. WordPress makes that of the
+    /// title where it is empty.
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        let grant = Grant::of(job.credentials)?;
+        let caller = grant.caller(job.credentials, job.now);
+        let progress = Progress::of(job);
+        let Some(draft) = progress.draft.filter(|_| progress.is_whole) else {
+            return Err(stale("its draft is not whole"));
+        };
+        let fields = json!({ "status": status(job), "slug": job.options.text("slug").unwrap_or_default() });
+        match self.api.write(caller, Some(draft), &fields).await.map_err(Failure::setback) {
+            Ok(post) => published(job, &post),
+            Err(refused @ Setback::Refused { .. }) => {
+                Drafting { api: &self.api, caller, job }.discard(&progress).await;
+                Err(refused)
+            }
+            Err(setback) => Err(setback),
+        }
+    }
+
+    /// Reads the post. The public call is the one that takes our mark from its slug.
+    async fn resolve(&self, job: &Job<'_>, _: DateTime<Utc>) -> Resolution {
+        let grant = match Grant::of(job.credentials) {
+            Ok(grant) => grant,
+            Err(unreadable) => return Resolution::Disconnected { reason: unreadable.to_string() },
+        };
+        // Without a draft, the call was never made.
+        let progress = Progress::of(job);
+        let Some(draft) = progress.draft.filter(|_| progress.is_whole) else { return Resolution::NotThere };
+        let post = match self.api.post(grant.caller(job.credentials, job.now), draft).await {
+            Ok(post) => post,
+            Err(failure) if failure.is_of_no_post() => return deleted(),
+            Err(failure) => return failure.resolution(),
+        };
+        if post.status == "trash" {
+            return deleted();
+        }
+        if post.status == "draft" && post.slug == mark(job) {
+            return Resolution::NotThere;
+        }
+        match published(job, &post) {
+            Ok(published) => Resolution::Public(published),
+            Err(setback) => Resolution::Refused { reason: setback.into_reason() },
+        }
+    }
+
+    fn host(&self, credentials: &Credentials) -> Option<String> {
+        Grant::of(credentials).ok().map(|it| it.root.host().to_owned())
+    }
+
+    /// False: a post is known by its id.
+    fn recognises(&self) -> bool {
+        false
+    }
+
+    fn settles(&self) -> TimeDelta {
+        SETTLES
+    }
+}
+
+/// What is to become of the draft.
+fn status<'a>(job: &Job<'a>) -> &'a str {
+    job.options.text("status").unwrap_or("publish")
+}
+
+/// A post whose draft has got its status. A site may give it another one, by a plugin.
+fn published(job: &Job<'_>, post: &Post) -> Result<Published, Setback> {
+    let asked = status(job);
+    if post.status != asked && post.status != "publish" {
+        let reason = format!("the site keeps it as {}, and not as {asked}: look there", post.status);
+        return Err(Setback::Refused { reason });
+    }
+    let at = post.date().filter(|_| asked == "publish").unwrap_or(job.now);
+    Ok(Published::new(post.id.to_string(), at).seen_at(post.link.clone()))
+}
+
+fn deleted() -> Resolution {
+    Resolution::Refused { reason: "somebody deleted it on the site meanwhile".to_owned() }
+}

@@ -1,0 +1,279 @@
+//! A site, as a person names it, and where its REST API is.
+
+use std::time::Duration;
+
+use http::header::{LINK, LOCATION};
+use reqwest::{Method, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::time::timeout;
+use url::{Position, Url};
+
+use crate::answer;
+use crate::handoff::HandOffRefusal;
+use crate::html::{self, plain};
+use crate::http_clients::HttpClients;
+
+/// The name of the field in which the person names it.
+pub(super) const FIELD: &str = "site";
+
+/// What an answer to it looks like.
+pub(super) const EXAMPLE: &str = "blog.example.com";
+
+/// By this relation a site names its API.
+const RELATION: &str = "https://api.w.org/";
+
+/// The parameter that has a path of the API, on sites without addresses of their own
+/// for it.
+const ROUTE: &str = "rest_route";
+
+/// More than any address of a site.
+const MAX_TYPED: usize = 500;
+
+/// How long all of it may take: a person waits.
+const WITHIN: Duration = Duration::from_secs(20);
+
+/// For each call.
+const EACH: Duration = Duration::from_secs(8);
+
+/// How often an address may send us on.
+const MAX_HOPS: usize = 3;
+
+/// The most of a page that is read, and of what the API says of itself, which older
+/// versions do not shorten.
+const MAX_BYTES: usize = 2 << 20;
+
+/// Where the REST API of a site is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Root(Url);
+
+/// A site, as it describes itself.
+#[derive(Clone, Debug)]
+pub(super) struct Site {
+    pub(super) root: Root,
+    /// The page on which a person makes an application password; `None` where the site
+    /// has none.
+    pub(super) authorization: Option<Url>,
+}
+
+/// `GET {root}`, in part.
+#[derive(Deserialize)]
+pub(super) struct Index {
+    #[serde(default)]
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) home: String,
+    #[serde(default)]
+    namespaces: Vec<String>,
+    /// An empty list where there is nothing in it.
+    #[serde(default)]
+    authentication: Value,
+    #[serde(default)]
+    pub(super) site_icon_url: Option<String>,
+}
+
+impl Index {
+    /// Its fields, for a request.
+    pub(super) const FIELDS: &str = "name,home,namespaces,authentication,site_icon_url";
+}
+
+impl Root {
+    /// Below this address.
+    pub(super) fn at(url: Url) -> Self {
+        Self(url)
+    }
+
+    /// Its address.
+    pub(super) fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// Its host.
+    pub(super) fn host(&self) -> &str {
+        &self.0[Position::BeforeHost..Position::AfterPort]
+    }
+
+    /// Whether what is sent there can be read on the way.
+    pub(super) fn is_open(&self) -> bool {
+        self.0.scheme() == "http"
+    }
+
+    /// The address of a call, such as `wp/v2/posts`.
+    pub(super) fn route(&self, path: &str) -> Url {
+        let mut url = self.0.clone();
+        if self.0.query_pairs().any(|(name, _)| name == ROUTE) {
+            let others = self.0.query_pairs().filter(|(name, _)| name != ROUTE);
+            url.query_pairs_mut().clear().extend_pairs(others).append_pair(ROUTE, &format!("/{path}"));
+        } else {
+            url.set_path(&format!("{}/{path}", self.0.path().trim_end_matches('/')));
+        }
+        url
+    }
+}
+
+/// Reads what a person typed: the address of a page of their site, or of its dashboard.
+/// `http` is taken as typed; whether it may be called is not decided here.
+fn parse(typed: &str) -> Option<Url> {
+    let typed = typed.trim();
+    if MAX_TYPED < typed.len() {
+        return None;
+    }
+    let address = if typed.contains("://") { typed.to_owned() } else { format!("https://{typed}") };
+    let mut url = Url::parse(&address).ok()?;
+    let is_anonymous = url.username().is_empty() && url.password().is_none();
+    if !matches!(url.scheme(), "http" | "https") || !is_anonymous || !url.has_host() {
+        return None;
+    }
+    let path = url.path();
+    let front = ["/wp-admin", "/wp-login.php", "/wp-json", "/index.php"].iter().find_map(|it| path.find(it));
+    let path = format!("{}/", path[..front.unwrap_or(path.len())].trim_end_matches('/'));
+    url.set_path(&path);
+    url.set_query(None);
+    url.set_fragment(None);
+    Some(url)
+}
+
+/// What a person is told who has to type another address.
+pub(super) fn refused(message: String) -> HandOffRefusal {
+    HandOffRefusal::Field { name: FIELD, message }
+}
+
+/// The site that a person means.
+pub(super) async fn discover(http: &HttpClients, typed: &str) -> Result<Site, HandOffRefusal> {
+    let typed = parse(typed).ok_or_else(|| refused(format!("Type the address of your site, such as {EXAMPLE}.")))?;
+    let name = host_of(&typed);
+    let late = |_| refused(format!("{name} took too long to answer. Check the address, or try again later."));
+    timeout(WITHIN, find(http, &typed)).await.map_err(late)?
+}
+
+async fn find(http: &HttpClients, typed: &Url) -> Result<Site, HandOffRefusal> {
+    let (page, response) = get(http, typed).await?;
+    let by_parameter = {
+        let mut url = page.clone();
+        url.query_pairs_mut().append_pair(ROUTE, "/");
+        url
+    };
+    // Where the page names no API, it may still have one: themes leave the link out.
+    let named = named_by(&page, response).await;
+    for root in named.into_iter().chain([by_parameter]) {
+        let Ok((root, response)) = get(http, &with_fields(&root)).await else { continue };
+        let Ok(index) = answer::json_up_to::<Index>(response, MAX_BYTES).await else { continue };
+        if index.namespaces.iter().any(|it| it == "wp/v2") {
+            let authorization = index.authorization().filter(|it| http.check_named(it).is_ok());
+            return Ok(Site { root: Root::at(without_fields(&root)), authorization });
+        }
+    }
+    Err(refused(format!(
+        "{} shows no REST API of WordPress. Type the address of your site's front page; if it is right, a plugin may have \
+         closed the REST API, which has to be open.",
+        host_of(&page)
+    )))
+}
+
+fn with_fields(root: &Url) -> Url {
+    let mut url = root.clone();
+    url.query_pairs_mut().append_pair("_fields", Index::FIELDS);
+    url
+}
+
+fn without_fields(url: &Url) -> Url {
+    let mut root = url.clone();
+    root.query_pairs_mut().clear().extend_pairs(url.query_pairs().filter(|(name, _)| name != "_fields"));
+    if root.query() == Some("") {
+        root.set_query(None);
+    }
+    root
+}
+
+impl Index {
+    /// The page on which a person makes an application password.
+    fn authorization(&self) -> Option<Url> {
+        Url::parse(self.authentication["application-passwords"]["endpoints"]["authorization"].as_str()?).ok()
+    }
+}
+
+/// Fetches something. Redirects are followed by hand: each is an address to be checked
+/// like the first.
+async fn get(http: &HttpClients, url: &Url) -> Result<(Url, Response), HandOffRefusal> {
+    let mut url = url.clone();
+    for _ in 0..=MAX_HOPS {
+        let not_called = |why: String| {
+            refused(format!("{} was not called: {why}. Check the address, or try again later.", host_of(&url)))
+        };
+        let request = http.to_named(Method::GET, url.clone()).map_err(|it| not_called(it.to_string()))?;
+        let response = request.timeout(EACH).send().await.map_err(|error| {
+            let refusal = outbound::Outbound::refusal(&error);
+            not_called(refusal.map_or_else(|| "it did not answer".to_owned(), |it| it.to_string()))
+        })?;
+        let location = response.headers().get(LOCATION).filter(|_| response.status().is_redirection());
+        let Some(location) = location.and_then(|it| it.to_str().ok()) else { return Ok((url, response)) };
+        url = url.join(location).map_err(|_| not_called("it leads nowhere".to_owned()))?;
+    }
+    Err(refused(format!("{} leads on and on. Type the address where it ends.", host_of(&url))))
+}
+
+/// Where a page says that its API is: in a header, or in its head.
+async fn named_by(page: &Url, response: Response) -> Option<Url> {
+    let headers = response.headers().get_all(LINK).iter().filter_map(|it| it.to_str().ok());
+    let mut named = headers.flat_map(|it| it.split(',')).find_map(|it| {
+        let (target, parameters) = it.trim().strip_prefix('<')?.split_once('>')?;
+        parameters.contains(RELATION).then(|| target.to_owned())
+    });
+    if named.is_none() {
+        let start = answer::start(response, MAX_BYTES).await;
+        html::each_of_head(&String::from_utf8_lossy(&start), |tag, _| {
+            if named.is_none() && tag.name() == "link" && tag.attribute("rel") == Some(RELATION) {
+                named = tag.attribute("href").map(plain);
+            }
+        });
+    }
+    let mut url = page.join(&named?).ok()?;
+    // Behind a proxy, a site may not know that it is reached by https.
+    if page.scheme() == "https" && url.scheme() == "http" && url.host() == page.host() && url.port().is_none() {
+        url.set_scheme("https").ok()?;
+    }
+    Some(url)
+}
+
+fn host_of(url: &Url) -> &str {
+    &url[Position::BeforeHost..Position::AfterPort]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_is_found_in_what_people_type() {
+        for (typed, address) in [
+            ("blog.example.com", "https://blog.example.com/"),
+            (" Example.com/blog ", "https://example.com/blog/"),
+            ("https://example.com/blog/wp-admin/profile.php?x=1#y", "https://example.com/blog/"),
+            ("example.com/wp-login.php", "https://example.com/"),
+            ("http://127.0.0.1:8081", "http://127.0.0.1:8081/"),
+        ] {
+            assert_eq!(parse(typed).unwrap().as_str(), address, "{typed}");
+        }
+        let long = format!("{}.example", "a".repeat(MAX_TYPED));
+        for typed in ["", "two words", "ftp://example.com", "https://a:b@example.com", "https://", &long] {
+            assert_eq!(parse(typed), None, "{typed}");
+        }
+    }
+
+    #[test]
+    fn calls_have_addresses_with_and_without_permalinks() {
+        let route = |root: &str| String::from(Root::at(Url::parse(root).unwrap()).route("wp/v2/posts/7"));
+        for (root, address) in [
+            ("https://example.com/wp-json/", "https://example.com/wp-json/wp/v2/posts/7"),
+            ("https://example.com/blog/wp-json", "https://example.com/blog/wp-json/wp/v2/posts/7"),
+            ("https://example.com/?rest_route=/", "https://example.com/?rest_route=%2Fwp%2Fv2%2Fposts%2F7"),
+            (
+                "https://example.com/blog/index.php?lang=de&rest_route=/",
+                "https://example.com/blog/index.php?lang=de&rest_route=%2Fwp%2Fv2%2Fposts%2F7",
+            ),
+        ] {
+            assert_eq!(route(root), address);
+        }
+    }
+}

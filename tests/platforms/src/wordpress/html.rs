@@ -1,0 +1,99 @@
+//! Reading the content of posts: blocks of the editor, and nothing else.
+
+/// What a block shows.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Block {
+    Paragraph { text: String, links: Vec<String> },
+    Image { id: u64, src: String, alt: String },
+    Video { id: u64, src: String },
+}
+
+/// The blocks of a post; or what is wrong with them.
+pub(super) fn read(content: &str) -> Result<Vec<Block>, String> {
+    let blocks = content.split("<!-- wp:").skip(1).map(block);
+    let is_in_blocks = content.is_empty() || content.starts_with("<!-- wp:");
+    if is_in_blocks { blocks.collect() } else { Err(format!("no block: {content:?}")) }
+}
+
+fn block(source: &str) -> Result<Block, String> {
+    let wrong = || format!("no such block: {source:?}");
+    let (head, rest) = source.split_once(" -->\n").ok_or_else(wrong)?;
+    let (name, attributes) = head.split_once(' ').unwrap_or((head, "{}"));
+    let inner = rest.trim_end().strip_suffix(&format!("\n<!-- /wp:{name} -->")).ok_or_else(wrong)?;
+    let attributes: serde_json::Value = serde_json::from_str(attributes).map_err(|_| wrong())?;
+    let id = attributes["id"].as_u64();
+    match name {
+        "paragraph" => {
+            let html = inner.strip_prefix("<p>").and_then(|it| it.strip_suffix("</p>")).ok_or_else(wrong)?;
+            paragraph(html).ok_or_else(wrong)
+        }
+        "image" => {
+            let id = id.ok_or_else(wrong)?;
+            let src = inner.strip_prefix("<figure class=\"wp-block-image size-full\"><img src=\"").ok_or_else(wrong)?;
+            let (src, rest) = src.split_once("\" alt=\"").ok_or_else(wrong)?;
+            let alt = rest.strip_suffix(&format!("\" class=\"wp-image-{id}\"/></figure>")).ok_or_else(wrong)?;
+            let is_attribute = |it: &str| !it.contains(['"', '<', '>', '\n']);
+            if !is_attribute(src) || !is_attribute(alt) {
+                return Err(wrong());
+            }
+            Ok(Block::Image { id, src: plain(src), alt: plain(alt) })
+        }
+        "video" => {
+            let src =
+                inner.strip_prefix("<figure class=\"wp-block-video\"><video controls src=\"").ok_or_else(wrong)?;
+            let src = src.strip_suffix("\"></video></figure>").ok_or_else(wrong)?;
+            Ok(Block::Video { id: id.ok_or_else(wrong)?, src: plain(src) })
+        }
+        _ => Err(wrong()),
+    }
+}
+
+/// A paragraph of text, line breaks and links.
+fn paragraph(html: &str) -> Option<Block> {
+    let (mut text, mut links, mut rest) = (String::new(), Vec::new(), html);
+    while let Some((before, tag)) = rest.split_once('<') {
+        text.push_str(&plain(before));
+        if let Some(behind) = tag.strip_prefix("br>") {
+            text.push('\n');
+            rest = behind;
+        } else {
+            let (_, behind) = tag.strip_prefix("a href=\"")?.split_once("\">")?;
+            let (words, behind) = behind.split_once("</a>")?;
+            text.push_str(&plain(words));
+            links.push(plain(words));
+            rest = behind;
+        }
+    }
+    // A shortcode would be run.
+    let is_harmless = !html.contains(['[', '\n']) && !rest.contains('>');
+    text.push_str(&plain(rest));
+    is_harmless.then_some(Block::Paragraph { text, links })
+}
+
+/// Words with the characters that their references stand for.
+pub(super) fn plain(html: &str) -> String {
+    let named = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#91;", "["), ("&#13;", "\r"), ("&#10;", "\n")];
+    let plain = named.iter().fold(html.to_owned(), |text, (name, letter)| text.replace(name, letter));
+    // Last, because what it stands for begins the others.
+    plain.replace("&amp;", "&")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_editor_writes_is_read() {
+        let of = |inner: &str| format!("<!-- wp:paragraph -->\n<p>{inner}</p>\n<!-- /wp:paragraph -->");
+        let read_one = |inner: &str| read(&of(inner));
+        assert_eq!(
+            read_one("a &lt;b&gt;<br>&amp;lt; <a href=\"https://x.invalid/\">x</a>!").unwrap(),
+            [Block::Paragraph { text: "a <b>\n&lt; x!".to_owned(), links: vec!["x".to_owned()] }]
+        );
+        for wrong in ["<script>", "[gallery]", "a > b", "<b>x</b>", "a\nb"] {
+            assert!(read_one(wrong).is_err(), "{wrong}");
+        }
+        assert!(read("<p>no block</p>").is_err());
+        assert!(read("<!-- wp:html -->\nx\n<!-- /wp:html -->").is_err());
+    }
+}

@@ -1,0 +1,129 @@
+//! The media library.
+
+use axum::body::Body;
+use axum::extract::{FromRequest, Multipart, Request};
+use bytes::Bytes;
+use domain::media::MimeType;
+use http::header;
+use serde_json::{Value, json};
+
+use super::Here;
+use super::refusal::Refusal;
+use super::request::{Asked, Member};
+use super::site::{Medium, sanitized};
+use crate::stand_in::params::essence;
+
+/// What the form of an upload brings.
+#[derive(Default)]
+struct Form {
+    file: Option<(String, Bytes)>,
+    post: Option<u64>,
+    slug: String,
+    alt_text: String,
+}
+
+/// `GET /wp/v2/media`: whoever asks sees the files of their drafts, too.
+pub(super) fn list(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+    if asked.parameter("status").is_some_and(|it| it != "inherit") {
+        return Err(Refusal::invalid("status", "Status is forbidden."));
+    }
+    let memory = here.memory();
+    let is_asked = |it: &&Medium| {
+        asked.parameter("slug").is_none_or(|slug| slug == it.slug) && (by.is_some() || memory.is_seen(it.parent))
+    };
+    Ok(memory.media.iter().filter(is_asked).map(view).collect())
+}
+
+/// `POST /wp/v2/media`
+pub(super) async fn upload(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+    if !by.is_some_and(|it| it.role.can("upload_files")) {
+        let message = "Sorry, you are not allowed to upload media on this site.";
+        return Err(Refusal::forbidden(by.is_some(), "rest_cannot_create", message));
+    }
+    let form = Form::read(asked).await?;
+    let Some((name, bytes)) = form.file else {
+        return Err(Refusal::new(400, "rest_upload_no_data", "No data supplied."));
+    };
+    let mut memory = here.memory();
+    if form.post.is_some_and(|id| memory.posts.iter().all(|it| it.id != id)) {
+        let message = "Sorry, you are not allowed to upload media to this post.";
+        return Err(Refusal::new(403, "rest_cannot_edit", message));
+    }
+    if memory.max_file < bytes.len() {
+        let message = "The uploaded file exceeds the upload_max_filesize directive in php.ini.";
+        return Err(Refusal::of_upload(message));
+    }
+    // By its name, and by its content.
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
+    let mime_type = MimeType::ALL.into_iter().find(|it| it.extension() == extension && it.matches(&bytes));
+    let Some(mime_type) = mime_type else {
+        return Err(Refusal::of_upload("Sorry, you are not allowed to upload this file type."));
+    };
+    let id = memory.next_id();
+    let wanted = if form.slug.is_empty() { sanitized(stem) } else { form.slug };
+    let slug = memory.unique_slug(&wanted, id);
+    let source_url = format!("{}/wp-content/uploads/2026/11/{id}-{name}", here.home());
+    let medium = Medium { id, slug, parent: form.post, mime_type, bytes, alt_text: form.alt_text, source_url };
+    let view = view(&medium);
+    memory.media.push(medium);
+    Ok(view)
+}
+
+/// `DELETE /wp/v2/media/{id}`
+pub(super) fn delete(here: &Here, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+    by.ok_or_else(Refusal::not_logged_in)?;
+    let mut memory = here.memory();
+    let at = memory.media.iter().position(|it| it.id == id).ok_or_else(Refusal::no_post)?;
+    if asked.parameter("force") != Some("true") {
+        let message = "The post does not support trashing. Set 'force=true' to delete.";
+        return Err(Refusal::new(501, "rest_trash_not_supported", message));
+    }
+    memory.media.remove(at);
+    Ok(json!({ "deleted": true }))
+}
+
+impl Form {
+    async fn read(asked: &Asked) -> Result<Self, Refusal> {
+        let mut form = Self::default();
+        if essence(&asked.headers) != "multipart/form-data" {
+            return Ok(form);
+        }
+        if !asked.headers.contains_key(header::CONTENT_LENGTH) {
+            return Err(Refusal::new(400, "rest_upload_no_data", "No data supplied."));
+        }
+        let broken = |_| Refusal::new(400, "rest_upload_no_data", "No data supplied.");
+        let mut request = Request::new(Body::from(asked.body.clone()));
+        request.headers_mut().clone_from(&asked.headers);
+        let mut parts = Multipart::from_request(request, &()).await.expect("it says that it is a form");
+        while let Some(part) = parts.next_field().await.map_err(broken)? {
+            let name = part.name().unwrap_or_default().to_owned();
+            if name == "file" {
+                let file_name = part.file_name().unwrap_or_default().to_owned();
+                form.file = Some((file_name, part.bytes().await.map_err(broken)?));
+                continue;
+            }
+            let text = part.text().await.map_err(broken)?;
+            match name.as_str() {
+                "post" => form.post = Some(text.parse().map_err(|_| Refusal::invalid("post", "is no number"))?),
+                "slug" => form.slug = sanitized(&text),
+                // `sanitize_text_field`
+                "alt_text" => form.alt_text = text.split_whitespace().collect::<Vec<_>>().join(" "),
+                "title" | "caption" | "description" => {}
+                other => return Err(Refusal::invalid(other, "there is no such field")),
+            }
+        }
+        Ok(form)
+    }
+}
+
+fn view(medium: &Medium) -> Value {
+    json!({
+        "id": medium.id,
+        "slug": medium.slug,
+        "status": "inherit",
+        "post": medium.parent,
+        "alt_text": medium.alt_text,
+        "mime_type": medium.mime_type.as_str(),
+        "source_url": medium.source_url,
+    })
+}

@@ -1,0 +1,198 @@
+//! A site as the conformance suite sees it.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use domain::clock::Clock;
+use domain::media::{FileType, MimeType};
+use http::header::RETRY_AFTER;
+use http::request::Parts;
+use http::{Method, StatusCode};
+use platforms::Answers;
+use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::html::{Block, plain};
+use super::refusal::{Refusal, page};
+use super::request::Asked;
+use super::site::{Memory, Post};
+use super::{Here, TYPED, USER, Wordpress, authorize, html};
+use crate::stand_in::front::Front;
+
+#[async_trait]
+impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
+    async fn start(clock: Clock) -> Self {
+        Self::start(clock).await
+    }
+
+    fn name(&self) -> &'static str {
+        "wordpress"
+    }
+
+    fn addresses(&self) -> Vec<SocketAddr> {
+        vec![self.address]
+    }
+
+    fn settings(&self) -> Value {
+        json!({})
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::from([("site".to_owned(), self.home().into())])
+    }
+
+    fn direct_answers(&self) -> Option<Answers> {
+        let typed = [("username".to_owned(), USER.into()), ("application_password".to_owned(), TYPED.into())];
+        Some(self.answers().into_iter().chain(typed).collect())
+    }
+
+    fn answers_naming_it(&self) -> Option<Answers> {
+        Some(self.answers())
+    }
+
+    /// The words for a video stay in the library: themes show none.
+    fn describes(&self, mime_type: MimeType) -> bool {
+        mime_type.file_type() == FileType::Image
+    }
+
+    async fn send_back(&self, url: &str, decision: Decision) -> Url {
+        authorize::decide(url, decision).await
+    }
+
+    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
+        self.here.memory().troubles.order(call, trouble, count);
+    }
+
+    /// Nothing is renewed.
+    fn can(&self, call: Call, _: Trouble) -> bool {
+        call != Call::Refresh
+    }
+
+    fn proof(&self) -> &'static str {
+        "password"
+    }
+
+    fn echo(&self) -> bool {
+        self.here.echo.store(true, Ordering::Relaxed);
+        true
+    }
+
+    fn revoke(&self) {
+        self.here.memory().passwords.clear();
+    }
+
+    /// They do not end.
+    fn end_access_tokens(&self) {}
+
+    fn public(&self) -> Vec<PublicPost> {
+        let memory = self.here.memory();
+        memory.posts.iter().filter(|it| it.status == "publish").map(|it| public_post(&memory, it)).collect()
+    }
+
+    /// In paragraphs, between which is one empty line.
+    fn shown(&self, text: &str) -> String {
+        let lines: Vec<&str> = text.lines().collect();
+        let paragraphs = lines.split(|it| it.trim().is_empty()).filter(|it| !it.is_empty());
+        paragraphs.map(|it| it.join("\n").trim().to_owned()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    fn links(&self) -> Option<Vec<String>> {
+        let memory = self.here.memory();
+        let blocks = html::read(&memory.posts.last()?.content).expect("only what can be read is kept");
+        let links = blocks.into_iter().filter_map(|it| match it {
+            Block::Paragraph { links, .. } => Some(links),
+            Block::Image { .. } | Block::Video { .. } => None,
+        });
+        Some(links.flatten().collect())
+    }
+
+    /// A password that nobody has used yet is none.
+    fn grants(&self) -> usize {
+        self.here.memory().passwords.iter().filter(|it| it.is_used).count()
+    }
+
+    fn calls(&self, call: Call) -> usize {
+        self.here.memory().troubles.calls(call)
+    }
+}
+
+/// A post as people read it. Whoever reads the title again at the beginning of the text
+/// reads it once.
+fn public_post(memory: &Memory, post: &Post) -> PublicPost {
+    let (mut paragraphs, mut media) = (Vec::new(), Vec::new());
+    let file = |id: u64, src: Option<String>, alt: String| {
+        let medium = memory.media.iter().find(|it| it.id == id).expect("a post shows files of its library");
+        assert!(src.is_none_or(|it| it == medium.source_url), "the block of {id} shows another file");
+        let alt_text = Some(alt).filter(|it| !it.is_empty());
+        PublicMedium { mime_type: medium.mime_type, bytes: medium.bytes.to_vec(), alt_text }
+    };
+    if let Some(featured) = memory.media.iter().find(|it| it.id == post.featured_media) {
+        media.push(file(featured.id, None, featured.alt_text.clone()));
+    }
+    for block in html::read(&post.content).expect("only what can be read is kept") {
+        match block {
+            Block::Paragraph { text, .. } => paragraphs.push(text),
+            Block::Image { id, src, alt } => media.push(file(id, Some(src), alt)),
+            Block::Video { id, src } => media.push(file(id, Some(src), String::new())),
+        }
+    }
+    let (title, content) = (plain(&post.title), paragraphs.join("\n\n"));
+    let is_repeated = content.starts_with(title.trim_end_matches('…'));
+    let text = if is_repeated { content } else { format!("{title}\n{content}") };
+    PublicPost { id: post.id.to_string(), text, media }
+}
+
+impl Front for Here {
+    /// Drafts, and what is looked for before one is made, count as
+    /// [`Call::Process`]: the other calls before the public one.
+    fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
+        let asked = Asked::read(self, head, Bytes::copy_from_slice(body))?;
+        let route: Vec<&str> = asked.route.split('/').skip(2).collect();
+        let fields: Value = serde_json::from_slice(body).unwrap_or_default();
+        match (&head.method, route.as_slice()) {
+            (&Method::GET, ["users", "me"]) => Some(Call::Exchange),
+            (&Method::DELETE, ["users", "me", "application-passwords", _]) => Some(Call::Revoke),
+            (&Method::POST, ["media"]) => Some(Call::Upload),
+            (&Method::POST, ["posts", _]) if !fields["status"].is_null() => Some(Call::Publish),
+            (&Method::GET, ["posts", _]) => Some(Call::LookUp),
+            (&Method::GET, ["posts" | "media"]) | (&Method::POST, ["posts", ..]) => Some(Call::Process),
+            _ => None,
+        }
+    }
+
+    fn meet(&self, call: Call) -> Option<Trouble> {
+        self.memory().troubles.meet(call)
+    }
+
+    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+        match trouble {
+            Trouble::Limited { retry_after } => {
+                let mut response = page(StatusCode::TOO_MANY_REQUESTS, "Too many requests");
+                response.headers_mut().insert(RETRY_AFTER, retry_after.num_seconds().into());
+                response
+            }
+            // `wp_maintenance`
+            Trouble::Unavailable => page(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Briefly unavailable for scheduled maintenance. Check back in a minute.",
+            ),
+            Trouble::Unwanted => unwanted(call).into_response(),
+            _ => Refusal::critical().into_response(),
+        }
+    }
+}
+
+fn unwanted(call: Call) -> Refusal {
+    match call {
+        Call::Exchange | Call::Refresh | Call::Revoke => Refusal::not_logged_in(),
+        Call::Upload => Refusal::of_upload("Sorry, you are not allowed to upload this file type."),
+        Call::Publish | Call::Process => {
+            Refusal::new(403, "rest_cannot_publish", "Sorry, you are not allowed to publish posts in this post type.")
+        }
+        Call::LookUp => Refusal::no_post(),
+    }
+}

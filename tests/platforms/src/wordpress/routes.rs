@@ -1,0 +1,137 @@
+//! Which page or call a request is for.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::to_bytes;
+use axum::extract::{Request, State};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use http::header::LINK;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::refusal::{Refusal, page};
+use super::request::{Asked, Member};
+use super::{Here, Oddity, USER, authorize, library, posts, terms};
+
+/// Every request.
+pub(super) async fn answer(State(here): State<Arc<Here>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    if head.uri.path() == "/moved/" {
+        return Redirect::permanent(&format!("{}/", here.home())).into_response();
+    }
+    if head.uri.path() == format!("{}/wp-admin/authorize-application.php", here.base()) {
+        return authorize::answer(&here, &head, &body);
+    }
+    let Some(asked) = Asked::read(&here, &head, body) else { return front_page(&here, head.uri.path()) };
+    let by = asked.member(&here);
+    match called(&here, &asked, by.as_ref()).await {
+        Ok((status, body)) => (status, Json(asked.shortened(body))).into_response(),
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+async fn called(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<(StatusCode, Value), Refusal> {
+    const OK: StatusCode = StatusCode::OK;
+    const CREATED: StatusCode = StatusCode::CREATED;
+    let route: Vec<&str> = asked.route.split('/').collect();
+    let number = |raw: &str| raw.parse::<u64>().map_err(|_| Refusal::no_route());
+    Ok(match (&asked.method, route.as_slice()) {
+        (&Method::GET, [""]) => (OK, index(here)),
+        (&Method::GET, ["wp", "v2", "users", "me"]) => (OK, me(here, asked, by)?),
+        (&Method::GET, ["wp", "v2", "users", "me", "application-passwords", "introspect"]) => {
+            (OK, json!({ "uuid": by.ok_or_else(Refusal::not_logged_in)?.uuid, "app_id": "" }))
+        }
+        (&Method::DELETE, ["wp", "v2", "users", "me", "application-passwords", uuid]) => {
+            by.ok_or_else(Refusal::not_logged_in)?;
+            (OK, end(here, uuid)?)
+        }
+        (&Method::GET, ["wp", "v2", "posts"]) => (OK, posts::list(here, asked, by)?),
+        (&Method::POST, ["wp", "v2", "posts"]) => (CREATED, posts::create(here, asked, by)?),
+        (&Method::GET, ["wp", "v2", "posts", id]) => (OK, posts::show(here, number(id)?, by)?),
+        (&Method::POST, ["wp", "v2", "posts", id]) => (OK, posts::update(here, asked, number(id)?, by)?),
+        (&Method::DELETE, ["wp", "v2", "posts", id]) => (OK, posts::delete(here, asked, number(id)?, by)?),
+        (&Method::GET, ["wp", "v2", "media"]) => (OK, library::list(here, asked, by)?),
+        (&Method::POST, ["wp", "v2", "media"]) => (CREATED, library::upload(here, asked, by).await?),
+        (&Method::DELETE, ["wp", "v2", "media", id]) => (OK, library::delete(here, asked, number(id)?, by)?),
+        (&Method::GET, ["wp", "v2", taxonomy @ ("categories" | "tags")]) => (OK, terms::list(here, asked, taxonomy)),
+        (&Method::POST, ["wp", "v2", taxonomy @ ("categories" | "tags")]) => {
+            (CREATED, terms::create(here, asked, taxonomy, by)?)
+        }
+        _ => return Err(Refusal::no_route()),
+    })
+}
+
+/// `get_index`
+fn index(here: &Here) -> Value {
+    let home = here.home();
+    let has_passwords = !here.memory().is(Oddity::HasNoPasswords);
+    let page = format!("{home}/wp-admin/authorize-application.php");
+    let passwords = json!({ "application-passwords": { "endpoints": { "authorization": page } } });
+    json!({
+        "name": "Harbour &amp; Lighthouse",
+        "description": "",
+        "url": home,
+        "home": home,
+        "namespaces": ["oembed/1.0", "wp/v2"],
+        "authentication": if has_passwords { passwords } else { json!([]) },
+        "site_icon_url": "",
+    })
+}
+
+/// With `context=edit` alone an account says what it may do.
+fn me(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+    let Member { role, .. } = by.ok_or_else(Refusal::not_logged_in)?;
+    let avatar = "https://secure.gravatar.com/avatar/0bc83cb571cd1c50ba6f3e8a78ef1346?s=96&d=mm&r=g";
+    let mut me = json!({
+        "id": 2,
+        "name": "The Keeper",
+        "slug": USER,
+        "link": format!("{}/author/{USER}/", here.home()),
+        "avatar_urls": { "24": avatar, "48": avatar, "96": avatar },
+    });
+    if asked.parameter("context") == Some("edit") {
+        let capabilities = role.capabilities.iter().map(|it| ((*it).to_owned(), Value::Bool(true)));
+        me["username"] = USER.into();
+        me["roles"] = json!([role.name]);
+        me["capabilities"] = Value::Object(capabilities.collect());
+    }
+    Ok(me)
+}
+
+fn end(here: &Here, uuid: &str) -> Result<Value, Refusal> {
+    let mut memory = here.memory();
+    let before = memory.passwords.len();
+    memory.passwords.retain(|it| it.uuid != uuid);
+    if memory.passwords.len() == before {
+        return Err(Refusal::new(404, "rest_application_password_not_found", "Application password not found."));
+    }
+    Ok(json!({ "deleted": true, "previous": { "uuid": uuid } }))
+}
+
+/// Any other page of the site. Each names the API: in a header, or in its head.
+fn front_page(here: &Here, path: &str) -> Response {
+    let is_here = path.starts_with(here.base());
+    let names_it = is_here && !here.memory().is(Oddity::HidesItsApi);
+    let root = here.root();
+    let link = if names_it && here.is_plain {
+        format!("<link rel='https://api.w.org/' href='{}' />", root.replace('&', "&#038;"))
+    } else {
+        String::new()
+    };
+    if !is_here {
+        return page(StatusCode::NOT_FOUND, "There is another site here.");
+    }
+    let html = format!(
+        "<!DOCTYPE html>\n<html><head><title>Harbour</title>\n<script>var link = '<link rel=\"https://api.w.org/\" \
+         href=\"/script\">';</script>{link}</head><body>Welcome!</body></html>\n"
+    );
+    let mut response = Html(html).into_response();
+    if names_it && !here.is_plain {
+        let value = format!("<{root}>; rel=\"https://api.w.org/\"");
+        let value = value.try_into().expect("an address is a header");
+        response.headers_mut().insert(LINK, value);
+    }
+    response
+}

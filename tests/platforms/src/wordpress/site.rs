@@ -1,0 +1,173 @@
+//! What a site remembers.
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use domain::media::MimeType;
+
+use crate::stand_in::oauth::secret;
+use crate::stand_in::troubles::Troubles;
+
+/// The largest file, unless something else is said.
+const MAX_FILE: usize = 64 << 20;
+
+pub(super) struct Memory {
+    pub(super) passwords: Vec<Password>,
+    /// What the page for application passwords wants back.
+    pub(super) nonces: Vec<String>,
+    pub(super) posts: Vec<Post>,
+    pub(super) media: Vec<Medium>,
+    pub(super) terms: Vec<Term>,
+    pub(super) role: Role,
+    pub(super) troubles: Troubles,
+    pub(super) max_file: usize,
+    pub(super) oddities: Vec<Oddity>,
+    last_id: u64,
+}
+
+/// What a site or its host does that others do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Oddity {
+    /// Its host removes the `Authorization` header.
+    StripsAuthorization,
+    /// It names its API nowhere.
+    HidesItsApi,
+    /// It has no application passwords.
+    HasNoPasswords,
+    /// A plugin makes everything that is published wait for a review.
+    ReviewsEverything,
+}
+
+pub(super) struct Password {
+    pub(super) uuid: String,
+    pub(super) name: String,
+    /// Letters and digits alone.
+    pub(super) secret: String,
+    pub(super) is_used: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Post {
+    pub(super) id: u64,
+    pub(super) slug: String,
+    pub(super) status: String,
+    /// As HTML, like all words of a post.
+    pub(super) title: String,
+    pub(super) content: String,
+    pub(super) excerpt: String,
+    pub(super) featured_media: u64,
+    pub(super) categories: Vec<u64>,
+    pub(super) tags: Vec<u64>,
+    pub(super) date: DateTime<Utc>,
+}
+
+pub(super) struct Medium {
+    pub(super) id: u64,
+    pub(super) slug: String,
+    pub(super) parent: Option<u64>,
+    pub(super) mime_type: MimeType,
+    pub(super) bytes: Bytes,
+    pub(super) alt_text: String,
+    pub(super) source_url: String,
+}
+
+pub(super) struct Term {
+    pub(super) id: u64,
+    pub(super) taxonomy: String,
+    /// As HTML.
+    pub(super) name: String,
+}
+
+/// What the account may do.
+#[derive(Clone, Copy)]
+pub(super) struct Role {
+    pub(super) name: &'static str,
+    pub(super) capabilities: &'static [&'static str],
+}
+
+impl Role {
+    const ALL: [Self; 4] = [
+        Self { name: "editor", capabilities: &["edit_posts", "publish_posts", "upload_files", "manage_categories"] },
+        Self { name: "author", capabilities: &["edit_posts", "publish_posts", "upload_files"] },
+        Self { name: "contributor", capabilities: &["edit_posts"] },
+        Self { name: "subscriber", capabilities: &[] },
+    ];
+
+    pub(super) fn named(name: &str) -> Self {
+        *Self::ALL.iter().find(|it| it.name == name).expect("there is such a role")
+    }
+
+    pub(super) fn can(self, capability: &str) -> bool {
+        self.capabilities.contains(&capability)
+    }
+}
+
+impl Memory {
+    /// That of a new site, where the person has made this application password.
+    pub(super) fn new(password: &str) -> Self {
+        let mut memory = Self {
+            passwords: Vec::new(),
+            nonces: Vec::new(),
+            posts: Vec::new(),
+            media: Vec::new(),
+            terms: Vec::new(),
+            role: Role::named("author"),
+            troubles: Troubles::default(),
+            max_file: MAX_FILE,
+            oddities: Vec::new(),
+            last_id: 0,
+        };
+        memory.add_term("categories", "Uncategorized");
+        memory.add_password("by hand", password);
+        memory
+    }
+
+    pub(super) fn add_password(&mut self, name: &str, password: &str) {
+        let (uuid, name, secret) = (secret().replace('_', "-"), name.to_owned(), letters(password));
+        self.passwords.push(Password { uuid, name, secret, is_used: false });
+    }
+
+    pub(super) fn add_term(&mut self, taxonomy: &str, name: &str) -> u64 {
+        let id = self.next_id();
+        // `sanitize_term_field`
+        let name = name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+        self.terms.push(Term { id, taxonomy: taxonomy.to_owned(), name });
+        id
+    }
+
+    pub(super) fn is(&self, odd: Oddity) -> bool {
+        self.oddities.contains(&odd)
+    }
+
+    pub(super) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// Whether everybody sees the page of a file that belongs to this post: to none, or
+    /// to one that everybody sees (`check_read_permission`).
+    pub(super) fn is_seen(&self, parent: Option<u64>) -> bool {
+        let Some(parent) = parent else { return true };
+        self.posts.iter().any(|it| it.id == parent && it.status == "publish")
+    }
+
+    /// The slug that something gets which wants this one (`wp_unique_post_slug`).
+    pub(super) fn unique_slug(&self, wanted: &str, id: u64) -> String {
+        let posts = self.posts.iter().map(|it| (it.id, &it.slug));
+        let taken: Vec<_> = posts.chain(self.media.iter().map(|it| (it.id, &it.slug))).collect();
+        let is_free = |slug: &String| taken.iter().all(|(whose, it)| *whose == id || *it != slug);
+        let numbered = (2..).map(|number| format!("{wanted}-{number}"));
+        let mut slugs = std::iter::once(wanted.to_owned()).chain(numbered);
+        slugs.find(is_free).expect("there are endless numbers")
+    }
+}
+
+/// What WordPress compares of an application password.
+pub(super) fn letters(password: &str) -> String {
+    password.chars().filter(char::is_ascii_alphanumeric).collect()
+}
+
+/// The slug of a title (`sanitize_title`), more or less.
+pub(super) fn sanitized(title: &str) -> String {
+    let words: String = title.to_lowercase().chars().map(|it| if it.is_alphanumeric() { it } else { ' ' }).collect();
+    words.split_whitespace().collect::<Vec<_>>().join("-")
+}

@@ -1,0 +1,117 @@
+//! Finding a site, and being let in.
+
+use networks::wordpress::{Oddity, TYPED, USER, Wordpress};
+use platforms::conformance::network::{Decision, Network};
+use platforms::conformance::stage::Stage;
+use platforms::{Answers, Departure, HandOffRefusal};
+
+use super::stage;
+
+fn typed(answers: [(&str, &str); 3]) -> Answers {
+    answers.into_iter().map(|(name, it)| (name.to_owned(), it.to_owned().into())).collect()
+}
+
+#[tokio::test]
+async fn an_account_is_known_by_its_site() {
+    let (stage, account) = stage().await;
+    let place = stage.network.home().replace("http://", "");
+
+    assert_eq!(account.profile.account_id, format!("2@{place}"));
+    assert_eq!(account.profile.username, Some(format!("{USER}@{place}")));
+    assert_eq!(account.profile.display_name.as_deref(), Some("Harbour & Lighthouse"));
+    assert!(account.profile.profile_url.unwrap().starts_with(&stage.network.home()));
+    assert_eq!(account.scopes, ["edit_posts", "publish_posts", "upload_files"]);
+}
+
+#[tokio::test]
+async fn a_site_is_found_from_any_of_its_pages_and_where_it_has_moved() {
+    let stage = Stage::<Wordpress<true>>::new().await;
+    let origin = stage.network.home().replace("/blog", "");
+    for page in ["/blog", "/blog/wp-admin/profile.php", "/blog/wp-login.php?x=1", "/moved/"] {
+        let answers = Answers::from([("site".to_owned(), format!("{origin}{page}").into())]);
+        let (departure, _) = stage.depart(&answers).await.unwrap();
+        let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+        assert!(url.starts_with(&format!("{origin}/blog/wp-admin/authorize-application.php?app_name=")), "{url}");
+    }
+}
+
+#[tokio::test]
+async fn a_site_that_names_its_api_nowhere_is_found_all_the_same() {
+    let stage = Stage::<Wordpress<true>>::new().await;
+    stage.network.is_odd(Oddity::HidesItsApi);
+
+    stage.connect().await;
+}
+
+#[tokio::test]
+async fn what_is_no_wordpress_is_told_so() {
+    let stage = Stage::<Wordpress<true>>::new().await;
+    let elsewhere = stage.network.home().replace("/blog", "/elsewhere");
+    let refusal = stage.depart(&Answers::from([("site".to_owned(), elsewhere.into())])).await.unwrap_err();
+
+    let HandOffRefusal::Field { name: "site", message } = refusal else { panic!("{refusal:?}") };
+    assert!(message.contains("shows no REST API of WordPress"), "{message}");
+}
+
+#[tokio::test]
+async fn each_application_password_has_a_name_of_its_own_and_goes_when_it_is_given_back() {
+    let (stage, first) = stage().await;
+    let second = stage.connect().await;
+    let names = stage.network.passwords();
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert!(names[1].starts_with("Social Publishing 2026-11-21 ") && names[1] != names[2], "{names:?}");
+
+    for account in [first, second] {
+        stage.connecting().revoke(&account.credentials, stage.clock.now()).await.unwrap();
+    }
+    assert_eq!(stage.network.passwords(), ["by hand"]);
+}
+
+#[tokio::test]
+async fn a_role_that_may_not_publish_is_refused_and_keeps_no_password() {
+    for (role, missing) in [("contributor", "may not publish posts"), ("subscriber", "may not write posts")] {
+        let stage = Stage::<Wordpress>::new().await;
+        stage.network.has_role(role);
+
+        let refusal = stage.complete(&stage.decided(Decision::Allow).await).await.unwrap_err();
+
+        let HandOffRefusal::Refused(words) = refusal else { panic!("{refusal:?}") };
+        assert!(words.contains(&format!("{USER} ({role}) {missing}")), "{words}");
+        assert_eq!(stage.network.passwords(), ["by hand"], "the password was made for nothing");
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_strips_the_header_is_named() {
+    let stage = Stage::<Wordpress>::new().await;
+    stage.network.is_odd(Oddity::StripsAuthorization);
+
+    let by_page = stage.complete(&stage.decided(Decision::Allow).await).await.unwrap_err();
+    let by_typing = stage.depart(&stage.network.direct_answers().unwrap()).await.unwrap_err();
+
+    for refusal in [by_page, by_typing] {
+        assert!(refusal.to_string().contains("remove the Authorization header"), "{refusal}");
+    }
+}
+
+#[tokio::test]
+async fn a_site_without_the_page_is_connected_by_a_password_that_the_person_makes() {
+    let stage = Stage::<Wordpress>::new().await;
+    stage.network.is_odd(Oddity::HasNoPasswords);
+    let refusal = stage.depart(&stage.network.answers()).await.unwrap_err();
+    let HandOffRefusal::Field { name: "application_password", message } = refusal else { panic!("{refusal:?}") };
+    assert!(message.contains("type your user name"), "{message}");
+}
+
+#[tokio::test]
+async fn a_user_name_and_a_password_belong_together() {
+    let stage = Stage::<Wordpress>::new().await;
+    let home = stage.network.home();
+    for (user, password, field) in
+        [(USER, "", "application_password"), ("", TYPED, "username"), ("nobody", TYPED, "application_password")]
+    {
+        let answers = typed([("site", &home), ("username", user), ("application_password", password)]);
+        let refusal = stage.depart(&answers).await.unwrap_err();
+        assert!(matches!(refusal, HandOffRefusal::Field { name, .. } if name == field), "{refusal:?}");
+    }
+}

@@ -1,0 +1,75 @@
+//! Pictures and videos.
+
+use domain::delivery::Setback;
+use domain::media::{AltText, MimeType};
+use domain::options::OptionValue;
+use platforms::Step;
+use platforms::conformance::network::Network;
+use platforms::conformance::samples::{Sample, sample};
+
+use super::{options, stage};
+
+fn described(mime_type: MimeType, words: &str) -> Sample {
+    let mut file = sample(mime_type, 1);
+    file.attachment.alt_text = Some(AltText::parse(words).unwrap());
+    file
+}
+
+#[tokio::test]
+async fn before_the_post_nobody_sees_its_files() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "not yet", vec![sample(MimeType::Png, 1), sample(MimeType::Mp4, 2)]);
+    stage.clock.skip_to(post.publish_at - stage.lead(&[post.media[1].attachment.clone()]).unwrap());
+    let mut steps = 0;
+    while let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() {
+        post.progress = Some(progress);
+        steps += 1;
+        assert_eq!(stage.network.shows_files(), 0, "after {steps} steps");
+    }
+    assert_eq!((steps, stage.network.keeps()), (3, (1, 2)));
+    assert!(stage.network.public().is_empty());
+
+    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    stage.clock.skip_to(post.publish_at);
+    stage.publish(&post).await.unwrap();
+    assert_eq!(stage.network.shows_files(), 2);
+}
+
+#[tokio::test]
+async fn a_featured_picture_is_not_in_the_post_and_keeps_its_words() {
+    let (stage, account) = stage().await;
+    let files = vec![sample(MimeType::Mp4, 2), described(MimeType::Png, "A boat"), sample(MimeType::Jpeg, 3)];
+    let mut post = stage.post(&account, "featured", files);
+    post.options = options([("featured", OptionValue::Flag(true))]);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    let shown: Vec<_> = stage.network.public()[0].media.iter().map(|it| (it.mime_type, it.alt_text.clone())).collect();
+    let expected = [(MimeType::Png, Some("A boat".to_owned())), (MimeType::Mp4, None), (MimeType::Jpeg, None)];
+    assert_eq!(shown, expected);
+    let [_, content, ..] = stage.network.latest().unwrap();
+    assert!(!content.contains("A boat"), "{content}");
+}
+
+#[tokio::test]
+async fn the_words_of_a_video_are_in_the_library() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "a video", vec![described(MimeType::Mp4, "It turns.")]);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(stage.network.described(), ["It turns."]);
+}
+
+#[tokio::test]
+async fn a_file_that_is_refused_leaves_nothing_behind() {
+    let (stage, account) = stage().await;
+    stage.network.takes_files_up_to(sample(MimeType::Mp4, 1).bytes.len() - 1);
+    let mut post = stage.post(&account, "too large", vec![sample(MimeType::Gif, 1), sample(MimeType::Mp4, 2)]);
+
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+
+    let Setback::Refused { reason } = &refused else { panic!("{refused:?}") };
+    assert!(reason.starts_with("file 2 of 2: The uploaded file exceeds the upload_max_filesize"), "{reason}");
+    assert_eq!(stage.network.keeps(), (0, 0));
+}

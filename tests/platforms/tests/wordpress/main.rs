@@ -1,0 +1,28 @@
+//! What is special about WordPress, and what its stand-in refuses.
+#![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+mod connecting;
+mod files;
+mod posts;
+mod troubles;
+
+use domain::options::{OptionValue, Options};
+use networks::wordpress::Wordpress;
+use platforms::Account;
+use platforms::conformance::stage::Stage;
+
+async fn stage() -> (Stage<Wordpress>, Account) {
+    let stage = Stage::new().await;
+    let account = stage.connect().await;
+    (stage, account)
+}
+
+/// These options.
+fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {
+    given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Words in a list.
+fn list(words: &[&str]) -> OptionValue {
+    OptionValue::List(words.iter().map(|it| (*it).to_owned()).collect())
+}
