@@ -18,6 +18,7 @@ mod http_clients;
 mod job;
 mod known;
 mod lead;
+mod link_card;
 mod linkedin;
 mod mastodon;
 mod matrix;

@@ -1,114 +1,29 @@
-//! The card of a link: the title, description and picture that its page names for
-//! this purpose. Servers make none; it has to come with the post.
-//!
-//! Anybody may have written the page, so it is read with tight limits, and
-//! whatever is wrong with it only means that the card, or its picture, is left
-//! out.
-
-mod page_head;
+//! The card of a link. Servers make none; it has to come with the post.
 
 use std::time::Duration;
 
-use domain::media::MimeType;
-use futures::StreamExt;
-use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use serde_json::{Value, json};
-use url::Url;
 
-use self::page_head::PageHead;
 use super::blob::Blob;
 use super::pds::Pds;
 use super::upload;
-use crate::http_clients::HttpClients;
-
-/// The most of a page that is read: its head comes first.
-const MAX_PAGE_BYTES: usize = 256 * 1024;
-
-/// The largest picture that is fetched: what every version of the lexicon takes.
-const MAX_PICTURE_BYTES: usize = 1_000_000;
-
-/// The longest side of one that is passed on, in pixels.
-const MAX_PICTURE_SIDE: u32 = 4_000;
-
-/// For the page, and again for the file of its picture.
-const FETCH: Duration = Duration::from_secs(5);
+use crate::link_card::LinkCard;
 
 /// For the picture in all: its file and its upload.
 const THUMB_WITHIN: Duration = Duration::from_secs(10);
 
-/// How often a page may send us on.
-const MAX_HOPS: usize = 3;
-
 /// The embed for a link, if its page has a card.
 pub(super) async fn of(pds: &Pds<'_>, link: &str) -> Option<Value> {
-    let page = Url::parse(link).ok()?;
-    let (page, head) = tokio::time::timeout(FETCH, read_head(pds.http, page)).await.ok()??;
-    let PageHead { title, description, picture } = head;
-    let mut card = json!({"uri": link, "title": title?, "description": description.unwrap_or_default()});
-    if let Some(picture) = picture.and_then(|it| page.join(&it).ok())
-        && let Ok(Some(thumb)) = tokio::time::timeout(THUMB_WITHIN, thumb(pds, picture)).await
-    {
-        card["thumb"] = json!(thumb);
+    let card = LinkCard::of(pds.http, link).await?;
+    let mut external =
+        json!({"uri": link, "title": card.title, "description": card.description.as_deref().unwrap_or_default()});
+    if let Ok(Some(thumb)) = tokio::time::timeout(THUMB_WITHIN, thumb(pds, &card)).await {
+        external["thumb"] = json!(thumb);
     }
-    Some(json!({"$type": "app.bsky.embed.external", "external": card}))
+    Some(json!({"$type": "app.bsky.embed.external", "external": external}))
 }
 
-async fn read_head(http: &HttpClients, page: Url) -> Option<(Url, PageHead)> {
-    let (page, response) = get(http, page, "text/html").await?;
-    let kind = response.headers().get(CONTENT_TYPE)?.to_str().ok()?.to_ascii_lowercase();
-    if !kind.starts_with("text/html") && !kind.starts_with("application/xhtml+xml") {
-        return None;
-    }
-    let (start, _) = start_of(response, MAX_PAGE_BYTES).await;
-    // Text in another encoding than UTF-8 gets replacement characters, and is left
-    // out when the head is read.
-    Some((page, page_head::read(&String::from_utf8_lossy(&start))))
-}
-
-/// The picture as it is, which everybody can see on the page already. It is not
-/// decoded here, and one that is too large is left out.
-async fn thumb(pds: &Pds<'_>, picture: Url) -> Option<Blob> {
-    let fetched = async {
-        let (_, response) = get(pds.http, picture, "image/jpeg, image/png, image/webp").await?;
-        let (bytes, is_whole) = start_of(response, MAX_PICTURE_BYTES).await;
-        is_whole.then_some(bytes)
-    };
-    let bytes = tokio::time::timeout(FETCH, fetched).await.ok()??;
-    let mime = MimeType::sniff(&bytes)?;
-    let (width, height) = mime.picture_size(&bytes)?;
-    if MAX_PICTURE_SIDE < width.max(height) {
-        return None;
-    }
-    upload::bytes(pds, mime, &bytes.into()).await.ok()
-}
-
-/// Fetches something. Redirects are followed by hand: each is an address to be
-/// checked like the first.
-async fn get(http: &HttpClients, url: Url, accept: &str) -> Option<(Url, reqwest::Response)> {
-    let mut url = url;
-    for _ in 0..=MAX_HOPS {
-        let request = http.to_page(url.clone()).ok()?.header(ACCEPT, accept).timeout(FETCH);
-        let response = request.send().await.ok()?;
-        if response.status().is_success() {
-            return Some((url, response));
-        }
-        let location = response.headers().get(LOCATION).filter(|_| response.status().is_redirection())?;
-        url = url.join(location.to_str().ok()?).ok()?;
-    }
-    None
-}
-
-/// The body up to a bound, and whether that is all of it.
-async fn start_of(response: reqwest::Response, max_bytes: usize) -> (Vec<u8>, bool) {
-    let mut bytes = Vec::new();
-    let mut pieces = response.bytes_stream();
-    while let Some(piece) = pieces.next().await {
-        let Ok(piece) = piece else { return (bytes, false) };
-        let room = max_bytes - bytes.len();
-        bytes.extend_from_slice(&piece[..piece.len().min(room)]);
-        if room < piece.len() {
-            return (bytes, false);
-        }
-    }
-    (bytes, true)
+async fn thumb(pds: &Pds<'_>, card: &LinkCard) -> Option<Blob> {
+    let (mime, bytes) = card.picture(pds.http).await?;
+    upload::bytes(pds, mime, &bytes).await.ok()
 }
