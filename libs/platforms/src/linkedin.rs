@@ -14,6 +14,7 @@
 //! before the public call, `look_up.rs` what became of it.
 
 mod api;
+mod article;
 mod failure;
 mod little_text;
 mod look_up;
@@ -21,6 +22,7 @@ mod organizations;
 mod post;
 mod preparation;
 mod progress;
+mod replay;
 mod version;
 mod video;
 
@@ -31,7 +33,7 @@ use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
 use domain::media::MimeType;
 use domain::options::{OptionKind, OptionSpec};
-use domain::rules::{Counting, FileRule, Ratio, Rule, Rules};
+use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules};
 use serde::Deserialize;
 use url::Url;
 
@@ -46,7 +48,7 @@ use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
 use crate::oauth2::{Dialect, OAuth2, Of, TokenCall};
-use crate::platform::{Connect, Platform, Publish, Step};
+use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
 use crate::watch::Watch;
@@ -63,19 +65,39 @@ pub(crate) const ACCESS: Access = Access::Open;
 /// Who sees a post.
 const VISIBILITY: &str = "visibility";
 
+/// The link of which a card is shown, and whether there is one of the text's first.
+const LINK: &str = "link";
+const LINK_PREVIEW: &str = "link_preview";
+
+/// The one thing that can follow a publication here, by the name of its option.
+const FIRST_COMMENT: &str = "first_comment";
+
 /// What a post can say here alone.
-pub(crate) const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
-    VISIBILITY,
-    OptionKind::OneOf(&["public", "connections"]),
-    "Who sees it: everybody, unless this says that only a member's connections do.",
-)];
+pub(crate) const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::new(
+        VISIBILITY,
+        OptionKind::OneOf(&["public", "connections"]),
+        "Who sees it: everybody, unless this says that only a member's connections do.",
+    ),
+    OptionSpec::new(
+        LINK,
+        OptionKind::Address(&["https://", "http://"]),
+        "A link that is shown as a card under the text, in place of the first link of the text.",
+    ),
+    OptionSpec::new(LINK_PREVIEW, OptionKind::Flag, "Whether the first link of the text is shown as a card."),
+    OptionSpec::new(
+        FIRST_COMMENT,
+        OptionKind::Text { max: 1_250 },
+        "Added under the post by the same account, once it is public; best effort.",
+    ),
+];
 
 /// What is asked for: who somebody is, and to post for them.
 const SCOPES: &[&str] = &["openid", "profile", "w_member_social"];
 
-/// The same for pages as well: which there are, to post for them, and to find out what
-/// became of a post whose answer was lost. LinkedIn refuses all if the app may not ask
-/// for one.
+/// The same for pages as well: which there are, to post for them, to find out what
+/// became of a post whose answer was lost, and to comment. LinkedIn refuses all if the
+/// app may not ask for one.
 const SCOPES_WITH_PAGES: &[&str] = &[
     "openid",
     "profile",
@@ -83,6 +105,8 @@ const SCOPES_WITH_PAGES: &[&str] = &[
     "w_organization_social",
     "r_organization_social",
     "rw_organization_admin",
+    "w_member_social_feed",
+    "w_organization_social_feed",
 ];
 
 /// How its OAuth differs.
@@ -124,6 +148,11 @@ struct Settings {
     /// Whether the app may ask for pages.
     #[serde(default)]
     pages: bool,
+    /// What is asked for instead, where the app may ask for something else.
+    scopes: Option<Vec<String>>,
+    /// Whether a post of which nobody may read what became is sent once more.
+    #[serde(default)]
+    replay: bool,
 }
 
 fn official(address: &str) -> Url {
@@ -132,12 +161,14 @@ fn official(address: &str) -> Url {
 
 /// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<LinkedIn>, SetupError> {
-    let Some(Settings { url, version, pages }) = setup.settings(NAME)? else { return Ok(None) };
+    let Some(Settings { url, version, pages, scopes, replay }) = setup.settings(NAME)? else { return Ok(None) };
     let site = url.clone().unwrap_or_else(|| official("https://www.linkedin.com"));
     let base_url = url.unwrap_or_else(|| official("https://api.linkedin.com"));
     let api = Api::new(setup.http.clone(), (&site, &base_url), version);
     let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, api.oauth());
-    Ok(Some(LinkedIn { api, oauth, pages }))
+    let usual = if pages { SCOPES_WITH_PAGES } else { SCOPES };
+    let scopes = scopes.unwrap_or_else(|| usual.iter().map(|it| (*it).to_owned()).collect());
+    Ok(Some(LinkedIn { api, oauth, pages, scopes, replay }))
 }
 
 /// LinkedIn.
@@ -145,6 +176,8 @@ pub(crate) struct LinkedIn {
     api: Api,
     oauth: OAuth2,
     pages: bool,
+    scopes: Vec<String>,
+    replay: bool,
 }
 
 #[async_trait::async_trait]
@@ -191,6 +224,7 @@ impl Connect for LinkedIn {
                 Rule::max_images(20),
                 Rule::max_videos(1),
                 Rule::NotMixed,
+                Rule::OfPost(PostRule::NotWithMedia { options: vec![LINK.to_owned()] }),
                 Rule::mime_types([Jpeg, Png, Gif, Webp, Mp4]),
                 Rule::max_video_bytes(500_000_000),
                 Rule::OfFiles(FileRule::MinDuration { min: 3 }),
@@ -209,7 +243,7 @@ impl Connect for LinkedIn {
         now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
         self.api.version.check(now);
-        let url = self.oauth.authorization_url(request, self.scopes(), &[]).await?;
+        let url = self.oauth.authorization_url(request, &self.scopes(), &[]).await?;
         Ok(Departure::Page { url, memory: None })
     }
 
@@ -223,7 +257,7 @@ impl Connect for LinkedIn {
             Ok::<_, failure::Failure>((member, pages))
         };
         let (member, pages) = asked.await.map_err(|it| without_token(it, &tokens.access_token))?;
-        let (scopes, credentials) = (tokens.granted(self.scopes()), tokens.credentials(None, now));
+        let (scopes, credentials) = (tokens.granted(&self.scopes()), tokens.credentials(None, now));
         // One token serves all of them.
         let grant = member.account_id.clone();
         let account = |profile: Profile| Account {
@@ -242,8 +276,8 @@ impl Connect for LinkedIn {
 }
 
 impl LinkedIn {
-    fn scopes(&self) -> &'static [&'static str] {
-        if self.pages { SCOPES_WITH_PAGES } else { SCOPES }
+    fn scopes(&self) -> Vec<&str> {
+        self.scopes.iter().map(String::as_str).collect()
     }
 }
 
@@ -289,9 +323,28 @@ impl Publish for LinkedIn {
         }
     }
 
-    async fn resolve(&self, job: &Job<'_>, _: DateTime<Utc>) -> Resolution {
+    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
         let late = || Resolution::Unclear { reason: "LinkedIn did not answer in time".to_owned() };
-        Watch::begin(job.now).within(WITHIN, look_up::resolve(&self.api, job)).await.unwrap_or_else(late)
+        let resolved = async {
+            match look_up::resolve(&self.api, job).await {
+                Resolution::Unknowable { advice } if self.replay => replay::once(&self.api, job, since, advice).await,
+                other => other,
+            }
+        };
+        Watch::begin(job.now).within(WITHIN, resolved).await.unwrap_or_else(late)
+    }
+
+    fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {
+        job.options.text(FIRST_COMMENT).map(|_| FIRST_COMMENT).into_iter().collect()
+    }
+
+    async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+        if let (FIRST_COMMENT, Some(text)) = (it.name, job.options.text(FIRST_COMMENT)) {
+            let (actor, post) = (&job.profile.account_id, &it.published.platform_post_id);
+            let commented = self.api.comment(Caller::of(job), (actor, post), text).await;
+            commented.map_err(|it| it.of_follow_up(job))?;
+        }
+        Ok(Followed::Done)
     }
 
     fn settles(&self) -> TimeDelta {

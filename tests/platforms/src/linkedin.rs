@@ -5,6 +5,7 @@
 //! under 75 KB are taken, because the suite's are smaller.
 
 mod access;
+mod comments;
 mod fields;
 mod files;
 mod front;
@@ -65,6 +66,8 @@ const APPROVED: &[&str] = &[
     "w_organization_social",
     "r_organization_social",
     "rw_organization_admin",
+    "w_member_social_feed",
+    "w_organization_social_feed",
 ];
 
 /// What the documentation says of its OAuth.
@@ -80,6 +83,9 @@ const RULES: Rules = Rules {
 pub trait Products: Send + Sync + 'static {
     /// Whether it has approved it: for pages, and with refresh tokens.
     const APPROVED: bool;
+
+    /// Whether its operator has a lost post sent once more.
+    const REPLAYS: bool = false;
 }
 
 /// "Share on LinkedIn", and to sign in.
@@ -90,8 +96,17 @@ pub enum SelfServe {}
 #[derive(Clone, Copy, Debug)]
 pub enum Community {}
 
+/// "Share on LinkedIn", with an operator who has lost posts sent once more.
+#[derive(Clone, Copy, Debug)]
+pub enum Replaying {}
+
 impl Products for SelfServe {
     const APPROVED: bool = false;
+}
+
+impl Products for Replaying {
+    const APPROVED: bool = false;
+    const REPLAYS: bool = true;
 }
 
 impl Products for Community {
@@ -126,6 +141,8 @@ struct Memory {
     /// Everything that was posted, oldest first.
     posts: Vec<Post>,
     files: BTreeMap<String, File>,
+    /// Under which post, of whom, and what they say.
+    comments: Vec<(String, String, String)>,
     /// How large the parts of a video are.
     part_bytes: u64,
     /// Whether videos cannot be processed.
@@ -153,6 +170,7 @@ impl<P: Products> LinkedIn<P> {
             roles: organizations::roles(),
             posts: Vec::new(),
             files: BTreeMap::new(),
+            comments: Vec::new(),
             part_bytes: 4 << 20,
             spoils: false,
             consents: BTreeMap::new(),
@@ -175,6 +193,7 @@ impl<P: Products> LinkedIn<P> {
             .route("/rest/images", post(files::image))
             .route("/rest/videos", post(files::video))
             .route("/rest/videos/{urn}", get(files::show))
+            .route("/rest/socialActions/{urn}/comments", post(comments::create))
             .route("/rest/organizationAcls", get(organizations::acls))
             .route("/rest/organizations", get(organizations::named))
             .route("/dms-uploads/{file}/{part}", put(files::arrive))
@@ -227,6 +246,16 @@ impl<P> LinkedIn<P> {
     /// Who sees the latest post.
     pub fn latest_visibility(&self) -> Option<String> {
         self.here.memory().posts.last().map(|it| it.visibility.clone())
+    }
+
+    /// What else the latest post shows.
+    pub fn latest_content(&self) -> Value {
+        self.here.memory().posts.last().map(|it| it.content.clone()).unwrap_or_default()
+    }
+
+    /// All comments: under which post, of whom, and what they say.
+    pub fn comments(&self) -> Vec<(String, String, String)> {
+        self.here.memory().comments.clone()
     }
 
     /// The hashtags of the latest post.

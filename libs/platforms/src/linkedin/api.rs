@@ -103,6 +103,14 @@ impl Api {
         named(response.headers()).ok_or_else(unreadable)
     }
 
+    /// Adds a comment of this account under this post. Its text is no little text.
+    pub(super) async fn comment(&self, by: Caller<'_>, (actor, post): (&str, &str), text: &str) -> Result<(), Failure> {
+        let body = json!({ "actor": actor, "object": post, "message": { "text": text } });
+        let request = self.rest(by, Method::POST, &format!("socialActions/{}/comments", encoded(post)))?;
+        let response = self.answered(request.json(&body).timeout(PUBLISH), by).await?;
+        if response.status() == StatusCode::CREATED { Ok(()) } else { Err(unreadable()) }
+    }
+
     /// Uploads a picture for posts of this owner; its name.
     pub(super) async fn upload_image(
         &self,

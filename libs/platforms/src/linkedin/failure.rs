@@ -203,6 +203,19 @@ impl Failure {
         }
     }
 
+    /// What follows after a call for what comes after a publication. A post that is not
+    /// found is not known everywhere yet; that comments are not permitted says nothing
+    /// of posts.
+    pub(super) fn of_follow_up(self, job: &Job<'_>) -> Setback {
+        if self.is_not_found() {
+            return Setback::Busy { retry_at: None, reason: self.words() };
+        }
+        if self.is_forbidden() {
+            return Setback::Refused { reason: self.words() };
+        }
+        self.setback(job)
+    }
+
     /// What follows of a question about the account.
     pub(super) fn of_account(self) -> Setback {
         let reason = self.words();

@@ -25,7 +25,8 @@ pub(super) fn of(job: &Job<'_>, progress: &Progress) -> Result<Value, Setback> {
         "lifecycleState": "PUBLISHED",
         "isReshareDisabledByAuthor": false,
     });
-    if let Some(content) = content(job, &progress.files) {
+    let article = || progress.article.as_ref().map(|it| json!({ "article": it }));
+    if let Some(content) = content(job, &progress.files).or_else(article) {
         post["content"] = content;
     }
     Ok(post)

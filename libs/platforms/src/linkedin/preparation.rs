@@ -1,5 +1,5 @@
-//! What comes before the public call: files are uploaded one by one, and of a page it
-//! is read what it shows.
+//! What comes before the public call: files are uploaded one by one, the page of a link
+//! is read for its card, and of a page of LinkedIn it is read what it shows.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::look_up::{self, Unread};
 use super::progress::Progress;
 use super::video::{self, Uploaded};
-use super::{MAX_SIDE, is_page};
+use super::{MAX_SIDE, article, is_page};
 use crate::job::Job;
 use crate::picture::{self, Look};
 use crate::platform::Step;
@@ -54,6 +54,12 @@ pub(super) async fn step(api: &Api, job: &Job<'_>) -> Result<Step, Setback> {
             Uploaded::NotYet(at) => at,
         };
         return Ok(Step::Again { progress: progress.store(), at });
+    }
+    if job.media.is_empty() && !progress.is_card_read {
+        (progress.article, progress.is_card_read) = (article::of(api, job).await, true);
+        if progress.article.as_ref().is_some_and(|it| it.thumbnail.is_some()) {
+            return Ok(Step::Again { progress: progress.store(), at: job.now + WORKED_ON });
+        }
     }
     if is_page(job.profile) && progress.before.is_none() {
         let at = job.publish_at - LOOK_BACK;

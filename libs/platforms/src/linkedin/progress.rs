@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::article::Article;
 use super::video::Video;
 use crate::job::Job;
 use crate::picture::Awaited;
@@ -20,6 +21,12 @@ pub(super) struct Progress {
     /// The video that goes up, or is worked on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) video: Option<Video>,
+    /// Whether it was looked for a card.
+    #[serde(default)]
+    pub(super) is_card_read: bool,
+    /// The card.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) article: Option<Article>,
     /// What the page showed after all files were uploaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<Before>,

@@ -30,7 +30,7 @@ impl<P: Products> Network for LinkedIn<P> {
     }
 
     fn settings(&self) -> Value {
-        json!({ "url": self.base_url(), "pages": P::APPROVED })
+        json!({ "url": self.base_url(), "pages": P::APPROVED, "replay": P::REPLAYS })
     }
 
     fn app(&self) -> Option<AppCredentials> {

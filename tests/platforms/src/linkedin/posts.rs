@@ -24,6 +24,9 @@ const MAX_TEXT: usize = 3_000;
 /// The longest alternative text.
 const MAX_ALT_TEXT: usize = 4_086;
 
+/// The longest title of a card.
+const MAX_TITLE: usize = 400;
+
 /// How long the same is not taken twice. Clients report 24 to 48 hours.
 const REMEMBERED: TimeDelta = TimeDelta::hours(24);
 
@@ -191,6 +194,7 @@ impl Memory {
                 }
                 images.iter().collect()
             }
+            Some(("article", it)) => return self.check_article(author, it, now),
             _ => return Err(Refusal::bad("UNPERMITTED_FIELD", "content has no such kind")),
         };
         let several = shown.len() != 1;
@@ -210,14 +214,37 @@ impl Memory {
             if words.is_some_and(|it| MAX_ALT_TEXT < it.encode_utf16().count()) {
                 return Err(Refusal::bad("FIELD_LENGTH_TOO_LONG", "altText is too long"));
             }
-            let file = self.files.get(&id).filter(|it| it.owner == author).ok_or_else(Refusal::not_found)?;
-            match file.asset(now) {
-                Asset::Available => {}
-                Asset::WaitingUpload => return Err(Refusal::bad("MEDIA_ASSET_WAITING_UPLOAD", &id)),
-                Asset::Processing => return Err(Refusal::bad("MEDIA_ASSET_PROCESSING", &id)),
-                Asset::Failed => return Err(Refusal::bad("MEDIA_ASSET_PROCESSING_FAILED", &id)),
-            }
+            self.check_file(author, &id, now)?;
         }
         Ok(())
+    }
+
+    fn check_article(&self, author: &str, article: &Value, now: DateTime<Utc>) -> Result<(), Refusal> {
+        let mut fields = Fields(article.as_object().cloned().unwrap_or_default());
+        let (source, title) = (fields.text("source")?, fields.text("title")?);
+        if !source.starts_with("https://") && !source.starts_with("http://") || title.is_empty() {
+            return Err(Refusal::bad("INVALID_VALUE_FOR_FIELD", "/content/article"));
+        }
+        let description = fields.0.remove("description");
+        let description = description.as_ref().and_then(Value::as_str).unwrap_or_default();
+        if MAX_TITLE < title.chars().count() || MAX_ALT_TEXT < description.chars().count() {
+            return Err(Refusal::bad("FIELD_LENGTH_TOO_LONG", "/content/article"));
+        }
+        match fields.0.remove("thumbnail") {
+            Some(Value::String(id)) if id.starts_with("urn:li:image:") => self.check_file(author, &id, now)?,
+            None => {}
+            Some(_) => return Err(Refusal::bad("INVALID_URN_TYPE", "/content/article/thumbnail")),
+        }
+        fields.end()
+    }
+
+    fn check_file(&self, author: &str, id: &str, now: DateTime<Utc>) -> Result<(), Refusal> {
+        let file = self.files.get(id).filter(|it| it.owner == author).ok_or_else(Refusal::not_found)?;
+        match file.asset(now) {
+            Asset::Available => Ok(()),
+            Asset::WaitingUpload => Err(Refusal::bad("MEDIA_ASSET_WAITING_UPLOAD", id)),
+            Asset::Processing => Err(Refusal::bad("MEDIA_ASSET_PROCESSING", id)),
+            Asset::Failed => Err(Refusal::bad("MEDIA_ASSET_PROCESSING_FAILED", id)),
+        }
     }
 }

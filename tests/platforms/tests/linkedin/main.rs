@@ -1,10 +1,13 @@
 //! What is special about LinkedIn, and what its stand-in refuses.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
+mod cards;
+mod comments;
 mod connecting;
 mod files;
 mod pages;
 mod posts;
+mod replay;
 mod strictness;
 
 use networks::linkedin::{LinkedIn, Products, SelfServe};

@@ -18,7 +18,7 @@ use crate::account::{Account, Credentials};
 use crate::conformance::network::Network;
 use crate::conformance::samples::{self, Sample};
 use crate::job::{Fitted, Job, MediaBytes, MediaReader, MediaUnreadable};
-use crate::platform::Step;
+use crate::platform::{FollowUp, Followed, Step};
 use crate::recognition::{Claims, ClaimsUnreadable};
 use crate::registry::Leads;
 
@@ -155,6 +155,13 @@ impl<N: Network> Stage<N> {
             }
             Err(setback) => panic!("the account is gone: {setback:?}"),
         }
+    }
+
+    /// A step of what comes after a publication, by its name.
+    pub async fn follow_up(&self, post: &Post<'_>, name: &str, published: &Published) -> Result<Followed, Setback> {
+        let (credentials, claims) = (self.credentials().await?, self.claimed(post));
+        let follow_up = FollowUp { name, published, progress: None };
+        self.heard(self.publishing().follow_up(&self.job(post, &credentials, &claims), &follow_up).await)
     }
 
     /// Delivers a post: it is prepared and published. When an answer is lost, the

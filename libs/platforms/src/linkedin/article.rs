@@ -1,0 +1,59 @@
+//! The card of a link. LinkedIn makes none of a post that comes through its API.
+
+use std::time::Duration;
+
+use domain::media::MimeType;
+use domain::rich_text::Shown;
+use futures::{StreamExt, stream};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::api::{Api, Caller, Contents};
+use super::{LINK, LINK_PREVIEW};
+use crate::job::Job;
+use crate::link_card::LinkCard;
+
+/// For the picture in all: its file and its upload.
+const THUMBNAIL_WITHIN: Duration = Duration::from_secs(12);
+
+/// The longest title, in characters.
+const MAX_TITLE: usize = 400;
+
+/// A card, as a post shows it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Article {
+    source: String,
+    title: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    /// The name of its picture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) thumbnail: Option<String>,
+}
+
+/// The card that a post is to have: of the link that it names for that, or of the first
+/// one in its text, if that one's page has a title.
+pub(super) async fn of(api: &Api, job: &Job<'_>) -> Option<Article> {
+    let named = job.options.text(LINK).map(str::to_owned);
+    let is_named = named.is_some();
+    let first = || Shown::of(job.text).links.into_iter().next().map(|it| it.uri);
+    let wants = job.options.flag(LINK_PREVIEW) != Some(false);
+    let source = named.or_else(|| first().filter(|_| wants))?;
+    let card = LinkCard::of(&api.http, &source).await;
+    // LinkedIn wants a title.
+    let host = || Some(Url::parse(&source).ok()?.host_str()?.to_owned());
+    let title = card.as_ref().map(|it| it.title.clone()).or_else(|| host().filter(|_| is_named))?;
+    let thumbnail = async { thumbnail(api, job, card.as_ref()?).await };
+    let thumbnail = tokio::time::timeout(THUMBNAIL_WITHIN, thumbnail).await.ok().flatten();
+    let description = card.and_then(|it| it.description);
+    Some(Article { title: title.chars().take(MAX_TITLE).collect(), source, description, thumbnail })
+}
+
+async fn thumbnail(api: &Api, job: &Job<'_>, card: &LinkCard) -> Option<String> {
+    let (mime_type, bytes) = card.picture(&api.http).await?;
+    if mime_type == MimeType::Webp {
+        return None;
+    }
+    let contents = Contents { length: bytes.len() as u64, bytes: stream::iter([Ok(bytes)]).boxed() };
+    api.upload_image(Caller::of(job), &job.profile.account_id, contents, THUMBNAIL_WITHIN).await.ok()
+}

@@ -1,0 +1,52 @@
+//! Comments under posts.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+
+use super::fields::Fields;
+use super::refusal::Refusal;
+use super::{Here, MEMBER_URN};
+
+/// The longest comment.
+const MAX_TEXT: usize = 1_250;
+
+/// `POST /rest/socialActions/{urn}/comments`. Its text is plain: nothing in it cuts it
+/// off, and a backslash is shown.
+pub(super) async fn create(
+    State(here): State<Arc<Here>>,
+    Path(urn): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<(StatusCode, Json<Value>), Refusal> {
+    let scopes = ["w_member_social_feed", "w_organization_social_feed"];
+    let grant = here.accept_rest(&headers, "/rest/socialActions", &scopes)?;
+    let mut fields = Fields::of(&body)?;
+    let (actor, object) = (fields.text("actor")?, fields.text("object")?);
+    let mut message = Fields(fields.take("message")?.as_object().cloned().unwrap_or_default());
+    fields.end()?;
+    let text = message.text("text")?;
+    message.end()?;
+    let mut memory = here.memory();
+    let needed = if actor == MEMBER_URN { scopes[0] } else { scopes[1] };
+    if !memory.may_post(&actor) || !grant.scopes.iter().any(|it| it == needed) {
+        return Err(Refusal::denied("Not enough permissions to access: partnerApiSocialActions.CREATE"));
+    }
+    if object != urn || text.is_empty() || MAX_TEXT < text.encode_utf16().count() {
+        return Err(Refusal::bad("INVALID_VALUE_FOR_FIELD", "/object or /message/text"));
+    }
+    if !memory.posts.iter().any(|it| it.urn == urn) {
+        return Err(Refusal::not_found());
+    }
+    let number = memory.next();
+    memory.comments.push((urn.clone(), actor.clone(), text.clone()));
+    let told = json!({
+        "actor": actor, "object": object, "message": { "text": text }, "id": number.to_string(),
+        "commentUrn": format!("urn:li:comment:({urn},{number})"),
+    });
+    Ok((StatusCode::CREATED, Json(told)))
+}

@@ -1,0 +1,102 @@
+//! The card of a link.
+
+use std::net::SocketAddr;
+
+use axum::Router;
+use axum::response::Html;
+use axum::routing::get;
+use domain::media::MimeType;
+use domain::options::{OptionValue, Options};
+use domain::rules::Rules;
+use domain::text::PostText;
+use networks::linkedin::LinkedIn;
+use networks::stand_in::wire;
+use platforms::conformance::network::{Call, Network};
+use platforms::conformance::samples::sample;
+use platforms::conformance::stage::Stage;
+use serde_json::{Value, json};
+
+const PAGE: &str = "<html><head><meta property='og:title' content='Tea &amp; biscuits'>\
+                    <meta name=description content='All about tea'><meta property=og:image content=/tea></head></html>";
+
+/// A website: a page with a card, one without, and one whose picture is not taken.
+async fn website() -> SocketAddr {
+    let picture = |mime_type| get(move || async move { sample(mime_type, 1).bytes });
+    let bare = PAGE.replace("/tea", "/bare");
+    let router = Router::new()
+        .route("/", get(|| async { Html(PAGE) }))
+        .route("/none", get(|| async { Html("<html><body>Welcome</body></html>") }))
+        .route("/webp", get(|| async { Html(bare) }))
+        .route("/tea", picture(MimeType::Png))
+        .route("/bare", picture(MimeType::Webp));
+    wire::serve(router).await
+}
+
+/// What a post shows beside its words.
+async fn shown(stage: &Stage<LinkedIn>, text: &str, options: &[(&str, OptionValue)]) -> Value {
+    let account = stage.connect().await;
+    let mut post = stage.post(&account, text, Vec::new());
+    post.options = options.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    stage.deliver(&mut post).await.unwrap();
+    stage.network.latest_content()
+}
+
+#[tokio::test]
+async fn the_first_link_of_a_text_has_a_card_with_its_picture() {
+    let website = website().await;
+    let stage = Stage::<LinkedIn>::beside(&[website]).await;
+
+    let mut content = shown(&stage, &format!("read http://{website}/ and http://{website}/none"), &[]).await;
+
+    let thumbnail = content["article"]["thumbnail"].take();
+    assert!(thumbnail.as_str().unwrap().starts_with("urn:li:image:"), "{thumbnail}");
+    let expected = json!({
+        "source": format!("http://{website}/"), "title": "Tea & biscuits", "description": "All about tea",
+        "thumbnail": null,
+    });
+    assert_eq!(content["article"], expected);
+}
+
+#[tokio::test]
+async fn a_link_may_be_named_and_a_card_left_out() {
+    let website = website().await;
+    let (with, without) = (format!("http://{website}/"), format!("http://{website}/none"));
+    let named = |link: &str| vec![("link", OptionValue::Text(link.to_owned()))];
+    let title = |content: &Value| content["article"]["title"].as_str().map(str::to_owned);
+    for (text, options, expected) in [
+        (format!("read {without}"), vec![], None),
+        (format!("see {with}"), vec![("link_preview", OptionValue::Flag(false))], None),
+        ("no link in here".to_owned(), named(&with), Some("Tea & biscuits".to_owned())),
+        // LinkedIn wants a title.
+        ("and neither in here".to_owned(), named(&without), Some("127.0.0.1".to_owned())),
+        ("unread".to_owned(), named("http://169.254.169.254/latest"), Some("169.254.169.254".to_owned())),
+    ] {
+        let stage = Stage::<LinkedIn>::beside(&[website]).await;
+        let content = shown(&stage, &text, &options).await;
+        assert_eq!(title(&content), expected, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_picture_that_linkedin_does_not_take_is_left_out() {
+    let website = website().await;
+    let stage = Stage::<LinkedIn>::beside(&[website]).await;
+
+    let content = shown(&stage, &format!("see http://{website}/webp"), &[]).await;
+
+    assert_eq!(content["article"]["title"], "Tea & biscuits");
+    assert!(content["article"].get("thumbnail").is_none() && stage.network.calls(Call::Upload) == 0, "{content}");
+}
+
+#[tokio::test]
+async fn a_card_and_files_do_not_go_together() {
+    let stage = Stage::<LinkedIn>::new().await;
+    let Rules { rules, .. } = stage.connect().await.rules;
+    let options: Options = [("link".to_owned(), "https://example.com/".into())].into_iter().collect();
+    let text = PostText::parse("both").unwrap();
+    let media = [sample(MimeType::Png, 1).attachment];
+    assert!(rules.iter().any(|it| it.id() == "not_with_media"), "{rules:?}");
+    let rules = Rules::of("LinkedIn", rules);
+    assert!(!rules.breaches(&text, &media, &options).is_empty());
+    assert!(rules.breaches(&text, &[], &options).is_empty());
+}

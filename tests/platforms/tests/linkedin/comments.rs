@@ -1,0 +1,58 @@
+//! The first comment, once a post is public.
+
+use domain::delivery::Setback;
+use domain::options::{OptionValue, Options};
+use networks::linkedin::{Community, LinkedIn, PAGE_URN};
+use platforms::Followed;
+use platforms::conformance::network::Network;
+use platforms::conformance::stage::Stage;
+use serde_json::json;
+
+use super::{of, stage};
+
+const COMMENT: &str = "More (and #more) at https://example.com/a_b";
+
+fn with_comment() -> Options {
+    [("first_comment".to_owned(), OptionValue::Text(COMMENT.to_owned()))].into_iter().collect()
+}
+
+#[tokio::test]
+async fn a_comment_stands_under_the_post_as_it_was_written() {
+    let (stage, account): (Stage<LinkedIn<Community>>, _) = of().await;
+    let mut post = stage.post(&account, "the lamp is lit", Vec::new());
+    post.options = with_comment();
+    let published = stage.deliver(&mut post).await.unwrap().published;
+
+    let followed = stage.follow_up(&post, "first_comment", &published).await;
+
+    assert_eq!(followed, Ok(Followed::Done));
+    assert_eq!(stage.network.comments(), [(published.platform_post_id, PAGE_URN.to_owned(), COMMENT.to_owned())]);
+}
+
+#[tokio::test]
+async fn a_comment_that_fails_ends_no_grant_and_is_not_made_twice() {
+    let (stage, account) = of::<Community>().await;
+    let mut post = stage.post(&account, "the lamp is lit", Vec::new());
+    post.options = with_comment();
+    let published = stage.deliver(&mut post).await.unwrap().published;
+    for (status, outcome) in [(403, "Refused"), (404, "Busy"), (429, "Busy"), (400, "Refused"), (503, "Unknown")] {
+        stage.network.refuses("/rest/socialActions", status, json!({ "message": "no" }));
+        let setback = stage.follow_up(&post, "first_comment", &published).await.unwrap_err();
+        assert!(format!("{setback:?}").starts_with(outcome), "{status}: {setback:?}");
+    }
+    assert!(stage.network.comments().is_empty());
+}
+
+/// LinkedIn permits it to apps that it has approved.
+#[tokio::test]
+async fn an_app_that_may_not_comment_says_so() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "the lamp is lit", Vec::new());
+    post.options = with_comment();
+    let published = stage.deliver(&mut post).await.unwrap().published;
+
+    let refused = stage.follow_up(&post, "first_comment", &published).await.unwrap_err();
+
+    assert!(matches!(refused, Setback::Refused { .. }), "{refused:?}");
+    assert_eq!(stage.network.public().len(), 1);
+}

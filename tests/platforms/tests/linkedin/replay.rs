@@ -1,0 +1,81 @@
+//! A lost post that is sent once more, where the operator wants it.
+
+use chrono::TimeDelta;
+use domain::delivery::{Resolution, Setback};
+use networks::linkedin::{LinkedIn, Replaying};
+use platforms::Account;
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::stage::{Post, Stage};
+
+use super::of;
+
+const SETTLES: TimeDelta = TimeDelta::seconds(90);
+
+/// A post whose call met this.
+async fn lost<'a>(stage: &Stage<LinkedIn<Replaying>>, account: &'a Account, trouble: Trouble) -> Post<'a> {
+    let post = stage.due(account, "once (more)", Vec::new()).await;
+    stage.network.trouble(Call::Publish, trouble, 1);
+    let setback = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, Setback::Unknown { .. }), "{setback:?}");
+    post
+}
+
+#[tokio::test]
+async fn the_very_same_post_tells_whether_the_first_arrived() {
+    for (trouble, calls) in [(Trouble::LoseAnswer, 2), (Trouble::BrokenAfter, 2), (Trouble::CutBefore, 2)] {
+        let (stage, account) = of::<Replaying>().await;
+        let begun = stage.clock.now();
+        let post = lost(&stage, &account, trouble).await;
+        let since = stage.clock.now();
+        assert!(begun < since);
+
+        // Not while the first may still arrive.
+        let early = stage.resolve(&post, since).await;
+        assert!(matches!(early, Resolution::Unclear { .. }), "{early:?}");
+        stage.clock.advance(SETTLES);
+        let answer = stage.resolve(&post, since).await;
+
+        let Resolution::Public(found) = answer else { panic!("{trouble:?}: {answer:?}") };
+        let public = stage.network.public();
+        assert_eq!((public.len(), &public[0].id), (1, &found.platform_post_id), "{trouble:?}");
+        assert_eq!(stage.network.calls(Call::Publish), calls);
+        let sent = stage.network.arrivals.all();
+        let bodies: Vec<_> = sent.iter().filter(|it| it.asked == "POST /rest/posts").map(|it| &it.body).collect();
+        assert_eq!(bodies[0], bodies[1], "byte for byte");
+    }
+}
+
+#[tokio::test]
+async fn it_is_sent_once_and_within_minutes_or_not_at_all() {
+    let (stage, account) = of::<Replaying>().await;
+    let post = lost(&stage, &account, Trouble::LoseAnswer).await;
+    let since = stage.clock.now();
+    stage.clock.advance(SETTLES);
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    let again = stage.resolve(&post, since).await;
+    assert!(matches!(again, Resolution::Unclear { .. }), "{again:?}");
+    let calls = stage.network.calls(Call::Publish);
+
+    // The next look comes so much later at the earliest.
+    stage.clock.advance(stage.publishing().settles());
+    let late = stage.resolve(&post, since).await;
+
+    assert!(matches!(late, Resolution::Unknowable { .. }), "{late:?}");
+    assert_eq!(stage.network.calls(Call::Publish), calls);
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+#[tokio::test]
+async fn the_duplicate_of_another_post_is_not_taken_for_it() {
+    let (stage, account) = of::<Replaying>().await;
+    let mut first = stage.post(&account, "once (more)", Vec::new());
+    stage.deliver(&mut first).await.unwrap();
+    let post = lost(&stage, &account, Trouble::CutBefore).await;
+    let since = stage.clock.now();
+    stage.clock.advance(SETTLES);
+
+    let answer = stage.resolve(&post, since).await;
+
+    assert!(matches!(&answer, Resolution::Refused { reason } if reason.contains("twice")), "{answer:?}");
+    assert_eq!(stage.network.public().len(), 1);
+}
