@@ -4,5 +4,6 @@ pub mod bluesky;
 pub mod connecting;
 pub mod keyless;
 pub mod mastodon;
+pub mod matrix;
 pub mod scenes;
 pub mod several;

@@ -11,6 +11,7 @@ mod front;
 mod media;
 mod messages;
 mod network;
+pub mod questions;
 mod refusal;
 mod rooms;
 mod tokens;

@@ -1,19 +1,19 @@
 //! Platforms other than the sandbox, connected to the local stack: stand-ins
-//! for several at once, a server that keeps no keys, a real Bluesky server, and
-//! a Mastodon server by others.
+//! for several at once, a server that keeps no keys, a real Bluesky server, a
+//! real homeserver of Matrix, and a Mastodon server by others.
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use tests::{
     fault::Result,
-    platforms::{bluesky, keyless, mastodon, several},
+    platforms::{bluesky, keyless, mastodon, matrix, several},
     program::Common,
     report::Report,
 };
 
 /// Connects accounts of other platforms and publishes to them. Parts of it are
-/// named several, keyless, bluesky and mastodon.
+/// named several, keyless, bluesky, mastodon and matrix.
 #[derive(Parser)]
 #[command(name = "platforms")]
 struct Options {
@@ -39,6 +39,9 @@ async fn run(common: &Common) -> Result<Report> {
         }
         if common.wants("mastodon") {
             mastodon::run(&mut report).await?;
+        }
+        if common.wants("matrix") {
+            matrix::run(&mut report).await?;
         }
         Ok(())
     };

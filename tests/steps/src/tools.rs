@@ -93,6 +93,10 @@ pub const AWS_CLI: PythonTool = PythonTool { program: "aws", packages: &["awscli
 pub const MASTODON_MOCK: PythonTool =
     PythonTool { program: "mastodon_mock", packages: &["mastodon_mock==0.6.1"], mended: &[] };
 
+/// A homeserver of Matrix.
+pub const SYNAPSE: PythonTool =
+    PythonTool { program: "synapse_homeserver", packages: &["matrix-synapse==1.163.2"], mended: &[] };
+
 /// Finds words that are written wrong.
 pub const TYPOS: PythonTool = PythonTool { program: "typos", packages: &["typos==1.52.0"], mended: &[] };
 

@@ -69,11 +69,11 @@ pub(super) async fn list(
     let mut memory = here.memory();
     let device = memory.device(&headers, here.clock.now())?.id.clone();
     enter(&room)?;
-    let (mut from, mut limit, mut filter, mut is_backwards) = (0, 10, json!({}), false);
+    let (mut from, mut limit, mut filter, mut dir) = (0, 10, json!({}), None);
     for (name, value) in query {
         let number = || value.parse::<usize>().map_err(|_| Refusal::parameter(&format!("{name} is no number")));
         match name.as_str() {
-            "dir" => is_backwards = value == "b",
+            "dir" => dir = Some(value),
             "limit" => limit = number()?,
             "filter" => filter = serde_json::from_str(&value).map_err(|_| Refusal::parameter("filter is no JSON"))?,
             "from" => {
@@ -83,8 +83,10 @@ pub(super) async fn list(
             _ => return Err(Refusal::parameter(&format!("there is no {name}"))),
         }
     }
-    if !is_backwards {
-        return Err(Refusal::parameter("dir is to be b here"));
+    match dir.as_deref() {
+        Some("b") => {}
+        Some(_) => return Err(Refusal::parameter("dir is to be b here")),
+        None => return Err(Refusal::new(400, "M_MISSING_PARAM", "Missing required query parameter dir")),
     }
     let lets = |name: &str, value: &str| {
         filter.get(name).and_then(Value::as_array).is_none_or(|all| all.iter().any(|it| it == value))

@@ -6,9 +6,20 @@ mod files;
 mod messages;
 
 use domain::options::{OptionValue, Options};
-use networks::matrix::Matrix;
+use networks::matrix::questions::Asked;
+use networks::matrix::{Matrix, PASSWORD, ROOM, USER};
 use platforms::Account;
 use platforms::conformance::stage::Stage;
+
+/// What real homeservers are asked, too.
+#[tokio::test]
+async fn the_stand_in_answers_as_the_specification_says() {
+    let stage = Stage::<Matrix>::new().await;
+    let base_url = stage.network.base_url();
+    let asked = Asked { base_url: &base_url, user: USER, password: PASSWORD, room: ROOM };
+
+    assert_eq!(asked.differences().await, Vec::<String>::new());
+}
 
 async fn stage() -> (Stage<Matrix>, Account) {
     let stage = Stage::new().await;

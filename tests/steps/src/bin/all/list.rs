@@ -7,7 +7,9 @@ use steps::{
     fault::Result,
     functions,
     schedule::{Kind, Place},
-    tools::{AWS_CLI, CARGO_DENY, CARGO_MACHETE, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS, TYPOS, browser_driver},
+    tools::{
+        AWS_CLI, CARGO_DENY, CARGO_MACHETE, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS, SYNAPSE, TYPOS, browser_driver,
+    },
 };
 
 use crate::log::Log;
@@ -112,7 +114,7 @@ fn program(log: &Log, name: &str, arguments: &[&str]) -> Result {
 }
 
 fn tools(_: &Log) -> Result {
-    for tool in [SCHEMATHESIS, SAM, MINISTACK, AWS_CLI, MASTODON_MOCK] {
+    for tool in [SCHEMATHESIS, SAM, MINISTACK, AWS_CLI, MASTODON_MOCK, SYNAPSE] {
         tool.program()?;
     }
     browser_driver()?;

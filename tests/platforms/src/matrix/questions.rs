@@ -1,0 +1,144 @@
+//! Questions to a homeserver, and what the specification has it answer: the stand-in and
+//! a real homeserver are asked the same.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::stand_in::wire::browser;
+
+/// A homeserver, and a user of it.
+pub struct Asked<'a> {
+    /// Where it is, without a slash at the end.
+    pub base_url: &'a str,
+    /// The user's id.
+    pub user: &'a str,
+    /// Their password.
+    pub password: &'a str,
+    /// A room that they have joined, which is not encrypted.
+    pub room: &'a str,
+}
+
+/// An answer.
+struct Answer {
+    status: u16,
+    body: Value,
+}
+
+impl Asked<'_> {
+    /// Everything that it answers otherwise than the specification says.
+    pub async fn differences(&self) -> Vec<String> {
+        let mut differences = Vec::new();
+        let mut same = |what: &str, is: Value, wanted: Value| {
+            if is != wanted {
+                differences.push(format!("{what}: {is}, not {wanted}"));
+            }
+        };
+        let device = self.log_in().await;
+        let token = device["access_token"].as_str().unwrap_or_default();
+        let rooms = "/_matrix/client/v3/rooms";
+        let (room, large) =
+            (format!("{rooms}/{}", self.room), json!({ "msgtype": "m.text", "body": "x".repeat(65_000) }));
+        let login = |kind: &str, password: &str| json!({ "type": kind, "identifier": { "type": "m.id.user", "user": self.user }, "password": password });
+        let none = Value::Null;
+        for (method, path, token, body, status, code) in [
+            (Method::GET, "/_matrix/client/v3/account/whoami", "", none.clone(), 401, "M_MISSING_TOKEN"),
+            (Method::GET, "/_matrix/client/v3/account/whoami", "nobody's", none.clone(), 401, "M_UNKNOWN_TOKEN"),
+            (Method::POST, "/_matrix/client/v3/login", "", login("m.login.password", "wrong"), 403, "M_FORBIDDEN"),
+            (Method::POST, "/_matrix/client/v3/login", "", login("m.login.magic", self.password), 400, "M_UNKNOWN"),
+            (Method::POST, "/_matrix/client/v3/refresh", "", json!({ "refresh_token": "no" }), 401, "M_UNKNOWN_TOKEN"),
+            (Method::GET, "/_matrix/client/v3/nothing", token, none.clone(), 404, "M_UNRECOGNIZED"),
+            (Method::GET, &format!("{room}/state/m.room.encryption"), token, none.clone(), 404, "M_NOT_FOUND"),
+            (
+                Method::GET,
+                &format!("{rooms}/!nowhere:nowhere.invalid/messages?dir=b"),
+                token,
+                none.clone(),
+                403,
+                "M_FORBIDDEN",
+            ),
+            (
+                Method::PUT,
+                &format!("{rooms}/!nowhere:nowhere.invalid/send/m.room.message/q1"),
+                token,
+                text("hi"),
+                403,
+                "M_FORBIDDEN",
+            ),
+            (Method::PUT, &format!("{room}/send/m.room.message/q2"), token, json!("no object"), 400, "M_BAD_JSON"),
+            (Method::PUT, &format!("{room}/send/m.room.message/q3"), token, large, 413, "M_TOO_LARGE"),
+        ] {
+            let Answer { status: found, body } = self.ask(method.clone(), path, token, &body).await;
+            same(&format!("{method} {path}"), json!([found, body["errcode"]]), json!([status, code]));
+        }
+
+        let send = async |transaction: &str, token: &str, words: &str| {
+            let path = format!("{room}/send/m.room.message/{transaction}");
+            self.ask(Method::PUT, &path, token, &text(words)).await.body["event_id"].clone()
+        };
+        let first = send("once", token, "said once").await;
+        same("the same transaction, other words", send("once", token, "said twice").await, first.clone());
+
+        let other = self.log_in().await;
+        let others = other["access_token"].as_str().unwrap_or_default();
+        let id = async |token: &str| {
+            let page =
+                self.ask(Method::GET, &format!("{room}/messages?dir=b&limit=100"), token, &Value::Null).await.body;
+            let of_first = page["chunk"].as_array().into_iter().flatten().find(|it| it["event_id"] == first);
+            of_first.map(|it| it["unsigned"]["transaction_id"].clone())
+        };
+        same("the transaction, as its device reads it", json!(id(token).await), json!("once"));
+        same("the transaction, as another device reads it", json!(id(others).await), json!(Some(Value::Null)));
+
+        let renew = async |token: &Value| {
+            self.ask(Method::POST, "/_matrix/client/v3/refresh", "", &json!({ "refresh_token": token })).await
+        };
+        let renewed = renew(&device["refresh_token"]).await.body;
+        let again = renew(&device["refresh_token"]).await;
+        same("an old refresh token, before the new tokens are used", json!(again.status), json!(200));
+        let newest = again.body["access_token"].as_str().unwrap_or_default();
+        same("the same transaction under a renewed token", send("once", newest, "said again").await, first.clone());
+        let spent = renew(&device["refresh_token"]).await.status;
+        same("an old refresh token, after it", json!(spent == 401 || spent == 403), json!(true));
+        same("a renewed token is another one", json!(renewed["access_token"] == device["access_token"]), json!(false));
+
+        let limit = self.ask(Method::GET, "/_matrix/client/v1/media/config", newest, &Value::Null).await.body;
+        same("a limit of files", json!(limit["m.upload.size"].is_u64()), json!(true));
+        for token in [newest, others] {
+            let out = self.ask(Method::POST, "/_matrix/client/v3/logout", token, &json!({})).await.status;
+            same("logging out", json!(out), json!(200));
+            let after = self.ask(Method::GET, "/_matrix/client/v3/account/whoami", token, &Value::Null).await;
+            same(
+                "a device that is logged out",
+                json!([after.status, after.body["errcode"]]),
+                json!([401, "M_UNKNOWN_TOKEN"]),
+            );
+        }
+        differences
+    }
+
+    async fn log_in(&self) -> Value {
+        let body = json!({
+            "type": "m.login.password", "identifier": { "type": "m.id.user", "user": self.user },
+            "password": self.password, "refresh_token": true,
+        });
+        self.ask(Method::POST, "/_matrix/client/v3/login", "", &body).await.body
+    }
+
+    async fn ask(&self, method: Method, path: &str, token: &str, body: &Value) -> Answer {
+        let mut request = browser().request(method, format!("{}{path}", self.base_url));
+        if !token.is_empty() {
+            request = request.bearer_auth(token);
+        }
+        if !body.is_null() {
+            request = request.json(body);
+        }
+        let answer = request.send().await.expect("a homeserver answers");
+        let status = answer.status().as_u16();
+        Answer { status, body: answer.json().await.expect("every answer is JSON") }
+    }
+}
+
+/// A message that any homeserver takes.
+fn text(words: &str) -> Value {
+    json!({ "msgtype": "m.text", "body": words, "m.mentions": {} })
+}

@@ -1,0 +1,296 @@
+//! A real homeserver of Matrix: its own checks of what is sent, its own limits, its own
+//! events and files read back. Its access tokens end after 20 seconds, so that nearly
+//! every delivery renews them.
+
+mod server;
+
+use std::time::Duration;
+
+use domain::media::MimeType;
+use networks::matrix::questions::Asked;
+use platforms::conformance::samples::sample;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use self::server::{PASSWORD, Synapse, USER};
+use super::{
+    connecting::{connected, types},
+    scenes::Scenes,
+};
+use crate::{
+    answer::{integer, list, text},
+    ensure,
+    fault::{Result, same},
+    harness::{Harness, LIFTED},
+    lossy_proxy::{LossyProxy, ProxyPort},
+    moment,
+    report::Report,
+    world::{User, World, fresh, missing},
+};
+
+/// Enough seconds to be sure that a call which was cut off did nothing, and to
+/// make it again.
+const SETTLED_SECONDS: u64 = 180;
+
+/// The public call.
+const SEND: &str = "/send/m.room.message/";
+
+/// The local stack beside a homeserver that is reached through a proxy.
+struct Stand {
+    server: Synapse,
+    proxy: LossyProxy,
+    world: World,
+    /// A room that the user has made.
+    room: String,
+    /// One that is encrypted.
+    encrypted: String,
+    _local: Harness,
+}
+
+impl Stand {
+    async fn start() -> Result<Self> {
+        let server = Synapse::start().await?;
+        let proxy = ProxyPort::take().await?.lead_to(server.listens());
+        let room = server.room("Harbour", json!([])).await?;
+        let encryption = json!({ "type": "m.room.encryption", "content": { "algorithm": "m.megolm.v1.aes-sha2" } });
+        let encrypted = server.room("Cellar", json!([encryption])).await?;
+        let address = proxy.address().to_string();
+        let platforms = json!({ "matrix": {} }).to_string();
+        let mut arguments = vec!["--platforms", &platforms, "--allow-fetch-from", &address];
+        arguments.extend(LIFTED);
+        let local = Harness::start(&arguments).await?;
+        let world = World::new(local.ready().clone()).await?;
+        Ok(Self { server, proxy, world, room, encrypted, _local: local })
+    }
+
+    /// Our page, on which the person types this.
+    async fn types(&self, user: &User<'_>, password: &str) -> Result<Value> {
+        let begun = user.api.call(Method::POST, "/connections/connect/matrix").send().await?.ok(201)?;
+        let homeserver = format!("http://{}", self.proxy.address());
+        let answers = [("user", USER), ("password", password), ("homeserver", &homeserver)]
+            .map(|(name, it)| (name.to_owned(), it.to_owned()));
+        types(user, &begun, &answers.into()).await?;
+        Ok(begun)
+    }
+
+    async fn connect(&self, user: &User<'_>) -> Result<Value> {
+        let begun = self.types(user, PASSWORD).await?;
+        connected(user, &begun).await
+    }
+
+    /// A post for a room, due in a second.
+    fn post(connection: &Value, room: &str, words: &str, media: &[Value]) -> Result<Value> {
+        let target = json!({ "connected_account_id": integer(connection, "id")?, "options": { "room": room } });
+        let scheduled_at = moment::in_seconds(1);
+        Ok(json!({ "content": words, "platforms": [target], "media": media, "scheduled_at": scheduled_at }))
+    }
+
+    /// Publishes a post in the room; its entry, and its messages on the server.
+    async fn published(
+        &self,
+        user: &User<'_>,
+        connection: &Value,
+        words: &str,
+        media: &[Value],
+    ) -> Result<(Value, Vec<Value>)> {
+        let body = Self::post(connection, &self.room, words, media)?;
+        let before = self.server.messages(&self.room).await?.len();
+        let id = integer(&user.create(&body).await?, "id")?;
+        let post = user.reaches(id, "published", SETTLED_SECONDS).await?;
+        let messages = self.server.messages(&self.room).await?.split_off(before);
+        let first = messages.first().ok_or_else(|| missing("a message"))?;
+        let entry = post["platforms"][0].clone();
+        same(&entry["platform_post_id"], &first["event_id"], "id of the first message")?;
+        Ok((entry, messages))
+    }
+}
+
+/// Runs every scene.
+pub async fn run(report: &mut Report) -> Result {
+    let stand = Stand::start().await?;
+    let user = stand.world.new_user().await?;
+    let mut scenes = Scenes { part: "matrix", report };
+    scenes.play("it answers as its stand-in does", answers_alike(&stand)).await;
+    scenes.play("a wrong password is told at its field", wrong_password(&stand, &user)).await;
+    let connection = scenes.play("an account is connected by its password", connecting(&stand, &user)).await;
+    let Some(it) = connection else { return Ok(()) };
+    scenes.play("the rooms to which it can post are listed", rooms(&stand, &user, &it)).await;
+    scenes.play("text with a link, byte for byte", words(&stand, &user, &it)).await;
+    scenes.play("a picture and a video with their words, byte for byte", files(&stand, &user, &it)).await;
+    scenes.play("lost answers, and exactly one message each", lost_answers(&stand, &user, &it)).await;
+    scenes.play("calls that never arrived, and exactly one message each", cut_off(&stand, &user, &it)).await;
+    scenes.play("more messages than are taken at once, each once", limited(&stand, &user, &it)).await;
+    scenes.play("what is refused is told with what to do", refused(&stand, &user, &it)).await;
+    scenes.play("a grant that was taken back, and given again", taken_back(&stand, &user, &it)).await;
+    scenes.play("disconnecting ends the device", disconnecting(&stand, &user, &it)).await;
+    Ok(())
+}
+
+/// Otherwise the stand-in would show nothing.
+async fn answers_alike(stand: &Stand) -> Result {
+    let asked = Asked { base_url: &stand.server.url(""), user: USER, password: PASSWORD, room: &stand.room };
+    same(asked.differences().await, Vec::<String>::new(), "what is answered otherwise")
+}
+
+async fn wrong_password(stand: &Stand, user: &User<'_>) -> Result {
+    let begun = stand.types(user, "a wrong one").await?;
+    let status = user.api.get(text(&begun, "poll_url")?).await?.ok(200)?;
+    same(&status["status"], &json!("pending"), "status of the hand-off")?;
+    same(stand.server.devices().await?, Vec::<String>::new(), "devices")
+}
+
+async fn connecting(stand: &Stand, user: &User<'_>) -> Result<Value> {
+    let connection = stand.connect(user).await?;
+    same(&connection["provider"], &json!("matrix"), "provider")?;
+    same(&connection["username"], &json!("keeper:localhost"), "username")?;
+    same(&connection["display_name"], &json!("The keeper"), "display_name")?;
+    same(&connection["needs_reconnection"], &json!(false), "needs_reconnection")?;
+    same(stand.server.devices().await?, vec!["Social Publishing".to_owned()], "devices")?;
+    let shown = user.api.get(&format!("/connections/{}", integer(&connection, "id")?)).await?.ok(200)?;
+    for (name, value) in [("max_image_bytes", json!(52_428_800)), ("max_text_bytes", json!(50_000))] {
+        let meta = list(&shown, "meta")?.iter().find(|it| it["name"] == name).map(|it| it["value"].clone());
+        same(&meta.unwrap_or_default(), &value, name)?;
+    }
+    Ok(connection)
+}
+
+async fn rooms(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    let path = format!("/connections/{}/choices/room", integer(connection, "id")?);
+    let listed = user.api.get(&path).await?.ok(200)?;
+    same(&listed["data"], &json!([{ "value": stand.room, "label": "Harbour" }]), "rooms")
+}
+
+async fn words(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    let words = "Приве́т 👩‍👩‍👧‍👦, <b> & \"друзья\"!\n\nhttps://example.com/путь?q=1&w=2 и 日本";
+
+    let (entry, messages) = stand.published(user, connection, words, &[]).await?;
+
+    same(messages.len(), 1, "messages")?;
+    let content = &messages[0]["content"];
+    same(&content["body"], &json!(words), "the text")?;
+    let html = text(content, "formatted_body")?;
+    let link =
+        "<a href=\"https://example.com/%D0%BF%D1%83%D1%82%D1%8C?q=1&amp;w=2\">https://example.com/путь?q=1&amp;w=2</a>";
+    ensure!(html.contains(link) && html.starts_with("Приве́т"), "the link is not one in {html}");
+    same(&content["m.mentions"], &json!({}), "who is called")?;
+    let seen = text(&entry, "platform_post_url")?;
+    ensure!(seen.starts_with(&format!("https://matrix.to/#/{}/$", stand.room)), "it is seen at {seen}");
+    Ok(())
+}
+
+async fn files(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    let (picture, video) = (sample(MimeType::Png, 1).bytes, sample(MimeType::Mp4, 1).bytes);
+    let words = fresh("with files");
+    let first = json!({ "path": user.upload("image/png", &picture).await?, "alt_text": "Ein Boot 🚣 \"Zoë\"" });
+    let second = json!({ "path": user.upload("video/mp4", &video).await? });
+
+    let (_, messages) = stand.published(user, connection, &words, &[first, second]).await?;
+
+    let said: Vec<_> =
+        messages.iter().map(|it| (it["content"]["msgtype"].clone(), it["content"]["body"].clone())).collect();
+    let wanted = [("m.text", words.as_str()), ("m.image", "Ein Boot 🚣 \"Zoë\""), ("m.video", "2.mp4")];
+    same(said, wanted.map(|(kind, body)| (json!(kind), json!(body))).to_vec(), "messages")?;
+    let info = json!({ "mimetype": "image/png", "size": picture.len(), "w": 64, "h": 48 });
+    same(&messages[1]["content"]["info"], &info, "what is said of the picture")?;
+    for (message, bytes) in [(&messages[1], picture), (&messages[2], video)] {
+        same(stand.server.file(message).await?, bytes, "a file")?;
+    }
+    let alone = json!(user.picture().await?);
+    let (_, messages) = stand.published(user, connection, "a caption", &[alone]).await?;
+    same(messages.len(), 1, "messages of one picture")?;
+    same(&messages[0]["content"]["body"], &json!("a caption"), "its caption")
+}
+
+/// The message is made, and the answer is lost: of a text, and of the second of two.
+async fn lost_answers(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    for pictures in [0, 2] {
+        let words = fresh("its answer is lost");
+        let mut media = Vec::new();
+        for _ in 0..pictures {
+            media.push(json!(user.picture().await?));
+        }
+        stand.proxy.lose(1, if pictures == 0 { SEND } else { ".1 HTTP" });
+
+        let (_, messages) = stand.published(user, connection, &words, &media).await?;
+
+        same(stand.proxy.unmet(), 0, "answers still to be lost")?;
+        same(messages.len(), pictures.max(1), "messages")?;
+    }
+    Ok(())
+}
+
+/// The homeserver never has the request: of a text, and of the second of two.
+async fn cut_off(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    for pictures in [0, 2] {
+        let words = fresh("it is cut off");
+        let mut media = Vec::new();
+        for _ in 0..pictures {
+            media.push(json!(user.picture().await?));
+        }
+        let before = stand.proxy.came(SEND);
+        stand.proxy.cut(1, if pictures == 0 { SEND } else { ".1 HTTP" });
+
+        let (_, messages) = stand.published(user, connection, &words, &media).await?;
+
+        same(stand.proxy.unmet(), 0, "requests still to be cut off")?;
+        same(messages.len(), pictures.max(1), "messages")?;
+        same(stand.proxy.came(SEND) - before, pictures.max(1) + 1, "calls")?;
+    }
+    Ok(())
+}
+
+/// As it is installed, Synapse takes ten messages of a user at once.
+async fn limited(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    let mut media = vec![json!({ "path": user.picture().await?, "alt_text": "A boat" })];
+    for _ in 1..10 {
+        media.push(json!(user.picture().await?));
+    }
+    let words = fresh("eleven messages");
+
+    let (_, messages) = stand.published(user, connection, &words, &media).await?;
+
+    same(messages.len(), 11, "messages")?;
+    ensure!(11 < stand.proxy.came(SEND), "nothing was limited");
+    same(&messages[0]["content"]["body"], &json!(words), "the first")
+}
+
+async fn refused(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    for (room, advice) in [(stand.encrypted.as_str(), "cannot encrypt"), ("!nowhere:localhost", "not in room")] {
+        let body = Stand::post(connection, room, &fresh("refused"), &[])?;
+        let id = integer(&user.create(&body).await?, "id")?;
+        let failed = user.reaches(id, "failed", 60).await?;
+        let told = text(&failed["platforms"][0], "error_message")?;
+        ensure!(told.contains(advice), "the post says {told}");
+    }
+    same(stand.server.messages(&stand.encrypted).await?.len(), 0, "messages in the encrypted room")
+}
+
+async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    stand.server.log_all_out().await?;
+    let words = fresh("after it was taken back");
+    let before = stand.server.messages(&stand.room).await?.len();
+    let id = integer(&user.create(&Stand::post(connection, &stand.room, &words, &[])?).await?, "id")?;
+    let path = format!("/connections/{}", integer(connection, "id")?);
+
+    moment::eventually(Duration::from_mins(1), "needs_reconnection", async || {
+        let shown = user.api.get(&path).await?.ok(200)?;
+        Ok((shown["needs_reconnection"] == true).then_some(()))
+    })
+    .await?;
+    let again = stand.connect(user).await?;
+    same(&again["id"], &connection["id"], "id of the connection")?;
+    user.reaches(id, "published", 120).await?;
+
+    let messages = stand.server.messages(&stand.room).await?.split_off(before);
+    same(messages.len(), 1, "messages")
+}
+
+async fn disconnecting(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+    same(stand.server.devices().await?.len(), 1, "devices before")?;
+    let gone = user.api.call(Method::DELETE, &format!("/connections/{}", integer(connection, "id")?)).send().await?;
+    same(gone.status, 204, "status of disconnecting")?;
+    moment::eventually(Duration::from_secs(30), "the end of the device", async || {
+        Ok(stand.server.devices().await?.is_empty().then_some(()))
+    })
+    .await
+}

@@ -1,0 +1,225 @@
+//! Synapse: its program, its user, and what it has stored, past any proxy.
+
+use std::{
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use reqwest::{Client, Method, StatusCode};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    answer::{list, text},
+    ensure, fail,
+    fault::Result,
+    lossy_proxy::ProxyPort,
+    tools::{SYNAPSE, run},
+};
+
+/// How long a start may take on a busy machine; on an idle one it takes three
+/// seconds.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The user.
+pub(super) const USER: &str = "@keeper:localhost";
+
+/// Their password.
+pub(super) const PASSWORD: &str = "eight bells, all's well";
+
+/// A running homeserver; it ends when this is dropped.
+pub(super) struct Synapse {
+    process: Process,
+    listens: SocketAddr,
+    http: Client,
+    /// Of a device of the user's own.
+    token: Mutex<String>,
+}
+
+/// Its process, and the folder with everything that it stores.
+struct Process {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Synapse {
+    /// Installs it where it is missing, and starts it.
+    pub(super) async fn start() -> Result<Self> {
+        let program = tokio::task::spawn_blocking(|| SYNAPSE.program()).await??;
+        let free = ProxyPort::take().await?;
+        let listens = SocketAddr::from(([127, 0, 0, 1], free.number()));
+        drop(free);
+        let folder = TempDir::new()?;
+        let settings = settings(folder.path(), listens)?;
+        let log = fs::File::create(folder.path().join("log"))?;
+        let command = || {
+            let mut command = Command::new(&program);
+            command.arg("--config-path").arg(&settings).current_dir(folder.path()).stdin(Stdio::null());
+            command
+        };
+        run(command().arg("--generate-keys"))?;
+        let child = command().stdout(log.try_clone()?).stderr(log).spawn()?;
+        let http = Client::builder().no_proxy().timeout(PATIENCE).build()?;
+        let mut server = Self { process: Process { child, folder }, listens, http, token: Mutex::default() };
+        server.ready().await?;
+        let register = program.with_file_name("register_new_matrix_user");
+        let name = USER.trim_start_matches('@').split(':').next().unwrap_or_default();
+        let arguments = ["-u", name, "-p", PASSWORD, "--no-admin", "-k", SHARED_SECRET, &server.url("")];
+        run(Command::new(register).args(arguments))?;
+        server.goes_on(server.log_in().await?);
+        server
+            .send(Method::PUT, &format!("profile/{USER}/displayname"), &json!({ "displayname": "The keeper" }))
+            .await?;
+        Ok(server)
+    }
+
+    async fn ready(&mut self) -> Result {
+        let started = Instant::now();
+        loop {
+            let answer = self.http.get(self.url("/_matrix/client/versions")).send().await;
+            if answer.is_ok_and(|it| it.status().is_success()) {
+                return Ok(());
+            }
+            let ended = self.process.child.try_wait()?;
+            if ended.is_some() || PATIENCE < started.elapsed() {
+                let log = fs::read_to_string(self.process.folder.path().join("log")).unwrap_or_default();
+                fail!("Synapse did not become ready ({ended:?}):\n{log}");
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// The address where it listens, to which a proxy must lead.
+    pub(super) fn listens(&self) -> SocketAddr {
+        self.listens
+    }
+
+    /// The user makes a room; its id.
+    pub(super) async fn room(&self, name: &str, state: Value) -> Result<String> {
+        let room = json!({ "name": name, "preset": "private_chat", "initial_state": state });
+        Ok(text(&self.send(Method::POST, "createRoom", &room).await?, "room_id")?.to_owned())
+    }
+
+    /// The latest messages of a room, oldest first.
+    pub(super) async fn messages(&self, room: &str) -> Result<Vec<Value>> {
+        let page = self.get(&format!("rooms/{room}/messages?dir=b&limit=100")).await?;
+        let mut messages = list(&page, "chunk")?.to_vec();
+        messages.retain(|it| it["type"] == "m.room.message");
+        messages.reverse();
+        Ok(messages)
+    }
+
+    /// A file that a message shows.
+    pub(super) async fn file(&self, message: &Value) -> Result<Vec<u8>> {
+        let uri = text(&message["content"], "url")?.trim_start_matches("mxc://").to_owned();
+        let url = self.url(&format!("/_matrix/client/v1/media/download/{uri}"));
+        let answer = self.http.get(url).bearer_auth(self.token()).send().await?;
+        ensure!(answer.status().is_success(), "{uri}: {}", answer.status());
+        Ok(answer.bytes().await?.to_vec())
+    }
+
+    /// The names of the user's devices, but for their own.
+    pub(super) async fn devices(&self) -> Result<Vec<String>> {
+        let devices = self.get("devices").await?;
+        let names = list(&devices, "devices")?.iter().filter_map(|it| it["display_name"].as_str());
+        Ok(names.filter(|it| *it != OWN).map(ToOwned::to_owned).collect())
+    }
+
+    /// The user logs all devices out, and goes on with a new one.
+    pub(super) async fn log_all_out(&self) -> Result {
+        self.send(Method::POST, "logout/all", &json!({})).await?;
+        self.goes_on(String::new());
+        self.goes_on(self.log_in().await?);
+        Ok(())
+    }
+
+    fn token(&self) -> String {
+        self.token.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn goes_on(&self, token: String) {
+        *self.token.lock().unwrap_or_else(PoisonError::into_inner) = token;
+    }
+
+    async fn log_in(&self) -> Result<String> {
+        let body = json!({
+            "type": "m.login.password", "identifier": { "type": "m.id.user", "user": USER }, "password": PASSWORD,
+            "initial_device_display_name": OWN,
+        });
+        Ok(text(&self.send(Method::POST, "login", &body).await?, "access_token")?.to_owned())
+    }
+
+    async fn get(&self, path: &str) -> Result<Value> {
+        self.answer(self.http.get(self.url(&format!("/_matrix/client/v3/{path}")))).await
+    }
+
+    async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Value> {
+        self.answer(self.http.request(method, self.url(&format!("/_matrix/client/v3/{path}"))).json(body)).await
+    }
+
+    async fn answer(&self, request: reqwest::RequestBuilder) -> Result<Value> {
+        let token = self.token();
+        let request = if token.is_empty() { request } else { request.bearer_auth(token) };
+        let answer = request.send().await?;
+        let (url, status): (_, StatusCode) = (answer.url().clone(), answer.status());
+        let body: Value = answer.json().await?;
+        ensure!(status.is_success(), "{url}: {status} {body}");
+        Ok(body)
+    }
+
+    /// The URL of a path, past any proxy.
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.listens)
+    }
+}
+
+/// The name of the user's own device.
+const OWN: &str = "The keeper's own";
+
+/// With which users are registered.
+const SHARED_SECRET: &str = "loopback";
+
+/// As it is installed, but for people who sign in again and again, and for access tokens
+/// that end before this program does.
+fn settings(folder: &Path, listens: SocketAddr) -> Result<PathBuf> {
+    let at = |name: &str| folder.join(name).display().to_string();
+    let often = json!({ "per_second": 100, "burst_count": 100 });
+    let settings = json!({
+        "server_name": "localhost",
+        "pid_file": at("pid"),
+        "listeners": [{
+            "port": listens.port(), "type": "http", "bind_addresses": [listens.ip().to_string()],
+            "resources": [{ "names": ["client", "media"], "compress": false }],
+        }],
+        "database": { "name": "sqlite3", "args": { "database": at("database") } },
+        "log_config": at("logging.yaml"),
+        "media_store_path": at("media"),
+        "signing_key_path": at("signing.key"),
+        "registration_shared_secret": SHARED_SECRET,
+        "macaroon_secret_key": SHARED_SECRET,
+        "form_secret": SHARED_SECRET,
+        "report_stats": false,
+        "trusted_key_servers": [],
+        "suppress_key_server_warning": true,
+        "federation_domain_whitelist": [],
+        "refreshable_access_token_lifetime": "20s",
+        "rc_login": { "address": often, "account": often },
+    });
+    let logging = json!({ "version": 1, "root": { "level": "WARNING" }, "disable_existing_loggers": false });
+    fs::write(folder.join("logging.yaml"), logging.to_string())?;
+    let path = folder.join("homeserver.yaml");
+    // JSON is YAML.
+    fs::write(&path, settings.to_string())?;
+    Ok(path)
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
