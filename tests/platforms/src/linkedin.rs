@@ -52,6 +52,7 @@ pub const SECOND_PAGE_URN: &str = "urn:li:organization:5515715";
 
 /// The version that calls may ask for.
 const VERSION: &str = "202608";
+const LATER_VERSION: &str = "202609";
 
 /// Scopes of products that anybody gets.
 const OPEN: &[&str] = &["openid", "profile", "email", "w_member_social"];
@@ -84,7 +85,8 @@ pub trait Products: Send + Sync + 'static {
     /// Whether it has approved it: for pages, and with refresh tokens.
     const APPROVED: bool;
 
-    /// Whether its operator has a lost post sent once more.
+    /// Whether its operator has set everything there is: a lost post is sent once more,
+    /// other scopes are asked for, and another version.
     const REPLAYS: bool = false;
 }
 
@@ -96,7 +98,7 @@ pub enum SelfServe {}
 #[derive(Clone, Copy, Debug)]
 pub enum Community {}
 
-/// "Share on LinkedIn", with an operator who has lost posts sent once more.
+/// "Share on LinkedIn", with an operator who has set everything there is.
 #[derive(Clone, Copy, Debug)]
 pub enum Replaying {}
 
@@ -166,7 +168,7 @@ impl<P: Products> LinkedIn<P> {
         let memory = Memory {
             base_url: String::new(),
             approved: P::APPROVED,
-            versions: vec![VERSION],
+            versions: vec![VERSION, LATER_VERSION],
             roles: organizations::roles(),
             posts: Vec::new(),
             files: BTreeMap::new(),

@@ -122,7 +122,7 @@ impl Api {
         let body = json!({ "initializeUploadRequest": { "owner": owner } });
         let ImageUpload { upload_url, image } = self.action(by, "images?action=initializeUpload", &body).await?;
         let upload = self.put(upload_url, contents, within)?.bearer_auth(by.token.expose_secret());
-        let response = self.answered(upload, by).await?;
+        let response = self.answered(upload, by).await.map_err(Failure::of_an_address)?;
         // What is no confirmation, such as the page of a proxy, has something to say.
         let is_there =
             response.status() == StatusCode::CREATED || answer::body(response).await.is_ok_and(|it| it.is_empty());

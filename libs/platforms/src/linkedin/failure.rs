@@ -5,6 +5,7 @@ use domain::delivery::{Resolution, Setback};
 use http::StatusCode;
 use serde_json::Value;
 
+use super::is_page;
 use crate::answer;
 use crate::handoff::HandOffRefusal;
 use crate::job::{Job, MediaUnreadable};
@@ -34,6 +35,8 @@ pub(super) enum Failure {
     },
     /// Nothing was done.
     NotSent { why: String },
+    /// The address of an upload is of no use any more; nothing was done.
+    Forgotten { why: String },
     /// It may have been carried out.
     Unknown { may_still_run: bool, why: String },
 }
@@ -52,8 +55,10 @@ pub(super) struct Refused {
 enum Blame {
     /// The version that we ask for.
     Us,
-    /// The token, or what it covers.
+    /// The token.
     Grant,
+    /// What the token covers, or what its member may do for a page.
+    Permission,
     /// A file that is worked on.
     NotReady,
     /// A file that has not arrived, or so it seems.
@@ -85,7 +90,8 @@ impl Refused {
         match self.status.as_u16() {
             // An author that is not the token's is our mistake, and stays so.
             403 if self.message.contains("[/author]") => Blame::Post,
-            401 | 403 => Blame::Grant,
+            401 => Blame::Grant,
+            403 => Blame::Permission,
             409 => Blame::Conflict,
             400 | 426 if self.status == StatusCode::UPGRADE_REQUIRED || says("VERSION_MISSING") => Blame::Us,
             400 if says("EXPIRED_UPLOAD_URL") => Blame::Upload,
@@ -128,6 +134,18 @@ impl Failure {
         Self::Refused(Refused { status, codes, message })
     }
 
+    /// The same of an address that LinkedIn gave for an upload: that it does not let us in
+    /// says nothing of the token.
+    #[must_use]
+    pub(super) fn of_an_address(self) -> Self {
+        match self {
+            Self::Refused(it) if matches!(it.status.as_u16(), 401 | 403 | 404 | 410) => {
+                Self::Forgotten { why: it.message }
+            }
+            other => other,
+        }
+    }
+
     /// Whether LinkedIn does not take the version that we ask for.
     pub(super) fn is_of_our_version(&self) -> bool {
         matches!(self, Self::Refused(it) if it.blame() == Blame::Us)
@@ -160,8 +178,9 @@ impl Failure {
                     Blame::Post if refused.duplicate_of().is_some() => {
                         format!("LinkedIn does not take the same post twice within a while; change it ({said})")
                     }
-                    Blame::Grant if refused.status == StatusCode::FORBIDDEN => format!(
-                        "LinkedIn does not permit it: connect the account again, with a role that may post ({said})"
+                    Blame::Permission => format!(
+                        "LinkedIn does not permit it: of a page, ask an administrator for a role that may post; \
+                         then connect the account again ({said})"
                     ),
                     _ => said.clone(),
                 }
@@ -170,7 +189,7 @@ impl Failure {
                 "LinkedIn takes no more today; its day ends at 00:00 UTC".to_owned()
             }
             Self::Limited { .. } => "LinkedIn takes no more for now".to_owned(),
-            Self::NotSent { why } | Self::Unknown { why, .. } => why.clone(),
+            Self::NotSent { why } | Self::Forgotten { why } | Self::Unknown { why, .. } => why.clone(),
         }
     }
 
@@ -183,12 +202,16 @@ impl Failure {
             }
             Self::Limited { retry_at, .. } => Setback::Busy { retry_at, reason },
             Self::NotSent { .. } => Setback::Busy { retry_at: None, reason },
+            Self::Forgotten { .. } => Setback::Stale { reason },
             Self::Unknown { may_still_run, .. } => Setback::Unknown { may_still_run, reason },
             Self::Refused(refused) => match refused.blame() {
                 Blame::Us | Blame::Conflict => Setback::Busy { retry_at: None, reason },
                 Blame::NotArrived if job.publish_at + PATIENCE <= job.now => Setback::Stale { reason },
                 Blame::NotReady | Blame::NotArrived => Setback::Busy { retry_at: Some(job.now + WORKED_ON), reason },
-                Blame::Grant => Setback::Disconnected { reason },
+                // A role that was taken away says nothing of the token, which serves the
+                // member and other pages as well.
+                Blame::Permission if is_page(job.profile) => Setback::Refused { reason },
+                Blame::Grant | Blame::Permission => Setback::Disconnected { reason },
                 Blame::Upload => Setback::Stale { reason },
                 Blame::Post => Setback::Refused { reason },
             },
@@ -271,7 +294,7 @@ mod tests {
             assert_eq!(refused.blame(), blame, "{refused:?}");
         };
         is(coded(401, "REVOKED_ACCESS_TOKEN", ""), Blame::Grant);
-        is(coded(403, "ACCESS_DENIED", "Not enough permissions to access: posts.CREATE"), Blame::Grant);
+        is(coded(403, "ACCESS_DENIED", "Not enough permissions to access: posts.CREATE"), Blame::Permission);
         is(coded(403, "ACCESS_DENIED", "Field Value validation failed in REQUEST_BODY: [/author]"), Blame::Post);
         is(coded(426, "NONEXISTENT_VERSION", ""), Blame::Us);
         is(coded(400, "VERSION_MISSING", ""), Blame::Us);

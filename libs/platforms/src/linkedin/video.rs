@@ -195,7 +195,7 @@ async fn send_part(api: &Api, job: &Job<'_>, file: &Attachment, part: Part) -> R
     let length = range.end - range.start;
     let bytes = job.files.open_range(file, range).await?;
     let request = api.put(part.upload_url, Contents { length, bytes }, PART)?;
-    let response = api.answered(request, Caller::of(job)).await?;
+    let response = api.answered(request, Caller::of(job)).await.map_err(Failure::of_an_address)?;
     let tag = response.headers().get(ETAG).and_then(|it| it.to_str().ok());
     tag.map(|it| it.trim_matches('"').to_owned()).filter(|it| !it.is_empty()).ok_or_else(unreadable)
 }

@@ -108,7 +108,8 @@ impl Here {
 }
 
 impl Memory {
-    fn refused(&mut self, path: &str) -> Option<Refusal> {
+    /// What was ordered for the next call to this path.
+    pub(super) fn refused(&mut self, path: &str) -> Option<Refusal> {
         let ordered = self.refusals.keys().find(|it| path.starts_with(it.as_str())).cloned()?;
         self.refusals.remove(&ordered).map(|(status, body)| Refusal::with(status, body))
     }

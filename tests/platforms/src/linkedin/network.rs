@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::posts::Post;
-use super::{LinkedIn, MEMBER, Memory, Products};
+use super::{LATER_VERSION, LinkedIn, MEMBER, Memory, Products};
 use crate::stand_in::oauth::{Authorizes, decide};
 
 #[async_trait]
@@ -30,7 +30,13 @@ impl<P: Products> Network for LinkedIn<P> {
     }
 
     fn settings(&self) -> Value {
-        json!({ "url": self.base_url(), "pages": P::APPROVED, "replay": P::REPLAYS })
+        let mut settings = json!({ "url": self.base_url(), "pages": P::APPROVED });
+        if P::REPLAYS {
+            settings["replay"] = true.into();
+            settings["scopes"] = json!(["openid", "profile", "email", "w_member_social"]);
+            settings["version"] = LATER_VERSION.into();
+        }
+        settings
     }
 
     fn app(&self) -> Option<AppCredentials> {

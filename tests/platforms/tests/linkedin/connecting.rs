@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use domain::delivery::Setback;
-use networks::linkedin::{Community, LinkedIn, MEMBER_URN, PAGE_URN, SECOND_PAGE_URN};
+use networks::linkedin::{Community, LinkedIn, MEMBER_URN, PAGE_URN, Replaying, SECOND_PAGE_URN};
 use platforms::conformance::network::{Call, Decision, Network};
 use platforms::conformance::stage::Stage;
 use platforms::{HandOffRefusal, Renewal};
@@ -80,7 +80,11 @@ async fn a_page_whose_roles_were_taken_away_says_so() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(&setback, Setback::Disconnected { reason } if reason.contains("role")), "{setback:?}");
+    assert!(matches!(&setback, Setback::Refused { reason } if reason.contains("role")), "{setback:?}");
+    // The token serves the member and other pages as well, and is not lost.
+    stage.network.refuses("/rest/organizations", 403, json!({ "code": "ACCESS_DENIED", "message": "no" }));
+    let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+    assert!(matches!(about, Err(Setback::Busy { .. })), "{about:?}");
 }
 
 #[tokio::test]
@@ -117,4 +121,16 @@ async fn what_is_no_member_is_not_connected() {
         let refusal = stage.complete(&callback).await.unwrap_err();
         assert!(matches!(refusal, HandOffRefusal::Unreachable), "{sub}: {refusal:?}");
     }
+}
+
+#[tokio::test]
+async fn what_is_asked_for_and_in_which_version_an_operator_may_say() {
+    let (stage, account) = of::<Replaying>().await;
+    assert_eq!(account.scopes, ["openid", "profile", "email", "w_member_social"]);
+
+    let mut post = stage.post(&account, "of late", Vec::new());
+    stage.deliver(&mut post).await.unwrap();
+
+    let posted = stage.network.arrivals.latest("POST /rest/posts").unwrap();
+    assert_eq!(posted.headers["linkedin-version"], "202609");
 }

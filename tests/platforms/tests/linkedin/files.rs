@@ -108,3 +108,19 @@ async fn a_file_that_is_not_ready_is_waited_for_and_one_that_never_came_is_sent_
     let refused = stage.deliver(&mut bad).await.unwrap_err();
     assert!(matches!(refused, Setback::Refused { .. }), "{refused:?}");
 }
+
+/// Addresses are signed, and say so in their own way when that is over.
+#[tokio::test]
+async fn an_address_that_lets_nobody_in_says_nothing_of_the_account() {
+    let (stage, account) = stage().await;
+    for (mime_type, number) in [(MimeType::Png, 1), (MimeType::Mp4, 2)] {
+        for status in [401, 403, 404, 410] {
+            let mut post = stage.post(&account, &format!("{mime_type:?} {status}"), vec![sample(mime_type, number)]);
+            stage.network.refuses("/dms-uploads", status, json!({ "message": "the signature has expired" }));
+
+            let passage = stage.deliver(&mut post).await.unwrap();
+
+            assert!(matches!(passage.setbacks[..], [Setback::Stale { .. }]), "{status}: {:?}", passage.setbacks);
+        }
+    }
+}
