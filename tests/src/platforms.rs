@@ -7,3 +7,4 @@ pub mod mastodon;
 pub mod matrix;
 pub mod scenes;
 pub mod several;
+pub mod wordpress;

@@ -1,19 +1,19 @@
 //! Platforms other than the sandbox, connected to the local stack: stand-ins
 //! for several at once, a server that keeps no keys, a real Bluesky server, a
-//! real homeserver of Matrix, and a Mastodon server by others.
+//! real homeserver of Matrix, a Mastodon server by others, and a real WordPress.
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use tests::{
     fault::Result,
-    platforms::{bluesky, keyless, mastodon, matrix, several},
+    platforms::{bluesky, keyless, mastodon, matrix, several, wordpress},
     program::Common,
     report::Report,
 };
 
 /// Connects accounts of other platforms and publishes to them. Parts of it are
-/// named several, keyless, bluesky, mastodon and matrix.
+/// named several, keyless, bluesky, mastodon, matrix and wordpress.
 #[derive(Parser)]
 #[command(name = "platforms")]
 struct Options {
@@ -42,6 +42,9 @@ async fn run(common: &Common) -> Result<Report> {
         }
         if common.wants("matrix") {
             matrix::run(&mut report).await?;
+        }
+        if common.wants("wordpress") {
+            wordpress::run(&mut report).await?;
         }
         Ok(())
     };

@@ -8,6 +8,7 @@ pub mod program;
 pub mod report;
 pub mod schedule;
 pub mod tools;
+pub mod wordpress;
 
 /// The folder of the whole project.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

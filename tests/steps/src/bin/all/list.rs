@@ -10,6 +10,7 @@ use steps::{
     tools::{
         AWS_CLI, CARGO_DENY, CARGO_MACHETE, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS, SYNAPSE, TYPOS, browser_driver,
     },
+    wordpress::WordpressProgram,
 };
 
 use crate::log::Log;
@@ -118,7 +119,8 @@ fn tools(_: &Log) -> Result {
         tool.program()?;
     }
     browser_driver()?;
-    BlueskyProgram::installed().map(drop)
+    BlueskyProgram::installed()?;
+    WordpressProgram::installed().map(drop)
 }
 
 fn format(log: &Log) -> Result {

@@ -1,0 +1,317 @@
+//! A real WordPress: its own page for application passwords, its own checks of what
+//! is sent, its own posts read back by its administrator.
+
+use std::time::Duration;
+
+use domain::media::MimeType;
+use platforms::conformance::samples::sample;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::{
+    connecting::{connected, departs, types},
+    scenes::Scenes,
+};
+use crate::{
+    answer::{integer, text},
+    ensure,
+    fault::{Result, same},
+    harness::{Harness, LIFTED},
+    lossy_proxy::{LossyProxy, ProxyPort},
+    moment,
+    report::Report,
+    wordpress_server::{AUTHOR, Addresses, WordpressServer},
+    world::{User, World, fresh, targets},
+};
+
+/// Enough seconds for a post whose answer was lost.
+const SETTLED_SECONDS: u64 = 150;
+
+const APPROVE: &str = "Yes, I approve of this connection";
+const REJECT: &str = "No, I do not approve of this connection";
+
+/// A site that is reached through a proxy.
+struct Place {
+    site: WordpressServer,
+    proxy: LossyProxy,
+}
+
+impl Place {
+    async fn start(addresses: Addresses) -> Result<Self> {
+        let front = ProxyPort::take().await?;
+        let site = WordpressServer::start(front.number(), addresses).await?;
+        let proxy = front.lead_to(site.listens());
+        Ok(Self { site, proxy })
+    }
+
+    /// Its address, as people know it.
+    fn home(&self) -> String {
+        format!("http://{}{}", self.proxy.address(), self.site.base())
+    }
+
+    /// Our page, the site's, and back.
+    async fn goes_through(&self, user: &User<'_>, press: &str) -> Result<(Value, String)> {
+        let begun = begin(user).await?;
+        let departed = departs(user, &begun, &[("site".to_owned(), self.home())].into()).await?;
+        let mut browser = user.browser.clone();
+        self.site.sign_in(&mut browser, &self.home()).await?;
+        let page = browser.open(departed.as_str()).await?;
+        let page = browser.press(&page, press, &[]).await?;
+        Ok((begun, page.html))
+    }
+
+    async fn connect(&self, user: &User<'_>) -> Result<Value> {
+        let (begun, page) = self.goes_through(user, APPROVE).await?;
+        ensure!(page.contains("is connected"), "the person reads {page}");
+        connected(user, &begun).await
+    }
+
+    /// Publishes a post, and returns it as our API and as the site has it.
+    async fn published(&self, user: &User<'_>, body: &Value) -> Result<(Value, Value)> {
+        let id = integer(&user.create(body).await?, "id")?;
+        let post = user.reaches(id, "published", SETTLED_SECONDS).await?;
+        // What is fresh in it; other words are kept as HTML.
+        let first = text(body, "content")?.lines().next().unwrap_or_default();
+        let words = first.rmatch_indices('-').nth(1).map_or(first, |(at, _)| &first[at + 1..]);
+        let [there] = &self.site.posts(words).await?[..] else { crate::fail!("not one post with {words:?}") };
+        same(&post["platforms"][0]["platform_post_id"], &json!(there["id"].to_string()), "its id")?;
+        Ok((post, there.clone()))
+    }
+}
+
+async fn begin(user: &User<'_>) -> Result<Value> {
+    user.api.call(Method::POST, "/connections/connect/wordpress").send().await?.ok(201)
+}
+
+/// A post of this text, due in a second.
+fn body(connection: &Value, words: &str) -> Result<Value> {
+    Ok(json!({ "content": words, "platforms": targets(&[connection])?, "scheduled_at": moment::in_seconds(1) }))
+}
+
+/// Runs every scene.
+pub async fn run(report: &mut Report) -> Result {
+    let place = Place::start(Addresses::Permalinks).await?;
+    let plain = Place::start(Addresses::Plain).await?;
+    let mut arguments = Vec::new();
+    let fronts = [&place, &plain].map(|it| it.proxy.address().to_string());
+    for front in &fronts {
+        arguments.extend(["--allow-fetch-from", front]);
+    }
+    arguments.extend(LIFTED);
+    let local = Harness::start(&arguments).await?;
+    let world = World::new(local.ready().clone()).await?;
+    let user = world.new_user().await?;
+
+    let mut scenes = Scenes { part: "wordpress", report };
+    scenes.play("no is no", refusing(&place, &user)).await;
+    let connection = scenes.play("an account is connected on the site's own page", connecting(&place, &user)).await;
+    if let Some(it) = connection {
+        scenes.play("a title and paragraphs, with a link and nothing that is run", words(&place, &user, &it)).await;
+        scenes.play("what options say", options(&place, &user, &it)).await;
+        scenes.play("pictures and a video, byte for byte", files(&place, &user, &it)).await;
+        scenes.play("a file that is too large, and nothing left of it", too_large(&place, &user, &it)).await;
+        scenes.play("lost answers, and exactly one post", lost_answers(&place, &user, &it)).await;
+        scenes.play("a password that was deleted, and given again", taken_back(&place, &user, &it)).await;
+        scenes.play("disconnecting deletes the password", disconnecting(&place, &user, &it)).await;
+    }
+    scenes.play("a password by hand does as well", by_hand(&place, &user)).await;
+    scenes.play("a site below a path, without permalinks", without_permalinks(&plain, &user)).await;
+    Ok(())
+}
+
+async fn refusing(place: &Place, user: &User<'_>) -> Result {
+    let (begun, page) = place.goes_through(user, REJECT).await?;
+    ensure!(page.contains("Access was denied"), "the person reads {page}");
+    let status = user.api.get(text(&begun, "poll_url")?).await?.ok(200)?;
+    same(&status["status"], &json!("failed"), "status of the hand-off")
+}
+
+async fn connecting(place: &Place, user: &User<'_>) -> Result<Value> {
+    let connection = place.connect(user).await?;
+    same(&connection["provider"], &json!("wordpress"), "provider")?;
+    same(&connection["username"], &json!(format!("{}@{}", AUTHOR.0, place.proxy.address())), "username")?;
+    same(&connection["display_name"], &json!("Harbour & Lighthouse"), "display_name")?;
+    let names = place.site.passwords().await?;
+    ensure!(names.len() == 1 && names[0].starts_with("Social Publishing "), "its passwords are {names:?}");
+    Ok(connection)
+}
+
+async fn words(place: &Place, user: &User<'_>, connection: &Value) -> Result {
+    let title = fresh("Приве́т <b> & 日本 👩‍👩‍👧‍👦");
+    let content = format!("{title}\n\nOne [gallery] \\ \"two\"\nhttps://example.com/?a=1&b=2 <script>three</script>");
+
+    let (post, there) = place.published(user, &body(connection, &content)?).await?;
+
+    same(&there["status"], &json!("publish"), "status")?;
+    same(
+        &there["title"]["raw"],
+        &json!(title.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")),
+        "title",
+    )?;
+    let html = text(&there["content"], "raw")?.replace("&#091;", "&#91;");
+    let paragraph = "<p>One &#91;gallery] \\ &quot;two&quot;<br>\
+                     <a href=\"https://example.com/?a=1&amp;b=2\">https://example.com/?a=1&amp;b=2</a> \
+                     &lt;script&gt;three&lt;/script&gt;</p>";
+    same(html, format!("<!-- wp:paragraph -->\n{paragraph}\n<!-- /wp:paragraph -->"), "content")?;
+    let url = text(&post["platforms"][0], "platform_post_url")?;
+    same(Some(url), there["link"].as_str(), "link")?;
+    let (status, page) = place.site.bytes(url).await?;
+    let page = String::from_utf8_lossy(&page).into_owned();
+    ensure!(status == StatusCode::OK && page.contains("One &#091;gallery]"), "{url}: {status} {page}");
+    Ok(())
+}
+
+async fn options(place: &Place, user: &User<'_>, connection: &Value) -> Result {
+    let mut body = body(connection, &fresh("with options"))?;
+    let slug = fresh("slug").replace(' ', "-").to_lowercase();
+    body["platforms"][0]["options"] = json!({
+        "title": "A & B", "status": "private", "excerpt": "In short", "slug": slug,
+        "categories": ["news & VIEWS"], "tags": ["boats", "Q&A"],
+    });
+
+    let (_, there) = place.published(user, &body).await?;
+
+    same(&there["title"]["raw"], &json!("A &amp; B"), "title")?;
+    same(&there["status"], &json!("private"), "status")?;
+    same(&there["excerpt"]["raw"], &json!("In short"), "excerpt")?;
+    same(&there["slug"], &json!(slug), "slug")?;
+    let count = |name: &str| there[name].as_array().map_or(0, Vec::len);
+    same((count("categories"), count("tags")), (1, 2), "categories and tags")?;
+    // The same names again are the same tags.
+    let mut again = body.clone();
+    again["content"] = json!(fresh("with options again"));
+    again["scheduled_at"] = json!(moment::in_seconds(1));
+    let (_, again) = place.published(user, &again).await?;
+    same((&again["categories"], &again["tags"]), (&there["categories"], &there["tags"]), "categories and tags")?;
+    let slug = text(&again, "slug")?;
+    ensure!(slug.ends_with("-2"), "a slug is given twice: {slug}");
+
+    let mut unknown = body.clone();
+    unknown["platforms"][0]["options"] = json!({ "categories": ["No such category"] });
+    unknown["scheduled_at"] = json!(moment::in_seconds(1));
+    let id = integer(&user.create(&unknown).await?, "id")?;
+    let failed = user.reaches(id, "failed", 30).await?;
+    let told = text(&failed["platforms"][0], "error_message")?;
+    ensure!(told.contains("No such category"), "the post says {told}");
+    Ok(())
+}
+
+async fn files(place: &Place, user: &User<'_>, connection: &Value) -> Result {
+    let kinds = [MimeType::Png, MimeType::Jpeg, MimeType::Webp, MimeType::Gif, MimeType::Mp4];
+    let files = kinds.map(|it| (it, sample(it, 1).bytes));
+    let mut media = Vec::new();
+    for (mime_type, bytes) in &files {
+        let path = user.upload(mime_type.as_str(), bytes).await?;
+        media.push(json!({ "path": path, "alt_text": "Ein \"Boot\" & mehr" }));
+    }
+    let mut body = body(connection, &fresh("with files"))?;
+    body["media"] = media.into();
+
+    let (_, there) = place.published(user, &body).await?;
+
+    let kept = place.site.files(integer(&there, "id")?).await?;
+    same(kept.len(), files.len(), "files of the post")?;
+    let html = text(&there["content"], "raw")?;
+    let mut at = 0;
+    for (file, (mime_type, bytes)) in kept.iter().zip(&files) {
+        same(&file["mime_type"], &json!(mime_type.as_str()), "its type")?;
+        same(&file["alt_text"], &json!("Ein \"Boot\" & mehr"), "its alternative text")?;
+        let address = text(file, "source_url")?;
+        ensure!(place.site.bytes(address).await?.1 == *bytes, "{mime_type:?}: other bytes");
+        let found = html[at..].find(address).map(|it| at + it);
+        ensure!(found.is_some(), "{address} does not stand in {html}, in its order");
+        at = found.unwrap_or(at);
+    }
+    same(html.matches("alt=\"Ein &quot;Boot&quot; &amp; mehr\"").count(), 4, "alternative texts of pictures")
+}
+
+async fn too_large(place: &Place, user: &User<'_>, connection: &Value) -> Result {
+    let before = place.site.library().await?;
+    let words = fresh("too large");
+    let mut video = sample(MimeType::Mp4, 1).bytes;
+    // A box that says nothing.
+    video.extend([&(3_u32 << 20).to_be_bytes()[..], b"free", &vec![0; (3 << 20) - 8]].concat());
+    let mut body = body(connection, &words)?;
+    body["media"] = json!([user.picture().await?, user.upload("video/mp4", &video).await?]);
+    let id = integer(&user.create(&body).await?, "id")?;
+
+    let failed = user.reaches(id, "failed", 60).await?;
+
+    let told = text(&failed["platforms"][0], "error_message")?;
+    ensure!(told.contains("upload_max_filesize"), "the post says {told}");
+    same(place.site.posts(&words).await?.len(), 0, "posts with these words")?;
+    same(place.site.library().await?, before, "files in the library")
+}
+
+async fn lost_answers(place: &Place, user: &User<'_>, connection: &Value) -> Result {
+    for lost in ["POST /wp-json/wp/v2/posts?", "POST /wp-json/wp/v2/posts/", "POST /wp-json/wp/v2/media"] {
+        place.proxy.lose(1, lost);
+        let before = place.proxy.came(lost);
+        let mut body = body(connection, &fresh("its answer is lost"))?;
+        if lost.ends_with("media") {
+            body["media"] = json!([user.picture().await?]);
+        }
+
+        let (_, there) = place.published(user, &body).await?;
+
+        same(&there["status"], &json!("publish"), "status")?;
+        same((place.proxy.unmet(), place.proxy.came(lost) - before), (0, 1), "answers to be lost, and calls")?;
+    }
+    Ok(())
+}
+
+async fn taken_back(place: &Place, user: &User<'_>, connection: &Value) -> Result {
+    place.site.revoke().await?;
+    let words = fresh("after it was deleted");
+    let id = user.schedule(&words, &[connection], 1).await?;
+    let path = format!("/connections/{}", integer(connection, "id")?);
+    moment::eventually(Duration::from_mins(1), "needs_reconnection", async || {
+        let shown = user.api.get(&path).await?.ok(200)?;
+        Ok((shown["needs_reconnection"] == true).then_some(()))
+    })
+    .await?;
+
+    let again = place.connect(user).await?;
+    same(&again["id"], &connection["id"], "id of the connection")?;
+    user.reaches(id, "published", SETTLED_SECONDS).await?;
+    same(place.site.posts(&words).await?.len(), 1, "posts with these words")
+}
+
+async fn disconnecting(place: &Place, user: &User<'_>, connection: &Value) -> Result {
+    same(place.site.passwords().await?.len(), 1, "passwords before")?;
+    disconnect(user, connection).await?;
+    moment::eventually(Duration::from_secs(30), "the end of the password", async || {
+        Ok(place.site.passwords().await?.is_empty().then_some(()))
+    })
+    .await
+}
+
+async fn disconnect(user: &User<'_>, connection: &Value) -> Result {
+    let gone = user.api.call(Method::DELETE, &format!("/connections/{}", integer(connection, "id")?)).send().await?;
+    same(gone.status, 204, "status of disconnecting")
+}
+
+async fn by_hand(place: &Place, user: &User<'_>) -> Result {
+    let begun = begin(user).await?;
+    let password = place.site.password_by_hand().await?;
+    let typed = [("site", place.home()), ("username", AUTHOR.0.to_owned()), ("application_password", password)];
+    types(user, &begun, &typed.map(|(name, it)| (name.to_owned(), it)).into()).await?;
+    let connection = connected(user, &begun).await?;
+    place.published(user, &body(&connection, &fresh("by hand"))?).await?;
+    disconnect(user, &connection).await
+}
+
+async fn without_permalinks(place: &Place, user: &User<'_>) -> Result {
+    let connection = place.connect(user).await?;
+    let mut body = body(&connection, &fresh("without permalinks"))?;
+    body["media"] = json!([user.picture().await?]);
+    place.proxy.lose(1, "POST /blog/index.php?rest_route=%2Fwp%2Fv2%2Fposts%2F");
+
+    let (post, there) = place.published(user, &body).await?;
+
+    same(place.proxy.unmet(), 0, "answers still to be lost")?;
+    let url = text(&post["platforms"][0], "platform_post_url")?;
+    same(url, &format!("{}/?p={}", place.home(), there["id"]), "link")?;
+    same(place.site.files(integer(&there, "id")?).await?.len(), 1, "files")?;
+    disconnect(user, &connection).await
+}

@@ -1,0 +1,212 @@
+//! A real WordPress on loopback, and what its administrator sees of it.
+
+use std::{
+    fs,
+    net::SocketAddr,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use reqwest::{Client, Method, RequestBuilder, StatusCode};
+use serde_json::Value;
+use steps::wordpress::WordpressProgram;
+use tempfile::TempDir;
+
+use crate::{
+    answer::{integer, text},
+    browser::Browser,
+    ensure, fail,
+    fault::Result,
+    lossy_proxy::ProxyPort,
+    tools::run,
+};
+
+/// How long a start may take on a busy machine; on an idle one it takes half a
+/// second.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The author of the site, and the password with which they sign in.
+pub const AUTHOR: (&str, &str) = ("keeper", "lighthouse");
+
+/// What a site looks like from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// At the top of its host, with permalinks.
+    Permalinks,
+    /// Below a path, and without.
+    Plain,
+}
+
+/// A running site; it ends when this is dropped.
+pub struct WordpressServer {
+    child: Child,
+    /// Everything that it stores.
+    folder: TempDir,
+    addresses: Addresses,
+    listens: SocketAddr,
+    /// The author's id.
+    author: i64,
+    administrator: (String, String),
+    http: Client,
+}
+
+impl Addresses {
+    fn base(self) -> &'static str {
+        match self {
+            Self::Permalinks => "",
+            Self::Plain => "/blog",
+        }
+    }
+
+    fn permalinks(self) -> &'static str {
+        match self {
+            Self::Permalinks => "/%postname%/",
+            Self::Plain => "",
+        }
+    }
+}
+
+impl WordpressServer {
+    /// Installs it where it is missing, and starts it. Its public address is this port
+    /// of this machine, where a proxy listens.
+    pub async fn start(public_port: u16, addresses: Addresses) -> Result<Self> {
+        let program = tokio::task::spawn_blocking(WordpressProgram::installed).await??;
+        // PHP's server cannot choose a free port itself.
+        let free = ProxyPort::take().await?;
+        let listens = SocketAddr::from(([127, 0, 0, 1], free.number()));
+        drop(free);
+        let folder = TempDir::new()?;
+        let top = folder.path().join("top");
+        let site: PathBuf = match addresses {
+            Addresses::Permalinks => top.clone(),
+            Addresses::Plain => {
+                fs::create_dir(&top)?;
+                top.join("blog")
+            }
+        };
+        program.copy_to(&site)?;
+        let php = || {
+            let mut php = Command::new("php");
+            php.args(["-d", "sendmail_path=/bin/true", "-d", "upload_max_filesize=2M", "-d", "display_errors=0"])
+                .env("WP_URL", format!("http://127.0.0.1:{public_port}{}", addresses.base()))
+                .env("WP_PERMALINKS", addresses.permalinks())
+                .current_dir(&site);
+            php
+        };
+        let facts: Value = serde_json::from_str(&run(php().arg(program.preparing()))?)?;
+        let log = fs::File::create(folder.path().join("log"))?;
+        let child = php()
+            .args(["-S", &listens.to_string(), "-t"])
+            .arg(&top)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()?;
+        let administrator = (text(&facts, "administrator")?.to_owned(), text(&facts, "password")?.to_owned());
+        let http = Client::builder().no_proxy().timeout(PATIENCE).build()?;
+        let author = integer(&facts, "keeper")?;
+        let mut server = Self { child, folder, addresses, listens, author, administrator, http };
+        server.ready().await?;
+        Ok(server)
+    }
+
+    async fn ready(&mut self) -> Result {
+        let started = Instant::now();
+        while self.asked(Method::GET, "wp/v2/types", &[]).send().await.is_err() {
+            let ended = self.child.try_wait()?;
+            if ended.is_some() || PATIENCE < started.elapsed() {
+                let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+                fail!("WordPress did not become ready ({ended:?}):\n{log}");
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
+    }
+
+    /// The address where it listens, to which a proxy at its public address must lead.
+    pub fn listens(&self) -> SocketAddr {
+        self.listens
+    }
+
+    /// What stands behind its host.
+    pub fn base(&self) -> &'static str {
+        self.addresses.base()
+    }
+
+    /// The author signs in on its page.
+    pub async fn sign_in(&self, browser: &mut Browser, home: &str) -> Result {
+        let page = browser.open(&format!("{home}/wp-login.php")).await?;
+        let page = browser.press(&page, "Log In", &[("log", AUTHOR.0), ("pwd", AUTHOR.1)]).await?;
+        ensure!(page.status.is_success() && page.html.contains("wp-admin"), "{}", page.fault("nobody is signed in"));
+        Ok(())
+    }
+
+    /// Its posts of any status with these words, as editors see them.
+    pub async fn posts(&self, words: &str) -> Result<Vec<Value>> {
+        let statuses = "publish,future,draft,pending,private";
+        self.list("wp/v2/posts", &[("search", words), ("status", statuses), ("context", "edit")]).await
+    }
+
+    /// The files that belong to a post, the first uploaded first.
+    pub async fn files(&self, post: i64) -> Result<Vec<Value>> {
+        let parent = post.to_string();
+        self.list("wp/v2/media", &[("parent", &parent), ("orderby", "id"), ("order", "asc")]).await
+    }
+
+    /// How many files its library has.
+    pub async fn library(&self) -> Result<usize> {
+        Ok(self.list("wp/v2/media", &[("per_page", "100")]).await?.len())
+    }
+
+    /// Something that an address of the site leads to.
+    pub async fn bytes(&self, address: &str) -> Result<(StatusCode, Vec<u8>)> {
+        let url = url::Url::parse(address)?;
+        let path = &url[url::Position::BeforePath..];
+        let answer = self.http.get(format!("http://{}{path}", self.listens)).send().await?;
+        Ok((answer.status(), answer.bytes().await?.to_vec()))
+    }
+
+    /// The names of the author's application passwords.
+    pub async fn passwords(&self) -> Result<Vec<String>> {
+        let found = self.list(&format!("wp/v2/users/{}/application-passwords", self.author), &[]).await?;
+        found.iter().map(|it| text(it, "name").map(str::to_owned)).collect()
+    }
+
+    /// The author deletes all of them.
+    pub async fn revoke(&self) -> Result {
+        let path = format!("wp/v2/users/{}/application-passwords", self.author);
+        let answer = self.asked(Method::DELETE, &path, &[]).send().await?;
+        ensure!(answer.status().is_success(), "deleting passwords: {}", answer.status());
+        Ok(())
+    }
+
+    /// The author makes one by hand.
+    pub async fn password_by_hand(&self) -> Result<String> {
+        let path = format!("wp/v2/users/{}/application-passwords", self.author);
+        let made: Value = self.asked(Method::POST, &path, &[("name", "by hand")]).send().await?.json().await?;
+        Ok(text(&made, "password")?.to_owned())
+    }
+
+    async fn list(&self, path: &str, query: &[(&str, &str)]) -> Result<Vec<Value>> {
+        let answer = self.asked(Method::GET, path, query).send().await?;
+        let status = answer.status();
+        let body = answer.text().await?;
+        ensure!(status.is_success(), "{path}: {status} {body}");
+        Ok(serde_json::from_str(&body)?)
+    }
+
+    fn asked(&self, method: Method, path: &str, query: &[(&str, &str)]) -> RequestBuilder {
+        let (user, password) = &self.administrator;
+        let url = format!("http://{}{}/index.php", self.listens, self.base());
+        let request = self.http.request(method, url).query(&[("rest_route", format!("/{path}"))]).query(query);
+        request.basic_auth(user, Some(password))
+    }
+}
+
+impl Drop for WordpressServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
