@@ -206,7 +206,7 @@ impl Platform for LinkedIn {
         let told = if is_page(profile) {
             organizations::one(&self.api, by, &profile.account_id).await
         } else {
-            self.api.member(by).await.map(profile_of)
+            self.api.member(by, self.has_openid()).await.map(profile_of)
         };
         let told = told.map_err(failure::Failure::of_account)?;
         Ok(told.map(|profile| About { profile, rules: self.rules() }))
@@ -252,7 +252,7 @@ impl Connect for LinkedIn {
         let tokens = self.oauth.complete(callback).await?;
         let by = Caller { token: &tokens.access_token, now };
         let asked = async {
-            let member = profile_of(self.api.member(by).await?).ok_or_else(api::unreadable)?;
+            let member = profile_of(self.api.member(by, self.has_openid()).await?).ok_or_else(api::unreadable)?;
             let pages = if self.pages { organizations::all(&self.api, by).await? } else { Vec::new() };
             Ok::<_, failure::Failure>((member, pages))
         };
@@ -276,6 +276,11 @@ impl Connect for LinkedIn {
 }
 
 impl LinkedIn {
+    /// Whether the app has a part in signing in. One for pages alone may have none.
+    fn has_openid(&self) -> bool {
+        self.scopes.iter().any(|it| it == "openid")
+    }
+
     fn scopes(&self) -> Vec<&str> {
         self.scopes.iter().map(String::as_str).collect()
     }
@@ -284,17 +289,17 @@ impl LinkedIn {
 /// What the name of a member begins with.
 const MEMBER: &str = "urn:li:person:";
 
-/// A member, as people know them: by their name, because there is no handle without
-/// another permission.
-fn profile_of(Member { sub, name, picture }: Member) -> Option<Profile> {
+/// A member, as people know them: by their name, where no handle is told.
+fn profile_of(Member { sub, name, picture, vanity_name }: Member) -> Option<Profile> {
     let is_id = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_');
     let name = name.filter(|it| !it.trim().is_empty());
+    let vanity_name = vanity_name.filter(|it| !it.is_empty() && it.bytes().all(|it| is_id(it) || it == b'%'));
     ((1..=100).contains(&sub.len()) && sub.bytes().all(is_id)).then(|| Profile {
         account_id: format!("{MEMBER}{sub}"),
-        username: name.clone().or(Some(sub)),
+        profile_url: vanity_name.as_ref().map(|it| format!("https://www.linkedin.com/in/{it}")),
+        username: vanity_name.or_else(|| name.clone()).or(Some(sub)),
         display_name: name,
         avatar: picture,
-        profile_url: None,
     })
 }
 

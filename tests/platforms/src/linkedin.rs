@@ -71,6 +71,10 @@ const APPROVED: &[&str] = &[
     "w_organization_social_feed",
 ];
 
+/// Those of an app for pages alone.
+const ALONE: &[&str] =
+    &["w_member_social", "r_basicprofile", "w_organization_social", "r_organization_social", "rw_organization_admin"];
+
 /// What the documentation says of its OAuth.
 const RULES: Rules = Rules {
     clients: &[Client::Body],
@@ -84,6 +88,9 @@ const RULES: Rules = Rules {
 pub trait Products: Send + Sync + 'static {
     /// Whether it has approved it: for pages, and with refresh tokens.
     const APPROVED: bool;
+
+    /// Whether it has no part in signing in.
+    const ALONE: bool = false;
 
     /// Whether its operator has set everything there is: a lost post is sent once more,
     /// other scopes are asked for, and another version.
@@ -101,6 +108,15 @@ pub enum Community {}
 /// "Share on LinkedIn", with an operator who has set everything there is.
 #[derive(Clone, Copy, Debug)]
 pub enum Replaying {}
+
+/// "Community Management" alone.
+#[derive(Clone, Copy, Debug)]
+pub enum CommunityAlone {}
+
+impl Products for CommunityAlone {
+    const APPROVED: bool = true;
+    const ALONE: bool = true;
+}
 
 impl Products for SelfServe {
     const APPROVED: bool = false;
@@ -162,7 +178,11 @@ struct Memory {
 impl<P: Products> LinkedIn<P> {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let (scopes, refresh) = if P::APPROVED { (APPROVED, Refresh::Lasting) } else { (OPEN, Refresh::None) };
+        let (scopes, refresh) = match (P::APPROVED, P::ALONE) {
+            (true, true) => (ALONE, Refresh::Lasting),
+            (true, false) => (APPROVED, Refresh::Lasting),
+            (false, _) => (OPEN, Refresh::None),
+        };
         let mut oauth = OAuth::new(Rules { scopes, refresh, ..RULES });
         let app = oauth.register(&format!("{ORIGIN}/connect/callback/linkedin"));
         let memory = Memory {
@@ -191,6 +211,7 @@ impl<P: Products> LinkedIn<P> {
             .route("/oauth/v2/accessToken", post(access::give))
             .route("/oauth/v2/revoke", post(access::end))
             .route("/v2/userinfo", get(access::userinfo))
+            .route("/v2/me", get(access::me))
             .route("/rest/posts", get(posts::find).post(posts::create))
             .route("/rest/images", post(files::image))
             .route("/rest/videos", post(files::video))

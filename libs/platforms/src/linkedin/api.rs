@@ -44,12 +44,33 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// A member.
+/// A member, as `OpenID` Connect tells of one.
 #[derive(Deserialize)]
 pub(super) struct Member {
     pub(super) sub: String,
     pub(super) name: Option<String>,
     pub(super) picture: Option<String>,
+    /// What their address ends with, which only the other way tells.
+    #[serde(skip)]
+    pub(super) vanity_name: Option<String>,
+}
+
+/// A member, as apps are told that have no part in signing in.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Me {
+    id: String,
+    localized_first_name: Option<String>,
+    localized_last_name: Option<String>,
+    vanity_name: Option<String>,
+}
+
+impl From<Me> for Member {
+    fn from(Me { id, localized_first_name, localized_last_name, vanity_name }: Me) -> Self {
+        let names: Vec<_> = [localized_first_name, localized_last_name].into_iter().flatten().collect();
+        // A picture is the name of a file there.
+        Self { sub: id, name: Some(names.join(" ")), picture: None, vanity_name }
+    }
 }
 
 /// What the answer to an action has.
@@ -89,10 +110,12 @@ impl Api {
         }
     }
 
-    /// Whose token it is.
-    pub(super) async fn member(&self, by: Caller<'_>) -> Result<Member, Failure> {
-        let url = format!("{}/v2/userinfo", self.base_url);
-        self.json(self.http.to_known(Method::GET, url)?.bearer_auth(by.token.expose_secret()), by).await
+    /// Whose token it is, by `OpenID` Connect or without.
+    pub(super) async fn member(&self, by: Caller<'_>, openid: bool) -> Result<Member, Failure> {
+        let path = if openid { "userinfo" } else { "me" };
+        let request = self.http.to_known(Method::GET, format!("{}/v2/{path}", self.base_url))?;
+        let request = request.bearer_auth(by.token.expose_secret());
+        if openid { self.json(request, by).await } else { Ok(self.json::<Me>(request, by).await?.into()) }
     }
 
     /// Makes a post public; its name.
@@ -211,9 +234,9 @@ fn not_answered(error: &reqwest::Error) -> Failure {
         return Failure::NotSent { why: "LinkedIn could not be reached".to_owned() };
     }
     let why = if error.is_timeout() { "LinkedIn did not answer in time" } else { "LinkedIn's answer was cut off" };
-    Failure::Unknown { may_still_run: true, why: why.to_owned() }
+    Failure::Unknown { why: why.to_owned() }
 }
 
 pub(super) fn unreadable() -> Failure {
-    Failure::Unknown { may_still_run: false, why: "LinkedIn's answer could not be read".to_owned() }
+    Failure::Unknown { why: "LinkedIn's answer could not be read".to_owned() }
 }

@@ -37,8 +37,9 @@ pub(super) enum Failure {
     NotSent { why: String },
     /// The address of an upload is of no use any more; nothing was done.
     Forgotten { why: String },
-    /// It may have been carried out.
-    Unknown { may_still_run: bool, why: String },
+    /// It may have been carried out, or still be: behind an answer, too, such as that of a
+    /// gateway that waited in vain.
+    Unknown { why: String },
 }
 
 /// An answer that says no.
@@ -118,10 +119,10 @@ impl Failure {
     /// What an answer says that is no success.
     pub(super) fn of(status: StatusCode, retry_at: Option<DateTime<Utc>>, body: &[u8]) -> Self {
         if status.is_server_error() || status == StatusCode::REQUEST_TIMEOUT {
-            return Self::Unknown { may_still_run: false, why: format!("LinkedIn failed inside ({status})") };
+            return Self::Unknown { why: format!("LinkedIn failed inside ({status})") };
         }
         if !status.is_client_error() {
-            return Self::Unknown { may_still_run: false, why: format!("LinkedIn answered {status}") };
+            return Self::Unknown { why: format!("LinkedIn answered {status}") };
         }
         let answer: Value = serde_json::from_slice(body).unwrap_or_default();
         let message = answer::words_of(status, body);
@@ -189,7 +190,7 @@ impl Failure {
                 "LinkedIn takes no more today; its day ends at 00:00 UTC".to_owned()
             }
             Self::Limited { .. } => "LinkedIn takes no more for now".to_owned(),
-            Self::NotSent { why } | Self::Forgotten { why } | Self::Unknown { why, .. } => why.clone(),
+            Self::NotSent { why } | Self::Forgotten { why } | Self::Unknown { why } => why.clone(),
         }
     }
 
@@ -203,7 +204,7 @@ impl Failure {
             Self::Limited { retry_at, .. } => Setback::Busy { retry_at, reason },
             Self::NotSent { .. } => Setback::Busy { retry_at: None, reason },
             Self::Forgotten { .. } => Setback::Stale { reason },
-            Self::Unknown { may_still_run, .. } => Setback::Unknown { may_still_run, reason },
+            Self::Unknown { .. } => Setback::Unknown { may_still_run: true, reason },
             Self::Refused(refused) => match refused.blame() {
                 Blame::Us | Blame::Conflict => Setback::Busy { retry_at: None, reason },
                 Blame::NotArrived if job.publish_at + PATIENCE <= job.now => Setback::Stale { reason },

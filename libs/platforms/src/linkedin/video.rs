@@ -30,8 +30,9 @@ const AT_A_TIME: usize = 3;
 /// For one part of 4 MiB.
 const PART: Duration = Duration::from_secs(15);
 
-/// The most parts that a file is cut into.
-const MOST_PARTS: usize = 2_000;
+/// The most that the addresses of all parts have, in bytes: they are stored between the
+/// steps. A video of 500 MB has 120 parts.
+const MOST_ADDRESS_BYTES: usize = 200_000;
 
 /// The longest wait between two looks at a video that is worked on. The first is five
 /// seconds; each is a call of the 150 that a member has in a day.
@@ -208,7 +209,8 @@ fn cuts(parts: &VecDeque<Part>, size_bytes: u64) -> bool {
         at = it.last_byte.saturating_add(1);
         follows
     });
-    follow && at == size_bytes && parts.len() <= MOST_PARTS
+    let addresses: usize = parts.iter().map(|it| it.upload_url.as_str().len()).sum();
+    follow && at == size_bytes && addresses <= MOST_ADDRESS_BYTES
 }
 
 #[cfg(test)]
@@ -227,6 +229,8 @@ mod tests {
             super::cuts(&parts.iter().map(part).collect(), size)
         };
         assert!(cuts(&[(0, 3), (4, 5)], 6) && cuts(&[(0, 0)], 1));
+        let bytes = |count: u64| (0..count).map(|it| (it, it)).collect::<Vec<_>>();
+        assert!(cuts(&bytes(2_000), 2_000) && !cuts(&bytes(20_000), 20_000), "more than can be kept");
         for (parts, size) in
             [(&[(0, 3)][..], 6), (&[(0, 3), (5, 5)], 6), (&[(0, 3), (4, 6)], 6), (&[], 6), (&[(0, u64::MAX)], 6)]
         {

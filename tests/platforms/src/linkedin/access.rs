@@ -71,6 +71,16 @@ pub(super) async fn userinfo(State(here): State<Arc<Here>>, headers: HeaderMap) 
     })))
 }
 
+/// `GET /v2/me`, for apps without `OpenID` Connect.
+pub(super) async fn me(State(here): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+    here.accept(&headers, "/v2/me", &["r_basicprofile"])?;
+    Ok(Json(json!({
+        "id": MEMBER_URN.trim_start_matches("urn:li:person:"),
+        "localizedFirstName": "Ada", "localizedLastName": "Keeper", "vanityName": "ada-keeper",
+        "profilePicture": { "displayImage": "urn:li:digitalmediaAsset:C4D00AAAAbBCDEFGhiJ" },
+    })))
+}
+
 impl Here {
     /// The grant of a call's token, if it has any of these scopes, and may make another
     /// call today.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::posts::Post;
-use super::{LATER_VERSION, LinkedIn, MEMBER, Memory, Products};
+use super::{ALONE, LATER_VERSION, LinkedIn, MEMBER, Memory, Products};
 use crate::stand_in::oauth::{Authorizes, decide};
 
 #[async_trait]
@@ -35,6 +35,9 @@ impl<P: Products> Network for LinkedIn<P> {
             settings["replay"] = true.into();
             settings["scopes"] = json!(["openid", "profile", "email", "w_member_social"]);
             settings["version"] = LATER_VERSION.into();
+        }
+        if P::ALONE {
+            settings["scopes"] = json!(ALONE);
         }
         settings
     }

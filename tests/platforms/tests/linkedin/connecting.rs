@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use domain::delivery::Setback;
-use networks::linkedin::{Community, LinkedIn, MEMBER_URN, PAGE_URN, Replaying, SECOND_PAGE_URN};
+use networks::linkedin::{Community, CommunityAlone, LinkedIn, MEMBER_URN, PAGE_URN, Replaying, SECOND_PAGE_URN};
 use platforms::conformance::network::{Call, Decision, Network};
 use platforms::conformance::stage::Stage;
 use platforms::{HandOffRefusal, Renewal};
@@ -133,4 +133,21 @@ async fn what_is_asked_for_and_in_which_version_an_operator_may_say() {
 
     let posted = stage.network.arrivals.latest("POST /rest/posts").unwrap();
     assert_eq!(posted.headers["linkedin-version"], "202609");
+}
+
+#[tokio::test]
+async fn an_app_for_pages_alone_has_no_part_in_signing_in() {
+    let stage = Stage::<LinkedIn<CommunityAlone>>::new().await;
+    let callback = stage.decided(Decision::Allow).await;
+
+    let mut accounts = stage.complete(&callback).await.unwrap();
+
+    assert_eq!(accounts.len(), 3);
+    let member = accounts.pop().unwrap();
+    assert_eq!(member.profile.account_id, MEMBER_URN);
+    assert_eq!(member.profile.username.as_deref(), Some("ada-keeper"));
+    assert_eq!(member.profile.display_name.as_deref(), Some("Ada Keeper"));
+    assert_eq!(member.profile.profile_url.as_deref(), Some("https://www.linkedin.com/in/ada-keeper"));
+    let about = stage.connecting().about(&member.profile, &member.credentials, stage.clock.now()).await.unwrap();
+    assert_eq!(about.unwrap().profile, member.profile);
 }
