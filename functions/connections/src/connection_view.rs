@@ -48,8 +48,9 @@ pub(crate) struct ConnectionDetails {
     /// `max_media` for images and videos together; `max_images`, GIFs included; `max_videos`; `not_mixed`; `gif_alone`;
     /// `media_required`; `mime_types`; `max_image_bytes`; `max_video_bytes`; `max_alt_text` in `alt_text_unit`, and
     /// less of a video where there is `max_video_alt_text`; `min_alt_text` of each file; `min_images`, `min_videos`;
-    /// `not_with_media`, the options that do not go with files; `min_text`, `max_text_with_media` and
-    /// `max_text_with_video` in `text_unit`; `max_hashtags`, `max_mentions`, `max_links`; `text_not_shown`. What a
+    /// `not_with_media`, the options that do not go with files; `required_options` and `refused_options`, those that a
+    /// post of this account needs and cannot have, where accounts of a platform differ; `min_text`,
+    /// `max_text_with_media` and `max_text_with_video` in `text_unit`; `max_hashtags`, `max_mentions`, `max_links`; `text_not_shown`. What a
     /// platform does not ask has no entry.
     pub(crate) meta: Vec<MetaEntry>,
 }

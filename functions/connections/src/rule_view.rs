@@ -75,7 +75,9 @@ fn value_of_post(rule: &PostRule) -> Value {
         | PostRule::MaxMentions { max }
         | PostRule::MaxLinks { max, .. } => json!(max),
         PostRule::MaxAllBytes { max } => json!(max),
-        PostRule::NotWithMedia { options } => json!(options),
+        PostRule::NotWithMedia { options }
+        | PostRule::RequiredOptions { options }
+        | PostRule::RefusedOptions { options } => json!(options),
         PostRule::TextNotShown => json!(YES),
     }
 }
@@ -106,7 +108,10 @@ fn unit_of_post(rule: &PostRule) -> Option<&'static str> {
         PostRule::MaxHashtags { .. } => Some("hashtags"),
         PostRule::MaxMentions { .. } => Some("mentions"),
         PostRule::MaxLinks { .. } => Some("links"),
-        PostRule::NotWithMedia { .. } | PostRule::TextNotShown => None,
+        PostRule::NotWithMedia { .. }
+        | PostRule::RequiredOptions { .. }
+        | PostRule::RefusedOptions { .. }
+        | PostRule::TextNotShown => None,
     }
 }
 

@@ -15,6 +15,8 @@ mod tests;
 mod tokens;
 mod weighted;
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::media::Attachment;
@@ -47,7 +49,7 @@ pub struct Breach {
     pub rule: &'static str,
     /// The field of the target that is at fault: `content`, `media` or one of its
     /// options.
-    pub field: &'static str,
+    pub field: Cow<'static, str>,
     /// A message for the user that names the platform, the limit and the actual
     /// figure.
     pub message: String,
@@ -78,10 +80,10 @@ impl Rules {
     /// break.
     pub fn breaches(&self, text: &PostText, media: &[Attachment], options: &Options) -> Vec<Breach> {
         let of_rule = |(rule, when): (&Rule, Option<&When>)| {
-            let (id, field, title) = (rule.id(), rule.field(), &self.title);
+            let (id, field, title) = (rule.id(), rule.field(options), &self.title);
             let told = when.map_or_else(String::new, |it| it.told(options).to_string());
             let faults = rule.faults(text.as_str(), media, options).into_iter();
-            faults.map(move |it| Breach { rule: id, field, message: format!("{title}{told} {it}") })
+            faults.map(move |it| Breach { rule: id, field: field.clone(), message: format!("{title}{told} {it}") })
         };
         self.that_hold(options).flat_map(of_rule).collect()
     }

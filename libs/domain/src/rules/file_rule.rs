@@ -298,7 +298,7 @@ mod tests {
             let breaches = |media: &[Attachment]| rules.breaches(&text("a"), media, &Options::default());
             assert_eq!(breaches(&[&fine[..], &[unknown]].concat()), []);
             let [breach] = &breaches(&[fine, vec![wrong]].concat())[..] else { panic!("{rules:?}") };
-            assert_eq!((breach.message.as_str(), breach.field), (&*format!("Small {words}"), "media"));
+            assert_eq!((breach.message.as_str(), &*breach.field), (&*format!("Small {words}"), "media"));
         }
     }
 

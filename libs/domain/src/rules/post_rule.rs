@@ -1,5 +1,6 @@
 //! What some platforms ask of a post as a whole.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -72,6 +73,17 @@ pub enum PostRule {
         #[serde(default)]
         option: Option<String>,
     },
+    /// Options that a post of this account needs, where other accounts of the platform
+    /// do without.
+    RequiredOptions {
+        /// Their names.
+        options: Vec<String>,
+    },
+    /// Options that the platform has for other accounts.
+    RefusedOptions {
+        /// Their names.
+        options: Vec<String>,
+    },
     /// The text is not shown. Every post has one, so this is never at fault.
     TextNotShown,
 }
@@ -91,18 +103,34 @@ impl PostRule {
             Self::MaxHashtags { .. } => "max_hashtags",
             Self::MaxMentions { .. } => "max_mentions",
             Self::MaxLinks { .. } => "max_links",
+            Self::RequiredOptions { .. } => "required_options",
+            Self::RefusedOptions { .. } => "refused_options",
             Self::TextNotShown => "text_not_shown",
         }
     }
 
     /// The field of a target that is at fault when this rule is broken.
-    pub(super) const fn field(&self) -> &'static str {
-        match self {
+    pub(super) fn field(&self, given: &Options) -> Cow<'static, str> {
+        let field = match self {
             Self::MinImages { .. } | Self::MinVideos { .. } | Self::NotWithMedia { .. } | Self::MaxAllBytes { .. } => {
                 "media"
             }
+            Self::RequiredOptions { .. } | Self::RefusedOptions { .. } => {
+                return self.option(given).map_or("options".into(), |it| format!("options.{it}").into());
+            }
             _ => "content",
-        }
+        };
+        field.into()
+    }
+
+    /// The first option that is missing, or that should not be there.
+    fn option(&self, given: &Options) -> Option<&str> {
+        let (names, is_fault): (_, fn(bool) -> bool) = match self {
+            Self::RequiredOptions { options } => (options, |is_given| !is_given),
+            Self::RefusedOptions { options } => (options, |is_given| is_given),
+            _ => return None,
+        };
+        names.iter().map(String::as_str).find(|it| is_fault(given.get(it).is_some()))
     }
 
     /// What is wrong with this post, as the messages of [`Rule`](super::Rule).
@@ -142,6 +170,12 @@ impl PostRule {
                 let mut links: BTreeSet<&str> = tokens::links(text).map(|it| &text[it]).collect();
                 links.extend(option.as_ref().and_then(|it| options.text(it)));
                 above(*max, links.len() as u64, "different link")
+            }
+            Self::RequiredOptions { .. } => {
+                self.option(options).map(|it| format!("needs the option {it} for this account"))
+            }
+            Self::RefusedOptions { .. } => {
+                self.option(options).map(|it| format!("does not take the option {it} for this account; leave it out"))
             }
             Self::TextNotShown => None,
         }
@@ -268,5 +302,26 @@ mod tests {
         assert_eq!(fault(&apart, "a", &[video()]), None);
         let told = "takes link or images and videos in one post, not both, this has link and 1 file";
         assert_eq!(apart.fault("a", &[video()], &link("https://a.de")).unwrap(), told);
+    }
+
+    #[test]
+    fn an_account_may_need_an_option_that_others_refuse() {
+        let options = || vec!["a".to_owned(), "b".to_owned()];
+        let (needs, refuses) =
+            (PostRule::RequiredOptions { options: options() }, PostRule::RefusedOptions { options: options() });
+        let given = |names: &[&str]| {
+            names.iter().map(|it| ((*it).to_owned(), OptionValue::Text("x".to_owned()))).collect::<Options>()
+        };
+        let told = |rule: &PostRule, names: &[&str]| {
+            let given = given(names);
+            Some((rule.field(&given).into_owned(), rule.fault("text", &[], &given)?))
+        };
+        let expected = |field: &str, words: &str| Some((field.to_owned(), words.to_owned()));
+
+        assert_eq!(told(&needs, &["a", "b"]), None);
+        assert_eq!(told(&needs, &["a"]), expected("options.b", "needs the option b for this account"));
+        assert_eq!(told(&refuses, &[]), None);
+        let words = "does not take the option b for this account; leave it out";
+        assert_eq!(told(&refuses, &["b"]), expected("options.b", words));
     }
 }

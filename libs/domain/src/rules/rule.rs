@@ -1,5 +1,7 @@
 //! One thing that a platform asks of a post.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::post_rule::{number, told_apart};
@@ -195,13 +197,14 @@ impl Rule {
     }
 
     /// The field of a target that is at fault when this rule is broken.
-    pub(super) const fn field(&self) -> &'static str {
-        match self {
+    pub(super) fn field(&self, options: &Options) -> Cow<'static, str> {
+        let field = match self {
             Self::MaxText { .. } | Self::MaxTextBytes { .. } => "content",
             Self::MaxContentWarning { .. } => "options.content_warning",
-            Self::OfPost(rule) => rule.field(),
+            Self::OfPost(rule) => return rule.field(options),
             _ => "media",
-        }
+        };
+        field.into()
     }
 
     /// The messages about this text and these files, each written to follow the

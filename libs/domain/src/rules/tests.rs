@@ -57,7 +57,7 @@ fn a_breach_names_platform_limit_and_figure() {
     let breaches = rules().breaches(&text(&"x".repeat(501)), &[], &Options::default());
 
     let message = "Sandbox takes at most 500 characters, this has 501".to_owned();
-    assert_eq!(breaches, [Breach { rule: "max_text", field: "content", message }]);
+    assert_eq!(breaches, [Breach { rule: "max_text", field: "content".into(), message }]);
 }
 
 #[test]
@@ -112,7 +112,10 @@ fn a_content_warning_may_have_a_limit_of_its_own() {
     };
     assert_eq!(breaches("boats"), []);
     let message = "Example takes at most 5 characters as a content warning, this has 6".to_owned();
-    assert_eq!(breaches("boats!"), [Breach { rule: "max_content_warning", field: "options.content_warning", message }]);
+    assert_eq!(
+        breaches("boats!"),
+        [Breach { rule: "max_content_warning", field: "options.content_warning".into(), message }]
+    );
     assert_eq!(messages(&rules, &"x".repeat(10), &[]), Vec::<String>::new());
 }
 
@@ -133,7 +136,7 @@ fn every_breach_is_named_at_once() {
 
     let breaches = many_rules().breaches(&text(&"👨‍👩‍👧‍👦".repeat(301)), &media, &Options::default());
 
-    let named: Vec<_> = breaches.iter().map(|it| (it.rule, it.field, it.message.as_str())).collect();
+    let named: Vec<_> = breaches.iter().map(|it| (it.rule, &*it.field, it.message.as_str())).collect();
     let gif = ("mime_types", "media", "Example takes image/jpeg, video/mp4, not image/gif");
     let large_gif = ("max_image_bytes", "media", "Example takes images of at most 20 MiB, this has 21 MiB");
     assert_eq!(
@@ -283,17 +286,17 @@ fn depending() -> Rules {
 fn a_rule_may_hold_only_where_an_option_says_so() {
     let told = |options: Options| {
         let breaches = depending().breaches(&text("#words"), &[], &options);
-        breaches.into_iter().map(|it| (it.field, it.message)).collect::<Vec<_>>()
+        breaches.into_iter().map(|it| (it.field.into_owned(), it.message)).collect::<Vec<_>>()
     };
     let options = |name: &str, value: OptionValue| [(name.to_owned(), value)].into_iter().collect::<Options>();
 
-    let always = ("content", "Example takes at most 5 characters, this has 6".to_owned());
+    let always = ("content".to_owned(), "Example takes at most 5 characters, this has 6".to_owned());
     assert_eq!(told(options("kind", "story".into())), std::slice::from_ref(&always));
-    let reel = ("media", "Example, where kind is clip, needs at least 1 video, this has 0".to_owned());
+    let reel = ("media".to_owned(), "Example, where kind is clip, needs at least 1 video, this has 0".to_owned());
     assert_eq!(told(options("kind", "clip".into())), [always.clone(), reel]);
-    let unsaid = ("media", "Example, where kind is left out, needs at least 1 video, this has 0".to_owned());
+    let unsaid = ("media".to_owned(), "Example, where kind is left out, needs at least 1 video, this has 0".to_owned());
     assert_eq!(told(Options::default()), [always.clone(), unsaid.clone()]);
-    let quiet = ("content", "Example, where quiet is true, takes at most 0 hashtags, this has 1".to_owned());
+    let quiet = ("content".to_owned(), "Example, where quiet is true, takes at most 0 hashtags, this has 1".to_owned());
     assert_eq!(told(options("quiet", true.into())), [always, unsaid, quiet]);
 }
 

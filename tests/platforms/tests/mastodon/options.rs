@@ -68,7 +68,7 @@ async fn a_warning_has_the_limit_of_its_server_and_is_kept() {
         let breaches = |length| account.rules.breaches(&text, &[an_attachment(1)], &warned(length));
         assert_eq!(breaches(longest), []);
         let over = breaches(longest + 1);
-        assert_eq!(over.iter().map(|it| it.field).collect::<Vec<_>>(), [field], "{over:?}");
+        assert_eq!(over.iter().map(|it| &*it.field).collect::<Vec<_>>(), [field], "{over:?}");
 
         let mut post = stage.post(&account, "Look", picture());
         post.options = warned(longest);

@@ -1,7 +1,6 @@
 //! What goes out, and how it arrives.
 
 use domain::media::{AltText, FileType, MimeType};
-use domain::options::Options;
 use domain::rules::Rule;
 use domain::text::PostText;
 use url::Url;
@@ -114,7 +113,7 @@ pub async fn the_rules_are_those_of_the_platform<N: Network>() {
     let attachments: Vec<_> = filler.iter().map(|it| it.attachment.clone()).collect();
     let fits = |text: &str| {
         PostText::parse(text)
-            .is_ok_and(|text| account.rules.breaches(&text, &attachments, &Options::default()).is_empty())
+            .is_ok_and(|text| account.rules.breaches(&text, &attachments, &stage.network.options()).is_empty())
     };
 
     for unit in ["x", "é", "e\u{301}", "漢", "👩‍👩‍👧‍👦", "🇩🇪", "क्ष"] {
