@@ -28,7 +28,8 @@ pub(crate) async fn body(response: reqwest::Response) -> Result<Vec<u8>, Unreada
     body_up_to(response, MAX_ANSWER_BYTES).await
 }
 
-async fn body_up_to(response: reqwest::Response, max_bytes: usize) -> Result<Vec<u8>, Unreadable> {
+/// The same, where an answer may be longer than others.
+pub(crate) async fn body_up_to(response: reqwest::Response, max_bytes: usize) -> Result<Vec<u8>, Unreadable> {
     let mut stream = response.bytes_stream();
     let mut bytes = Vec::new();
     while let Some(piece) = stream.next().await {

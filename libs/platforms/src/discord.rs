@@ -1,4 +1,5 @@
-//! Discord: a channel of a server, through a webhook.
+//! Discord: a channel of a server, through a webhook; or a server, through a bot of the
+//! operator's.
 //!
 //! What it relies on (the documentation of API v10):
 //!
@@ -8,37 +9,52 @@
 //! - Files go up with the call that makes them public, so nothing is prepared.
 //! - Webhooks take no `nonce`, and list nothing: what became of a call whose answer
 //!   was lost is never known, and the post is not sent again.
+//! - A bot has one token for all servers that it was added to, which stays in the
+//!   operator's secret. A message has a nonce, by which its repeat is known for minutes;
+//!   then, and in forums, what the channel shows tells what became of a call.
 //!
 //! `discord/api.rs` knows addresses and answers, `message.rs` what a post is sent as,
-//! `webhook.rs` what a webhook is and how it is kept.
+//! `webhook.rs` what a webhook is and how it is kept, `server.rs` the same of a server,
+//! `bot.rs` the bot's calls, `publishing.rs` its posts and `look_up.rs` what became of
+//! them.
 
 mod api;
+mod bot;
 mod failure;
+mod look_up;
 mod message;
+mod publishing;
+mod rules;
+mod server;
+mod snowflake;
 mod webhook;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
-use domain::media::MimeType;
-use domain::options::{OptionKind, OptionSpec};
-use domain::rules::{Counting, PostRule, Rule, Rules};
+use domain::rules::Rules;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use url::Url;
 
 use self::api::Api;
-use self::failure::{Blame, Failure};
+use self::bot::{Bot, PerhapsWithBot, WithBot};
+use self::failure::Failure;
+pub(crate) use self::rules::OPTIONS;
+use self::rules::{CHANNEL, rules, server_rules, webhook_rules};
+use self::server::Server;
+use self::snowflake::Snowflake;
 use self::webhook::{Given, Key};
 use crate::account::{About, Account, Credentials};
-use crate::app::NoFurther;
+use crate::choices::{Choice, Choosing};
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
-use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2};
+use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2, Tokens};
 use crate::platform::{Connect, Platform, Publish};
 use crate::setup::{Setup, SetupError};
 use crate::watch::Watch;
@@ -52,34 +68,20 @@ pub(crate) const TITLE: &str = "Discord";
 /// What an operator needs to have it.
 pub(crate) const ACCESS: Access = Access::Open;
 
-/// What a post can say here alone.
-pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(
-        "thread_name",
-        OptionKind::Text { max: 100 },
-        "The title of the post that it becomes in a forum or media channel. Needed there, and refused elsewhere.",
-    ),
-    OptionSpec::new("silent", OptionKind::Flag, "Whether members get it without a push or desktop notification."),
-    OptionSpec::new("suppress_embeds", OptionKind::Flag, "Whether its links are shown without previews."),
-    OptionSpec::new("username", OptionKind::Text { max: 80 }, "The name above it, in place of the webhook's."),
-    OptionSpec::new(
-        "avatar_url",
-        OptionKind::Address(&["https://"]),
-        "The address of the picture beside it, in place of the webhook's.",
-    ),
-];
-
 /// Nothing is prepared.
 pub(crate) const LEAD: Lead = Lead::NONE;
 
 /// What may be done with a webhook, as Discord calls it.
 const SCOPE: &str = "webhook.incoming";
 
-/// The largest file in servers that nobody boosts.
-const MAX_FILE_BYTES: u64 = 10 << 20;
+/// The bot, and who adds it: only "any scopes outside of `bot` and
+/// `applications.commands`" make the page lead back to us with a code. What the second
+/// one permits is not done.
+const BOT_SCOPES: [&str; 2] = ["bot", "identify"];
 
-/// The largest request is 25 MiB, with what stands around the files.
-const MAX_ALL_BYTES: u64 = 24 << 20;
+/// What the bot may do in the server: see channels, send messages, with links and with
+/// files, and read what became of them.
+const PERMISSIONS: u32 = 1 << 10 | 1 << 11 | 1 << 14 | 1 << 15 | 1 << 16;
 
 /// The longest time for the public call, in which all files of a post are read and go
 /// up: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
@@ -100,6 +102,10 @@ struct Settings {
     /// page.
     #[serde(default)]
     app: bool,
+    /// Whether it has the token of the app's bot as well, so that people can add the
+    /// bot to a server instead.
+    #[serde(default)]
+    bot: bool,
 }
 
 fn site() -> Url {
@@ -121,27 +127,35 @@ static DIALECT: Dialect = Dialect { pkce: false, ..Dialect::STANDARD.with_client
 
 /// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Discord>, SetupError> {
-    let Some(Settings { url, about, app }) = setup.settings(NAME)? else { return Ok(None) };
+    let Some(Settings { url, about, app, bot }) = setup.settings(NAME)? else { return Ok(None) };
     let user_agent = format!("DiscordBot ({about}, {})", env!("CARGO_PKG_VERSION"));
     let site = url.as_str().trim_end_matches('/');
     let base_url = format!("{site}/api/v10");
-    let oauth = app.then(|| {
+    let source = if bot { setup.app::<WithBot>(NAME) } else { setup.app::<PerhapsWithBot>(NAME) };
+    let oauth = (app || bot).then(|| {
         let endpoints = Endpoints {
             authorization: format!("{site}/oauth2/authorize"),
             token: format!("{base_url}/oauth2/token"),
             ..Endpoints::default()
         };
-        OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, endpoints).named(user_agent.clone())
+        OAuth2::new(setup.http.clone(), Arc::clone(&source), &DIALECT, endpoints).named(user_agent.clone())
     });
-    Ok(Some(Discord { api: Api::new(setup.http.clone(), base_url, user_agent), oauth }))
+    let api = Arc::new(Api::new(setup.http.clone(), base_url, user_agent));
+    let bot = bot.then(|| Bot::new(Arc::clone(&api), source));
+    Ok(Some(Discord { api, oauth, bot }))
 }
 
 /// Discord.
 pub(crate) struct Discord {
-    api: Api,
+    api: Arc<Api>,
     /// Where it has our id and secret.
     oauth: Option<OAuth2>,
+    /// Where it has the token of our bot.
+    bot: Option<Bot>,
 }
+
+/// Why a server that was connected is not posted to while the bot is switched off.
+const NO_BOT: &str = "this service has no bot at Discord any more; connect the channel through a webhook";
 
 /// The name of the field in which a webhook is pasted.
 const FIELD: &str = "webhook";
@@ -152,6 +166,10 @@ const PASTED: &[Field] = &[field(None)];
 /// What it asks where there is one.
 const PASTED_OR_CHOSEN: &[Field] =
     &[field(Some("Leave it empty to choose the server and the channel on Discord's own page."))];
+
+/// What it asks where people add a bot there.
+const PASTED_OR_ADDED: &[Field] =
+    &[field(Some("Leave it empty to add the bot to a server on Discord's own page, for all its channels."))];
 
 const fn field(optional: Option<&'static str>) -> Field {
     Field {
@@ -180,36 +198,31 @@ impl Platform for Discord {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<About>, Setback> {
+        if let Some(server) = Server::of(credentials) {
+            let guild = self.bot()?.guild(server.guild).await.map_err(|it| it.setback(now))?;
+            return Ok(Some(About { profile: guild.profile(), rules: server_rules() }));
+        }
         let (key, kept) = webhook::of(credentials)?;
         let found = self.api.webhook(&key).await.map_err(|it| it.setback(now))?;
         let account = found.account(key.token, kept.is_ours);
         // Whoever moved it to another channel connected another account.
         let told = account.map(|it| it.0).filter(|it| it.account_id == profile.account_id);
-        Ok(told.map(|profile| About { profile, rules: self.rules() }))
+        Ok(told.map(|profile| About { profile, rules: webhook_rules() }))
     }
 }
 
 #[async_trait::async_trait]
 impl Connect for Discord {
     fn rules(&self) -> Rules {
-        Rules::of(
-            TITLE,
-            [
-                // "Our API calculates length based on the number of codepoints"
-                // (discord-api-docs, issue 1315).
-                Rule::max_text(2_000, Counting::code_points()),
-                Rule::max_media(10),
-                Rule::mime_types(MimeType::ALL),
-                Rule::max_image_bytes(MAX_FILE_BYTES),
-                Rule::max_video_bytes(MAX_FILE_BYTES),
-                Rule::OfPost(PostRule::MaxAllBytes { max: MAX_ALL_BYTES }),
-                Rule::max_alt_text(1_024, Counting::code_points()),
-            ],
-        )
+        rules([])
     }
 
     fn fields(&self) -> &'static [Field] {
-        if self.oauth.is_some() { PASTED_OR_CHOSEN } else { PASTED }
+        match (&self.bot, &self.oauth) {
+            (Some(_), _) => PASTED_OR_ADDED,
+            (None, Some(_)) => PASTED_OR_CHOSEN,
+            (None, None) => PASTED,
+        }
     }
 
     async fn authorize(
@@ -220,36 +233,66 @@ impl Connect for Discord {
     ) -> Result<Departure, HandOffRefusal> {
         let typed = answers.get(FIELD).map(|it| it.expose_secret().trim()).unwrap_or_default();
         if let Some(oauth) = self.oauth.as_ref().filter(|_| typed.is_empty()) {
-            let url = oauth.authorization_url(request, &[SCOPE], &[]).await?;
+            let url = if self.bot.is_some() {
+                let permissions = PERMISSIONS.to_string();
+                oauth.authorization_url(request, &BOT_SCOPES, &[("permissions", &permissions)]).await?
+            } else {
+                oauth.authorization_url(request, &[SCOPE], &[]).await?
+            };
             return Ok(Departure::Page { url, memory: None });
         }
         self.pasted(typed).await.map(|account| Departure::Arrived(vec![account]))
     }
 
-    /// The webhook that came with the tokens. They are not kept: nothing is done with
-    /// them, and they end by themselves.
+    /// The webhook that came with the tokens, or the server that the bot was added to.
+    /// The tokens are not kept: nothing is done with them, and they end by themselves.
     async fn complete(&self, callback: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
         let Some(oauth) = &self.oauth else {
             return Err(HandOffRefusal::Refused("Discord has no page to come back from".to_owned()));
         };
         let tokens = oauth.complete(callback).await?;
+        if let Some(bot) = &self.bot {
+            return joined(bot, &tokens).await.map(|account| vec![account]);
+        }
         let given = tokens.field("webhook").and_then(Given::read);
         let account = given.and_then(|it| it.webhook.account(it.token, true));
         let (profile, credentials) =
             account.ok_or_else(|| HandOffRefusal::Refused("it made no webhook for a channel".to_owned()))?;
-        Ok(vec![Account { profile, scopes: tokens.granted(&[SCOPE]), rules: self.rules(), grant: None, credentials }])
+        Ok(vec![Account {
+            profile,
+            scopes: tokens.granted(&[SCOPE]),
+            rules: webhook_rules(),
+            grant: None,
+            credentials,
+        }])
+    }
+
+    /// The channels in which the bot may post; of a webhook there is nothing to choose.
+    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, Setback> {
+        match Server::of(asked.credentials) {
+            Some(server) => server.choices(self.bot()?).await.map_err(|it| it.setback(now)),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Deletes a webhook that was made for us. One that somebody else has made stays:
-    /// it may serve other things.
+    /// it may serve other things. The bot leaves the server.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+        if let Some(server) = Server::of(credentials) {
+            return match self.bot()?.leave(server.guild).await {
+                Err(failure) if !failure.is_of_place() => Err(failure.setback(now)),
+                // It is not there any more.
+                Ok(()) | Err(_) => Ok(()),
+            };
+        }
         let (key, kept) = webhook::of(credentials)?;
         if !kept.is_ours {
             return Ok(());
         }
         match self.api.delete(&key).await {
-            Ok(()) | Err(Failure::Refused { blame: Blame::Webhook, .. }) => Ok(()),
-            Err(failure) => Err(failure.setback(now)),
+            Err(failure) if !failure.is_of_place() => Err(failure.setback(now)),
+            // It is gone already.
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 }
@@ -257,6 +300,13 @@ impl Connect for Discord {
 #[async_trait::async_trait]
 impl Publish for Discord {
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        if let Some(server) = Server::of(job.credentials) {
+            return publishing::publish(self.bot()?, server, job).await;
+        }
+        if job.options.text(CHANNEL).is_some() {
+            let reason = "option channel: a webhook was connected, which is of one channel; leave it out";
+            return Err(Setback::Refused { reason: reason.to_owned() });
+        }
         let (key, kept) = webhook::of(job.credentials)?;
         let sending = self.api.send(&key, message::of(job), WITHIN);
         let late = || Failure::Unknown { may_still_run: true, why: "Discord did not answer in time" };
@@ -266,17 +316,41 @@ impl Publish for Discord {
         Ok(Published::new(sent.id.to_string(), job.now).seen_at(link))
     }
 
-    async fn resolve(&self, _: &Job<'_>, _: DateTime<Utc>) -> Resolution {
-        Resolution::Unknowable { advice: "A webhook cannot read what its channel shows.".to_owned() }
+    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+        match (Server::of(job.credentials), self.bot()) {
+            (Some(server), Ok(bot)) => publishing::resolve(bot, server, job, since).await,
+            (Some(_), Err(setback)) => Resolution::Disconnected { reason: setback.into_reason() },
+            (None, _) => Resolution::Unknowable { advice: "A webhook cannot read what its channel shows.".to_owned() },
+        }
     }
 
-    /// Nothing can be looked up, so nothing is recognised.
+    /// A bot's post without files may have to be known by its words. Of a webhook
+    /// nothing can be looked up.
     fn recognises(&self) -> bool {
-        false
+        self.bot.is_some()
     }
 }
 
+/// The server to which a bot was just added.
+async fn joined(bot: &Bot, tokens: &Tokens) -> Result<Account, HandOffRefusal> {
+    let refused = |why: &str| HandOffRefusal::Refused(why.to_owned());
+    let id = tokens.field("guild").and_then(|it| Snowflake::parse(it["id"].as_str()?));
+    let id = id.ok_or_else(|| refused("it added the bot to no server"))?;
+    let (server, guild) = Server::joined(bot, id).await.map_err(|failure| match failure {
+        failure if failure.is_of_place() => refused("this service's bot is not in the server; add it again"),
+        Failure::Refused { words, .. } => HandOffRefusal::Refused(words),
+        Failure::Limited { .. } | Failure::NotSent { .. } | Failure::Unknown { .. } => HandOffRefusal::Unreachable,
+    })?;
+    let (scopes, rules, credentials) = (tokens.granted(&BOT_SCOPES), server_rules(), server.credentials());
+    Ok(Account { profile: guild.profile(), scopes, rules, grant: None, credentials })
+}
+
 impl Discord {
+    /// The bot that servers were connected through.
+    fn bot(&self) -> Result<&Bot, Setback> {
+        self.bot.as_ref().ok_or_else(|| Setback::Disconnected { reason: NO_BOT.to_owned() })
+    }
+
     /// The account of a webhook whose address was pasted.
     async fn pasted(&self, typed: &str) -> Result<Account, HandOffRefusal> {
         // Longer pieces of the address would be taken out of what is said about it.
@@ -286,9 +360,7 @@ impl Discord {
         };
         let key = Key::parse(typed).ok_or_else(|| wrong("This is not the address of a Discord webhook."))?;
         let found = self.api.webhook(&key).await.map_err(|failure| match failure {
-            Failure::Refused { blame: Blame::Webhook, .. } => {
-                wrong("Discord does not know this webhook; it may have been deleted.")
-            }
+            failure if failure.is_of_place() => wrong("Discord does not know this webhook; it may have been deleted."),
             Failure::Refused { words, .. } => HandOffRefusal::Refused(words),
             Failure::Limited { .. } | Failure::NotSent { .. } | Failure::Unknown { .. } => HandOffRefusal::Unreachable,
         })?;
@@ -297,6 +369,6 @@ impl Discord {
         }
         let (profile, credentials) =
             found.account(key.token, false).ok_or_else(|| wrong("Nothing can be posted with this webhook."))?;
-        Ok(Account { profile, scopes: vec![SCOPE.to_owned()], rules: self.rules(), grant: None, credentials })
+        Ok(Account { profile, scopes: vec![SCOPE.to_owned()], rules: webhook_rules(), grant: None, credentials })
     }
 }

@@ -153,6 +153,12 @@ pub(crate) fn without_token(refusal: impl Into<HandOffRefusal>, token: &SecretSt
     without(refusal.into(), || Unsaid::token(token))
 }
 
+/// Words about a call that was made with a token of the deployment, which no
+/// connection has.
+pub(crate) fn words_without(words: &str, token: &SecretString) -> String {
+    Unsaid::token(token).out_of(words)
+}
+
 fn without(refusal: HandOffRefusal, unsaid: impl FnOnce() -> Unsaid) -> HandOffRefusal {
     match refusal {
         HandOffRefusal::Refused(words) => HandOffRefusal::Refused(unsaid().out_of(&words)),

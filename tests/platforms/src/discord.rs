@@ -4,6 +4,7 @@
 //! than the real one: fields and parameters that a call does not have are refused,
 //! and so are files that are not what they say.
 
+pub mod bot;
 mod fields;
 mod files;
 mod network;

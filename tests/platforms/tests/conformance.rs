@@ -13,6 +13,10 @@ mod discord_without_an_app {
     platforms::conformance!(networks::discord::Discord<false>);
 }
 
+mod discord_with_a_bot {
+    platforms::conformance!(networks::discord::bot::DiscordBot);
+}
+
 mod linkedin {
     platforms::conformance!(networks::linkedin::LinkedIn);
 }

@@ -10,7 +10,8 @@ use serde::de::DeserializeOwned;
 
 use super::failure::{self, Failure};
 use super::message::Message;
-use super::webhook::{Key, Snowflake, Webhook};
+use super::snowflake::Snowflake;
+use super::webhook::{Key, Webhook};
 use crate::answer;
 use crate::http_clients::HttpClients;
 use crate::multipart;
@@ -50,27 +51,40 @@ impl Api {
     pub(super) async fn send(&self, key: &Key, message: Message<'_>, within: Duration) -> Result<Sent, Failure> {
         // Else errors of a message that is not kept are swallowed, and no id comes.
         let request = self.request(Method::POST, key)?.query(&[("wait", "true")]);
-        let (request, unread, bringing) = message.onto(request);
-        match multipart::answered(answered(request.timeout(within)), bringing).await {
-            // What arrived was shorter than was said, and is no request.
-            Err(Failure::Unknown { .. }) if unread.is_set() => {
-                Err(Failure::NotSent { why: "a file could not be read".to_owned() })
-            }
-            sent => read(&sent?),
-        }
+        read(&sent(request.timeout(within), message).await?)
     }
 
     fn request(&self, method: Method, key: &Key) -> Result<RequestBuilder, NotNow> {
-        let url = format!("{}/webhooks/{}/{}", self.base_url, key.id, key.token.expose_secret());
+        self.to(method, &format!("/webhooks/{}/{}", key.id, key.token.expose_secret()))
+    }
+
+    /// A request to a path of the API.
+    pub(super) fn to(&self, method: Method, path: &str) -> Result<RequestBuilder, NotNow> {
+        let url = format!("{}{path}", self.base_url);
         Ok(self.http.to_known(method, url)?.header(header::USER_AGENT, &self.user_agent))
     }
 }
 
+/// The body of the answer to a message.
+pub(super) async fn sent(request: RequestBuilder, message: Message<'_>) -> Result<Vec<u8>, Failure> {
+    let (request, unread, bringing) = message.onto(request);
+    match multipart::answered(answered(request), bringing).await {
+        // What arrived was shorter than was said, and is no request.
+        Err(Failure::Unknown { .. }) if unread.is_set() => {
+            Err(Failure::NotSent { why: "a file could not be read".to_owned() })
+        }
+        sent => sent,
+    }
+}
+
+/// More than a page of messages, or all channels of a server.
+const MAX_ANSWER_BYTES: usize = 4 << 20;
+
 /// The body of an answer that is a success.
-async fn answered(request: RequestBuilder) -> Result<Vec<u8>, Failure> {
+pub(super) async fn answered(request: RequestBuilder) -> Result<Vec<u8>, Failure> {
     let response = request.send().await?;
     let (status, headers) = (response.status(), response.headers().clone());
-    let body = answer::body(response).await;
+    let body = answer::body_up_to(response, MAX_ANSWER_BYTES).await;
     match status {
         StatusCode::NO_CONTENT => Ok(Vec::new()),
         it if it.is_success() => body.map_err(|_| failure::UNREADABLE),
@@ -78,6 +92,6 @@ async fn answered(request: RequestBuilder) -> Result<Vec<u8>, Failure> {
     }
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
+pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
     serde_json::from_slice(body).map_err(|_| failure::UNREADABLE)
 }

@@ -14,8 +14,8 @@ use crate::not_now::NotNow;
 /// A call that did not do what it was to do.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Failure {
-    /// It said no.
-    Refused { blame: Blame, words: String },
+    /// It said no, with one of the codes of its documentation.
+    Refused { blame: Blame, code: u64, words: String },
     /// It wants to be asked later, after so long where it says so.
     Limited { after: Option<Duration>, words: String },
     /// Nothing was sent, or what was sent has not reached Discord.
@@ -27,8 +27,10 @@ pub(super) enum Failure {
 /// What a refusal is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blame {
-    /// The webhook: it was deleted, or must not post any more.
-    Webhook,
+    /// The token, a webhook's or a bot's.
+    Token,
+    /// Where it was to go: that was deleted, or is closed to whoever has the token.
+    Place,
     /// What was to be posted.
     Post,
 }
@@ -71,15 +73,19 @@ pub(super) fn read(status: StatusCode, headers: &HeaderMap, body: Option<&[u8]>)
     let blame = match status {
         _ if is_one_of(&OF_THE_POST) => Blame::Post,
         StatusCode::PAYLOAD_TOO_LARGE => Blame::Post,
-        it if it.is_server_error() => return Failure::Unknown { may_still_run: false, why: "Discord failed inside" },
+        // What stands before Discord does not know how a call ends that it has passed on.
+        it if it.is_server_error() => {
+            return Failure::Unknown { may_still_run: written.is_none(), why: "Discord failed inside" };
+        }
         it if it.is_client_error() && written.is_none() => {
             return Failure::NotSent { why: format!("what stands before Discord answered {status}") };
         }
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND => Blame::Webhook,
+        StatusCode::UNAUTHORIZED => Blame::Token,
+        StatusCode::FORBIDDEN | StatusCode::NOT_FOUND => Blame::Place,
         it if it.is_client_error() => Blame::Post,
         _ => return UNREADABLE,
     };
-    Failure::Refused { blame, words: words() }
+    Failure::Refused { blame, code: code.unwrap_or_default(), words: words() }
 }
 
 /// It went well, and what came back cannot be read.
@@ -148,11 +154,39 @@ impl From<reqwest::Error> for Failure {
 }
 
 impl Failure {
+    /// Whether what was named is not there, or not for whoever has this token.
+    pub(super) fn is_of_place(&self) -> bool {
+        matches!(self, Self::Refused { blame: Blame::Token | Blame::Place, .. })
+    }
+
+    /// Whether it said no with this code.
+    pub(super) fn is(&self, expected: u64) -> bool {
+        matches!(self, Self::Refused { code, .. } if *code == expected)
+    }
+
+    /// The same with what it tells the user in other words.
+    pub(super) fn in_words(mut self, other: impl FnOnce(&str) -> String) -> Self {
+        match &mut self {
+            Self::Refused { words, .. } | Self::Limited { words, .. } => *words = other(words),
+            Self::NotSent { .. } | Self::Unknown { .. } => {}
+        }
+        self
+    }
+
+    /// Why, for the user.
+    pub(super) fn into_words(self) -> String {
+        match self {
+            Self::Refused { words, .. } | Self::Limited { words, .. } => words,
+            Self::NotSent { why } => why,
+            Self::Unknown { why, .. } => why.to_owned(),
+        }
+    }
+
     /// What follows for a delivery.
     pub(super) fn setback(self, now: DateTime<Utc>) -> Setback {
         match self {
-            Self::Refused { blame: Blame::Webhook, words: reason } => Setback::Disconnected { reason },
-            Self::Refused { blame: Blame::Post, words: reason } => Setback::Refused { reason },
+            Self::Refused { blame: Blame::Token | Blame::Place, words: reason, .. } => Setback::Disconnected { reason },
+            Self::Refused { blame: Blame::Post, words: reason, .. } => Setback::Refused { reason },
             Self::Limited { after, words: reason } => {
                 let wait = after.and_then(|it| TimeDelta::from_std(it).ok());
                 Setback::Busy { retry_at: wait.and_then(|it| now.checked_add_signed(it)), reason }
@@ -203,8 +237,10 @@ mod tests {
         }
         for status in [500, 502, 503, 520] {
             let setback = answered(status, None, PAGE);
-            assert!(matches!(setback, Setback::Unknown { may_still_run: false, .. }), "{setback:?}");
+            assert!(matches!(setback, Setback::Unknown { may_still_run: true, .. }), "{setback:?}");
         }
+        let own = answered(500, None, r#"{"message": "500: Internal Server Error", "code": 0}"#);
+        assert!(matches!(own, Setback::Unknown { may_still_run: false, .. }), "{own:?}");
         let limited = answered(429, Some("17"), PAGE);
         assert!(matches!(limited, Setback::Busy { retry_at: Some(at), .. } if at == noon() + TimeDelta::seconds(17)));
         assert!(matches!(answered(413, None, PAGE), Setback::Refused { .. }));

@@ -5,6 +5,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::job::{Job, MediaReader};
 use crate::multipart::{Form, Unread};
@@ -54,18 +55,59 @@ impl<'a> Message<'a> {
     }
 }
 
-/// What a post is sent as.
+/// What a post is sent as by a webhook.
 pub(super) fn of<'a>(job: &Job<'a>) -> Message<'a> {
+    let mut message = content(job, |_, attachment| attachment.media_id.to_string());
+    for name in ["thread_name", "username", "avatar_url"] {
+        if let Some(value) = job.options.text(name) {
+            message.payload[name] = value.into();
+        }
+    }
+    message
+}
+
+/// What a post is sent as by a bot: under its nonce, or in a forum under a title.
+pub(super) fn by_bot<'a>(job: &Job<'a>, nonce: &str, title: Option<&str>) -> Message<'a> {
+    let mut message = content(job, |index, _| stem(nonce, index));
+    if let Some(title) = title {
+        message.payload = json!({"name": title, "message": message.payload});
+    } else {
+        message.payload["nonce"] = nonce.into();
+        message.payload["enforce_nonce"] = true.into();
+    }
+    message
+}
+
+/// The nonce of a post: 24 of the 25 characters that it may have, and nothing that the
+/// name of a file cannot have.
+pub(super) fn nonce(job: &Job<'_>) -> String {
+    let hash = Sha256::digest(job.reference.as_bytes());
+    let number = hash.iter().take(12).fold(0_u128, |number, byte| (number << 8) | u128::from(*byte));
+    format!("{number:024x}")
+}
+
+/// The names of a bot's files, by which a message is known to be of this post.
+pub(super) fn file_names(job: &Job<'_>, nonce: &str) -> Vec<String> {
+    let name = |(index, it): (usize, &Attachment)| format!("{}.{}", stem(nonce, index), it.mime_type.extension());
+    job.media.iter().enumerate().map(name).collect()
+}
+
+fn stem(nonce: &str, index: usize) -> String {
+    format!("{nonce}-{}", index + 1)
+}
+
+/// Whether a file has a name that bots of this service give, for whatever post.
+pub(super) fn is_named_by_a_bot(name: &str) -> bool {
+    let is_nonce = |it: &str| it.len() == 24 && it.bytes().all(|it| it.is_ascii_hexdigit());
+    name.split_once('-').is_some_and(|(nonce, _)| is_nonce(nonce))
+}
+
+fn content<'a>(job: &Job<'a>, stem: impl Fn(usize, &Attachment) -> String) -> Message<'a> {
     // Else whoever the text names is notified. Nobody looks at a post that was
     // scheduled days ago when it goes out, so it notifies nobody.
     let mut payload = json!({"allowed_mentions": {"parse": []}});
     if !job.text.is_empty() {
         payload["content"] = job.text.into();
-    }
-    for name in ["thread_name", "username", "avatar_url"] {
-        if let Some(value) = job.options.text(name) {
-            payload[name] = value.into();
-        }
     }
     let flag = |name, bit| if job.options.flag(name) == Some(true) { bit } else { 0 };
     let flags = flag("suppress_embeds", SUPPRESS_EMBEDS) | flag("silent", SUPPRESS_NOTIFICATIONS);
@@ -75,7 +117,7 @@ pub(super) fn of<'a>(job: &Job<'a>) -> Message<'a> {
 
     let (mut files, mut attachments) = (Vec::new(), Vec::new());
     for (index, attachment) in job.media.iter().enumerate() {
-        let name = format!("{}.{}", attachment.media_id, attachment.mime_type.extension());
+        let name = format!("{}.{}", stem(index, attachment), attachment.mime_type.extension());
         let mut told = json!({"id": index, "filename": name});
         if let Some(words) = &attachment.alt_text {
             told["description"] = words.as_str().into();

@@ -1,8 +1,6 @@
 //! A webhook: its address as people paste it, what Discord says of it, and how it is
 //! kept.
 
-use std::fmt;
-
 use domain::connection::Profile;
 use domain::delivery::Setback;
 use secrecy::{ExposeSecret, SecretString};
@@ -10,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::{Host, Url};
 
+use super::snowflake::Snowflake;
 use crate::account::Credentials;
 
 /// Discord's hosts, also those of its test versions, whose apps copy addresses there.
@@ -25,43 +24,6 @@ const HOSTS: [&str; 6] = [
 /// The lengths of tokens that are taken. They have 68 letters today, which is not
 /// promised.
 const TOKEN_LENGTHS: std::ops::RangeInclusive<usize> = 20..=200;
-
-/// An id of Discord's, which it writes as text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub(super) struct Snowflake(u64);
-
-/// This is no id of Discord's.
-#[derive(Debug, thiserror::Error)]
-#[error("this is no id of Discord's")]
-pub(super) struct NoSnowflake;
-
-impl TryFrom<String> for Snowflake {
-    type Error = NoSnowflake;
-
-    fn try_from(written: String) -> Result<Self, NoSnowflake> {
-        Self::parse(&written).ok_or(NoSnowflake)
-    }
-}
-
-impl From<Snowflake> for String {
-    fn from(id: Snowflake) -> Self {
-        id.to_string()
-    }
-}
-
-impl fmt::Display for Snowflake {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
-
-impl Snowflake {
-    fn parse(written: &str) -> Option<Self> {
-        let is_plain = written.bytes().all(|it| it.is_ascii_digit()) && !written.starts_with('0');
-        written.parse().ok().filter(|_| is_plain).map(Self)
-    }
-}
 
 /// What a webhook is called with. Both parts can stand in a path.
 #[derive(Clone, Debug)]
@@ -181,6 +143,10 @@ mod tests {
 
     const TOKEN: &str = "kKDdjXa1g9tKNs0-_yOwLyALC9gydEWP6gr9sHabuK1vuofjhQDDnlOclJeRIvYK-pj_";
 
+    fn id(written: &str) -> Snowflake {
+        Snowflake::parse(written).unwrap()
+    }
+
     #[test]
     fn an_address_is_read_as_discords_apps_copy_it() {
         for address in [
@@ -190,7 +156,7 @@ mod tests {
             "https://CANARY.discord.com:443/api/v9/webhooks/347114750880120863/{}",
         ] {
             let key = Key::parse(&address.replace("{}", TOKEN)).unwrap();
-            assert_eq!((key.id, key.token.expose_secret()), (Snowflake(347_114_750_880_120_863), TOKEN), "{address}");
+            assert_eq!((key.id, key.token.expose_secret()), (id("347114750880120863"), TOKEN), "{address}");
         }
     }
 
@@ -241,8 +207,8 @@ mod tests {
         assert_eq!(profile.profile_url.as_deref(), Some("https://discord.com/channels/9/8"));
 
         let (key, kept) = of(&credentials).unwrap();
-        assert_eq!((key.id, key.token.expose_secret()), (Snowflake(7), TOKEN));
-        assert_eq!((kept.guild, kept.is_ours), (Some(Snowflake(9)), true));
+        assert_eq!((key.id, key.token.expose_secret()), (id("7"), TOKEN));
+        assert_eq!((kept.guild, kept.is_ours), (Some(id("9")), true));
         assert!(of(&Credentials { extra: None, ..credentials }).is_err());
     }
 

@@ -84,7 +84,7 @@ pub(super) async fn message(
     Ok(Json(json!({ "id": found.id, "channel_id": CHANNEL, "content": found.text, "webhook_id": id })))
 }
 
-fn no_query(query: Option<String>) -> Result<(), Refusal> {
+pub(super) fn no_query(query: Option<String>) -> Result<(), Refusal> {
     match query.filter(|it| !it.is_empty()) {
         Some(query) => Err(Refusal::field(&query.replace('.', "_"), "UNKNOWN", "There is no such parameter.")),
         None => Ok(()),
@@ -109,15 +109,20 @@ impl Front for Here {
     }
 
     fn answer(&self, _: Call, trouble: Trouble) -> Response {
-        match trouble {
-            Trouble::Limited { retry_after } => Refusal::too_many(retry_after.as_seconds_f64()).into_response(),
-            // Cloudflare's own page.
-            Trouble::Unavailable => {
-                let page = "<!DOCTYPE html>\n<html><head><title>503 Service Unavailable</title></head></html>\n";
-                (StatusCode::SERVICE_UNAVAILABLE, Html(page)).into_response()
-            }
-            Trouble::Unwanted => Refusal::bad(200_000, "Message was blocked by automatic moderation").into_response(),
-            _ => Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, 0, "500: Internal Server Error").into_response(),
+        answer(trouble)
+    }
+}
+
+/// The answer to a call that is not carried out.
+pub(super) fn answer(trouble: Trouble) -> Response {
+    match trouble {
+        Trouble::Limited { retry_after } => Refusal::too_many(retry_after.as_seconds_f64()).into_response(),
+        // Cloudflare's own page.
+        Trouble::Unavailable => {
+            let page = "<!DOCTYPE html>\n<html><head><title>503 Service Unavailable</title></head></html>\n";
+            (StatusCode::SERVICE_UNAVAILABLE, Html(page)).into_response()
         }
+        Trouble::Unwanted => Refusal::bad(200_000, "Message was blocked by automatic moderation").into_response(),
+        _ => Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, 0, "500: Internal Server Error").into_response(),
     }
 }

@@ -1,0 +1,172 @@
+//! Posts of the bot, and what became of them.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Published, Resolution, Setback};
+
+use super::WITHIN;
+use super::bot::{Bot, Channel};
+use super::failure::Failure;
+use super::look_up::{link, look_up};
+use super::message;
+use super::rules::{AUTHOR, CHANNEL};
+use super::server::{self, Place, Server};
+use crate::job::Job;
+use crate::recognition::Found;
+use crate::watch::Watch;
+
+/// A nonce "will be checked for uniqueness in the past few minutes": in two at least,
+/// for fewer are none of them. A message is no older than the call that made it.
+const NONCE_IS_KNOWN: TimeDelta = TimeDelta::minutes(2);
+
+/// A repeat has arrived by the end of its step.
+const A_STEP: TimeDelta = TimeDelta::seconds(40);
+
+/// As long as it takes until a call that was cut off can no longer take effect: what
+/// [`Publish::settles`](crate::platform::Publish::settles) says unless told otherwise.
+const SETTLES: TimeDelta = TimeDelta::seconds(60);
+
+/// The longest time for a look at what the channel shows. A repeat has to fit behind it.
+const LOOKING: Duration = Duration::from_secs(15);
+
+/// The end of a step, in which it may be asked whether the bot is still there.
+const LAST: Duration = Duration::from_secs(39);
+
+const GONE: &str = "the bot is not in the server any more";
+
+/// The codes of a channel that is not there, and of what may not be done in one that is.
+const UNKNOWN_CHANNEL: u64 = 10_003;
+const MISSING_PERMISSIONS: u64 = 50_013;
+
+/// The public call.
+pub(super) async fn publish(bot: &Bot, server: Server, job: &Job<'_>) -> Result<Published, Setback> {
+    let watch = Watch::begin(job.now);
+    let place = place(bot, server, job, &watch).await?;
+    match send(bot, server, &place, job, &watch).await {
+        Ok(published) => Ok(published),
+        Err(failure) => Err(setback(bot, server, failure, &watch).await),
+    }
+}
+
+/// Where a post goes. Nothing is sent before Discord has said what its channel is: the
+/// same call does other things in other channels, and the bot is in other people's
+/// servers, too.
+async fn place<'a>(bot: &Bot, server: Server, job: &Job<'a>, watch: &Watch) -> Result<Place<'a>, Setback> {
+    let refused = |reason: String| Err(Setback::Refused { reason });
+    let Some(named) = server::named(job) else {
+        return refused(format!("option {CHANNEL}: choose one of the channels that are listed"));
+    };
+    if let Some(name) = AUTHOR.iter().find(|it| job.options.get(it).is_some()) {
+        return refused(format!("option {name}: a bot posts under its own name; leave it out"));
+    }
+    match bot.channel(named).await {
+        Ok(channel) => Place::of(job, server, channel),
+        Err(failure) => Err(match setback(bot, server, failure, watch).await {
+            // Nothing was to be done yet.
+            Setback::Unknown { reason, .. } => Setback::Busy { retry_at: None, reason },
+            setback => setback,
+        }),
+    }
+}
+
+async fn send(
+    bot: &Bot,
+    server: Server,
+    place: &Place<'_>,
+    job: &Job<'_>,
+    watch: &Watch,
+) -> Result<Published, Failure> {
+    let Place { channel: Channel { id: channel, .. }, title } = place;
+    let message = message::by_bot(job, &message::nonce(job), *title);
+    let sending = async {
+        match title {
+            None => bot.send(*channel, message, WITHIN).await,
+            Some(_) => bot.begin_thread(*channel, message, WITHIN).await,
+        }
+    };
+    let late = || Failure::Unknown { may_still_run: true, why: "Discord did not answer in time" };
+    let sent = watch.within(WITHIN, sending).await.ok_or_else(late).flatten()?;
+    let at = sent.id.time().unwrap_or(job.now);
+    Ok(Published::new(sent.id.to_string(), at).seen_at(Some(link(server, sent.channel_id, sent.id))))
+}
+
+/// What follows for a delivery. That something is not there, or closed, may be about the
+/// channel, or about the whole server.
+async fn setback(bot: &Bot, server: Server, failure: Failure, watch: &Watch) -> Setback {
+    if !failure.is_of_place() {
+        return failure.setback(watch.now());
+    }
+    let is_permission = failure.is(MISSING_PERMISSIONS);
+    let words = failure.into_words();
+    let closed = format!(
+        "{words}: let the bot see the channel, send messages and attach files there, or choose another channel"
+    );
+    if is_permission {
+        return Setback::Refused { reason: closed };
+    }
+    match is_in(bot, server, watch).await {
+        Some(true) => Setback::Refused { reason: closed },
+        Some(false) => Setback::Disconnected { reason: GONE.to_owned() },
+        None => Setback::Busy { retry_at: None, reason: words },
+    }
+}
+
+/// Whether the bot is still in its server; `None` where that cannot be said now.
+async fn is_in(bot: &Bot, server: Server, watch: &Watch) -> Option<bool> {
+    match watch.within(LAST, bot.guild(server.guild)).await? {
+        Ok(_) => Some(true),
+        Err(failure) if failure.is_of_place() => Some(false),
+        Err(_) => None,
+    }
+}
+
+/// What became of the public call. First the channel is read. Where that does not
+/// decide, the same message is sent again, with its nonce: not before the first call can
+/// no longer be running, and only as long as Discord certainly knows the nonce.
+pub(super) async fn resolve(bot: &Bot, server: Server, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+    let watch = Watch::begin(job.now);
+    let unclear = |reason: String| Resolution::Unclear { reason };
+    // Without a channel, the call was never made.
+    let Some(named) = server::named(job) else { return Resolution::NotThere };
+    let place = match bot.channel(named).await {
+        Ok(channel) => match Place::of(job, server, channel) {
+            Ok(place) => place,
+            Err(_) => return Resolution::NotThere,
+        },
+        // What was posted there has gone with it.
+        Err(failure) if failure.is(UNKNOWN_CHANNEL) => return Resolution::NotThere,
+        Err(failure) => return in_doubt(bot, server, failure, &watch).await,
+    };
+    let looked = watch.within(LOOKING, look_up(bot, server, &place, job, since)).await;
+    let late = || Err(Failure::NotSent { why: "Discord did not answer in time".to_owned() });
+    let has_nonce = place.title.is_none();
+    let is_known = |at: DateTime<Utc>| at < since + NONCE_IS_KNOWN;
+    let reason = match looked.unwrap_or_else(late) {
+        Ok(Found::Public(published)) => return Resolution::Public(published),
+        Ok(Found::NotThere) => return Resolution::NotThere,
+        Ok(Found::Recognised(_)) if has_nonce && is_known(job.now + A_STEP) => {
+            "a message like it is there; Discord is asked whether it is this one".to_owned()
+        }
+        Ok(Found::Recognised(published)) => return Resolution::Recognised(published),
+        Ok(Found::Unclear { reason }) => reason,
+        Err(failure) if failure.is_of_place() => return in_doubt(bot, server, failure, &watch).await,
+        Err(failure) => failure.into_words(),
+    };
+    let is_settled = since + SETTLES <= job.now;
+    if !has_nonce || !is_settled || !is_known(job.now + A_STEP) {
+        return unclear(reason);
+    }
+    match send(bot, server, &place, job, &watch).await {
+        Ok(published) => Resolution::Public(published),
+        Err(failure) => unclear(failure.into_words()),
+    }
+}
+
+/// A question that was not answered tells nothing.
+async fn in_doubt(bot: &Bot, server: Server, failure: Failure, watch: &Watch) -> Resolution {
+    if failure.is_of_place() && is_in(bot, server, watch).await == Some(false) {
+        return Resolution::Disconnected { reason: GONE.to_owned() };
+    }
+    Resolution::Unclear { reason: failure.into_words() }
+}

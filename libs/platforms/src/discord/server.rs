@@ -1,0 +1,243 @@
+//! A server that the bot was added to: how it is kept, and where the bot may post.
+
+use std::collections::BTreeMap;
+
+use domain::connection::Profile;
+use domain::delivery::Setback;
+use domain::token;
+use futures::future::try_join;
+use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::bot::{Bot, Channel, Guild, Member, Overwrite};
+use super::failure::Failure;
+use super::rules::CHANNEL;
+use super::snowflake::Snowflake;
+use crate::account::Credentials;
+use crate::choices::Choice;
+use crate::job::Job;
+
+/// What is kept of a server. Nothing of it is secret: the bot's token is the
+/// deployment's own.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Server {
+    #[serde(rename = "server")]
+    pub(super) guild: Snowflake,
+    /// The bot, whose messages are ours.
+    pub(super) bot: Snowflake,
+}
+
+impl Server {
+    /// The server of these credentials; `None` where they are a webhook's.
+    pub(super) fn of(credentials: &Credentials) -> Option<Self> {
+        serde_json::from_str(credentials.extra.as_ref()?.expose_secret()).ok()
+    }
+
+    /// In place of a token, everybody who connects the server has the same words, so
+    /// that the bot does not leave it while somebody needs it.
+    pub(super) fn credentials(self) -> Credentials {
+        let name = token::hash(&format!("discord server {}", self.guild));
+        Credentials { extra: Some(json!(self).to_string().into()), ..Credentials::of(name.into()) }
+    }
+
+    /// The server that somebody has added the bot to, if it is there.
+    pub(super) async fn joined(bot: &Bot, guild: Snowflake) -> Result<(Self, Guild), Failure> {
+        let (me, guild) = try_join(bot.me(), bot.guild(guild)).await?;
+        Ok((Self { guild: guild.id, bot: me.id }, guild))
+    }
+
+    /// The channels in which the bot may post, as they are ordered in the app.
+    pub(super) async fn choices(self, bot: &Bot) -> Result<Vec<Choice>, Failure> {
+        let ((guild, member), channels) = try_join(self.standing(bot), bot.channels(self.guild)).await?;
+        let categories: BTreeMap<_, _> = channels.iter().map(|it| (it.id, it)).collect();
+        let category = |it: &Channel| categories.get(&it.parent_id?).copied();
+        let may_post = |it: &&Channel| {
+            Kind::of(it.kind).is_some() && may(self.permissions(&guild, &member, it), VIEW_CHANNEL | SEND_MESSAGES)
+        };
+        let mut open: Vec<_> = channels.iter().filter(may_post).collect();
+        open.sort_by_key(|it| (category(it).map(|it| (it.position, it.id)), it.position, it.id));
+        let label = |it: &Channel| {
+            let name = it.name.as_deref().unwrap_or_default();
+            let forum = if Kind::of(it.kind) == Some(Kind::Forum) { " (forum)" } else { "" };
+            let category = category(it).and_then(|it| it.name.as_deref());
+            category.map_or_else(|| format!("#{name}{forum}"), |category| format!("#{name}{forum} – {category}"))
+        };
+        Ok(open.into_iter().map(|it| Choice { value: it.id.to_string(), label: label(it) }).collect())
+    }
+
+    /// Whether the bot may read what was posted in a channel.
+    pub(super) async fn may_read(self, bot: &Bot, channel: &Channel) -> Result<bool, Failure> {
+        let (guild, member) = self.standing(bot).await?;
+        Ok(may(self.permissions(&guild, &member, channel), VIEW_CHANNEL | READ_MESSAGE_HISTORY))
+    }
+
+    async fn standing(self, bot: &Bot) -> Result<(Guild, Member), Failure> {
+        try_join(bot.guild(self.guild), bot.member(self.guild, self.bot)).await
+    }
+
+    /// What the bot may do in a channel, as the documentation computes it (topic
+    /// Permissions, "Permission Overwrites").
+    fn permissions(self, guild: &Guild, member: &Member, channel: &Channel) -> u128 {
+        if guild.owner_id == Some(self.bot) {
+            return u128::MAX;
+        }
+        // The role of everybody has the id of the server.
+        let has = |it: Snowflake| it == self.guild || member.roles.contains(&it);
+        let base = guild.roles.iter().filter(|it| has(it.id)).fold(0, |all, it| all | bits(&it.permissions));
+        if may(base, ADMINISTRATOR) {
+            return u128::MAX;
+        }
+        let layers: [&dyn Fn(Snowflake) -> bool; 3] =
+            [&|it| it == self.guild, &|it| member.roles.contains(&it), &|it| it == self.bot];
+        layers.iter().fold(base, |permissions, is_meant| {
+            let overwrites = channel.permission_overwrites.iter().filter(|it| is_meant(it.id));
+            let or = |(deny, allow): (u128, u128), it: &Overwrite| (deny | bits(&it.deny), allow | bits(&it.allow));
+            let (deny, allow) = overwrites.fold((0, 0), or);
+            (permissions & !deny) | allow
+        })
+    }
+}
+
+const ADMINISTRATOR: u128 = 1 << 3;
+const VIEW_CHANNEL: u128 = 1 << 10;
+const SEND_MESSAGES: u128 = 1 << 11;
+const READ_MESSAGE_HISTORY: u128 = 1 << 16;
+
+fn may(permissions: u128, what: u128) -> bool {
+    permissions & what == what
+}
+
+/// What cannot be read permits nothing, and denies nothing.
+fn bits(written: &str) -> u128 {
+    written.parse().unwrap_or_default()
+}
+
+impl Guild {
+    /// A server as people know it. Its id could be that of a channel, too: the first
+    /// channel of an old server has it.
+    pub(super) fn profile(self) -> Profile {
+        let is_hash = |it: &String| it.len() <= 64 && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+        let name = Some(self.name).filter(|it| !it.trim().is_empty());
+        Profile {
+            account_id: format!("server:{}", self.id),
+            username: Some(name.clone().unwrap_or_else(|| format!("server {}", self.id))),
+            display_name: name,
+            avatar: self
+                .icon
+                .filter(is_hash)
+                .map(|it| format!("https://cdn.discordapp.com/icons/{}/{it}.png", self.id)),
+            profile_url: Some(format!("https://discord.com/channels/{}", self.id)),
+        }
+    }
+}
+
+/// What can be done in a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Messages stand in a row: a text or an announcement channel.
+    Messages,
+    /// Each post begins a thread: a forum or a media channel.
+    Forum,
+}
+
+impl Kind {
+    fn of(kind: u8) -> Option<Self> {
+        match kind {
+            0 | 5 => Some(Self::Messages),
+            15 | 16 => Some(Self::Forum),
+            _ => None,
+        }
+    }
+}
+
+/// Where a post goes.
+pub(super) struct Place<'a> {
+    pub(super) channel: Channel,
+    /// In a forum, the title of the post.
+    pub(super) title: Option<&'a str>,
+}
+
+/// The channel that a post names.
+pub(super) fn named(job: &Job<'_>) -> Option<Snowflake> {
+    Snowflake::parse(job.options.text(CHANNEL)?.trim())
+}
+
+impl<'a> Place<'a> {
+    /// Where a post goes, if it can go there: to a channel of its own server, for the
+    /// bot is in others as well.
+    pub(super) fn of(job: &Job<'a>, server: Server, channel: Channel) -> Result<Self, Setback> {
+        let refused = |reason: &str| Err(Setback::Refused { reason: reason.to_owned() });
+        let title = job.options.text("thread_name");
+        if channel.guild_id != Some(server.guild) {
+            return refused("option channel: it is in another server; choose one that is listed");
+        }
+        match (Kind::of(channel.kind), title) {
+            (None, _) => refused("option channel: nothing can be posted in a channel of this kind; choose another one"),
+            (Some(Kind::Messages), Some(_)) => {
+                refused("option thread_name: only posts of forum and media channels have a title; leave it out")
+            }
+            (Some(Kind::Forum), None) => {
+                refused("option thread_name: a post in a forum or media channel needs a title; add it")
+            }
+            (Some(Kind::Messages), None) | (Some(Kind::Forum), Some(_)) => Ok(Self { channel, title }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(written: &str) -> Snowflake {
+        Snowflake::parse(written).unwrap()
+    }
+
+    fn channel(overwrites: &serde_json::Value) -> Channel {
+        serde_json::from_value(json!({"id": "9", "type": 0, "guild_id": "1", "permission_overwrites": overwrites}))
+            .unwrap()
+    }
+
+    fn guild(everybody: u128, of_role: u128) -> Guild {
+        let role = |id: &str, permissions: u128| json!({"id": id, "permissions": permissions.to_string()});
+        serde_json::from_value(json!({"id": "1", "name": "Lighthouse", "icon": null, "owner_id": "7",
+            "roles": [role("1", everybody), role("2", of_role), role("3", ADMINISTRATOR)]}))
+        .unwrap()
+    }
+
+    #[test]
+    fn what_the_bot_may_is_computed_as_documented() {
+        let server = Server { guild: id("1"), bot: id("5") };
+        let both = VIEW_CHANNEL | SEND_MESSAGES;
+        let of = |it: &str, deny: u128, allow: u128| json!({"id": it, "type": 0, "deny": deny.to_string(), "allow": allow.to_string()});
+        for (everybody, of_role, roles, overwrites, expected) in [
+            (both, 0, &["2"][..], json!([]), true),
+            (0, both, &["2"], json!([]), true),
+            (0, both, &[], json!([]), false),
+            (both, 0, &["2"], json!([of("1", SEND_MESSAGES, 0)]), false),
+            (both, 0, &["2"], json!([of("1", SEND_MESSAGES, 0), of("2", 0, SEND_MESSAGES)]), true),
+            (both, 0, &["2"], json!([of("2", VIEW_CHANNEL, 0), of("5", 0, VIEW_CHANNEL)]), true),
+            (both, 0, &["2"], json!([of("5", VIEW_CHANNEL, 0), of("2", 0, VIEW_CHANNEL)]), false),
+            (both, 0, &["2"], json!([of("4", both, 0)]), true),
+            (0, 0, &["3"], json!([of("1", both, 0)]), true),
+        ] {
+            let member = Member { roles: roles.iter().map(|it| id(it)).collect() };
+            let permissions = server.permissions(&guild(everybody, of_role), &member, &channel(&overwrites));
+            assert_eq!(may(permissions, both), expected, "{everybody} {of_role} {roles:?} {overwrites}");
+        }
+        let owned = Server { bot: id("7"), ..server };
+        assert!(may(owned.permissions(&guild(0, 0), &Member { roles: Vec::new() }, &channel(&json!([]))), both));
+    }
+
+    #[test]
+    fn a_server_is_kept_without_a_secret_and_is_no_webhook() {
+        let server = Server { guild: id("1"), bot: id("5") };
+        let credentials = server.credentials();
+        let read = Server::of(&credentials).unwrap();
+        assert_eq!((read.guild, read.bot), (server.guild, server.bot));
+        assert!(server.credentials().share_a_token(&credentials), "whoever connects it has the same");
+        let other = Server { guild: id("2"), ..server };
+        assert!(!other.credentials().share_a_token(&credentials));
+        assert!(super::super::webhook::of(&credentials).is_err());
+    }
+}

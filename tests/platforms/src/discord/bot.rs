@@ -1,0 +1,289 @@
+//! Discord as a bot sees it: its OAuth with the scope `bot`, a server with channels, and
+//! the messages in them.
+//!
+//! Made from the documentation of API v10 and its `OpenAPI` description, and stricter: a
+//! nonce is known for two minutes, the least that "the past few minutes" can be, lists do
+//! not have it, and nobody else's words are told, as it is without the intent for that.
+
+mod channels;
+mod guilds;
+mod messages;
+mod network;
+mod permissions;
+mod threads;
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn;
+use axum::routing::{delete, get};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::clock::Clock;
+use http::{HeaderMap, StatusCode, header};
+use platforms::conformance::network::PublicMedium;
+use platforms::conformance::stage::ORIGIN;
+use serde_json::{Value, json};
+
+use self::channels::{Channel, channels};
+pub use self::channels::{FORUM, GENERAL, HIDDEN, NEWS, OF_ANOTHER_SERVER, READ_ONLY, VOICE};
+pub use self::permissions::{ATTACH, HISTORY, SEND, VIEW};
+use self::permissions::{Overwrite, PERMISSIONS, bits};
+use super::oauth::TOKEN;
+use super::refusal::{self, Refusal};
+use super::{GUILD, strict};
+use crate::stand_in::echo::Echo;
+use crate::stand_in::limits::Limits;
+use crate::stand_in::oauth::{App, Authorizes, Grant, OAuth, Pkce, Rules, secret};
+use crate::stand_in::troubles::Troubles;
+use crate::stand_in::{arrivals, echo, front, wire};
+
+/// The number of the bot.
+pub const BOT: &str = "290926798626357999";
+
+/// What the server is called.
+pub const SERVER: &str = "Lighthouse";
+
+/// The number of a server of other people, which the bot is in as well.
+const OTHER_GUILD: &str = "290926792226359999";
+
+/// The role that the bot has of its own.
+const ROLE: &str = "290926798626358888";
+
+/// Discord, with a bot of the app.
+pub struct DiscordBot {
+    here: Arc<Here>,
+    address: SocketAddr,
+    /// What arrived so far.
+    pub arrivals: arrivals::Arrivals,
+    app: App,
+}
+
+/// What it remembers.
+struct Here {
+    clock: Clock,
+    memory: Mutex<Memory>,
+    oauth: Mutex<OAuth>,
+    echo: Echo,
+}
+
+struct Memory {
+    /// The bot's.
+    token: String,
+    /// Whether the bot is in the server.
+    is_in: bool,
+    channels: Vec<Channel>,
+    messages: Vec<Message>,
+    threads: Vec<Thread>,
+    troubles: Troubles,
+    limits: Limits,
+    /// How many ids were given out.
+    ids: u64,
+    /// Whether lists have nonces.
+    lists_nonces: bool,
+}
+
+/// What people see in a channel or a thread.
+#[derive(Clone)]
+struct Message {
+    id: String,
+    channel: String,
+    is_ours: bool,
+    text: String,
+    media: Vec<PublicMedium>,
+    names: Vec<String>,
+    nonce: Option<String>,
+    at: DateTime<Utc>,
+    /// As it came.
+    payload: Value,
+}
+
+struct Thread {
+    id: String,
+    forum: String,
+    name: String,
+    archived_at: Option<DateTime<Utc>>,
+}
+
+/// Id and secret in the header or in the body; nothing is said of PKCE. What the page is
+/// told of permissions is what the bot's role has.
+const RULES: Rules = Rules {
+    pkce: Pkce::Unknown,
+    scopes: &["bot", "identify"],
+    access_lives: Some(TimeDelta::days(7)),
+    page: &[("permissions", "117760")],
+    ..Rules::STANDARD
+};
+
+impl DiscordBot {
+    /// Starts one on a free port. It tells the time by `clock`.
+    pub async fn start(clock: Clock) -> Self {
+        let mut oauth = OAuth::new(RULES);
+        let app = oauth.register(&format!("{ORIGIN}/connect/callback/discord"));
+        let memory = Mutex::new(Memory {
+            token: format!("{}.{}", secret(), secret()),
+            is_in: false,
+            channels: channels(),
+            messages: Vec::new(),
+            threads: Vec::new(),
+            troubles: Troubles::default(),
+            limits: Limits::default(),
+            ids: 0,
+            lists_nonces: false,
+        });
+        let here = Arc::new(Here { clock, memory, oauth: Mutex::new(oauth), echo: Arc::new(AtomicBool::new(false)) });
+        let api = Router::new()
+            .route("/users/@me", get(guilds::me))
+            .route("/users/@me/guilds/{guild}", delete(guilds::leave))
+            .route("/guilds/{guild}", get(guilds::show))
+            .route("/guilds/{guild}/channels", get(guilds::channels))
+            .route("/guilds/{guild}/members/{user}", get(guilds::member))
+            .route("/guilds/{guild}/threads/active", get(threads::active))
+            .route("/channels/{channel}", get(channels::show))
+            .route("/channels/{channel}/messages", get(messages::list).post(messages::create))
+            .route("/channels/{channel}/messages/{message}", get(messages::show))
+            .route("/channels/{channel}/threads", axum::routing::post(threads::begin))
+            .route("/channels/{channel}/threads/archived/public", get(threads::archived));
+        let server = Router::new()
+            .nest("/api/v10", api)
+            .merge(crate::stand_in::oauth::routes("/oauth2/authorize", TOKEN, None))
+            .fallback(refusal::not_found)
+            // What is too large is refused with the message.
+            .layer(DefaultBodyLimit::disable());
+        let server = front::around(server, Arc::clone(&here)).layer(from_fn(strict)).with_state(Arc::clone(&here));
+        let server = echo::around(server, &here.echo);
+        let arrivals = arrivals::Arrivals::default();
+        let address = wire::serve(arrivals::around(server, &arrivals)).await;
+        Self { here, address, arrivals, app }
+    }
+
+    /// The bot's token.
+    pub fn token(&self) -> String {
+        self.here.memory().token.clone()
+    }
+
+    /// Somebody presses *Reset Token* on the app's page.
+    pub fn resets_its_token(&self) {
+        self.here.memory().token = format!("{}.{}", secret(), secret());
+    }
+
+    /// Lists have nonces from now on.
+    pub fn lists_nonces(&self) {
+        self.here.memory().lists_nonces = true;
+    }
+
+    /// From now on, the bot may not do this in a channel: bits of the documentation.
+    pub fn denies(&self, channel: &str, permissions: u64) {
+        let mut memory = self.here.memory();
+        let found = memory.channels.iter_mut().find(|it| it.id == channel).expect("it is there");
+        found.overwrites.push(Overwrite { of: BOT, deny: permissions, allow: 0 });
+    }
+
+    /// Somebody deletes a channel, with what is in it.
+    pub fn deletes(&self, channel: &str) {
+        let mut memory = self.here.memory();
+        memory.channels.retain(|it| it.id != channel);
+        memory.messages.retain(|it| it.channel != channel);
+    }
+
+    /// Other people write so many messages in a channel.
+    pub fn others_write(&self, channel: &str, count: usize) {
+        for _ in 0..count {
+            let at = self.here.clock.now();
+            let mut memory = self.here.memory();
+            let message = Message {
+                id: memory.id(at),
+                channel: channel.to_owned(),
+                is_ours: false,
+                text: String::new(),
+                media: Vec::new(),
+                names: Vec::new(),
+                nonce: None,
+                at,
+                payload: Value::Null,
+            };
+            memory.messages.push(message);
+        }
+    }
+
+    /// All threads are archived, as those are that nobody writes in.
+    pub fn archives_threads(&self) {
+        let now = self.here.clock.now();
+        for thread in &mut self.here.memory().threads {
+            thread.archived_at.get_or_insert(now);
+        }
+    }
+
+    /// What the latest message came as.
+    pub fn latest_payload(&self) -> Value {
+        self.here.memory().messages.last().map(|it| it.payload.clone()).unwrap_or_default()
+    }
+
+    /// The channel or the thread of the latest message.
+    pub fn latest_channel(&self) -> String {
+        self.here.memory().messages.last().map(|it| it.channel.clone()).unwrap_or_default()
+    }
+
+    /// The titles of all threads.
+    pub fn titles(&self) -> Vec<String> {
+        self.here.memory().threads.iter().map(|it| it.name.clone()).collect()
+    }
+}
+
+impl Memory {
+    /// An id that nothing else has, given at this time.
+    fn id(&mut self, at: DateTime<Utc>) -> String {
+        self.ids += 1;
+        let since = u64::try_from(at.timestamp_millis() - 1_420_070_400_000).expect("it is after 2015");
+        ((since << 22) + (self.ids & 0xfff)).to_string()
+    }
+}
+
+impl Here {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What it remembers, for a request of the bot.
+    fn for_bot(&self, headers: &HeaderMap) -> Result<MutexGuard<'_, Memory>, Refusal> {
+        let memory = self.memory();
+        let said = headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok()?.strip_prefix("Bot "));
+        if said != Some(memory.token.as_str()) {
+            return Err(Refusal::new(StatusCode::UNAUTHORIZED, 0, "401: Unauthorized"));
+        }
+        Ok(memory)
+    }
+}
+
+impl Authorizes for Here {
+    fn oauth(&self) -> MutexGuard<'_, OAuth> {
+        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    fn accounts(&self) -> &'static [&'static str] {
+        &[SERVER]
+    }
+
+    /// The bot joins with the tokens, where the app wants the code grant ("Advanced Bot
+    /// Authorization").
+    fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
+        let mut answer = grant.answer(rules);
+        if grant.scopes.iter().any(|it| it == "bot") {
+            let mut memory = self.memory();
+            memory.is_in = true;
+            answer["guild"] = guilds::told(GUILD);
+        }
+        answer
+    }
+}
+
+/// The bits of a permission as they are told.
+fn told_bits(permissions: u64) -> Value {
+    json!(bits(permissions))
+}

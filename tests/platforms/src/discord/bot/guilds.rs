@@ -1,0 +1,93 @@
+//! The server, and who is in it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, RawQuery, State};
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+
+use super::permissions::{OF_EVERYBODY, missing_access};
+use super::{BOT, GUILD, Here, Memory, PERMISSIONS, ROLE, SERVER, told_bits};
+use crate::discord::refusal::Refusal;
+use crate::discord::webhooks::no_query;
+
+pub(super) async fn me(State(here): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+    drop(here.for_bot(&headers)?);
+    Ok(Json(json!({ "id": BOT, "username": "Keeper", "discriminator": "0042", "bot": true, "avatar": null })))
+}
+
+/// A server as whoever is in it is told (guild resource).
+pub(super) fn told(id: &str) -> Value {
+    let role = |id: &str, name: &str, permissions| json!({ "id": id, "name": name, "permissions": told_bits(permissions), "managed": id == ROLE, "position": 0 });
+    json!({
+        "id": id,
+        "name": SERVER,
+        "icon": "a_bb71f469c158984e265093a81b3397fb",
+        "owner_id": "53908232999183680",
+        "roles": [role(id, "@everyone", OF_EVERYBODY), role(ROLE, "Keeper", PERMISSIONS)],
+        "features": [],
+        "premium_tier": 0,
+    })
+}
+
+impl Memory {
+    fn check_in(&self, guild: &str) -> Result<(), Refusal> {
+        match guild {
+            GUILD if self.is_in => Ok(()),
+            GUILD => Err(missing_access()),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+fn unknown() -> Refusal {
+    Refusal::new(StatusCode::NOT_FOUND, 10_004, "Unknown Guild")
+}
+
+pub(super) async fn show(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    no_query(query)?;
+    here.for_bot(&headers)?.check_in(&id)?;
+    Ok(Json(told(&id)))
+}
+
+/// All of them, also those that the bot does not see.
+pub(super) async fn channels(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    let memory = here.for_bot(&headers)?;
+    memory.check_in(&id)?;
+    Ok(Json(memory.channels.iter().filter(|it| it.is_here()).map(super::Channel::told).collect()))
+}
+
+pub(super) async fn member(
+    State(here): State<Arc<Here>>,
+    Path((id, user)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    here.for_bot(&headers)?.check_in(&id)?;
+    if user != BOT {
+        return Err(Refusal::new(StatusCode::NOT_FOUND, 10_007, "Unknown Member"));
+    }
+    Ok(Json(json!({ "user": { "id": BOT, "username": "Keeper", "bot": true }, "roles": [ROLE], "nick": null })))
+}
+
+pub(super) async fn leave(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Refusal> {
+    let mut memory = here.for_bot(&headers)?;
+    if id != GUILD || !memory.is_in {
+        return Err(unknown());
+    }
+    memory.is_in = false;
+    Ok(StatusCode::NO_CONTENT)
+}

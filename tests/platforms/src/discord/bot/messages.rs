@@ -1,0 +1,196 @@
+//! Messages: what the bot sends, and what a channel shows.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, RawQuery, Request, State};
+use axum::response::{AppendHeaders, IntoResponse, Response};
+use chrono::{DateTime, TimeDelta, Utc};
+use http::{HeaderMap, StatusCode};
+use platforms::conformance::network::PublicMedium;
+use serde_json::{Map, Value, json};
+use url::form_urlencoded;
+
+use super::permissions::{ATTACH, HISTORY, SEND, VIEW};
+use super::{BOT, Here, Memory, Message};
+use crate::discord::fields::Fields;
+use crate::discord::files::{Body, File};
+use crate::discord::refusal::{Refusal, rate_headers};
+use crate::stand_in::limits::{Begins, Limit, Standing};
+
+/// Messages of a channel, as answers of the real one say them: 5 in 5 seconds.
+const PER_CHANNEL: Limit =
+    Limit { name: "channel", most: 5, period: TimeDelta::seconds(5), begins: Begins::WithTheFirst };
+
+/// How long a nonce is known.
+const NONCE: TimeDelta = TimeDelta::minutes(2);
+
+impl Here {
+    /// Counts a message of a channel.
+    pub(super) fn counted(&self, channel: &str) -> Result<Standing, Refusal> {
+        let now = self.clock.now();
+        let standing = self.memory().limits.count(PER_CHANNEL, channel, 1, now);
+        if standing.exceeded {
+            let seconds = (standing.reset - now).as_seconds_f64();
+            return Err(Refusal::too_many(seconds).with(&standing, now));
+        }
+        Ok(standing)
+    }
+}
+
+/// What a message says, wherever it goes.
+pub(super) struct Said {
+    pub(super) text: String,
+    pub(super) media: Vec<PublicMedium>,
+    pub(super) names: Vec<String>,
+}
+
+impl Said {
+    pub(super) fn read(fields: &mut Fields, files: std::collections::BTreeMap<u64, File>) -> Result<Self, Refusal> {
+        let text = fields.text("content", 0, 2_000)?.unwrap_or_default().trim().to_owned();
+        fields.flags()?;
+        fields.allowed_mentions()?;
+        let attachments = fields.attachments(&files)?;
+        if text.is_empty() && files.is_empty() {
+            return Err(Refusal::bad(50_006, "Cannot send an empty message"));
+        }
+        let words = |number: u64| attachments.iter().find(|it| it.0 == number).and_then(|it| it.1.clone());
+        let names = files.values().map(|it| it.name.clone()).collect();
+        let media = files.into_iter().map(|(number, file)| PublicMedium {
+            mime_type: file.mime_type,
+            bytes: file.bytes.to_vec(),
+            alt_text: words(number).filter(|it| !it.is_empty()),
+        });
+        Ok(Self { text, media: media.collect(), names })
+    }
+}
+
+impl Memory {
+    /// A message of the bot is there.
+    pub(super) fn post(
+        &mut self,
+        said: Said,
+        (channel, id): (String, String),
+        nonce: Option<String>,
+        payload: Map<String, Value>,
+        at: DateTime<Utc>,
+    ) -> &Message {
+        let Said { text, media, names } = said;
+        let payload = Value::Object(payload);
+        self.messages.push(Message { id, channel, is_ours: true, text, media, names, nonce, at, payload });
+        &self.messages[self.messages.len() - 1]
+    }
+}
+
+impl Message {
+    /// As it is told (message resource); with its nonce to whoever has just sent it.
+    pub(super) fn told(&self, has_nonce: bool) -> Value {
+        let file = |(name, medium): (&String, &PublicMedium)| {
+            json!({
+                "id": self.id,
+                "filename": name,
+                "description": medium.alt_text,
+                "content_type": medium.mime_type.as_str(),
+                "size": medium.bytes.len(),
+                "url": format!("https://cdn.discordapp.com/attachments/{}/{}/{name}", self.channel, self.id),
+            })
+        };
+        let author = if self.is_ours { BOT } else { "80351110224678912" };
+        let mut told = json!({
+            "id": self.id,
+            "type": 0,
+            "channel_id": self.channel,
+            "author": { "id": author, "username": "Keeper", "bot": self.is_ours },
+            "content": self.text,
+            "attachments": self.names.iter().zip(&self.media).map(file).collect::<Vec<_>>(),
+            "embeds": [],
+            "timestamp": self.at.to_rfc3339(),
+            "edited_timestamp": null,
+        });
+        if let Some(nonce) = self.nonce.as_ref().filter(|_| has_nonce) {
+            told["nonce"] = nonce.as_str().into();
+        }
+        told
+    }
+}
+
+pub(super) async fn create(
+    State(here): State<Arc<Here>>,
+    Path(channel): Path<String>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, Refusal> {
+    if !matches!(here.for_bot(&headers)?.channel(&channel, SEND)?.kind, 0 | 5) {
+        return Err(Refusal::bad(50_008, "Cannot send messages in a non-text channel"));
+    }
+    let standing = here.counted(&channel)?;
+    let Body { payload, files } = Body::read(request).await?;
+    let mut memory = here.memory();
+    if !files.is_empty() {
+        memory.channel(&channel, ATTACH)?;
+    }
+    let mut fields = Fields(payload.clone());
+    let nonce = fields.text("nonce", 1, 25)?;
+    let is_enforced = match fields.0.remove("enforce_nonce") {
+        None => false,
+        Some(Value::Bool(it)) => it,
+        Some(_) => {
+            return Err(Refusal::field("enforce_nonce", "BOOLEAN_TYPE_CONVERT", "Must be either true or false."));
+        }
+    };
+    let said = Said::read(&mut fields, files)?;
+    fields.none_left()?;
+    let now = here.clock.now();
+    // "If another message was created by the same author with the same nonce, that
+    // message will be returned and no new message will be created."
+    let is_it = |it: &&Message| it.is_ours && it.nonce.is_some() && it.nonce == nonce && now < it.at + NONCE;
+    let known = memory.messages.iter().find(is_it).filter(|_| is_enforced).map(|it| it.told(true));
+    let told = if let Some(told) = known {
+        told
+    } else {
+        let id = memory.id(now);
+        memory.post(said, (channel, id), nonce, payload, now).told(true)
+    };
+    Ok((AppendHeaders(rate_headers(&standing, now)), Json(told)).into_response())
+}
+
+pub(super) async fn list(
+    State(here): State<Arc<Here>>,
+    Path(channel): Path<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    let memory = here.for_bot(&headers)?;
+    let may_read = memory.channel(&channel, VIEW)?.permits(HISTORY);
+    let (mut after, mut limit) = (None, 50);
+    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        match (name.as_ref(), value.parse::<u64>()) {
+            ("after", Ok(id)) => after = Some(id),
+            ("limit", Ok(most @ 1..=100)) => limit = usize::try_from(most).unwrap_or_default(),
+            _ => return Err(Refusal::field(&name, "NUMBER_TYPE_COERCE", "There is no such parameter, or value.")),
+        }
+    }
+    let number = |it: &&Message| it.id.parse::<u64>().unwrap_or_default();
+    let mut there: Vec<_> =
+        memory.messages.iter().filter(|it| it.channel == channel && may_read && after < Some(number(it))).collect();
+    there.sort_by_key(number);
+    // Those next to where the list begins: after an id, or at the end.
+    match after {
+        Some(_) => there.truncate(limit),
+        None => drop(there.drain(..there.len().saturating_sub(limit))),
+    }
+    // "from newest to oldest"
+    Ok(Json(there.into_iter().rev().map(|it| it.told(memory.lists_nonces)).collect()))
+}
+
+pub(super) async fn show(
+    State(here): State<Arc<Here>>,
+    Path((channel, id)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    let memory = here.for_bot(&headers)?;
+    memory.channel(&channel, HISTORY)?;
+    let found = memory.messages.iter().find(|it| it.channel == channel && it.id == id);
+    let found = found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, 10_008, "Unknown Message"))?;
+    Ok(Json(found.told(memory.lists_nonces)))
+}

@@ -1,0 +1,127 @@
+//! The same as the conformance suite sees it.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use axum::response::Response;
+use domain::clock::Clock;
+use domain::options::{OptionValue, Options};
+use http::Method;
+use http::request::Parts;
+use platforms::conformance::network::{Call, Decision, Network, PublicPost, Trouble};
+use platforms::{Answers, AppCredentials};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{DiscordBot, GENERAL, Here, Message, SERVER, TOKEN};
+use crate::discord::webhooks;
+use crate::stand_in::front::Front;
+use crate::stand_in::oauth::{Authorizes, decide};
+
+#[async_trait]
+impl Network for DiscordBot {
+    async fn start(clock: Clock) -> Self {
+        Self::start(clock).await
+    }
+
+    fn name(&self) -> &'static str {
+        "discord"
+    }
+
+    fn addresses(&self) -> Vec<SocketAddr> {
+        vec![self.address]
+    }
+
+    fn settings(&self) -> Value {
+        json!({ "url": format!("http://{}", self.address), "bot": true })
+    }
+
+    fn app(&self) -> Option<AppCredentials> {
+        let kept = json!({
+            "client_id": self.app.client_id,
+            "client_secret": self.app.client_secret,
+            "bot_token": self.token(),
+        });
+        Some(serde_json::from_value(kept).expect("this is how an operator writes it"))
+    }
+
+    fn permit(&self, redirect_uri: &str) {
+        self.here.oauth().permit(redirect_uri);
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::from([("webhook".to_owned(), String::new().into())])
+    }
+
+    fn options(&self) -> Options {
+        [("channel".to_owned(), OptionValue::Text(GENERAL.to_owned()))].into_iter().collect()
+    }
+
+    async fn send_back(&self, url: &str, decision: Decision) -> Url {
+        decide(url, SERVER, decision).await
+    }
+
+    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
+        self.here.memory().troubles.order(call, trouble, count);
+    }
+
+    fn can(&self, call: Call, _: Trouble) -> bool {
+        matches!(call, Call::Exchange | Call::Publish | Call::Revoke | Call::LookUp)
+    }
+
+    fn echo(&self) -> bool {
+        self.here.echo.store(true, Ordering::Relaxed);
+        true
+    }
+
+    /// Somebody throws the bot out of the server.
+    fn revoke(&self) {
+        self.here.memory().is_in = false;
+    }
+
+    /// They do not end.
+    fn end_access_tokens(&self) {}
+
+    fn public(&self) -> Vec<PublicPost> {
+        let memory = self.here.memory();
+        let post = |it: &Message| PublicPost { id: it.id.clone(), text: it.text.clone(), media: it.media.clone() };
+        memory.messages.iter().filter(|it| it.is_ours).map(post).collect()
+    }
+
+    /// Without the white space around it.
+    fn shown(&self, text: &str) -> String {
+        text.trim().to_owned()
+    }
+
+    /// The servers that the bot is in.
+    fn grants(&self) -> usize {
+        usize::from(self.here.memory().is_in)
+    }
+
+    fn calls(&self, call: Call) -> usize {
+        self.here.memory().troubles.calls(call)
+    }
+}
+
+impl Front for Here {
+    fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
+        let path = head.uri.path();
+        let is_of_messages = path.contains("/messages") || path.contains("/threads");
+        match head.method {
+            Method::POST if path == TOKEN => Some(Call::Exchange),
+            Method::POST if is_of_messages => Some(Call::Publish),
+            Method::GET if is_of_messages => Some(Call::LookUp),
+            Method::DELETE => Some(Call::Revoke),
+            _ => None,
+        }
+    }
+
+    fn meet(&self, call: Call) -> Option<Trouble> {
+        self.memory().troubles.meet(call)
+    }
+
+    fn answer(&self, _: Call, trouble: Trouble) -> Response {
+        webhooks::answer(trouble)
+    }
+}

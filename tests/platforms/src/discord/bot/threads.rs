@@ -1,0 +1,116 @@
+//! Threads of forums.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, RawQuery, Request, State};
+use axum::response::{AppendHeaders, IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+use url::form_urlencoded;
+
+use super::messages::Said;
+use super::permissions::{ATTACH, HISTORY, SEND, VIEW};
+use super::{BOT, GUILD, Here, Thread};
+use crate::discord::fields::Fields;
+use crate::discord::files::Body;
+use crate::discord::refusal::{Refusal, rate_headers};
+
+impl Thread {
+    /// As it is told (channel resource).
+    pub(super) fn told(&self) -> Value {
+        json!({
+            "id": self.id,
+            "type": 11,
+            "guild_id": GUILD,
+            "parent_id": self.forum,
+            "owner_id": BOT,
+            "name": self.name,
+            "message_count": 0,
+            "thread_metadata": {
+                "archived": self.archived_at.is_some(),
+                "auto_archive_duration": 1_440,
+                "archive_timestamp": self.archived_at.unwrap_or_default().to_rfc3339(),
+                "locked": false,
+            },
+        })
+    }
+}
+
+/// Start Thread in Forum or Media Channel.
+pub(super) async fn begin(
+    State(here): State<Arc<Here>>,
+    Path(forum): Path<String>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, Refusal> {
+    // In a text channel, the same call begins an empty thread that nobody is in.
+    if !matches!(here.for_bot(&headers)?.channel(&forum, SEND)?.kind, 15 | 16) {
+        return Err(Refusal::bad(50_024, "Cannot execute action on this channel type"));
+    }
+    let standing = here.counted(&forum)?;
+    let Body { payload, files } = Body::read(request).await?;
+    let mut memory = here.memory();
+    if !files.is_empty() {
+        memory.channel(&forum, ATTACH)?;
+    }
+    let mut fields = Fields(payload.clone());
+    let required = |name| Refusal::field(name, "BASE_TYPE_REQUIRED", "This field is required");
+    let name = fields.text("name", 1, 100)?.filter(|it| !it.trim().is_empty()).ok_or_else(|| required("name"))?;
+    let Some(Value::Object(message)) = fields.0.remove("message") else { return Err(required("message")) };
+    fields.none_left()?;
+    let mut message = Fields(message);
+    let said = Said::read(&mut message, files)?;
+    message.none_left()?;
+    let now = here.clock.now();
+    let id = memory.id(now);
+    memory.threads.push(Thread { id: id.clone(), forum, name, archived_at: None });
+    let thread = memory.threads[memory.threads.len() - 1].told();
+    let first = memory.post(said, (id.clone(), id), None, payload, now).told(true);
+    let mut told = thread;
+    told["message"] = first;
+    Ok((StatusCode::CREATED, AppendHeaders(rate_headers(&standing, now)), Json(told)).into_response())
+}
+
+pub(super) async fn active(
+    State(here): State<Arc<Here>>,
+    Path(guild): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    let memory = here.for_bot(&headers)?;
+    if guild != GUILD || !memory.is_in {
+        return Err(super::permissions::missing_access());
+    }
+    let is_seen = |it: &&Thread| it.archived_at.is_none() && memory.channel(&it.forum, VIEW).is_ok();
+    let threads: Vec<_> = memory.threads.iter().rev().filter(is_seen).map(Thread::told).collect();
+    Ok(Json(json!({ "threads": threads, "members": [] })))
+}
+
+/// "ordered by `archive_timestamp`, in descending order"
+pub(super) async fn archived(
+    State(here): State<Arc<Here>>,
+    Path(forum): Path<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    let memory = here.for_bot(&headers)?;
+    if !memory.channel(&forum, VIEW)?.permits(HISTORY) {
+        return Err(Refusal::new(StatusCode::FORBIDDEN, 50_013, "Missing Permissions"));
+    }
+    let (mut before, mut limit) = (DateTime::<Utc>::MAX_UTC, 50);
+    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        let wrong = || Refusal::field(&name, "UNKNOWN", "There is no such parameter, or value.");
+        match name.as_ref() {
+            "before" => before = DateTime::parse_from_rfc3339(&value).map_err(|_| wrong())?.to_utc(),
+            "limit" => limit = value.parse().ok().filter(|it| (2..=100).contains(it)).ok_or_else(wrong)?,
+            _ => return Err(wrong()),
+        }
+    }
+    let mut there: Vec<_> =
+        memory.threads.iter().filter(|it| it.forum == forum && it.archived_at.is_some_and(|at| at < before)).collect();
+    there.sort_by_key(|it| std::cmp::Reverse(it.archived_at));
+    let has_more = limit < there.len();
+    let threads: Vec<_> = there.into_iter().take(limit).map(Thread::told).collect();
+    Ok(Json(json!({ "threads": threads, "members": [], "has_more": has_more })))
+}

@@ -1,0 +1,171 @@
+//! Servers, their channels, and the end of connections.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use domain::connection::Connection;
+use domain::delivery::Setback;
+use domain::testing::{a_connection, a_user};
+use domain::text::PostText;
+use networks::discord::bot::{BOT, DiscordBot, FORUM, GENERAL, NEWS, SERVER, VIEW};
+use networks::discord::{Discord, GUILD};
+use outbound::AddressPolicy;
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::stage::Stage;
+use platforms::{Account, Answers, AppCredentials, AppSource, Choosing, Connect, Departure, HandOffRefusal};
+use platforms::{MemoryVault, Registry, Setup};
+use secrecy::ExposeSecret;
+use serde_json::json;
+use url::Url;
+
+use super::{connected, options};
+
+#[tokio::test]
+async fn the_bot_is_added_to_a_server_on_discords_page() {
+    let stage = Stage::<DiscordBot>::new().await;
+    let (departure, _) = stage.depart(&stage.network.answers()).await.unwrap();
+    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let asked: BTreeMap<String, String> = Url::parse(&url).unwrap().query_pairs().into_owned().collect();
+    let names: Vec<_> = asked.keys().map(String::as_str).collect();
+    assert_eq!(names, ["client_id", "permissions", "redirect_uri", "response_type", "scope", "state"]);
+    assert_eq!((asked["scope"].as_str(), asked["permissions"].as_str()), ("bot identify", "117760"));
+
+    let account = stage.connect().await;
+
+    assert_eq!(account.profile.account_id, format!("server:{GUILD}"));
+    assert_eq!(account.profile.username.as_deref(), Some(SERVER));
+    assert_eq!(account.profile.profile_url, Some(format!("https://discord.com/channels/{GUILD}")));
+    let icon = "a_bb71f469c158984e265093a81b3397fb";
+    assert_eq!(account.profile.avatar, Some(format!("https://cdn.discordapp.com/icons/{GUILD}/{icon}.png")));
+    assert_eq!(account.scopes, ["bot", "identify"]);
+}
+
+#[tokio::test]
+async fn no_secret_is_kept_with_a_server() {
+    let (stage, account) = connected().await;
+
+    let kept = account.credentials.to_bytes();
+
+    let extra = account.credentials.extra.as_ref().unwrap().expose_secret();
+    assert_eq!(extra, json!({"server": GUILD, "bot": BOT}).to_string());
+    assert!(!kept.expose_secret().contains(&stage.network.token()));
+    assert!(account.credentials.refresh_token.is_none() && account.credentials.expires_at.is_none());
+    let again = stage.connect().await;
+    assert!(again.credentials.share_a_token(&account.credentials), "the bot stays while somebody needs it");
+}
+
+async fn listed(stage: &Stage<DiscordBot>, account: &Account) -> Result<Vec<(String, String)>, Setback> {
+    let connection = Connection { profile: account.profile.clone(), ..a_connection(&a_user()) };
+    let asked = Choosing { option: "channel", query: None, connection: &connection, credentials: &account.credentials };
+    let choices = stage.heard(stage.connecting().choices(&asked, stage.clock.now()).await)?;
+    Ok(choices.into_iter().map(|it| (it.value, it.label)).collect())
+}
+
+#[tokio::test]
+async fn channels_in_which_the_bot_may_post_are_listed_in_their_order() {
+    let (stage, account) = connected().await;
+    let said = |listed: &[(&str, &str)]| -> Vec<_> {
+        listed.iter().map(|(id, label)| ((*id).to_owned(), (*label).to_owned())).collect()
+    };
+
+    let (forum, general, news) =
+        ((FORUM, "#questions (forum)"), (GENERAL, "#general – Tower"), (NEWS, "#news – Tower"));
+    assert_eq!(listed(&stage, &account).await.unwrap(), said(&[forum, general, news]));
+
+    stage.network.denies(GENERAL, VIEW);
+    assert_eq!(listed(&stage, &account).await.unwrap(), said(&[forum, news]));
+    stage.network.revoke();
+    let setback = listed(&stage, &account).await.unwrap_err();
+    assert!(matches!(setback, Setback::Disconnected { .. }), "{setback:?}");
+}
+
+#[tokio::test]
+async fn a_server_needs_a_channel_and_a_webhook_has_one() {
+    let (_, server) = connected().await;
+    let webhook = Stage::<Discord>::new().await.connect_by_typing().await.unwrap();
+    let breaches = |account: &Account, said: &[(&str, &str)]| {
+        let breaches = account.rules.breaches(&PostText::parse("x").unwrap(), &[], &options(said));
+        breaches.into_iter().map(|it| (it.field.into_owned(), it.message)).collect::<Vec<_>>()
+    };
+
+    let one = |field: &str, message: &str| vec![(field.to_owned(), message.to_owned())];
+    let needed = one("options.channel", "Discord needs the option channel for this account");
+    assert_eq!(breaches(&server, &[]), needed);
+    assert_eq!(breaches(&server, &[("channel", GENERAL), ("thread_name", "Tides")]), []);
+    let author = one("options.username", "Discord does not take the option username for this account; leave it out");
+    assert_eq!(breaches(&server, &[("channel", GENERAL), ("username", "Keeper")]), author);
+
+    assert_eq!(breaches(&webhook, &[("username", "Keeper")]), []);
+    let refused = one("options.channel", "Discord does not take the option channel for this account; leave it out");
+    assert_eq!(breaches(&webhook, &[("channel", GENERAL)]), refused);
+}
+
+#[tokio::test]
+async fn the_bot_leaves_with_the_connection() {
+    let (stage, account) = connected().await;
+    let revoke = || stage.connecting().revoke(&account.credentials, stage.clock.now());
+
+    stage.network.trouble(Call::Revoke, Trouble::Unavailable, 1);
+    revoke().await.unwrap_err();
+    assert_eq!(stage.network.grants(), 1);
+    revoke().await.unwrap();
+    assert_eq!(stage.network.grants(), 0);
+    revoke().await.unwrap();
+}
+
+#[tokio::test]
+async fn that_the_bots_token_was_reset_is_no_fault_of_a_connection() {
+    let (stage, account) = connected().await;
+    let old = stage.network.token();
+    stage.network.resets_its_token();
+
+    let setback = stage.publish(&stage.post(&account, "reset", Vec::new())).await.unwrap_err();
+    let Setback::Busy { retry_at: None, reason } = setback else { panic!("{setback:?}") };
+    assert_eq!(reason, "Discord does not accept the token of this service's bot");
+    assert!(!reason.contains(&old));
+    let about = stage.publishing().about(&account.profile, &account.credentials, stage.clock.now()).await;
+    assert!(matches!(about, Err(Setback::Busy { .. })), "{about:?}");
+    let callback = stage.decided(platforms::conformance::network::Decision::Allow).await;
+    let refusal = stage.complete(&callback).await.unwrap_err();
+    assert!(matches!(refusal, HandOffRefusal::Unreachable), "{refusal:?}");
+}
+
+/// The adapter that a deployment has with these settings and this secret.
+fn set_up(network: &impl Network, settings: serde_json::Value, app: serde_json::Value) -> Registry<dyn Connect> {
+    let app: AppCredentials = serde_json::from_value(app).unwrap();
+    let app = move |_: &str| -> Arc<dyn AppSource> { Arc::new(app.clone()) };
+    let settings = [("discord".to_owned(), settings)].into();
+    let policy = AddressPolicy::Also(network.addresses());
+    Registry::new(&Setup::new(settings, app, Arc::new(MemoryVault::default()), policy)).unwrap()
+}
+
+#[tokio::test]
+async fn a_webhook_can_still_be_pasted_where_there_is_a_bot() {
+    let stage = Stage::<Discord>::new().await;
+    let app = json!({"client_id": "us", "client_secret": "hush", "bot_token": "Mj.Cl.Zn"});
+    let settings = |bot: bool| json!({"url": stage.network.base_url(), "app": true, "bot": bot});
+    let typed = || Answers::from([("webhook".to_owned(), stage.network.webhook_url().into())]);
+    let request = || platforms::AuthorizationRequest {
+        state: "state".into(),
+        here: stage.here(),
+        challenge: "challenge".to_owned(),
+    };
+    for bot in [true, false] {
+        let registry = set_up(&stage.network, settings(bot), app.clone());
+        let discord = registry.get("discord").unwrap();
+        let departure = discord.authorize(&typed(), &request(), stage.clock.now()).await.unwrap();
+        let Departure::Arrived(accounts) = departure else { panic!("{departure:?}") };
+        assert_eq!(accounts[0].scopes, ["webhook.incoming"]);
+        let nothing = Answers::from([("webhook".to_owned(), String::new().into())]);
+        let departure = discord.authorize(&nothing, &request(), stage.clock.now()).await.unwrap();
+        let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+        assert_eq!(url.contains("scope=bot%20identify"), bot, "{url}");
+    }
+
+    let without = json!({"client_id": "us", "client_secret": "hush"});
+    let registry = set_up(&stage.network, settings(true), without);
+    let nothing = Answers::from([("webhook".to_owned(), String::new().into())]);
+    let refusal =
+        registry.get("discord").unwrap().authorize(&nothing, &request(), stage.clock.now()).await.unwrap_err();
+    assert!(matches!(refusal, HandOffRefusal::Unreachable), "{refusal:?}");
+}

@@ -1,0 +1,40 @@
+//! What is special about Discord through a bot.
+#![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+mod connecting;
+mod doubts;
+mod posting;
+
+use domain::options::{OptionValue, Options};
+use platforms::Account;
+use platforms::conformance::samples::Sample;
+use platforms::conformance::stage::{Post, Stage};
+
+use networks::discord::bot::DiscordBot;
+
+/// A server that was connected.
+async fn connected() -> (Stage<DiscordBot>, Account) {
+    let stage = Stage::<DiscordBot>::new().await;
+    let account = stage.connect().await;
+    (stage, account)
+}
+
+/// These options, all of them words.
+fn options(said: &[(&str, &str)]) -> Options {
+    said.iter().map(|(name, value)| ((*name).to_owned(), OptionValue::Text((*value).to_owned()))).collect()
+}
+
+/// A post to this channel, with a title where one is given.
+fn post<'a>(
+    stage: &Stage<DiscordBot>,
+    account: &'a Account,
+    (channel, title): (&str, Option<&str>),
+    text: &str,
+    media: Vec<Sample>,
+) -> Post<'a> {
+    let said: Vec<_> =
+        [Some(("channel", channel)), title.map(|it| ("thread_name", it))].into_iter().flatten().collect();
+    let mut post = stage.post(account, text, media);
+    post.options = options(&said);
+    post
+}

@@ -1,0 +1,123 @@
+//! Posts, and what the bot may not do.
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use domain::media::MimeType;
+use domain::options::OptionValue;
+use networks::discord::GUILD;
+use networks::discord::bot::{ATTACH, FORUM, GENERAL, HIDDEN, NEWS, OF_ANOTHER_SERVER, READ_ONLY, VOICE};
+use platforms::conformance::network::{Call, Network};
+use platforms::conformance::samples::sample;
+use platforms::conformance::stage::{Post, Stage};
+use serde_json::json;
+
+use super::{connected, options, post};
+use networks::discord::bot::DiscordBot;
+
+async fn refused(stage: &Stage<DiscordBot>, post: &Post<'_>) -> String {
+    let setback = stage.publish(post).await.unwrap_err();
+    let Setback::Refused { reason } = setback else { panic!("{setback:?}") };
+    assert!(!reason.contains(&stage.network.token()), "the bot's token is passed on: {reason}");
+    reason
+}
+
+#[tokio::test]
+async fn a_message_has_a_nonce_and_notifies_nobody() {
+    let (stage, account) = connected().await;
+    let mut post = post(&stage, &account, (NEWS, None), "@everyone look", Vec::new());
+    let flags = ["silent", "suppress_embeds"].map(|it| (it.to_owned(), OptionValue::Flag(true)));
+    let said = post.options.iter().map(|(name, value)| (name.to_owned(), value.clone())).chain(flags);
+    post.options = said.collect();
+
+    let published = stage.deliver(&mut post).await.unwrap().published;
+
+    let mut payload = stage.network.latest_payload();
+    let nonce = payload["nonce"].take().as_str().unwrap().to_owned();
+    assert!(nonce.len() == 24 && nonce.bytes().all(|it| it.is_ascii_hexdigit()), "{nonce}");
+    let expected = json!({
+        "content": "@everyone look", "allowed_mentions": {"parse": []}, "flags": 4_100,
+        "nonce": null, "enforce_nonce": true,
+    });
+    assert_eq!(payload, expected);
+    let id = &published.platform_post_id;
+    assert_eq!(published.url, Some(format!("https://discord.com/channels/{GUILD}/{NEWS}/{id}")));
+    assert_eq!(published.at, post.publish_at);
+}
+
+#[tokio::test]
+async fn a_post_in_a_forum_begins_a_thread_and_elsewhere_has_no_title() {
+    let (stage, account) = connected().await;
+    let mut titled = post(&stage, &account, (FORUM, Some("Tides")), "how high?", vec![sample(MimeType::Png, 1)]);
+
+    let published = stage.deliver(&mut titled).await.unwrap().published;
+
+    assert_eq!(stage.network.titles(), ["Tides"]);
+    let (id, thread) = (&published.platform_post_id, stage.network.latest_channel());
+    assert_eq!(published.url, Some(format!("https://discord.com/channels/{GUILD}/{thread}/{id}")));
+    let untitled = post(&stage, &account, (FORUM, None), "how high?", Vec::new());
+    assert!(refused(&stage, &untitled).await.starts_with("option thread_name: a post in a forum"));
+    let elsewhere = post(&stage, &account, (GENERAL, Some("Tides")), "how high?", Vec::new());
+    assert!(refused(&stage, &elsewhere).await.starts_with("option thread_name: only posts of forum"));
+    assert_eq!(stage.network.calls(Call::Publish), 1, "nothing else was sent");
+}
+
+/// The bot is in servers of other people, too.
+#[tokio::test]
+async fn a_post_goes_to_its_own_server_alone() {
+    let (stage, account) = connected().await;
+    for (channel, said) in [
+        (OF_ANOTHER_SERVER, "option channel: it is in another server"),
+        (VOICE, "option channel: nothing can be posted in a channel of this kind"),
+        ("../../users/@me", "option channel: choose one of the channels that are listed"),
+        ("345626669224980000", "Unknown Channel"),
+        (HIDDEN, "Missing Access"),
+    ] {
+        let reason = refused(&stage, &post(&stage, &account, (channel, None), "hello", Vec::new())).await;
+        assert!(reason.starts_with(said), "{channel}: {reason}");
+    }
+    let mut nowhere = stage.post(&account, "hello", Vec::new());
+    nowhere.options = options(&[]);
+    assert!(refused(&stage, &nowhere).await.starts_with("option channel: choose one"));
+    nowhere.options = options(&[("channel", GENERAL), ("username", "Keeper")]);
+    assert!(refused(&stage, &nowhere).await.starts_with("option username: a bot posts under its own name"));
+    assert_eq!(stage.network.calls(Call::Publish), 0);
+}
+
+#[tokio::test]
+async fn what_the_bot_may_not_do_in_a_channel_does_not_end_the_connection() {
+    let (stage, account) = connected().await;
+    let picture = || vec![sample(MimeType::Png, 1)];
+    let advice = "let the bot see the channel, send messages and attach files there, or choose another channel";
+
+    let reason = refused(&stage, &post(&stage, &account, (READ_ONLY, None), "hello", Vec::new())).await;
+    assert!(reason.starts_with("Missing Permissions") && reason.ends_with(advice), "{reason}");
+    stage.network.denies(GENERAL, ATTACH);
+    let reason = refused(&stage, &post(&stage, &account, (GENERAL, None), "hello", picture())).await;
+    assert!(reason.starts_with("Missing Permissions"), "{reason}");
+    let mut words = post(&stage, &account, (GENERAL, None), "hello", Vec::new());
+    stage.deliver(&mut words).await.unwrap();
+
+    stage.network.deletes(NEWS);
+    let reason = refused(&stage, &post(&stage, &account, (NEWS, None), "hello", Vec::new())).await;
+    assert!(reason.starts_with("Unknown Channel"), "{reason}");
+}
+
+#[tokio::test]
+async fn more_than_a_channel_takes_at_once_waits() {
+    let (stage, account) = connected().await;
+    let posts = |channel| -> Vec<_> {
+        (0..6).map(|it| post(&stage, &account, (channel, None), &format!("number {it}"), Vec::new())).collect()
+    };
+    let crowded = posts(GENERAL);
+    for post in &crowded[..5] {
+        stage.publish(post).await.unwrap();
+    }
+
+    let setback = stage.publish(&crowded[5]).await.unwrap_err();
+
+    let Setback::Busy { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
+    assert!((at - (stage.clock.now() + TimeDelta::seconds(5))).abs() < TimeDelta::seconds(2), "{at}");
+    stage.publish(&posts(NEWS)[0]).await.unwrap();
+    stage.clock.skip_to(at + TimeDelta::seconds(1));
+    stage.publish(&crowded[5]).await.unwrap();
+}
