@@ -166,7 +166,7 @@ async fn options(place: &Place, user: &User<'_>, connection: &Value) -> Result {
     let slug = fresh("slug").replace(' ', "-").to_lowercase();
     body["platforms"][0]["options"] = json!({
         "title": "A & B", "status": "private", "excerpt": "In short", "slug": slug,
-        "categories": ["news & VIEWS"], "tags": ["boats", "Q&A"],
+        "categories": ["news & \"VIEWS\""], "tags": ["boats", "Q&A"],
     });
 
     let (_, there) = place.published(user, &body).await?;

@@ -31,10 +31,10 @@ const ROUTE: &str = "rest_route";
 const MAX_TYPED: usize = 500;
 
 /// How long all of it may take: a person waits.
-const WITHIN: Duration = Duration::from_secs(20);
+const WITHIN: Duration = Duration::from_secs(14);
 
 /// For each call.
-const EACH: Duration = Duration::from_secs(8);
+const EACH: Duration = Duration::from_secs(6);
 
 /// How often an address may send us on.
 const MAX_HOPS: usize = 3;

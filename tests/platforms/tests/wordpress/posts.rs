@@ -25,13 +25,13 @@ async fn the_first_line_is_the_title_and_the_rest_stands_below_it() {
 #[tokio::test]
 async fn a_post_says_what_its_options_say() {
     let (stage, account) = stage().await;
-    stage.network.has_category("News & views");
+    stage.network.has_category("News & \"views\"");
     let mut post = stage.post(&account, "one line\nand another", Vec::new());
     post.options = options([
         ("title", "Its own <title>".into()),
         ("excerpt", "In short".into()),
         ("slug", "Of Its Own".into()),
-        ("categories", list(&["news & VIEWS"])),
+        ("categories", list(&["news & \"VIEWS\""])),
         ("tags", list(&["boats", "Q&A", "boats "])),
     ]);
 
@@ -40,7 +40,7 @@ async fn a_post_says_what_its_options_say() {
     let [title, content, excerpt, _, slug] = stage.network.latest().unwrap();
     assert_eq!((title.as_str(), excerpt.as_str(), slug.as_str()), ("Its own &lt;title&gt;", "In short", "of-its-own"));
     assert!(content.contains("<p>one line<br>and another</p>"), "{content}");
-    assert_eq!(stage.network.terms_of_latest("categories"), ["News &amp; views"]);
+    assert_eq!(stage.network.terms_of_latest("categories"), ["News &amp; \"views\""]);
     assert_eq!(stage.network.terms_of_latest("tags"), ["boats", "Q&amp;A", "boats"]);
 }
 

@@ -160,3 +160,25 @@ fn the_tag_of_a_language_has_its_form() {
         assert!(!is_language(no), "{no}");
     }
 }
+
+#[test]
+fn a_list_has_so_many_entries_and_none_that_is_long_or_blank() {
+    const TAGS: &[OptionSpec] = &[OptionSpec::new("tags", OptionKind::Texts { most: 2, max: 3 }, "Its tags.")];
+    let words = |words: &[&str]| OptionValue::List(words.iter().map(|it| (*it).to_owned()).collect());
+    for (given, fault) in [
+        (words(&[]), None),
+        (words(&["sea", "🚣🚣🚣"]), None),
+        (words(&["a", "b", "c"]), Some("o.tags may have at most 2 entries, this has 3")),
+        (words(&["a", "boats"]), Some("o.tags may have entries of at most 3 characters, the longest of these has 5")),
+        (words(&["a", " "]), Some("o.tags may have no blank entry")),
+        (text("sea"), Some("o.tags must be a list of strings")),
+    ] {
+        let mut faults = Faults::new();
+        let given = options([("tags", given)]);
+        Vocabulary::of([("example", TAGS)]).check_values("example", &given, "o", &mut faults);
+        assert_eq!(messages(&faults), Vec::from_iter(fault), "{given:?}");
+    }
+    let schema = schema(TAGS);
+    assert_eq!(schema["properties"]["tags"]["maxItems"], 2);
+    assert_eq!(schema["properties"]["tags"]["items"]["maxLength"], 3);
+}
