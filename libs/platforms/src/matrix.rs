@@ -3,7 +3,9 @@
 //! What it relies on (client-server API of the specification, version 1.18; source of
 //! Synapse 1.163 where it says nothing):
 //!
-//! - A password is given once, for a device of its own. Its tokens end with the device,
+//! - A password is given once, for a device of its own, or the homeserver's page gives a
+//!   login token in its place (`m.login.sso`, which homeservers with OAuth 2.0 also have
+//!   for clients that do not speak that). The device's tokens end with the device,
 //!   and where the homeserver gives a refresh token, the access token ends by itself
 //!   (Synapse: after five minutes). "The old refresh token remains valid until the new
 //!   access token or refresh token is used."
@@ -43,7 +45,7 @@ use serde::Deserialize;
 use self::api::{Api, Device};
 use self::failure::Failure;
 use self::grant::Grant;
-use crate::account::{About, Credentials};
+use crate::account::{About, Account, Credentials};
 use crate::choices::{Choice, Choosing};
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
 use crate::http_clients::ANSWER_WITHIN;
@@ -186,15 +188,14 @@ impl Connect for Matrix {
     async fn authorize(
         &self,
         answers: &Answers,
-        _: &AuthorizationRequest,
+        request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
-        Ok(Departure::Arrived(vec![self.connect(answers, now).await?]))
+        self.begin(answers, request, now).await
     }
 
-    /// Never asked: there is no page of a homeserver's.
-    async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<crate::Account>, HandOffRefusal> {
-        Err(HandOffRefusal::Refused("Matrix has no page to come back from".to_owned()))
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        Ok(vec![self.come_back(callback, now).await?])
     }
 
     /// Rooms are the only option of the kind.

@@ -87,6 +87,10 @@ struct Memory {
     /// Where it moves its readers.
     moved_to: Option<String>,
     takes_no_passwords: bool,
+    /// Whether people may sign in on its page.
+    has_page: bool,
+    /// What the page has given, and when.
+    login_tokens: BTreeMap<String, DateTime<Utc>>,
     is_banned: bool,
     page: Option<usize>,
     /// Numbers everything that is made.
@@ -114,7 +118,8 @@ impl Matrix {
             .route("/.well-known/matrix/client", get(access::well_known))
             .route("/elsewhere", get(access::well_known_elsewhere))
             .route("/_matrix/client/versions", get(access::versions))
-            .route("/_matrix/client/v3/login", post(access::log_in))
+            .route("/_matrix/client/v3/login", get(access::flows).post(access::log_in))
+            .route("/_matrix/client/v3/login/sso/redirect", get(access::sign_in))
             .route("/_matrix/client/v3/refresh", post(access::refresh))
             .route("/_matrix/client/v3/logout", post(access::log_out))
             .route("/_matrix/client/v3/account/whoami", get(access::who_am_i))
@@ -150,7 +155,12 @@ impl Matrix {
         self.here.memory().moved_to = Some(address.to_owned());
     }
 
-    /// From now on the user signs in on a page alone.
+    /// From now on people may sign in on its page.
+    pub fn has_a_page(&self) {
+        self.here.memory().has_page = true;
+    }
+
+    /// From now on it takes no passwords.
     pub fn takes_no_passwords(&self) {
         self.here.memory().takes_no_passwords = true;
     }

@@ -33,6 +33,9 @@ const PAGE: &str = "100";
 /// The longest id of an event, or address of a file, in bytes.
 const MAX_ID: usize = 255;
 
+/// Where people sign in, and are told how they can.
+const LOGIN: &[&str] = &["_matrix", "client", "v3", "login"];
+
 /// The client-server API.
 #[derive(Clone)]
 pub(super) struct Api {
@@ -51,6 +54,13 @@ impl<'a> Device<'a> {
     pub(super) fn of(grant: &'a Grant, job: &'a Job<'_>) -> Self {
         Self { server: &grant.server, token: &job.credentials.access_token, now: job.now }
     }
+}
+
+/// What proves who a user is.
+pub(super) enum Proof<'a> {
+    Password(&'a UserId, &'a SecretString),
+    /// What the homeserver's page has given them, to be used once.
+    FromPage(&'a str),
 }
 
 /// What a device is given to prove itself.
@@ -163,24 +173,32 @@ impl Api {
         Ok(answer.is_some_and(|it| it.versions.iter().any(|version| version.starts_with("v1."))))
     }
 
-    /// Makes a device by a user's password.
+    /// Whether people sign in on a page of a homeserver's.
+    pub(super) async fn has_page(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<bool, Failure> {
+        let answer = self.read(server.url(LOGIN), now).await?.unwrap_or_default();
+        let flows = answer["flows"].as_array().map(Vec::as_slice).unwrap_or_default();
+        Ok(flows.iter().any(|it| it["type"] == "m.login.sso"))
+    }
+
+    /// Makes a device of this name, by what proves who the user is.
     pub(super) async fn log_in(
         &self,
         server: &Homeserver,
-        user: &UserId,
-        password: &SecretString,
+        proof: Proof<'_>,
         device_name: &str,
         now: DateTime<Utc>,
     ) -> Result<LoggedIn, Failure> {
-        let body = json!({
-            "type": "m.login.password",
-            "identifier": { "type": "m.id.user", "user": user.as_str() },
-            "password": password.expose_secret(),
-            "initial_device_display_name": device_name,
-            "refresh_token": true,
-        });
-        let url = server.url(&["_matrix", "client", "v3", "login"]);
-        asked(self.http.to_named(Method::POST, url)?.json(&body), now).await
+        let mut body = match proof {
+            Proof::Password(user, password) => json!({
+                "type": "m.login.password",
+                "identifier": { "type": "m.id.user", "user": user.as_str() },
+                "password": password.expose_secret(),
+            }),
+            Proof::FromPage(token) => json!({ "type": "m.login.token", "token": token }),
+        };
+        body["initial_device_display_name"] = device_name.into();
+        body["refresh_token"] = true.into();
+        asked(self.http.to_named(Method::POST, server.url(LOGIN))?.json(&body), now).await
     }
 
     /// New tokens of a device.

@@ -3,15 +3,16 @@
 use chrono::{DateTime, Utc};
 use domain::connection::Profile;
 use secrecy::{ExposeSecret, SecretString};
+use url::Url;
 
-use super::api::{Api, Device, Tokens};
+use super::api::{Api, Device, Proof, Tokens};
 use super::failure::Failure;
 use super::grant::Grant;
 use super::user::{Homeserver, UserId, link};
 use super::{MAX_FILE_BYTES, Matrix, rules};
 use crate::account::{About, Account, Credentials};
 use crate::discreet::without_token;
-use crate::handoff::{Answers, Field, HandOffRefusal};
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
 
 const USER: &str = "user";
 const PASSWORD: &str = "password";
@@ -22,10 +23,13 @@ pub(super) const FIELDS: &[Field] = &[
     Field::new(USER, "Your Matrix ID", "@alice:example.org"),
     Field {
         name: PASSWORD,
-        label: "Your password, which is used once and not kept; or an access token",
+        label: "Your password, or an access token",
         example: "",
         secret: true,
-        optional: None,
+        optional: Some(
+            "Leave it empty to sign in on your homeserver's own page, where it has one, which is safer. A password is used \
+             once and not kept.",
+        ),
     },
     Field {
         name: HOMESERVER,
@@ -44,28 +48,74 @@ const SCOPE: &str = "urn:matrix:client:api:*";
 const MAX_MOVES: usize = 3;
 
 impl Matrix {
-    /// The account of whom has typed this.
-    pub(super) async fn connect(&self, answers: &Answers, now: DateTime<Utc>) -> Result<Account, HandOffRefusal> {
+    /// Begins with what was typed, which is enough where it proves who the user is.
+    pub(super) async fn begin(
+        &self,
+        answers: &Answers,
+        request: &AuthorizationRequest,
+        now: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
         let typed = |name| answers.get(name).map(|it| it.expose_secret().trim().to_owned()).unwrap_or_default();
         let user = UserId::parse(&typed(USER)).ok_or_else(|| {
             wrong(USER, "Type your Matrix ID, such as @alice:example.org. Your app shows it in its settings.")
         })?;
+        let server = find(&self.api, &user, &typed(HOMESERVER), now).await?;
         // As it was typed: a password may end with a space.
         let password = answers.get(PASSWORD).filter(|it| !it.expose_secret().trim().is_empty());
-        let password = password.ok_or_else(|| wrong(PASSWORD, "Type your password, or an access token."))?;
-        let server = find(&self.api, &user, &typed(HOMESERVER), now).await?;
-
+        let Some(password) = password else { return self.depart(server, user, request, now).await };
         let (tokens, is_ours) = self.enter(&server, &user, password, now).await?;
-        let device = Device { server: &server, token: &tokens.access_token, now };
-        let told = self.about_user(device, &user).await;
-        if told.is_err() && is_ours {
+        Ok(Departure::Arrived(vec![self.arrived(Grant { server, user, is_ours }, tokens, now).await?]))
+    }
+
+    /// Sends the person to the page of their homeserver, which knows nothing of who asks:
+    /// where it sends them back to says which hand-off it is.
+    async fn depart(
+        &self,
+        server: Homeserver,
+        user: UserId,
+        request: &AuthorizationRequest,
+        now: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        if !self.api.has_page(&server, now).await? {
+            return Err(wrong(PASSWORD, "Type your password, or an access token."));
+        }
+        let here = request.here.for_server(&server.to_string());
+        let back = Url::parse_with_params(&here.redirect_uri, [("state", request.state.expose_secret())]);
+        let back = back.map_err(|_| HandOffRefusal::Unreachable)?;
+        let mut page = server.url(&["_matrix", "client", "v3", "login", "sso", "redirect"]);
+        page.query_pairs_mut().append_pair("redirectUrl", back.as_str()).append_pair("action", "login");
+        let memory = Grant { server, user, is_ours: true }.store();
+        Ok(Departure::Page { url: page.into(), memory: Some(memory) })
+    }
+
+    /// The account of who comes back from there.
+    pub(super) async fn come_back(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Account, HandOffRefusal> {
+        let Some(Grant { server, user, is_ours }) = callback.memory.as_ref().and_then(Grant::read) else {
+            return Err(HandOffRefusal::Refused("what was begun is not known any more; connect again".to_owned()));
+        };
+        callback.check_arrival(&callback.here.for_server(&server.to_string()))?;
+        let token = callback.query.get("loginToken").ok_or(HandOffRefusal::Denied)?;
+        let entered = self.api.log_in(&server, Proof::FromPage(token), &self.client_name, now).await?;
+        // On the page, they may have signed in as somebody else of this homeserver.
+        let who = UserId::parse(&entered.user_id).filter(|it| it.domain() == user.domain());
+        let Some(user) = who else {
+            self.api.log_out(Device { server: &server, token: &entered.tokens.access_token, now }).await.ok();
+            return Err(HandOffRefusal::of_another_server());
+        };
+        self.arrived(Grant { server, user, is_ours }, entered.tokens, now).await
+    }
+
+    async fn arrived(&self, grant: Grant, tokens: Tokens, now: DateTime<Utc>) -> Result<Account, HandOffRefusal> {
+        let device = Device { server: &grant.server, token: &tokens.access_token, now };
+        let told = self.about_user(device, &grant.user).await;
+        if told.is_err() && grant.is_ours {
             // The device will not be used. Whether this succeeds does not matter.
             self.api.log_out(device).await.ok();
         }
         let About { profile, rules } = told.map_err(|it| without_token(it, &tokens.access_token))?;
         let expires_at = tokens.expires_at(now);
-        let extra = Some(Grant { server, user, is_ours }.store());
         let Tokens { access_token, refresh_token, .. } = tokens;
+        let extra = Some(grant.store());
         let credentials = Credentials { refresh_token, expires_at, extra, ..Credentials::of(access_token) };
         Ok(Account { profile, scopes: vec![SCOPE.to_owned()], rules, grant: None, credentials })
     }
@@ -83,13 +133,15 @@ impl Matrix {
             match self.api.who_am_i(Device { server, token: &pasted, now }).await {
                 Ok(whose) if whose == user.as_str() => return Ok((Tokens::lasting(pasted), false)),
                 Ok(whose) => {
-                    return Err(wrong(USER, &format!("This access token is of {whose}. Type that Matrix ID.")));
+                    let whose = UserId::parse(&whose).ok_or(HandOffRefusal::Unreachable)?;
+                    let message = format!("This access token is of {}. Type that Matrix ID.", whose.as_str());
+                    return Err(wrong(USER, &message));
                 }
                 Err(failure) if failure.is_of_the_token() => {}
                 Err(failure) => return Err(without_token(failure, &pasted)),
             }
         }
-        let entered = self.api.log_in(server, user, password, &self.client_name, now).await;
+        let entered = self.api.log_in(server, Proof::Password(user, password), &self.client_name, now).await;
         let entered = entered.map_err(|failure| refused_login(failure, server))?;
         if entered.user_id != user.as_str() {
             let device = Device { server, token: &entered.tokens.access_token, now };

@@ -19,8 +19,13 @@ pub(super) struct Grant {
 
 impl Grant {
     pub(super) fn of(credentials: &Credentials) -> Result<Self, Setback> {
-        let kept = credentials.extra.as_ref().and_then(|it| serde_json::from_str(it.expose_secret()).ok());
+        let kept = credentials.extra.as_ref().and_then(Self::read);
         kept.ok_or_else(|| Setback::Disconnected { reason: "which homeserver it is has been lost".to_owned() })
+    }
+
+    /// As it was stored.
+    pub(super) fn read(stored: &SecretString) -> Option<Self> {
+        serde_json::from_str(stored.expose_secret()).ok()
     }
 
     /// For [`Credentials::extra`].

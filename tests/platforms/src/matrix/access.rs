@@ -3,16 +3,22 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use chrono::TimeDelta;
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value, json};
+use url::Url;
 
 use super::refusal::Refusal;
 use super::tokens::Pair;
 use super::{Here, PASSWORD, USER};
+use crate::stand_in::oauth::secret;
 use crate::stand_in::params::essence;
+
+/// How long a login token lives, which is used once: as long as Synapse's.
+const LOGIN_TOKEN_LIVES: TimeDelta = TimeDelta::minutes(2);
 
 type Answer = Result<Json<Value>, Refusal>;
 
@@ -70,23 +76,23 @@ fn check_fields(fields: &Map<String, Value>, known: &[&str]) -> Result<(), Refus
 /// `POST /_matrix/client/v3/login`
 pub(super) async fn log_in(State(here): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> Answer {
     let fields = object(&headers, &body)?;
-    check_fields(
-        &fields,
-        &["type", "identifier", "password", "device_id", "initial_device_display_name", "refresh_token"],
-    )?;
+    let of_all = ["type", "device_id", "initial_device_display_name", "refresh_token"];
     let now = here.clock.now();
     let mut memory = here.memory();
-    if fields.get("type") != Some(&json!("m.login.password")) || memory.takes_no_passwords {
-        return Err(Refusal::new(400, "M_UNKNOWN", "Bad login type."));
-    }
-    let identifier = fields.get("identifier").cloned().unwrap_or_default();
-    if identifier["type"] != "m.id.user" {
-        return Err(Refusal::new(400, "M_UNKNOWN", "Unknown login identifier type"));
-    }
-    let localpart = USER[1..].split(':').next().unwrap_or_default();
-    let is_user = identifier["user"] == USER || identifier["user"] == localpart;
-    if !is_user || fields.get("password") != Some(&json!(PASSWORD)) {
-        return Err(Refusal::forbidden("Invalid username or password"));
+    match fields.get("type").and_then(Value::as_str) {
+        Some("m.login.password") if !memory.takes_no_passwords => {
+            check_fields(&fields, &[of_all.as_slice(), &["identifier", "password"]].concat())?;
+            check_password(&fields)?;
+        }
+        Some("m.login.token") if memory.has_page => {
+            check_fields(&fields, &[of_all.as_slice(), &["token"]].concat())?;
+            let token = fields.get("token").and_then(Value::as_str).unwrap_or_default();
+            let given_at = memory.login_tokens.remove(token);
+            if given_at.is_none_or(|it| it + LOGIN_TOKEN_LIVES < now) {
+                return Err(Refusal::forbidden("Invalid login token"));
+            }
+        }
+        _ => return Err(Refusal::new(400, "M_UNKNOWN", "Bad login type.")),
     }
     let pair = memory.log_in(fields.get("refresh_token") == Some(&json!(true)), now);
     let device = memory.devices.last_mut().ok_or_else(|| Refusal::bad("there is no device"))?;
@@ -96,6 +102,51 @@ pub(super) async fn log_in(State(here): State<Arc<Here>>, headers: HeaderMap, bo
     answer["user_id"] = USER.into();
     answer["device_id"] = id.into();
     Ok(Json(answer))
+}
+
+fn check_password(fields: &Map<String, Value>) -> Result<(), Refusal> {
+    let identifier = fields.get("identifier").cloned().unwrap_or_default();
+    if identifier["type"] != "m.id.user" {
+        return Err(Refusal::new(400, "M_UNKNOWN", "Unknown login identifier type"));
+    }
+    let localpart = USER[1..].split(':').next().unwrap_or_default();
+    let is_user = identifier["user"] == USER || identifier["user"] == localpart;
+    if !is_user || fields.get("password") != Some(&json!(PASSWORD)) {
+        return Err(Refusal::forbidden("Invalid username or password"));
+    }
+    Ok(())
+}
+
+/// `GET /_matrix/client/v3/login`
+pub(super) async fn flows(State(here): State<Arc<Here>>) -> Json<Value> {
+    let memory = here.memory();
+    let password = (!memory.takes_no_passwords).then(|| json!({ "type": "m.login.password" }));
+    let page = [json!({ "type": "m.login.sso", "identity_providers": [] }), json!({ "type": "m.login.token" })];
+    let page = page.into_iter().filter(|_| memory.has_page);
+    Json(json!({ "flows": password.into_iter().chain(page).collect::<Vec<_>>() }))
+}
+
+/// `GET /_matrix/client/v3/login/sso/redirect`: the user is signed in there, and agrees.
+pub(super) async fn sign_in(
+    State(here): State<Arc<Here>>,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Result<Response, Refusal> {
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    if !memory.has_page {
+        return Err(Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
+    }
+    let of = |name: &str| query.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str());
+    let is_known = query.iter().all(|(name, _)| name == "redirectUrl" || name == "action");
+    if !is_known || of("action").is_some_and(|it| it != "login") {
+        return Err(Refusal::parameter("there is no such parameter"));
+    }
+    let back = of("redirectUrl").and_then(|it| Url::parse(it).ok());
+    let mut back = back.ok_or_else(|| Refusal::new(400, "M_MISSING_PARAM", "there is no redirectUrl"))?;
+    let token = format!("login-{}", secret());
+    back.query_pairs_mut().append_pair("loginToken", &token);
+    memory.login_tokens.insert(token, now);
+    Ok((StatusCode::FOUND, [(header::LOCATION, back.to_string())]).into_response())
 }
 
 fn tokens(pair: &Pair, now: chrono::DateTime<chrono::Utc>) -> Value {

@@ -3,9 +3,10 @@
 use chrono::TimeDelta;
 use domain::testing::{a_connection, a_user};
 use networks::matrix::{MAX_FILE_BYTES, Matrix, PASSWORD, ROOM, USER};
+use networks::stand_in::wire::browser;
 use platforms::conformance::network::{Call, Network};
-use platforms::conformance::stage::Stage;
-use platforms::{Account, Answers, Choosing, Departure, HandOffRefusal};
+use platforms::conformance::stage::{Stage, returning};
+use platforms::{Account, Answers, Callback, Choosing, Departure, HandOffRefusal};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
@@ -129,6 +130,57 @@ async fn a_device_is_ended_though_its_access_token_has_ended() {
     stage.disconnect(&account, &[]).await;
 
     assert_eq!(stage.network.grants(), 0);
+}
+
+/// The person opens the page, signs in, and comes back.
+async fn signs_in(stage: &Stage<Matrix>) -> Callback {
+    let (departure, callback) = stage.depart(&typed(USER, "", &stage.network.base_url())).await.unwrap();
+    let Departure::Page { url, .. } = departure else { panic!("{departure:?}") };
+    let page = browser().get(url).send().await.unwrap();
+    let back = page.headers()["location"].to_str().unwrap().parse().unwrap();
+    returning(callback, &back)
+}
+
+#[tokio::test]
+async fn a_person_may_sign_in_on_their_homeservers_page() {
+    let stage = Stage::<Matrix>::new().await;
+    let (name, _) = refused(&stage, &typed(USER, "", &stage.network.base_url())).await;
+    assert_eq!(name, "password", "it has no page");
+    stage.network.has_a_page();
+    stage.network.takes_no_passwords();
+
+    let callback = signs_in(&stage).await;
+    let account = stage.complete(&callback).await.unwrap().remove(0);
+
+    assert!(callback.query.contains_key("state"), "who comes back is told by it");
+    assert_eq!(account.profile.account_id, USER);
+    stage.keep(&account.credentials);
+    let mut post = stage.post(&account, "from the page", Vec::new());
+    stage.deliver(&mut post).await.unwrap();
+    stage.disconnect(&account, &[]).await;
+    assert_eq!(stage.network.grants(), 0, "it was a device of our own");
+}
+
+#[tokio::test]
+async fn what_a_page_gives_is_taken_once_and_where_it_was_asked_for() {
+    let stage = Stage::<Matrix>::new().await;
+    stage.network.has_a_page();
+    let callback = signs_in(&stage).await;
+    let arrived_at = format!("{}/elsewhere", callback.arrived_at);
+    let elsewhere = stage.complete(&Callback { arrived_at, ..callback.clone() }).await.unwrap_err();
+    assert!(matches!(elsewhere, HandOffRefusal::Refused(_)), "{elsewhere:?}");
+    assert_eq!(stage.network.calls(Call::Exchange), 0, "the token was sent");
+
+    stage.complete(&callback).await.unwrap();
+    let again = stage.complete(&callback).await.unwrap_err();
+    assert!(matches!(again, HandOffRefusal::Refused(_)), "{again:?}");
+    let without = Callback { query: std::collections::BTreeMap::new(), ..callback };
+    let denied = stage.complete(&without).await.unwrap_err();
+    assert!(matches!(denied, HandOffRefusal::Denied), "{denied:?}");
+    let late = signs_in(&stage).await;
+    stage.clock.advance(TimeDelta::hours(1));
+    assert!(stage.complete(&late).await.is_err());
+    assert_eq!(stage.network.grants(), 1);
 }
 
 #[tokio::test]
