@@ -33,7 +33,7 @@ use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
 use domain::media::MimeType;
 use domain::options::{OptionKind, OptionSpec};
-use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules};
+use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules, When};
 use serde::Deserialize;
 use url::Url;
 
@@ -209,7 +209,7 @@ impl Platform for LinkedIn {
             self.api.member(by, self.has_openid()).await.map(profile_of)
         };
         let told = told.map_err(failure::Failure::of_account)?;
-        Ok(told.map(|profile| About { profile, rules: self.rules() }))
+        Ok(told.map(|profile| About { rules: self.rules_of(&profile), profile }))
     }
 }
 
@@ -261,9 +261,9 @@ impl Connect for LinkedIn {
         // One token serves all of them.
         let grant = member.account_id.clone();
         let account = |profile: Profile| Account {
+            rules: self.rules_of(&profile),
             profile,
             scopes: scopes.clone(),
-            rules: self.rules(),
             grant: Some(grant.clone()),
             credentials: credentials.clone(),
         };
@@ -276,6 +276,13 @@ impl Connect for LinkedIn {
 }
 
 impl LinkedIn {
+    /// What it accepts from an account: a page has no connections.
+    fn rules_of(&self, profile: &Profile) -> Rules {
+        let refused = Rule::OfPost(PostRule::RefusedOptions { options: vec![VISIBILITY.to_owned()] });
+        let rules = self.rules();
+        if is_page(profile) { rules.and_where(When::option(VISIBILITY, ["connections"]), [refused]) } else { rules }
+    }
+
     /// Whether the app has a part in signing in. One for pages alone may have none.
     fn has_openid(&self) -> bool {
         self.scopes.iter().any(|it| it == "openid")

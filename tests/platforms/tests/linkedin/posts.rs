@@ -4,6 +4,8 @@ use chrono::{Days, NaiveTime, TimeDelta};
 use domain::delivery::{Resolution, Setback};
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
+use domain::text::PostText;
+use platforms::Account;
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::sample;
 use serde_json::json;
@@ -51,6 +53,10 @@ async fn a_member_may_post_for_their_connections_and_a_page_has_none() {
     }
 
     let (stage, page) = of::<networks::linkedin::Community>().await;
+    let text = PostText::parse("for friends").unwrap();
+    let breaches = |account: &Account, whom| account.rules.breaches(&text, &[], &seen_by(whom)).len();
+    assert_eq!((breaches(&page, "connections"), breaches(&page, "public")), (1, 0), "told when it is scheduled");
+    assert_eq!(breaches(&account, "connections"), 0);
     let mut post = stage.post(&page, "for friends", Vec::new());
     post.options = seen_by("connections");
     let refused = stage.deliver(&mut post).await.unwrap_err();
