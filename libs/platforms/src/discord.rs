@@ -154,8 +154,10 @@ pub(crate) struct Discord {
     bot: Option<Bot>,
 }
 
-/// Why a server that was connected is not posted to while the bot is switched off.
-const NO_BOT: &str = "this service has no bot at Discord any more; connect the channel through a webhook";
+/// Why a server that was connected is not posted to while the bot is switched off. Who
+/// switches it on again needs no new connection.
+const NO_BOT: &str =
+    "the bot of this service is switched off: ask who runs it, or connect the channel through a webhook";
 
 /// The name of the field in which a webhook is pasted.
 const FIELD: &str = "webhook";
@@ -319,7 +321,7 @@ impl Publish for Discord {
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
         match (Server::of(job.credentials), self.bot()) {
             (Some(server), Ok(bot)) => publishing::resolve(bot, server, job, since).await,
-            (Some(_), Err(setback)) => Resolution::Disconnected { reason: setback.into_reason() },
+            (Some(_), Err(setback)) => Resolution::Unclear { reason: setback.into_reason() },
             (None, _) => Resolution::Unknowable { advice: "A webhook cannot read what its channel shows.".to_owned() },
         }
     }
@@ -348,7 +350,7 @@ async fn joined(bot: &Bot, tokens: &Tokens) -> Result<Account, HandOffRefusal> {
 impl Discord {
     /// The bot that servers were connected through.
     fn bot(&self) -> Result<&Bot, Setback> {
-        self.bot.as_ref().ok_or_else(|| Setback::Disconnected { reason: NO_BOT.to_owned() })
+        self.bot.as_ref().ok_or_else(|| Setback::Busy { retry_at: None, reason: NO_BOT.to_owned() })
     }
 
     /// The account of a webhook whose address was pasted.

@@ -160,16 +160,12 @@ impl LookUp<'_> {
             return if nonce == self.nonce { Likeness::It } else { Likeness::Other };
         }
         let theirs: Vec<_> = message.attachments.iter().map(|it| it.filename.as_str()).collect();
+        let mut nonces = theirs.iter().filter_map(|it| message::nonce_of_file(it)).peekable();
+        if nonces.peek().is_some() {
+            return if nonces.any(|it| it == self.nonce) { Likeness::It } else { Likeness::Other };
+        }
         if theirs.len() != self.job.media.len() {
             return Likeness::Other;
-        }
-        if !theirs.is_empty() {
-            if theirs == message::file_names(self.job, &self.nonce) {
-                return Likeness::It;
-            }
-            if theirs.iter().any(|it| message::is_named_by_a_bot(it)) {
-                return Likeness::Other;
-            }
         }
         let (shown, sent) = (message.content.trim(), self.job.text.trim());
         match (shown == sent, plain(shown) == plain(sent)) {

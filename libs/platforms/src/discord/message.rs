@@ -86,20 +86,14 @@ pub(super) fn nonce(job: &Job<'_>) -> String {
     format!("{number:024x}")
 }
 
-/// The names of a bot's files, by which a message is known to be of this post.
-pub(super) fn file_names(job: &Job<'_>, nonce: &str) -> Vec<String> {
-    let name = |(index, it): (usize, &Attachment)| format!("{}.{}", stem(nonce, index), it.mime_type.extension());
-    job.media.iter().enumerate().map(name).collect()
-}
-
 fn stem(nonce: &str, index: usize) -> String {
     format!("{nonce}-{}", index + 1)
 }
 
-/// Whether a file has a name that bots of this service give, for whatever post.
-pub(super) fn is_named_by_a_bot(name: &str) -> bool {
+/// The nonce in the name of a bot's file, by which a message is known to be of one post.
+pub(super) fn nonce_of_file(name: &str) -> Option<&str> {
     let is_nonce = |it: &str| it.len() == 24 && it.bytes().all(|it| it.is_ascii_hexdigit());
-    name.split_once('-').is_some_and(|(nonce, _)| is_nonce(nonce))
+    name.split_once('-').map(|(nonce, _)| nonce).filter(|it| is_nonce(it))
 }
 
 fn content<'a>(job: &Job<'a>, stem: impl Fn(usize, &Attachment) -> String) -> Message<'a> {

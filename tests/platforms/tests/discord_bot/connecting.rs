@@ -140,6 +140,21 @@ fn set_up(network: &impl Network, settings: serde_json::Value, app: serde_json::
 }
 
 #[tokio::test]
+async fn a_bot_that_is_switched_off_ends_no_connection() {
+    let (stage, account) = connected().await;
+    let settings = json!({"url": stage.network.settings()["url"], "app": true});
+    let app = json!({"client_id": "us", "client_secret": "hush", "bot_token": stage.network.token()});
+    let registry = set_up(&stage.network, settings, app);
+    let discord = registry.get("discord").unwrap();
+
+    let about = discord.about(&account.profile, &account.credentials, stage.clock.now()).await;
+
+    let Err(Setback::Busy { retry_at: None, reason }) = about else { panic!("{about:?}") };
+    assert!(reason.starts_with("the bot of this service is switched off"), "{reason}");
+    assert_eq!(stage.network.grants(), 1);
+}
+
+#[tokio::test]
 async fn a_webhook_can_still_be_pasted_where_there_is_a_bot() {
     let stage = Stage::<Discord>::new().await;
     let app = json!({"client_id": "us", "client_secret": "hush", "bot_token": "Mj.Cl.Zn"});
