@@ -37,6 +37,7 @@ mod telegram;
 mod vault;
 mod watch;
 mod wordpress;
+mod x;
 
 pub use account::{About, Account, Credentials, UnreadableCredentials};
 pub use app::{AppCredentials, AppSource, BadFurther, Further, Withheld};

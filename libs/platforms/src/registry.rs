@@ -59,6 +59,7 @@ registered! {
     slack,
     telegram,
     wordpress,
+    x,
 }
 
 /// What adapters are asked as: `dyn Connect`, `dyn Publish`, or `dyn Platform`

@@ -14,3 +14,4 @@ pub mod stand_in;
 pub mod telegram;
 pub mod town;
 pub mod wordpress;
+pub mod x;

@@ -13,6 +13,7 @@ use crate::matrix::Matrix;
 use crate::slack::Slack;
 use crate::telegram::Telegram;
 use crate::wordpress::Wordpress;
+use crate::x::X;
 
 /// Starts them all. They tell the time by `clock`.
 pub async fn one_of_each(clock: &Clock) -> Vec<Arc<dyn Network>> {
@@ -25,6 +26,7 @@ pub async fn one_of_each(clock: &Clock) -> Vec<Arc<dyn Network>> {
         Arc::new(<Slack>::start(clock.clone()).await),
         Arc::new(Telegram::start(clock.clone()).await),
         Arc::new(<Wordpress>::start(clock.clone()).await),
+        Arc::new(X::start(clock.clone()).await),
     ]
 }
 

@@ -72,3 +72,7 @@ mod wordpress {
 mod wordpress_without_permalinks {
     platforms::conformance!(networks::wordpress::Wordpress<true>);
 }
+
+mod x {
+    platforms::conformance!(networks::x::X);
+}

@@ -169,7 +169,7 @@ async fn platforms_say_what_they_take(world: &World) -> Result {
     let names: Vec<_> = list(&platforms, "data")?.iter().map(|it| it["name"].clone()).collect();
     same(
         names,
-        ["bluesky", "discord", "linkedin", "mastodon", "matrix", "sandbox", "slack", "telegram", "wordpress"]
+        ["bluesky", "discord", "linkedin", "mastodon", "matrix", "sandbox", "slack", "telegram", "wordpress", "x"]
             .map(Value::from)
             .into(),
         "names of platforms",

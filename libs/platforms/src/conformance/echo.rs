@@ -14,7 +14,7 @@ pub fn with_request(refusal: &[u8], authorization: &str, request: &[u8]) -> Opti
     static TURN: AtomicUsize = AtomicUsize::new(0);
     let mut body: Value = serde_json::from_slice(refusal).ok()?;
     // `error` alone is read by programs, too, so the words stand beside it.
-    let said = ["message", "description"].into_iter().find(|it| body[*it].is_string());
+    let said = ["message", "description", "detail"].into_iter().find(|it| body[*it].is_string());
     let field = said.unwrap_or("error_description");
     let words = body[field].as_str().or_else(|| body["error"].as_str())?;
     let request = String::from_utf8_lossy(&request[..request.len().min(MOST)]);

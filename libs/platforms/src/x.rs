@@ -1,0 +1,280 @@
+//! X: an account, through an app of the operator's, which pays for each call.
+//!
+//! What it relies on (the documentation of the API v2; the fact sheet of X):
+//!
+//! - Access tokens last two hours. Each refresh token is good once.
+//! - Files are uploaded in parts, each of which may be sent again, and are worked on.
+//!   What no post shows is forgotten after a day.
+//! - There is no key and no id of ours. An account's own posts can be read; a file that we
+//!   uploaded is in one post alone. The same words are not taken twice within a while.
+//! - Reads are paid by the post: what became of a call is looked up in what was posted
+//!   since, and nothing is read before.
+//!
+//! `x/api.rs` knows addresses and answers, `failure.rs` what errors mean, `upload.rs` and
+//! `preparation.rs` what comes before the public call, `post.rs` what a post is sent as,
+//! `look_up.rs` what became of it.
+
+mod api;
+mod failure;
+mod look_up;
+mod post;
+mod preparation;
+mod upload;
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::Profile;
+use domain::delivery::{Published, Resolution, Setback};
+use domain::media::MimeType;
+use domain::options::{AddressForm, OptionKind, OptionSpec};
+use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules};
+use serde::Deserialize;
+use url::Url;
+
+use self::api::{Api, Caller, Member};
+use self::failure::Failure;
+use self::preparation::Progress;
+use crate::account::{About, Account, Credentials};
+use crate::app::NoFurther;
+use crate::discreet::without_token;
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
+use crate::job::Job;
+use crate::known::Access;
+use crate::lead::Lead;
+use crate::oauth2::{ClientAuth, Dialect, OAuth2};
+use crate::platform::{Connect, Platform, Publish, Step};
+use crate::renewal::Renewal;
+use crate::setup::{Setup, SetupError};
+use crate::watch::Watch;
+
+/// Its name in paths, and of its settings.
+pub(crate) const NAME: &str = "x";
+
+/// Its name as people know it.
+pub(crate) const TITLE: &str = "X";
+
+/// What an operator needs to have it: credits, $0.015 for a post and $0.20 for one with a
+/// link.
+pub(crate) const ACCESS: Access = Access::Paid;
+
+/// Who may answer.
+const REPLY_SETTINGS: &str = "reply_settings";
+
+/// A post that is shown with this one.
+const QUOTE_URL: &str = "quote_url";
+
+/// The community in which it is posted.
+const COMMUNITY: &str = "community";
+
+/// What people are told of how it was made.
+const MADE_WITH_AI: &str = "made_with_ai";
+
+/// What people are told of why it was made.
+const PAID_PARTNERSHIP: &str = "paid_partnership";
+
+/// The address of a post.
+const POST_ADDRESS: AddressForm = AddressForm {
+    starts: &["https://x.com/", "https://twitter.com/"],
+    has: |it| post::quoted(it).is_some(),
+    examples: &["https://x.com/XDevelopers/status/1460323737035677698"],
+};
+
+/// What a post can say here alone.
+pub(crate) const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::new(
+        COMMUNITY,
+        OptionKind::Text { max: 19 },
+        "The community in which it is posted, by the number in its address. The account has to be a member.",
+    ),
+    OptionSpec::new(MADE_WITH_AI, OptionKind::Flag, "Whether X tells people that it was made with AI."),
+    OptionSpec::new(PAID_PARTNERSHIP, OptionKind::Flag, "Whether X tells people that it is a paid partnership."),
+    OptionSpec::new(
+        QUOTE_URL,
+        OptionKind::AddressOf(&POST_ADDRESS),
+        "A post that is shown with this one. X permits it to few apps, and not with files.",
+    ),
+    OptionSpec::new(
+        REPLY_SETTINGS,
+        OptionKind::OneOf(&["everyone", "following", "mentioned_users", "subscribers"]),
+        "Who may answer: everybody, unless this says that only some may.",
+    ),
+];
+
+/// What is asked for. Without `offline.access` nothing could be renewed.
+const SCOPES: &[&str] = &["tweet.read", "tweet.write", "users.read", "media.write", "offline.access"];
+
+/// How its OAuth differs.
+const DIALECT: Dialect = Dialect {
+    // "Value passed for the token was invalid."
+    gone: &["invalid_request", "invalid_grant"],
+    ..Dialect::STANDARD
+}
+.with_client(ClientAuth::Basic);
+
+/// Files go up before the due second. The address of an upload lasts a day.
+pub(crate) const LEAD: Lead =
+    Lead { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..Lead::NONE };
+
+/// The longest time for a step: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+const WITHIN: Duration = Duration::from_secs(38);
+
+/// How long a public call that was cut off may still take effect, and appear in lists.
+const SETTLES: TimeDelta = TimeDelta::seconds(60);
+
+/// What a deployment says of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// Where both the website and the API are, if not at X's own addresses.
+    url: Option<Url>,
+}
+
+/// The adapter, when it is switched on.
+pub(crate) fn set_up(setup: &Setup) -> Result<Option<X>, SetupError> {
+    let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
+    let plain = |it: &Url| it.as_str().trim_end_matches('/').to_owned();
+    let (site, base_url) = match &url {
+        Some(url) => (plain(url), plain(url)),
+        None => ("https://x.com".to_owned(), "https://api.x.com".to_owned()),
+    };
+    let api = Api::new(setup.http.clone(), &site, base_url);
+    let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, api.oauth());
+    Ok(Some(X { api, oauth }))
+}
+
+/// X.
+pub(crate) struct X {
+    api: Api,
+    oauth: OAuth2,
+}
+
+#[async_trait::async_trait]
+impl Platform for X {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn renewal(&self) -> Renewal {
+        Renewal::Rotating
+    }
+
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        self.oauth.refresh(old, now).await
+    }
+
+    /// Whoever pays X may write more.
+    async fn about(
+        &self,
+        _: &Profile,
+        credentials: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Option<About>, Setback> {
+        let member = self.api.member(Caller { token: &credentials.access_token, now }).await;
+        let member = member.map_err(Failure::of_account)?;
+        let rules = rules_of(&member);
+        Ok(profile_of(member).map(|profile| About { profile, rules }))
+    }
+}
+
+#[async_trait::async_trait]
+impl Connect for X {
+    fn rules(&self) -> Rules {
+        rules(false)
+    }
+
+    async fn authorize(
+        &self,
+        _: &Answers,
+        request: &AuthorizationRequest,
+        _: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        let url = self.oauth.authorization_url(request, SCOPES, &[]).await?;
+        Ok(Departure::Page { url, memory: None })
+    }
+
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        let tokens = self.oauth.complete(callback).await?;
+        let by = Caller { token: &tokens.access_token, now };
+        let asked = async {
+            let member = self.api.member(by).await?;
+            let rules = rules_of(&member);
+            Ok::<_, Failure>((profile_of(member).ok_or_else(api::unreadable)?, rules))
+        };
+        let (profile, rules) = asked.await.map_err(|it| without_token(it, &tokens.access_token))?;
+        let (scopes, credentials) = (tokens.granted(SCOPES), tokens.credentials(None, now));
+        Ok(vec![Account { profile, scopes, rules, grant: None, credentials }])
+    }
+
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+        self.oauth.revoke(credentials, now).await
+    }
+}
+
+/// What an account may post; more where it pays for that.
+fn rules(pays: bool) -> Rules {
+    use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
+    let mut rules = vec![
+        Rule::max_text(if pays { 25_000 } else { 280 }, Counting::weighted()),
+        Rule::max_images(4),
+        Rule::max_videos(1),
+        Rule::NotMixed,
+        Rule::GifAlone,
+        Rule::mime_types([Jpeg, Png, Gif, Webp, Mp4]),
+        Rule::max_video_bytes(512_000_000),
+        Rule::OfFiles(FileRule::MaxFrameRate { max: 60 }),
+        Rule::OfFiles(FileRule::VideoRatio { min: Ratio::hundredths(33), max: Ratio::hundredths(300) }),
+        Rule::OfFiles(FileRule::FittedImageBytes { max: preparation::BOUNDS.max_bytes }),
+        Rule::max_alt_text(1_000, Counting::code_points()),
+        Rule::OfPost(PostRule::NotWithMedia { options: vec![QUOTE_URL.to_owned()] }),
+    ];
+    if !pays {
+        rules.push(Rule::OfFiles(FileRule::MaxDuration { max: 140 }));
+    }
+    Rules::of(TITLE, rules)
+}
+
+/// Of "Basic" it is not documented that it permits more.
+fn rules_of(member: &Member) -> Rules {
+    rules(matches!(member.subscription_type.as_deref(), Some("Premium" | "PremiumPlus")))
+}
+
+fn profile_of(member: Member) -> Option<Profile> {
+    let Member { id, username, name, profile_image_url, .. } = member;
+    let is_name =
+        (1..=50).contains(&username.len()) && username.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+    (api::is_id(&id) && is_name).then(|| Profile {
+        account_id: id,
+        profile_url: Some(format!("https://x.com/{username}")),
+        username: Some(username),
+        display_name: name,
+        // The picture itself, not the one of 48 pixels.
+        avatar: profile_image_url.map(|it| it.replacen("_normal.", ".", 1)),
+    })
+}
+
+#[async_trait::async_trait]
+impl Publish for X {
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let late = || Setback::Busy { retry_at: None, reason: "X did not take it in time".to_owned() };
+        Watch::begin(job.now).within(WITHIN, preparation::step(&self.api, job)).await.ok_or_else(late).flatten()
+    }
+
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        let post = post::of(job, &Progress::of(job))?;
+        match self.api.post(Caller::of(job), &post).await {
+            Ok(id) => Ok(look_up::published(job.profile, id, job.now)),
+            Err(failure) if failure.is_duplicate() && job.doubted => Err(failure.made_before()),
+            Err(failure) => Err(failure.setback(job)),
+        }
+    }
+
+    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+        let late = || Resolution::Unclear { reason: "X did not answer in time".to_owned() };
+        Watch::begin(job.now).within(WITHIN, look_up::resolve(&self.api, job, since)).await.unwrap_or_else(late)
+    }
+
+    fn settles(&self) -> TimeDelta {
+        SETTLES
+    }
+}

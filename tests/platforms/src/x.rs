@@ -1,0 +1,183 @@
+//! X: one account, and an app that pays for its calls.
+//!
+//! Made from the documentation of the API v2 and its OpenAPI file. Fields that a call does
+//! not have are refused. What is not imitated: that the same words are taken again after a
+//! while, and prices.
+
+mod access;
+mod fields;
+mod front;
+mod media;
+mod network;
+mod refusal;
+mod text;
+mod tweets;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{get, post};
+use chrono::TimeDelta;
+use domain::clock::Clock;
+use platforms::conformance::stage::ORIGIN;
+use serde_json::Value;
+
+use self::media::File;
+use self::tweets::Tweet;
+use crate::stand_in::arrivals::{self, Arrivals};
+use crate::stand_in::echo::{self, Echo};
+use crate::stand_in::limits::Limits;
+use crate::stand_in::oauth::{self, App, Client, OAuth, Pkce, Refresh, Rules};
+use crate::stand_in::troubles::Troubles;
+use crate::stand_in::{front as kit_front, wire};
+
+/// The account's handle, by which the person chooses it.
+pub const HANDLE: &str = "keeper_ada";
+
+/// Its id.
+pub const ID: &str = "2244994945";
+
+/// What the documentation says of its OAuth.
+const RULES: Rules = Rules {
+    clients: &[Client::Basic],
+    pkce: Pkce::Required,
+    scopes: &["tweet.read", "tweet.write", "users.read", "media.write", "offline.access"],
+    // "valid for 30 seconds"
+    code_lives: TimeDelta::seconds(30),
+    access_lives: Some(TimeDelta::hours(2)),
+    refresh: Refresh::Rotating,
+    ..Rules::STANDARD
+};
+
+/// X.
+pub struct X {
+    here: Arc<Here>,
+    address: SocketAddr,
+    app: App,
+    /// What arrived.
+    pub arrivals: Arrivals,
+}
+
+/// What it remembers.
+struct Here {
+    clock: Clock,
+    oauth: Mutex<OAuth>,
+    memory: Mutex<Memory>,
+    echo: Echo,
+}
+
+struct Memory {
+    subscription: &'static str,
+    /// Everything that was posted, oldest first.
+    tweets: Vec<Tweet>,
+    files: BTreeMap<String, File>,
+    /// Whether no file can be processed.
+    spoils: bool,
+    troubles: Troubles,
+    limits: Limits,
+    /// What the next call to a path is answered, by what it begins with.
+    refusals: BTreeMap<String, (u16, Value)>,
+    /// Posts that were read, which are paid.
+    read: usize,
+    /// Numbers everything that is made.
+    made: u64,
+}
+
+impl X {
+    /// Starts one on a free port. It tells the time by `clock`.
+    pub async fn start(clock: Clock) -> Self {
+        let mut oauth = OAuth::new(RULES);
+        let app = oauth.register(&format!("{ORIGIN}/connect/callback/x"));
+        let memory = Memory {
+            subscription: "None",
+            tweets: Vec::new(),
+            files: BTreeMap::new(),
+            spoils: false,
+            troubles: Troubles::default(),
+            limits: Limits::default(),
+            refusals: BTreeMap::new(),
+            read: 0,
+            made: 1_880_028_106_020_515_840,
+        };
+        let here = Arc::new(Here {
+            clock,
+            oauth: Mutex::new(oauth),
+            memory: Mutex::new(memory),
+            echo: Arc::new(AtomicBool::new(false)),
+        });
+        let server = oauth::page_at::<Here>("/i/oauth2/authorize")
+            .route("/2/oauth2/token", post(access::give))
+            .route("/2/oauth2/revoke", post(access::end))
+            .route("/2/users/me", get(access::me))
+            .route("/2/users/{id}/tweets", get(tweets::list))
+            .route("/2/tweets", post(tweets::create))
+            .route("/2/media/upload", get(media::status).post(media::whole))
+            .route("/2/media/upload/initialize", post(media::initialize))
+            .route("/2/media/upload/{id}/append", post(media::append))
+            .route("/2/media/upload/{id}/finalize", post(media::finalize))
+            .route("/2/media/metadata", post(media::describe))
+            .layer(DefaultBodyLimit::disable());
+        let server = kit_front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
+        let arrivals = Arrivals::default();
+        let address = wire::serve(arrivals::around(echo::around(server, &here.echo), &arrivals)).await;
+        Self { here, address, app, arrivals }
+    }
+
+    /// Where it is, without a slash at the end.
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The next call to a path that begins like this is answered with this.
+    pub fn refuses(&self, path: &str, status: u16, body: Value) {
+        self.here.memory().refusals.insert(path.to_owned(), (status, body));
+    }
+
+    /// The account pays X from now on: `Premium`, and so on.
+    pub fn subscribes(&self, to: &'static str) {
+        self.here.memory().subscription = to;
+    }
+
+    /// What is uploaded and not shown is forgotten.
+    pub fn forgets_uploads(&self) {
+        self.here.memory().files.retain(|_, it| it.is_shown);
+    }
+
+    /// No file can be processed from now on.
+    pub fn spoils_files(&self) {
+        self.here.memory().spoils = true;
+    }
+
+    /// The account's owner posts this by hand.
+    pub fn posts_by_hand(&self, text: &str) {
+        let now = self.here.clock.now();
+        self.here.memory().add(text, Vec::new(), Value::Null, now);
+    }
+
+    /// How many posts were read so far, each of which is paid.
+    pub fn posts_read(&self) -> usize {
+        self.here.memory().read
+    }
+
+    /// What the latest post says beside its text and its files.
+    pub fn latest_fields(&self) -> Value {
+        self.here.memory().tweets.last().map(|it| it.fields.clone()).unwrap_or_default()
+    }
+}
+
+impl Here {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Memory {
+    /// A number that nothing else has.
+    fn next(&mut self) -> u64 {
+        self.made += 1;
+        self.made
+    }
+}

@@ -1,0 +1,141 @@
+//! Tokens, what every call is asked for, and the account.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, TimeDelta, Utc};
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+
+use super::refusal::Refusal;
+use super::{HANDLE, Here, ID};
+use crate::stand_in::limits::{Begins, Limit};
+use crate::stand_in::oauth::{Authorizes, Fault, OAuth};
+use crate::stand_in::params::{Params, bearer, essence};
+
+/// A limit of a user: "/ 15 min".
+const fn limit(name: &'static str, most: u64) -> Limit {
+    Limit { name, most, period: TimeDelta::minutes(15), begins: Begins::WithTheFirst }
+}
+
+/// `POST /2/tweets`
+pub(super) const TWEETS: Limit = limit("tweets", 100);
+/// `GET /2/users/me`
+const ME: Limit = limit("me", 75);
+/// `GET /2/users/:id/tweets`
+pub(super) const TIMELINE: Limit = limit("timeline", 900);
+/// `POST /2/media/upload`, and `POST /2/media/metadata`
+pub(super) const MEDIA: Limit = limit("media", 500);
+/// Initialize, append and finalize.
+pub(super) const PARTS: Limit = limit("parts", 1_875);
+/// `GET /2/media/upload`
+pub(super) const STATUS: Limit = limit("status", 1_000);
+
+/// `POST /2/oauth2/token`
+pub(super) async fn give(
+    State(here): State<Arc<Here>>,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Json<Value>, Response> {
+    if essence(&headers) != "application/x-www-form-urlencoded" {
+        return Err(here.refusal(Fault::Wrong("Content-Type".to_owned())));
+    }
+    let mut oauth = here.oauth();
+    let rules = oauth.rules;
+    let grant = oauth.token(&headers, &params, here.clock.now()).map_err(|it| here.refusal(it))?;
+    let mut answer = grant.answer(&rules);
+    answer["token_type"] = "bearer".into();
+    if !grant.scopes.iter().any(|it| it == "offline.access")
+        && let Some(fields) = answer.as_object_mut()
+    {
+        fields.remove("refresh_token");
+    }
+    Ok(Json(answer))
+}
+
+/// `POST /2/oauth2/revoke`
+pub(super) async fn end(
+    State(here): State<Arc<Here>>,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Json<Value>, Response> {
+    let mut oauth = here.oauth();
+    let token = params.text("token").ok_or_else(|| Fault::Missing("token".to_owned()));
+    let revoked = oauth.client(&headers, &params).and_then(|app| oauth.revoke(&app, &token?));
+    revoked.map(|()| Json(json!({ "revoked": true }))).map_err(|it| here.refusal(it))
+}
+
+/// `GET /2/users/me`
+pub(super) async fn me(
+    State(here): State<Arc<Here>>,
+    Query(asked): Query<BTreeMap<String, String>>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    here.accept(&headers, "/2/users/me", &["users.read", "tweet.read"], ME)?;
+    let mut data = json!({ "id": ID, "name": "Ada Keeper", "username": HANDLE });
+    for field in asked.get("user.fields").map(String::as_str).unwrap_or_default().split(',') {
+        match field {
+            "profile_image_url" => data[field] = "https://pbs.twimg.com/profile_images/1/a_normal.jpg".into(),
+            "subscription_type" => data[field] = here.memory().subscription.into(),
+            "username" | "name" | "" => {}
+            other => {
+                return Err(Refusal::invalid(&format!(
+                    "The `user.fields` query parameter value [{other}] is not one of its values"
+                )));
+            }
+        }
+    }
+    Ok(Json(json!({ "data": data })))
+}
+
+impl Here {
+    /// Accepts a call whose token has all of these scopes, and that is within this limit.
+    pub(super) fn accept(&self, headers: &HeaderMap, path: &str, scopes: &[&str], limit: Limit) -> Result<(), Refusal> {
+        let now = self.clock.now();
+        if bearer(headers).is_none() {
+            return Err(Refusal::new(401, "Unauthorized", "Unauthorized"));
+        }
+        for scope in scopes {
+            self.oauth().accept(headers, &[scope], now)?;
+        }
+        let mut memory = self.memory();
+        let standing = memory.limits.count(limit, ID, 1, now);
+        if standing.exceeded {
+            return Err(Refusal::too_many(standing.reset));
+        }
+        let ordered = memory.refusals.keys().find(|it| path.starts_with(it.as_str())).cloned();
+        let refused = ordered.and_then(|it| memory.refusals.remove(&it));
+        refused.map_or(Ok(()), |(status, body)| Err(Refusal::with(status, body)))
+    }
+}
+
+impl Authorizes for Here {
+    fn oauth(&self) -> MutexGuard<'_, OAuth> {
+        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    fn accounts(&self) -> &'static [&'static str] {
+        &[HANDLE]
+    }
+
+    /// As clients report it.
+    fn refusal(&self, fault: Fault) -> Response {
+        let (status, error, description) = match &fault {
+            Fault::UnknownClient => {
+                (StatusCode::UNAUTHORIZED, "unauthorized_client", "Missing valid authorization header".to_owned())
+            }
+            Fault::InvalidGrant(_) => {
+                (StatusCode::BAD_REQUEST, "invalid_request", "Value passed for the token was invalid.".to_owned())
+            }
+            other => (other.status(), other.code(), other.words()),
+        };
+        (status, Json(json!({ "error": error, "error_description": description }))).into_response()
+    }
+}

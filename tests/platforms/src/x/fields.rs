@@ -1,0 +1,53 @@
+//! The fields of a body.
+
+use serde_json::{Map, Value};
+
+use super::refusal::Refusal;
+
+/// The fields of a body, each to be taken once: `additionalProperties` is false.
+pub(super) struct Fields(pub(super) Map<String, Value>);
+
+impl Fields {
+    pub(super) fn of(body: &[u8]) -> Result<Self, Refusal> {
+        match serde_json::from_slice(body) {
+            Ok(Value::Object(fields)) => Ok(Self(fields)),
+            _ => Err(Refusal::invalid("The body is no object")),
+        }
+    }
+
+    /// A text, if it is there.
+    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+        match self.0.remove(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Refusal::invalid(&format!("$.{name}: string expected"))),
+        }
+    }
+
+    /// A text that has to be there.
+    pub(super) fn want(&mut self, name: &str) -> Result<String, Refusal> {
+        self.text(name)?.ok_or_else(|| Refusal::invalid(&format!("$.{name}: is missing but it is required")))
+    }
+
+    /// Fields of their own, if they are there.
+    pub(super) fn object(&mut self, name: &str) -> Result<Option<Self>, Refusal> {
+        match self.0.remove(name) {
+            None => Ok(None),
+            Some(Value::Object(fields)) => Ok(Some(Self(fields))),
+            Some(_) => Err(Refusal::invalid(&format!("$.{name}: object expected"))),
+        }
+    }
+
+    /// Refuses what nobody took.
+    pub(super) fn end(self) -> Result<(), Refusal> {
+        match self.0.keys().next() {
+            None => Ok(()),
+            Some(name) => {
+                let words = format!(
+                    "$.{name}: is not defined in the schema and the schema does not allow additional properties"
+                );
+                Err(Refusal::invalid(&words))
+            }
+        }
+    }
+}

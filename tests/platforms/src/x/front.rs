@@ -1,0 +1,53 @@
+//! Calls that fail as a test has ordered.
+
+use axum::response::{IntoResponse, Response};
+use http::Method;
+use http::request::Parts;
+use platforms::conformance::network::{Call, Trouble};
+
+use super::Here;
+use super::refusal::Refusal;
+use crate::stand_in::front::Front;
+use crate::stand_in::oauth::{Authorizes, Fault};
+
+impl Front for Here {
+    fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
+        let path = head.uri.path();
+        let is_renewal = || body.windows(24).any(|it| it == b"grant_type=refresh_token");
+        match (&head.method, path) {
+            (&Method::POST, "/2/oauth2/token") if is_renewal() => Some(Call::Refresh),
+            (&Method::POST, "/2/oauth2/token") => Some(Call::Exchange),
+            (&Method::POST, "/2/oauth2/revoke") => Some(Call::Revoke),
+            (&Method::POST, "/2/media/upload") => Some(Call::Upload),
+            (&Method::POST, _) if path.ends_with("/append") => Some(Call::Upload),
+            (&Method::POST, _) if path.ends_with("/finalize") => Some(Call::Process),
+            (&Method::GET, "/2/media/upload") => Some(Call::Process),
+            (&Method::POST, "/2/tweets") => Some(Call::Publish),
+            (&Method::GET, _) if path.ends_with("/tweets") => Some(Call::LookUp),
+            _ => None,
+        }
+    }
+
+    fn meet(&self, call: Call) -> Option<Trouble> {
+        self.memory().troubles.meet(call)
+    }
+
+    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+        match (call, trouble) {
+            (Call::Exchange | Call::Refresh, Trouble::Unwanted) => self.refusal(Fault::InvalidGrant("")),
+            (_, Trouble::Limited { retry_after }) => Refusal::too_many(self.clock.now() + retry_after).into_response(),
+            (_, Trouble::Unavailable) => {
+                Refusal::new(503, "Service Unavailable", "Service Unavailable").into_response()
+            }
+            (Call::Upload, Trouble::Unwanted) => Refusal::invalid("media type unrecognized").into_response(),
+            (_, Trouble::Unwanted) => {
+                Refusal::forbidden("You are not permitted to perform this action.").into_response()
+            }
+            _ => Refusal::new(500, "Internal Server Error", "Internal Server Error").into_response(),
+        }
+    }
+
+    fn spoil(&self, _: &Parts) {
+        self.memory().spoils = true;
+    }
+}

@@ -1,0 +1,308 @@
+//! Files: sent at once or in parts, worked on, described, and shown.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Multipart, Path, Query, Request, State};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::media::MimeType;
+use http::{HeaderMap, header};
+use serde_json::{Value, json};
+
+use super::access::{MEDIA, PARTS, STATUS};
+use super::fields::Fields;
+use super::refusal::Refusal;
+use super::{Here, Memory};
+use crate::stand_in::params::essence;
+
+/// The largest picture, GIF and video.
+const MAX_PICTURE: u64 = 5 << 20;
+const MAX_GIF: u64 = 15 << 20;
+const MAX_VIDEO: u64 = 512 << 20;
+
+/// How long what no post shows is kept.
+const KEPT: TimeDelta = TimeDelta::hours(24);
+
+/// How long GIFs and videos are worked on, and when to look again.
+const TAKES: TimeDelta = TimeDelta::seconds(7);
+const LOOK_AFTER: TimeDelta = TimeDelta::seconds(3);
+
+/// The most characters of a description.
+const MAX_ALT_TEXT: usize = 1_000;
+
+/// A file.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    /// By what posts name it.
+    pub(super) key: String,
+    category: Category,
+    size: u64,
+    parts: BTreeMap<u16, Bytes>,
+    /// When it can be shown, after its end was said.
+    ready_at: Option<DateTime<Utc>>,
+    ends_at: DateTime<Utc>,
+    is_spoilt: bool,
+    pub(super) words: Option<String>,
+    /// Whether a post shows it.
+    pub(super) is_shown: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Category {
+    Picture,
+    Gif,
+    Video,
+}
+
+impl Category {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "tweet_image" => Some(Self::Picture),
+            "tweet_gif" => Some(Self::Gif),
+            "tweet_video" => Some(Self::Video),
+            _ => None,
+        }
+    }
+
+    /// What the largest file is, and what files it has.
+    fn takes(self, mime_type: &str, size: u64) -> bool {
+        let (max, types): (_, &[&str]) = match self {
+            Self::Picture => (MAX_PICTURE, &["image/jpeg", "image/png", "image/webp"]),
+            Self::Gif => (MAX_GIF, &["image/gif"]),
+            Self::Video => (MAX_VIDEO, &["video/mp4", "video/quicktime"]),
+        };
+        types.contains(&mime_type) && (1..=max).contains(&size)
+    }
+}
+
+impl File {
+    /// All of it.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        self.parts.values().flat_map(|it| it.to_vec()).collect()
+    }
+
+    fn told(&self, id: &str, now: DateTime<Utc>) -> Value {
+        let expires = (self.ends_at - now).num_seconds();
+        let mut told = json!({ "id": id, "media_key": self.key, "size": self.size, "expires_after_secs": expires });
+        if self.category != Category::Picture
+            && let Some(ready_at) = self.ready_at
+        {
+            told["processing_info"] = if now < ready_at {
+                json!({ "state": "in_progress", "check_after_secs": LOOK_AFTER.num_seconds(), "progress_percent": 50 })
+            } else if self.is_spoilt {
+                json!({ "state": "failed", "error": { "code": 3, "name": "UnsupportedMedia", "message": "Unsupported video format" } })
+            } else {
+                json!({ "state": "succeeded", "progress_percent": 100 })
+            };
+        }
+        json!({ "data": told })
+    }
+}
+
+/// The parts of a form.
+struct Form {
+    fields: BTreeMap<String, String>,
+    media: Bytes,
+}
+
+impl Form {
+    async fn read(request: Request) -> Result<Self, Refusal> {
+        let broken = |_| Refusal::invalid("The form is broken");
+        if essence(request.headers()) != "multipart/form-data"
+            || !request.headers().contains_key(header::CONTENT_LENGTH)
+        {
+            return Err(Refusal::invalid("multipart/form-data with a length expected"));
+        }
+        let mut form = Multipart::from_request(request, &()).await.map_err(|_| Refusal::invalid("no boundary"))?;
+        let (mut fields, mut media) = (BTreeMap::new(), None);
+        while let Some(part) = form.next_field().await.map_err(broken)? {
+            let name = part.name().unwrap_or_default().to_owned();
+            if name == "media" {
+                media = Some(part.bytes().await.map_err(broken)?);
+            } else {
+                fields.insert(name, part.text().await.map_err(broken)?);
+            }
+        }
+        let media = media.ok_or_else(|| Refusal::invalid("$.media: is missing but it is required"))?;
+        Ok(Self { fields, media })
+    }
+}
+
+/// `POST /2/media/upload`: a picture.
+pub(super) async fn whole(State(here): State<Arc<Here>>, request: Request) -> Result<Json<Value>, Refusal> {
+    here.accept(&request.headers().clone(), "/2/media/upload", &["media.write"], MEDIA)?;
+    let Form { fields, media } = Form::read(request).await?;
+    let mime_type = MimeType::sniff(&media).map_or("", |it| it.as_str());
+    let is_picture = fields.len() == 1 && fields.get("media_category").is_some_and(|it| it == "tweet_image");
+    if !is_picture || !Category::Picture.takes(mime_type, media.len() as u64) {
+        return Err(Refusal::invalid("media type unrecognized, or too large"));
+    }
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    let id = memory.announce(Category::Picture, media.len() as u64, now);
+    let file = memory.files.get_mut(&id).ok_or_else(Refusal::not_found)?;
+    file.parts.insert(0, media);
+    file.ready_at = Some(now);
+    Ok(Json(file.told(&id, now)))
+}
+
+/// `POST /2/media/upload/initialize`
+pub(super) async fn initialize(
+    State(here): State<Arc<Here>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<Value>, Refusal> {
+    here.accept(&headers, "/2/media/upload/initialize", &["media.write"], PARTS)?;
+    let mut fields = Fields::of(&body)?;
+    let (mime_type, category) = (fields.want("media_type")?, fields.want("media_category")?);
+    let size = fields.0.remove("total_bytes").and_then(|it| it.as_u64());
+    fields.end()?;
+    let category = Category::named(&category).ok_or_else(|| Refusal::invalid("$.media_category"))?;
+    let size = size.filter(|it| category.takes(&mime_type, *it));
+    let size = size.ok_or_else(|| Refusal::invalid("$.media_type, or $.total_bytes: File size exceeds the limit"))?;
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    let id = memory.announce(category, size, now);
+    let key = memory.files[&id].key.clone();
+    Ok(Json(json!({ "data": { "id": id, "media_key": key, "expires_after_secs": KEPT.num_seconds() } })))
+}
+
+/// `POST /2/media/upload/{id}/append`
+pub(super) async fn append(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Result<Json<Value>, Refusal> {
+    here.accept(&request.headers().clone(), "/2/media/upload/append", &["media.write"], PARTS)?;
+    let Form { fields, media } = Form::read(request).await?;
+    let number = fields.get("segment_index").filter(|_| fields.len() == 1).and_then(|it| it.parse::<u16>().ok());
+    let number = number.filter(|it| *it < 1_000).ok_or_else(|| Refusal::invalid("$.segment_index: 0 to 999"))?;
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    let file = memory.file(&id, now)?;
+    if file.ready_at.is_some() {
+        return Err(Refusal::invalid("The upload has ended"));
+    }
+    file.parts.insert(number, media);
+    Ok(Json(json!({ "data": { "expires_at": file.ends_at.timestamp() } })))
+}
+
+/// `POST /2/media/upload/{id}/finalize`
+pub(super) async fn finalize(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<Value>, Refusal> {
+    here.accept(&headers, "/2/media/upload/finalize", &["media.write"], PARTS)?;
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    let spoils = memory.spoils;
+    let file = memory.file(&id, now)?;
+    let arrived: u64 = file.parts.values().map(|it| it.len() as u64).sum();
+    let is_in_order = file.parts.keys().enumerate().all(|(at, number)| at == usize::from(*number));
+    if !body.is_empty() || file.ready_at.is_some() || arrived != file.size || !is_in_order {
+        return Err(Refusal::invalid("Not all of it is there, or it was ended before"));
+    }
+    let is_video = MimeType::sniff(&file.bytes()).is_some_and(|it| it.as_str() == "video/mp4" || it == MimeType::Gif);
+    file.is_spoilt = spoils || !is_video;
+    file.ready_at = Some(now + TAKES);
+    Ok(Json(file.told(&id, now)))
+}
+
+/// `GET /2/media/upload?command=STATUS`
+pub(super) async fn status(
+    State(here): State<Arc<Here>>,
+    Query(asked): Query<BTreeMap<String, String>>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    here.accept(&headers, "/2/media/upload", &["media.write"], STATUS)?;
+    let id = asked.get("media_id").filter(|_| asked.get("command").is_some_and(|it| it == "STATUS"));
+    let id = id.ok_or_else(|| Refusal::invalid("The `command` query parameter value is not STATUS"))?;
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    let spoils = memory.spoils;
+    let file = memory.file(id, now)?;
+    file.is_spoilt |= spoils;
+    if file.ready_at.is_none() {
+        return Err(Refusal::invalid("The upload has not ended"));
+    }
+    Ok(Json(file.told(id, now)))
+}
+
+/// `POST /2/media/metadata`
+pub(super) async fn describe(
+    State(here): State<Arc<Here>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<Value>, Refusal> {
+    here.accept(&headers, "/2/media/metadata", &["media.write"], MEDIA)?;
+    let mut fields = Fields::of(&body)?;
+    let id = fields.want("id")?;
+    let missing = || Refusal::invalid("$.metadata.alt_text.text");
+    let mut metadata = fields.object("metadata")?.ok_or_else(missing)?;
+    let mut alt_text = metadata.object("alt_text")?.ok_or_else(missing)?;
+    let words = alt_text.want("text")?;
+    fields.end().and(metadata.end()).and(alt_text.end())?;
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    let file = memory.file(&id, now)?;
+    if file.category == Category::Video || words.is_empty() || MAX_ALT_TEXT < words.chars().count() {
+        return Err(Refusal::invalid("The alt text is too long, or of a video"));
+    }
+    file.words = Some(words);
+    Ok(Json(json!({ "data": { "id": id } })))
+}
+
+impl Memory {
+    fn announce(&mut self, category: Category, size: u64, now: DateTime<Utc>) -> String {
+        let id = self.next().to_string();
+        let kind = match category {
+            Category::Picture => 3,
+            Category::Gif => 16,
+            Category::Video => 7,
+        };
+        let file = File {
+            key: format!("{kind}_{id}"),
+            category,
+            size,
+            parts: BTreeMap::new(),
+            ready_at: None,
+            ends_at: now + KEPT,
+            is_spoilt: false,
+            words: None,
+            is_shown: false,
+        };
+        self.files.insert(id.clone(), file);
+        id
+    }
+
+    fn file(&mut self, id: &str, now: DateTime<Utc>) -> Result<&mut File, Refusal> {
+        let file = self.files.get_mut(id).filter(|it| it.is_shown || now < it.ends_at);
+        file.ok_or_else(Refusal::not_found)
+    }
+
+    /// A post shows these.
+    pub(super) fn show(&mut self, ids: &[String], now: DateTime<Utc>) -> Result<(), Refusal> {
+        let mut categories = Vec::new();
+        for id in ids {
+            let invalid = || Refusal::invalid("Your media IDs are invalid.");
+            let file = self.file(id, now).map_err(|_| invalid())?;
+            if file.ready_at.is_none_or(|it| now < it) || file.is_spoilt {
+                return Err(invalid());
+            }
+            categories.push(file.category);
+        }
+        if 1 < categories.len() && categories.iter().any(|it| *it != Category::Picture) {
+            return Err(Refusal::invalid("Tweets take 4 photos, or 1 GIF, or 1 video."));
+        }
+        for id in ids {
+            if let Some(file) = self.files.get_mut(id) {
+                file.is_shown = true;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! Answers to calls that do not do what they were to do.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::stand_in::oauth::Fault;
+
+/// What a call answers that is not carried out.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    body: Value,
+    /// When the limit begins anew.
+    reset: Option<DateTime<Utc>>,
+}
+
+impl Refusal {
+    /// This status with this body.
+    pub(super) fn with(status: u16, body: Value) -> Self {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self { status, body, reset: None }
+    }
+
+    /// A problem that has no type of its own.
+    pub(super) fn new(status: u16, title: &str, detail: &str) -> Self {
+        Self::with(status, json!({ "title": title, "detail": detail, "type": "about:blank", "status": status }))
+    }
+
+    /// "One or more parameters to your request was invalid."
+    pub(super) fn invalid(message: &str) -> Self {
+        let body = json!({
+            "errors": [{ "message": message }],
+            "title": "Invalid Request",
+            "detail": "One or more parameters to your request was invalid.",
+            "type": "https://api.twitter.com/2/problems/invalid-request",
+        });
+        Self::with(400, body)
+    }
+
+    pub(super) fn forbidden(detail: &str) -> Self {
+        Self::new(403, "Forbidden", detail)
+    }
+
+    pub(super) fn not_found() -> Self {
+        Self::new(404, "Not Found", "Could not find what was asked for.")
+    }
+
+    pub(super) fn too_many(reset: DateTime<Utc>) -> Self {
+        let mut refusal = Self::new(429, "Too Many Requests", "Too Many Requests");
+        refusal.reset = Some(reset);
+        refusal
+    }
+}
+
+/// What is wrong with the token of a call.
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::UnknownToken | Fault::RevokedToken | Fault::ExpiredToken => {
+                Self::new(401, "Unauthorized", "Unauthorized")
+            }
+            _ => Self::forbidden("You are not permitted to perform this action."),
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let Self { status, body, reset } = self;
+        let Some(reset) = reset else { return (status, Json(body)).into_response() };
+        let headers = [
+            ("x-rate-limit-limit", "100".to_owned()),
+            ("x-rate-limit-remaining", "0".to_owned()),
+            ("x-rate-limit-reset", reset.timestamp().to_string()),
+        ];
+        (status, headers, Json(body)).into_response()
+    }
+}

@@ -1,0 +1,103 @@
+//! A text, as X counts it and as it tells it.
+//!
+//! Source: `fundamentals/counting-characters`, and `twitter-text`, configuration v3.
+
+use icu_normalizer::ComposingNormalizerBorrowed;
+use serde_json::{Value, json};
+use unicode_segmentation::UnicodeSegmentation;
+
+/// How long a link is, whatever it leads to.
+const LINK: usize = 23;
+
+/// Its length, in form C.
+pub(super) fn weighted(text: &str) -> usize {
+    let text = &ComposingNormalizerBorrowed::new_nfc().normalize(text);
+    let mut length = 0;
+    let mut at = 0;
+    for link in links(text) {
+        length += letters(&text[at..link.start]) + LINK;
+        at = link.end;
+    }
+    length + letters(&text[at..])
+}
+
+fn letters(text: &str) -> usize {
+    text.graphemes(true).map(|it| if is_emoji(it) { 2 } else { it.chars().map(weight).sum() }).sum()
+}
+
+fn weight(letter: char) -> usize {
+    match u32::from(letter) {
+        0..=4351 | 8192..=8205 | 8208..=8223 | 8242..=8247 => 1,
+        _ => 2,
+    }
+}
+
+fn is_emoji(cluster: &str) -> bool {
+    cluster.chars().next().is_some_and(|it| 0x1_F000 <= u32::from(it)) || cluster.contains(['\u{fe0f}', '\u{20e3}'])
+}
+
+/// Where links are: with a scheme, or a domain of a few well-known ends.
+fn links(text: &str) -> Vec<std::ops::Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    for word in text.split_inclusive(char::is_whitespace) {
+        let (start, bare) = (at, word.trim_end());
+        at += word.len();
+        let lower = bare.to_ascii_lowercase();
+        let scheme = lower.find("https://").or_else(|| lower.find("http://"));
+        if let Some(scheme) = scheme {
+            let end = bare.trim_end_matches(['.', ',', '!', '?', ')', ':', ';', '"', '\'']).len();
+            found.push(start + scheme..start + end);
+            continue;
+        }
+        let host = lower.split('/').next().unwrap_or_default();
+        let is_host =
+            host.split('.').all(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-'));
+        if is_host && [".com", ".org", ".net"].iter().any(|it| host.ends_with(it)) {
+            found.push(start..start + bare.len());
+        }
+    }
+    found
+}
+
+/// The text as it is told, and its links: shortened, and escaped. A post with files ends
+/// with a link to them.
+pub(super) fn told(text: &str, media_keys: &[String], id: &str) -> (String, Value) {
+    let (mut told, mut urls) = (String::new(), Vec::new());
+    let mut at = 0;
+    for (number, link) in links(text).into_iter().enumerate() {
+        let short = format!("https://t.co/{number:010}");
+        told += &escaped(&text[at..link.start]);
+        told += &short;
+        urls.push(json!({ "url": short, "expanded_url": text[link.clone()] }));
+        at = link.end;
+    }
+    told += &escaped(&text[at..]);
+    if let Some(key) = media_keys.first() {
+        let short = "https://t.co/ofthefiles";
+        if !told.is_empty() {
+            told.push(' ');
+        }
+        told.push_str(short);
+        let expanded = format!("https://x.com/keeper_ada/status/{id}/photo/1");
+        urls.push(json!({ "url": short, "expanded_url": expanded, "media_key": key }));
+    }
+    (told, json!(urls))
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_as_long_as_the_documentation_says() {
+        assert_eq!(weighted("Hello, world! 👋"), 16);
+        assert_eq!(weighted("https://example.com/a-very-long-path-that-goes-on?and=on."), 24);
+        assert_eq!(weighted("see example.com"), 4 + 23);
+        assert_eq!(weighted("字👨‍👩‍👧"), 4);
+    }
+}

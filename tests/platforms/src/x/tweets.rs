@@ -1,0 +1,161 @@
+//! Posts: made, and listed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use chrono::{DateTime, SecondsFormat, Utc};
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+
+use super::access::{TIMELINE, TWEETS};
+use super::fields::Fields;
+use super::refusal::Refusal;
+use super::{Here, ID, Memory, text};
+use crate::stand_in::params::essence;
+
+/// A post.
+#[derive(Clone, Debug)]
+pub(super) struct Tweet {
+    pub(super) id: String,
+    pub(super) text: String,
+    /// The ids of its files.
+    pub(super) media: Vec<String>,
+    /// What it says beside that.
+    pub(super) fields: Value,
+    at: DateTime<Utc>,
+}
+
+/// `POST /2/tweets`
+pub(super) async fn create(
+    State(here): State<Arc<Here>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<(StatusCode, Json<Value>), Refusal> {
+    here.accept(&headers, "/2/tweets", &["tweet.write", "tweet.read", "users.read"], TWEETS)?;
+    if essence(&headers) != "application/json" {
+        return Err(Refusal::invalid("The body is no JSON"));
+    }
+    let mut fields = Fields::of(&body)?;
+    let words = fields.text("text")?;
+    let media = ids(fields.object("media")?)?;
+    let further = further(&mut fields, !media.is_empty())?;
+    fields.end()?;
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    if words.is_none() && media.is_empty() {
+        return Err(Refusal::invalid("text is missing but it is required"));
+    }
+    // X cuts white space off.
+    let words = words.unwrap_or_default().trim().to_owned();
+    let max = if memory.subscription.starts_with("Premium") { 25_000 } else { 280 };
+    if max < text::weighted(&words) {
+        return Err(Refusal::new(400, "Invalid Request", "Your Tweet text is too long."));
+    }
+    memory.show(&media, now)?;
+    // Other files are another link at the end of the text.
+    if memory.tweets.iter().any(|it| it.text == words && it.media == media) {
+        return Err(Refusal::forbidden("You are not allowed to create a Tweet with duplicate content."));
+    }
+    let id = memory.add(&words, media, further, now);
+    let answer = json!({ "data": { "id": id, "text": words, "edit_history_post_ids": [id] } });
+    Ok((StatusCode::CREATED, Json(answer)))
+}
+
+/// The files of a post.
+fn ids(media: Option<Fields>) -> Result<Vec<String>, Refusal> {
+    let Some(mut media) = media else { return Ok(Vec::new()) };
+    let ids = media.0.remove("media_ids").unwrap_or_default();
+    media.end()?;
+    let ids: Vec<String> =
+        serde_json::from_value(ids).map_err(|_| Refusal::invalid("$.media.media_ids: array expected"))?;
+    let is_id = |it: &String| (1..=19).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_digit());
+    if (1..=4).contains(&ids.len()) && ids.iter().all(is_id) {
+        Ok(ids)
+    } else {
+        Err(Refusal::invalid("$.media.media_ids: 1 to 4 ids of 1 to 19 digits"))
+    }
+}
+
+/// What a post says beside its text and its files.
+fn further(fields: &mut Fields, has_media: bool) -> Result<Value, Refusal> {
+    let mut further = json!({});
+    if let Some(who) = fields.text("reply_settings")? {
+        if !["following", "mentionedUsers", "subscribers", "verified"].contains(&who.as_str()) {
+            return Err(Refusal::invalid("$.reply_settings: does not have a value in the enumeration"));
+        }
+        further["reply_settings"] = who.into();
+    }
+    for name in ["quote_tweet_id", "community_id"] {
+        if let Some(id) = fields.text(name)? {
+            if id.len() > 19 || !id.bytes().all(|it| it.is_ascii_digit()) {
+                return Err(Refusal::invalid(&format!("$.{name}: does not match the regex pattern")));
+            }
+            further[name] = id.into();
+        }
+    }
+    if has_media && further["quote_tweet_id"].is_string() {
+        return Err(Refusal::invalid("Quote and media exclude each other"));
+    }
+    for name in ["made_with_ai", "paid_partnership"] {
+        match fields.0.remove(name) {
+            None => {}
+            Some(Value::Bool(flag)) => further[name] = flag.into(),
+            Some(_) => return Err(Refusal::invalid(&format!("$.{name}: boolean expected"))),
+        }
+    }
+    Ok(further)
+}
+
+/// `GET /2/users/{id}/tweets`
+pub(super) async fn list(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    Query(asked): Query<BTreeMap<String, String>>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    here.accept(&headers, "/2/users/", &["tweet.read", "users.read"], TIMELINE)?;
+    if id != ID {
+        return Err(Refusal::not_found());
+    }
+    let says = |name: &str| asked.get(name).map(String::as_str);
+    let count = says("max_results").map_or(Some(10), |it| it.parse::<usize>().ok());
+    let count = count.filter(|it| (5..=100).contains(it));
+    let count =
+        count.ok_or_else(|| Refusal::invalid("The `max_results` query parameter value is not between 5 and 100"))?;
+    let since = says("start_time").map(|it| DateTime::parse_from_rfc3339(it).map(|it| it.to_utc()));
+    let since = since.transpose().map_err(|_| Refusal::invalid("The `start_time` query parameter value is no time"))?;
+    let fields: Vec<&str> = says("tweet.fields").unwrap_or_default().split(',').collect();
+    let mut memory = here.memory();
+    let posts = memory.tweets.iter().rev().filter(|it| since.is_none_or(|since| since <= it.at)).take(count);
+    let data: Vec<_> = posts.map(|it| told(&memory, it, &fields)).collect();
+    memory.read += data.len();
+    let meta = json!({ "result_count": data.len() });
+    Ok(Json(if data.is_empty() { json!({ "meta": meta }) } else { json!({ "data": data, "meta": meta }) }))
+}
+
+fn told(memory: &Memory, tweet: &Tweet, fields: &[&str]) -> Value {
+    let keys: Vec<String> = tweet.media.iter().filter_map(|it| Some(memory.files.get(it)?.key.clone())).collect();
+    let (words, urls) = text::told(&tweet.text, &keys, &tweet.id);
+    let mut told = json!({ "id": tweet.id, "text": words, "edit_history_tweet_ids": [tweet.id] });
+    for field in fields {
+        match *field {
+            "created_at" => told[*field] = tweet.at.to_rfc3339_opts(SecondsFormat::Millis, true).into(),
+            "attachments" if !keys.is_empty() => told[*field] = json!({ "media_keys": keys }),
+            "entities" if urls.as_array().is_some_and(|it| !it.is_empty()) => told[*field] = json!({ "urls": urls }),
+            _ => {}
+        }
+    }
+    told
+}
+
+impl Memory {
+    /// A new post; its id.
+    pub(super) fn add(&mut self, text: &str, media: Vec<String>, fields: Value, at: DateTime<Utc>) -> String {
+        let id = self.next().to_string();
+        self.tweets.push(Tweet { id: id.clone(), text: text.to_owned(), media, fields, at });
+        id
+    }
+}

@@ -1,0 +1,237 @@
+//! What is special about X.
+#![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+use domain::delivery::{Resolution, Setback};
+use domain::media::{AltText, MimeType};
+use domain::options::{OptionValue, Options};
+use domain::text::PostText;
+use networks::x::{HANDLE, ID, X};
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::samples::{Sample, sample};
+use platforms::conformance::stage::Stage;
+use platforms::{Account, Step};
+use serde_json::{Value, json};
+
+async fn stage() -> (Stage<X>, Account) {
+    let stage = Stage::new().await;
+    let account = stage.connect().await;
+    (stage, account)
+}
+
+fn options(pairs: &[(&str, OptionValue)]) -> Options {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+}
+
+fn text(value: &str) -> OptionValue {
+    OptionValue::Text(value.to_owned())
+}
+
+/// A video of three parts.
+fn long_video() -> Sample {
+    let mut video = sample(MimeType::Mp4, 1);
+    video.bytes.resize(9 << 20, 0);
+    video.attachment.size_bytes = 9 << 20;
+    video
+}
+
+#[tokio::test]
+async fn an_account_is_known_by_its_number_and_whoever_pays_may_write_more() {
+    let (stage, account) = stage().await;
+    assert_eq!((account.profile.account_id.as_str(), account.profile.username.as_deref()), (ID, Some(HANDLE)));
+    assert_eq!(account.profile.avatar.as_deref(), Some("https://pbs.twimg.com/profile_images/1/a.jpg"));
+    let long = PostText::parse(&"x".repeat(281)).unwrap();
+    assert!(!account.rules.breaches(&long, &[], &Options::default()).is_empty());
+
+    stage.network.subscribes("Premium");
+    let now = stage.clock.now();
+    let about = stage.publishing().about(&account.profile, &account.credentials, now).await.unwrap().unwrap();
+
+    assert!(about.rules.breaches(&long, &[], &Options::default()).is_empty());
+    let mut post = stage.post(&account, long.as_str(), Vec::new());
+    stage.deliver(&mut post).await.unwrap();
+}
+
+#[tokio::test]
+async fn options_are_said_in_the_words_of_x() {
+    let (stage, account) = stage().await;
+    for (given, expected) in [
+        (options(&[("reply_settings", text("everyone"))]), json!({})),
+        (options(&[("reply_settings", text("mentioned_users"))]), json!({ "reply_settings": "mentionedUsers" })),
+        (options(&[("quote_url", text("https://x.com/a/status/12"))]), json!({ "quote_tweet_id": "12" })),
+        (
+            options(&[
+                ("community", text("1493446837214187523")),
+                ("made_with_ai", OptionValue::Flag(true)),
+                ("paid_partnership", OptionValue::Flag(false)),
+            ]),
+            json!({ "community_id": "1493446837214187523", "made_with_ai": true }),
+        ),
+    ] {
+        let mut post = stage.post(&account, &format!("{expected}"), Vec::new());
+        post.options = given;
+        stage.deliver(&mut post).await.unwrap();
+        assert_eq!(stage.network.latest_fields(), expected);
+    }
+    let mut post = stage.post(&account, "in a community", Vec::new());
+    post.options = options(&[("community", text("cats"))]);
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("option community")), "{refused:?}");
+}
+
+#[tokio::test]
+async fn pictures_go_up_with_one_call_each_and_their_words() {
+    let (stage, account) = stage().await;
+    let mut files = vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2), sample(MimeType::Webp, 3)];
+    files[1].attachment.alt_text = Some(AltText::parse("a lamp").unwrap());
+    let mut post = stage.post(&account, "three of them", files);
+
+    let published = stage.deliver(&mut post).await.unwrap().published;
+
+    let public = stage.network.public().pop().unwrap();
+    let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
+    assert_eq!(told, [(MimeType::Png, None), (MimeType::Jpeg, Some("a lamp")), (MimeType::Webp, None)]);
+    assert_eq!(stage.network.calls(Call::Upload), 3);
+    let address = format!("https://x.com/{HANDLE}/status/{}", published.platform_post_id);
+    assert_eq!(published.url, Some(address));
+}
+
+#[tokio::test]
+async fn a_video_goes_up_in_parts_and_what_has_arrived_is_not_sent_again() {
+    let (stage, account) = stage().await;
+    let video = long_video();
+    let mut post = stage.post(&account, "a film", vec![video.clone()]);
+    stage.clock.skip_to(post.publish_at - stage.lead(std::slice::from_ref(&video.attachment)).unwrap());
+    let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
+    post.progress = Some(progress);
+    // The first part fails alone, and then is sent with the others.
+    stage.network.trouble(Call::Upload, Trouble::Broken, 1);
+    let setback = stage.prepare(&post).await.unwrap_err();
+    assert!(matches!(&setback, Setback::Busy { reason, .. } if reason.starts_with("file 1 of 1")), "{setback:?}");
+    let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
+    post.progress = Some(progress);
+    let sent = stage.network.calls(Call::Upload);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(stage.network.calls(Call::Upload), sent, "nothing is sent again");
+    assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
+}
+
+#[tokio::test]
+async fn a_film_that_cannot_be_processed_is_refused_in_the_words_of_x() {
+    let (stage, account) = stage().await;
+    stage.network.spoils_files();
+    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+
+    let said = "file 1 of 1: X could not process it: Unsupported video format";
+    assert!(matches!(&refused, Setback::Refused { reason } if reason == said), "{refused:?}");
+}
+
+#[tokio::test]
+async fn what_was_uploaded_and_forgotten_is_uploaded_again() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    stage.network.forgets_uploads();
+
+    let refused = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(&refused, Setback::Stale { .. }), "{refused:?}");
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+#[tokio::test]
+async fn a_lost_answer_costs_one_read_of_what_was_posted_since() {
+    let (stage, account) = stage().await;
+    for number in 0..30 {
+        stage.network.posts_by_hand(&format!("long ago {number}"));
+    }
+    stage.clock.advance(chrono::TimeDelta::hours(1));
+    let words = "1 < 2 && see https://example.com/a?b=c&d=e, or not";
+    let mut post = stage.post(&account, words, Vec::new());
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(passage.setbacks.len(), 1, "{:?}", passage.setbacks);
+    assert_eq!((stage.network.posts_read(), stage.network.calls(Call::Publish)), (1, 1), "what is paid");
+    assert!(stage.network.calls(Call::LookUp) <= 2);
+}
+
+#[tokio::test]
+async fn the_same_words_again_are_refused_with_what_to_do() {
+    let (stage, account) = stage().await;
+    stage.network.posts_by_hand("good morning");
+    let mut post = stage.post(&account, "good morning", Vec::new());
+
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+
+    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("change them")), "{refused:?}");
+}
+
+/// The call arrived before, and cannot be read yet: it is not sent again and again, and
+/// not given up as refused.
+#[tokio::test]
+async fn a_duplicate_of_what_may_be_ours_is_looked_for() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "good morning", Vec::new()).await;
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    let began = stage.clock.now();
+    assert!(matches!(stage.publish(&post).await, Err(Setback::Unknown { .. })));
+
+    let setback = stage.publish(&post).await.unwrap_err();
+
+    assert!(matches!(&setback, Setback::Unknown { may_still_run: false, .. }), "{setback:?}");
+    let found = stage.resolve(&post, began).await;
+    assert!(matches!(found, Resolution::Public(_)), "{found:?}");
+}
+
+#[tokio::test]
+async fn an_app_without_credits_is_the_operators_matter() {
+    let (stage, account) = stage().await;
+    let credits = json!({ "title": "CreditsDepleted", "detail": "Your enrolled account has no credits.", "type": "https://api.x.com/2/problems/credits" });
+    let enrolled = json!({ "title": "Client Forbidden", "type": "https://api.twitter.com/2/problems/client-forbidden", "detail": "x" });
+    for (status, body) in [(402, credits), (403, enrolled)] {
+        let post = stage.due(&account, "hello", Vec::new()).await;
+        stage.network.refuses("/2/tweets", status, body);
+        let setback = stage.publish(&post).await.unwrap_err();
+        assert!(matches!(&setback, Setback::Busy { reason, .. } if reason.contains("operator")), "{setback:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_account_that_x_has_suspended_wants_its_user() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "hello", Vec::new()).await;
+    let detail = "Your account is suspended and is not permitted to access this feature.";
+    stage.network.refuses("/2/tweets", 403, json!({ "title": "Forbidden", "detail": detail, "type": "about:blank" }));
+
+    let setback = stage.publish(&post).await.unwrap_err();
+
+    assert!(matches!(&setback, Setback::Disconnected { reason } if reason.starts_with(detail)), "{setback:?}");
+}
+
+#[tokio::test]
+async fn the_stand_in_refuses_what_is_not_in_the_documents() {
+    let (stage, account) = stage().await;
+    let client = reqwest::Client::new();
+    let token = secrecy::ExposeSecret::expose_secret(&account.credentials.access_token).to_owned();
+    let asked = async |body: Value| {
+        let request = client.post(format!("{}/2/tweets", stage.network.base_url())).bearer_auth(&token).json(&body);
+        request.send().await.unwrap().status().as_u16()
+    };
+    for body in [
+        json!({}),
+        json!({ "text": "a", "texts": "b" }),
+        json!({ "text": "字".repeat(141) }),
+        json!({ "text": "a", "media": { "media_ids": [] } }),
+        json!({ "text": "a", "media": { "media_ids": ["1"] } }),
+        json!({ "text": "a", "reply_settings": "everyone" }),
+    ] {
+        assert_eq!(asked(body.clone()).await, 400, "{body}");
+    }
+    assert_eq!(asked(json!({ "text": "字".repeat(140) })).await, 201);
+}
