@@ -38,7 +38,7 @@ async function connect({ page, must, leads, photograph, ensure, ready }, { name,
     }
     const choice = form.locator('input[type=radio], input[type=checkbox]');
     if (await choice.count()) await choice.first().check();
-    await leads(() => form.locator('button').first().click());
+    await leads(() => form.locator('button, input[type=submit]').first().click());
   }
   throw new Error(`${title}: the hand-off does not end: ${await page.locator('body').innerText()}`);
 }
