@@ -50,6 +50,24 @@ pub(crate) fn left_out_in_words(left_out: &[&Account], room: Room) -> Option<Str
 
 /// An account as people know it.
 pub(crate) fn name_of(profile: &Profile) -> String {
-    let username = profile.username.as_ref().map(|it| format!("@{it}"));
-    username.or_else(|| profile.display_name.clone()).unwrap_or_else(|| profile.account_id.clone())
+    profile.handle().or_else(|| profile.display_name.clone()).unwrap_or_else(|| profile.account_id.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_no_handle_is_shown_as_it_is() {
+        let profile = |username: Option<&str>| Profile {
+            account_id: "7".to_owned(),
+            username: username.map(str::to_owned),
+            display_name: Some("Ada".to_owned()),
+            avatar: None,
+            profile_url: None,
+        };
+        for (username, shown) in [(Some("keeper"), "@keeper"), (Some("Ada Keeper"), "Ada Keeper"), (None, "Ada")] {
+            assert_eq!(name_of(&profile(username)), shown);
+        }
+    }
 }

@@ -64,6 +64,13 @@ impl Profile {
             ..self
         }
     }
+
+    /// The handle as people write it, with `@` before it. Where an account has none,
+    /// `username` is a name, which is shown as it is: that of a person, or a channel.
+    pub fn handle(&self) -> Option<String> {
+        let is_name = |it: &str| it.contains(char::is_whitespace);
+        self.username.as_deref().map(|it| if is_name(it) { it.to_owned() } else { format!("@{it}") })
+    }
 }
 
 /// An account as its platform tells it.
