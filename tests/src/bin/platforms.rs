@@ -29,8 +29,9 @@ async fn main() -> ExitCode {
 }
 
 async fn run(common: &Common) -> Result<Report> {
-    let (mut report, mut beside) = (Report::default(), Report::default());
-    let one_after_the_other = async {
+    let [mut report, mut owned, mut beside] = [Report::default(), Report::default(), Report::default()];
+    // All of them wait more than they compute, so they run beside one another.
+    let social = async {
         if common.wants("several") {
             several::run(&mut report).await?;
         }
@@ -40,23 +41,25 @@ async fn run(common: &Common) -> Result<Report> {
         if common.wants("mastodon") {
             mastodon::run(&mut report).await?;
         }
+        Ok(())
+    };
+    let of_ones_own = async {
         if common.wants("matrix") {
-            matrix::run(&mut report).await?;
+            matrix::run(&mut owned).await?;
         }
         if common.wants("wordpress") {
-            wordpress::run(&mut report).await?;
+            wordpress::run(&mut owned).await?;
         }
         Ok(())
     };
-    // It waits for two minutes and computes for one second, so it runs beside
-    // the others.
     let keyless = async {
         if common.wants("keyless") {
             keyless::run(&mut beside).await?;
         }
         Ok::<_, tests::fault::Fault>(())
     };
-    tokio::try_join!(one_after_the_other, keyless)?;
+    tokio::try_join!(social, of_ones_own, keyless)?;
+    report.extend(owned);
     report.extend(beside);
     Ok(report)
 }

@@ -72,7 +72,7 @@ pub(crate) const STEPS: [Step; 18] = [
     step(
         "platforms",
         Kind::Waits,
-        "accounts of other platforms: several at once, one without keys, a real Bluesky server, a Mastodon by others",
+        "accounts of other platforms: all at once, one without keys, a real Bluesky server, Matrix and WordPress, a Mastodon",
         platforms,
     )
     .needs(&["build", "tools"]),
