@@ -32,8 +32,9 @@ use start::Start;
 /// what it does then costs more.
 const BOOTSTRAP_BYTES: u64 = 12_000_000;
 
-/// The most bytes of its zip file, which Lambda fetches.
-const ZIP_BYTES: u64 = 5_000_000;
+/// The most bytes of its zip file, which Lambda fetches. `delivery` has 5.0 MB with ten
+/// platforms, of which each adds less than 0.1.
+const ZIP_BYTES: u64 = 5_500_000;
 
 /// The most instructions until it asks for its first event. The store is called
 /// without TLS here: a handshake takes about 2.3 million more.
