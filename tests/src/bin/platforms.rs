@@ -25,7 +25,7 @@ struct Options {
 async fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let Options { common } = Options::parse();
-    common.end(run(&common).await)
+    common.end(Box::pin(run(&common)).await)
 }
 
 async fn run(common: &Common) -> Result<Report> {
