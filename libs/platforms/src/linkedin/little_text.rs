@@ -15,10 +15,20 @@ const RESERVED: &[char] = &['\\', '|', '{', '}', '@', '[', ']', '(', ')', '<', '
 /// Behind what hashtags begin, beside white space. Not within addresses.
 const BEFORE_TAGS: &[char] = &['(', '[', '"', '\'', '“', '„', '«', '‘', ',', ';', '、', '。', '\u{ff08}', '「'];
 
-/// A plain text as little text: nothing in it means anything but hashtags.
+/// A plain text as little text: nothing in it means anything but hashtags, and mentions
+/// of organizations, which people write as LinkedIn does.
 pub(super) fn written(text: &str) -> String {
     let mut written = String::with_capacity(text.len() + text.len() / 16);
+    let mut mentioned_to = 0;
     for (at, letter) in text.char_indices() {
+        if at < mentioned_to {
+            continue;
+        }
+        if let Some(mention) = of_organization(&text[at..]) {
+            written.push_str(mention);
+            mentioned_to = at + mention.len();
+            continue;
+        }
         let begins_tag = letter == '#' && begins_behind(&text[..at], BEFORE_TAGS) && is_tag(&text[at + 1..]);
         if RESERVED.contains(&letter) && !begins_tag {
             written.push('\\');
@@ -26,6 +36,16 @@ pub(super) fn written(text: &str) -> String {
         written.push(letter);
     }
     written
+}
+
+/// The mention with which a text begins: `@[Name](urn:li:organization:1)`. The name is
+/// that of the organization, to the letter; otherwise LinkedIn shows it as plain text.
+fn of_organization(text: &str) -> Option<&str> {
+    let (name, behind) = text.strip_prefix("@[")?.split_once("](urn:li:organization:")?;
+    let (id, behind) = behind.split_once(')')?;
+    let is_id = (1..=20).contains(&id.len()) && id.bytes().all(|it| it.is_ascii_digit());
+    let is_name = !name.trim().is_empty() && !name.contains(RESERVED) && !name.contains('\n');
+    (is_id && is_name).then(|| &text[..text.len() - behind.len()])
 }
 
 /// Whether the text begins with a word that can be a hashtag: not a number alone.
@@ -86,6 +106,9 @@ mod tests {
             ("(#lamp) #lamp_post", r"\(#lamp\) #lamp\_post"),
             ("a#b ##c #1 # d #", r"a\#b \#\#c \#1 \# d \#"),
             ("me@example.com @you", r"me\@example.com \@you"),
+            ("by @[Light & Co](urn:li:organization:12), 1", "by @[Light & Co](urn:li:organization:12), 1"),
+            ("@[a_b](urn:li:organization:1)", r"\@\[a\_b\]\(urn:li:organization:1\)"),
+            ("@[Ada](urn:li:person:1)", r"\@\[Ada\]\(urn:li:person:1\)"),
             ("https://example.com/a_(b)#c/#d", r"https://example.com/a\_\(b\)\#c/\#d"),
         ] {
             assert_eq!(written(text), expected, "{text}");

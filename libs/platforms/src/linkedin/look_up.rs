@@ -134,7 +134,8 @@ impl Timeline for Posts<'_> {
         if !self.files.is_empty() && theirs == self.files {
             return Some(Likeness::It);
         }
-        let says_the_same = little_text::plain(&post.commentary) == self.job.text;
+        let says_the_same =
+            little_text::plain(&post.commentary) == little_text::plain(&little_text::written(self.job.text));
         Some(match (says_the_same, theirs.len() == self.files.len()) {
             (true, true) if self.files.is_empty() => Likeness::Same,
             (true, true) => Likeness::Doubtful,

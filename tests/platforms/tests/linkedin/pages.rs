@@ -108,3 +108,15 @@ async fn a_second_try_that_is_refused_as_a_duplicate_shows_that_the_first_arrive
     let refused = stage.publish(&other).await.unwrap_err();
     assert!(matches!(refused, Setback::Refused { .. }), "{refused:?}");
 }
+
+#[tokio::test]
+async fn an_organization_is_mentioned_as_linkedin_writes_it() {
+    let (stage, account) = of::<Community>().await;
+    let mut post = stage.post(&account, "built by @[Light & Co](urn:li:organization:5515715) (again)", Vec::new());
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    let public: Vec<_> = stage.network.public().into_iter().map(|it| it.text).collect();
+    assert_eq!(public, ["built by Light & Co (again)"], "found again by its words");
+}
