@@ -54,6 +54,7 @@ use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, 
 use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
+use crate::no_answer::NoAnswer;
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2, Tokens};
 use crate::platform::{Connect, Platform, Publish};
 use crate::setup::{Setup, SetupError};
@@ -311,7 +312,7 @@ impl Publish for Discord {
         }
         let (key, kept) = webhook::of(job.credentials)?;
         let sending = self.api.send(&key, message::of(job), WITHIN);
-        let late = || Failure::Unknown { may_still_run: true, why: "Discord did not answer in time" };
+        let late = || Failure::Unknown { may_still_run: true, why: NoAnswer::Late.words(TITLE) };
         let sent = Watch::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten();
         let sent = sent.map_err(|it| it.setback(job.now))?;
         let link = kept.guild.map(|it| format!("https://discord.com/channels/{it}/{}/{}", sent.channel_id, sent.id));

@@ -23,6 +23,7 @@ mod linkedin;
 mod mastodon;
 mod matrix;
 mod multipart;
+mod no_answer;
 mod not_now;
 pub mod oauth2;
 mod picture;

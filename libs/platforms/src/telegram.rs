@@ -35,6 +35,7 @@ use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, 
 use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
+use crate::no_answer::NoAnswer;
 use crate::picture::{self, Awaited, Look};
 use crate::platform::{Connect, Platform, Publish, Step};
 use crate::setup::{Setup, SetupError};
@@ -210,7 +211,7 @@ impl Publish for Telegram {
                 sent => Ok((chat.id, sent?)),
             }
         };
-        let late = || Failure::Unknown { may_still_run: true, why: "Telegram did not answer in time" };
+        let late = || Failure::Unknown { may_still_run: true, why: NoAnswer::Late.words(TITLE) };
         let sent = Watch::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten();
         let (chat, id) = sent.map_err(|it| it.setback(job.now))?;
         let link = bot::link_to(chat, job.profile.profile_url.as_deref(), id);

@@ -87,11 +87,11 @@ pub(super) async fn answered(request: RequestBuilder) -> Result<Vec<u8>, Failure
     let body = answer::body_up_to(response, MAX_ANSWER_BYTES).await;
     match status {
         StatusCode::NO_CONTENT => Ok(Vec::new()),
-        it if it.is_success() => body.map_err(|_| failure::UNREADABLE),
+        it if it.is_success() => body.map_err(|_| failure::unreadable()),
         _ => Err(failure::read(status, &headers, body.ok().as_deref())),
     }
 }
 
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
-    serde_json::from_slice(body).map_err(|_| failure::UNREADABLE)
+    serde_json::from_slice(body).map_err(|_| failure::unreadable())
 }

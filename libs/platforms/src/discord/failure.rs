@@ -8,7 +8,9 @@ use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::TITLE;
 use crate::answer;
+use crate::no_answer::NoAnswer;
 use crate::not_now::NotNow;
 
 /// A call that did not do what it was to do.
@@ -21,7 +23,7 @@ pub(super) enum Failure {
     /// Nothing was sent, or what was sent has not reached Discord.
     NotSent { why: String },
     /// It may have been carried out.
-    Unknown { may_still_run: bool, why: &'static str },
+    Unknown { may_still_run: bool, why: String },
 }
 
 /// What a refusal is about.
@@ -75,7 +77,7 @@ pub(super) fn read(status: StatusCode, headers: &HeaderMap, body: Option<&[u8]>)
         StatusCode::PAYLOAD_TOO_LARGE => Blame::Post,
         // What stands before Discord does not know how a call ends that it has passed on.
         it if it.is_server_error() => {
-            return Failure::Unknown { may_still_run: written.is_none(), why: "Discord failed inside" };
+            return Failure::Unknown { may_still_run: written.is_none(), why: "Discord failed inside".to_owned() };
         }
         it if it.is_client_error() && written.is_none() => {
             return Failure::NotSent { why: format!("what stands before Discord answered {status}") };
@@ -83,14 +85,15 @@ pub(super) fn read(status: StatusCode, headers: &HeaderMap, body: Option<&[u8]>)
         StatusCode::UNAUTHORIZED => Blame::Token,
         StatusCode::FORBIDDEN | StatusCode::NOT_FOUND => Blame::Place,
         it if it.is_client_error() => Blame::Post,
-        _ => return UNREADABLE,
+        _ => return unreadable(),
     };
     Failure::Refused { blame, code: code.unwrap_or_default(), words: words() }
 }
 
 /// It went well, and what came back cannot be read.
-pub(super) const UNREADABLE: Failure =
-    Failure::Unknown { may_still_run: true, why: "Discord's answer could not be read" };
+pub(super) fn unreadable() -> Failure {
+    Failure::Unknown { may_still_run: true, why: "Discord's answer could not be read".to_owned() }
+}
 
 fn seconds(headers: &HeaderMap) -> Option<Duration> {
     headers.get(header::RETRY_AFTER)?.to_str().ok()?.parse().ok().map(Duration::from_secs)
@@ -141,15 +144,11 @@ impl From<NotNow> for Failure {
     }
 }
 
-/// What the errors of the transport say is not passed on: the address of a call has
-/// the webhook's token in it.
 impl From<reqwest::Error> for Failure {
     fn from(error: reqwest::Error) -> Self {
-        if error.is_connect() {
-            return Self::NotSent { why: "Discord could not be reached".to_owned() };
-        }
-        let why = if error.is_timeout() { "Discord did not answer in time" } else { "Discord's answer was cut off" };
-        Self::Unknown { may_still_run: true, why }
+        let no_answer = NoAnswer::from(error);
+        let why = no_answer.words(TITLE);
+        if no_answer.is_unsent() { Self::NotSent { why } } else { Self::Unknown { may_still_run: true, why } }
     }
 }
 
@@ -177,8 +176,7 @@ impl Failure {
     pub(super) fn into_words(self) -> String {
         match self {
             Self::Refused { words, .. } | Self::Limited { words, .. } => words,
-            Self::NotSent { why } => why,
-            Self::Unknown { why, .. } => why.to_owned(),
+            Self::NotSent { why } | Self::Unknown { why, .. } => why,
         }
     }
 
@@ -192,7 +190,7 @@ impl Failure {
                 Setback::Busy { retry_at: wait.and_then(|it| now.checked_add_signed(it)), reason }
             }
             Self::NotSent { why: reason } => Setback::Busy { retry_at: None, reason },
-            Self::Unknown { may_still_run, why } => Setback::Unknown { may_still_run, reason: why.to_owned() },
+            Self::Unknown { may_still_run, why } => Setback::Unknown { may_still_run, reason: why },
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
 
+use super::TITLE;
 use super::WITHIN;
 use super::bot::{Bot, Channel};
 use super::failure::Failure;
@@ -13,6 +14,7 @@ use super::message;
 use super::rules::{AUTHOR, CHANNEL};
 use super::server::{self, Place, Server};
 use crate::job::Job;
+use crate::no_answer::NoAnswer;
 use crate::recognition::Found;
 use crate::watch::Watch;
 
@@ -85,7 +87,7 @@ async fn send(
             Some(_) => bot.begin_thread(*channel, message, WITHIN).await,
         }
     };
-    let late = || Failure::Unknown { may_still_run: true, why: "Discord did not answer in time" };
+    let late = || Failure::Unknown { may_still_run: true, why: NoAnswer::Late.words(TITLE) };
     let sent = watch.within(WITHIN, sending).await.ok_or_else(late).flatten()?;
     let at = sent.id.time().unwrap_or(job.now);
     Ok(Published::new(sent.id.to_string(), at).seen_at(Some(link(server, sent.channel_id, sent.id))))

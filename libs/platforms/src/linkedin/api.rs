@@ -190,7 +190,7 @@ impl Api {
 
     /// The answer of a call that went well.
     pub(super) async fn answered(&self, request: RequestBuilder, by: Caller<'_>) -> Result<Response, Failure> {
-        let response = request.send().await.map_err(|error| not_answered(&error))?;
+        let response = request.send().await?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);
@@ -227,14 +227,6 @@ fn is_of_urn(it: u8) -> bool {
 /// A name as it stands in paths and queries.
 pub(super) fn encoded(urn: &str) -> String {
     form_urlencoded::byte_serialize(urn.as_bytes()).collect()
-}
-
-fn not_answered(error: &reqwest::Error) -> Failure {
-    if error.is_connect() {
-        return Failure::NotSent { why: "LinkedIn could not be reached".to_owned() };
-    }
-    let why = if error.is_timeout() { "LinkedIn did not answer in time" } else { "LinkedIn's answer was cut off" };
-    Failure::Unknown { why: why.to_owned() }
 }
 
 pub(super) fn unreadable() -> Failure {

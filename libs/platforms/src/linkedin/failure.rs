@@ -5,10 +5,12 @@ use domain::delivery::{Resolution, Setback};
 use http::StatusCode;
 use serde_json::Value;
 
+use super::TITLE;
 use super::is_page;
 use crate::answer;
 use crate::handoff::HandOffRefusal;
 use crate::job::{Job, MediaUnreadable};
+use crate::no_answer::NoAnswer;
 use crate::not_now::NotNow;
 
 /// How long after a post was due a used-up quota is tried again soon. Later it is
@@ -75,6 +77,14 @@ enum Blame {
 impl From<NotNow> for Failure {
     fn from(not_now: NotNow) -> Self {
         Self::NotSent { why: not_now.to_string() }
+    }
+}
+
+impl From<reqwest::Error> for Failure {
+    fn from(error: reqwest::Error) -> Self {
+        let no_answer = NoAnswer::from(error);
+        let why = no_answer.words(TITLE);
+        if no_answer.is_unsent() { Self::NotSent { why } } else { Self::Unknown { why } }
     }
 }
 

@@ -14,9 +14,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use url::Url;
 
-use super::refused::{Failure, NoAnswer, Refused};
+use super::refused::{Failure, Refused};
 use crate::answer;
 use crate::http_clients::HttpClients;
+use crate::no_answer::NoAnswer;
 
 /// For the other calls. While an account is connected a person waits for several
 /// of them in a row.

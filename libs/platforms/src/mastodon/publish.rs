@@ -10,10 +10,11 @@ use super::api::statuses::{Medium, NewStatus};
 use super::grant::Grant;
 use super::look_up::{Statuses, Unread};
 use super::preparation::{Preparation, Progress};
-use super::refused::{Failure, NoAnswer, Refused};
+use super::refused::{Failure, Refused, WHO};
 use super::software::Software;
 use crate::account::Credentials;
 use crate::job::Job;
+use crate::no_answer::NoAnswer;
 use crate::platform::{Publish, STEP_LIMIT, Step};
 use crate::recognition::{Found, Listed};
 use crate::watch::Watch;
@@ -47,7 +48,7 @@ impl Publish for Mastodon {
         let grant = Grant::of(job.credentials)?;
         let preparation = Preparation { api: &self.api, grant: &grant, job };
         let step = Watch::begin(job.now).within(STEP_LIMIT, preparation.step()).await;
-        step.unwrap_or_else(|| Err(Setback::Busy { retry_at: None, reason: NoAnswer::Late.reason() }))
+        step.unwrap_or_else(|| Err(Setback::Busy { retry_at: None, reason: NoAnswer::Late.words(WHO) }))
     }
 
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
@@ -94,7 +95,7 @@ impl Publish for Mastodon {
         }
         let has_key = grant.software.keeps_keys() && job.now < since + KEY_IS_KNOWN;
         let looked = watch.within(LOOKING, self.look_up(job, &grant, &progress, &watch)).await;
-        let late = || Err(Unread::Passing { reason: NoAnswer::Late.reason() });
+        let late = || Err(Unread::Passing { reason: NoAnswer::Late.words(WHO) });
         let in_doubt = match looked.unwrap_or_else(late) {
             Ok(Found::Public(published)) => return Resolution::Public(published),
             Ok(Found::NotThere) if is_perhaps_unlisted(job, &grant) => {

@@ -3,13 +3,13 @@
 use chrono::{DateTime, Utc};
 use domain::delivery::Setback;
 use http::StatusCode;
-use outbound::{Outbound, Refusal};
 use reqwest::Response;
 use serde_json::Value;
 
 use super::rate_limit;
 use crate::answer;
 use crate::handoff::HandOffRefusal;
+use crate::no_answer::NoAnswer;
 
 /// The statuses of requests that may be taken later.
 const PASSING: [StatusCode; 4] = [
@@ -18,6 +18,9 @@ const PASSING: [StatusCode; 4] = [
     StatusCode::TOO_EARLY,
     StatusCode::TOO_MANY_REQUESTS,
 ];
+
+/// Whom people read of.
+pub(super) const WHO: &str = "the server";
 
 /// Why a call brought nothing.
 #[derive(Debug)]
@@ -28,19 +31,6 @@ pub(super) enum Failure {
     Refused(Refused),
     /// It went well, and what came back cannot be read.
     Unreadable,
-}
-
-/// Why there is no answer.
-#[derive(Debug)]
-pub(super) enum NoAnswer {
-    /// The address may not be called.
-    Forbidden(Refusal),
-    /// No connection was made, so nothing was done.
-    NotReached,
-    /// It took too long.
-    Late,
-    /// The connection was cut.
-    CutOff,
 }
 
 /// An answer other than success.
@@ -54,37 +44,9 @@ pub(super) struct Refused {
     retry_at: Option<DateTime<Utc>>,
 }
 
-impl From<Refusal> for NoAnswer {
-    fn from(refusal: Refusal) -> Self {
-        Self::Forbidden(refusal)
-    }
-}
-
-impl From<reqwest::Error> for NoAnswer {
-    fn from(error: reqwest::Error) -> Self {
-        match Outbound::refusal(&error) {
-            Some(refusal) => Self::Forbidden(refusal),
-            None if error.is_connect() => Self::NotReached,
-            None if error.is_timeout() => Self::Late,
-            None => Self::CutOff,
-        }
-    }
-}
-
 impl From<NoAnswer> for Failure {
     fn from(no_answer: NoAnswer) -> Self {
         Self::NoAnswer(no_answer)
-    }
-}
-
-impl NoAnswer {
-    pub(super) fn reason(&self) -> String {
-        match self {
-            Self::Forbidden(refusal) => refusal.to_string(),
-            Self::NotReached => "the server could not be reached".to_owned(),
-            Self::Late => "the server did not answer in time".to_owned(),
-            Self::CutOff => "the server's answer was cut off".to_owned(),
-        }
     }
 }
 
@@ -92,7 +54,7 @@ impl Failure {
     /// For the user.
     pub(super) fn reason(&self) -> String {
         match self {
-            Self::NoAnswer(no_answer) => no_answer.reason(),
+            Self::NoAnswer(no_answer) => no_answer.words(WHO),
             Self::Refused(refused) => refused.reason(),
             Self::Unreadable => "the server's answer was not in the expected form".to_owned(),
         }
@@ -116,10 +78,8 @@ impl Failure {
     pub(super) fn setback(self) -> Setback {
         let reason = self.reason();
         match self {
-            Self::NoAnswer(NoAnswer::Forbidden(_) | NoAnswer::NotReached) => Setback::Busy { retry_at: None, reason },
-            Self::NoAnswer(NoAnswer::Late | NoAnswer::CutOff) | Self::Unreadable => {
-                Setback::Unknown { may_still_run: true, reason }
-            }
+            Self::NoAnswer(it) if it.is_unsent() => Setback::Busy { retry_at: None, reason },
+            Self::NoAnswer(_) | Self::Unreadable => Setback::Unknown { may_still_run: true, reason },
             Self::Refused(refused) => refused.setback(),
         }
     }

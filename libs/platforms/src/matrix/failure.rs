@@ -3,9 +3,10 @@
 use chrono::{DateTime, Utc};
 use domain::delivery::{Resolution, Setback};
 use http::StatusCode;
-use outbound::{Outbound, Refusal};
+use outbound::Refusal;
 
 use crate::handoff::{HandOffRefusal, RefreshRefusal};
+use crate::no_answer::NoAnswer;
 
 /// A call that did not do what it was to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,9 @@ pub(super) enum Failure {
     Unknown { may_still_run: bool, why: String },
 }
 
+/// Whom people read of.
+pub(super) const WHO: &str = "its homeserver";
+
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         Self::NotSent { why: format!("its homeserver was not called: {refusal}") }
@@ -28,18 +32,11 @@ impl From<Refusal> for Failure {
 
 impl From<reqwest::Error> for Failure {
     fn from(error: reqwest::Error) -> Self {
-        if let Some(refusal) = Outbound::refusal(&error) {
-            return refusal.into();
+        match NoAnswer::from(error) {
+            NoAnswer::Forbidden(refusal) => refusal.into(),
+            it if it.is_unsent() => Self::NotSent { why: it.words(WHO) },
+            it => Self::Unknown { may_still_run: true, why: it.words(WHO) },
         }
-        if error.is_connect() {
-            return Self::NotSent { why: "its homeserver could not be reached".to_owned() };
-        }
-        let why = if error.is_timeout() {
-            "its homeserver did not answer in time"
-        } else {
-            "its homeserver's answer was cut off"
-        };
-        Self::Unknown { may_still_run: true, why: why.to_owned() }
     }
 }
 

@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::Matrix;
 use super::api::Device;
 use super::content::{self, Message};
-use super::failure::Failure;
+use super::failure::{Failure, WHO};
 use super::grant::Grant;
 use super::user::link;
 use crate::account::Credentials;
 use crate::job::Job;
+use crate::no_answer::NoAnswer;
 use crate::platform::{Publish, Step};
 use crate::watch::Watch;
 
@@ -105,7 +106,7 @@ impl Publish for Matrix {
             self.send(&passage, nothing).await.map_err(|it| it.setback(passage.messages.len()))
         };
         let late = || {
-            let reason = "its homeserver did not answer in time".to_owned();
+            let reason = NoAnswer::Late.words(WHO);
             Err(Setback::Unknown { may_still_run: true, reason })
         };
         let first = Watch::begin(job.now).within(WITHIN, sending).await.unwrap_or_else(late)?;
@@ -125,7 +126,7 @@ impl Publish for Matrix {
         // What cannot be put together was never sent.
         let Ok(Some(passage)) = Passage::of(job, &grant) else { return Resolution::NotThere };
         let asking = self.settle(&passage, job, since);
-        let late = || Resolution::Unclear { reason: "its homeserver did not answer in time".to_owned() };
+        let late = || Resolution::Unclear { reason: NoAnswer::Late.words(WHO) };
         Watch::begin(job.now).within(WITHIN, asking).await.unwrap_or_else(late)
     }
 

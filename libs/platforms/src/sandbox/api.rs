@@ -20,6 +20,7 @@ use crate::choices::Choice;
 use crate::handoff::HandOffRefusal;
 use crate::http_clients::HttpClients;
 use crate::job::{Job, MediaBytes};
+use crate::no_answer::NoAnswer;
 use crate::not_now::NotNow;
 use crate::oauth2::Endpoints;
 use crate::platform::STEP_LIMIT;
@@ -175,7 +176,7 @@ impl Api {
 
     async fn read<T: DeserializeOwned>(&self, by: By<'_>, path: &str, now: DateTime<Utc>) -> Result<T, Setback> {
         let request = by.onto(self.http.to_known(Method::GET, self.url(path))?);
-        let response = request.send().await.map_err(|error| not_answered(&error))?;
+        let response = request.send().await.map_err(not_answered)?;
         if !response.status().is_success() {
             return Err(setback(response, now).await);
         }
@@ -265,7 +266,7 @@ async fn hand_off_answer<T: DeserializeOwned>(sent: Result<Response, reqwest::Er
 
 /// What a call made.
 async fn created(request: RequestBuilder, now: DateTime<Utc>) -> Result<Created, Setback> {
-    let response = request.send().await.map_err(|error| not_answered(&error))?;
+    let response = request.send().await.map_err(not_answered)?;
     if response.status() != StatusCode::CREATED {
         return Err(setback(response, now).await);
     }
@@ -275,13 +276,14 @@ async fn created(request: RequestBuilder, now: DateTime<Utc>) -> Result<Created,
 
 /// What follows when there is no answer. Nothing was done for certain only where no
 /// connection was made.
-fn not_answered(error: &reqwest::Error) -> Setback {
-    if error.is_connect() {
-        return Setback::Busy { retry_at: None, reason: "the sandbox could not be reached".to_owned() };
+fn not_answered(error: reqwest::Error) -> Setback {
+    let no_answer = NoAnswer::from(error);
+    let reason = no_answer.words("the sandbox");
+    if no_answer.is_unsent() {
+        Setback::Busy { retry_at: None, reason }
+    } else {
+        Setback::Unknown { may_still_run: true, reason }
     }
-    let reason =
-        if error.is_timeout() { "the sandbox did not answer in time" } else { "the sandbox's answer was cut off" };
-    Setback::Unknown { may_still_run: true, reason: reason.to_owned() }
 }
 
 /// What follows from an error, decided by its status alone.

@@ -260,7 +260,7 @@ impl Api {
             .header(http::header::CONTENT_LENGTH, size_bytes)
             .body(Body::wrap_stream(bytes))
             .timeout(within);
-        let response = request.send().await.map_err(|error| not_answered(&error))?;
+        let response = request.send().await?;
         match response.status() {
             StatusCode::OK => {}
             StatusCode::TOO_MANY_REQUESTS => {
@@ -345,7 +345,7 @@ impl Api {
 
 /// The answer of a call. Slack says with 200, too, that it did not carry one out.
 async fn asked<T: DeserializeOwned>(request: RequestBuilder, now: DateTime<Utc>) -> Result<T, Failure> {
-    let response = request.send().await.map_err(|error| not_answered(&error))?;
+    let response = request.send().await?;
     let (status, retry_at) = (response.status(), answer::retry_at(response.headers(), now));
     if status == StatusCode::TOO_MANY_REQUESTS {
         return Err(Failure::Limited { retry_at });
@@ -362,14 +362,6 @@ async fn asked<T: DeserializeOwned>(request: RequestBuilder, now: DateTime<Utc>)
         }
         _ => Err(unreadable()),
     }
-}
-
-fn not_answered(error: &reqwest::Error) -> Failure {
-    if error.is_connect() {
-        return Failure::NotSent { why: "Slack could not be reached".to_owned() };
-    }
-    let why = if error.is_timeout() { "Slack did not answer in time" } else { "Slack's answer was cut off" };
-    Failure::Unknown { why: why.to_owned() }
 }
 
 fn unreadable() -> Failure {

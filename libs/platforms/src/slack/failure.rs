@@ -3,7 +3,9 @@
 use chrono::{DateTime, Utc};
 use domain::delivery::{Resolution, Setback};
 
+use super::TITLE;
 use crate::handoff::HandOffRefusal;
+use crate::no_answer::NoAnswer;
 use crate::not_now::NotNow;
 
 /// A call that did not do what it was to do.
@@ -22,6 +24,14 @@ pub(super) enum Failure {
 impl From<NotNow> for Failure {
     fn from(not_now: NotNow) -> Self {
         Self::NotSent { why: not_now.to_string() }
+    }
+}
+
+impl From<reqwest::Error> for Failure {
+    fn from(error: reqwest::Error) -> Self {
+        let no_answer = NoAnswer::from(error);
+        let why = no_answer.words(TITLE);
+        if no_answer.is_unsent() { Self::NotSent { why } } else { Self::Unknown { why } }
     }
 }
 

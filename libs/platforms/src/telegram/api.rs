@@ -123,23 +123,15 @@ impl Api {
     }
 }
 
-/// What the errors of the transport say is not passed on: the address of a call has
-/// the bot's token in it.
 async fn answered(request: RequestBuilder) -> Result<Value, Failure> {
-    let response = request.send().await.map_err(|error| {
-        if error.is_connect() {
-            return Failure::NotSent { why: "Telegram could not be reached".to_owned() };
-        }
-        let why = if error.is_timeout() { "Telegram did not answer in time" } else { "Telegram's answer was cut off" };
-        Failure::Unknown { may_still_run: true, why }
-    })?;
+    let response = request.send().await?;
     let status = response.status();
     let answer: Answer = answer::json(response).await.map_err(|why| match (status, why) {
         // A proxy's own page, which has no words for a person.
         (StatusCode::TOO_MANY_REQUESTS, _) => refused(429, None, None),
         (StatusCode::PAYLOAD_TOO_LARGE, _) => refused(413, Some("Request Entity Too Large".to_owned()), None),
         (it, Unreadable::Form) if it.is_server_error() => {
-            Failure::Unknown { may_still_run: false, why: "Telegram failed inside" }
+            Failure::Unknown { may_still_run: false, why: "Telegram failed inside".to_owned() }
         }
         _ => unreadable(),
     })?;
@@ -147,7 +139,7 @@ async fn answered(request: RequestBuilder) -> Result<Value, Failure> {
         Answer { ok: true, result: Some(result), .. } => Ok(result),
         Answer { parameters: Parameters { migrate_to_chat_id: Some(to), .. }, .. } => Err(Failure::Moved { to }),
         Answer { error_code: Some(500..), .. } => {
-            Err(Failure::Unknown { may_still_run: false, why: "Telegram failed inside" })
+            Err(Failure::Unknown { may_still_run: false, why: "Telegram failed inside".to_owned() })
         }
         Answer { error_code: Some(code), description, parameters, .. } => {
             Err(refused(code, description, parameters.retry_after))
@@ -157,5 +149,5 @@ async fn answered(request: RequestBuilder) -> Result<Value, Failure> {
 }
 
 fn unreadable() -> Failure {
-    Failure::Unknown { may_still_run: true, why: "Telegram's answer could not be read" }
+    Failure::Unknown { may_still_run: true, why: "Telegram's answer could not be read".to_owned() }
 }

@@ -3,7 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
 
+use super::TITLE;
 use crate::answer;
+use crate::no_answer::NoAnswer;
 use crate::not_now::NotNow;
 
 /// A call that did not do what it was to do.
@@ -24,12 +26,20 @@ pub(super) enum Failure {
     /// Nothing was sent: what was prepared is not there any more.
     Unprepared,
     /// It may have been carried out.
-    Unknown { may_still_run: bool, why: &'static str },
+    Unknown { may_still_run: bool, why: String },
 }
 
 impl From<NotNow> for Failure {
     fn from(not_now: NotNow) -> Self {
         Self::NotSent { why: not_now.to_string() }
+    }
+}
+
+impl From<reqwest::Error> for Failure {
+    fn from(error: reqwest::Error) -> Self {
+        let no_answer = NoAnswer::from(error);
+        let why = no_answer.words(TITLE);
+        if no_answer.is_unsent() { Self::NotSent { why } } else { Self::Unknown { may_still_run: true, why } }
     }
 }
 
@@ -67,7 +77,7 @@ impl Failure {
             Self::Moved { .. } => Setback::Disconnected { reason: "the group has another number now".to_owned() },
             Self::Unprepared => Setback::Stale { reason: "a picture has to be made smaller again".to_owned() },
             Self::NotSent { why: reason } => Setback::Busy { retry_at: None, reason },
-            Self::Unknown { may_still_run, why } => Setback::Unknown { may_still_run, reason: why.to_owned() },
+            Self::Unknown { may_still_run, why } => Setback::Unknown { may_still_run, reason: why },
         }
     }
 }

@@ -17,6 +17,7 @@ use super::content::{Shown, blocks, title_and_text};
 use super::failure::Failure;
 use super::terms;
 use crate::job::Job;
+use crate::no_answer::NoAnswer;
 use crate::platform::Step;
 use crate::watch::Watch;
 
@@ -63,7 +64,7 @@ impl Drafting<'_> {
         let job = self.job;
         let mut progress = Progress::of(job);
         let taken = Watch::begin(job.now).within(WITHIN, self.further(&mut progress)).await;
-        let late = || Err(Failure::Late.before_the_call());
+        let late = || Err(Failure::from(NoAnswer::Late).before_the_call());
         match taken.unwrap_or_else(late) {
             Ok(()) if progress.is_whole => Ok(Step::Ready { progress: progress.store() }),
             Ok(()) => Ok(Step::Again { progress: progress.store().unwrap_or_default(), at: job.now }),

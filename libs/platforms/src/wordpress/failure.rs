@@ -2,25 +2,19 @@
 
 use chrono::{DateTime, Utc};
 use domain::delivery::{Resolution, Setback};
-use outbound::{Outbound, Refusal};
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
 
 use crate::answer;
 use crate::handoff::HandOffRefusal;
 use crate::html::plain;
+use crate::no_answer::NoAnswer;
 
 /// A call that did not do what it was to do.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The address may not be called.
-    Forbidden(Refusal),
-    /// No connection was made, so nothing was done.
-    NotReached,
-    /// It took too long.
-    Late,
-    /// The connection was cut.
-    CutOff,
+    /// There is no answer.
+    NoAnswer(NoAnswer),
     /// It went well, and what came back cannot be read.
     Unreadable,
     /// An answer other than success.
@@ -58,20 +52,9 @@ const WORDS: &[(&str, &str)] = &[
     ),
 ];
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Self::Forbidden(refusal)
-    }
-}
-
-impl From<reqwest::Error> for Failure {
-    fn from(error: reqwest::Error) -> Self {
-        match Outbound::refusal(&error) {
-            Some(refusal) => Self::Forbidden(refusal),
-            None if error.is_connect() => Self::NotReached,
-            None if error.is_timeout() => Self::Late,
-            None => Self::CutOff,
-        }
+impl<T: Into<NoAnswer>> From<T> for Failure {
+    fn from(no_answer: T) -> Self {
+        Self::NoAnswer(no_answer.into())
     }
 }
 
@@ -94,10 +77,7 @@ impl Failure {
     /// In words for the user.
     pub(super) fn words(&self) -> String {
         match self {
-            Self::Forbidden(refusal) => refusal.to_string(),
-            Self::NotReached => "the site could not be reached".to_owned(),
-            Self::Late => "the site did not answer in time".to_owned(),
-            Self::CutOff => "the site's answer was cut off".to_owned(),
+            Self::NoAnswer(no_answer) => no_answer.words("the site"),
             Self::Unreadable => "the site's answer was not in the expected form".to_owned(),
             Self::Refused(refused) => refused.words(),
         }
@@ -138,8 +118,8 @@ impl Failure {
     pub(super) fn setback(self) -> Setback {
         let reason = self.words();
         match self {
-            Self::Forbidden(_) | Self::NotReached => Setback::Busy { retry_at: None, reason },
-            Self::Late | Self::CutOff | Self::Unreadable => Setback::Unknown { may_still_run: true, reason },
+            Self::NoAnswer(it) if it.is_unsent() => Setback::Busy { retry_at: None, reason },
+            Self::NoAnswer(_) | Self::Unreadable => Setback::Unknown { may_still_run: true, reason },
             it if it.is_of_no_post() => Setback::Stale { reason },
             Self::Refused(refused) => refused.setback(reason),
         }
@@ -261,8 +241,8 @@ mod tests {
             let said = format!("{:?}", Failure::Refused(refused(status, code)).setback());
             assert!(said.starts_with(outcome), "{status} {code}: {said}");
         }
-        assert!(matches!(Failure::Late.before_the_call(), Setback::Busy { .. }));
-        assert!(matches!(Failure::NotReached.setback(), Setback::Busy { .. }));
+        assert!(matches!(Failure::from(NoAnswer::Late).before_the_call(), Setback::Busy { .. }));
+        assert!(matches!(Failure::from(NoAnswer::NotReached).setback(), Setback::Busy { .. }));
     }
 
     #[test]

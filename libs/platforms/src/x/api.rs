@@ -202,7 +202,7 @@ impl Api {
 
     /// The answer of a call that went well.
     pub(super) async fn answered(&self, request: RequestBuilder, by: Caller<'_>) -> Result<Response, Failure> {
-        let response = request.send().await.map_err(|error| not_answered(&error))?;
+        let response = request.send().await?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);
@@ -231,14 +231,6 @@ fn resets_at(headers: &HeaderMap) -> Option<DateTime<Utc>> {
 /// Whether this is an id, as it can be passed on.
 pub(super) fn is_id(it: &str) -> bool {
     (1..=19).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_digit())
-}
-
-fn not_answered(error: &reqwest::Error) -> Failure {
-    if error.is_connect() {
-        return Failure::NotSent { why: "X could not be reached".to_owned() };
-    }
-    let why = if error.is_timeout() { "X did not answer in time" } else { "X's answer was cut off" };
-    Failure::Unknown { may_still_run: true, why: why.to_owned() }
 }
 
 pub(super) fn unreadable() -> Failure {

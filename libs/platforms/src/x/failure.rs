@@ -5,9 +5,11 @@ use domain::delivery::{Resolution, Setback};
 use http::StatusCode;
 use serde_json::Value;
 
+use super::TITLE;
 use crate::answer;
 use crate::handoff::HandOffRefusal;
 use crate::job::{Job, MediaUnreadable};
+use crate::no_answer::NoAnswer;
 use crate::not_now::NotNow;
 
 /// A call that did not do what it was to do.
@@ -56,6 +58,14 @@ enum Blame {
 impl From<NotNow> for Failure {
     fn from(not_now: NotNow) -> Self {
         Self::NotSent { why: not_now.to_string() }
+    }
+}
+
+impl From<reqwest::Error> for Failure {
+    fn from(error: reqwest::Error) -> Self {
+        let no_answer = NoAnswer::from(error);
+        let why = no_answer.words(TITLE);
+        if no_answer.is_unsent() { Self::NotSent { why } } else { Self::Unknown { may_still_run: true, why } }
     }
 }
 

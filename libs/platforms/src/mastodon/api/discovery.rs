@@ -14,9 +14,10 @@ use crate::answer;
 use crate::handoff::HandOffRefusal;
 use crate::mastodon::grant::{App, Endpoints, Grant};
 use crate::mastodon::instance::Instance;
-use crate::mastodon::refused::NoAnswer;
+use crate::mastodon::refused::WHO;
 use crate::mastodon::server::{self, Server, Typed};
 use crate::mastodon::software::Software;
+use crate::no_answer::NoAnswer;
 
 /// How long all of it may take: a person waits.
 const WITHIN: Duration = Duration::from_secs(20);
@@ -160,7 +161,7 @@ impl Api {
                 NoAnswer::Forbidden(_) => format!("Type the name of your server, such as {}.", server::EXAMPLE),
                 _ => "Check its name, or try again later.".to_owned(),
             };
-            NotKnown::NotCalled(server::refused(format!("{name} was not called: {}. {advice}", it.reason())))
+            NotKnown::NotCalled(server::refused(format!("{name} was not called: {}. {advice}", it.words(WHO))))
         })?;
         let status = response.status();
         if status.is_redirection() {
