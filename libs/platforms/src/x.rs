@@ -265,7 +265,7 @@ impl Publish for X {
         match self.api.post(Caller::of(job), &post).await {
             Ok(id) => Ok(look_up::published(job.profile, id, job.now)),
             Err(failure) if failure.is_duplicate() && job.doubted => Err(failure.made_before()),
-            Err(failure) => Err(failure.setback(job)),
+            Err(failure) => Err(failure.setback()),
         }
     }
 

@@ -189,6 +189,21 @@ async fn a_duplicate_of_what_may_be_ours_is_looked_for() {
     assert!(matches!(found, Resolution::Public(_)), "{found:?}");
 }
 
+/// The call may be under way behind the gateway: it is not made again before it has had its
+/// time.
+#[tokio::test]
+async fn a_gateway_that_gave_up_says_nothing_of_the_call() {
+    let (stage, account) = stage().await;
+    for trouble in [Trouble::Broken, Trouble::Unavailable] {
+        let post = stage.due(&account, &format!("hello {trouble:?}"), Vec::new()).await;
+        stage.network.trouble(Call::Publish, trouble, 1);
+
+        let setback = stage.publish(&post).await.unwrap_err();
+
+        assert!(matches!(&setback, Setback::Unknown { may_still_run: true, .. }), "{setback:?}");
+    }
+}
+
 #[tokio::test]
 async fn an_app_without_credits_is_the_operators_matter() {
     let (stage, account) = stage().await;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::TITLE;
 use crate::answer;
 use crate::handoff::HandOffRefusal;
-use crate::job::{Job, MediaUnreadable};
+use crate::job::MediaUnreadable;
 use crate::no_answer::NoAnswer;
 use crate::not_now::NotNow;
 
@@ -100,8 +100,9 @@ impl Refused {
 impl Failure {
     /// What an answer says that is no success.
     pub(super) fn of(status: StatusCode, retry_at: Option<DateTime<Utc>>, body: &[u8]) -> Self {
+        // A gateway that gave up in front of X says nothing about the call behind it.
         if status.is_server_error() || status == StatusCode::REQUEST_TIMEOUT {
-            return Self::Unknown { may_still_run: false, why: format!("X failed inside ({status})") };
+            return Self::Unknown { may_still_run: true, why: format!("X failed inside ({status})") };
         }
         if !status.is_client_error() {
             return Self::Unknown { may_still_run: false, why: format!("X answered {status}") };
@@ -152,7 +153,7 @@ impl Failure {
     }
 
     /// What follows after a call that makes something public.
-    pub(super) fn setback(self, _: &Job<'_>) -> Setback {
+    pub(super) fn setback(self) -> Setback {
         let reason = self.words();
         match (self.blame(), self) {
             (Some(Blame::Us), _) | (_, Self::NotSent { .. }) => Setback::Busy { retry_at: None, reason },
@@ -171,8 +172,8 @@ impl Failure {
     }
 
     /// The same after a call that makes nothing public, and may be repeated.
-    pub(super) fn before_the_call(self, job: &Job<'_>) -> Setback {
-        match self.setback(job) {
+    pub(super) fn before_the_call(self) -> Setback {
+        match self.setback() {
             Setback::Unknown { reason, .. } => Setback::Busy { retry_at: None, reason },
             setback => setback,
         }
@@ -243,5 +244,14 @@ mod tests {
         }
         assert_eq!(blame(500, "{}"), None);
         assert_eq!(blame(429, r#"{"errors":[{"code":88,"message":"Rate limit exceeded"}]}"#), None);
+    }
+
+    #[test]
+    fn an_error_of_a_server_says_nothing_of_the_call_behind_it() {
+        for status in [408, 500, 502, 503, 504] {
+            let failure = Failure::of(StatusCode::from_u16(status).unwrap(), None, b"<html>Bad Gateway</html>");
+            let setback = failure.setback();
+            assert!(matches!(setback, Setback::Unknown { may_still_run: true, .. }), "{status}: {setback:?}");
+        }
     }
 }

@@ -54,7 +54,7 @@ pub(super) async fn step(api: &Api, job: &Job<'_>) -> Result<Step, Setback> {
     if let Some(file) = progress.silent.take() {
         if let Some(words) = words_of(next) {
             let described = api.describe(Caller::of(job), &file.id, words.as_str()).await;
-            described.map_err(|it| named(it.before_the_call(job)))?;
+            described.map_err(|it| named(it.before_the_call()))?;
         }
         progress.files.push(file);
         return Ok(Step::Again { progress: progress.store(), at: job.now });
@@ -103,9 +103,9 @@ async fn image(
             }
         }
     } else {
-        let bytes = job.files.open(file).await.map_err(|error| Failure::from(error).before_the_call(job))?;
+        let bytes = job.files.open(file).await.map_err(|error| Failure::from(error).before_the_call())?;
         (file.mime_type, Contents { length: file.size_bytes, bytes })
     };
     let uploaded = upload::whole(api, job, mime_type, contents).await;
-    uploaded.map(Uploaded::Ready).map_err(|it| it.before_the_call(job))
+    uploaded.map(Uploaded::Ready).map_err(Failure::before_the_call)
 }

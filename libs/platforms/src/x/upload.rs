@@ -89,14 +89,14 @@ pub(super) async fn step(
     reached: &mut Option<Upload>,
 ) -> Result<Uploaded, Setback> {
     let Some(upload) = reached else {
-        *reached = Some(Upload::begin(api, job, file).await.map_err(|it| it.before_the_call(job))?);
+        *reached = Some(Upload::begin(api, job, file).await.map_err(Failure::before_the_call)?);
         return Ok(Uploaded::NotYet(job.now));
     };
     upload.go_on(api, job, file).await.map_err(|failure| {
         if failure.is_not_found() {
             return Setback::Stale { reason: failure.words() };
         }
-        failure.before_the_call(job)
+        failure.before_the_call()
     })?
 }
 
