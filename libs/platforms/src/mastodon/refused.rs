@@ -225,6 +225,8 @@ impl Refused {
 
 #[cfg(test)]
 mod tests {
+    use outbound::Refusal;
+
     use super::*;
 
     fn refused(status: u16, error: &str) -> Refused {
