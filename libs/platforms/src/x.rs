@@ -73,6 +73,12 @@ const MADE_WITH_AI: &str = "made_with_ai";
 /// What people are told of why it was made.
 const PAID_PARTNERSHIP: &str = "paid_partnership";
 
+/// What people can choose.
+const POLL_OPTIONS: &str = "poll_options";
+
+/// For how long they can.
+const POLL_DURATION: &str = "poll_duration_minutes";
+
 /// The address of a post.
 const POST_ADDRESS: AddressForm = AddressForm {
     starts: &["https://x.com/", "https://twitter.com/"],
@@ -89,6 +95,18 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
     OptionSpec::new(MADE_WITH_AI, OptionKind::Flag, "Whether X tells people that it was made with AI."),
     OptionSpec::new(PAID_PARTNERSHIP, OptionKind::Flag, "Whether X tells people that it is a paid partnership."),
+    OptionSpec::new(
+        POLL_DURATION,
+        OptionKind::Number { min: 5, max: 10_080 },
+        "How long people can choose, in minutes: a day, unless given.",
+    )
+    .needs(POLL_OPTIONS),
+    OptionSpec::new(
+        POLL_OPTIONS,
+        OptionKind::Ballot { least: 2, most: 4, max: 25 },
+        "A poll: what people can choose. Not with files, and not with quote_url.",
+    )
+    .not_with(QUOTE_URL),
     OptionSpec::new(
         QUOTE_URL,
         OptionKind::AddressOf(&POST_ADDRESS),
@@ -226,7 +244,7 @@ fn rules(pays: bool) -> Rules {
         Rule::OfFiles(FileRule::VideoRatio { min: Ratio::hundredths(33), max: Ratio::hundredths(300) }),
         Rule::OfFiles(FileRule::FittedImageBytes { max: preparation::BOUNDS.max_bytes }),
         Rule::max_alt_text(1_000, Counting::code_points()),
-        Rule::OfPost(PostRule::NotWithMedia { options: vec![QUOTE_URL.to_owned()] }),
+        Rule::OfPost(PostRule::NotWithMedia { options: vec![POLL_OPTIONS.to_owned(), QUOTE_URL.to_owned()] }),
     ];
     if !pays {
         rules.push(Rule::OfFiles(FileRule::MaxDuration { max: 140 }));

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 use domain::delivery::{Resolution, Setback};
+use domain::faults::Faults;
 use domain::media::{AltText, MimeType};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
@@ -24,6 +25,10 @@ fn options(pairs: &[(&str, OptionValue)]) -> Options {
 
 fn text(value: &str) -> OptionValue {
     OptionValue::Text(value.to_owned())
+}
+
+fn list(values: &[&str]) -> OptionValue {
+    OptionValue::List(values.iter().map(|it| (*it).to_owned()).collect())
 }
 
 /// A video of three parts.
@@ -59,6 +64,17 @@ async fn options_are_said_in_the_words_of_x() {
         (options(&[("reply_settings", text("mentioned_users"))]), json!({ "reply_settings": "mentionedUsers" })),
         (options(&[("quote_url", text("https://x.com/a/status/12"))]), json!({ "quote_tweet_id": "12" })),
         (
+            options(&[("poll_options", list(&["Tea", "Coffee"]))]),
+            json!({ "poll": { "options": ["Tea", "Coffee"], "duration_minutes": 1_440 } }),
+        ),
+        (
+            options(&[
+                ("poll_options", list(&["1", "2", "3", "4"])),
+                ("poll_duration_minutes", OptionValue::Number(5)),
+            ]),
+            json!({ "poll": { "options": ["1", "2", "3", "4"], "duration_minutes": 5 } }),
+        ),
+        (
             options(&[
                 ("community", text("1493446837214187523")),
                 ("made_with_ai", OptionValue::Flag(true)),
@@ -76,6 +92,49 @@ async fn options_are_said_in_the_words_of_x() {
     post.options = options(&[("community", text("cats"))]);
     let refused = stage.deliver(&mut post).await.unwrap_err();
     assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("option community")), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_poll_is_checked_when_it_is_scheduled() {
+    let (_, account) = stage().await;
+    let files = [sample(MimeType::Png, 1).attachment];
+    let poll = options(&[("poll_options", list(&["Tea", "Coffee"]))]);
+    let breaches = account.rules.breaches(&PostText::parse("which?").unwrap(), &files, &poll);
+    let told = "X takes poll_options or images and videos in one post, not both, this has poll_options and 1 file";
+    assert_eq!(breaches.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), [told]);
+
+    for (given, field) in [
+        (options(&[("poll_options", list(&["Tea"]))]), "o.poll_options"),
+        (options(&[("poll_options", list(&["Tea", "A cup of coffee with cream"]))]), "o.poll_options"),
+        (options(&[("poll_duration_minutes", OptionValue::Number(60))]), "o.poll_duration_minutes"),
+        (
+            options(&[
+                ("poll_options", list(&["Tea", "Coffee"])),
+                ("poll_duration_minutes", OptionValue::Number(10_081)),
+            ]),
+            "o.poll_duration_minutes",
+        ),
+        (
+            options(&[("poll_options", list(&["Tea", "Coffee"])), ("quote_url", text("https://x.com/a/status/12"))]),
+            "o.poll_options",
+        ),
+    ] {
+        let mut faults = Faults::new();
+        platforms::vocabulary().check_values("x", &given, "o", &mut faults);
+        assert_eq!(faults.iter().map(|it| it.0).collect::<Vec<_>>(), [field], "{given:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_poll_whose_answer_was_lost_is_found() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "which?", Vec::new());
+    post.options = options(&[("poll_options", list(&["Tea", "Coffee"]))]);
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!((stage.network.public().len(), stage.network.calls(Call::Publish)), (1, 1));
 }
 
 #[tokio::test]
@@ -245,6 +304,13 @@ async fn the_stand_in_refuses_what_is_not_in_the_documents() {
         json!({ "text": "a", "media": { "media_ids": [] } }),
         json!({ "text": "a", "media": { "media_ids": ["1"] } }),
         json!({ "text": "a", "reply_settings": "everyone" }),
+        json!({ "text": "a", "poll": { "options": ["b", "c"] } }),
+        json!({ "text": "a", "poll": { "options": ["b"], "duration_minutes": 5 } }),
+        json!({ "text": "a", "poll": { "options": ["b", "b"], "duration_minutes": 5 } }),
+        json!({ "text": "a", "poll": { "options": ["b", "c"], "duration_minutes": 4 } }),
+        json!({ "text": "a", "poll": { "options": ["b", "x".repeat(26)], "duration_minutes": 5 } }),
+        json!({ "text": "a", "poll": { "options": ["b", "c"], "duration_minutes": 5, "multiple": true } }),
+        json!({ "text": "a", "quote_tweet_id": "1", "poll": { "options": ["b", "c"], "duration_minutes": 5 } }),
     ] {
         assert_eq!(asked(body.clone()).await, 400, "{body}");
     }

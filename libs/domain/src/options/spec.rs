@@ -1,5 +1,6 @@
 //! Which options a platform has, and what their values may be.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -19,6 +20,10 @@ pub struct OptionSpec {
     pub kind: OptionKind,
     /// Whether a scheduled post has to have it.
     pub required: Required,
+    /// An option without which it says nothing.
+    pub needs: Option<&'static str>,
+    /// An option that cannot be given beside it.
+    pub not_with: Option<&'static str>,
 }
 
 /// Whether a scheduled post has to have an option.
@@ -67,6 +72,16 @@ pub enum OptionKind {
         /// The longest, in Unicode code points.
         max: usize,
     },
+    /// A list of words among which people choose, such as the answers of a poll: no two
+    /// of them the same.
+    Ballot {
+        /// How many there have to be.
+        least: usize,
+        /// How many there may be.
+        most: usize,
+        /// The longest, in Unicode code points.
+        max: usize,
+    },
     /// `true` or `false`.
     Flag,
     /// The tag of a language (BCP 47), such as `de` or `pt-BR`.
@@ -98,7 +113,7 @@ impl OptionKind {
 impl OptionSpec {
     /// An option that may be left out.
     pub const fn new(name: &'static str, kind: OptionKind, about: &'static str) -> Self {
-        Self { name, about, kind, required: Required::Never }
+        Self { name, about, kind, required: Required::Never, needs: None, not_with: None }
     }
 
     /// It has to be given.
@@ -111,6 +126,28 @@ impl OptionSpec {
     #[must_use]
     pub const fn required_when(self, option: &'static str, is: &'static [&'static str]) -> Self {
         Self { required: Required::When { option, is }, ..self }
+    }
+
+    /// It says something about another option, and is given beside that one alone.
+    #[must_use]
+    pub const fn needs(self, option: &'static str) -> Self {
+        Self { needs: Some(option), ..self }
+    }
+
+    /// It cannot be given beside another option.
+    #[must_use]
+    pub const fn not_with(self, option: &'static str) -> Self {
+        Self { not_with: Some(option), ..self }
+    }
+
+    /// Why it does not go with what else is given, to follow its name.
+    fn misfit(&self, given: &Options) -> Option<String> {
+        let is_given = |it: &&str| given.get(it).is_some();
+        if let Some(other) = self.needs.filter(|it| !is_given(it)) {
+            return Some(format!("says nothing without {other}; give that one too, or leave it out"));
+        }
+        let other = self.not_with.filter(is_given)?;
+        Some(format!("and {other} cannot be in one post; leave one of them out"))
     }
 
     /// Why it is missing, to follow its name; `None` where it may be.
@@ -136,6 +173,10 @@ impl OptionSpec {
             OptionKind::Texts { most, max } => {
                 let item = json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": "\\S"});
                 json!({"type": "array", "items": item, "maxItems": most})
+            }
+            OptionKind::Ballot { least, most, max } => {
+                let item = json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": "\\S"});
+                json!({"type": "array", "items": item, "minItems": least, "maxItems": most, "uniqueItems": true})
             }
             OptionKind::Flag => json!({"type": "boolean"}),
             OptionKind::Language => {
@@ -164,15 +205,14 @@ impl OptionSpec {
                 }
                 (max < chars).then(|| format!("may have at most {max} characters, this has {chars}"))
             }
-            (OptionKind::Texts { most, max }, OptionValue::List(texts)) => {
-                if most < texts.len() {
-                    return Some(format!("may have at most {most} entries, this has {}", texts.len()));
+            (OptionKind::Texts { most, max }, OptionValue::List(texts)) => fault_of_list(texts, most, max),
+            (OptionKind::Ballot { least, most, max }, OptionValue::List(texts)) => {
+                if texts.len() < least {
+                    return Some(format!("needs at least {least} entries, this has {}", texts.len()));
                 }
-                let is_blank = texts.iter().any(|it| it.trim().is_empty());
-                let longest = texts.iter().map(|it| it.chars().count()).max().unwrap_or_default();
-                let too_long =
-                    || format!("may have entries of at most {max} characters, the longest of these has {longest}");
-                if is_blank { Some("may have no blank entry".to_owned()) } else { (max < longest).then(too_long) }
+                let has_twins = texts.iter().map(|it| it.trim()).collect::<BTreeSet<_>>().len() < texts.len();
+                let twins = || has_twins.then(|| "may have no entry twice".to_owned());
+                fault_of_list(texts, most, max).or_else(twins)
             }
             (OptionKind::OneOf(choices), OptionValue::Text(text)) if choices.contains(&text.as_str()) => None,
             (OptionKind::Number { min, max }, OptionValue::Number(number)) if (min..=max).contains(number) => None,
@@ -181,7 +221,7 @@ impl OptionSpec {
             (OptionKind::Address(starts), OptionValue::Text(text)) if is_address(starts, text) => None,
             (OptionKind::AddressOf(form), OptionValue::Text(text)) if form.is_of(text) => None,
             (OptionKind::Text { .. } | OptionKind::Choice { .. }, _) => Some("must be a string".to_owned()),
-            (OptionKind::Texts { .. }, _) => Some("must be a list of strings".to_owned()),
+            (OptionKind::Texts { .. } | OptionKind::Ballot { .. }, _) => Some("must be a list of strings".to_owned()),
             (OptionKind::OneOf(choices), _) => Some(format!("must be one of {}", choices.join(", "))),
             (OptionKind::Number { min, max }, _) => Some(format!("must be a whole number from {min} to {max}")),
             (OptionKind::Flag, _) => Some("must be true or false".to_owned()),
@@ -192,6 +232,18 @@ impl OptionSpec {
             (OptionKind::AddressOf(form), _) => Some(format!("must look like {}", form.examples.join(" or "))),
         }
     }
+}
+
+/// What is wrong with a list of words, to follow the option's name.
+fn fault_of_list(texts: &[String], most: usize, max: usize) -> Option<String> {
+    if most < texts.len() {
+        return Some(format!("may have at most {most} entries, this has {}", texts.len()));
+    }
+    if texts.iter().any(|it| it.trim().is_empty()) {
+        return Some("may have no blank entry".to_owned());
+    }
+    let longest = texts.iter().map(|it| it.chars().count()).max().unwrap_or_default();
+    (max < longest).then(|| format!("may have entries of at most {max} characters, the longest of these has {longest}"))
 }
 
 impl AddressForm {
@@ -241,7 +293,12 @@ pub fn schema(options: &[OptionSpec]) -> Value {
         })),
         Required::Never | Required::Always => None,
     });
-    let sometimes: Vec<_> = sometimes.collect();
+    let apart = options.iter().filter_map(|it| Some(json!({"not": {"required": [it.name, it.not_with?]}})));
+    let sometimes: Vec<_> = sometimes.chain(apart).collect();
+    let beside: Map<_, _> = options.iter().filter_map(|it| Some((it.name.to_owned(), json!([it.needs?])))).collect();
+    if !beside.is_empty() {
+        schema["dependentRequired"] = beside.into();
+    }
     if !sometimes.is_empty() {
         schema["allOf"] = sometimes.into();
     }
@@ -305,7 +362,7 @@ impl Vocabulary {
     pub fn check_values(&self, platform: &str, given: &Options, field: &str, faults: &mut Faults) {
         for spec in self.options(platform) {
             let fault = match given.get(spec.name) {
-                Some(value) => spec.fault(value),
+                Some(value) => spec.fault(value).or_else(|| spec.misfit(given)),
                 None => spec.missing(platform, given),
             };
             if let Some(fault) = fault {

@@ -4,8 +4,11 @@ use domain::delivery::Setback;
 use serde_json::{Value, json};
 
 use super::preparation::Progress;
-use super::{COMMUNITY, MADE_WITH_AI, PAID_PARTNERSHIP, QUOTE_URL, REPLY_SETTINGS, api};
+use super::{COMMUNITY, MADE_WITH_AI, PAID_PARTNERSHIP, POLL_DURATION, POLL_OPTIONS, QUOTE_URL, REPLY_SETTINGS, api};
 use crate::job::Job;
+
+/// How long a poll is open whose post does not say it, in minutes. X wants to be told.
+const A_DAY: i64 = 24 * 60;
 
 /// A post, with the files that were uploaded for it: the same in every attempt.
 pub(super) fn of(job: &Job<'_>, progress: &Progress) -> Result<Value, Setback> {
@@ -19,6 +22,11 @@ pub(super) fn of(job: &Job<'_>, progress: &Progress) -> Result<Value, Setback> {
     if !progress.files.is_empty() {
         let ids: Vec<&str> = progress.files.iter().map(|it| it.id.as_str()).collect();
         post["media"] = json!({ "media_ids": ids });
+    }
+    let answers = job.options.list(POLL_OPTIONS);
+    if !answers.is_empty() {
+        let minutes = job.options.number(POLL_DURATION).unwrap_or(A_DAY);
+        post["poll"] = json!({ "options": answers, "duration_minutes": minutes });
     }
     match job.options.text(REPLY_SETTINGS) {
         None | Some("everyone") => {}

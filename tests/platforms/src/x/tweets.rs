@@ -1,6 +1,6 @@
 //! Posts: made, and listed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use axum::Json;
@@ -96,8 +96,12 @@ fn further(fields: &mut Fields, has_media: bool) -> Result<Value, Refusal> {
             further[name] = id.into();
         }
     }
-    if has_media && further["quote_tweet_id"].is_string() {
-        return Err(Refusal::invalid("Quote and media exclude each other"));
+    if let Some(poll) = fields.object("poll")? {
+        further["poll"] = poll_of(poll)?;
+    }
+    let has_poll = further["poll"].is_object();
+    if 1 < [has_media, further["quote_tweet_id"].is_string(), has_poll].into_iter().filter(|it| *it).count() {
+        return Err(Refusal::invalid("Quote, poll and media exclude each other"));
     }
     for name in ["made_with_ai", "paid_partnership"] {
         match fields.0.remove(name) {
@@ -107,6 +111,26 @@ fn further(fields: &mut Fields, has_media: bool) -> Result<Value, Refusal> {
         }
     }
     Ok(further)
+}
+
+/// A poll: `CreatePostsPoll`. Two answers that are the same are not ruled out there; who
+/// could tell them apart?
+fn poll_of(mut poll: Fields) -> Result<Value, Refusal> {
+    let minutes = poll.0.remove("duration_minutes").and_then(|it| it.as_i64());
+    let options: Vec<String> = poll
+        .0
+        .remove("options")
+        .and_then(|it| serde_json::from_value(it).ok())
+        .ok_or_else(|| Refusal::invalid("$.poll.options: array of strings expected"))?;
+    poll.end()?;
+    let are_fine = options.iter().all(|it| !it.trim().is_empty() && it.chars().count() <= 25)
+        && options.iter().collect::<BTreeSet<_>>().len() == options.len();
+    if !(2..=4).contains(&options.len()) || !are_fine {
+        return Err(Refusal::invalid("$.poll.options: 2-4 choices, 1-25 characters each"));
+    }
+    let minutes = minutes.filter(|it| (5..=10_080).contains(it));
+    let minutes = minutes.ok_or_else(|| Refusal::invalid("$.poll.duration_minutes: 5 to 10080"))?;
+    Ok(json!({ "options": options, "duration_minutes": minutes }))
 }
 
 /// `GET /2/users/{id}/tweets`
@@ -143,6 +167,9 @@ fn told(memory: &Memory, tweet: &Tweet, fields: &[&str]) -> Value {
     for field in fields {
         match *field {
             "created_at" => told[*field] = tweet.at.to_rfc3339_opts(SecondsFormat::Millis, true).into(),
+            "attachments" if tweet.fields["poll"].is_object() => {
+                told[*field] = json!({ "poll_ids": [format!("1{}", tweet.id)] });
+            }
             "attachments" if !keys.is_empty() => told[*field] = json!({ "media_keys": keys }),
             "entities" if urls.as_array().is_some_and(|it| !it.is_empty()) => told[*field] = json!({ "urls": urls }),
             _ => {}

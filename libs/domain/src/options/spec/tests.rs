@@ -182,3 +182,58 @@ fn a_list_has_so_many_entries_and_none_that_is_long_or_blank() {
     assert_eq!(schema["properties"]["tags"]["maxItems"], 2);
     assert_eq!(schema["properties"]["tags"]["items"]["maxLength"], 3);
 }
+
+#[test]
+fn answers_of_a_poll_are_several_and_differ() {
+    const ANSWERS: &[OptionSpec] =
+        &[OptionSpec::new("answers", OptionKind::Ballot { least: 2, most: 3, max: 4 }, "Its answers.")];
+    let words = |words: &[&str]| OptionValue::List(words.iter().map(|it| (*it).to_owned()).collect());
+    for (given, fault) in [
+        (words(&["yes", "no"]), None),
+        (words(&["yes"]), Some("o.answers needs at least 2 entries, this has 1")),
+        (words(&["a", "b", "c", "d"]), Some("o.answers may have at most 3 entries, this has 4")),
+        (words(&["a", " "]), Some("o.answers may have no blank entry")),
+        (
+            words(&["a", "maybe"]),
+            Some("o.answers may have entries of at most 4 characters, the longest of these has 5"),
+        ),
+        (words(&["yes", "yes "]), Some("o.answers may have no entry twice")),
+        (text("yes"), Some("o.answers must be a list of strings")),
+    ] {
+        let mut faults = Faults::new();
+        let given = options([("answers", given)]);
+        Vocabulary::of([("example", ANSWERS)]).check_values("example", &given, "o", &mut faults);
+        assert_eq!(messages(&faults), Vec::from_iter(fault), "{given:?}");
+    }
+    let schema = &schema(ANSWERS)["properties"]["answers"];
+    assert_eq!(
+        (&schema["minItems"], &schema["maxItems"], &schema["uniqueItems"]),
+        (&json!(2), &json!(3), &json!(true))
+    );
+}
+
+#[test]
+fn an_option_may_need_another_or_go_without_it() {
+    const SPECS: &[OptionSpec] = &[
+        OptionSpec::new("poll", OptionKind::Flag, "Asks.").not_with("quote"),
+        OptionSpec::new("hours", OptionKind::Number { min: 1, max: 9 }, "For how long.").needs("poll"),
+        OptionSpec::new("quote", OptionKind::Flag, "Quotes."),
+    ];
+    let (yes, hours) = (OptionValue::Flag(true), OptionValue::Number(2));
+    for (given, fault) in [
+        (options([("poll", yes.clone()), ("hours", hours.clone())]), None),
+        (options([("quote", yes.clone())]), None),
+        (options([("hours", hours)]), Some("o.hours says nothing without poll; give that one too, or leave it out")),
+        (
+            options([("poll", yes.clone()), ("quote", yes)]),
+            Some("o.poll and quote cannot be in one post; leave one of them out"),
+        ),
+    ] {
+        let mut faults = Faults::new();
+        Vocabulary::of([("example", SPECS)]).check_values("example", &given, "o", &mut faults);
+        assert_eq!(messages(&faults), Vec::from_iter(fault), "{given:?}");
+    }
+    let schema = schema(SPECS);
+    assert_eq!(schema["dependentRequired"], json!({"hours": ["poll"]}));
+    assert_eq!(schema["allOf"], json!([{"not": {"required": ["poll", "quote"]}}]));
+}
