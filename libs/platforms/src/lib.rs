@@ -6,6 +6,7 @@ mod account;
 mod answer;
 mod app;
 mod bluesky;
+mod caller;
 mod choices;
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -22,6 +23,8 @@ mod link_card;
 mod linkedin;
 mod mastodon;
 mod matrix;
+#[allow(dead_code, unused_imports, reason = "until the first of its platforms is there")]
+mod meta;
 mod multipart;
 mod no_answer;
 mod not_now;

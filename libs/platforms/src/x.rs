@@ -32,11 +32,12 @@ use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules};
 use serde::Deserialize;
 use url::Url;
 
-use self::api::{Api, Caller, Member};
+use self::api::{Api, Member};
 use self::failure::Failure;
 use self::preparation::Progress;
 use crate::account::{About, Account, Credentials};
 use crate::app::NoFurther;
+use crate::caller::Caller;
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use reqwest::{Body, Method, RequestBuilder, Response, StatusCode};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -14,8 +13,9 @@ use url::{Url, form_urlencoded};
 use super::failure::Failure;
 use super::version::Version;
 use crate::answer;
+use crate::caller::Caller;
 use crate::http_clients::HttpClients;
-use crate::job::{Job, MediaBytes};
+use crate::job::MediaBytes;
 use crate::not_now::NotNow;
 use crate::oauth2::Endpoints;
 
@@ -29,19 +29,6 @@ pub(super) struct Api {
     site: String,
     base_url: String,
     pub(super) version: Version,
-}
-
-/// Who asks, and when.
-#[derive(Clone, Copy)]
-pub(super) struct Caller<'a> {
-    pub(super) token: &'a SecretString,
-    pub(super) now: DateTime<Utc>,
-}
-
-impl<'a> Caller<'a> {
-    pub(super) fn of(job: &'a Job<'_>) -> Self {
-        Self { token: &job.credentials.access_token, now: job.now }
-    }
 }
 
 /// A member, as `OpenID` Connect tells of one.

@@ -8,8 +8,9 @@ use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::api::{Api, Caller, Contents};
+use super::api::{Api, Contents};
 use super::{LINK, LINK_PREVIEW};
+use crate::caller::Caller;
 use crate::job::Job;
 use crate::link_card::LinkCard;
 

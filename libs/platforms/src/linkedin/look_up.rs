@@ -12,10 +12,11 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::api::{Api, Caller, encoded};
+use super::api::{Api, encoded};
 use super::failure::Failure;
 use super::progress::Progress;
 use super::{is_page, link, little_text};
+use crate::caller::Caller;
 use crate::job::Job;
 use crate::recognition::{self, Before, Likeness, Listed, Timeline};
 

@@ -9,8 +9,9 @@ use domain::connection::Profile;
 use http::Method;
 use serde::Deserialize;
 
-use super::api::{Api, Caller};
+use super::api::Api;
 use super::failure::Failure;
+use crate::caller::Caller;
 
 /// The roles that may post.
 const MAY_POST: &[&str] = &["ADMINISTRATOR", "CONTENT_ADMIN", "CONTENT_ADMINISTRATOR"];

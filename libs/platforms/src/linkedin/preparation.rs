@@ -8,12 +8,13 @@ use domain::delivery::Setback;
 use domain::media::{Attachment, FileType, MimeType, PictureBounds};
 use futures::{StreamExt, stream};
 
-use super::api::{Api, Caller, Contents};
+use super::api::{Api, Contents};
 use super::failure::Failure;
 use super::look_up::{self, Unread};
 use super::progress::Progress;
 use super::video::{self, Uploaded};
 use super::{MAX_SIDE, article, is_page};
+use crate::caller::Caller;
 use crate::job::Job;
 use crate::picture::{self, Look};
 use crate::platform::Step;
@@ -84,7 +85,7 @@ async fn image(api: &Api, job: &Job<'_>, file: &Attachment, progress: &mut Progr
                 progress.picture = Some(awaited);
                 return Ok(Uploaded::NotYet(at));
             }
-            Look::Ready(picture, _) => {
+            Look::Ready((picture, _)) => {
                 Contents { length: picture.bytes.len() as u64, bytes: stream::iter([Ok(picture.bytes)]).boxed() }
             }
         }

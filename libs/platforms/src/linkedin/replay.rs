@@ -7,10 +7,11 @@
 use chrono::{DateTime, Utc};
 use domain::delivery::Resolution;
 
-use super::api::{Api, Caller};
+use super::api::Api;
 use super::look_up::{made_before, published};
 use super::progress::Progress;
 use super::{SETTLES, post};
+use crate::caller::Caller;
 use crate::job::Job;
 
 /// What became of a call that began at `since`, of which nothing can be read; `advice`

@@ -18,9 +18,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
 
-use super::api::{Api, Caller, Contents, encoded, unreadable, urn};
+use super::api::{Api, Contents, encoded, unreadable, urn};
 use super::failure::Failure;
 use crate::answer;
+use crate::caller::Caller;
 use crate::job::Job;
 
 /// The most parts that are sent in one step, and how many at the same time.

@@ -5,15 +5,15 @@ use std::time::Duration;
 use chrono::{DateTime, SecondsFormat, Utc};
 use http::{HeaderMap, Method};
 use reqwest::{RequestBuilder, Response};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use super::failure::Failure;
 use crate::answer;
+use crate::caller::Caller;
 use crate::http_clients::HttpClients;
-use crate::job::Job;
 use crate::not_now::NotNow;
 use crate::oauth2::Endpoints;
 
@@ -25,19 +25,6 @@ pub(super) struct Api {
     http: HttpClients,
     site: String,
     base_url: String,
-}
-
-/// Who asks, and when.
-#[derive(Clone, Copy)]
-pub(super) struct Caller<'a> {
-    pub(super) token: &'a SecretString,
-    pub(super) now: DateTime<Utc>,
-}
-
-impl<'a> Caller<'a> {
-    pub(super) fn of(job: &'a Job<'_>) -> Self {
-        Self { token: &job.credentials.access_token, now: job.now }
-    }
 }
 
 /// What most answers have.

@@ -8,9 +8,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution};
 
-use super::api::{Api, Caller, Entities, Post};
+use super::api::{Api, Entities, Post};
 use super::failure::Failure;
 use super::preparation::Progress;
+use crate::caller::Caller;
 use crate::job::Job;
 use crate::recognition::{self, Likeness, Listed, Timeline};
 

@@ -5,9 +5,10 @@ use domain::media::{AltText, Attachment, FileType, MimeType, PictureBounds};
 use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use super::api::{Api, Caller};
+use super::api::Api;
 use super::failure::Failure;
 use super::upload::{self, Contents, File, Upload, Uploaded};
+use crate::caller::Caller;
 use crate::job::Job;
 use crate::picture::{self, Awaited, Look};
 use crate::platform::Step;
@@ -97,7 +98,7 @@ async fn image(
                 *awaited = Some(asked);
                 return Ok(Uploaded::NotYet(at));
             }
-            Look::Ready(picture, _) => {
+            Look::Ready((picture, _)) => {
                 let length = picture.bytes.len() as u64;
                 (picture.mime_type, Contents { length, bytes: stream::iter([Ok(picture.bytes)]).boxed() })
             }

@@ -17,9 +17,10 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::api::{Api, Caller, Media, Processing, is_id, unreadable};
+use super::api::{Api, Media, Processing, is_id, unreadable};
 use super::failure::Failure;
 use crate::answer;
+use crate::caller::Caller;
 use crate::job::{Job, MediaBytes};
 use crate::multipart::Form;
 

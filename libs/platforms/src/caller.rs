@@ -1,0 +1,22 @@
+//! Who makes a call.
+
+use chrono::{DateTime, Utc};
+use secrecy::SecretString;
+
+use crate::job::Job;
+
+/// Who asks a platform, and when.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller<'a> {
+    /// Of the account.
+    pub(crate) token: &'a SecretString,
+    /// The time of the call.
+    pub(crate) now: DateTime<Utc>,
+}
+
+impl<'a> Caller<'a> {
+    /// The account of a job.
+    pub(crate) fn of(job: &'a Job<'_>) -> Self {
+        Self { token: &job.credentials.access_token, now: job.now }
+    }
+}
