@@ -45,6 +45,14 @@ pub struct Job<'a> {
     pub now: DateTime<Utc>,
 }
 
+impl Job<'_> {
+    /// Which file of the post this is, for the user.
+    pub(crate) fn place(&self, file: &Attachment) -> String {
+        let index = self.media.iter().position(|it| it.media_id == file.media_id).unwrap_or_default();
+        format!("file {} of {} ({})", index + 1, self.media.len(), file.mime_type.as_str())
+    }
+}
+
 /// The bytes of a file.
 pub type MediaBytes = BoxStream<'static, Result<Bytes, MediaUnreadable>>;
 
@@ -108,6 +116,18 @@ pub trait MediaReader: Send + Sync {
     /// One as a picture within these bounds; `None` as long as there is no
     /// answer to [`MediaReader::ask_to_fit`].
     async fn fitted(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable>;
+
+    /// The same as [`MediaReader::public_url`] for a picture that [`MediaReader::fitted`]
+    /// has found.
+    async fn public_picture(
+        &self,
+        attachment: &Attachment,
+        bounds: PictureBounds,
+        lives: Duration,
+    ) -> Result<String, MediaUnreadable> {
+        let _ = (attachment, bounds, lives);
+        Err(MediaUnreadable("it has no public address here".to_owned()))
+    }
 
     /// Asks for it. It takes seconds, and minutes where a file is hard to read.
     async fn ask_to_fit(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<(), MediaUnreadable>;

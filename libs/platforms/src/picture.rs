@@ -11,7 +11,7 @@ use domain::media::{Attachment, HEADER_BYTES, MimeType, PictureBounds};
 use futures::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 
-use crate::job::{Fitted, Job, MediaUnreadable, Picture};
+use crate::job::{Fitted, Job, LONGEST_PUBLIC, MediaUnreadable, Picture};
 
 /// That a picture was asked for, stored between the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,10 +22,13 @@ pub(crate) struct Awaited {
     asked_at: DateTime<Utc>,
 }
 
+/// A picture, and its width and height.
+pub(crate) type Seen = (Picture, (u32, u32));
+
 /// What a look for a picture found.
-pub(crate) enum Look {
-    /// The picture, with its width and height.
-    Ready(Picture, (u32, u32)),
+pub(crate) enum Look<T = Seen> {
+    /// The picture, or where it is.
+    Ready(T),
     /// It is being made; when to look again.
     Again(Awaited, DateTime<Utc>),
 }
@@ -41,6 +44,12 @@ const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(30);
 /// decoder may end it three times.
 const ASK_AGAIN: TimeDelta = TimeDelta::minutes(5);
 
+/// A picture that can be used: the file itself, or one that was made of it.
+enum Found {
+    AsItIs(Seen),
+    Made(Seen),
+}
+
 /// Looks for a file of the post as a picture within these bounds.
 pub(crate) async fn fitted(
     job: &Job<'_>,
@@ -48,19 +57,47 @@ pub(crate) async fn fitted(
     bounds: PictureBounds,
     awaited: Option<Awaited>,
 ) -> Result<Look, Setback> {
+    Ok(match look(job, file, bounds, awaited).await? {
+        Look::Ready(Found::AsItIs(seen) | Found::Made(seen)) => Look::Ready(seen),
+        Look::Again(awaited, at) => Look::Again(awaited, at),
+    })
+}
+
+/// The same for platforms that fetch pictures by themselves: an address that anybody can
+/// read for [`LONGEST_PUBLIC`].
+pub(crate) async fn public(
+    job: &Job<'_>,
+    file: &Attachment,
+    bounds: PictureBounds,
+    awaited: Option<Awaited>,
+) -> Result<Look<String>, Setback> {
+    let url = match look(job, file, bounds, awaited).await? {
+        Look::Ready(Found::AsItIs(_)) => job.files.public_url(file, LONGEST_PUBLIC).await,
+        Look::Ready(Found::Made(_)) => job.files.public_picture(file, bounds, LONGEST_PUBLIC).await,
+        Look::Again(awaited, at) => return Ok(Look::Again(awaited, at)),
+    };
+    url.map(Look::Ready).map_err(unreadable)
+}
+
+async fn look(
+    job: &Job<'_>,
+    file: &Attachment,
+    bounds: PictureBounds,
+    awaited: Option<Awaited>,
+) -> Result<Look<Found>, Setback> {
     if awaited.is_none()
-        && let Some((picture, size)) = as_it_is(job, file, bounds).await?
+        && let Some(seen) = as_it_is(job, file, bounds).await?
     {
-        return Ok(Look::Ready(picture, size));
+        return Ok(Look::Ready(Found::AsItIs(seen)));
     }
     match job.files.fitted(file, bounds).await.map_err(unreadable)? {
         Some(Fitted::Picture(picture)) => {
             let size = picture.mime_type.picture_size(&picture.bytes);
             let size = size.ok_or_else(|| busy("a picture that was made has no size".to_owned()))?;
-            return Ok(Look::Ready(picture, size));
+            return Ok(Look::Ready(Found::Made((picture, size))));
         }
         Some(Fitted::Refused(reason)) => {
-            return Err(Setback::Refused { reason: format!("{}: {reason}", place(job, file)) });
+            return Err(Setback::Refused { reason: format!("{}: {reason}", job.place(file)) });
         }
         None => {}
     }
@@ -90,11 +127,7 @@ pub(crate) async fn is_longer(job: &Job<'_>, file: &Attachment, max_side: u32) -
 
 /// The file itself, with its width and height, if it fits and holds nothing
 /// but a picture.
-async fn as_it_is(
-    job: &Job<'_>,
-    file: &Attachment,
-    bounds: PictureBounds,
-) -> Result<Option<(Picture, (u32, u32))>, Setback> {
+async fn as_it_is(job: &Job<'_>, file: &Attachment, bounds: PictureBounds) -> Result<Option<Seen>, Setback> {
     let can_be_bare = matches!(file.mime_type, MimeType::Jpeg | MimeType::Png);
     if !can_be_bare || bounds.max_bytes < file.size_bytes {
         return Ok(None);
@@ -111,12 +144,6 @@ async fn as_it_is(
     let size = file.mime_type.picture_size(&bytes).filter(|(width, height)| *width.max(height) <= bounds.max_side);
     let size = size.filter(|_| file.mime_type.is_bare_picture(&bytes));
     Ok(size.map(|size| (Picture { mime_type: file.mime_type, bytes: bytes.into() }, size)))
-}
-
-/// Which file of the post this is, for the user.
-fn place(job: &Job<'_>, file: &Attachment) -> String {
-    let index = job.media.iter().position(|it| it.media_id == file.media_id).unwrap_or_default();
-    format!("file {} of {} ({})", index + 1, job.media.len(), file.mime_type.as_str())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "what errors are mapped with")]

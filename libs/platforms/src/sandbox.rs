@@ -230,7 +230,7 @@ impl Publish for Sandbox {
                     progress.picture = Some(awaited);
                     return Ok(Step::Again { progress: progress.store().unwrap_or_default(), at });
                 }
-                Look::Ready(picture, _) => {
+                Look::Ready((picture, _)) => {
                     let size_bytes = picture.bytes.len() as u64;
                     let bytes = stream::iter([Ok(picture.bytes)]).boxed();
                     self.api.upload(by, (picture.mime_type, size_bytes), bytes, job.now).await?

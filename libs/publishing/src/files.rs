@@ -46,6 +46,16 @@ impl MediaReader for Files<'_> {
         self.bucket.presigned_get(&path, lives.min(LONGEST_PUBLIC)).await.map_err(unreadable)
     }
 
+    async fn public_picture(
+        &self,
+        attachment: &Attachment,
+        bounds: PictureBounds,
+        lives: Duration,
+    ) -> Result<String, MediaUnreadable> {
+        let place = self.request(attachment, bounds).answered_at().to_string();
+        self.bucket.presigned_get(&place, lives.min(LONGEST_PUBLIC)).await.map_err(unreadable)
+    }
+
     async fn fitted(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
         let answer = self.bucket.picture(&self.request(attachment, bounds)).await.map_err(unreadable)?;
         Ok(answer.map(|it| match it {

@@ -96,7 +96,7 @@ impl Preparation<'_> {
                 progress.picture = Some(awaited);
                 Ok(at)
             }
-            Look::Ready(picture, size) => {
+            Look::Ready((picture, size)) => {
                 let blob = upload::bytes(&self.pds, picture.mime_type, &picture.bytes).await?;
                 progress.picture = None;
                 progress.files.push(File { blob, size: Some(size) });

@@ -2,6 +2,7 @@
 //! engine that keeps the promises of `publishing` with as little as possible.
 
 mod delivery;
+mod public_files;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -112,7 +112,7 @@ async fn what_fits_and_is_only_a_picture_is_passed_on_as_it_is() {
     for (mime, format) in [(MimeType::Png, ImageFormat::Png), (MimeType::Jpeg, ImageFormat::Jpeg)] {
         let desk = Desk::with(picture(100, 60, format));
 
-        let Ok(Look::Ready(passed, size)) = desk.look(mime, None, 0).await else { panic!("{mime:?}") };
+        let Ok(Look::Ready((passed, size))) = desk.look(mime, None, 0).await else { panic!("{mime:?}") };
 
         assert_eq!((passed.mime_type, &passed.bytes[..], size), (mime, &desk.bytes[..], (100, 60)));
         assert_eq!(desk.asked(), 0);
@@ -156,7 +156,7 @@ async fn a_picture_is_looked_for_ever_less_often_and_asked_for_again_only_late()
 
     let made = Picture { mime_type: MimeType::Png, bytes: picture(10, 10, ImageFormat::Png).into() };
     *desk.answer.lock().unwrap() = Some(Fitted::Picture(made.clone()));
-    let Ok(Look::Ready(found, size)) = desk.look(MimeType::Webp, awaited, seconds).await else { panic!() };
+    let Ok(Look::Ready((found, size))) = desk.look(MimeType::Webp, awaited, seconds).await else { panic!() };
     assert_eq!((found, size), (made, (10, 10)));
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -13,7 +14,10 @@ use domain::media::{Attachment, PictureBounds};
 use domain::options::Options;
 use futures::{StreamExt, stream};
 
+use tokio::sync::OnceCell;
+
 use super::Stage;
+use super::public_files::PublicFiles;
 use crate::account::{Account, Credentials};
 use crate::conformance::network::Network;
 use crate::conformance::samples::{self, Sample};
@@ -68,7 +72,7 @@ impl<N: Network> Stage<N> {
     pub fn post<'a>(&self, account: &'a Account, text: &str, media: Vec<Sample>) -> Post<'a> {
         let publish_at = self.clock.now() + TimeDelta::minutes(15);
         let files = media.iter().map(|it| (it.attachment.media_id, it.bytes.clone())).collect();
-        let files = Shelf { files, asked: Mutex::default(), open: Arc::default() };
+        let files = Shelf { files, asked: Mutex::default(), open: Arc::default(), public: OnceCell::new() };
         let attachments = media.iter().map(|it| it.attachment.clone()).collect();
         let reference = format!("{}-7-1", self.posts.fetch_add(1, Ordering::SeqCst));
         self.is_unsaid(text);
@@ -291,6 +295,8 @@ struct Shelf {
     /// Those that were asked for as pictures that fit.
     asked: Mutex<BTreeSet<MediaId>>,
     open: Arc<Open>,
+    /// Where platforms fetch them that do.
+    public: OnceCell<PublicFiles>,
 }
 
 /// How many files are open, and the most there were at the same time.
@@ -341,6 +347,25 @@ impl MediaReader for Shelf {
             it
         };
         Ok(stream::iter(pieces).map(is_open).boxed())
+    }
+
+    async fn public_url(&self, attachment: &Attachment, _: Duration) -> Result<String, MediaUnreadable> {
+        let bytes = self.file(attachment)?.clone();
+        Ok(self.public.get_or_init(PublicFiles::start).await.add(attachment.mime_type, bytes))
+    }
+
+    async fn public_picture(
+        &self,
+        attachment: &Attachment,
+        bounds: PictureBounds,
+        _: Duration,
+    ) -> Result<String, MediaUnreadable> {
+        match self.fitted(attachment, bounds).await? {
+            Some(Fitted::Picture(it)) => {
+                Ok(self.public.get_or_init(PublicFiles::start).await.add(it.mime_type, it.bytes))
+            }
+            _ => Err(MediaUnreadable("there is no such picture".to_owned())),
+        }
     }
 
     async fn fitted(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {

@@ -1,0 +1,61 @@
+//! Files that anybody can fetch by their address, for platforms that do.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use domain::media::MimeType;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// A server of files on loopback.
+pub(super) struct PublicFiles {
+    address: SocketAddr,
+    files: Arc<Mutex<Vec<(MimeType, Bytes)>>>,
+}
+
+impl PublicFiles {
+    /// An empty one on a free port.
+    pub(super) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let files = Arc::<Mutex<Vec<(MimeType, Bytes)>>>::default();
+        let served = Arc::clone(&files);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                // A caller that goes away is its own affair.
+                tokio::spawn(answer(stream, Arc::clone(&served)));
+            }
+        });
+        Self { address, files }
+    }
+
+    /// Where a file can be fetched from now on.
+    pub(super) fn add(&self, mime_type: MimeType, bytes: impl Into<Bytes>) -> String {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.push((mime_type, bytes.into()));
+        format!("http://{}/{}?X-Amz-Signature=anybody", self.address, files.len() - 1)
+    }
+}
+
+async fn answer(mut stream: TcpStream, files: Arc<Mutex<Vec<(MimeType, Bytes)>>>) -> std::io::Result<()> {
+    let mut request = Vec::new();
+    while !request.ends_with(b"\r\n\r\n") && request.len() < 16_384 {
+        request.push(stream.read_u8().await?);
+    }
+    let request = String::from_utf8_lossy(&request).to_ascii_lowercase();
+    let number = request.strip_prefix("get /").and_then(|it| it.split(['?', ' ']).next()?.parse::<usize>().ok());
+    let file = number.and_then(|it| files.lock().unwrap_or_else(PoisonError::into_inner).get(it).cloned());
+    let Some((mime_type, bytes)) = file else {
+        return stream.write_all(b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").await;
+    };
+    // The only part that anybody asks for.
+    let is_first_byte = request.contains("\r\nrange: bytes=0-0\r\n");
+    let (status, bytes) = if is_first_byte { ("206 Partial Content", bytes.slice(..1)) } else { ("200 OK", bytes) };
+    let (content_type, length) = (mime_type.as_str(), bytes.len());
+    let head = format!(
+        "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(&bytes).await
+}

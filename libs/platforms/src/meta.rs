@@ -1,0 +1,30 @@
+//! What Facebook, Instagram and Threads have in common: the Graph API of Meta.
+//!
+//! Facts (fact sheets of the three platforms; Meta's pages on error handling, rate
+//! limits and versions):
+//!
+//! - An error has a `code`, and often an `error_subcode` that says more. Its HTTP status
+//!   says little.
+//! - What may be called how often is told as a percentage with every answer.
+//! - A version of the API lives for about two years; calls with one that has ended are
+//!   answered by the oldest that lives.
+//! - Instagram and Threads publish in two steps: a container is made, which shows nothing
+//!   to anybody, fetches the files by itself, and is good for a day; then one call
+//!   publishes it, once.
+//!
+//! `graph.rs` knows how calls are made, `failure.rs` what errors mean, `usage.rs` what the
+//! headers say, `version.rs` when versions end, `containers.rs` how a post becomes a
+//! container, `fetch.rs` how Meta gets at a file.
+
+mod containers;
+mod failure;
+mod fetch;
+mod graph;
+mod usage;
+mod version;
+
+pub(crate) use self::containers::{Calls, Containers, Form, Publication, step};
+pub(crate) use self::failure::{Blame, Failure};
+pub(crate) use self::graph::{Answered, Graph};
+pub(crate) use self::usage::Usage;
+pub(crate) use self::version::Version;

@@ -1,0 +1,96 @@
+//! What an account has published.
+
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+
+use super::{Containers, standing};
+use crate::caller::Caller;
+use crate::job::Job;
+use crate::meta::failure::Failure;
+
+/// The most pages that are read.
+const PAGES: usize = 4;
+
+/// How many posts a page has.
+const PAGE: &str = "100";
+
+/// A list of Meta's.
+#[derive(Deserialize)]
+pub(super) struct List<T> {
+    pub(super) data: Vec<T>,
+    paging: Option<Paging>,
+}
+
+#[derive(Deserialize)]
+struct Paging {
+    cursors: Option<Cursors>,
+    /// The address of the next page.
+    next: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Cursors {
+    after: Option<String>,
+}
+
+/// A post as its account lists it.
+#[derive(Deserialize)]
+struct Entry {
+    id: String,
+    /// On Instagram.
+    caption: Option<String>,
+    /// On Threads.
+    text: Option<String>,
+    timestamp: Option<String>,
+    permalink: Option<String>,
+}
+
+/// A public post.
+pub(super) struct Post {
+    pub(super) id: String,
+    /// What it says; nothing on a story.
+    pub(super) text: String,
+    pub(super) at: Option<DateTime<Utc>>,
+    pub(super) url: Option<String>,
+}
+
+/// Posts since a time.
+pub(super) struct Posts {
+    /// Newest first.
+    pub(super) posts: Vec<Post>,
+    /// Whether that is all of them.
+    pub(super) is_all: bool,
+}
+
+/// What the job's account has published since then. `edge` is the list's name.
+pub(super) async fn since(
+    of: &impl Containers,
+    job: &Job<'_>,
+    edge: &str,
+    since: DateTime<Utc>,
+) -> Result<Posts, Failure> {
+    let path = format!("/{}/{edge}", job.profile.account_id);
+    let (mut posts, mut after) = (Vec::new(), None::<String>);
+    for _ in 0..PAGES {
+        let mut query = vec![("fields", of.calls().listed), ("limit", PAGE)];
+        query.extend(after.as_deref().map(|it| ("after", it)));
+        let page: List<Entry> = of.graph().get(Caller::of(job), &path, &query).await?.body;
+        let is_older = |it: &Post| it.at.is_some_and(|it| it < since);
+        let entries: Vec<_> = page.data.into_iter().map(Post::from).collect();
+        let has_older = entries.iter().any(is_older);
+        posts.extend(entries.into_iter().filter(|it| !is_older(it)));
+        after = page.paging.filter(|it| it.next.is_some()).and_then(|it| it.cursors?.after);
+        if has_older || after.is_none() {
+            return Ok(Posts { posts, is_all: true });
+        }
+    }
+    Ok(Posts { posts, is_all: false })
+}
+
+impl From<Entry> for Post {
+    fn from(entry: Entry) -> Self {
+        let Entry { id, caption, text, timestamp, permalink } = entry;
+        let at = timestamp.as_deref().and_then(standing::time);
+        Self { id, text: caption.or(text).unwrap_or_default(), at, url: permalink }
+    }
+}

@@ -1,0 +1,140 @@
+//! The public call, and what became of it.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Claim, Published, Resolution, Setback};
+use serde::Deserialize;
+
+use super::listing::{self, Post, Posts};
+use super::standing::{self, Standing};
+use super::{Containers, Made, Progress, quota};
+use crate::caller::Caller;
+use crate::job::Job;
+use crate::meta::failure::{Blame, Failure};
+
+/// For the public call. Long, because what it did has to be found out otherwise.
+const PUBLISH: Duration = Duration::from_secs(30);
+
+/// How much Meta's clock may be behind ours.
+const CLOCKS: TimeDelta = TimeDelta::seconds(60);
+
+/// How long a post may be public and in no list. After that it is reported without a link.
+const LISTED_WITHIN: TimeDelta = TimeDelta::minutes(10);
+
+/// What the public call answers, and what is asked of a post.
+#[derive(Deserialize)]
+struct Answer {
+    id: String,
+    permalink: Option<String>,
+}
+
+/// A container on its way to being a post.
+pub(crate) struct Publication<'a, C> {
+    of: &'a C,
+    job: &'a Job<'a>,
+    container: Made,
+}
+
+impl<'a, C: Containers> Publication<'a, C> {
+    /// That of a job; `None` where nothing was prepared.
+    pub(crate) fn of(of: &'a C, job: &'a Job<'a>) -> Option<Self> {
+        let container = Progress::stored(job).whole?;
+        Some(Self { of, job, container })
+    }
+
+    /// Makes it public.
+    pub(crate) async fn publish(&self) -> Result<Published, Setback> {
+        let (job, calls) = (self.job, self.of.calls());
+        let path = format!("/{}/{}", job.profile.account_id, calls.publish);
+        let fields = [("creation_id", self.container.id.as_str())];
+        match self.of.graph().post::<Answer>(Caller::of(job), &path, &fields, PUBLISH).await {
+            Ok(answered) => {
+                let id = answered.body.id;
+                let url = self.permalink(&id).await;
+                Ok(Published::new(id, job.now).seen_at(url))
+            }
+            Err(failure) => Err(self.setback(failure).await),
+        }
+    }
+
+    /// Where people see a post. That this is not known stops nothing.
+    async fn permalink(&self, id: &str) -> Option<String> {
+        let path = format!("/{id}");
+        let asked = self.of.graph().get::<Answer>(Caller::of(self.job), &path, &[("fields", "id,permalink")]).await;
+        asked.ok()?.body.permalink
+    }
+
+    async fn setback(&self, failure: Failure) -> Setback {
+        match failure.blame() {
+            Some(Blame::Quota) => {
+                let retry_at = Some(quota::frees_at(self.of, self.job).await);
+                Setback::Busy { retry_at, reason: failure.into_words() }
+            }
+            // A container is published once: one that is not there any more may be the
+            // one that was published.
+            Some(Blame::Gone | Blame::Duplicate) => {
+                let standing = self.standing().await;
+                let reason = failure.into_words();
+                match standing {
+                    Ok(Standing::Ready | Standing::Working) => Setback::Busy { retry_at: None, reason },
+                    Ok(Standing::Refused { .. } | Standing::Lost { .. }) => Setback::Stale { reason },
+                    Err(it) if it.is_of_what_is_gone() => Setback::Stale { reason },
+                    Ok(Standing::Public) | Err(_) => Setback::Unknown { may_still_run: false, reason },
+                }
+            }
+            _ => failure.of_the_public_call(self.job.now),
+        }
+    }
+
+    async fn standing(&self) -> Result<Standing, Failure> {
+        Ok(standing::ask(self.of, Caller::of(self.job), &self.container.id).await?.body)
+    }
+
+    /// What became of a public call that was begun at `since`, in a list of this name.
+    pub(crate) async fn resolve(&self, edge: &str, since: DateTime<Utc>) -> Resolution {
+        let title = self.of.graph().title;
+        let is_public = match self.standing().await {
+            Ok(Standing::Ready) => return Resolution::NotThere,
+            Ok(Standing::Working) => return Resolution::Unclear { reason: format!("{title} is still working on it") },
+            Ok(Standing::Public) => true,
+            Ok(Standing::Refused { .. } | Standing::Lost { .. }) => false,
+            Err(failure) if failure.is_of_what_is_gone() => false,
+            Err(failure) => return failure.resolution(),
+        };
+        let posts = match listing::since(self.of, self.job, edge, since - CLOCKS).await {
+            Ok(posts) => posts,
+            Err(failure) => return failure.resolution(),
+        };
+        let found = match self.ours(&posts).await {
+            Ok(found) => found,
+            Err(reason) => return Resolution::Unclear { reason },
+        };
+        match found {
+            Some(published) if is_public => Resolution::Public(published),
+            Some(published) => Resolution::Recognised(published),
+            None if is_public && since + LISTED_WITHIN < self.job.now => {
+                Resolution::Public(Published::new(self.container.id.clone(), self.job.now))
+            }
+            None if is_public => {
+                Resolution::Unclear { reason: format!("{title} has published it and does not list it yet") }
+            }
+            None if posts.is_all => Resolution::NotThere,
+            None => Resolution::Unclear {
+                reason: "not everything was listed that the account has published since".to_owned(),
+            },
+        }
+    }
+
+    /// The oldest of these posts that says what ours does and that no other delivery has
+    /// made.
+    async fn ours(&self, posts: &Posts) -> Result<Option<Published>, String> {
+        let alike: Vec<&Post> = posts.posts.iter().rev().filter(|it| it.text == self.of.said(self.job)).collect();
+        let ids: Vec<_> = alike.iter().map(|it| it.id.clone()).collect();
+        let claims = self.job.claims.of(&ids).await.map_err(|it| it.to_string())?;
+        let is_others = |post: &Post| claims.iter().any(|(id, claim)| *id == post.id && *claim == Claim::Others);
+        let ours = alike.into_iter().find(|it| !is_others(it));
+        let now = self.job.now;
+        Ok(ours.map(|it| Published::new(it.id.clone(), it.at.unwrap_or(now)).seen_at(it.url.clone())))
+    }
+}

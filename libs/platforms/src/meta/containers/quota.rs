@@ -1,0 +1,72 @@
+//! How much an account may publish within a day.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::Setback;
+use serde::Deserialize;
+
+use super::Containers;
+use super::listing::{self, List};
+use crate::caller::Caller;
+use crate::job::Job;
+use crate::meta::failure::Failure;
+
+/// The length of the window in which posts are counted, unless Meta says otherwise.
+const DAY: TimeDelta = TimeDelta::days(1);
+
+/// The shortest time until a used-up quota is asked again: posts that were deleted count,
+/// and are in no list.
+const SHORTEST: TimeDelta = TimeDelta::minutes(15);
+
+#[derive(Deserialize)]
+struct Limit {
+    quota_usage: u64,
+    config: Option<Config>,
+}
+
+#[derive(Deserialize)]
+struct Config {
+    quota_total: u64,
+    /// In seconds.
+    quota_duration: Option<u32>,
+}
+
+/// A quota of which nothing is left.
+struct UsedUp {
+    total: u64,
+    used: u64,
+    frees_at: DateTime<Utc>,
+}
+
+/// Whether the account may publish one more post when the job is due.
+///
+/// # Errors
+/// Busy until the oldest of the posts that are counted is counted no more.
+pub(super) async fn check(of: &impl Containers, job: &Job<'_>) -> Result<(), Setback> {
+    let found = used_up(of, job).await.map_err(|it| it.before_the_call(job.now))?;
+    let Some(UsedUp { total, used, frees_at }) = found.filter(|it| job.publish_at < it.frees_at) else {
+        return Ok(());
+    };
+    let title = of.graph().title;
+    let reason = format!("the account has published {used} of the {total} posts that {title} takes within a day");
+    Err(Setback::Busy { retry_at: Some(frees_at), reason })
+}
+
+/// When to try again after the public call was refused for a quota.
+pub(super) async fn frees_at(of: &impl Containers, job: &Job<'_>) -> DateTime<Utc> {
+    let found = used_up(of, job).await.ok().flatten();
+    found.map_or(job.now + SHORTEST, |it| it.frees_at)
+}
+
+async fn used_up(of: &impl Containers, job: &Job<'_>) -> Result<Option<UsedUp>, Failure> {
+    let path = format!("/{}/{}", job.profile.account_id, of.calls().limit);
+    let said: List<Limit> = of.graph().get(Caller::of(job), &path, &[("fields", "quota_usage,config")]).await?.body;
+    let Some(Limit { quota_usage: used, config: Some(config) }) = said.data.into_iter().next() else { return Ok(None) };
+    if used < config.quota_total {
+        return Ok(None);
+    }
+    let window = config.quota_duration.map_or(DAY, |it| TimeDelta::seconds(it.into()));
+    let counted = listing::since(of, job, of.calls().media, job.now - window).await?;
+    let oldest = counted.posts.iter().filter_map(|it| it.at).min();
+    let frees_at = oldest.map_or(job.now, |it| it + window).max(job.now + SHORTEST);
+    Ok(Some(UsedUp { total: config.quota_total, used, frees_at }))
+}

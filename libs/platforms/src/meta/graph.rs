@@ -1,0 +1,144 @@
+//! Calls of the Graph API.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+use reqwest::{RequestBuilder, Response};
+use ring::hmac;
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
+
+use super::failure::Failure;
+use super::usage::Usage;
+use super::version::Version;
+use crate::answer;
+use crate::app::AppSource;
+use crate::caller::Caller;
+use crate::http_clients::HttpClients;
+
+/// More than the answers of most calls: a list of Pages has each Page's token.
+const MAX_ANSWER_BYTES: usize = 2 << 20;
+
+/// One of Meta's APIs.
+#[derive(Clone)]
+pub(crate) struct Graph {
+    pub(crate) http: HttpClients,
+    /// With its version, without a slash at its end.
+    base_url: String,
+    /// Our app, where calls are to prove that they are its own.
+    app: Option<Arc<dyn AppSource>>,
+    /// The platform's name as people know it.
+    pub(crate) title: &'static str,
+    version: Version,
+}
+
+/// An answer, and what it says of how much may still be called.
+#[derive(Clone, Debug)]
+pub(crate) struct Answered<T> {
+    /// What was asked.
+    pub(crate) body: T,
+    /// By its headers.
+    pub(crate) usage: Usage,
+}
+
+impl Graph {
+    /// The API at this host, such as `https://graph.facebook.com`.
+    pub(crate) fn new(http: HttpClients, host: &str, version: Version, title: &'static str) -> Self {
+        let base_url = format!("{}/{}", host.trim_end_matches('/'), version.name);
+        Self { http, base_url, app: None, title, version }
+    }
+
+    /// The same, with a proof in every call that it is made by this app and not by
+    /// somebody who found the token (`appsecret_proof`).
+    #[must_use]
+    pub(crate) fn proving(self, app: Arc<dyn AppSource>) -> Self {
+        Self { app: Some(app), ..self }
+    }
+
+    /// What a call reads. `path` begins with a slash.
+    pub(crate) async fn get<T: DeserializeOwned>(
+        &self,
+        by: Caller<'_>,
+        path: &str,
+        query: &[(&str, &str)],
+    ) -> Result<Answered<T>, Failure> {
+        let request = self.request(by, Method::GET, path).await?.query(query);
+        self.json(request, by).await
+    }
+
+    /// What a call does, with these fields as a form, and within this time.
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        by: Caller<'_>,
+        path: &str,
+        fields: &[(&str, &str)],
+        within: Duration,
+    ) -> Result<Answered<T>, Failure> {
+        let request = self.request(by, Method::POST, path).await?.form(fields).timeout(within);
+        self.json(request, by).await
+    }
+
+    /// A request with the token, and the proof where there is one.
+    pub(crate) async fn request(&self, by: Caller<'_>, method: Method, path: &str) -> Result<RequestBuilder, Failure> {
+        if let Some(warning) = self.version.warning(by.now) {
+            tracing::warn!(platform = self.title, "{warning}");
+        }
+        let request = self.http.to_known(method, format!("{}{path}", self.base_url))?;
+        let request = request.bearer_auth(by.token.expose_secret());
+        let Some(app) = &self.app else { return Ok(request) };
+        let proof = proof(&app.credentials().await?.client_secret, by.token);
+        Ok(request.query(&[("appsecret_proof", proof)]))
+    }
+
+    /// The answer of a call that went well.
+    pub(crate) async fn answered(&self, request: RequestBuilder, by: Caller<'_>) -> Result<Response, Failure> {
+        let response = request.send().await.map_err(|it| Failure::without_answer(it, self.title))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let (status, usage) = (response.status(), Usage::of(response.headers()));
+        let body = answer::body(response).await.unwrap_or_default();
+        Err(Failure::of(self.title, status, &body, usage.regained_at(by.now)))
+    }
+
+    /// The same, read as JSON. A success that says `"success": false`, or has an error
+    /// in it, is none.
+    pub(crate) async fn json<T: DeserializeOwned>(
+        &self,
+        request: RequestBuilder,
+        by: Caller<'_>,
+    ) -> Result<Answered<T>, Failure> {
+        let response = self.answered(request, by).await?;
+        let (status, usage) = (response.status(), Usage::of(response.headers()));
+        let body = answer::body_up_to(response, MAX_ANSWER_BYTES).await.map_err(|_| Failure::unreadable(self.title))?;
+        if let Some(refused) = Failure::within(self.title, status, &body, usage.regained_at(by.now)) {
+            return Err(refused);
+        }
+        let body = serde_json::from_slice(&body).map_err(|_| Failure::unreadable(self.title))?;
+        Ok(Answered { body, usage })
+    }
+}
+
+/// `appsecret_proof`: HMAC-SHA256 of the token with the app's secret, in hexadecimal.
+fn proof(secret: &SecretString, token: &SecretString) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose_secret().as_bytes());
+    let tag = hmac::sign(&key, token.expose_secret().as_bytes());
+    tag.as_ref().iter().fold(String::new(), |mut written, byte| {
+        let _ = write!(written, "{byte:02x}");
+        written
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proof_is_the_token_signed_with_the_secret() {
+        // From RFC 4231, test case 2.
+        let (secret, token) = ("Jefe".into(), "what do ya want for nothing?".into());
+        assert_eq!(proof(&secret, &token), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    }
+}

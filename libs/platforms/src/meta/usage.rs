@@ -1,0 +1,108 @@
+//! How much of what may be called was called, as Meta's answers tell.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use http::HeaderMap;
+use serde_json::Value;
+
+/// The header about an app: percentages.
+const OF_THE_APP: &str = "x-app-usage";
+
+/// The header about an account: a list of the same, by the id of the account.
+const OF_THE_ACCOUNT: &str = "x-business-use-case-usage";
+
+/// From here on, what can wait does.
+const NEAR: u64 = 80;
+
+/// How long what can wait does near the limit. Usage is that of the last hour, or day.
+const SLOWLY: TimeDelta = TimeDelta::minutes(1);
+
+/// How long it is waited for where an answer does not say when calls are taken again:
+/// usage of an app is counted for an hour.
+const REGAINED: TimeDelta = TimeDelta::hours(1);
+
+/// What the headers of an answer say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    /// The highest percentage of them all. At 100, calls are refused.
+    percent: u64,
+    /// After how many minutes calls are taken again, where they are not now.
+    minutes: u64,
+}
+
+impl Usage {
+    /// What an answer's headers say; nothing is used where they say nothing.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let read = |name: &str| serde_json::from_str::<Value>(headers.get(name)?.to_str().ok()?).ok();
+        let mut all = Self::default();
+        if let Some(of_the_app) = read(OF_THE_APP) {
+            all.count(&of_the_app);
+        }
+        let of_accounts = read(OF_THE_ACCOUNT);
+        let lists = of_accounts.as_ref().and_then(Value::as_object).into_iter().flat_map(|it| it.values());
+        lists.filter_map(Value::as_array).flatten().for_each(|it| all.count(it));
+        all
+    }
+
+    fn count(&mut self, said: &Value) {
+        let percents = ["call_count", "total_cputime", "total_time"].iter().filter_map(|it| said[*it].as_u64());
+        self.percent = percents.fold(self.percent, u64::max);
+        self.minutes = self.minutes.max(said["estimated_time_to_regain_access"].as_u64().unwrap_or(0));
+    }
+
+    /// When to ask again what would be asked at `at`: later, near the limit.
+    pub(crate) fn not_before(self, at: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
+        if self.percent < NEAR { at } else { at.max(now + SLOWLY) }
+    }
+
+    /// When calls are taken again that were refused for too many: at most a day later,
+    /// after which nothing counts any more.
+    pub(crate) fn regained_at(self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let minutes = i64::try_from(self.minutes).unwrap_or(i64::MAX).min(24 * 60);
+        if minutes == 0 { now + REGAINED } else { now + TimeDelta::minutes(minutes) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+    use http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn usage(headers: &[(&'static str, &'static str)]) -> Usage {
+        let header = |(name, value): &(&'static str, &'static str)| {
+            (HeaderName::from_static(name), HeaderValue::from_static(value))
+        };
+        Usage::of(&headers.iter().map(header).collect())
+    }
+
+    #[test]
+    fn the_highest_figure_counts() {
+        let app = (OF_THE_APP, r#"{"call_count":28,"total_time":25,"total_cputime":91}"#);
+        let account = (
+            OF_THE_ACCOUNT,
+            r#"{"17":[{"type":"pages","call_count":3,"total_cputime":1,"total_time":1},{"type":"instagram","call_count":100,"total_cputime":1,"total_time":1,"estimated_time_to_regain_access":19}]}"#,
+        );
+        assert_eq!(usage(&[app]), Usage { percent: 91, minutes: 0 });
+        assert_eq!(usage(&[app, account]), Usage { percent: 100, minutes: 19 });
+        for nonsense in ["", "[]", "null", r#"{"17":7}"#, r#"{"call_count":"many"}"#, r#"{"17":[[]]}"#] {
+            assert_eq!(usage(&[(OF_THE_APP, nonsense), (OF_THE_ACCOUNT, nonsense)]), Usage::default(), "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn what_can_wait_does_near_the_limit() {
+        let soon = noon() + TimeDelta::seconds(3);
+        for (percent, expected) in [(0, soon), (79, soon), (80, noon() + SLOWLY), (100, noon() + SLOWLY)] {
+            assert_eq!(Usage { percent, minutes: 0 }.not_before(soon, noon()), expected, "{percent}");
+        }
+    }
+
+    #[test]
+    fn a_limit_ends_when_meta_says_so() {
+        for (minutes, expected) in [(0, 60), (19, 19), (u64::MAX, 24 * 60)] {
+            let regained_at = Usage { percent: 100, minutes }.regained_at(noon());
+            assert_eq!(regained_at, noon() + TimeDelta::minutes(expected), "{minutes}");
+        }
+    }
+}
