@@ -46,7 +46,7 @@ pub(crate) struct ConnectionDetails {
     /// point 1), with `url_length` where every link counts as so many, `short_links` where links are shown and counted
     /// shortened, and `short_mentions` where `@user@host` counts as `@user`; `max_text_bytes`; `max_content_warning`;
     /// `max_media` for images and videos together; `max_images`, GIFs included; `max_videos`; `not_mixed`; `gif_alone`;
-    /// `media_required`; `mime_types`; `max_image_bytes`; `max_video_bytes`; `max_alt_text` in `alt_text_unit`, and
+    /// `media_required`; `mime_types`; `max_image_bytes`, `max_gif_bytes`; `max_video_bytes`; `max_alt_text` in `alt_text_unit`, and
     /// less of a video where there is `max_video_alt_text`; `min_alt_text` of each file; `min_images`, `min_videos`;
     /// `not_with_media`, the options that do not go with files; `required_options` and `refused_options`, those that a
     /// post of this account needs and cannot have, where accounts of a platform differ; `min_text`,

@@ -52,9 +52,10 @@ pub(crate) fn value_of(rule: &Rule) -> Value {
 
 fn value_of_files(rule: &FileRule) -> Value {
     match rule {
-        FileRule::MaxImagePixels { max } | FileRule::MaxVideoPixels { max } | FileRule::FittedImageBytes { max } => {
-            json!(max)
-        }
+        FileRule::MaxImagePixels { max }
+        | FileRule::MaxVideoPixels { max }
+        | FileRule::MaxGifBytes { max }
+        | FileRule::FittedImageBytes { max } => json!(max),
         FileRule::MaxFrameRate { max } | FileRule::MaxDuration { max } | FileRule::FittedImageSide { max } => {
             json!(max)
         }

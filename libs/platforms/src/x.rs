@@ -241,6 +241,7 @@ fn rules(pays: bool) -> Rules {
         Rule::GifAlone,
         Rule::mime_types([Jpeg, Png, Gif, Webp, Mp4]),
         Rule::max_video_bytes(512_000_000),
+        Rule::OfFiles(FileRule::MaxGifBytes { max: 15_000_000 }),
         Rule::OfFiles(FileRule::MaxFrameRate { max: 60 }),
         Rule::OfFiles(FileRule::VideoRatio { min: Ratio::hundredths(33), max: Ratio::hundredths(300) }),
         Rule::OfFiles(FileRule::FittedImageBytes { max: preparation::BOUNDS.max_bytes }),

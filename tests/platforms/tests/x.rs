@@ -188,6 +188,30 @@ async fn a_film_that_cannot_be_processed_is_refused_in_the_words_of_x() {
     assert!(matches!(&refused, Setback::Refused { reason } if reason == said), "{refused:?}");
 }
 
+/// A GIF moves, and is not made smaller: what the rules let pass is what X takes.
+#[tokio::test]
+async fn a_gif_that_is_too_large_is_refused_when_it_is_scheduled() {
+    let (stage, account) = stage().await;
+    let gif = |size| {
+        let mut gif = sample(MimeType::Gif, 1);
+        gif.bytes.resize(size, 0);
+        gif.attachment.size_bytes = size as u64;
+        gif
+    };
+    let breaches = |gif: &Sample| {
+        let text = PostText::parse("it moves").unwrap();
+        let breaches = account.rules.breaches(&text, std::slice::from_ref(&gif.attachment), &Options::default());
+        breaches.into_iter().map(|it| it.message).collect::<Vec<_>>()
+    };
+    let (fits, large) = (gif(15_000_000), gif(15_000_001));
+    let told = "X takes GIFs of at most 15000000 bytes, file 1 has 15000001 bytes; make it smaller, or a video of it";
+    assert_eq!((breaches(&fits), breaches(&large)), (Vec::new(), vec![told.to_owned()]));
+
+    stage.deliver(&mut stage.post(&account, "it moves", vec![fits])).await.unwrap();
+    let refused = stage.deliver(&mut stage.post(&account, "too much", vec![large])).await.unwrap_err();
+    assert!(matches!(refused, Setback::Refused { .. }), "{refused:?}");
+}
+
 #[tokio::test]
 async fn what_was_uploaded_and_forgotten_is_uploaded_again() {
     let (stage, account) = stage().await;

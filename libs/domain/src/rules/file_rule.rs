@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::post_rule::told_apart;
 use crate::media::{Attachment, Facts, FileType, MimeType, Pixels, VideoCodec, human_size};
 
 /// What a platform asks of each file, of what the file says of itself. What is
@@ -49,6 +50,12 @@ pub enum FileRule {
         min: Ratio,
         /// The widest.
         max: Ratio,
+    },
+    /// How large a GIF may be. Unlike other images it is never made smaller, because it
+    /// moves.
+    MaxGifBytes {
+        /// In bytes.
+        max: u64,
     },
     /// What videos may be coded with.
     VideoCodecs {
@@ -114,6 +121,7 @@ impl FileRule {
             Self::MaxDuration { .. } => "max_duration",
             Self::ImageRatio { .. } => "image_ratio",
             Self::VideoRatio { .. } => "video_ratio",
+            Self::MaxGifBytes { .. } => "max_gif_bytes",
             Self::VideoCodecs { .. } => "video_codecs",
             Self::FittedImageBytes { .. } => "fitted_image_bytes",
             Self::FittedImageSide { .. } => "fitted_image_side",
@@ -124,7 +132,7 @@ impl FileRule {
     pub const fn unit(&self) -> Option<&'static str> {
         match self {
             Self::MaxImagePixels { .. } | Self::MaxVideoPixels { .. } | Self::FittedImageSide { .. } => Some("pixels"),
-            Self::FittedImageBytes { .. } => Some("bytes"),
+            Self::MaxGifBytes { .. } | Self::FittedImageBytes { .. } => Some("bytes"),
             Self::MaxFrameRate { .. } => Some("frames_per_second"),
             Self::MinDuration { .. } | Self::MaxDuration { .. } => Some("seconds"),
             Self::ImageRatio { .. } | Self::VideoRatio { .. } | Self::VideoCodecs { .. } => None,
@@ -135,6 +143,10 @@ impl FileRule {
     /// [`Rule`](super::Rule).
     pub(super) fn faults(&self, media: &[Attachment]) -> Vec<String> {
         let meant = (1_usize..).zip(media).filter(|(_, it)| it.mime_type.file_type() == self.file_type());
+        if let Self::MaxGifBytes { max } = self {
+            let large = meant.filter(|(_, it)| it.mime_type == MimeType::Gif && *max < it.size_bytes);
+            return large.map(|(number, it)| too_large(*max, number, it)).collect();
+        }
         let facts = meant.filter_map(|(number, it)| Some((number, it.facts?)));
         facts.filter_map(|(number, facts)| self.fault(number, &facts)).collect()
     }
@@ -160,6 +172,7 @@ impl FileRule {
         match self {
             Self::MaxImagePixels { .. }
             | Self::ImageRatio { .. }
+            | Self::MaxGifBytes { .. }
             | Self::FittedImageBytes { .. }
             | Self::FittedImageSide { .. } => FileType::Image,
             Self::MaxVideoPixels { .. }
@@ -205,9 +218,14 @@ impl FileRule {
                 let taken = codecs.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
                 Some(format!("takes videos coded with {taken}, file {number} is coded with {}", codec.as_str()))
             }
-            Self::FittedImageBytes { .. } | Self::FittedImageSide { .. } => None,
+            Self::MaxGifBytes { .. } | Self::FittedImageBytes { .. } | Self::FittedImageSide { .. } => None,
         }
     }
+}
+
+fn too_large(max: u64, number: usize, gif: &Attachment) -> String {
+    let (limit, size) = told_apart(max, gif.size_bytes);
+    format!("takes GIFs of at most {limit}, file {number} has {size}; make it smaller, or a video of it")
 }
 
 /// A number of thousandths as people read it.
@@ -300,6 +318,21 @@ mod tests {
             let [breach] = &breaches(&[fine, vec![wrong]].concat())[..] else { panic!("{rules:?}") };
             assert_eq!((breach.message.as_str(), &*breach.field), (&*format!("Small {words}"), "media"));
         }
+    }
+
+    #[test]
+    fn a_gif_is_held_against_its_size_whatever_it_says_of_itself() {
+        let rule = Rule::OfFiles(FileRule::MaxGifBytes { max: 15_000_000 });
+        let rules = Rules::of("Small", [rule]);
+        let of = |mime_type, size_bytes| Attachment { mime_type, size_bytes, ..an_attachment(1) };
+        let fine = [of(MimeType::Gif, 15_000_000), of(MimeType::Png, 20_000_000), of(MimeType::Mp4, 20_000_000)];
+        assert_eq!(rules.breaches(&text("a"), &fine, &Options::default()), []);
+
+        let large = [of(MimeType::Png, 1), of(MimeType::Gif, 20 << 20)];
+        let [breach] = &rules.breaches(&text("a"), &large, &Options::default())[..] else { panic!("{rules:?}") };
+
+        let told = "Small takes GIFs of at most 14.4 MiB, file 2 has 20 MiB; make it smaller, or a video of it";
+        assert_eq!((breach.message.as_str(), &*breach.field, breach.rule), (told, "media", "max_gif_bytes"));
     }
 
     #[test]

@@ -17,10 +17,11 @@ use super::refusal::Refusal;
 use super::{Here, Memory};
 use crate::stand_in::params::essence;
 
-/// The largest picture, GIF and video.
-const MAX_PICTURE: u64 = 5 << 20;
-const MAX_GIF: u64 = 15 << 20;
-const MAX_VIDEO: u64 = 512 << 20;
+/// The largest picture, GIF and video: "5 MB", "15 MB", "512 MB". That a MB is more than a
+/// million bytes is not said.
+const MAX_PICTURE: u64 = 5_000_000;
+const MAX_GIF: u64 = 15_000_000;
+const MAX_VIDEO: u64 = 512_000_000;
 
 /// How long what no post shows is kept.
 const KEPT: TimeDelta = TimeDelta::hours(24);
