@@ -14,17 +14,24 @@
 //!
 //! `graph.rs` knows how calls are made, `failure.rs` what errors mean, `usage.rs` what the
 //! headers say, `version.rs` when versions end, `containers.rs` how a post becomes a
-//! container, `fetch.rs` how Meta gets at a file.
+//! container, `fetch.rs` how Meta gets at a file, `pages.rs` for which Pages a person may
+//! act, `permissions.rs` what they have granted, `list.rs` how lists are read.
 
 mod containers;
 mod failure;
 mod fetch;
 mod graph;
+mod list;
+pub(crate) mod pages;
+mod permissions;
+pub(crate) mod time;
 mod usage;
 mod version;
 
 pub(crate) use self::containers::{Calls, Containers, Form, Publication, step};
 pub(crate) use self::failure::{Blame, Failure};
 pub(crate) use self::graph::{Answered, Graph};
+pub(crate) use self::list::List;
+pub(crate) use self::permissions::Permissions;
 pub(crate) use self::usage::Usage;
 pub(crate) use self::version::Version;

@@ -3,35 +3,18 @@
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
-use super::{Containers, standing};
+use super::Containers;
 use crate::caller::Caller;
 use crate::job::Job;
 use crate::meta::failure::Failure;
+use crate::meta::list::List;
+use crate::meta::time;
 
 /// The most pages that are read.
 const PAGES: usize = 4;
 
 /// How many posts a page has.
 const PAGE: &str = "100";
-
-/// A list of Meta's.
-#[derive(Deserialize)]
-pub(super) struct List<T> {
-    pub(super) data: Vec<T>,
-    paging: Option<Paging>,
-}
-
-#[derive(Deserialize)]
-struct Paging {
-    cursors: Option<Cursors>,
-    /// The address of the next page.
-    next: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Cursors {
-    after: Option<String>,
-}
 
 /// A post as its account lists it.
 #[derive(Deserialize)]
@@ -72,14 +55,13 @@ pub(super) async fn since(
     let path = format!("/{}/{edge}", job.profile.account_id);
     let (mut posts, mut after) = (Vec::new(), None::<String>);
     for _ in 0..PAGES {
-        let mut query = vec![("fields", of.calls().listed), ("limit", PAGE)];
-        query.extend(after.as_deref().map(|it| ("after", it)));
-        let page: List<Entry> = of.graph().get(Caller::of(job), &path, &query).await?.body;
+        let query = [("fields", of.calls().listed), ("limit", PAGE)];
+        let page = List::<Entry>::page(of.graph(), Caller::of(job), &path, &query, after.as_deref()).await?;
+        after = page.next();
         let is_older = |it: &Post| it.at.is_some_and(|it| it < since);
         let entries: Vec<_> = page.data.into_iter().map(Post::from).collect();
         let has_older = entries.iter().any(is_older);
         posts.extend(entries.into_iter().filter(|it| !is_older(it)));
-        after = page.paging.filter(|it| it.next.is_some()).and_then(|it| it.cursors?.after);
         if has_older || after.is_none() {
             return Ok(Posts { posts, is_all: true });
         }
@@ -90,7 +72,7 @@ pub(super) async fn since(
 impl From<Entry> for Post {
     fn from(entry: Entry) -> Self {
         let Entry { id, caption, text, timestamp, permalink } = entry;
-        let at = timestamp.as_deref().and_then(standing::time);
+        let at = timestamp.as_deref().and_then(time::read);
         Self { id, text: caption.or(text).unwrap_or_default(), at, url: permalink }
     }
 }

@@ -4,11 +4,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
 use serde::Deserialize;
 
-use super::Containers;
-use super::listing::{self, List};
+use super::{Containers, listing};
 use crate::caller::Caller;
 use crate::job::Job;
 use crate::meta::failure::Failure;
+use crate::meta::list::List;
 
 /// The length of the window in which posts are counted, unless Meta says otherwise.
 const DAY: TimeDelta = TimeDelta::days(1);

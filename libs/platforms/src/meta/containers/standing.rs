@@ -1,6 +1,5 @@
 //! How a container stands.
 
-use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
 use super::Containers;
@@ -82,12 +81,6 @@ pub(super) async fn ask(of: &impl Containers, by: Caller<'_>, container: &str) -
     Ok(Answered { body: body.into(), usage })
 }
 
-/// A time as Meta writes it, such as `2026-11-23T12:00:00+0000`.
-pub(super) fn time(written: &str) -> Option<DateTime<Utc>> {
-    let read = DateTime::parse_from_str(written, "%Y-%m-%dT%H:%M:%S%z");
-    read.or_else(|_| DateTime::parse_from_rfc3339(written)).ok().map(|it| it.to_utc())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -131,13 +124,5 @@ mod tests {
         assert_eq!(lost(threads("UNKNOWN")), Some(false));
         assert_eq!(lost(threads("INVALID_ASPEC_RATIO")), None);
         assert_eq!(lost(json!({"status": "EXPIRED"})), Some(false));
-    }
-
-    #[test]
-    fn times_are_read_as_they_are_written() {
-        let noon = "2026-11-23T12:00:00Z".parse().ok();
-        assert_eq!(time("2026-11-23T12:00:00+0000"), noon);
-        assert_eq!(time("2026-11-23T13:00:00+01:00"), noon);
-        assert_eq!(time("yesterday"), None);
     }
 }

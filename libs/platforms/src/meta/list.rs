@@ -1,0 +1,70 @@
+//! Lists of the Graph API, page by page.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::failure::Failure;
+use super::graph::Graph;
+use crate::caller::Caller;
+
+/// The most pages of a list that are read where all of it is wanted.
+const MOST_PAGES: usize = 10;
+
+/// A page of a list.
+#[derive(Deserialize)]
+pub(crate) struct List<T> {
+    pub(crate) data: Vec<T>,
+    paging: Option<Paging>,
+}
+
+#[derive(Deserialize)]
+struct Paging {
+    cursors: Option<Cursors>,
+    /// The address of the next page.
+    next: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Cursors {
+    after: Option<String>,
+}
+
+impl<T: DeserializeOwned> List<T> {
+    /// The page behind this place of the list, or the first.
+    pub(crate) async fn page(
+        graph: &Graph,
+        by: Caller<'_>,
+        path: &str,
+        query: &[(&str, &str)],
+        after: Option<&str>,
+    ) -> Result<Self, Failure> {
+        let mut query = query.to_vec();
+        query.extend(after.map(|it| ("after", it)));
+        Ok(graph.get(by, path, &query).await?.body)
+    }
+
+    /// All entries; of a very long list the first thousand or so.
+    pub(crate) async fn all(
+        graph: &Graph,
+        by: Caller<'_>,
+        path: &str,
+        query: &[(&str, &str)],
+    ) -> Result<Vec<T>, Failure> {
+        let (mut entries, mut after) = (Vec::new(), None::<String>);
+        for _ in 0..MOST_PAGES {
+            let page = Self::page(graph, by, path, query, after.as_deref()).await?;
+            after = page.next();
+            entries.extend(page.data);
+            if after.is_none() {
+                break;
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Where the next page begins, if there is one.
+    pub(crate) fn next(&self) -> Option<String> {
+        let paging = self.paging.as_ref().filter(|it| it.next.is_some())?;
+        paging.cursors.as_ref()?.after.clone()
+    }
+}

@@ -1,0 +1,66 @@
+//! What a person has granted, and what they declined.
+//!
+//! Facts: on Facebook's page people may leave out permissions one by one. The answer is a
+//! code all the same; what is in it has to be asked. Source:
+//! `facebook-login/guides/permissions/request-revoke`.
+
+use serde::Deserialize;
+
+use super::failure::Failure;
+use super::graph::Graph;
+use super::list::List;
+use crate::caller::Caller;
+use crate::handoff::HandOffRefusal;
+
+/// What a person has granted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Permissions {
+    pub(crate) granted: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Permission {
+    permission: String,
+    status: String,
+}
+
+impl Permissions {
+    /// What this person has granted to our app.
+    pub(crate) async fn of(graph: &Graph, by: Caller<'_>) -> Result<Self, Failure> {
+        let all: Vec<Permission> = List::all(graph, by, "/me/permissions", &[]).await?;
+        let granted = all.into_iter().filter(|it| it.status == "granted").map(|it| it.permission);
+        Ok(Self { granted: granted.collect() })
+    }
+
+    /// Whether this is among them.
+    pub(crate) fn have(&self, permission: &str) -> bool {
+        self.granted.iter().any(|it| it == permission)
+    }
+
+    /// Refuses a grant without one of these, and names those that are missing.
+    pub(crate) fn need(&self, needed: &[&str]) -> Result<(), HandOffRefusal> {
+        let missing: Vec<_> = needed.iter().copied().filter(|it| !self.have(it)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let missing = missing.join(", ");
+        let words = format!(
+            "these permissions were not given: {missing}. Connect again and leave all of them switched on; if you \
+             were not asked for them, the operator's app may not ask for them yet"
+        );
+        Err(HandOffRefusal::Refused(words))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_declined_is_named() {
+        let permissions = Permissions { granted: vec!["a".to_owned(), "b".to_owned()] };
+        assert!(permissions.need(&["a", "b"]).is_ok() && permissions.have("a") && !permissions.have("c"));
+        let refusal = permissions.need(&["a", "c", "d"]).unwrap_err().to_string();
+        assert!(refusal.contains("not given: c, d. Connect again"), "{refusal}");
+    }
+}
