@@ -9,6 +9,7 @@ pub mod discord;
 pub mod linkedin;
 pub mod mastodon;
 pub mod matrix;
+pub mod meta;
 pub mod slack;
 pub mod stand_in;
 pub mod telegram;

@@ -1,0 +1,75 @@
+//! The token of a call, and the proof that our app makes it.
+
+use chrono::{DateTime, Utc};
+use http::HeaderMap;
+use ring::hmac;
+
+use super::error::GraphError;
+use super::fields::Fields;
+use crate::stand_in::oauth::{Grant, OAuth};
+use crate::stand_in::params::bearer;
+
+/// What is made of `appsecret_proof`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// Calls need it: the app's setting "Require App Secret".
+    Required,
+    /// It is a parameter that there is not.
+    Unknown,
+}
+
+/// The grant of a call: its token is in the `Authorization` header, or is its parameter
+/// `access_token`. It lives, and has all of these scopes.
+pub fn accept<'a>(
+    oauth: &'a OAuth,
+    headers: &HeaderMap,
+    fields: &mut Fields,
+    proof: Proof,
+    scopes: &[&str],
+    now: DateTime<Utc>,
+) -> Result<&'a Grant, GraphError> {
+    let in_header = bearer(headers).map(str::to_owned);
+    let token = match (in_header, fields.text("access_token")) {
+        (Some(_), Some(_)) => return Err(GraphError::param("The access token was given twice")),
+        (token, None) | (None, token) => token.ok_or_else(GraphError::no_token)?,
+    };
+    if proof == Proof::Required {
+        check_proof(oauth, &token, &fields.want("appsecret_proof")?)?;
+    }
+    let grant = living(oauth, &token, now)?;
+    match scopes.iter().find(|scope| !grant.scopes.iter().any(|it| it == *scope)) {
+        Some(scope) => Err(GraphError::permission(scope)),
+        None => Ok(grant),
+    }
+}
+
+/// The grant of a token that lives.
+pub fn living<'a>(oauth: &'a OAuth, token: &str, now: DateTime<Utc>) -> Result<&'a Grant, GraphError> {
+    let grant = oauth.grants.iter().find(|it| it.access_token == token);
+    let grant =
+        grant.ok_or_else(|| GraphError::token("Invalid OAuth access token - Cannot parse access token", None))?;
+    if grant.revoked {
+        return Err(GraphError::removed_app());
+    }
+    match grant.expires_at.filter(|it| *it <= now) {
+        Some(at) => Err(GraphError::expired_token(at)),
+        None => Ok(grant),
+    }
+}
+
+/// HMAC-SHA256 of the token with the app's secret, in hexadecimal ("Secure Graph API
+/// Calls").
+fn check_proof(oauth: &OAuth, token: &str, proof: &str) -> Result<(), GraphError> {
+    let is_of = |secret: &str| {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+        let tag = hmac::sign(&key, token.as_bytes());
+        proof.len() == 64
+            && proof.is_ascii()
+            && (0..).step_by(2).zip(tag.as_ref()).all(|(at, byte)| proof[at..at + 2] == format!("{byte:02x}"))
+    };
+    if oauth.apps.iter().any(|it| is_of(&it.client_secret)) {
+        Ok(())
+    } else {
+        Err(GraphError::param("Invalid appsecret_proof provided in the API argument"))
+    }
+}

@@ -1,0 +1,142 @@
+//! Posts that are made first and published then: containers, which are worked on for a
+//! while, are of use for a day, and are published once.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::Ids;
+
+/// How long a container is of use.
+pub const LIVES: TimeDelta = TimeDelta::hours(24);
+
+/// How long the work takes on what a platform does not say otherwise: text, a picture, a
+/// video.
+pub const WORK: [TimeDelta; 3] = [TimeDelta::seconds(1), TimeDelta::seconds(5), TimeDelta::seconds(40)];
+
+/// A container that has `T` in it.
+#[derive(Clone, Debug)]
+pub struct Container<T> {
+    /// What is in it.
+    pub content: T,
+    made_at: DateTime<Utc>,
+    /// When the work on it ends.
+    worked_until: DateTime<Utc>,
+    /// Why it comes to nothing, in the platform's words, if it does.
+    fault: Option<String>,
+    is_public: bool,
+}
+
+/// How a container stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// `IN_PROGRESS`
+    Working,
+    /// `FINISHED`
+    Ready,
+    /// `ERROR`, with the platform's words.
+    Failed(String),
+    /// `EXPIRED`
+    Expired,
+    /// `PUBLISHED`
+    Public,
+}
+
+impl State {
+    /// Its name in answers.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Working => "IN_PROGRESS",
+            Self::Ready => "FINISHED",
+            Self::Failed(_) => "ERROR",
+            Self::Expired => "EXPIRED",
+            Self::Public => "PUBLISHED",
+        }
+    }
+}
+
+impl<T> Container<T> {
+    /// How it stands.
+    pub fn state(&self, now: DateTime<Utc>) -> State {
+        match &self.fault {
+            _ if self.is_public => State::Public,
+            _ if self.made_at + LIVES <= now => State::Expired,
+            _ if now < self.worked_until => State::Working,
+            Some(words) => State::Failed(words.clone()),
+            None => State::Ready,
+        }
+    }
+}
+
+/// All containers of a platform.
+#[derive(Debug)]
+pub struct Containers<T>(BTreeMap<String, Container<T>>);
+
+impl<T> Default for Containers<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T> Containers<T> {
+    /// A new one, on which the work takes so long, and fails in the end where there is a
+    /// `fault`. Returns its id.
+    pub fn make(
+        &mut self,
+        ids: &mut Ids,
+        content: T,
+        work: TimeDelta,
+        fault: Option<String>,
+        now: DateTime<Utc>,
+    ) -> String {
+        let id = ids.fresh();
+        let worked_until = now + work;
+        self.0.insert(id.clone(), Container { content, made_at: now, worked_until, fault, is_public: false });
+        id
+    }
+
+    /// One of them.
+    pub fn get(&self, id: &str) -> Option<&Container<T>> {
+        self.0.get(id)
+    }
+
+    /// How many were made and are known.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// How many were made since then.
+    pub fn made_since(&self, since: DateTime<Utc>) -> usize {
+        self.0.values().filter(|it| since < it.made_at).count()
+    }
+
+    /// Publishes one that is ready; else how it stands. `None` where there is none.
+    pub fn publish(&mut self, id: &str, now: DateTime<Utc>) -> Option<Result<&T, State>> {
+        let container = self.0.get_mut(id)?;
+        let state = container.state(now);
+        if state != State::Ready {
+            return Some(Err(state));
+        }
+        container.is_public = true;
+        Some(Ok(&container.content))
+    }
+
+    /// The work on all that are not public takes until then.
+    pub fn work_until(&mut self, until: DateTime<Utc>) {
+        for container in self.0.values_mut().filter(|it| !it.is_public) {
+            container.worked_until = until;
+        }
+    }
+
+    /// All that are not public come to nothing, with these words.
+    pub fn spoil(&mut self, words: &str) {
+        for container in self.0.values_mut().filter(|it| !it.is_public) {
+            container.fault = Some(words.to_owned());
+        }
+    }
+
+    /// Forgets all that are not public.
+    pub fn forget(&mut self) {
+        self.0.retain(|_, it| it.is_public);
+    }
+}

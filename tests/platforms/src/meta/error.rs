@@ -1,0 +1,200 @@
+//! Errors of the Graph API: each has a code, often a subcode that says more, and a name
+//! by which Meta finds the call.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::usage;
+use crate::stand_in::oauth::{Fault, secret};
+
+/// What a call answers that is not carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GraphError(Box<Said>);
+
+/// What it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Said {
+    status: StatusCode,
+    code: i64,
+    subcode: Option<i64>,
+    kind: &'static str,
+    message: String,
+    /// A title and words that may be shown to people.
+    for_people: Option<(&'static str, String)>,
+    is_transient: bool,
+    /// After how many minutes calls are taken again, where too many were made.
+    regained_in: Option<i64>,
+}
+
+impl GraphError {
+    /// An error with this code, and 400.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self(Box::new(Said {
+            status: StatusCode::BAD_REQUEST,
+            code,
+            subcode: None,
+            kind: "OAuthException",
+            message: message.into(),
+            for_people: None,
+            is_transient: false,
+            regained_in: None,
+        }))
+    }
+
+    /// The same with a subcode.
+    #[must_use]
+    pub fn subcode(mut self, subcode: i64) -> Self {
+        self.0.subcode = Some(subcode);
+        self
+    }
+
+    /// The same with another status.
+    #[must_use]
+    pub fn status(mut self, status: StatusCode) -> Self {
+        self.0.status = status;
+        self
+    }
+
+    /// The same of another `type`.
+    #[must_use]
+    pub fn of_type(mut self, kind: &'static str) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
+    /// The same with words that may be shown to people.
+    #[must_use]
+    pub fn for_people(mut self, title: &'static str, words: impl Into<String>) -> Self {
+        self.0.for_people = Some((title, words.into()));
+        self
+    }
+
+    /// The same, of what passes by itself.
+    fn transient(mut self) -> Self {
+        self.0.is_transient = true;
+        self
+    }
+
+    /// "Invalid parameter": whatever is wrong with what a call says.
+    pub fn param(words: &str) -> Self {
+        Self::new(100, format!("(#100) {words}"))
+    }
+
+    /// A parameter that is not there.
+    pub fn missing(name: &str) -> Self {
+        Self::param(&format!("The parameter {name} is required"))
+    }
+
+    /// Something that is not there, or not to be seen with this token.
+    pub fn no_object(id: &str) -> Self {
+        let words = "does not exist, cannot be loaded due to missing permissions, or does not support this operation";
+        Self::new(100, format!("Unsupported get request. Object with ID '{id}' {words}"))
+            .subcode(33)
+            .of_type("GraphMethodException")
+    }
+
+    /// "An access token is required to request this resource."
+    pub fn no_token() -> Self {
+        Self::new(104, "An access token is required to request this resource.").status(StatusCode::UNAUTHORIZED)
+    }
+
+    /// A token that is of no use; the subcode says why, where there is one.
+    pub fn token(words: &str, subcode: Option<i64>) -> Self {
+        let error = Self::new(190, words).status(StatusCode::UNAUTHORIZED);
+        if let Some(subcode) = subcode { error.subcode(subcode) } else { error }
+    }
+
+    /// A token that has ended.
+    pub fn expired_token(at: DateTime<Utc>) -> Self {
+        let at = at.format("%A, %d-%b-%y %H:%M:%S UTC");
+        Self::token(&format!("Error validating access token: Session has expired on {at}."), Some(463))
+    }
+
+    /// A token whose person has removed the app.
+    pub fn removed_app() -> Self {
+        let words = "Error validating access token: The user has not authorized application";
+        Self::token(words, Some(458))
+    }
+
+    /// "Application does not have permission for this action"
+    pub fn permission(scope: &str) -> Self {
+        let words = format!("(#10) Application does not have permission for this action: {scope}");
+        Self::new(10, words).status(StatusCode::FORBIDDEN)
+    }
+
+    /// Too many calls; after so many minutes they are taken again.
+    pub fn limited(minutes: i64) -> Self {
+        let mut error = Self::new(4, "(#4) Application request limit reached").transient();
+        error.0.regained_in = Some(minutes);
+        error.status(StatusCode::FORBIDDEN)
+    }
+
+    /// "Possibly a temporary issue due to downtime."
+    pub fn unavailable() -> Self {
+        let error = Self::new(2, "An unexpected error has occurred. Please retry your request later.");
+        error.transient().status(StatusCode::SERVICE_UNAVAILABLE)
+    }
+
+    /// "Possibly a temporary issue due to downtime", with code 1.
+    pub fn unknown() -> Self {
+        Self::new(1, "An unknown error occurred").status(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// Its code.
+    pub const fn code(&self) -> i64 {
+        self.0.code
+    }
+}
+
+impl Said {
+    fn body(&self) -> Value {
+        let mut error = json!({ "message": self.message, "type": self.kind, "code": self.code });
+        if let Some(subcode) = self.subcode {
+            error["error_subcode"] = subcode.into();
+        }
+        if self.is_transient {
+            error["is_transient"] = true.into();
+        }
+        if let Some((title, words)) = &self.for_people {
+            error["error_user_title"] = (*title).into();
+            error["error_user_msg"] = words.as_str().into();
+        }
+        error["fbtrace_id"] = format!("A{}", &secret()[..21]).into();
+        json!({ "error": error })
+    }
+}
+
+/// What is wrong with a call for tokens.
+impl From<Fault> for GraphError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Missing(name) => Self::missing(&name),
+            Fault::Wrong(name) => Self::param(&format!("The parameter {name} has a value that is not taken")),
+            Fault::UnknownClient => Self::new(1, "Error validating client secret."),
+            Fault::WrongRedirect => Self::param("Invalid redirect_uri"),
+            Fault::WrongScope => Self::param("Invalid Scopes"),
+            Fault::UnknownGrantType => Self::param("Unsupported grant_type"),
+            Fault::InvalidGrant(why) if why.contains("redirect_uri") => {
+                Self::new(100, "Error validating verification code. redirect_uri is another one").subcode(36_008)
+            }
+            Fault::InvalidGrant(_) => Self::new(100, "This authorization code has been used.").subcode(36_009),
+            Fault::UnknownToken => Self::token("Invalid OAuth access token - Cannot parse access token", None),
+            Fault::RevokedToken => Self::removed_app(),
+            Fault::ExpiredToken => Self::token("Error validating access token: Session has expired.", Some(463)),
+            Fault::BeyondScope => Self::permission("a permission is missing"),
+        }
+    }
+}
+
+impl IntoResponse for GraphError {
+    fn into_response(self) -> Response {
+        let (said, body) = (&self.0, Json(self.0.body()));
+        match said.regained_in {
+            Some(minutes) => (said.status, usage::of_an_account_at_its_limit(minutes), body).into_response(),
+            None => (said.status, body).into_response(),
+        }
+    }
+}

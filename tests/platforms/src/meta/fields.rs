@@ -1,0 +1,133 @@
+//! The parameters of a call: in its query, and in a form or JSON object that is its body.
+//! Each may be given once, and each has to be known.
+
+use std::collections::BTreeMap;
+
+use axum::extract::{FromRequest, Request};
+use bytes::Bytes;
+use serde_json::Value;
+use url::form_urlencoded;
+
+use super::error::GraphError;
+use crate::stand_in::params::essence;
+
+/// The parameters of a call, each to be taken once.
+#[derive(Clone, Debug, Default)]
+pub struct Fields(BTreeMap<String, String>);
+
+impl Fields {
+    /// Those of a query, and of a body of this type.
+    pub fn read(query: &str, content_type: &str, body: &[u8]) -> Result<Self, GraphError> {
+        let mut fields = Self::default();
+        fields.add_form(query.as_bytes())?;
+        match content_type {
+            "application/x-www-form-urlencoded" => fields.add_form(body)?,
+            "application/json" => {
+                let Ok(Value::Object(said)) = serde_json::from_slice(body) else {
+                    return Err(GraphError::param("The body is no JSON object"));
+                };
+                for (name, value) in said {
+                    // What is a list or an object stands as JSON in forms, too.
+                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    fields.add(name, value)?;
+                }
+            }
+            _ if body.is_empty() => {}
+            _ => return Err(GraphError::param("The body is no form")),
+        }
+        Ok(fields)
+    }
+
+    fn add_form(&mut self, form: &[u8]) -> Result<(), GraphError> {
+        form_urlencoded::parse(form).try_for_each(|(name, value)| self.add(name.into_owned(), value.into_owned()))
+    }
+
+    fn add(&mut self, name: String, value: String) -> Result<(), GraphError> {
+        if self.0.contains_key(&name) {
+            return Err(GraphError::param(&format!("Param {name} was given twice")));
+        }
+        self.0.insert(name, value);
+        Ok(())
+    }
+
+    /// One, if it is there.
+    pub fn text(&mut self, name: &str) -> Option<String> {
+        self.0.remove(name)
+    }
+
+    /// One that has to be there, and not be blank.
+    pub fn want(&mut self, name: &str) -> Result<String, GraphError> {
+        self.text(name).filter(|it| !it.trim().is_empty()).ok_or_else(|| GraphError::missing(name))
+    }
+
+    /// `true` or `false`.
+    pub fn flag(&mut self, name: &str) -> Result<Option<bool>, GraphError> {
+        match self.text(name).as_deref() {
+            None => Ok(None),
+            Some("true" | "1") => Ok(Some(true)),
+            Some("false" | "0") => Ok(Some(false)),
+            Some(_) => Err(GraphError::param(&format!("Param {name} must be a boolean"))),
+        }
+    }
+
+    /// A whole number of these.
+    pub fn number(&mut self, name: &str, from: i64, to: i64) -> Result<Option<i64>, GraphError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let number = text.parse().ok().filter(|it| (from..=to).contains(it));
+        let words = || format!("Param {name} must be an integer from {from} to {to}");
+        number.map(Some).ok_or_else(|| GraphError::param(&words()))
+    }
+
+    /// One of these.
+    pub fn one_of(&mut self, name: &str, values: &[&str]) -> Result<Option<String>, GraphError> {
+        match self.text(name) {
+            Some(text) if !values.contains(&text.as_str()) => {
+                Err(GraphError::param(&format!("Param {name} must be one of {{{}}}", values.join(", "))))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// A JSON value.
+    pub fn json(&mut self, name: &str) -> Result<Option<Value>, GraphError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        serde_json::from_str(&text).map(Some).map_err(|_| GraphError::param(&format!("Param {name} must be JSON")))
+    }
+
+    /// A list of texts: with commas between them, or as JSON.
+    pub fn list(&mut self, name: &str) -> Result<Option<Vec<String>>, GraphError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        if text.starts_with('[') {
+            let list = serde_json::from_str(&text);
+            return list.map(Some).map_err(|_| GraphError::param(&format!("Param {name} must be an array")));
+        }
+        Ok(Some(text.split(',').map(str::to_owned).collect()))
+    }
+
+    /// Whether this one is there.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Refuses what nobody took: a parameter that the call does not have.
+    pub fn end(self) -> Result<(), GraphError> {
+        match self.0.keys().next() {
+            None => Ok(()),
+            Some(name) => {
+                Err(GraphError::param(&format!("Param {name} is unknown here, or not taken beside the rest")))
+            }
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for Fields {
+    type Rejection = GraphError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, GraphError> {
+        let query = request.uri().query().unwrap_or_default().to_owned();
+        let content_type = essence(request.headers());
+        let body = Bytes::from_request(request, state).await;
+        let body = body.map_err(|_| GraphError::param("The body did not arrive"))?;
+        Self::read(&query, &content_type, &body)
+    }
+}

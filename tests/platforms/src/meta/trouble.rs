@@ -1,0 +1,25 @@
+//! What Meta answers where a test has ordered a trouble.
+
+use chrono::TimeDelta;
+use platforms::conformance::network::{Call, Trouble};
+
+use super::error::GraphError;
+
+/// The answer to a call that is not carried out.
+pub fn answer(call: Call, trouble: Trouble) -> GraphError {
+    match (call, trouble) {
+        // Minutes is all that is said.
+        (_, Trouble::Limited { retry_after }) => GraphError::limited(minutes(retry_after)),
+        (_, Trouble::Unavailable) => GraphError::unavailable(),
+        (Call::Exchange, Trouble::Unwanted) => {
+            GraphError::new(100, "This authorization code has been used.").subcode(36_009)
+        }
+        (Call::Refresh, Trouble::Unwanted) => GraphError::removed_app(),
+        (_, Trouble::Unwanted) => GraphError::param("Param text is not a valid text for this account"),
+        _ => GraphError::unknown(),
+    }
+}
+
+fn minutes(wait: TimeDelta) -> i64 {
+    (wait.num_seconds() + 59) / 60
+}

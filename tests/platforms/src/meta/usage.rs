@@ -1,0 +1,63 @@
+//! How much was called, as percentages that come with every answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use http::{HeaderName, HeaderValue};
+use serde_json::{Value, json};
+
+use crate::stand_in::wire::Cut;
+
+/// About our app.
+const OF_THE_APP: HeaderName = HeaderName::from_static("x-app-usage");
+
+/// About an account.
+const OF_THE_ACCOUNT: HeaderName = HeaderName::from_static("x-business-use-case-usage");
+
+/// How much of what our app may call was called.
+#[derive(Clone, Debug, Default)]
+pub struct Usage(Arc<AtomicU64>);
+
+impl Usage {
+    /// From now on it is this, in percent. At 100, calls are not yet refused here: a test
+    /// orders that.
+    pub fn is(&self, percent: u64) {
+        self.0.store(percent, Ordering::Relaxed);
+    }
+}
+
+/// A server that says in each answer how much was called.
+pub fn around(server: Router, usage: &Usage) -> Router {
+    server.layer(from_fn_with_state(usage.clone(), tell))
+}
+
+async fn tell(State(Usage(percent)): State<Usage>, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    if response.extensions().get::<Cut>().is_none() {
+        let percent = percent.load(Ordering::Relaxed);
+        let said = json!({ "call_count": percent, "total_cputime": percent / 2, "total_time": percent / 2 });
+        response.headers_mut().insert(OF_THE_APP, value(&said));
+    }
+    response
+}
+
+/// The header of an answer for an account that called too much, and is heard again after
+/// so many minutes.
+pub(super) fn of_an_account_at_its_limit(minutes: i64) -> [(HeaderName, HeaderValue); 1] {
+    let said = json!({ "17841400000000000": [{
+        "type": "publishing",
+        "call_count": 100,
+        "total_cputime": 25,
+        "total_time": 25,
+        "estimated_time_to_regain_access": minutes,
+    }] });
+    [(OF_THE_ACCOUNT, value(&said))]
+}
+
+fn value(said: &Value) -> HeaderValue {
+    HeaderValue::from_str(&said.to_string()).expect("JSON is ASCII here")
+}
