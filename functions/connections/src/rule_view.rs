@@ -60,7 +60,9 @@ fn value_of_files(rule: &FileRule) -> Value {
             json!(max)
         }
         FileRule::MinDuration { min } => json!(min),
-        FileRule::ImageRatio { min, max } | FileRule::VideoRatio { min, max } => {
+        FileRule::ImageRatio { min, max }
+        | FileRule::ImageRatioOrBorders { min, max, .. }
+        | FileRule::VideoRatio { min, max } => {
             json!([min.to_string(), max.to_string()])
         }
         FileRule::VideoCodecs { codecs } => codecs.iter().map(|it| it.as_str()).collect(),
@@ -78,7 +80,8 @@ fn value_of_post(rule: &PostRule) -> Value {
         PostRule::MaxAllBytes { max } => json!(max),
         PostRule::NotWithMedia { options }
         | PostRule::RequiredOptions { options }
-        | PostRule::RefusedOptions { options } => json!(options),
+        | PostRule::RefusedOptions { options }
+        | PostRule::VideoOptions { options } => json!(options),
         PostRule::TextNotShown => json!(YES),
     }
 }
@@ -112,6 +115,7 @@ fn unit_of_post(rule: &PostRule) -> Option<&'static str> {
         PostRule::NotWithMedia { .. }
         | PostRule::RequiredOptions { .. }
         | PostRule::RefusedOptions { .. }
+        | PostRule::VideoOptions { .. }
         | PostRule::TextNotShown => None,
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-pub use spec::{AddressForm, OptionKind, OptionSpec, Required, Vocabulary, schema};
+pub use spec::{AddressForm, OptionKind, OptionSpec, Required, TextForm, Vocabulary, schema};
 
 /// The most options of a target.
 pub const MAX_OPTIONS: usize = 30;

@@ -1,10 +1,14 @@
 //! Which options a platform has, and what their values may be.
 
+mod form;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+pub use self::form::{AddressForm, TextForm};
+use self::form::{address_schema, is_address};
 use super::{OptionValue, Options};
 use crate::faults::Faults;
 use crate::near::nearest;
@@ -82,6 +86,15 @@ pub enum OptionKind {
         /// The longest, in Unicode code points.
         max: usize,
     },
+    /// Words of one form, such as the id of something.
+    TextOf(&'static TextForm),
+    /// A list of words of one form, such as names of people: no two of them the same.
+    TextsOf {
+        /// How many there may be.
+        most: usize,
+        /// The form of each.
+        form: &'static TextForm,
+    },
     /// `true` or `false`.
     Flag,
     /// The tag of a language (BCP 47), such as `de` or `pt-BR`.
@@ -90,17 +103,6 @@ pub enum OptionKind {
     Address(&'static [&'static str]),
     /// An address of one form, such as that of a post.
     AddressOf(&'static AddressForm),
-}
-
-/// The form of an address.
-#[derive(Clone, Copy, Debug)]
-pub struct AddressForm {
-    /// What it begins with: one of these.
-    pub starts: &'static [&'static str],
-    /// Whether an address that begins so has the form.
-    pub has: fn(&str) -> bool,
-    /// What it looks like.
-    pub examples: &'static [&'static str],
 }
 
 impl OptionKind {
@@ -178,6 +180,10 @@ impl OptionSpec {
                 let item = json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": "\\S"});
                 json!({"type": "array", "items": item, "minItems": least, "maxItems": most, "uniqueItems": true})
             }
+            OptionKind::TextOf(form) => form.schema(),
+            OptionKind::TextsOf { most, form } => {
+                json!({"type": "array", "items": form.schema(), "maxItems": most, "uniqueItems": true})
+            }
             OptionKind::Flag => json!({"type": "boolean"}),
             OptionKind::Language => {
                 json!({"type": "string", "maxLength": MAX_LANGUAGE, "pattern": LANGUAGE})
@@ -214,6 +220,8 @@ impl OptionSpec {
                 let twins = || has_twins.then(|| "may have no entry twice".to_owned());
                 fault_of_list(texts, most, max).or_else(twins)
             }
+            (OptionKind::TextsOf { most, form }, OptionValue::List(texts)) => fault_of_forms(texts, most, form),
+            (OptionKind::TextOf(form), OptionValue::Text(text)) if form.is_of(text) => None,
             (OptionKind::OneOf(choices), OptionValue::Text(text)) if choices.contains(&text.as_str()) => None,
             (OptionKind::Number { min, max }, OptionValue::Number(number)) if (min..=max).contains(number) => None,
             (OptionKind::Flag, OptionValue::Flag(_)) => None,
@@ -221,7 +229,10 @@ impl OptionSpec {
             (OptionKind::Address(starts), OptionValue::Text(text)) if is_address(starts, text) => None,
             (OptionKind::AddressOf(form), OptionValue::Text(text)) if form.is_of(text) => None,
             (OptionKind::Text { .. } | OptionKind::Choice { .. }, _) => Some("must be a string".to_owned()),
-            (OptionKind::Texts { .. } | OptionKind::Ballot { .. }, _) => Some("must be a list of strings".to_owned()),
+            (OptionKind::Texts { .. } | OptionKind::Ballot { .. } | OptionKind::TextsOf { .. }, _) => {
+                Some("must be a list of strings".to_owned())
+            }
+            (OptionKind::TextOf(form), _) => Some(form.told()),
             (OptionKind::OneOf(choices), _) => Some(format!("must be one of {}", choices.join(", "))),
             (OptionKind::Number { min, max }, _) => Some(format!("must be a whole number from {min} to {max}")),
             (OptionKind::Flag, _) => Some("must be true or false".to_owned()),
@@ -229,9 +240,21 @@ impl OptionSpec {
             (OptionKind::Address(starts), _) => {
                 Some(format!("must be an address that begins with {}", starts.join(" or ")))
             }
-            (OptionKind::AddressOf(form), _) => Some(format!("must look like {}", form.examples.join(" or "))),
+            (OptionKind::AddressOf(form), _) => Some(form.told()),
         }
     }
+}
+
+/// What is wrong with a list of words of one form, to follow the option's name.
+fn fault_of_forms(texts: &[String], most: usize, form: &TextForm) -> Option<String> {
+    if most < texts.len() {
+        return Some(format!("may have at most {most} entries, this has {}", texts.len()));
+    }
+    if let Some(wrong) = texts.iter().position(|it| !form.is_of(it)) {
+        return Some(format!("{}, entry {} does not", form.told(), wrong + 1));
+    }
+    let has_twins = texts.iter().collect::<BTreeSet<_>>().len() < texts.len();
+    has_twins.then(|| "may have no entry twice".to_owned())
 }
 
 /// What is wrong with a list of words, to follow the option's name.
@@ -244,27 +267,6 @@ fn fault_of_list(texts: &[String], most: usize, max: usize) -> Option<String> {
     }
     let longest = texts.iter().map(|it| it.chars().count()).max().unwrap_or_default();
     (max < longest).then(|| format!("may have entries of at most {max} characters, the longest of these has {longest}"))
-}
-
-impl AddressForm {
-    fn is_of(&self, text: &str) -> bool {
-        is_address(self.starts, text) && (self.has)(text)
-    }
-}
-
-/// What any address with one of these starts may be, in JSON Schema.
-fn address_schema(starts: &[&str]) -> Value {
-    let pattern = format!("^({})\\S+$", starts.join("|"));
-    json!({"type": "string", "maxLength": MAX_ADDRESS, "pattern": pattern})
-}
-
-/// The longest address.
-const MAX_ADDRESS: usize = 2048;
-
-/// Whether this begins with one of the starts, and goes on without white space.
-fn is_address(starts: &[&str], text: &str) -> bool {
-    let rest = starts.iter().find_map(|it| text.strip_prefix(*it));
-    rest.is_some_and(|it| !it.is_empty() && !it.contains(char::is_whitespace)) && text.chars().count() <= MAX_ADDRESS
 }
 
 /// What [`is_language`] takes, as a pattern.

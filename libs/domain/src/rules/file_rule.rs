@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::post_rule::told_apart;
 use crate::media::{Attachment, Facts, FileType, MimeType, Pixels, VideoCodec, human_size};
+use crate::options::Options;
 
 /// What a platform asks of each file, of what the file says of itself. What is
 /// not known of a file is left to the platform.
@@ -44,6 +45,18 @@ pub enum FileRule {
         /// The widest.
         max: Ratio,
     },
+    /// The same, unless the post has an option by which an image that is not so gets
+    /// borders.
+    ImageRatioOrBorders {
+        /// The narrowest.
+        min: Ratio,
+        /// The widest.
+        max: Ratio,
+        /// The option's name.
+        option: String,
+        /// Its value.
+        is: String,
+    },
     /// How wide a video is for its height.
     VideoRatio {
         /// The narrowest.
@@ -76,7 +89,7 @@ pub enum FileRule {
 }
 
 /// Width to height, in hundredths of the height: 80 is 4:5, 191 is 1.91:1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ratio(u32);
 
@@ -86,13 +99,30 @@ impl Ratio {
         Self(width)
     }
 
+    /// How many hundredths of the height.
+    pub const fn in_hundredths(self) -> u32 {
+        self.0
+    }
+
+    /// The least width that is not narrower, for this height.
+    pub(crate) fn width_of(self, height: u32) -> u32 {
+        let width = (u64::from(self.0) * u64::from(height)).div_ceil(100);
+        u32::try_from(width).unwrap_or(u32::MAX)
+    }
+
+    /// The least height with which this width is not wider.
+    pub(crate) fn height_of(self, width: u32) -> u32 {
+        let height = (u64::from(width) * 100).div_ceil(u64::from(self.0.max(1)));
+        u32::try_from(height).unwrap_or(u32::MAX)
+    }
+
     /// Whether pixels are wider.
-    fn is_exceeded_by(self, pixels: Pixels) -> bool {
+    pub(crate) fn is_exceeded_by(self, pixels: Pixels) -> bool {
         u64::from(self.0) * u64::from(pixels.height) < u64::from(pixels.width) * 100
     }
 
     /// Whether pixels are narrower.
-    fn is_missed_by(self, pixels: Pixels) -> bool {
+    pub(crate) fn is_missed_by(self, pixels: Pixels) -> bool {
         u64::from(pixels.width) * 100 < u64::from(self.0) * u64::from(pixels.height)
     }
 }
@@ -120,6 +150,7 @@ impl FileRule {
             Self::MinDuration { .. } => "min_duration",
             Self::MaxDuration { .. } => "max_duration",
             Self::ImageRatio { .. } => "image_ratio",
+            Self::ImageRatioOrBorders { .. } => "image_ratio_or_borders",
             Self::VideoRatio { .. } => "video_ratio",
             Self::MaxGifBytes { .. } => "max_gif_bytes",
             Self::VideoCodecs { .. } => "video_codecs",
@@ -135,13 +166,21 @@ impl FileRule {
             Self::MaxGifBytes { .. } | Self::FittedImageBytes { .. } => Some("bytes"),
             Self::MaxFrameRate { .. } => Some("frames_per_second"),
             Self::MinDuration { .. } | Self::MaxDuration { .. } => Some("seconds"),
-            Self::ImageRatio { .. } | Self::VideoRatio { .. } | Self::VideoCodecs { .. } => None,
+            Self::ImageRatio { .. }
+            | Self::ImageRatioOrBorders { .. }
+            | Self::VideoRatio { .. }
+            | Self::VideoCodecs { .. } => None,
         }
     }
 
     /// A message for each file that is at fault, as those of
     /// [`Rule`](super::Rule).
-    pub(super) fn faults(&self, media: &[Attachment]) -> Vec<String> {
+    pub(super) fn faults(&self, media: &[Attachment], options: &Options) -> Vec<String> {
+        if let Self::ImageRatioOrBorders { option, is, .. } = self
+            && options.text(option) == Some(is)
+        {
+            return Vec::new();
+        }
         let meant = (1_usize..).zip(media).filter(|(_, it)| it.mime_type.file_type() == self.file_type());
         if let Self::MaxGifBytes { max } = self {
             let large = meant.filter(|(_, it)| it.mime_type == MimeType::Gif && *max < it.size_bytes);
@@ -173,6 +212,7 @@ impl FileRule {
             Self::MaxImagePixels { .. }
             | Self::ImageRatio { .. }
             | Self::MaxGifBytes { .. }
+            | Self::ImageRatioOrBorders { .. }
             | Self::FittedImageBytes { .. }
             | Self::FittedImageSide { .. } => FileType::Image,
             Self::MaxVideoPixels { .. }
@@ -208,10 +248,11 @@ impl FileRule {
                 Some(format!("takes videos of at most {max} s, file {number} runs {} s", thousandths(runs)))
             }
             Self::ImageRatio { min, max } | Self::VideoRatio { min, max } => {
-                let pixels = facts.pixels.filter(|it| min.is_missed_by(*it) || max.is_exceeded_by(*it))?;
-                let Pixels { width, height } = pixels;
-                let limit = if min == max { format!("of {min}") } else { format!("from {min} to {max}") };
-                Some(format!("takes {what}s {limit} (width to height), file {number} has {width} × {height} pixels"))
+                out_of_ratio(*min, *max, what, number, facts)
+            }
+            Self::ImageRatioOrBorders { min, max, option, is } => {
+                let fault = out_of_ratio(*min, *max, what, number, facts)?;
+                Some(format!("{fault}; crop it, or give the option {option} as {is} to have white borders around it"))
             }
             Self::VideoCodecs { codecs } => {
                 let codec = facts.codec.filter(|it| !codecs.contains(it))?;
@@ -228,6 +269,13 @@ fn too_large(max: u64, number: usize, gif: &Attachment) -> String {
     format!("takes GIFs of at most {limit}, file {number} has {size}; make it smaller, or a video of it")
 }
 
+fn out_of_ratio(min: Ratio, max: Ratio, what: &str, number: usize, facts: &Facts) -> Option<String> {
+    let pixels = facts.pixels.filter(|it| min.is_missed_by(*it) || max.is_exceeded_by(*it))?;
+    let Pixels { width, height } = pixels;
+    let limit = if min == max { format!("of {min}") } else { format!("from {min} to {max}") };
+    Some(format!("takes {what}s {limit} (width to height), file {number} has {width} × {height} pixels"))
+}
+
 /// A number of thousandths as people read it.
 fn thousandths(count: u64) -> String {
     let exact = format!("{}.{:03}", count / 1_000, count % 1_000);
@@ -237,7 +285,7 @@ fn thousandths(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Options;
+    use crate::options::OptionValue;
     use crate::rules::{Rule, Rules};
     use crate::testing::{an_attachment, text};
 
@@ -336,6 +384,23 @@ mod tests {
     }
 
     #[test]
+    fn an_image_out_of_its_ratio_may_get_borders() {
+        let (min, max) = (Ratio::hundredths(80), Ratio::hundredths(191));
+        let (option, is) = ("fit".to_owned(), "borders".to_owned());
+        let rules =
+            Rules::of("Small", [Rule::OfFiles(FileRule::ImageRatioOrBorders { min, max, option, is: is.clone() })]);
+        let breaches = |options: &Options| {
+            let files = [file(MimeType::Jpeg, 4, 5), file(MimeType::Png, 1080, 1920), file(MimeType::Mp4, 9, 16)];
+            rules.breaches(&text("a"), &files, options).into_iter().map(|it| it.message).collect::<Vec<_>>()
+        };
+        let told = "Small takes images from 4:5 to 1.91:1 (width to height), file 2 has 1080 × 1920 pixels; crop it, or \
+                    give the option fit as borders to have white borders around it";
+        assert_eq!(breaches(Options::NONE), [told]);
+        let borders = [("fit".to_owned(), OptionValue::Text(is))].into_iter().collect();
+        assert_eq!(breaches(&borders), Vec::<String>::new());
+    }
+
+    #[test]
     fn what_is_made_smaller_is_no_fault() {
         let (side, bytes) = (FileRule::FittedImageSide { max: 100 }, FileRule::FittedImageBytes { max: 1 << 20 });
         let large = Attachment { size_bytes: 2 << 20, ..file(MimeType::Png, 20, 101) };
@@ -344,7 +409,7 @@ mod tests {
         for rule in [side, bytes] {
             assert_eq!(rule.made_smaller(&file(MimeType::Png, 100, 100)), None);
             assert_eq!(rule.made_smaller(&Attachment { mime_type: MimeType::Gif, ..large.clone() }), None);
-            assert!(rule.faults(std::slice::from_ref(&large)).is_empty());
+            assert!(rule.faults(std::slice::from_ref(&large), Options::NONE).is_empty());
         }
     }
 

@@ -84,6 +84,11 @@ pub enum PostRule {
         /// Their names.
         options: Vec<String>,
     },
+    /// Options that say something about a video: one that is the only file of its post.
+    VideoOptions {
+        /// Their names.
+        options: Vec<String>,
+    },
     /// The text is not shown. Every post has one, so this is never at fault.
     TextNotShown,
 }
@@ -105,6 +110,7 @@ impl PostRule {
             Self::MaxLinks { .. } => "max_links",
             Self::RequiredOptions { .. } => "required_options",
             Self::RefusedOptions { .. } => "refused_options",
+            Self::VideoOptions { .. } => "video_options",
             Self::TextNotShown => "text_not_shown",
         }
     }
@@ -115,7 +121,7 @@ impl PostRule {
             Self::MinImages { .. } | Self::MinVideos { .. } | Self::NotWithMedia { .. } | Self::MaxAllBytes { .. } => {
                 "media"
             }
-            Self::RequiredOptions { .. } | Self::RefusedOptions { .. } => {
+            Self::RequiredOptions { .. } | Self::RefusedOptions { .. } | Self::VideoOptions { .. } => {
                 return self.option(given).map_or("options".into(), |it| format!("options.{it}").into());
             }
             _ => "content",
@@ -127,7 +133,7 @@ impl PostRule {
     fn option(&self, given: &Options) -> Option<&str> {
         let (names, is_fault): (_, fn(bool) -> bool) = match self {
             Self::RequiredOptions { options } => (options, |is_given| !is_given),
-            Self::RefusedOptions { options } => (options, |is_given| is_given),
+            Self::RefusedOptions { options } | Self::VideoOptions { options } => (options, |is_given| is_given),
             _ => return None,
         };
         names.iter().map(String::as_str).find(|it| is_fault(given.get(it).is_some()))
@@ -175,7 +181,11 @@ impl PostRule {
                 self.option(options).map(|it| format!("needs the option {it} for this account"))
             }
             Self::RefusedOptions { .. } => {
-                self.option(options).map(|it| format!("does not take the option {it} for this account; leave it out"))
+                self.option(options).map(|it| format!("does not take the option {it} here; leave it out"))
+            }
+            Self::VideoOptions { .. } => {
+                let name = self.option(options).filter(|_| media.len() != 1 || of_type(FileType::Video) == 0)?;
+                Some(format!("takes the option {name} with a video as the only file alone; leave it out"))
             }
             Self::TextNotShown => None,
         }
@@ -305,6 +315,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_about_a_video_needs_one() {
+        let rule = PostRule::VideoOptions { options: vec!["cover_ms".to_owned()] };
+        let given = [("cover_ms".to_owned(), OptionValue::Number(1))].into_iter().collect::<Options>();
+        assert_eq!(rule.fault("a", &[video()], &given), None);
+        assert_eq!(fault(&rule, "a", &[an_attachment(1)]), None);
+        let told = "takes the option cover_ms with a video as the only file alone; leave it out";
+        for media in [vec![], vec![an_attachment(1)], vec![video(), video()]] {
+            assert_eq!(rule.fault("a", &media, &given).unwrap(), told);
+        }
+        assert_eq!(rule.field(&given), "options.cover_ms");
+    }
+
+    #[test]
     fn an_account_may_need_an_option_that_others_refuse() {
         let options = || vec!["a".to_owned(), "b".to_owned()];
         let (needs, refuses) =
@@ -321,7 +344,7 @@ mod tests {
         assert_eq!(told(&needs, &["a", "b"]), None);
         assert_eq!(told(&needs, &["a"]), expected("options.b", "needs the option b for this account"));
         assert_eq!(told(&refuses, &[]), None);
-        let words = "does not take the option b for this account; leave it out";
+        let words = "does not take the option b here; leave it out";
         assert_eq!(told(&refuses, &["b"]), expected("options.b", words));
     }
 }

@@ -242,7 +242,7 @@ impl Rule {
             }
             Self::MediaRequired => media.is_empty().then(|| "needs at least 1 image or video, this has 0".to_owned()),
             Self::MimeTypes { types } => return not_among(types, media),
-            Self::OfFiles(rule) => return rule.faults(media),
+            Self::OfFiles(rule) => return rule.faults(media, options),
             Self::OfPost(rule) => rule.fault(text, media, options),
             Self::MaxImageBytes { max } => return too_large(*max, "images", of_type(media, FileType::Image)),
             Self::MaxVideoBytes { max } => return too_large(*max, "videos", of_type(media, FileType::Video)),

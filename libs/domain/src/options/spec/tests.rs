@@ -1,3 +1,4 @@
+use super::form::MAX_ADDRESS;
 use super::*;
 
 const SPECS: &[OptionSpec] = &[
@@ -210,6 +211,31 @@ fn answers_of_a_poll_are_several_and_differ() {
         (&schema["minItems"], &schema["maxItems"], &schema["uniqueItems"]),
         (&json!(2), &json!(3), &json!(true))
     );
+}
+
+#[test]
+fn words_may_have_to_be_of_one_form() {
+    const FORM: TextForm = TextForm {
+        pattern: "^[a-z]+$",
+        has: |it| it.bytes().all(|it| it.is_ascii_lowercase()),
+        max: 4,
+        examples: &["boat", "sea"],
+    };
+    let (one, many) = (OptionKind::TextOf(&FORM), OptionKind::TextsOf { most: 2, form: &FORM });
+    let fault = |kind, given: OptionValue| OptionSpec::new("name", kind, "A name.").fault(&given);
+    let list = |words: &[&str]| OptionValue::List(words.iter().map(|it| (*it).to_owned()).collect());
+    let told = || Some("must look like boat or sea".to_owned());
+    assert_eq!(fault(one, text("boat")), None);
+    for no in [text("Boat"), text("boats"), text(""), list(&["boat"])] {
+        assert_eq!(fault(one, no), told());
+    }
+    assert_eq!(fault(many, list(&["boat", "sea"])), None);
+    assert_eq!(fault(many, list(&["boat", "a b"])), Some("must look like boat or sea, entry 2 does not".to_owned()));
+    assert_eq!(fault(many, list(&["sea", "sea"])), Some("may have no entry twice".to_owned()));
+    assert_eq!(fault(many, list(&["a", "b", "c"])), Some("may have at most 2 entries, this has 3".to_owned()));
+    assert_eq!(fault(many, text("sea")), Some("must be a list of strings".to_owned()));
+    let schema = OptionSpec::new("names", many, "Names.").schema();
+    assert_eq!((&schema["maxItems"], &schema["items"]["pattern"]), (&json!(2), &json!("^[a-z]+$")));
 }
 
 #[test]
