@@ -4,6 +4,7 @@
 //! Every picture is decoded and encoded anew. So nothing of the file passes on
 //! except its pixels and their colour profile.
 
+mod borders;
 mod fit;
 mod read;
 mod shrink;
@@ -62,9 +63,9 @@ impl Misfit {
 
 /// Makes a JPEG, PNG or `WebP` file fit.
 ///
-/// A PNG and a picture with transparency become a PNG if that fits. Everything
-/// else becomes a JPEG, with white behind what is transparent. Of a moving PNG
-/// the still picture is taken; a moving `WebP` or a GIF is refused.
+/// A PNG and a picture with transparency become a PNG if that fits and is wanted.
+/// Everything else becomes a JPEG, with white behind what is transparent. Of a moving
+/// PNG the still picture is taken; a moving `WebP` or a GIF is refused.
 pub(crate) fn fitted(bytes: Vec<u8>, mime: MimeType, bounds: PictureBounds) -> Result<Picture, Misfit> {
     // A decoder may panic at a file that is made for it: `png` did at a palette of
     // more than 256 colours. Nothing of it is used afterwards.
@@ -77,7 +78,6 @@ pub(crate) fn fitted(bytes: Vec<u8>, mime: MimeType, bounds: PictureBounds) -> R
     // First smaller and then upright, because turning makes a copy.
     let mut upright = shrink::to_side(pixels, bounds.max_side);
     upright.apply_orientation(orientation);
-    let max_bytes = usize::try_from(bounds.max_bytes).unwrap_or(usize::MAX);
-    let wanted = fit::Wanted { png: mime == MimeType::Png, profile, max_bytes };
-    wanted.of(upright)
+    let wanted = fit::Wanted { png: mime == MimeType::Png, profile, bounds };
+    wanted.of(borders::room_for(upright, bounds))
 }

@@ -10,7 +10,7 @@ use image::{ImageFormat, Rgb, RgbImage};
 
 use super::*;
 
-const BOUNDS: PictureBounds = PictureBounds { max_bytes: 100_000, max_side: 50 };
+const BOUNDS: PictureBounds = PictureBounds::new(100_000, 50);
 
 fn request(path: &str) -> PictureRequest {
     PictureRequest { file: MediaPath::parse(path).unwrap(), bounds: BOUNDS }

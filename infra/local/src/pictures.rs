@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     fn request(path: &str) -> PictureRequest {
-        let bounds = PictureBounds { max_bytes: 1, max_side: 1 };
+        let bounds = PictureBounds::new(1, 1);
         PictureRequest { file: MediaPath::parse(path).unwrap(), bounds }
     }
 

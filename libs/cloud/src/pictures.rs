@@ -135,7 +135,7 @@ mod tests {
     use crate::testing::TestBucket;
 
     fn request() -> PictureRequest {
-        let bounds = PictureBounds { max_bytes: 10_000, max_side: 4_000 };
+        let bounds = PictureBounds::new(10_000, 4_000);
         PictureRequest { file: MediaPath::parse("media/7/42.png").unwrap(), bounds }
     }
 

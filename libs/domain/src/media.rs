@@ -17,7 +17,7 @@ mod webp;
 
 pub use alt_text::{AltText, InvalidAltText};
 pub use attachment::Attachment;
-pub use derived::{DerivedPath, PictureBounds, PictureRequest};
+pub use derived::{Borders, DerivedPath, PictureBounds, PictureRequest, PictureTypes};
 pub use facts::{Facts, Pixels, VideoCodec};
 pub use filename::{Filename, InvalidFilename};
 pub use header::HEADER_BYTES;

@@ -7,7 +7,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
-use domain::media::{Attachment, HEADER_BYTES, MimeType, PictureBounds};
+use domain::media::{Attachment, HEADER_BYTES, PictureBounds, Pixels};
 use futures::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 
@@ -128,8 +128,10 @@ pub(crate) async fn is_longer(job: &Job<'_>, file: &Attachment, max_side: u32) -
 /// The file itself, with its width and height, if it fits and holds nothing
 /// but a picture.
 async fn as_it_is(job: &Job<'_>, file: &Attachment, bounds: PictureBounds) -> Result<Option<Seen>, Setback> {
-    let can_be_bare = matches!(file.mime_type, MimeType::Jpeg | MimeType::Png);
-    if !can_be_bare || bounds.max_bytes < file.size_bytes {
+    // What is not known of its size is seen below.
+    let smallest = Pixels { width: 1, height: 1 };
+    let is_of_types = PictureBounds { borders: None, ..bounds }.are_met_by(file.mime_type, smallest);
+    if !is_of_types || bounds.max_bytes < file.size_bytes {
         return Ok(None);
     }
     let mut pieces = job.files.open(file).await.map_err(unreadable)?;
@@ -141,7 +143,8 @@ async fn as_it_is(job: &Job<'_>, file: &Attachment, bounds: PictureBounds) -> Re
         }
         bytes.extend_from_slice(&piece);
     }
-    let size = file.mime_type.picture_size(&bytes).filter(|(width, height)| *width.max(height) <= bounds.max_side);
+    let meets = |&(width, height): &_| bounds.are_met_by(file.mime_type, Pixels { width, height });
+    let size = file.mime_type.picture_size(&bytes).filter(meets);
     let size = size.filter(|_| file.mime_type.is_bare_picture(&bytes));
     Ok(size.map(|size| (Picture { mime_type: file.mime_type, bytes: bytes.into() }, size)))
 }

@@ -89,7 +89,7 @@ pub(crate) const LEAD: Lead =
 const SETTLES: TimeDelta = TimeDelta::seconds(80);
 
 /// What is made of a longer picture: what the network's pages show at most.
-const BOUNDS: PictureBounds = PictureBounds { max_bytes: 4_000_000, max_side: 4_096 };
+const BOUNDS: PictureBounds = PictureBounds::new(4_000_000, 4_096);
 
 /// What a deployment says of it.
 #[derive(Deserialize)]

@@ -75,7 +75,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 pub(crate) const LEAD: Lead = Lead { images: Some(TimeDelta::seconds(60)), ..Lead::NONE };
 
 /// Photos have at most 10 MB, and 10,000 pixels of width and height together.
-const BOUNDS: PictureBounds = PictureBounds { max_bytes: 10_000_000, max_side: 5_000 };
+const BOUNDS: PictureBounds = PictureBounds::new(10_000_000, 5_000);
 
 /// Anything else that a bot uploads has at most 50 MB.
 const MAX_FILE_BYTES: u64 = 50_000_000;

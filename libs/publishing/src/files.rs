@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    const BOUNDS: PictureBounds = PictureBounds { max_bytes: 100, max_side: 10 };
+    const BOUNDS: PictureBounds = PictureBounds::new(100, 10);
 
     #[tokio::test]
     async fn a_picture_is_asked_for_and_found_by_its_owner_alone() {

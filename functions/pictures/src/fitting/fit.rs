@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use bytes::Bytes;
-use domain::media::MimeType;
+use domain::media::{MimeType, PictureBounds, PictureTypes};
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{DynamicImage, ExtendedColorType, ImageEncoder, ImageError, ImageResult, Rgb, RgbImage};
 
-use super::{Misfit, Picture, shrink};
+use super::{Misfit, Picture, borders, shrink};
 
 /// The sizes of a JPEG that are tried one after the other, in per cent of the
 /// sides. Of the last, even noise fits in 1,000,000 bytes.
@@ -23,7 +23,7 @@ pub(super) struct Wanted {
     /// given, and drawings and text suffer in a JPEG.
     pub(super) png: bool,
     pub(super) profile: Option<Vec<u8>>,
-    pub(super) max_bytes: usize,
+    pub(super) bounds: PictureBounds,
 }
 
 impl Wanted {
@@ -31,14 +31,18 @@ impl Wanted {
     pub(super) fn of(&self, pixels: DynamicImage) -> Result<Picture, Misfit> {
         let pixels = if is_transparent(&pixels) { pixels } else { pixels.into_rgb8().into() };
         let lossless = self.png || pixels.color().has_alpha();
-        if lossless && let Some(bytes) = self.png(&pixels)? {
+        if lossless
+            && self.bounds.types == PictureTypes::JpegOrPng
+            && let Some(bytes) = self.png(&borders::around(&pixels, self.bounds))?
+        {
             return Ok(Picture { mime_type: MimeType::Png, bytes });
         }
         let opaque = on_white(pixels);
         for percent in SIZES {
             let side = opaque.width().max(opaque.height()) * percent / 100;
             let smaller = (percent < 100).then(|| shrink::rgb_to_side(&opaque, side));
-            if let Some(picture) = self.jpeg(smaller.as_ref().unwrap_or(&opaque))? {
+            let picture = smaller.as_ref().unwrap_or(&opaque);
+            if let Some(picture) = self.jpeg(&borders::around_opaque(picture, self.bounds))? {
                 return Ok(picture);
             }
         }
@@ -81,7 +85,8 @@ impl Wanted {
 
     /// The file that is written, if it fits.
     fn attempt(&self, write: impl FnOnce(&mut Bounded) -> ImageResult<()>) -> Result<Option<Bytes>, Misfit> {
-        let mut file = Bounded { bytes: Vec::new(), max_bytes: self.max_bytes, is_full: false };
+        let max_bytes = usize::try_from(self.bounds.max_bytes).unwrap_or(usize::MAX);
+        let mut file = Bounded { bytes: Vec::new(), max_bytes, is_full: false };
         match write(&mut file) {
             _ if file.is_full => Ok(None),
             Ok(()) => Ok(Some(file.bytes.into())),

@@ -11,14 +11,17 @@ use image::codecs::png::PngEncoder;
 use image::codecs::webp::WebPEncoder;
 use image::{DynamicImage, ExtendedColorType, GrayImage, ImageDecoder, ImageEncoder, Rgb, RgbImage, Rgba, RgbaImage};
 
+use domain::media::{Borders, Pixels};
+use domain::rules::Ratio;
+
 use self::samples::{
     BLUE, RED, SECRETS, contains, decoded, encoded, exif, is_near, jpeg, jpeg_with_metadata, noise, png, red_and_blue,
     webp,
 };
 use super::*;
 
-const LARGE: PictureBounds = PictureBounds { max_bytes: 2_000_000, max_side: 4000 };
-const SMALL: PictureBounds = PictureBounds { max_bytes: 1_000_000, max_side: 4000 };
+const LARGE: PictureBounds = PictureBounds::new(2_000_000, 4000);
+const SMALL: PictureBounds = PictureBounds::new(1_000_000, 4000);
 
 impl Picture {
     /// In pixels, as it is shown.
@@ -134,7 +137,7 @@ fn jpeg_of_quality(picture: &RgbImage, quality: u8) -> usize {
 
 #[test]
 fn what_cannot_fit_is_said_not_to() {
-    let limits = PictureBounds { max_bytes: 300, max_side: 4000 };
+    let limits = PictureBounds::new(300, 4000);
     let refused = fitted(jpeg(&noise(64, 64)), MimeType::Jpeg, limits);
     assert_eq!(refused, Err(Misfit::DoesNotFit));
 }
@@ -163,7 +166,7 @@ fn what_is_transparent_becomes_white_where_a_png_is_too_large() {
     for (x, _, pixel) in glass.enumerate_pixels_mut() {
         pixel[3] = if x < 150 { 255 } else { 0 };
     }
-    let limits = PictureBounds { max_bytes: 150_000, max_side: 4000 };
+    let limits = PictureBounds::new(150_000, 4000);
 
     let picture = fitted(png(glass), MimeType::Png, limits).unwrap();
 
@@ -182,6 +185,63 @@ fn a_drawing_stays_without_loss_and_an_opaque_webp_becomes_a_jpeg() {
     assert_eq!(kept.mime_type, MimeType::Png);
     assert_eq!(decoded(&kept), drawing.into());
     assert_eq!(changed.mime_type, MimeType::Jpeg);
+}
+
+#[test]
+fn where_only_a_jpeg_is_taken_everything_becomes_one() {
+    let glass = RgbaImage::from_fn(40, 20, |x, _| if x < 20 { Rgba([200, 0, 0, 255]) } else { Rgba([0, 200, 0, 0]) });
+    for (mime, bytes) in [
+        (MimeType::Png, png(red_and_blue(40, 20))),
+        (MimeType::Png, png(glass.clone())),
+        (MimeType::Webp, webp(glass)),
+        (MimeType::Jpeg, jpeg(&red_and_blue(40, 20))),
+    ] {
+        let picture = fitted(bytes, mime, LARGE.jpeg()).unwrap();
+
+        assert_eq!((picture.mime_type, picture.width(), picture.height()), (MimeType::Jpeg, 40, 20), "{mime:?}");
+        let right = *decoded(&picture).into_rgb8().get_pixel(30, 10);
+        assert!(is_near(right, BLUE) || is_near(right, Rgb([255; 3])), "{mime:?} {right:?}");
+    }
+}
+
+#[test]
+fn what_is_too_tall_or_too_wide_gets_white_borders() {
+    let borders = Borders { min: Ratio::hundredths(80), max: Ratio::hundredths(191) };
+    let bounds = LARGE.jpeg().with_borders(borders);
+    let white = Rgb([255; 3]);
+    let tall = decoded(&fitted(jpeg(&red_and_blue(90, 160)), MimeType::Jpeg, bounds).unwrap()).into_rgb8();
+    assert_eq!(tall.dimensions(), (128, 160));
+    assert!(is_near(*tall.get_pixel(5, 80), white) && is_near(*tall.get_pixel(122, 80), white));
+    assert!(is_near(*tall.get_pixel(30, 80), RED) && is_near(*tall.get_pixel(100, 80), BLUE));
+
+    let wide = decoded(&fitted(png(red_and_blue(400, 100)), MimeType::Png, bounds).unwrap()).into_rgb8();
+    assert_eq!(wide.dimensions(), (400, 210));
+    assert!(is_near(*wide.get_pixel(100, 20), white) && is_near(*wide.get_pixel(100, 100), RED));
+
+    let fitting = fitted(jpeg(&red_and_blue(100, 100)), MimeType::Jpeg, bounds).unwrap();
+    assert_eq!((fitting.width(), fitting.height()), (100, 100));
+}
+
+/// Also where it has to be made smaller for its bytes: the ratio is that of what is made.
+#[test]
+fn borders_are_kept_at_every_size_and_in_every_type() {
+    let borders = Borders { min: Ratio::hundredths(80), max: Ratio::hundredths(191) };
+    let small = PictureBounds { max_bytes: 60_000, ..LARGE }.jpeg().with_borders(borders);
+    let glass = RgbaImage::from_pixel(20, 400, Rgba([0, 0, 0, 0]));
+    let squares = Borders { min: Ratio::hundredths(300), max: Ratio::hundredths(300) };
+    for (bounds, mime, bytes) in [
+        (small, MimeType::Jpeg, jpeg(&noise(301, 701))),
+        (small, MimeType::Jpeg, jpeg(&noise(901, 211))),
+        (LARGE.with_borders(borders), MimeType::Png, png(glass)),
+        (LARGE.with_borders(squares), MimeType::Png, png(red_and_blue(3000, 3000))),
+    ] {
+        let picture = fitted(bytes, mime, bounds).unwrap();
+
+        let pixels = Pixels { width: picture.width(), height: picture.height() };
+        assert!(bounds.are_met_by(picture.mime_type, pixels), "{pixels:?}");
+        assert!(picture.bytes.len() as u64 <= bounds.max_bytes);
+        decoded(&picture);
+    }
 }
 
 #[test]
@@ -204,7 +264,7 @@ fn the_same_file_gives_the_same_bytes() {
         (MimeType::Png, png(noise(300, 200))),
         (MimeType::Webp, webp(noise(300, 200))),
     ] {
-        let limits = PictureBounds { max_bytes: 30_000, max_side: 250 };
+        let limits = PictureBounds::new(30_000, 250);
         let once = fitted(bytes.clone(), mime, limits).unwrap();
         assert_eq!(fitted(bytes, mime, limits), Ok(once));
     }

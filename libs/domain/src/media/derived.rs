@@ -1,20 +1,104 @@
 //! Pictures made from other pictures: within which bounds, and where they are.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::MediaPath;
+use super::{MediaPath, MimeType, Pixels};
 use crate::id::UserId;
+use crate::rules::Ratio;
 
 /// What a platform takes of a picture.
+///
+/// Requests of an older version, which knows the first two alone, are still read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PictureBounds {
     /// The largest file.
     pub max_bytes: u64,
     /// The longest side, in pixels.
     pub max_side: u32,
+    /// The types of file.
+    #[serde(default, skip_serializing_if = "PictureTypes::are_usual")]
+    pub types: PictureTypes,
+    /// How wide it is for its height, where borders are to make it so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub borders: Option<Borders>,
+}
+
+/// What a picture is written as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PictureTypes {
+    /// JPEG, or PNG where that is better.
+    #[default]
+    JpegOrPng,
+    /// JPEG alone, with white behind what is transparent.
+    Jpeg,
+}
+
+/// White borders around a picture that is too narrow or too wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Borders {
+    /// The narrowest that needs none.
+    pub min: Ratio,
+    /// The widest that needs none.
+    pub max: Ratio,
+}
+
+impl PictureBounds {
+    /// So many bytes, and a side of so many pixels, as a JPEG or PNG.
+    pub const fn new(max_bytes: u64, max_side: u32) -> Self {
+        Self { max_bytes, max_side, types: PictureTypes::JpegOrPng, borders: None }
+    }
+
+    /// The same as a JPEG alone.
+    #[must_use]
+    pub const fn jpeg(self) -> Self {
+        Self { types: PictureTypes::Jpeg, ..self }
+    }
+
+    /// The same with borders.
+    #[must_use]
+    pub const fn with_borders(self, borders: Borders) -> Self {
+        Self { borders: Some(borders), ..self }
+    }
+
+    /// Whether a picture of this type and size needs no change, as far as these tell.
+    pub fn are_met_by(&self, mime_type: MimeType, pixels: Pixels) -> bool {
+        let is_of_types = match self.types {
+            PictureTypes::JpegOrPng => matches!(mime_type, MimeType::Jpeg | MimeType::Png),
+            PictureTypes::Jpeg => mime_type == MimeType::Jpeg,
+        };
+        is_of_types && pixels.width.max(pixels.height) <= self.max_side && self.canvas(pixels) == pixels
+    }
+
+    /// The size of a picture with its borders.
+    pub fn canvas(&self, pixels: Pixels) -> Pixels {
+        self.borders.map_or(pixels, |it| it.around(pixels))
+    }
+}
+
+impl PictureTypes {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+    fn are_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Borders {
+    /// The size of a picture with its borders: the smallest that is wide enough, and not
+    /// too wide.
+    fn around(self, pixels: Pixels) -> Pixels {
+        let Pixels { width, height } = pixels;
+        if self.min.is_missed_by(pixels) {
+            Pixels { width: self.min.width_of(height), height }
+        } else if self.max.is_exceeded_by(pixels) {
+            Pixels { width, height: self.max.height_of(width) }
+        } else {
+            pixels
+        }
+    }
 }
 
 /// A picture to be made: this file within these bounds.
@@ -40,8 +124,15 @@ const EDITION: u32 = 1;
 impl PictureRequest {
     /// Where its answer is.
     pub fn answered_at(&self) -> DerivedPath {
-        let PictureBounds { max_bytes, max_side } = self.bounds;
-        let asked = format!("{EDITION}\n{}\n{max_bytes}\n{max_side}", self.file);
+        let PictureBounds { max_bytes, max_side, types, borders } = self.bounds;
+        let mut asked = format!("{EDITION}\n{}\n{max_bytes}\n{max_side}", self.file);
+        // Said only where it is not as it always was, so that older answers are found.
+        if types == PictureTypes::Jpeg {
+            asked.push_str("\njpeg");
+        }
+        if let Some(Borders { min, max }) = borders {
+            let _ = write!(asked, "\nborders {} {}", min.in_hundredths(), max.in_hundredths());
+        }
         DerivedPath { user: self.file.user(), hash: Sha256::digest(asked).into() }
     }
 }
@@ -57,8 +148,10 @@ impl fmt::Display for DerivedPath {
 mod tests {
     use super::*;
 
+    const BORDERS: Borders = Borders { min: Ratio::hundredths(80), max: Ratio::hundredths(191) };
+
     fn request(file: &str, max_bytes: u64, max_side: u32) -> PictureRequest {
-        PictureRequest { file: MediaPath::parse(file).unwrap(), bounds: PictureBounds { max_bytes, max_side } }
+        PictureRequest { file: MediaPath::parse(file).unwrap(), bounds: PictureBounds::new(max_bytes, max_side) }
     }
 
     #[test]
@@ -87,5 +180,59 @@ mod tests {
         let sent = serde_json::to_string(&asked).unwrap();
         assert_eq!(sent, r#"{"file":"media/7/42.webp","bounds":{"max_bytes":1,"max_side":2}}"#);
         assert_eq!(serde_json::from_str::<PictureRequest>(&sent).unwrap(), asked);
+
+        let further = PictureRequest { bounds: asked.bounds.jpeg().with_borders(BORDERS), ..asked };
+        let sent = serde_json::to_string(&further).unwrap();
+        assert!(sent.contains(r#""types":"jpeg","borders":{"min":80,"max":191}"#), "{sent}");
+        assert_eq!(serde_json::from_str::<PictureRequest>(&sent).unwrap(), further);
+    }
+
+    /// Pictures that were made by an earlier version are used.
+    #[test]
+    fn what_was_always_asked_is_answered_where_it_always_was() {
+        let asked = request("media/7/42.png", 1_000_000, 4_000);
+        let hash = Sha256::digest("1\nmedia/7/42.png\n1000000\n4000");
+        assert_eq!(asked.answered_at().hash, <[u8; 32]>::from(hash));
+        let bounds = asked.bounds;
+        let wider = Borders { max: Ratio::hundredths(200), ..BORDERS };
+        let others = [bounds.jpeg(), bounds.with_borders(BORDERS), bounds.jpeg().with_borders(BORDERS)];
+        let places: std::collections::BTreeSet<_> = [bounds, bounds.with_borders(wider)]
+            .into_iter()
+            .chain(others)
+            .map(|bounds| PictureRequest { bounds, ..asked }.answered_at().to_string())
+            .collect();
+        assert_eq!(places.len(), 5);
+    }
+
+    #[test]
+    fn borders_make_a_picture_just_wide_or_tall_enough() {
+        let bounds = PictureBounds::new(1, 10_000).with_borders(BORDERS);
+        let canvas = |width, height| {
+            let Pixels { width, height } = bounds.canvas(Pixels { width, height });
+            (width, height)
+        };
+        assert_eq!(canvas(1080, 1920), (1536, 1920));
+        assert_eq!(canvas(2000, 1000), (2000, 1048));
+        assert_eq!(canvas(801, 1002), (802, 1002));
+        for (width, height) in [(4, 5), (191, 100), (1, 1), (1080, 1350)] {
+            assert_eq!(canvas(width, height), (width, height));
+        }
+        for (width, height) in [(1, 20_000), (20_000, 1), (u32::MAX, 1), (1, u32::MAX), (7, 9)] {
+            let around = bounds.canvas(Pixels { width, height });
+            assert!(width <= around.width && height <= around.height, "{width} {height}");
+            assert_eq!(bounds.canvas(around), around, "{width} {height}");
+        }
+    }
+
+    #[test]
+    fn a_picture_that_meets_its_bounds_needs_no_change() {
+        let bounds = PictureBounds::new(1, 100);
+        let meets =
+            |bounds: PictureBounds, mime_type, width, height| bounds.are_met_by(mime_type, Pixels { width, height });
+        assert!(meets(bounds, MimeType::Png, 100, 1) && !meets(bounds, MimeType::Png, 101, 1));
+        assert!(meets(bounds.jpeg(), MimeType::Jpeg, 100, 1) && !meets(bounds.jpeg(), MimeType::Png, 100, 1));
+        assert!(!meets(bounds, MimeType::Webp, 1, 1) && !meets(bounds, MimeType::Gif, 1, 1));
+        let bordered = bounds.with_borders(BORDERS);
+        assert!(meets(bordered, MimeType::Png, 80, 100) && !meets(bordered, MimeType::Png, 79, 100));
     }
 }

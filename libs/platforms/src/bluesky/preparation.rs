@@ -90,7 +90,7 @@ impl Preparation<'_> {
         // Servers of last spring and older refuse pictures over one megabyte, and
         // they do so only at the public call. Bluesky's own are never that old.
         let max_bytes = if is_of_bluesky(&self.pds.session.pds) { MAX_PICTURE_BYTES } else { 1_000_000 };
-        let bounds = PictureBounds { max_bytes, max_side: MAX_PICTURE_SIDE };
+        let bounds = PictureBounds::new(max_bytes, MAX_PICTURE_SIDE);
         match fitted(job, file, bounds, progress.picture).await? {
             Look::Again(awaited, at) => {
                 progress.picture = Some(awaited);

@@ -24,7 +24,7 @@ use crate::recognition::Before;
 const UPLOAD: Duration = Duration::from_secs(30);
 
 /// What pictures are made to fit into that LinkedIn does not take as they are.
-const BOUNDS: PictureBounds = PictureBounds { max_bytes: 10_000_000, max_side: MAX_SIDE };
+const BOUNDS: PictureBounds = PictureBounds::new(10_000_000, MAX_SIDE);
 
 /// How long LinkedIn works on a picture, or a little more.
 const WORKED_ON: TimeDelta = TimeDelta::seconds(3);

@@ -6,7 +6,9 @@ use std::sync::Mutex;
 use bytes::Bytes;
 use domain::connection::Profile;
 use domain::id::MediaId;
+use domain::media::{Borders, MimeType};
 use domain::options::Options;
+use domain::rules::Ratio;
 use domain::testing::noon;
 use futures::stream;
 use image::{ImageFormat, Rgb, RgbImage};
@@ -16,18 +18,19 @@ use crate::account::Credentials;
 use crate::job::{MediaBytes, MediaReader};
 use crate::recognition::NobodyElse;
 
-const BOUNDS: PictureBounds = PictureBounds { max_bytes: 20_000, max_side: 100 };
+const BOUNDS: PictureBounds = PictureBounds::new(20_000, 100);
 
 /// One file, and what is asked of it.
 struct Desk {
     bytes: Vec<u8>,
+    bounds: PictureBounds,
     answer: Mutex<Option<Fitted>>,
     asked: Mutex<u32>,
 }
 
 impl Desk {
     fn with(bytes: Vec<u8>) -> Self {
-        Self { bytes, answer: Mutex::default(), asked: Mutex::default() }
+        Self { bytes, bounds: BOUNDS, answer: Mutex::default(), asked: Mutex::default() }
     }
 
     fn asked(&self) -> u32 {
@@ -39,7 +42,7 @@ impl Desk {
         let file = self.file(mime_type);
         let (profile, credentials) = somebody();
         let job = job(&profile, &credentials, std::slice::from_ref(&file), self, seconds);
-        fitted(&job, &file, BOUNDS, awaited).await
+        fitted(&job, &file, self.bounds, awaited).await
     }
 
     fn file(&self, mime_type: MimeType) -> Attachment {
@@ -61,12 +64,12 @@ impl MediaReader for Desk {
     }
 
     async fn fitted(&self, _: &Attachment, bounds: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
-        assert_eq!(bounds, BOUNDS);
+        assert_eq!(bounds, self.bounds);
         Ok(self.answer.lock().unwrap().clone())
     }
 
     async fn ask_to_fit(&self, _: &Attachment, bounds: PictureBounds) -> Result<(), MediaUnreadable> {
-        assert_eq!(bounds, BOUNDS);
+        assert_eq!(bounds, self.bounds);
         *self.asked.lock().unwrap() += 1;
         Ok(())
     }
@@ -135,6 +138,21 @@ async fn what_does_not_fit_or_would_tell_more_is_asked_for() {
         let desk = Desk::with(bytes);
         assert!(matches!(desk.look(mime, None, 0).await, Ok(Look::Again(..))), "{mime:?}");
         assert_eq!(desk.asked(), 1, "{mime:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_jpeg_or_needs_borders_is_asked_for_where_it_has_to_be_so() {
+    let square = Borders { min: Ratio::hundredths(100), max: Ratio::hundredths(100) };
+    for (format, mime, width, bounds, is_asked) in [
+        (ImageFormat::Jpeg, MimeType::Jpeg, 10, BOUNDS.jpeg(), false),
+        (ImageFormat::Png, MimeType::Png, 10, BOUNDS.jpeg(), true),
+        (ImageFormat::Png, MimeType::Png, 10, BOUNDS.with_borders(square), false),
+        (ImageFormat::Png, MimeType::Png, 11, BOUNDS.with_borders(square), true),
+    ] {
+        let desk = Desk { bounds, ..Desk::with(picture(width, 10, format)) };
+        let looked = desk.look(mime, None, 0).await.unwrap();
+        assert_eq!(matches!(looked, Look::Again(..)), is_asked, "{mime:?} {width} {bounds:?}");
     }
 }
 

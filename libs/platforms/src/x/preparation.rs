@@ -14,7 +14,7 @@ use crate::picture::{self, Awaited, Look};
 use crate::platform::Step;
 
 /// What pictures are made to fit into that X does not take as they are.
-pub(super) const BOUNDS: PictureBounds = PictureBounds { max_bytes: 5_000_000, max_side: 8_192 };
+pub(super) const BOUNDS: PictureBounds = PictureBounds::new(5_000_000, 8_192);
 
 /// What preparation has reached. Stored between the steps, so that a step which is taken
 /// again after a crash repeats one call, not all of them.

@@ -31,7 +31,7 @@ const SEEDS: [(&str, MimeType, &[u8]); 13] = [
     ("moving.gif", MimeType::Gif, include_bytes!("seeds/moving.gif")),
 ];
 
-const BOUNDS: PictureBounds = PictureBounds { max_bytes: 10_000, max_side: 12 };
+const BOUNDS: PictureBounds = PictureBounds::new(10_000, 12);
 
 /// Far longer than any of these takes. A file of few bytes may say that it has
 /// many pixels, within what is decoded at all.

@@ -1,0 +1,51 @@
+//! White borders around pictures that are too narrow or too wide for a platform.
+
+use std::borrow::Cow;
+
+use domain::media::{PictureBounds, Pixels};
+use image::imageops::replace;
+use image::{DynamicImage, GenericImageView, Rgb, RgbImage, Rgba, RgbaImage};
+
+use super::shrink;
+
+/// The picture, small enough that it is within bounds with its borders as well.
+pub(super) fn room_for(picture: DynamicImage, bounds: PictureBounds) -> DynamicImage {
+    let (side, canvas) = (picture.width().max(picture.height()), canvas(&picture, bounds));
+    let longest = canvas.width.max(canvas.height);
+    if longest <= bounds.max_side {
+        return picture;
+    }
+    let fitting = u64::from(side) * u64::from(bounds.max_side) / u64::from(longest);
+    shrink::to_side(picture, u32::try_from(fitting).unwrap_or(side))
+}
+
+/// The picture with its borders; itself where it needs none. What is transparent inside it
+/// stays so.
+pub(super) fn around(picture: &DynamicImage, bounds: PictureBounds) -> Cow<'_, DynamicImage> {
+    let Some((Pixels { width, height }, left, top)) = place(picture, bounds) else { return Cow::Borrowed(picture) };
+    let mut sheet = RgbaImage::from_pixel(width, height, Rgba([u8::MAX; 4]));
+    replace(&mut sheet, picture, left, top);
+    let sheet = DynamicImage::from(sheet);
+    Cow::Owned(if picture.color().has_alpha() { sheet } else { sheet.into_rgb8().into() })
+}
+
+/// The same of a picture without transparency.
+pub(super) fn around_opaque(picture: &RgbImage, bounds: PictureBounds) -> Cow<'_, RgbImage> {
+    let Some((Pixels { width, height }, left, top)) = place(picture, bounds) else { return Cow::Borrowed(picture) };
+    let mut sheet = RgbImage::from_pixel(width, height, Rgb([u8::MAX; 3]));
+    replace(&mut sheet, picture, left, top);
+    Cow::Owned(sheet)
+}
+
+/// The size with borders, and where the picture stands in it; `None` where it needs none.
+fn place(picture: &impl GenericImageView, bounds: PictureBounds) -> Option<(Pixels, i64, i64)> {
+    let (canvas, (width, height)) = (canvas(picture, bounds), picture.dimensions());
+    let middle = |canvas: u32, side: u32| i64::from((canvas - side) / 2);
+    let needs = (canvas.width, canvas.height) != (width, height);
+    needs.then(|| (canvas, middle(canvas.width, width), middle(canvas.height, height)))
+}
+
+fn canvas(picture: &impl GenericImageView, bounds: PictureBounds) -> Pixels {
+    let (width, height) = picture.dimensions();
+    bounds.canvas(Pixels { width, height })
+}
