@@ -13,6 +13,11 @@ const MOST: usize = 2_000;
 pub fn with_request(refusal: &[u8], authorization: &str, request: &[u8]) -> Option<Vec<u8>> {
     static TURN: AtomicUsize = AtomicUsize::new(0);
     let mut body: Value = serde_json::from_slice(refusal).ok()?;
+    if body["error"]["message"].is_string() {
+        let within = serde_json::to_vec(&body["error"]).ok()?;
+        body["error"] = serde_json::from_slice(&with_request(&within, authorization, request)?).ok()?;
+        return serde_json::to_vec(&body).ok();
+    }
     // `error` alone is read by programs, too, so the words stand beside it.
     let said = ["message", "description", "detail"].into_iter().find(|it| body[*it].is_string());
     let field = said.unwrap_or("error_description");

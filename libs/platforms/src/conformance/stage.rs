@@ -27,6 +27,7 @@ use crate::handoff::{
 };
 use crate::platform::{Connect, Publish};
 use crate::registry::Registry;
+use crate::renewal::Renewal;
 use crate::setup::{PlatformSettings, Setup};
 use crate::vault::{MemoryVault, Vault};
 
@@ -229,6 +230,11 @@ impl<N: Network> Stage<N> {
     pub fn can_renew(&self) -> bool {
         let stored = self.credentials.lock().unwrap();
         stored.as_ref().is_some_and(|it| self.publishing().renewal().can_renew(it))
+    }
+
+    /// Whether they can be renewed only as long as they live.
+    pub fn renews_what_lives(&self) -> bool {
+        self.publishing().renewal() == Renewal::Extending
     }
 
     /// New credentials, stored.

@@ -5,7 +5,7 @@ use domain::delivery::Setback;
 use domain::media::MimeType;
 use secrecy::ExposeSecret;
 
-use crate::account::About;
+use crate::account::{About, Account};
 use crate::conformance::network::{Call, Network, Trouble};
 use crate::conformance::samples::sample;
 use crate::conformance::stage::Stage;
@@ -17,6 +17,9 @@ pub async fn ended_credentials_are_renewed<N: Network>() {
     let account = stage.connect().await;
     if !stage.can_renew() {
         return;
+    }
+    if stage.renews_what_lives() {
+        return what_lives_is_lengthened(&stage, &account).await;
     }
     for round in 0..3 {
         let mut post = stage.post(&account, "ended", vec![sample(MimeType::Png, 1)]);
@@ -33,6 +36,28 @@ pub async fn ended_credentials_are_renewed<N: Network>() {
         stage.clock.advance(TimeDelta::minutes(45));
     }
     assert_eq!(stage.network.public().len(), 3);
+}
+
+/// Where a token is exchanged for one that lasts longer: in time it works again and
+/// again, and one that has ended is gone.
+async fn what_lives_is_lengthened<N: Network>(stage: &Stage<N>, account: &Account) {
+    for round in 0..3 {
+        let old = stage.credentials().await.unwrap();
+        stage.clock.skip_to(stage.publishing().renewal().due_at(&old, stage.clock.now()));
+        let new = stage.renew().await.unwrap();
+        assert!(old.expires_at < new.expires_at, "it lasts longer");
+        let mut post = stage.post(account, &format!("round {round}"), vec![sample(MimeType::Png, 1)]);
+        stage.deliver(&mut post).await.unwrap();
+    }
+    assert_eq!(stage.network.public().len(), 3);
+
+    let mut post = stage.post(account, "ended", vec![sample(MimeType::Png, 1)]);
+    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    stage.network.end_access_tokens();
+    let ended = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(ended, Setback::Disconnected { .. }), "{ended:?}");
+    let refusal = stage.renew().await.unwrap_err();
+    assert!(matches!(refusal, RefreshRefusal::Gone(_)), "{refusal:?}");
 }
 
 /// What an account says of itself later is what it said when it was connected, and
@@ -59,6 +84,10 @@ pub async fn a_passing_failure_does_not_end_a_grant<N: Network>() {
 }
 
 async fn only_its_own_word_ends_it<N: Network>(stage: &Stage<N>) {
+    if stage.renews_what_lives() {
+        // Young tokens are not lengthened everywhere.
+        stage.clock.advance(TimeDelta::days(2));
+    }
     let limited = Trouble::Limited { retry_after: TimeDelta::seconds(30) };
     for trouble in [Trouble::CutBefore, Trouble::Broken, Trouble::Unavailable, Trouble::Gibberish, limited] {
         if !stage.network.can(Call::Refresh, trouble) {
