@@ -72,3 +72,6 @@ fn host(url: &str) -> String {
 fn busy(reason: String) -> Setback {
     Setback::Busy { retry_at: None, reason }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,9 +12,14 @@ use super::{Containers, Made, Progress, quota};
 use crate::caller::Caller;
 use crate::job::Job;
 use crate::meta::failure::{Blame, Failure};
+use crate::watch::Watch;
 
 /// For the public call. Long, because what it did has to be found out otherwise.
 const PUBLISH: Duration = Duration::from_secs(30);
+
+/// For that and what is asked behind it: less than
+/// [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+const WITHIN: Duration = Duration::from_secs(38);
 
 /// How much Meta's clock may be behind ours.
 const CLOCKS: TimeDelta = TimeDelta::seconds(60);
@@ -45,16 +50,20 @@ impl<'a, C: Containers> Publication<'a, C> {
 
     /// Makes it public.
     pub(crate) async fn publish(&self) -> Result<Published, Setback> {
-        let (job, calls) = (self.job, self.of.calls());
+        let (job, calls, watch) = (self.job, self.of.calls(), Watch::begin(self.job.now));
         let path = format!("/{}/{}", job.profile.account_id, calls.publish);
         let fields = [("creation_id", self.container.id.as_str())];
         match self.of.graph().post::<Answer>(Caller::of(job), &path, &fields, PUBLISH).await {
             Ok(answered) => {
                 let id = answered.body.id;
-                let url = self.permalink(&id).await;
+                let url = watch.within(WITHIN, self.permalink(&id)).await.flatten();
                 Ok(Published::new(id, job.now).seen_at(url))
             }
-            Err(failure) => Err(self.setback(failure).await),
+            Err(failure) => {
+                // What would be asked behind it only tells more.
+                let unasked = self.unasked(failure.clone());
+                Err(watch.within(WITHIN, self.setback(failure)).await.unwrap_or(unasked))
+            }
         }
     }
 
@@ -63,6 +72,16 @@ impl<'a, C: Containers> Publication<'a, C> {
         let path = format!("/{id}");
         let asked = self.of.graph().get::<Answer>(Caller::of(self.job), &path, &[("fields", "id,permalink")]).await;
         asked.ok()?.body.permalink
+    }
+
+    /// What follows of a failure where nothing more can be asked.
+    fn unasked(&self, failure: Failure) -> Setback {
+        match failure.blame() {
+            Some(Blame::Gone | Blame::Duplicate) => {
+                Setback::Unknown { may_still_run: false, reason: failure.into_words() }
+            }
+            _ => failure.of_the_public_call(self.job.now),
+        }
     }
 
     async fn setback(&self, failure: Failure) -> Setback {
@@ -83,7 +102,7 @@ impl<'a, C: Containers> Publication<'a, C> {
                     Ok(Standing::Public) | Err(_) => Setback::Unknown { may_still_run: false, reason },
                 }
             }
-            _ => failure.of_the_public_call(self.job.now),
+            _ => self.unasked(failure),
         }
     }
 
@@ -129,7 +148,10 @@ impl<'a, C: Containers> Publication<'a, C> {
     /// The oldest of these posts that says what ours does and that no other delivery has
     /// made.
     async fn ours(&self, posts: &Posts) -> Result<Option<Published>, String> {
-        let alike: Vec<&Post> = posts.posts.iter().rev().filter(|it| it.text == self.of.said(self.job)).collect();
+        // White space around a text is not kept everywhere.
+        let said = self.of.said(self.job).trim();
+        let is_alike = |it: &&Post| it.text.trim() == said;
+        let alike: Vec<&Post> = posts.posts.iter().rev().filter(is_alike).collect();
         let ids: Vec<_> = alike.iter().map(|it| it.id.clone()).collect();
         let claims = self.job.claims.of(&ids).await.map_err(|it| it.to_string())?;
         let is_others = |post: &Post| claims.iter().any(|(id, claim)| *id == post.id && *claim == Claim::Others);

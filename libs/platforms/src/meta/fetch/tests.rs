@@ -1,0 +1,112 @@
+//! What is said of a file that nobody can fetch.
+
+use domain::connection::Profile;
+use domain::id::MediaId;
+use domain::media::{MimeType, PictureBounds};
+use domain::options::Options;
+use domain::testing::noon;
+use outbound::AddressPolicy;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use super::*;
+use crate::account::Credentials;
+use crate::job::{Fitted, MediaBytes, MediaReader, MediaUnreadable};
+use crate::recognition::NobodyElse;
+
+/// Files that are all at this address, if they are anywhere.
+struct Shelf(Option<String>);
+
+#[async_trait::async_trait]
+impl MediaReader for Shelf {
+    async fn open(&self, _: &Attachment) -> Result<MediaBytes, MediaUnreadable> {
+        Err(MediaUnreadable("nobody reads it".to_owned()))
+    }
+
+    async fn public_url(&self, _: &Attachment, _: Duration) -> Result<String, MediaUnreadable> {
+        self.0.clone().ok_or_else(|| MediaUnreadable("the bucket is not to be had".to_owned()))
+    }
+
+    async fn fitted(&self, _: &Attachment, _: PictureBounds) -> Result<Option<Fitted>, MediaUnreadable> {
+        Ok(None)
+    }
+
+    async fn ask_to_fit(&self, _: &Attachment, _: PictureBounds) -> Result<(), MediaUnreadable> {
+        Ok(())
+    }
+}
+
+/// What becomes of a file at this address.
+async fn asked(at: Option<String>) -> Result<String, Setback> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let media_id = MediaId::new(1).unwrap();
+    let file = Attachment { media_id, mime_type: MimeType::Mp4, size_bytes: 9, alt_text: None, facts: None };
+    let profile =
+        Profile { account_id: "1".to_owned(), username: None, display_name: None, avatar: None, profile_url: None };
+    let (credentials, shelf) = (Credentials::of("token".into()), Shelf(at));
+    let job = Job {
+        profile: &profile,
+        credentials: &credentials,
+        text: "",
+        media: std::slice::from_ref(&file),
+        options: Options::NONE,
+        reference: "1",
+        progress: None,
+        doubted: false,
+        publish_at: noon(),
+        files: &shelf,
+        claims: &NobodyElse,
+        now: noon(),
+    };
+    address(&HttpClients::new(AddressPolicy::PublicOnly), &job, &file).await
+}
+
+/// The address of a file whose server answers like this, and never more than once.
+async fn answering(status: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            request.push(stream.read_u8().await.unwrap());
+        }
+        let asked = String::from_utf8_lossy(&request).to_ascii_lowercase();
+        assert!(asked.starts_with("get ") && asked.contains("range: bytes=0-0"), "one byte is enough: {asked}");
+        assert!(!asked.contains("authorization"), "anybody may read it: {asked}");
+        let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx");
+        stream.write_all(answer.as_bytes()).await.unwrap();
+    });
+    format!("http://{address}/a/film.mp4?X-Amz-Signature=anybody")
+}
+
+#[tokio::test]
+async fn what_can_be_read_from_here_is_given_to_meta() {
+    for status in ["200 OK", "206 Partial Content"] {
+        let url = answering(status).await;
+        assert_eq!(asked(Some(url.clone())).await, Ok(url));
+    }
+}
+
+/// It is tried again, because the operator may mend it.
+#[tokio::test]
+async fn what_we_cannot_read_ourselves_is_not_given_to_meta_and_the_signature_is_not_said() {
+    for status in ["403 Forbidden", "404 Not Found", "302 Found"] {
+        let setback = asked(Some(answering(status).await)).await.unwrap_err();
+        let Setback::Busy { retry_at: None, reason } = &setback else { panic!("{setback:?}") };
+        for said in ["file 1 of 1 (video/mp4)", "127.0.0.1", "operator", &status[..3]] {
+            assert!(reason.contains(said), "{said}: {reason}");
+        }
+        assert!(!reason.contains("Signature"), "{reason}");
+    }
+    let setback = asked(Some("http://127.0.0.1:1/film.mp4".to_owned())).await.unwrap_err();
+    assert!(matches!(&setback, Setback::Busy { reason, .. } if reason.contains("could not be reached")), "{setback:?}");
+}
+
+#[tokio::test]
+async fn a_file_without_an_address_waits() {
+    let setback = asked(None).await.unwrap_err();
+    let told =
+        "file 1 of 1 (video/mp4): it has no public address: the file could not be read: the bucket is not to be had";
+    assert_eq!(setback, Setback::Busy { retry_at: None, reason: told.to_owned() });
+}
