@@ -130,7 +130,10 @@ async fn send_off(
         HandOffRefusal::Field { name, message } => {
             typed.faults.insert(name, message);
         }
-        HandOffRefusal::Denied | HandOffRefusal::Refused(_) | HandOffRefusal::Unreachable => {
+        HandOffRefusal::Denied
+        | HandOffRefusal::Refused(_)
+        | HandOffRefusal::NotFromHere(_)
+        | HandOffRefusal::Unreachable => {
             typed.fault = Some(&sentence);
         }
     }

@@ -163,7 +163,7 @@ fn without(refusal: HandOffRefusal, unsaid: impl FnOnce() -> Unsaid) -> HandOffR
     match refusal {
         HandOffRefusal::Refused(words) => HandOffRefusal::Refused(unsaid().out_of(&words)),
         HandOffRefusal::Field { name, message } => HandOffRefusal::Field { name, message: unsaid().out_of(&message) },
-        other @ (HandOffRefusal::Denied | HandOffRefusal::Unreachable) => other,
+        other @ (HandOffRefusal::Denied | HandOffRefusal::NotFromHere(_) | HandOffRefusal::Unreachable) => other,
     }
 }
 

@@ -179,6 +179,9 @@ pub enum HandOffRefusal {
     /// The platform did not play along.
     #[error("the platform refused: {0}")]
     Refused(String),
+    /// This deployment is not where the platform can use it: what its operator does.
+    #[error("{0}")]
+    NotFromHere(String),
     /// The platform could not be reached or answered nonsense.
     #[error("the platform did not answer as expected; try again in a few minutes")]
     Unreachable,

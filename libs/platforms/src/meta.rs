@@ -14,22 +14,27 @@
 //!
 //! `graph.rs` knows how calls are made, `failure.rs` what errors mean, `usage.rs` what the
 //! headers say, `version.rs` when versions end, `containers.rs` how a post becomes a
-//! container, `fetch.rs` how Meta gets at a file, `pages.rs` for which Pages a person may
-//! act, `permissions.rs` what they have granted, `list.rs` how lists are read.
+//! container, `fetch.rs` how Meta gets at a file, `reach.rs` whether it can from here,
+//! `pages.rs` for which Pages a person may act, `permissions.rs` what they have granted,
+//! `list.rs` how lists are read, and `grants.rs` what errors mean where tokens are asked
+//! for.
 
 mod containers;
 mod failure;
 mod fetch;
+mod grants;
 mod graph;
 mod list;
 pub(crate) mod pages;
 mod permissions;
+mod reach;
 pub(crate) mod time;
 mod usage;
 mod version;
 
 pub(crate) use self::containers::{Calls, Containers, Form, Publication, step};
 pub(crate) use self::failure::{Blame, Failure};
+pub(crate) use self::grants::{GONE, OURS, PASSING};
 pub(crate) use self::graph::{Answered, Graph};
 pub(crate) use self::list::List;
 pub(crate) use self::permissions::Permissions;

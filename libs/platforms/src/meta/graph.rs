@@ -26,7 +26,7 @@ const MAX_ANSWER_BYTES: usize = 2 << 20;
 pub(crate) struct Graph {
     pub(crate) http: HttpClients,
     /// With its version, without a slash at its end.
-    base_url: String,
+    pub(super) base_url: String,
     /// Our app, where calls are to prove that they are its own.
     app: Option<Arc<dyn AppSource>>,
     /// The platform's name as people know it.

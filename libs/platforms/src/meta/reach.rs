@@ -1,0 +1,57 @@
+//! Whether Meta can reach this deployment: it fetches files from public addresses, and
+//! sends people back to those alone.
+
+use url::{Host, Url};
+
+use super::graph::Graph;
+use crate::handoff::{HandOffRefusal, OurAddresses};
+
+impl Graph {
+    /// Refuses a hand-off from which nothing would come, because this deployment is on a
+    /// machine that only itself reaches, as `cargo dev` is without a tunnel.
+    pub(crate) fn check_reach(&self, here: &OurAddresses) -> Result<(), HandOffRefusal> {
+        if !is_of_one_machine(&here.origin) || is_of_one_machine(&self.base_url) {
+            return Ok(());
+        }
+        let (title, origin) = (self.title, &here.origin);
+        Err(HandOffRefusal::NotFromHere(format!(
+            "{title} fetches files by itself and sends people back to public addresses alone, and nobody but this \
+             machine reaches {origin}; start the service with --origin and the https address of a tunnel to it"
+        )))
+    }
+}
+
+/// Whether only the machine itself reaches this address.
+fn is_of_one_machine(address: &str) -> bool {
+    let Ok(url) = Url::parse(address) else { return false };
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use outbound::AddressPolicy;
+
+    use super::*;
+    use crate::http_clients::HttpClients;
+    use crate::meta::Version;
+
+    #[test]
+    fn from_a_machine_that_nobody_reaches_nothing_is_connected_but_what_runs_beside_it() {
+        let check = |origin: &str, platform: &str| {
+            let graph = Graph::new(HttpClients::new(AddressPolicy::PublicOnly), platform, Version::THREADS, "Threads");
+            graph.check_reach(&OurAddresses::of(origin, "threads")).map_err(|it| it.to_string())
+        };
+        let real = "https://graph.threads.net";
+        for origin in ["http://127.0.0.1:3000", "http://localhost:3000", "http://[::1]:3000", "http://a.localhost"] {
+            let told = check(origin, real).unwrap_err();
+            assert!(told.contains("Threads") && told.contains(origin) && told.contains("--origin"), "{told}");
+            assert_eq!(check(origin, "http://127.0.0.1:4000"), Ok(()), "a stand-in");
+        }
+        assert_eq!(check("https://social.example", real), Ok(()));
+    }
+}
