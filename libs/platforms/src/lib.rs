@@ -38,6 +38,7 @@ mod sandbox;
 mod setup;
 mod slack;
 mod telegram;
+mod threads;
 mod vault;
 mod watch;
 mod wordpress;

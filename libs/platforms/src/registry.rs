@@ -58,6 +58,7 @@ registered! {
     sandbox,
     slack,
     telegram,
+    threads,
     wordpress,
     x,
 }

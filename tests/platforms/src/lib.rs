@@ -13,6 +13,7 @@ pub mod meta;
 pub mod slack;
 pub mod stand_in;
 pub mod telegram;
+pub mod threads;
 pub mod town;
 pub mod wordpress;
 pub mod x;

@@ -12,6 +12,7 @@ use crate::mastodon;
 use crate::matrix::Matrix;
 use crate::slack::Slack;
 use crate::telegram::Telegram;
+use crate::threads::Threads;
 use crate::wordpress::Wordpress;
 use crate::x::X;
 
@@ -25,6 +26,7 @@ pub async fn one_of_each(clock: &Clock) -> Vec<Arc<dyn Network>> {
         Arc::new(Matrix::start(clock.clone()).await),
         Arc::new(<Slack>::start(clock.clone()).await),
         Arc::new(Telegram::start(clock.clone()).await),
+        Arc::new(Threads::start(clock.clone()).await),
         Arc::new(<Wordpress>::start(clock.clone()).await),
         Arc::new(X::start(clock.clone()).await),
     ]

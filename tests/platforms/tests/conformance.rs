@@ -65,6 +65,10 @@ mod telegram {
     platforms::conformance!(networks::telegram::Telegram);
 }
 
+mod threads {
+    platforms::conformance!(networks::threads::Threads);
+}
+
 mod wordpress {
     platforms::conformance!(networks::wordpress::Wordpress);
 }

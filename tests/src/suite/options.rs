@@ -169,9 +169,21 @@ async fn platforms_say_what_they_take(world: &World) -> Result {
     let names: Vec<_> = list(&platforms, "data")?.iter().map(|it| it["name"].clone()).collect();
     same(
         names,
-        ["bluesky", "discord", "linkedin", "mastodon", "matrix", "sandbox", "slack", "telegram", "wordpress", "x"]
-            .map(Value::from)
-            .into(),
+        [
+            "bluesky",
+            "discord",
+            "linkedin",
+            "mastodon",
+            "matrix",
+            "sandbox",
+            "slack",
+            "telegram",
+            "threads",
+            "wordpress",
+            "x",
+        ]
+        .map(Value::from)
+        .into(),
         "names of platforms",
     )?;
     let of = |name: &str| platforms["data"].as_array().into_iter().flatten().find(|it| it["name"] == name);

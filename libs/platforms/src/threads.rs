@@ -1,0 +1,325 @@
+//! Threads: a profile, through an app of the operator's.
+//!
+//! What it relies on (the documentation of the Threads API; the fact sheet of Threads):
+//!
+//! - A token lasts 60 days, and is exchanged for another one as long as it lives, once it
+//!   is a day old. There is no call that ends a grant: people do that in Threads.
+//! - Whatever is posted is first a container, which shows nothing to anybody and is worked
+//!   on; then it is published, once. What became of a container can be asked, and what the
+//!   profile has published is listed.
+//! - Threads fetches files by itself, from addresses that anybody can read.
+//!
+//! The way from a post to a container, its publication and what became of it is that of
+//! Meta: `meta/containers.rs`. Here is what Threads calls things, and `threads/container.rs`
+//! has what a container is made of.
+
+mod container;
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::Profile;
+use domain::delivery::{Published, Resolution, Setback};
+use domain::media::{Attachment, MimeType, PictureBounds, VideoCodec};
+use domain::options::{OptionKind, OptionSpec, TextForm};
+use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules};
+use serde::Deserialize;
+use url::Url;
+
+use crate::account::{About, Account, Credentials};
+use crate::app::NoFurther;
+use crate::caller::Caller;
+use crate::discreet::without_token;
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
+use crate::job::Job;
+use crate::known::Access;
+use crate::lead::Lead;
+use crate::meta::{self, Calls, Containers, Failure, Form, Graph, Publication, Version};
+use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2, TokenCall};
+use crate::platform::{Connect, Platform, Publish, Step};
+use crate::renewal::Renewal;
+use crate::setup::{Setup, SetupError};
+use crate::watch::Watch;
+
+/// Its name in paths, and of its settings.
+pub(crate) const NAME: &str = "threads";
+
+/// Its name as people know it.
+pub(crate) const TITLE: &str = "Threads";
+
+/// What an operator needs to have it: without a review, only accounts that the operator
+/// has made testers of the app.
+pub(crate) const ACCESS: Access = Access::OwnAccounts;
+
+/// The tag under which it is found.
+const TOPIC_TAG: &str = "topic_tag";
+
+/// Who may answer.
+const REPLY_SETTINGS: &str = "reply_settings";
+
+/// A link that is shown as a card.
+const LINK_ATTACHMENT: &str = "link_attachment";
+
+/// What people can choose.
+const POLL_OPTIONS: &str = "poll_options";
+
+/// A topic.
+const TOPIC: TextForm = TextForm {
+    pattern: "^[^.&]*[^.&#\\s][^.&]*$",
+    has: |it| !container::topic(it).is_empty() && !it.contains(['.', '&']),
+    max: 50,
+    examples: &["Lighthouses", "Lighthouses at night"],
+};
+
+/// What a post can say here alone.
+pub(crate) const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::new(
+        LINK_ATTACHMENT,
+        OptionKind::Address(&["https://", "http://"]),
+        "A link that is shown as a card under the text, in place of the first link of the text. Not with files.",
+    ),
+    OptionSpec::new(
+        POLL_OPTIONS,
+        OptionKind::Ballot { least: 2, most: 4, max: 25 },
+        "A poll: what people can choose. Threads sets how long they can. Not with files.",
+    ),
+    OptionSpec::new(
+        REPLY_SETTINGS,
+        OptionKind::OneOf(&["everyone", "accounts_you_follow", "followers_only", "mentioned_only"]),
+        "Who may answer: everybody, unless this says that only some may.",
+    ),
+    OptionSpec::new(
+        TOPIC_TAG,
+        OptionKind::TextOf(&TOPIC),
+        "The topic under which it is found, in place of the first hashtag of the text: at most 50 characters, without \
+         . and &.",
+    ),
+];
+
+/// What is asked for: to read the profile and what it posts, and to post.
+const SCOPES: &[&str] = &["threads_basic", "threads_content_publish"];
+
+/// How its OAuth differs.
+const DIALECT: Dialect = Dialect {
+    pkce: false,
+    scope_separator: ",",
+    lengthening: Some(TokenCall {
+        client: ClientAuth::Secret,
+        ..TokenCall::longer("th_exchange_token", "access_token")
+    }),
+    renewal: TokenCall { client: ClientAuth::None, ..TokenCall::longer("th_refresh_token", "access_token") },
+    gone: meta::GONE,
+    ours: meta::OURS,
+    passing: meta::PASSING,
+    ..Dialect::STANDARD
+};
+
+/// Containers are made before the due second, also of a text. They are good for a day.
+pub(crate) const LEAD: Lead = Lead {
+    always: Some(TimeDelta::minutes(1)),
+    images: Some(TimeDelta::minutes(3)),
+    videos: Some(TimeDelta::minutes(10)),
+    ..Lead::NONE
+};
+
+/// What a picture is made to fit into. Threads makes it 1,440 pixels wide itself, and
+/// takes at most ten times as much of its height.
+const BOUNDS: PictureBounds = PictureBounds::new(8_000_000, 14_400);
+
+/// The longest time for a step: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+const WITHIN: Duration = Duration::from_secs(38);
+
+/// How long a public call that was cut off may still take effect, and appear in lists.
+const SETTLES: TimeDelta = TimeDelta::seconds(60);
+
+/// The fields of a profile that are asked for.
+const PROFILE: &str = "id,username,name,threads_profile_picture_url";
+
+/// What a deployment says of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// Where both the website and the API are, if not at the addresses of Threads.
+    url: Option<Url>,
+}
+
+/// A profile as Threads tells it.
+#[derive(Deserialize)]
+struct Member {
+    id: String,
+    username: Option<String>,
+    name: Option<String>,
+    threads_profile_picture_url: Option<String>,
+}
+
+/// The adapter, when it is switched on.
+pub(crate) fn set_up(setup: &Setup) -> Result<Option<Threads>, SetupError> {
+    let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
+    let plain = |it: &Url| it.as_str().trim_end_matches('/').to_owned();
+    let (site, host) = match &url {
+        Some(url) => (plain(url), plain(url)),
+        None => ("https://threads.com".to_owned(), "https://graph.threads.net".to_owned()),
+    };
+    let endpoints = Endpoints {
+        authorization: format!("{site}/oauth/authorize"),
+        token: format!("{host}/oauth/access_token"),
+        lengthening: Some(format!("{host}/access_token")),
+        renewal: Some(format!("{host}/refresh_access_token")),
+        revocation: None,
+    };
+    let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, endpoints);
+    let graph = Graph::new(setup.http.clone(), &host, Version::THREADS, TITLE);
+    Ok(Some(Threads { graph, oauth }))
+}
+
+/// Threads.
+pub(crate) struct Threads {
+    graph: Graph,
+    oauth: OAuth2,
+}
+
+impl Threads {
+    async fn profile(&self, by: Caller<'_>) -> Result<Profile, Failure> {
+        let member: Member = self.graph.get(by, "/me", &[("fields", PROFILE)]).await?.body;
+        profile_of(member).ok_or_else(|| Failure::unreadable(TITLE))
+    }
+}
+
+impl Containers for Threads {
+    fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    fn calls(&self) -> Calls {
+        Calls {
+            media: "threads",
+            publish: "threads_publish",
+            limit: "threads_publishing_limit",
+            standing: "status,error_message",
+            listed: "id,text,timestamp,permalink",
+        }
+    }
+
+    fn fields(&self, job: &Job<'_>, form: Form<'_>) -> Vec<(&'static str, String)> {
+        container::fields(job, form)
+    }
+
+    fn bounds(&self, _: &Job<'_>, _: &Attachment) -> Option<PictureBounds> {
+        Some(BOUNDS)
+    }
+}
+
+#[async_trait::async_trait]
+impl Platform for Threads {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn renewal(&self) -> Renewal {
+        Renewal::Extending
+    }
+
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        self.oauth.refresh(old, now).await
+    }
+
+    async fn about(
+        &self,
+        _: &Profile,
+        credentials: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Option<About>, Setback> {
+        let by = Caller { token: &credentials.access_token, now };
+        let profile = self.profile(by).await.map_err(Failure::of_account)?;
+        Ok(Some(About { profile, rules: self.rules() }))
+    }
+}
+
+#[async_trait::async_trait]
+impl Connect for Threads {
+    fn rules(&self) -> Rules {
+        use MimeType::{Jpeg, Mp4, Png, Quicktime, Webp};
+        let only_text = [LINK_ATTACHMENT, POLL_OPTIONS].map(str::to_owned).to_vec();
+        Rules::of(
+            TITLE,
+            [
+                Rule::max_text(500, Counting::emoji_bytes()),
+                Rule::OfPost(PostRule::MaxLinks { max: 5, option: Some(LINK_ATTACHMENT.to_owned()) }),
+                Rule::max_media(20),
+                Rule::OfPost(PostRule::NotWithMedia { options: only_text }),
+                Rule::mime_types([Jpeg, Png, Webp, Mp4, Quicktime]),
+                Rule::OfFiles(FileRule::FittedImageBytes { max: BOUNDS.max_bytes }),
+                Rule::OfFiles(FileRule::ImageRatio { min: Ratio::hundredths(10), max: Ratio::hundredths(1_000) }),
+                Rule::max_video_bytes(1_000_000_000),
+                Rule::OfFiles(FileRule::MaxDuration { max: 300 }),
+                Rule::OfFiles(FileRule::MaxFrameRate { max: 60 }),
+                Rule::OfFiles(FileRule::VideoRatio { min: Ratio::hundredths(1), max: Ratio::hundredths(1_000) }),
+                Rule::OfFiles(FileRule::VideoCodecs { codecs: vec![VideoCodec::H264, VideoCodec::Hevc] }),
+                Rule::max_alt_text(1_000, Counting::code_points()),
+            ],
+        )
+    }
+
+    async fn authorize(
+        &self,
+        _: &Answers,
+        request: &AuthorizationRequest,
+        _: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        self.graph.check_reach(&request.here)?;
+        let url = self.oauth.authorization_url(request, SCOPES, &[]).await?;
+        Ok(Departure::Page { url, memory: None })
+    }
+
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        let tokens = self.oauth.complete(callback).await?;
+        let by = Caller { token: &tokens.access_token, now };
+        let profile = self.profile(by).await.map_err(|it| without_token(it, &tokens.access_token))?;
+        let (scopes, credentials) = (tokens.granted(SCOPES), tokens.credentials(None, now));
+        Ok(vec![Account { profile, scopes, rules: self.rules(), grant: None, credentials }])
+    }
+
+    /// There is no call for it.
+    async fn revoke(&self, _: &Credentials, _: DateTime<Utc>) -> Result<(), Setback> {
+        Ok(())
+    }
+}
+
+fn profile_of(member: Member) -> Option<Profile> {
+    let Member { id, username, name, threads_profile_picture_url: avatar } = member;
+    let is_id = (1..=20).contains(&id.len()) && id.bytes().all(|it| it.is_ascii_digit());
+    let is_name = |it: &String| it.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_'));
+    let username = username.filter(|it| (1..=30).contains(&it.len()) && is_name(it));
+    is_id.then(|| Profile {
+        account_id: id,
+        profile_url: username.as_ref().map(|it| format!("https://www.threads.com/@{it}")),
+        username,
+        display_name: name.filter(|it| !it.trim().is_empty()),
+        avatar,
+    })
+}
+
+#[async_trait::async_trait]
+impl Publish for Threads {
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let late = || Setback::Busy { retry_at: None, reason: "Threads did not take it in time".to_owned() };
+        Watch::begin(job.now).within(WITHIN, meta::step(self, job)).await.ok_or_else(late).flatten()
+    }
+
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        let unprepared = || Setback::Stale { reason: "there is no container to be published".to_owned() };
+        Publication::of(self, job).ok_or_else(unprepared)?.publish().await
+    }
+
+    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+        // Without a container there was no call.
+        let Some(publication) = Publication::of(self, job) else { return Resolution::NotThere };
+        let late = || Resolution::Unclear { reason: "Threads did not answer in time".to_owned() };
+        let resolved = publication.resolve(self.calls().media, since);
+        Watch::begin(job.now).within(WITHIN, resolved).await.unwrap_or_else(late)
+    }
+
+    fn settles(&self) -> TimeDelta {
+        SETTLES
+    }
+}

@@ -1,0 +1,71 @@
+//! What a container is made of.
+
+use domain::media::{Attachment, FileType};
+use serde_json::{Map, Value};
+
+use super::{LINK_ATTACHMENT, POLL_OPTIONS, REPLY_SETTINGS, TOPIC_TAG};
+use crate::job::Job;
+use crate::meta::Form;
+
+/// The parameters of a poll's answers, first to last.
+const ANSWERS: [&str; 4] = ["option_a", "option_b", "option_c", "option_d"];
+
+/// The parameters of the call that makes a container.
+pub(super) fn fields(job: &Job<'_>, form: Form<'_>) -> Vec<(&'static str, String)> {
+    match form {
+        Form::Text => {
+            let mut fields = vec![("media_type", "TEXT".to_owned())];
+            fields.extend(job.options.text(LINK_ATTACHMENT).map(|it| ("link_attachment", it.to_owned())));
+            fields.extend(poll(job).map(|it| ("poll_attachment", it)));
+            fields.extend(of_the_post(job));
+            fields
+        }
+        Form::Single(file, url) => {
+            let mut fields = of_file(file, url);
+            fields.extend(of_the_post(job));
+            fields
+        }
+        Form::Item(file, url) => {
+            let mut fields = of_file(file, url);
+            fields.push(("is_carousel_item", "true".to_owned()));
+            fields
+        }
+        Form::Carousel(items) => {
+            let mut fields = vec![("media_type", "CAROUSEL".to_owned()), ("children", items.join(","))];
+            fields.extend(of_the_post(job));
+            fields
+        }
+    }
+}
+
+/// What a post says beside its files.
+fn of_the_post(job: &Job<'_>) -> Vec<(&'static str, String)> {
+    let option = |name: &str| job.options.text(name).map(|it| it.trim().to_owned());
+    let said = [
+        ("text", Some(job.text.to_owned())),
+        ("reply_control", option(REPLY_SETTINGS)),
+        ("topic_tag", option(TOPIC_TAG).map(|it| topic(&it).to_owned())),
+    ];
+    said.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// A topic without the mark of a hashtag.
+pub(super) fn topic(tag: &str) -> &str {
+    tag.trim().trim_start_matches('#').trim()
+}
+
+fn of_file(file: &Attachment, url: &str) -> Vec<(&'static str, String)> {
+    let (media_type, address) = match file.mime_type.file_type() {
+        FileType::Image => ("IMAGE", "image_url"),
+        FileType::Video => ("VIDEO", "video_url"),
+    };
+    let mut fields = vec![("media_type", media_type.to_owned()), (address, url.to_owned())];
+    fields.extend(file.alt_text.as_ref().map(|it| ("alt_text", it.as_str().to_owned())));
+    fields
+}
+
+fn poll(job: &Job<'_>) -> Option<String> {
+    let answers = job.options.list(POLL_OPTIONS);
+    let said = ANSWERS.iter().zip(answers).map(|(name, answer)| ((*name).to_owned(), answer.trim().into()));
+    (!answers.is_empty()).then(|| Value::Object(said.collect::<Map<_, _>>()).to_string())
+}

@@ -1,0 +1,195 @@
+//! Threads: one profile, and an app.
+//!
+//! Made from the documentation of the Threads API, and from what clients report where it
+//! is silent: which codes refusals have. Parameters and fields that a call does not have
+//! are refused, and so are those that the documents have and that nothing here imitates:
+//! replies, quotes, GIFs, text attachments, spoilers, places, ghost posts. What is not
+//! imitated: links that are found without a scheme or `www`.
+
+mod access;
+mod front;
+mod making;
+mod network;
+mod poll;
+mod posts;
+mod text;
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::routing::{get, post};
+use chrono::TimeDelta;
+use domain::clock::Clock;
+use platforms::conformance::stage::ORIGIN;
+use serde_json::Value;
+
+use self::making::Content;
+use self::posts::Post;
+use crate::meta::containers::{Containers, WORK};
+use crate::meta::error::GraphError;
+use crate::meta::usage::{self, Usage};
+use crate::meta::{Ids, long_lived};
+use crate::stand_in::arrivals::{self, Arrivals};
+use crate::stand_in::echo::{self, Echo};
+use crate::stand_in::oauth::{self, App, Client, OAuth, Pkce, Refresh, Rules};
+use crate::stand_in::troubles::Troubles;
+use crate::stand_in::{front as kit_front, wire};
+
+/// The profile's name, by which the person chooses it.
+pub const USERNAME: &str = "keeper.ada";
+
+/// Its id: beyond what a floating-point number holds.
+pub const ID: &str = "24561234567890123";
+
+/// What the documentation says of its OAuth.
+const RULES: Rules = Rules {
+    clients: &[Client::Body],
+    pkce: Pkce::Unknown,
+    scopes: &["threads_basic", "threads_content_publish"],
+    separator: ',',
+    code_lives: TimeDelta::hours(1),
+    access_lives: Some(long_lived::SHORT),
+    refresh: Refresh::None,
+    ..Rules::STANDARD
+};
+
+/// Threads.
+pub struct Threads {
+    here: Arc<Here>,
+    address: SocketAddr,
+    app: App,
+    /// How much was called, as answers say it.
+    pub usage: Usage,
+    /// What arrived.
+    pub arrivals: Arrivals,
+}
+
+/// What it remembers.
+struct Here {
+    clock: Clock,
+    oauth: Mutex<OAuth>,
+    memory: Mutex<Memory>,
+    echo: Echo,
+}
+
+struct Memory {
+    containers: Containers<Content>,
+    /// Everything that was published, oldest first.
+    posts: Vec<Post>,
+    ids: Ids,
+    /// How long the work takes on text, a picture and a video.
+    work: [TimeDelta; 3],
+    /// Why containers come to nothing from now on.
+    fault: Option<&'static str>,
+    /// How long after its publication a post is listed.
+    listed_after: TimeDelta,
+    /// How many posts may be published within a day.
+    quota: usize,
+    troubles: Troubles,
+    /// What the next calls answer to paths that end like this.
+    refusals: Vec<(&'static str, GraphError)>,
+}
+
+impl Threads {
+    /// Starts one on a free port. It tells the time by `clock`.
+    pub async fn start(clock: Clock) -> Self {
+        let mut oauth = OAuth::new(RULES);
+        let app = oauth.register(&format!("{ORIGIN}/connect/callback/threads"));
+        let memory = Memory {
+            containers: Containers::default(),
+            posts: Vec::new(),
+            ids: Ids::default(),
+            work: WORK,
+            fault: None,
+            listed_after: TimeDelta::zero(),
+            quota: 250,
+            troubles: Troubles::default(),
+            refusals: Vec::new(),
+        };
+        let here = Arc::new(Here {
+            clock,
+            oauth: Mutex::new(oauth),
+            memory: Mutex::new(memory),
+            echo: Arc::new(AtomicBool::new(false)),
+        });
+        let server = oauth::page_at::<Here>("/oauth/authorize")
+            .route("/oauth/access_token", post(access::short))
+            .route("/access_token", get(access::long))
+            .route("/refresh_access_token", get(access::longer))
+            .route("/v1.0/{id}", get(posts::show))
+            .route("/v1.0/{id}/threads", get(posts::list).post(making::make))
+            .route("/v1.0/{id}/threads_publish", post(posts::publish))
+            .route("/v1.0/{id}/threads_publishing_limit", get(posts::limit));
+        let server = kit_front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
+        let (usage, arrivals) = (Usage::default(), Arrivals::default());
+        let server = usage::around(echo::around(server, &here.echo), &usage);
+        let address = wire::serve(arrivals::around(server, &arrivals)).await;
+        Self { here, address, app, usage, arrivals }
+    }
+
+    /// Where it is, without a slash at the end.
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The next call to a path that ends like this is answered with this.
+    pub fn refuses(&self, path: &'static str, error: GraphError) {
+        self.here.memory().refusals.push((path, error));
+    }
+
+    /// The work on each container takes so long from now on.
+    pub fn works_for(&self, time: TimeDelta) {
+        self.here.memory().work = [time; 3];
+    }
+
+    /// Containers that are made from now on come to nothing in the end, in these words;
+    /// with `None`, they come to something again.
+    pub fn spoils(&self, words: Option<&'static str>) {
+        self.here.memory().fault = words;
+    }
+
+    /// Forgets every container that is not public.
+    pub fn forgets_containers(&self) {
+        self.here.memory().containers.forget();
+    }
+
+    /// How many containers there are.
+    pub fn containers(&self) -> usize {
+        self.here.memory().containers.count()
+    }
+
+    /// Posts are listed so long after their publication from now on.
+    pub fn lists_after(&self, time: TimeDelta) {
+        self.here.memory().listed_after = time;
+    }
+
+    /// So many posts may be published within a day.
+    pub fn permits(&self, quota: usize) {
+        self.here.memory().quota = quota;
+    }
+
+    /// The profile's owner posts this by hand.
+    pub fn posts_by_hand(&self, text: &str) {
+        let now = self.here.clock.now();
+        let content = Content { text: text.to_owned(), ..Content::default() };
+        self.here.memory().add(content, now);
+    }
+
+    /// What the latest post says beside its text and its files.
+    pub fn latest_fields(&self) -> Value {
+        self.here.memory().posts.last().map(|it| it.content.said.clone()).unwrap_or_default()
+    }
+
+    /// When the latest access token ends, in seconds since 1970.
+    pub fn ends_at(&self) -> Option<i64> {
+        let oauth = self.here.oauth.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(oauth.grants.last()?.expires_at?.timestamp())
+    }
+}
+
+impl Here {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,129 @@
+//! Tokens, what every call is asked for, and the profile.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::{Here, ID, USERNAME};
+use crate::meta::access::{self, Proof};
+use crate::meta::error::GraphError;
+use crate::meta::fields::Fields;
+use crate::meta::long_lived::LongLived;
+use crate::meta::select::Node;
+use crate::stand_in::oauth::{Authorizes, Fault, OAuth};
+use crate::stand_in::params::{Params, essence};
+
+/// How Threads names what lengthens a token.
+const TOKENS: LongLived = LongLived { exchange: "th_exchange_token", refresh: "th_refresh_token" };
+
+/// What can be asked of a profile.
+const PROFILE: Node = Node {
+    kind: "ThreadsUser",
+    fields: &["username", "name", "threads_profile_picture_url", "threads_biography", "is_verified"],
+    unasked: &[],
+};
+
+/// What every call needs.
+pub(super) const BASIC: &[&str] = &["threads_basic"];
+
+/// What calls need that publish.
+pub(super) const PUBLISH: &[&str] = &["threads_basic", "threads_content_publish"];
+
+/// `POST /oauth/access_token`: a token of an hour for a code.
+pub(super) async fn short(
+    State(here): State<Arc<Here>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<Value>, GraphError> {
+    let query = query.unwrap_or_default();
+    let mut fields = Fields::read(&query, &essence(&headers), &body)?;
+    for name in ["client_id", "client_secret", "grant_type", "redirect_uri", "code"] {
+        fields.want(name)?;
+    }
+    fields.end()?;
+    let params = Params::read(&query, &headers, &body).map_err(|_| GraphError::param("The body is no form"))?;
+    let mut oauth = here.oauth();
+    let grant = oauth.token(&headers, &params, here.clock.now())?;
+    let user: u64 = ID.parse().map_err(|_| GraphError::unknown())?;
+    Ok(Json(json!({ "access_token": grant.access_token, "user_id": user })))
+}
+
+/// `GET /access_token`: one of 60 days for it.
+pub(super) async fn long(State(here): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
+    TOKENS.exchange(&mut here.oauth(), fields, here.clock.now())
+}
+
+/// `GET /refresh_access_token`: another one for that.
+pub(super) async fn longer(State(here): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
+    TOKENS.refresh(&mut here.oauth(), fields, here.clock.now())
+}
+
+/// `GET /me`
+pub(super) fn profile(mut fields: Fields) -> Result<Value, GraphError> {
+    let asked = fields.text("fields");
+    fields.end()?;
+    let all = json!({
+        "id": ID,
+        "username": USERNAME,
+        "name": "Ada Keeper",
+        "threads_profile_picture_url": "https://scontent.cdninstagram.com/v/ada.jpg",
+        "threads_biography": "Keeps a lighthouse.",
+        "is_verified": false,
+    });
+    PROFILE.select(&all, asked.as_deref())
+}
+
+impl Here {
+    /// Accepts a call to a path that ends like this, whose token has these scopes.
+    pub(super) fn accept(
+        &self,
+        headers: &HeaderMap,
+        fields: &mut Fields,
+        path: &str,
+        scopes: &[&str],
+    ) -> Result<(), GraphError> {
+        access::accept(&self.oauth(), headers, fields, Proof::Unknown, scopes, self.clock.now())?;
+        let mut memory = self.memory();
+        match memory.refusals.iter().position(|(ends, _)| path == *ends) {
+            Some(at) => Err(memory.refusals.remove(at).1),
+            None => Ok(()),
+        }
+    }
+
+    /// The same for a call below the profile's id: that of another one is not seen.
+    pub(super) fn accept_of_profile(
+        &self,
+        headers: &HeaderMap,
+        fields: &mut Fields,
+        (id, path): (&str, &str),
+        scopes: &[&str],
+    ) -> Result<(), GraphError> {
+        self.accept(headers, fields, path, scopes)?;
+        if [ID, "me"].contains(&id) { Ok(()) } else { Err(GraphError::no_object(id)) }
+    }
+}
+
+impl Authorizes for Here {
+    fn oauth(&self) -> MutexGuard<'_, OAuth> {
+        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    fn accounts(&self) -> &'static [&'static str] {
+        &[USERNAME]
+    }
+
+    fn refusal(&self, fault: Fault) -> Response {
+        GraphError::from(fault).into_response()
+    }
+}

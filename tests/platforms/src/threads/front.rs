@@ -1,0 +1,39 @@
+//! Calls that fail as a test has ordered.
+
+use axum::response::{IntoResponse, Response};
+use http::Method;
+use http::request::Parts;
+use platforms::conformance::network::{Call, Trouble};
+
+use super::Here;
+use crate::meta::trouble;
+use crate::stand_in::front::Front;
+
+impl Front for Here {
+    fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
+        let has = |what: &[u8]| body.windows(what.len()).any(|it| it == what);
+        let path = head.uri.path();
+        match (&head.method, path) {
+            (&Method::POST, "/oauth/access_token") => Some(Call::Exchange),
+            (_, "/refresh_access_token") => Some(Call::Refresh),
+            (_, "/v1.0/me") => None,
+            (&Method::POST, _) if path.ends_with("/threads_publish") => Some(Call::Publish),
+            (&Method::POST, _) if has(b"image_url=") || has(b"video_url=") => Some(Call::Upload),
+            (&Method::GET, _) if path.ends_with("/threads") => Some(Call::LookUp),
+            (&Method::GET, _) if head.uri.query().is_some_and(|it| it.contains("fields=status")) => Some(Call::Process),
+            _ => None,
+        }
+    }
+
+    fn meet(&self, call: Call) -> Option<Trouble> {
+        self.memory().troubles.meet(call)
+    }
+
+    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+        trouble::answer(call, trouble).into_response()
+    }
+
+    fn spoil(&self, _: &Parts) {
+        self.memory().containers.spoil("FAILED_PROCESSING_VIDEO");
+    }
+}

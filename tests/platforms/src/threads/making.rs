@@ -1,0 +1,211 @@
+//! Containers are made: of text, of a file that is fetched, or of several of them.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::media::{FileType, MimeType};
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::access::PUBLISH;
+use super::{Here, Memory, poll, text};
+use crate::meta::containers::State as Standing;
+use crate::meta::error::GraphError;
+use crate::meta::fetched::{Fetched, Limits, Wrong, fetch};
+use crate::meta::fields::Fields;
+
+/// What is in a container, and then in a post.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Content {
+    pub(super) text: String,
+    pub(super) files: Vec<File>,
+    /// What it says beside that.
+    pub(super) said: Value,
+    /// Whether it is only a part of another one.
+    pub(super) is_item: bool,
+}
+
+/// A file as Threads has fetched it.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    pub(super) file: Fetched,
+    pub(super) words: Option<String>,
+}
+
+/// "JPEG and PNG, 8 MB, 10:1"
+const IMAGES: Limits = Limits {
+    types: &[MimeType::Jpeg, MimeType::Png],
+    max_bytes: 8_000_000,
+    narrowest: (1, 10),
+    widest: (10, 1),
+    runs: (u64::MAX, 0),
+};
+
+/// "MOV or MP4, 1 GB, 0.01:1 to 10:1, more than 0 and up to 5 minutes"
+const VIDEOS: Limits = Limits {
+    types: &[MimeType::Mp4, MimeType::Quicktime],
+    max_bytes: 1_000_000_000,
+    narrowest: (1, 100),
+    widest: (10, 1),
+    runs: (300_000, 1),
+};
+
+/// Who may answer.
+const REPLY_CONTROLS: &[&str] =
+    &["everyone", "accounts_you_follow", "mentioned_only", "parent_post_author_only", "followers_only"];
+
+/// `POST /{threads-user-id}/threads`
+pub(super) async fn make(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    here.accept_of_profile(&headers, &mut fields, (&id, "threads"), PUBLISH)?;
+    let kind = fields.one_of("media_type", &["TEXT", "IMAGE", "VIDEO", "CAROUSEL"])?;
+    let kind = kind.ok_or_else(|| GraphError::missing("media_type"))?;
+    let (content, fault) = match kind.as_str() {
+        "TEXT" => (of_text(fields)?, None),
+        "CAROUSEL" => (here.of_items(fields)?, None),
+        kind => of_file(kind == "VIDEO", fields).await?,
+    };
+    let now = here.clock.now();
+    let id = here.memory().make(content, fault, now);
+    Ok(Json(json!({ "id": id })))
+}
+
+fn of_text(mut fields: Fields) -> Result<Content, GraphError> {
+    let mut said = json!({});
+    if let Some(link) = fields.text("link_attachment") {
+        let is_link = url::Url::parse(&link).is_ok_and(|it| ["http", "https"].contains(&it.scheme()));
+        if !is_link {
+            return Err(GraphError::param("Param link_attachment must be a URL"));
+        }
+        said["link_attachment"] = link.into();
+    }
+    if let Some(poll) = fields.json("poll_attachment")? {
+        poll::check(&poll)?;
+        said["poll_attachment"] = poll;
+    }
+    let content = of_post(&mut fields, said, Vec::new())?;
+    fields.end()?;
+    if content.text.trim().is_empty() {
+        return Err(GraphError::missing("text"));
+    }
+    Ok(content)
+}
+
+/// With why it comes to nothing, which shows later.
+async fn of_file(is_video: bool, mut fields: Fields) -> Result<(Content, Option<String>), GraphError> {
+    let address = fields.want(if is_video { "video_url" } else { "image_url" })?;
+    let words = fields.text("alt_text").filter(|it| !it.is_empty());
+    if words.as_ref().is_some_and(|it| 1_000 < it.chars().count()) {
+        return Err(GraphError::param("Param alt_text must be at most 1000 characters"));
+    }
+    let mut content = if fields.flag("is_carousel_item")?.unwrap_or_default() {
+        Content { is_item: true, ..Content::default() }
+    } else {
+        of_post(&mut fields, json!({}), Vec::new())?
+    };
+    fields.end()?;
+    let file = match fetch(&address).await {
+        Ok(file) => file,
+        Err(_) if is_video => return Ok((content, Some("FAILED_DOWNLOADING_VIDEO".to_owned()))),
+        Err(_) => {
+            let error = GraphError::new(9_004, "Only photo or video can be accepted as media type.");
+            let words = "The media could not be fetched from this URI.";
+            return Err(error.subcode(2_207_052).for_people("Media download has failed.", words));
+        }
+    };
+    let fault = if is_video { VIDEOS.check(&file).map(video_fault) } else { None };
+    if let Some(wrong) = IMAGES.check(&file).filter(|_| !is_video) {
+        return Err(image_fault(wrong));
+    }
+    content.files.push(File { file, words });
+    Ok((content, fault.map(str::to_owned)))
+}
+
+/// The words of its status.
+fn video_fault(wrong: Wrong) -> &'static str {
+    match wrong {
+        Wrong::Ratio => "INVALID_ASPEC_RATIO",
+        Wrong::Duration => "INVALID_DURATION",
+        Wrong::Type | Wrong::Size | Wrong::DescribedLast => "FAILED_PROCESSING_VIDEO",
+    }
+}
+
+/// The subcodes are those of Instagram, which the documents of Threads do not name.
+fn image_fault(wrong: Wrong) -> GraphError {
+    match wrong {
+        Wrong::Ratio => GraphError::new(36_003, "The aspect ratio is not supported.").subcode(2_207_009),
+        Wrong::Size => GraphError::new(36_000, "The image is too large to download.").subcode(2_207_004),
+        Wrong::Type | Wrong::Duration | Wrong::DescribedLast => {
+            GraphError::new(36_001, "The image format is not supported.").subcode(2_207_005)
+        }
+    }
+}
+
+/// What every post can say, but no part of one.
+fn of_post(fields: &mut Fields, mut said: Value, files: Vec<File>) -> Result<Content, GraphError> {
+    let text = fields.text("text").unwrap_or_default();
+    if 500 < text::length(&text) {
+        return Err(GraphError::param("Param text must be at most 500 characters long."));
+    }
+    if 5 < text::links(&text, said["link_attachment"].as_str()) {
+        return Err(GraphError::new(100, "THREADS_API__LINK_LIMIT_EXCEEDED"));
+    }
+    if let Some(who) = fields.one_of("reply_control", REPLY_CONTROLS)? {
+        said["reply_control"] = who.into();
+    }
+    if let Some(tag) = fields.text("topic_tag") {
+        if !(1..=50).contains(&tag.chars().count()) || tag.contains(['.', '&']) {
+            return Err(GraphError::param("Param topic_tag must have 1 to 50 characters without . and &"));
+        }
+        said["topic_tag"] = tag.into();
+    }
+    Ok(Content { text, files, said, is_item: false })
+}
+
+impl Here {
+    /// A carousel of containers that are ready.
+    fn of_items(&self, mut fields: Fields) -> Result<Content, GraphError> {
+        let children = fields.list("children")?.ok_or_else(|| GraphError::missing("children"))?;
+        if !(2..=20).contains(&children.len()) {
+            return Err(GraphError::param("Param children must have 2 to 20 items"));
+        }
+        let (memory, now, mut files) = (self.memory(), self.clock.now(), Vec::new());
+        for child in &children {
+            let container = memory.containers.get(child).ok_or_else(no_media)?;
+            match container.state(now) {
+                Standing::Ready if container.content.is_item => files.extend(container.content.files.clone()),
+                Standing::Ready => return Err(GraphError::param("Param children has one that is no carousel item")),
+                Standing::Expired => return Err(no_media()),
+                _ => return Err(GraphError::param("Param children has one that is not FINISHED")),
+            }
+        }
+        let content = of_post(&mut fields, json!({}), files)?;
+        fields.end()?;
+        Ok(content)
+    }
+}
+
+/// What a call answers that names something that is not there, or not yet.
+pub(super) fn no_media() -> GraphError {
+    let words = "The media with this id cannot be found.";
+    GraphError::new(24, "The requested resource does not exist").subcode(4_279_009).for_people("Media Not Found", words)
+}
+
+impl Memory {
+    fn make(&mut self, content: Content, fault: Option<String>, now: DateTime<Utc>) -> String {
+        let [of_text, of_image, of_video] = self.work;
+        let of_file = |it: &File| match it.file.mime_type.file_type() {
+            FileType::Image => of_image,
+            FileType::Video => of_video,
+        };
+        let work = content.files.iter().map(of_file).chain([of_text]).max().unwrap_or(TimeDelta::zero());
+        let fault = fault.or_else(|| self.fault.map(str::to_owned));
+        self.containers.make(&mut self.ids, content, work, fault, now)
+    }
+}

@@ -1,0 +1,94 @@
+//! Threads as the conformance suite sees it.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use domain::clock::Clock;
+use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
+use platforms::{Answers, AppCredentials};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::posts::Post;
+use super::{Threads, USERNAME};
+use crate::stand_in::oauth::{Authorizes, decide};
+
+#[async_trait]
+impl Network for Threads {
+    async fn start(clock: Clock) -> Self {
+        Self::start(clock).await
+    }
+
+    fn name(&self) -> &'static str {
+        "threads"
+    }
+
+    fn addresses(&self) -> Vec<SocketAddr> {
+        vec![self.address]
+    }
+
+    fn settings(&self) -> Value {
+        json!({ "url": self.base_url() })
+    }
+
+    fn app(&self) -> Option<AppCredentials> {
+        Some(AppCredentials::new(&self.app.client_id, &self.app.client_secret))
+    }
+
+    fn permit(&self, redirect_uri: &str) {
+        self.here.oauth().permit(redirect_uri);
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new()
+    }
+
+    /// There is no call for it.
+    fn ends_grants(&self) -> bool {
+        false
+    }
+
+    async fn send_back(&self, url: &str, decision: Decision) -> Url {
+        decide(url, USERNAME, decision).await
+    }
+
+    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
+        self.here.memory().troubles.order(call, trouble, count);
+    }
+
+    fn echo(&self) -> bool {
+        self.here.echo.store(true, Ordering::Relaxed);
+        true
+    }
+
+    fn revoke(&self) {
+        self.here.oauth().revoke_all();
+    }
+
+    fn end_access_tokens(&self) {
+        let now = self.here.clock.now();
+        self.here.oauth().end_access_tokens(now);
+    }
+
+    fn public(&self) -> Vec<PublicPost> {
+        self.here.memory().posts.iter().map(public_post).collect()
+    }
+
+    fn grants(&self) -> usize {
+        self.here.oauth().usable()
+    }
+
+    fn calls(&self, call: Call) -> usize {
+        self.here.memory().troubles.calls(call)
+    }
+}
+
+fn public_post(post: &Post) -> PublicPost {
+    let media = post.content.files.iter().map(|it| PublicMedium {
+        mime_type: it.file.mime_type,
+        bytes: it.file.bytes.clone(),
+        alt_text: it.words.clone(),
+    });
+    PublicPost { id: post.id.clone(), text: post.content.text.clone(), media: media.collect() }
+}

@@ -1,0 +1,24 @@
+//! Polls.
+
+use serde_json::Value;
+
+use crate::meta::error::GraphError;
+
+/// What people can choose: two to four answers of 1 to 25 characters, none of which is
+/// left out between two others. That two are the same is not ruled out in the documents;
+/// who could tell them apart?
+pub(super) fn check(poll: &Value) -> Result<(), GraphError> {
+    let refused = |words: &str| GraphError::param(&format!("Param poll_attachment {words}"));
+    let said = poll.as_object().ok_or_else(|| refused("must be an object"))?;
+    let names = ["option_a", "option_b", "option_c", "option_d"];
+    if !(2..=4).contains(&said.len()) || !names.iter().take(said.len()).all(|it| said.contains_key(*it)) {
+        return Err(refused("must have 2 to 4 options, first to last"));
+    }
+    let mut answers: Vec<&str> = said.values().filter_map(Value::as_str).collect();
+    if answers.len() < said.len() || !answers.iter().all(|it| (1..=25).contains(&it.trim().chars().count())) {
+        return Err(refused("must have options of 1 to 25 characters"));
+    }
+    answers.sort_unstable();
+    answers.dedup();
+    if answers.len() < said.len() { Err(refused("has an option twice")) } else { Ok(()) }
+}

@@ -1,0 +1,175 @@
+//! Containers are published; what is public is listed.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use chrono::{DateTime, TimeDelta, Utc};
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::access::{BASIC, PUBLISH, profile};
+use super::making::{Content, no_media};
+use super::{Here, ID, Memory, USERNAME};
+use crate::meta::containers::State as Standing;
+use crate::meta::error::GraphError;
+use crate::meta::fields::Fields;
+use crate::meta::lists::Page;
+use crate::meta::select::Node;
+use crate::meta::time;
+
+/// A post.
+#[derive(Clone, Debug)]
+pub(super) struct Post {
+    pub(super) id: String,
+    pub(super) content: Content,
+    at: DateTime<Utc>,
+}
+
+/// What can be asked of a container.
+const CONTAINER: Node = Node { kind: "ThreadsContainer", fields: &["status", "error_message"], unasked: &[] };
+
+/// What can be asked of a post.
+const MEDIA: Node = Node {
+    kind: "ThreadsMedia",
+    fields: &[
+        "media_product_type",
+        "media_type",
+        "permalink",
+        "owner",
+        "username",
+        "text",
+        "timestamp",
+        "shortcode",
+        "is_quote_post",
+        "topic_tag",
+        "link_attachment_url",
+        "poll_attachment",
+    ],
+    unasked: &[],
+};
+
+/// What can be asked of limits.
+const LIMITS: Node = Node { kind: "ThreadsPublishingLimit", fields: &["quota_usage", "config"], unasked: &[] };
+
+/// `POST /{threads-user-id}/threads_publish`
+pub(super) async fn publish(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    here.accept_of_profile(&headers, &mut fields, (&id, "threads_publish"), PUBLISH)?;
+    let container = fields.want("creation_id")?;
+    fields.end()?;
+    let (mut memory, now) = (here.memory(), here.clock.now());
+    if memory.quota <= memory.published_within_a_day(now) {
+        let words = "You reached maximum number of posts that is allowed to be published by Content Publishing API.";
+        return Err(GraphError::new(9, "Application request limit reached")
+            .subcode(2_207_042)
+            .for_people("Maximum posts reached", words));
+    }
+    // One that is not ready, that failed, that is too old, or that is public already.
+    let content = memory.containers.publish(&container, now).ok_or_else(no_media)?.map_err(|_| no_media())?;
+    let content = content.clone();
+    let id = memory.add(content, now);
+    Ok(Json(json!({ "id": id })))
+}
+
+/// `GET /me`, `GET /{threads-container-id}` and `GET /{threads-media-id}`
+pub(super) async fn show(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    here.accept(&headers, &mut fields, if id == "me" { "me" } else { "id" }, BASIC)?;
+    if [ID, "me"].contains(&id.as_str()) {
+        return profile(fields).map(Json);
+    }
+    let asked = fields.text("fields");
+    fields.end()?;
+    let (memory, now) = (here.memory(), here.clock.now());
+    if let Some(container) = memory.containers.get(&id) {
+        let state = container.state(now);
+        let words = if let Standing::Failed(words) = &state { Some(words.as_str()) } else { None };
+        let said = json!({ "id": id, "status": state.name(), "error_message": words });
+        return CONTAINER.select(&said, asked.as_deref()).map(Json);
+    }
+    let post = memory.posts.iter().find(|it| it.id == id).ok_or_else(|| GraphError::no_object(&id))?;
+    MEDIA.select(&told(post), asked.as_deref()).map(Json)
+}
+
+/// `GET /{threads-user-id}/threads`: newest first.
+pub(super) async fn list(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    here.accept_of_profile(&headers, &mut fields, (&id, "threads"), BASIC)?;
+    let (page, asked) = (Page::asked(&mut fields)?, fields.text("fields"));
+    let since = fields.number("since", 0, i64::MAX)?.unwrap_or_default();
+    let until = fields.number("until", 0, i64::MAX)?.unwrap_or(i64::MAX);
+    fields.end()?;
+    let (memory, now) = (here.memory(), here.clock.now());
+    let is_listed = |it: &&Post| it.at + memory.listed_after <= now && (since..=until).contains(&it.at.timestamp());
+    let listed = memory.posts.iter().rev().filter(is_listed);
+    let entries: Result<Vec<_>, _> = listed.map(|it| MEDIA.select(&told(it), asked.as_deref())).collect();
+    Ok(Json(page.answer(entries?, "https://graph.threads.net/v1.0/me/threads")))
+}
+
+/// `GET /{threads-user-id}/threads_publishing_limit`
+pub(super) async fn limit(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    here.accept_of_profile(&headers, &mut fields, (&id, "threads_publishing_limit"), PUBLISH)?;
+    let asked = fields.text("fields");
+    fields.end()?;
+    let (memory, now) = (here.memory(), here.clock.now());
+    let (total, used) = (memory.quota, memory.published_within_a_day(now));
+    let said = json!({ "quota_usage": used, "config": { "quota_total": total, "quota_duration": 86_400 } });
+    Ok(Json(json!({ "data": [LIMITS.select(&said, asked.as_deref())?] })))
+}
+
+fn told(Post { id, content, at }: &Post) -> Value {
+    let media_type = match content.files.as_slice() {
+        [] => "TEXT_POST",
+        [one] if one.file.mime_type.as_str().starts_with("image/") => "IMAGE",
+        [_] => "VIDEO",
+        _ => "CAROUSEL_ALBUM",
+    };
+    let shortcode = format!("D{:x}", id.parse::<u64>().unwrap_or_default());
+    json!({
+        "id": id,
+        "media_product_type": "THREADS",
+        "media_type": media_type,
+        "permalink": format!("https://www.threads.com/@{USERNAME}/post/{shortcode}"),
+        "owner": { "id": ID },
+        "username": USERNAME,
+        // Whether white space around it is kept is not documented.
+        "text": Some(content.text.trim()).filter(|it| !it.is_empty()),
+        "timestamp": time(*at),
+        "shortcode": shortcode,
+        "is_quote_post": false,
+        "topic_tag": content.said["topic_tag"],
+        "link_attachment_url": content.said["link_attachment"],
+        "poll_attachment": content.said["poll_attachment"],
+    })
+}
+
+impl Memory {
+    /// A new post; its id.
+    pub(super) fn add(&mut self, content: Content, at: DateTime<Utc>) -> String {
+        let id = self.ids.fresh();
+        self.posts.push(Post { id: id.clone(), content, at });
+        id
+    }
+
+    fn published_within_a_day(&self, now: DateTime<Utc>) -> usize {
+        self.posts.iter().filter(|it| now - TimeDelta::days(1) < it.at).count()
+    }
+}

@@ -1,0 +1,109 @@
+//! Connecting, and tokens of 60 days.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use domain::testing::noon;
+use domain::token::{Pkce, random_token};
+use networks::meta::error::GraphError;
+use networks::threads::{ID, USERNAME};
+use outbound::AddressPolicy;
+use platforms::conformance::network::{Call, Network};
+use platforms::{
+    Answers, AppCredentials, AppSource, AuthorizationRequest, Connect, Departure, HandOffRefusal, MemoryVault,
+    OurAddresses, PlatformSettings, RefreshRefusal, Registry, Setup,
+};
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use super::stage;
+
+#[tokio::test]
+async fn a_profile_is_connected_with_a_token_of_60_days() {
+    let (stage, account) = stage().await;
+
+    let profile = &account.profile;
+    assert_eq!((profile.account_id.as_str(), profile.username.as_deref()), (ID, Some(USERNAME)));
+    assert_eq!(profile.display_name.as_deref(), Some("Ada Keeper"));
+    assert_eq!(profile.profile_url, Some(format!("https://www.threads.com/@{USERNAME}")));
+    assert!(profile.avatar.as_deref().is_some_and(|it| it.starts_with("https://")));
+    assert_eq!(account.scopes, ["threads_basic", "threads_content_publish"]);
+    let ends_at = account.credentials.expires_at.unwrap();
+    assert_eq!(Some(ends_at.timestamp()), stage.network.ends_at());
+    assert_eq!((ends_at - stage.clock.now()).num_days(), 59, "some seconds less than 60 days");
+    assert!(account.credentials.refresh_token.is_none());
+}
+
+#[tokio::test]
+async fn a_token_of_today_is_not_lengthened_and_nothing_is_lost_by_trying() {
+    let (stage, _) = stage().await;
+
+    let refusal = stage.renew().await.unwrap_err();
+    assert!(matches!(&refusal, RefreshRefusal::Unreachable(words) if words.contains("24 hours")), "{refusal:?}");
+    stage.clock.advance(TimeDelta::days(1));
+    let renewed = stage.renew().await.unwrap();
+
+    assert_eq!((renewed.expires_at.unwrap() - stage.clock.now()).num_days(), 59);
+    let due_at = stage.publishing().renewal().due_at(&renewed, stage.clock.now());
+    assert!(stage.clock.now() + TimeDelta::days(1) <= due_at, "not before it is a day old");
+}
+
+#[tokio::test]
+async fn whatever_meta_calls_passing_ends_no_grant() {
+    let (stage, account) = stage().await;
+    for (error, is_gone) in [
+        (GraphError::unavailable(), false),
+        (GraphError::limited(5), false),
+        (GraphError::unknown(), false),
+        (GraphError::permission("threads_basic"), true),
+        (GraphError::removed_app(), true),
+        (GraphError::token("Error validating access token", Some(460)), true),
+    ] {
+        stage.network.refuses("me", error.clone());
+        let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        let setback = about.unwrap_err();
+        assert_eq!(matches!(setback, Setback::Disconnected { .. }), is_gone, "{error:?}: {setback:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_asked_for_is_in_the_address_and_the_token_is_in_none_of_our_calls() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "hello", Vec::new());
+    stage.deliver(&mut post).await.unwrap();
+
+    let asked = stage.network.arrivals.all();
+    let page = asked.iter().find(|it| it.asked.starts_with("GET /oauth/authorize")).unwrap();
+    assert!(page.asked.contains("scope=threads_basic%2Cthreads_content_publish"), "{}", page.asked);
+    let token = account.credentials.access_token.expose_secret();
+    assert!(asked.iter().filter(|it| it.asked.contains("/v1.0/")).all(|it| !it.asked.contains(token)));
+    assert_eq!(stage.network.calls(Call::Exchange), 1);
+}
+
+fn threads(settings: serde_json::Value) -> Registry<dyn Connect> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let settings = PlatformSettings::from([("threads".to_owned(), settings)]);
+    let app = |_: &str| -> Arc<dyn AppSource> { Arc::new(AppCredentials::new("id", "secret")) };
+    let setup = Setup::new(settings, app, Arc::new(MemoryVault::default()), AddressPolicy::PublicOnly);
+    Registry::new(&setup).unwrap()
+}
+
+/// Otherwise people would approve, and be sent back to nowhere; and no file would arrive.
+#[tokio::test]
+async fn on_a_machine_that_nobody_reaches_the_real_threads_is_not_connected() {
+    let registry = threads(json!({}));
+    let depart = async |origin: &str| {
+        let here = OurAddresses::of(origin, "threads");
+        let request = AuthorizationRequest { state: random_token(), here, challenge: Pkce::random().challenge };
+        registry.get("threads").unwrap().authorize(&Answers::new(), &request, noon()).await
+    };
+
+    let refused = depart("http://127.0.0.1:3000").await.unwrap_err();
+    let HandOffRefusal::NotFromHere(words) = &refused else { panic!("{refused:?}") };
+    for said in ["Threads", "http://127.0.0.1:3000", "--origin"] {
+        assert!(words.contains(said), "{words}");
+    }
+    let departed = depart("https://social.example").await.unwrap();
+    assert!(matches!(departed, Departure::Page { url, .. } if url.starts_with("https://threads.com/oauth/authorize?")));
+}

@@ -1,0 +1,233 @@
+//! What comes before the public call.
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use domain::media::{AltText, MimeType};
+use networks::meta::error::GraphError;
+use networks::threads::Threads;
+use platforms::Step;
+use platforms::conformance::network::{Call, Network};
+use platforms::conformance::samples::sample;
+use platforms::conformance::stage::{Post, Stage};
+use serde_json::json;
+
+use super::{list, options, stage, text};
+
+/// Steps until there is a setback, or nothing more to do: the setback, and how long it
+/// took.
+async fn stepped(stage: &Stage<Threads>, post: &mut Post<'_>) -> (Option<Setback>, TimeDelta) {
+    let began = stage.clock.now();
+    for _ in 0..300 {
+        match stage.prepare(post).await {
+            Ok(Step::Again { progress, at }) => {
+                post.progress = Some(progress);
+                stage.clock.skip_to(at);
+            }
+            Ok(Step::Ready { progress }) => {
+                post.progress = progress;
+                return (None, stage.clock.now() - began);
+            }
+            Err(setback) => return (Some(setback), stage.clock.now() - began),
+        }
+    }
+    panic!("it never ends")
+}
+
+#[tokio::test]
+async fn options_are_said_in_the_words_of_threads() {
+    let (stage, account) = stage().await;
+    for (given, expected) in [
+        (options(&[]), json!({})),
+        (options(&[("reply_settings", text("everyone"))]), json!({ "reply_control": "everyone" })),
+        (
+            options(&[("reply_settings", text("accounts_you_follow"))]),
+            json!({ "reply_control": "accounts_you_follow" }),
+        ),
+        (options(&[("reply_settings", text("followers_only"))]), json!({ "reply_control": "followers_only" })),
+        (options(&[("reply_settings", text("mentioned_only"))]), json!({ "reply_control": "mentioned_only" })),
+        (options(&[("topic_tag", text("#Lighthouses"))]), json!({ "topic_tag": "Lighthouses" })),
+        (
+            options(&[("link_attachment", text("https://a.example/b"))]),
+            json!({ "link_attachment": "https://a.example/b" }),
+        ),
+        (
+            options(&[("poll_options", list(&["Tea", " Coffee ", "Milk"]))]),
+            json!({ "poll_attachment": { "option_a": "Tea", "option_b": "Coffee", "option_c": "Milk" } }),
+        ),
+    ] {
+        let mut post = stage.post(&account, &format!("{expected}"), Vec::new());
+        post.options = given;
+        stage.deliver(&mut post).await.unwrap();
+        assert_eq!(stage.network.latest_fields(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words() {
+    let (stage, account) = stage().await;
+    let mut files = vec![sample(MimeType::Jpeg, 1), sample(MimeType::Mp4, 2), sample(MimeType::Png, 3)];
+    files[1].attachment.alt_text = AltText::parse("a lamp that turns").ok();
+    files[2].attachment.alt_text = AltText::parse("a boat").ok();
+    let mut post = stage.post(&account, "three of them", files);
+    post.options = options(&[("reply_settings", text("mentioned_only")), ("topic_tag", text("boats"))]);
+
+    let published = stage.deliver(&mut post).await.unwrap().published;
+
+    let public = stage.network.public().pop().unwrap();
+    let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
+    let expected =
+        [(MimeType::Jpeg, None), (MimeType::Mp4, Some("a lamp that turns")), (MimeType::Png, Some("a boat"))];
+    assert_eq!(told, expected);
+    assert_eq!(stage.network.latest_fields(), json!({ "reply_control": "mentioned_only", "topic_tag": "boats" }));
+    assert_eq!((stage.network.calls(Call::Upload), stage.network.containers()), (3, 4), "nothing is made twice");
+    assert!(published.url.unwrap().starts_with("https://www.threads.com/@keeper.ada/post/"));
+}
+
+#[tokio::test]
+async fn a_film_that_threads_does_not_take_is_refused_with_its_place() {
+    let (stage, account) = stage().await;
+    for words in ["INVALID_BIT_RATE", "INVALID_ASPEC_RATIO", "FAILED_PROCESSING_AUDIO", "INVALID_AUDIO_CHANNELS"] {
+        stage.network.spoils(Some(words));
+        let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+        let before = stage.network.containers();
+
+        let (setback, _) = stepped(&stage, &mut post).await;
+
+        let said = format!("file 1 of 1 (video/mp4): Threads could not use it: {words}");
+        assert_eq!(setback, Some(Setback::Refused { reason: said }));
+        assert_eq!(stage.network.containers(), before + 1, "no other one is tried");
+    }
+}
+
+#[tokio::test]
+async fn what_may_pass_is_tried_with_another_container_and_given_up_after_three() {
+    let (stage, account) = stage().await;
+    for words in ["UNKNOWN", "FAILED_DOWNLOADING_VIDEO"] {
+        stage.network.spoils(Some(words));
+        let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+        let before = stage.network.containers();
+
+        let (setback, took) = stepped(&stage, &mut post).await;
+
+        let Some(Setback::Refused { reason }) = &setback else { panic!("{setback:?}") };
+        assert!(reason.starts_with("file 1 of 1 (video/mp4)") && reason.contains(words), "{reason}");
+        assert_eq!(stage.network.containers(), before + 3);
+        assert!(took < TimeDelta::minutes(5), "{took}");
+    }
+
+    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    let lead = stage.lead(&[sample(MimeType::Mp4, 1).attachment]).unwrap();
+    stage.clock.skip_to(post.publish_at - lead);
+    let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("one step is not all") };
+    post.progress = Some(progress);
+    let Step::Again { progress, at } = stage.prepare(&post).await.unwrap() else { panic!("it is worked on") };
+    post.progress = Some(progress);
+    stage.clock.skip_to(at);
+    // The one that is made next comes to something.
+    stage.network.spoils(None);
+    stage.deliver(&mut post).await.unwrap();
+}
+
+/// Which of several files, so that a user can put it right.
+#[tokio::test]
+async fn a_file_that_cannot_be_fetched_is_named_with_what_may_keep_threads_out() {
+    let (stage, account) = stage().await;
+    let not_fetched = || GraphError::new(9_004, "The media could not be fetched from this URI.").subcode(2_207_052);
+    let files = || vec![sample(MimeType::Png, 1), sample(MimeType::Png, 2)];
+    let mut post = stage.post(&account, "two", files());
+    for _ in 0..3 {
+        stage.network.refuses("threads", not_fetched());
+    }
+
+    let (setback, _) = stepped(&stage, &mut post).await;
+
+    let Some(Setback::Refused { reason }) = &setback else { panic!("{setback:?}") };
+    assert!(reason.starts_with("file 1 of 2 (image/png): Threads could not fetch it"), "{reason}");
+    assert!(reason.contains("could be read from here") && reason.contains("firewall"), "{reason}");
+    // Once is not always.
+    stage.network.refuses("threads", not_fetched());
+    let mut post = stage.post(&account, "two again", files());
+    assert_eq!(stepped(&stage, &mut post).await.0, None);
+}
+
+#[tokio::test]
+async fn a_container_that_was_made_long_ago_is_made_anew() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "late", vec![sample(MimeType::Png, 1), sample(MimeType::Png, 2)]);
+    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    stage.clock.advance(TimeDelta::hours(23));
+
+    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+
+    assert_eq!(stage.network.containers(), 6, "two items and a carousel, twice");
+    stage.deliver(&mut post).await.unwrap();
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+#[tokio::test]
+async fn a_container_on_which_the_work_does_not_end_is_given_up() {
+    let (stage, account) = stage().await;
+    stage.network.works_for(TimeDelta::hours(5));
+    let mut post = stage.post(&account, "slow", vec![sample(MimeType::Mp4, 1)]);
+
+    let (setback, took) = stepped(&stage, &mut post).await;
+
+    assert!(matches!(&setback, Some(Setback::Refused { reason }) if reason.contains("30 minutes")), "{setback:?}");
+    assert!(took < TimeDelta::hours(2), "{took}");
+    // Each look is a call that counts: every half a minute, in the end.
+    assert!(stage.network.calls(Call::Process) < 300, "{}", stage.network.calls(Call::Process));
+}
+
+#[tokio::test]
+async fn near_the_limit_of_calls_it_is_looked_less_often() {
+    let (stage, account) = stage().await;
+    let looks = async |percent: u64| {
+        stage.network.usage.is(percent);
+        let before = stage.network.calls(Call::Process);
+        let mut post = stage.post(&account, &format!("at {percent}"), vec![sample(MimeType::Mp4, 1)]);
+        assert_eq!(stepped(&stage, &mut post).await.0, None);
+        stage.network.calls(Call::Process) - before
+    };
+
+    let (usual, near) = (looks(10).await, looks(85).await);
+
+    assert!(near == 1 && 2 < usual, "{near} and {usual}");
+}
+
+#[tokio::test]
+async fn a_profile_that_has_published_all_of_a_day_waits_until_the_first_of_them_is_a_day_old() {
+    let (stage, account) = stage().await;
+    stage.network.permits(3);
+    stage.network.posts_by_hand("the day before");
+    stage.clock.advance(TimeDelta::hours(25));
+    let first = stage.clock.now();
+    for number in 0..3 {
+        stage.network.posts_by_hand(&format!("by hand {number}"));
+        stage.clock.advance(TimeDelta::minutes(10));
+    }
+    let mut post = stage.post(&account, "one more", Vec::new());
+
+    let (setback, _) = stepped(&stage, &mut post).await;
+
+    let Some(Setback::Busy { retry_at: Some(at), reason }) = &setback else { panic!("{setback:?}") };
+    assert_eq!(*at, first + TimeDelta::days(1));
+    assert_eq!(reason, "the account has published 3 of the 3 posts that Threads takes within a day");
+    assert_eq!(stage.network.containers(), 0);
+    // One that is due then may be prepared.
+    let mut post = stage.post(&account, "tomorrow", Vec::new());
+    post.publish_at = *at + TimeDelta::minutes(1);
+    assert_eq!(stepped(&stage, &mut post).await.0, None);
+}
+
+#[tokio::test]
+async fn words_of_a_refusal_are_those_that_meta_has_for_people() {
+    let (stage, account) = stage().await;
+    let error = GraphError::param("Param text is wrong").for_people("Not this", "Leave out the third word.");
+    stage.network.refuses("threads", error);
+    let mut post = stage.post(&account, "a b c", Vec::new());
+
+    let (setback, _) = stepped(&stage, &mut post).await;
+
+    let Some(Setback::Refused { reason }) = &setback else { panic!("{setback:?}") };
+    assert!(reason.starts_with("Leave out the third word. (Meta finds it by A"), "{reason}");
+}

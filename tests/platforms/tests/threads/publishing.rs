@@ -1,0 +1,139 @@
+//! The public call, and what became of it.
+
+use chrono::TimeDelta;
+use domain::delivery::{Resolution, Setback};
+use domain::media::MimeType;
+use networks::meta::error::GraphError;
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::samples::sample;
+
+use super::stage;
+
+fn not_there() -> GraphError {
+    GraphError::new(24, "The requested resource does not exist").subcode(4_279_009)
+}
+
+/// The same answer is given of a container that is not ready, and of one that is gone.
+#[tokio::test]
+async fn a_container_that_is_not_found_and_is_there_is_published_a_little_later() {
+    let (stage, account) = stage().await;
+    let mut post = stage.due(&account, "hello", Vec::new()).await;
+    stage.network.refuses("threads_publish", not_there());
+
+    let setback = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, Setback::Busy { .. }), "{setback:?}");
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!((stage.network.public().len(), stage.network.containers()), (1, 1), "the same container");
+}
+
+#[tokio::test]
+async fn a_container_that_is_forgotten_is_made_anew() {
+    let (stage, account) = stage().await;
+    let mut post = stage.due(&account, "hello", vec![sample(MimeType::Png, 1)]).await;
+    stage.network.forgets_containers();
+
+    let setback = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+/// Of two calls with one container only the first publishes; what it did is found.
+#[tokio::test]
+async fn a_second_call_publishes_nothing_and_leads_to_the_first() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "hello", Vec::new()).await;
+    let since = stage.clock.now();
+    let published = stage.publish(&post).await.unwrap();
+
+    let setback = stage.publish(&post).await.unwrap_err();
+
+    assert!(matches!(setback, Setback::Unknown { may_still_run: false, .. }), "{setback:?}");
+    let found = stage.resolve(&post, since).await;
+    assert!(matches!(&found, Resolution::Public(it) if *it == published), "{found:?}");
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_public_and_not_listed_yet_is_waited_for_and_then_reported_without_a_link() {
+    let (stage, account) = stage().await;
+    stage.network.lists_after(TimeDelta::hours(1));
+    let post = stage.due(&account, "hello", Vec::new()).await;
+    let since = stage.clock.now();
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.publish(&post).await.unwrap_err();
+
+    let early = stage.resolve(&post, since).await;
+    stage.clock.advance(TimeDelta::minutes(11));
+    let late = stage.resolve(&post, since).await;
+
+    assert!(matches!(early, Resolution::Unclear { .. }), "{early:?}");
+    assert!(matches!(&late, Resolution::Public(it) if it.url.is_none()), "{late:?}");
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_found_with_its_link_although_white_space_was_cut() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "  in the middle \n", Vec::new());
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(passage.published.platform_post_id, stage.network.public()[0].id);
+    assert!(passage.published.url.is_some());
+    assert_eq!(stage.network.calls(Call::Publish), 1);
+}
+
+/// It is told when it is used up, between the look at it and the call.
+#[tokio::test]
+async fn a_quota_that_is_used_up_meanwhile_gives_a_time() {
+    let (stage, account) = stage().await;
+    stage.network.permits(1);
+    let mut post = stage.due(&account, "second", Vec::new()).await;
+    stage.network.posts_by_hand("first");
+    let first = stage.clock.now();
+    stage.clock.advance(TimeDelta::minutes(1));
+
+    let setback = stage.publish(&post).await.unwrap_err();
+
+    let Setback::Busy { retry_at: Some(at), .. } = &setback else { panic!("{setback:?}") };
+    assert_eq!(*at, first + TimeDelta::days(1));
+    stage.clock.skip_to(*at);
+    stage.deliver(&mut post).await.unwrap();
+    assert_eq!(stage.network.public().len(), 2);
+}
+
+/// Whether a setback is the right one.
+type Follows = fn(&Setback) -> bool;
+
+#[tokio::test]
+async fn each_trouble_of_threads_has_what_follows() {
+    let (stage, account) = stage().await;
+    let restricted = || GraphError::new(1, "Your account is restricted.").subcode(4_279_013);
+    let spam = || GraphError::new(4, "Application request limit reached").subcode(2_207_051);
+    let names: [(GraphError, Follows); 6] = [
+        (restricted(), |it| matches!(it, Setback::Disconnected { .. })),
+        (GraphError::permission("threads_content_publish"), |it| matches!(it, Setback::Disconnected { .. })),
+        // It was seen that a post was public all the same.
+        (spam(), |it| matches!(it, Setback::Unknown { may_still_run: true, .. })),
+        (GraphError::unavailable(), |it| matches!(it, Setback::Unknown { may_still_run: true, .. })),
+        (GraphError::limited(7), |it| matches!(it, Setback::Busy { retry_at: Some(_), .. })),
+        (GraphError::param("No."), |it| matches!(it, Setback::Refused { .. })),
+    ];
+    for (number, (error, follows)) in names.into_iter().enumerate() {
+        let post = stage.due(&account, &format!("number {number}"), Vec::new()).await;
+        stage.network.refuses("threads_publish", error.clone());
+
+        let setback = stage.publish(&post).await.unwrap_err();
+
+        assert!(follows(&setback), "{error:?}: {setback:?}");
+    }
+    // Before the call, the account is left alone for a while.
+    stage.network.refuses("threads", spam());
+    let mut post = stage.post(&account, "later", Vec::new());
+    let mut setbacks = Vec::new();
+    stage.prepare_all(&mut post, &mut setbacks).await.unwrap();
+    assert!(matches!(setbacks.as_slice(), [Setback::Busy { retry_at: Some(_), .. }]), "{setbacks:?}");
+}
