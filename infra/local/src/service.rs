@@ -209,10 +209,9 @@ impl Stack {
         let policy =
             AddressPolicy::Also(options.allow_fetch_from.iter().copied().chain(stand_ins.addresses()).collect());
         let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone(), clock.clone()));
-        let mut apps = stand_ins.apps();
-        apps.extend(options.apps()?);
-        let app = move |platform: &str| app(&apps, platform);
-        let setup = Setup::new(options.platform_settings(origin, stand_ins.settings())?, app, vault, policy.clone());
+        let settings_of_platforms = options.platform_settings(origin, stand_ins.settings())?;
+        let budgets = platforms::budgets(&settings_of_platforms)?;
+        let setup = Setup::new(settings_of_platforms, sources(options, &stand_ins)?, vault, policy.clone());
         let api = api_at(&reached_at, options, &store, &ids, &clock);
         let publishing = Publishing {
             store,
@@ -227,6 +226,7 @@ impl Stack {
             ids,
             media_limits: MediaLimits::default(),
             plans: Plans::default(),
+            budgets,
             roll_ups: RollUps::default(),
             share: Share::default(),
             places: publishing::Places::default(),
@@ -353,6 +353,16 @@ async fn by_host(State(doors): State<Doors>, request: Request) -> Response {
         Reached::Elsewhere => return hosts::misdirected(&doors.origin),
     };
     router.oneshot(request).await.into_response()
+}
+
+/// Where our id and secret at each platform are.
+fn sources(
+    options: &Options,
+    stand_ins: &StandIns,
+) -> Result<impl Fn(&str) -> Arc<dyn AppSource> + Send + Sync + 'static + use<>, LocalError> {
+    let mut apps = stand_ins.apps();
+    apps.extend(options.apps()?);
+    Ok(move |platform: &str| app(&apps, platform))
 }
 
 /// Ids and secrets at platforms: the sandbox's own, and those that were named.

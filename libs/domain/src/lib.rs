@@ -3,6 +3,7 @@
 
 pub mod access_token;
 pub mod backoff;
+pub mod budget;
 pub mod clock;
 pub mod connection;
 pub mod delivery;

@@ -73,6 +73,7 @@ impl Target {
                 self.status = TargetStatus::Failed;
                 self.error_message = Some(reason.clone());
                 self.failure = Some(*class);
+                self.free_unless_spent();
             }
         }
     }

@@ -19,6 +19,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Price;
 use crate::media::Attachment;
 use crate::options::Options;
 use crate::text::PostText;
@@ -40,6 +41,9 @@ pub struct Rules {
     /// What holds besides where an option has one of some values.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "known")]
     pub depending: Vec<Depending>,
+    /// What a post costs whoever runs the deployment; `None` where it costs nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
 }
 
 /// A rule that a target breaks.
@@ -58,7 +62,7 @@ pub struct Breach {
 impl Rules {
     /// The rules of a platform with this name.
     pub fn of(title: impl Into<String>, rules: impl Into<Vec<Rule>>) -> Self {
-        Self { title: title.into(), rules: rules.into(), depending: Vec::new() }
+        Self { title: title.into(), rules: rules.into(), depending: Vec::new(), price: None }
     }
 
     /// These rules, and further ones that hold only there.
@@ -66,6 +70,12 @@ impl Rules {
     pub fn and_where(mut self, when: When, rules: impl Into<Vec<Rule>>) -> Self {
         self.depending.push(Depending { when, rules: rules.into() });
         self
+    }
+
+    /// These rules, where each post costs whoever runs the deployment so much.
+    #[must_use]
+    pub fn priced(self, price: Price) -> Self {
+        Self { price: Some(price), ..self }
     }
 
     /// The rules for a post with these options, each with where it holds if it does

@@ -6,6 +6,7 @@ mod account;
 mod answer;
 mod app;
 mod bluesky;
+mod budget;
 mod caller;
 mod choices;
 #[cfg(feature = "conformance")]
@@ -46,6 +47,7 @@ mod x;
 
 pub use account::{About, Account, Credentials, UnreadableCredentials};
 pub use app::{AppCredentials, AppSource, BadFurther, Further, Withheld};
+pub use budget::budgets;
 pub use choices::{Choice, Choosing, MAX_CHOICES};
 pub use handoff::{
     Answers, Approval, AuthorizationRequest, Awaited, Callback, Departure, Field, HandOffRefusal, Instructions,

@@ -24,11 +24,12 @@ mod upload;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::budget::{Mills, Price};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
 use domain::media::MimeType;
 use domain::options::{AddressForm, OptionKind, OptionSpec};
-use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules};
+use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules, Unit};
 use serde::Deserialize;
 use url::Url;
 
@@ -37,6 +38,7 @@ use self::failure::Failure;
 use self::preparation::Progress;
 use crate::account::{About, Account, Credentials};
 use crate::app::NoFurther;
+use crate::budget::Budget;
 use crate::caller::Caller;
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
@@ -58,6 +60,9 @@ pub(crate) const TITLE: &str = "X";
 /// What an operator needs to have it: credits, $0.015 for a post and $0.20 for one with a
 /// link.
 pub(crate) const ACCESS: Access = Access::Paid;
+
+/// What X takes for a post (prices of August 2026).
+const PRICE: Price = Price { post: Mills::new(15), with_link: Mills::cents(20), links: Unit::Weighted };
 
 /// Who may answer.
 const REPLY_SETTINGS: &str = "reply_settings";
@@ -147,11 +152,14 @@ const SETTLES: TimeDelta = TimeDelta::seconds(60);
 struct Settings {
     /// Where both the website and the API are, if not at X's own addresses.
     url: Option<Url>,
+    /// What the posts of a user may cost; see [`budgets`](crate::budgets).
+    #[serde(default, rename = "budget")]
+    _budget: Option<Budget>,
 }
 
 /// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<X>, SetupError> {
-    let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
+    let Some(Settings { url, .. }) = setup.settings(NAME)? else { return Ok(None) };
     let plain = |it: &Url| it.as_str().trim_end_matches('/').to_owned();
     let (site, base_url) = match &url {
         Some(url) => (plain(url), plain(url)),
@@ -251,7 +259,7 @@ fn rules(pays: bool) -> Rules {
     if !pays {
         rules.push(Rule::OfFiles(FileRule::MaxDuration { max: 140 }));
     }
-    Rules::of(TITLE, rules)
+    Rules::of(TITLE, rules).priced(PRICE)
 }
 
 /// Of "Basic" it is not documented that it permits more.

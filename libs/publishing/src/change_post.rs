@@ -42,7 +42,7 @@ pub enum Changed {
     Done(Box<Post>),
     /// It is not there any more.
     NotThere,
-    /// The plan does not allow it.
+    /// The plan does not allow it, or the budget of the month.
     NotInPlan(String),
     /// What is wrong.
     Invalid(Faults),
@@ -105,7 +105,13 @@ impl Publishing {
                 // A delivery is being sent. The roll-up makes the post say so, and
                 // the next turn refuses the change for that reason.
                 Some(PostWritten::DeliveryBusy) => self.roll_up_before_turn(&before, &mut turns).await?,
-                Some(PostWritten::PostChanged | PostWritten::AccountGone(_) | PostWritten::KeyTaken) | None => {
+                Some(
+                    PostWritten::OverBudget
+                    | PostWritten::PostChanged
+                    | PostWritten::AccountGone(_)
+                    | PostWritten::KeyTaken,
+                )
+                | None => {
                     self.wait_for_turn(&mut turns).await?;
                 }
             }
@@ -193,6 +199,10 @@ impl Publishing {
                 return Ok(Err(Changed::Invalid(faults)));
             }
         };
+        let after = after.charged(&around.accounts, &self.budgets, now);
+        if let Some(why) = self.over_budget(Some(before), &after, &around.accounts).await? {
+            return Ok(Err(Changed::NotInPlan(why)));
+        }
         *kept = ids(&added).into_iter().collect();
         let gone = self.keep_files(&added, &around.media, &attached).await?;
         Ok(if gone.is_empty() { Ok(after) } else { Err(Changed::Invalid(gone)) })

@@ -54,7 +54,7 @@ pub enum Created {
 pub enum NotCreated {
     /// The key was used for another request.
     KeyReused,
-    /// The plan does not allow it.
+    /// The plan does not allow it, or the budget of the month.
     NotInPlan(String),
     /// The user is gone.
     NoUser,
@@ -113,10 +113,12 @@ impl Publishing {
                     return Ok(Created::New(Box::new(post)));
                 }
                 Some(PostWritten::TooMany) => return Ok(Created::Refused(NotCreated::Invalid(too_many()))),
-                // The id was taken, an account was disconnected, or the same
-                // request was answered beside this one: all is read again.
+                // The id was taken, an account was disconnected, the rest of a budget
+                // was taken, or the same request was answered beside this one: all is
+                // read again.
                 Some(
-                    PostWritten::PostChanged
+                    PostWritten::OverBudget
+                    | PostWritten::PostChanged
                     | PostWritten::DeliveryBusy
                     | PostWritten::AccountGone(_)
                     | PostWritten::KeyTaken,
@@ -155,7 +157,11 @@ impl Publishing {
         Ok(match (created, faults.is_empty()) {
             (Ok(post), true) => {
                 let stamp: Fresh = self.ids.fresh();
-                Ok(Post { stamp: stamp.get(), ..post })
+                let post = post.charged(&around.accounts, &self.budgets, now);
+                match self.over_budget(None, &post, &around.accounts).await? {
+                    Some(why) => Err(NotCreated::NotInPlan(why)),
+                    None => Ok(Post { stamp: stamp.get(), ..post }),
+                }
             }
             (Ok(_), false) => Err(NotCreated::Invalid(faults)),
             (Err(more), _) => {

@@ -19,7 +19,7 @@ use crate::{Places, Publishing, RollUps, Share};
 impl Publishing {
     /// From `TABLE_PREFIX`, `DUE_SHARDS`, `MEDIA_BUCKET`, `MEDIA_ENDPOINT`,
     /// `MEDIA_LIMITS` (JSON), `KMS_KEY_ID`, `QUEUE_URL`, `EVENT_BUS`, `PLANS`
-    /// (JSON), `DELIVERY_CONCURRENCY`. Who makes pictures is known only to the
+    /// (JSON), `DELIVERY_CONCURRENCY`, and the budgets in `PLATFORMS` (JSON). Who makes pictures is known only to the
     /// function that delivers.
     pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
         let clock = Clock::System;
@@ -28,6 +28,8 @@ impl Publishing {
             endpoint: optional("MEDIA_ENDPOINT"),
             public_endpoint: optional("MEDIA_PUBLIC_ENDPOINT"),
         };
+        let budgets = platforms::budgets(&json("PLATFORMS")?)
+            .map_err(|error| SettingsError::Invalid { name: "PLATFORMS", reason: error.to_string() })?;
         let keys = KmsKeys::new(aws_sdk_kms::Client::new(aws), required("KMS_KEY_ID")?);
         Ok(Self {
             store: Store::new(
@@ -46,6 +48,7 @@ impl Publishing {
             clock,
             media_limits: json("MEDIA_LIMITS")?,
             plans: json("PLANS")?,
+            budgets,
             roll_ups: RollUps::default(),
             share: Share { environments: parsed("DELIVERY_CONCURRENCY", Share::default().environments)? },
             places: Places::default(),

@@ -6,6 +6,7 @@
 //! by the transitions of [`domain::delivery`], each written over what was read.
 
 mod attachments;
+mod budget;
 mod change_post;
 mod claims;
 mod create_post;
@@ -37,6 +38,7 @@ use cloud::pictures::Pictures;
 use cloud::queue::Queue;
 use cloud::seal::Sealer;
 use domain::backoff::Backoff;
+use domain::budget::Budgets;
 use domain::clock::Clock;
 use domain::event::Event;
 use domain::id::Ids;
@@ -92,6 +94,8 @@ pub struct Publishing {
     pub media_limits: MediaLimits,
     /// What users may use.
     pub plans: Plans,
+    /// What their posts may cost.
+    pub budgets: Budgets,
     /// See [`RollUps`].
     pub roll_ups: RollUps,
     /// See [`Share`].

@@ -14,6 +14,7 @@ use cloud::events::{EventBus, EventError};
 use cloud::pictures::NoPictures;
 use cloud::queue::{DeliveryMessage, Outgoing, Queue, QueueError};
 use cloud::seal::{DataKey, Envelope, LocalKeys, Sealer};
+use domain::budget::Budgets;
 use domain::clock::Clock;
 use domain::connection::Connection;
 use domain::delivery::{Delivery, PLAN_AHEAD};
@@ -153,6 +154,7 @@ impl Rig {
             ids: Ids::new(clock.clone()),
             media_limits: MediaLimits::default(),
             plans: Plans::default(),
+            budgets: Budgets::default(),
             roll_ups: RollUps::default(),
             share: Share::default(),
             places: Places::default(),

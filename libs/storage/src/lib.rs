@@ -21,6 +21,7 @@
 //! read. Items hold instants as milliseconds, TTL attributes as seconds.
 
 mod batch;
+mod budgets;
 mod change;
 mod claims;
 mod conflict;

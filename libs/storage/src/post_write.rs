@@ -1,11 +1,12 @@
 //! The one transaction that writes a post with everything that has to change
 //! together with it: its deliveries, the counts, the pending marks of its
-//! accounts, and the answer kept for an idempotency key.
+//! accounts, what it takes of budgets, and the answer kept for an idempotency key.
 
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
+use domain::budget;
 use domain::delivery::Delivery;
 use domain::id::{ConnectionId, TargetId, UserId};
 use domain::post::{Post, PostStatus};
@@ -59,6 +60,8 @@ pub enum PostWritten {
     AccountGone(ConnectionId),
     /// The idempotency key has an answer already.
     KeyTaken,
+    /// What a target costs is more than is left of the user's budget.
+    OverBudget,
     /// More items would change than a transaction can.
     TooMany,
 }
@@ -114,6 +117,9 @@ impl Store {
         for (connection, change) in marks(write) {
             let action = self.mark_action(any.user_id, connection, change)?;
             actions.push((PostWritten::AccountGone(connection), action));
+        }
+        for (purse, change) in budget::changes(write.before, write.after) {
+            actions.push((PostWritten::OverBudget, self.charge_action(any.user_id, &purse, change)?));
         }
         for delivery in &write.deliveries {
             actions.push((PostWritten::DeliveryBusy, self.delivery_action(any, delivery)?));

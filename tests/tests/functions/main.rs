@@ -158,7 +158,7 @@ async fn functions_start_with_the_platforms_that_the_template_switches_on() {
         assert!(matches!(outcome, Outcome::Answered(_)), "{name}: {outcome:?}");
         started += 1;
     }
-    assert_eq!(started, 3);
+    assert_eq!(started, 4);
 }
 
 #[tokio::test]

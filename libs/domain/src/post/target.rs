@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::request::{Accounts, NamedMedium, NewTarget};
 use super::status::TargetStatus;
+use crate::budget::Charge;
 use crate::failure::FailureClass;
 use crate::faults::Faults;
 use crate::id::{ConnectionId, Ids, TargetId};
@@ -55,6 +56,9 @@ pub struct Target {
     /// Whether it is counted among its connection's pending targets.
     #[serde(default)]
     pub marked: bool,
+    /// What it takes of its user's budget, where its platform has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charge: Option<Charge>,
 }
 
 impl Target {
@@ -109,6 +113,7 @@ pub(super) fn aim(
                 error_message: kept.and_then(|it| it.error_message.clone()),
                 failure: kept.and_then(|it| it.failure),
                 marked: kept.is_some_and(|it| it.marked),
+                charge: None,
             }),
             (None, None) => faults.add(field, "is not one of your connected accounts"),
         }

@@ -71,6 +71,11 @@ impl Unit {
         if self == Self::Weighted { weighted::normalized(text) } else { Cow::Borrowed(text) }
     }
 
+    /// Whether there is a link in a text.
+    pub(crate) fn has_links(self, text: &str) -> bool {
+        !self.links(&self.normalized(text)).is_empty()
+    }
+
     /// The links of a text that is [`Unit::normalized`].
     fn links(self, text: &str) -> Vec<Range<usize>> {
         if self == Self::Weighted { weighted::addresses(text) } else { links::find(text) }

@@ -1,0 +1,131 @@
+use chrono::TimeDelta;
+
+use super::*;
+use crate::connection::Connection;
+use crate::id::ConnectionId;
+use crate::post::{Changes, NewTarget};
+use crate::testing::{a_connection, a_new_post, a_user, accounts, ids, noon, text};
+
+const PRICE: Price = Price { post: Mills::new(15), with_link: Mills::cents(20), links: Unit::Weighted };
+const BUDGET: Mills = Mills::cents(500);
+
+fn account() -> Connection {
+    let mut account = a_connection(&a_user());
+    account.connection_id = ConnectionId::new(7).unwrap();
+    account.rules.price = Some(PRICE);
+    account
+}
+
+fn budgets() -> Budgets {
+    Budgets::of([(account().provider, BUDGET)])
+}
+
+/// A post at this time, charged.
+fn post(words: &str, at: Option<DateTime<Utc>>) -> Post {
+    let accounts = accounts(&[account()]);
+    let new = crate::post::NewPost { text: text(words), ..a_new_post(at, &[account()]) };
+    let post = Post::create(new, &[], &a_user(), &accounts, &ids(), noon()).unwrap();
+    post.charged(&accounts, &budgets(), noon())
+}
+
+fn changed(post: &Post, changes: Changes) -> Post {
+    let accounts = accounts(&[account()]);
+    post.change(changes, Vec::new(), &accounts, &ids(), noon()).unwrap().charged(&accounts, &budgets(), noon())
+}
+
+/// The changes, by how many months they are ahead.
+fn told(before: Option<&Post>, after: Option<&Post>) -> Vec<(i32, i64)> {
+    let now = Month::of(noon()).number();
+    changes(before, after).into_iter().map(|(purse, it)| (purse.month.number() - now, it.by)).collect()
+}
+
+fn failed(post: &Post, class: FailureClass) -> Post {
+    let mut post = post.clone();
+    post.status = PostStatus::Failed;
+    let target = &mut post.targets[0];
+    (target.status, target.failure) = (TargetStatus::Failed, Some(class));
+    target.free_unless_spent();
+    post
+}
+
+#[test]
+fn money_reads_as_dollars() {
+    for (mills, words) in [(15, "$0.015"), (200, "$0.20"), (4_950, "$4.95"), (5_000, "$5.00"), (1_234_567, "$1234.567")]
+    {
+        assert_eq!(Mills::new(mills).to_string(), words);
+    }
+}
+
+#[test]
+fn a_month_is_that_of_utc() {
+    let month = |raw: &str| Month::of(raw.parse::<DateTime<Utc>>().unwrap());
+    let december = month("2026-12-31T23:59:59.999Z");
+    assert_eq!(december.to_string(), "December 2026");
+    assert_eq!(december.ends_at().to_rfc3339(), "2027-01-01T00:00:00+00:00");
+    assert_eq!(month("2027-01-01T00:00:00Z").number(), december.number() + 1);
+}
+
+#[test]
+fn a_link_is_what_its_platform_takes_for_one() {
+    for (words, cost) in [("Hello", 15), ("see https://a.de", 200), ("see example.com", 200), ("3.14", 15)] {
+        assert_eq!(PRICE.of(words).get(), cost, "{words}");
+    }
+}
+
+#[test]
+fn a_post_takes_its_share_when_it_is_scheduled_and_gives_it_back_when_it_is_not() {
+    let (draft, scheduled) = (post("Hello", None), post("Hello", Some(noon())));
+    assert_eq!(told(None, Some(&draft)), []);
+    assert_eq!(told(None, Some(&scheduled)), [(0, 15)]);
+    assert_eq!(
+        told(Some(&draft), Some(&changed(&draft, Changes { scheduled_at: Some(Some(noon())), ..Changes::default() }))),
+        [(0, 15)]
+    );
+
+    let with_link = changed(&scheduled, Changes { text: Some(text("see example.com")), ..Changes::default() });
+    assert_eq!(told(Some(&scheduled), Some(&with_link)), [(0, 185)]);
+    let next = Changes { scheduled_at: Some(Some(noon() + TimeDelta::days(31))), ..Changes::default() };
+    assert_eq!(told(Some(&with_link), Some(&changed(&with_link, next))), [(0, -200), (1, 200)]);
+    let unscheduled = changed(&scheduled, Changes { scheduled_at: Some(None), ..Changes::default() });
+    assert_eq!(told(Some(&scheduled), Some(&unscheduled)), [(0, -15)]);
+    assert_eq!(told(Some(&scheduled), None), [(0, -15)]);
+}
+
+#[test]
+fn what_no_budget_limits_is_not_counted() {
+    let (scheduled, free) =
+        (post("Hello", Some(noon())), accounts(&[Connection { rules: crate::testing::rules(), ..account() }]));
+    let without = scheduled.clone().charged(&accounts(&[account()]), &Budgets::default(), noon());
+    assert_eq!(told(None, Some(&without)), []);
+    assert_eq!(told(Some(&scheduled), Some(&scheduled.clone().charged(&free, &budgets(), noon()))), [(0, -15)]);
+}
+
+#[test]
+fn what_did_not_become_public_is_given_back_and_what_may_have_is_not() {
+    let scheduled = post("Hello", Some(noon()));
+    let again = || Changes { scheduled_at: Some(Some(noon())), ..Changes::default() };
+
+    let refused = failed(&scheduled, FailureClass::Refused);
+    assert_eq!(told(Some(&scheduled), Some(&refused)), [(0, -15)]);
+    assert_eq!(told(Some(&refused), Some(&changed(&refused, again()))), [(0, 15)]);
+    assert_eq!(told(Some(&refused), None), []);
+
+    let in_doubt = failed(&scheduled, FailureClass::MayBePublic);
+    assert_eq!(told(Some(&scheduled), Some(&in_doubt)), []);
+    assert_eq!(told(Some(&in_doubt), Some(&changed(&in_doubt, again()))), [(0, 15)], "a second post");
+    assert_eq!(told(Some(&in_doubt), None), []);
+}
+
+#[test]
+fn what_is_public_stays_spent() {
+    let mut public = post("Hello", Some(noon()));
+    let scheduled = public.clone();
+    (public.status, public.targets[0].status) = (PostStatus::Published, TargetStatus::Published);
+    assert_eq!(told(Some(&scheduled), Some(&public)), []);
+
+    // Another target of it failed, and the post is scheduled again.
+    public.status = PostStatus::Failed;
+    let targets = Some(vec![NewTarget::of(0, account().connection_id)]);
+    let after = changed(&public, Changes { targets, text: Some(text("see example.com")), ..Changes::default() });
+    assert_eq!(told(Some(&public), Some(&after)), []);
+}

@@ -1,0 +1,128 @@
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::budget::{Budgets, Month, Price, Purse};
+use domain::post::{NewTarget, PostStatus};
+use domain::rules::Unit;
+use domain::testing::{noon, text};
+
+use super::*;
+use crate::testing::{Fate, Rig};
+use crate::{ChangePost, Changed, CreatePost, Created, NotCreated, Validated};
+
+/// A deployment that allows each user five cents a month, and a platform that wants two
+/// for a post.
+async fn rig() -> Rig {
+    let mut rig = Rig::new().await;
+    let price = Price { post: Mills::new(20), with_link: Mills::new(40), links: Unit::Weighted };
+    rig.accounts[0].rules.price = Some(price);
+    rig.reconnect(0, Rig::credentials(None), None).await;
+    rig.publishing.budgets = Budgets::of([(rig.accounts[0].provider.clone(), Mills::cents(5))]);
+    rig
+}
+
+fn soon() -> DateTime<Utc> {
+    noon() + TimeDelta::hours(1)
+}
+
+async fn spent(rig: &Rig, at: DateTime<Utc>) -> u64 {
+    let purse = Purse { platform: rig.accounts[0].provider.clone(), month: Month::of(at) };
+    rig.store.spent(rig.user.user_id, &purse).await.unwrap().get()
+}
+
+fn request(rig: &Rig, words: &str, at: DateTime<Utc>) -> CreatePost {
+    CreatePost {
+        text: Some(text(words)),
+        targets: vec![NewTarget::of(0, rig.accounts[0].connection_id)],
+        scheduled_at: Some(at),
+        ..CreatePost::default()
+    }
+}
+
+async fn refused(rig: &Rig, words: &str, at: DateTime<Utc>) -> String {
+    match rig.publishing.create_post(rig.user.user_id, request(rig, words, at)).await.unwrap() {
+        Created::Refused(NotCreated::NotInPlan(why)) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn over_the_budget_nothing_is_scheduled_and_the_figures_are_told() {
+    let rig = rig().await;
+    rig.schedule("one", soon()).await;
+    rig.schedule("two", soon()).await;
+
+    let told = refused(&rig, "three", soon()).await;
+
+    let expected = format!("of {} cost $0.04 of the $0.05 that this deployment allows", Month::of(noon()));
+    assert!(told.contains(&expected) && told.contains("would cost $0.02 more; cancel another"), "{told}");
+    assert_eq!(spent(&rig, noon()).await, 40);
+    let checked = rig.publishing.validate_post(rig.user.user_id, request(&rig, "three", soon())).await.unwrap();
+    assert!(matches!(checked, Validated::Refused(NotCreated::NotInPlan(_))), "{checked:?}");
+    rig.schedule("three", noon() + TimeDelta::days(31)).await;
+}
+
+#[tokio::test]
+async fn posts_of_one_moment_do_not_exceed_the_budget_together() {
+    let rig = rig().await;
+    let create = |it: u32| rig.publishing.create_post(rig.user.user_id, request(&rig, &it.to_string(), soon()));
+
+    let ends = futures::future::join_all((0..6).map(create)).await;
+
+    let made = ends.iter().filter(|it| matches!(it, Ok(Created::New(_)))).count();
+    let refused = |it: &&Result<_, _>| matches!(it, Ok(Created::Refused(NotCreated::NotInPlan(_))));
+    assert_eq!((made, ends.iter().filter(refused).count(), spent(&rig, noon()).await), (2, 4, 40), "{ends:?}");
+}
+
+#[tokio::test]
+async fn a_post_that_was_accepted_goes_out_whatever_the_budget_is_then() {
+    let mut rig = rig().await;
+    let post = rig.schedule("one", soon()).await;
+    rig.publishing.budgets = Budgets::of([(rig.accounts[0].provider.clone(), Mills::default())]);
+
+    rig.live(soon() + TimeDelta::minutes(1)).await;
+
+    assert_eq!(rig.post(&post).await.status, PostStatus::Published);
+    assert_eq!(spent(&rig, noon()).await, 20, "it stays spent");
+}
+
+#[tokio::test]
+async fn what_is_cancelled_moved_or_cut_down_gives_its_share_back() {
+    let rig = rig().await;
+    let [first, second] = [rig.schedule("one", soon()).await, rig.schedule("two", soon()).await];
+    let dear = rig.rewrite(&first, "one https://a.de").await;
+    assert!(matches!(&dear, Changed::NotInPlan(why) if why.contains("$0.02 more")), "{dear:?}");
+    assert_eq!(rig.post(&first).await.text, text("one"), "it stays as it was");
+
+    rig.publishing.delete_post(rig.post(&second).await).await.unwrap();
+    assert_eq!(spent(&rig, noon()).await, 20);
+    assert!(matches!(rig.rewrite(&first, "one https://a.de").await, Changed::Done(_)));
+    assert_eq!(spent(&rig, noon()).await, 40);
+
+    let next = noon() + TimeDelta::days(31);
+    assert!(matches!(rig.reschedule(&first, Some(next)).await, Changed::Done(_)));
+    assert_eq!((spent(&rig, noon()).await, spent(&rig, next).await), (0, 40));
+    let draft = ChangePost { scheduled_at: Some(None), ..ChangePost::default() };
+    assert!(matches!(rig.change(&first, draft).await, Changed::Done(_)));
+    assert_eq!(spent(&rig, next).await, 0);
+}
+
+#[tokio::test]
+async fn a_post_that_is_tried_again_is_counted_once_and_one_that_is_refused_not_at_all() {
+    let rig = rig().await;
+    rig.network.fates.lock().unwrap().extend([Fate::Busy(None), Fate::TheirError]);
+    let post = rig.schedule("one", soon()).await;
+    rig.live(soon() + TimeDelta::minutes(5)).await;
+    assert_eq!(rig.post(&post).await.status, PostStatus::Published);
+    assert_eq!(spent(&rig, noon()).await, 20);
+
+    rig.network.fates.lock().unwrap().push_back(Fate::Refused);
+    let at = soon() + TimeDelta::minutes(10);
+    let post = rig.schedule("two", at).await;
+    assert_eq!(spent(&rig, noon()).await, 40);
+    rig.live(at + TimeDelta::minutes(1)).await;
+    assert_eq!(rig.post(&post).await.status, PostStatus::Failed);
+    assert_eq!(spent(&rig, noon()).await, 20);
+
+    let again = rig.reschedule(&post, Some(at + TimeDelta::hours(1))).await;
+    assert!(matches!(again, Changed::Done(_)), "{again:?}");
+    assert_eq!(spent(&rig, noon()).await, 40);
+}
