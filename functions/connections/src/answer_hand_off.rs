@@ -95,7 +95,7 @@ async fn send_off(
         answers.insert(field.name.to_owned(), answer.into());
     }
     if !faults.is_empty() {
-        return Ok(entered.ask(platform, Typed { values: sent, faults, fault: None })?.into_response());
+        return Ok(entered.ask(app, platform, Typed { values: sent, faults, fault: None })?.into_response());
     }
 
     let (visit, by, store) = (&entered.visit, entered.party.goes_on(), &app.api.store);
@@ -137,7 +137,7 @@ async fn send_off(
             typed.fault = Some(&sentence);
         }
     }
-    Ok(entered.ask(platform, typed)?.into_response())
+    Ok(entered.ask(app, platform, typed)?.into_response())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use domain::options;
 use domain::rules::{Rule, Rules, When};
-use platforms::{Field, Known};
+use platforms::{Field, Known, OurAddresses};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -73,7 +73,7 @@ struct FieldView {
     #[schema(example = "server")]
     name: &'static str,
     #[schema(example = "Your server")]
-    label: &'static str,
+    label: String,
     #[schema(example = "mastodon.social")]
     example: &'static str,
     /// Whether what is typed is hidden.
@@ -112,7 +112,10 @@ impl PlatformView {
             usable: adapter.is_some(),
             options: options::schema(known.options),
             rules: adapter.map_or_else(Vec::new, |it| RuleView::all(&it.rules())),
-            fields: adapter.map_or_else(Vec::new, |it| it.fields().iter().map(FieldView::of).collect()),
+            fields: adapter.map_or_else(Vec::new, |it| {
+                let here = app.addresses(it);
+                it.fields().iter().map(|field| FieldView::of(field, &here)).collect()
+            }),
         }
     }
 }
@@ -131,8 +134,9 @@ impl RuleView {
 }
 
 impl FieldView {
-    fn of(field: &Field) -> Self {
-        let Field { name, label, example, secret, optional } = *field;
+    fn of(field: &Field, here: &OurAddresses) -> Self {
+        let Field { name, example, secret, optional, .. } = *field;
+        let label = field.label_at(here);
         Self { name, label, example, secret, optional: optional.is_some() }
     }
 }

@@ -42,10 +42,10 @@ struct AskPage<'a> {
 
 struct Input {
     name: &'static str,
-    label: &'static str,
+    label: String,
     example: &'static str,
     kind: &'static str,
-    hint: Option<&'static str>,
+    hint: Option<String>,
     value: String,
     fault: Option<String>,
 }
@@ -127,7 +127,7 @@ async fn page(app: &App, entered: &Entered) -> Result<Response, TurnedAway> {
             let page = entered.end("This link has expired", "It was good for ten minutes.", text, false)?;
             page.status(StatusCode::GONE).into_response()
         }
-        Stage::Asking | Stage::Waiting => entered.ask(platform, Typed::default())?.into_response(),
+        Stage::Asking | Stage::Waiting => entered.ask(app, platform, Typed::default())?.into_response(),
         Stage::Approving if app.look_for_approval(&entered.visit).await? => {
             Redirect::to(&action(&entered.visit)).into_response()
         }
@@ -146,13 +146,14 @@ async fn page(app: &App, entered: &Entered) -> Result<Response, TurnedAway> {
 
 impl Entered {
     /// The page that is shown before the platform's own page.
-    pub(crate) fn ask(&self, platform: &dyn Connect, mut typed: Typed<'_>) -> PageResult<Page> {
+    pub(crate) fn ask(&self, app: &App, platform: &dyn Connect, mut typed: Typed<'_>) -> PageResult<Page> {
+        let here = app.addresses(platform);
         let input = |field: &Field| Input {
             name: field.name,
-            label: field.label,
+            label: field.label_at(&here),
             example: field.example,
             kind: if field.secret { "password" } else { "text" },
-            hint: field.optional,
+            hint: field.hint_at(&here),
             // A secret is never sent back to the browser; it has to be typed again.
             value: typed.values.remove(field.name).filter(|_| !field.secret).unwrap_or_default(),
             fault: typed.faults.remove(field.name),

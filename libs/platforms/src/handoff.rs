@@ -15,17 +15,31 @@ use crate::account::Account;
 pub struct Field {
     /// The input's name.
     pub name: &'static str,
-    /// What the person reads above it.
+    /// What the person reads above it, with `{redirect_uri}` where ours is to be entered somewhere.
     pub label: &'static str,
     /// What an answer looks like.
     pub example: &'static str,
     /// Whether what is typed is hidden.
     pub secret: bool,
-    /// Whether it may stay empty, and what that means.
+    /// Whether it may stay empty, and what that means; the same goes here.
     pub optional: Option<&'static str>,
 }
 
+/// What stands in a label or a hint for our redirect URI, which a person has to enter
+/// somewhere.
+const REDIRECT_URI: &str = "{redirect_uri}";
+
 impl Field {
+    /// The label, with our addresses.
+    pub fn label_at(&self, here: &OurAddresses) -> String {
+        self.label.replace(REDIRECT_URI, &here.redirect_uri)
+    }
+
+    /// What it means to leave it empty, with our addresses.
+    pub fn hint_at(&self, here: &OurAddresses) -> Option<String> {
+        self.optional.map(|it| it.replace(REDIRECT_URI, &here.redirect_uri))
+    }
+
     /// A field that everybody may see and everybody has to fill in.
     pub const fn new(name: &'static str, label: &'static str, example: &'static str) -> Self {
         Self { name, label, example, secret: false, optional: None }

@@ -81,6 +81,11 @@ impl OAuth2 {
         Self { user_agent: Some(user_agent), ..self }
     }
 
+    /// The same by another app, which may be told otherwise when it is refused.
+    pub(crate) fn by(&self, app: Arc<dyn AppSource>, dialect: &'static Dialect) -> Self {
+        Self { app, dialect, ..self.clone() }
+    }
+
     /// The page on which the person decides. `further` are parameters beside those
     /// of [`Dialect::page`].
     pub async fn authorization_url(

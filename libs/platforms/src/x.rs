@@ -12,15 +12,17 @@
 //!
 //! `x/api.rs` knows addresses and answers, `failure.rs` what errors mean, `upload.rs` and
 //! `preparation.rs` what comes before the public call, `post.rs` what a post is sent as,
-//! `look_up.rs` what became of it.
+//! `look_up.rs` what became of it, `own_app.rs` apps that people bring.
 
 mod api;
 mod failure;
 mod look_up;
+mod own_app;
 mod post;
 mod preparation;
 mod upload;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -35,13 +37,14 @@ use url::Url;
 
 use self::api::{Api, Member};
 use self::failure::Failure;
+use self::own_app::OwnApp;
 use self::preparation::Progress;
 use crate::account::{About, Account, Credentials};
 use crate::app::NoFurther;
 use crate::budget::Budget;
 use crate::caller::Caller;
 use crate::discreet::without_token;
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
@@ -136,6 +139,13 @@ const DIALECT: Dialect = Dialect {
 }
 .with_client(ClientAuth::Basic);
 
+/// The same for an app of a person's own: whoever changes its secret connects again.
+const OWN_DIALECT: Dialect = Dialect {
+    gone: &["invalid_request", "invalid_grant", "invalid_client", "unauthorized_client"],
+    ours: &[],
+    ..DIALECT
+};
+
 /// Files go up before the due second. The address of an upload lasts a day.
 pub(crate) const LEAD: Lead =
     Lead { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..Lead::NONE };
@@ -152,14 +162,21 @@ const SETTLES: TimeDelta = TimeDelta::seconds(60);
 struct Settings {
     /// Where both the website and the API are, if not at X's own addresses.
     url: Option<Url>,
+    /// Whether there is an app of the operator's. Without, people need their own.
+    #[serde(default = "yes")]
+    app: bool,
     /// What the posts of a user may cost; see [`budgets`](crate::budgets).
     #[serde(default, rename = "budget")]
     _budget: Option<Budget>,
 }
 
+const fn yes() -> bool {
+    true
+}
+
 /// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<X>, SetupError> {
-    let Some(Settings { url, .. }) = setup.settings(NAME)? else { return Ok(None) };
+    let Some(Settings { url, app, .. }) = setup.settings(NAME)? else { return Ok(None) };
     let plain = |it: &Url| it.as_str().trim_end_matches('/').to_owned();
     let (site, base_url) = match &url {
         Some(url) => (plain(url), plain(url)),
@@ -167,13 +184,30 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<X>, SetupError> {
     };
     let api = Api::new(setup.http.clone(), &site, base_url);
     let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, api.oauth());
-    Ok(Some(X { api, oauth }))
+    Ok(Some(X { api, oauth, has_app: app }))
 }
 
 /// X.
 pub(crate) struct X {
     api: Api,
     oauth: OAuth2,
+    /// Whether the operator has an app.
+    has_app: bool,
+}
+
+impl X {
+    /// Its OAuth, by the operator's app or by this one.
+    fn oauth(&self, own: Option<&OwnApp>) -> OAuth2 {
+        match own {
+            Some(own) => self.oauth.by(Arc::new(own.clone()), &OWN_DIALECT),
+            None => self.oauth.clone(),
+        }
+    }
+
+    /// Its API, for an account with these credentials.
+    fn api(&self, credentials: &Credentials) -> Api {
+        self.api.by(OwnApp::of(credentials).as_ref())
+    }
 }
 
 #[async_trait::async_trait]
@@ -187,7 +221,7 @@ impl Platform for X {
     }
 
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        self.oauth.refresh(old, now).await
+        self.oauth(OwnApp::of(old).as_ref()).refresh(old, now).await
     }
 
     /// Whoever pays X may write more.
@@ -197,9 +231,10 @@ impl Platform for X {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<About>, Setback> {
-        let member = self.api.member(Caller { token: &credentials.access_token, now }).await;
+        let own = OwnApp::of(credentials);
+        let member = self.api.by(own.as_ref()).member(Caller { token: &credentials.access_token, now }).await;
         let member = member.map_err(Failure::of_account)?;
-        let rules = rules_of(&member);
+        let rules = rules_of(&member, own.as_ref());
         Ok(profile_of(member).map(|profile| About { profile, rules }))
     }
 }
@@ -210,31 +245,38 @@ impl Connect for X {
         rules(false)
     }
 
+    fn fields(&self) -> &'static [Field] {
+        if self.has_app { own_app::FIELDS } else { own_app::REQUIRED }
+    }
+
     async fn authorize(
         &self,
-        _: &Answers,
+        answers: &Answers,
         request: &AuthorizationRequest,
         _: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
-        let url = self.oauth.authorization_url(request, SCOPES, &[]).await?;
-        Ok(Departure::Page { url, memory: None })
+        let own = OwnApp::typed(answers)?;
+        let url = self.oauth(own.as_ref()).authorization_url(request, SCOPES, &[]).await?;
+        Ok(Departure::Page { url, memory: own.map(|it| it.kept()) })
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        let tokens = self.oauth.complete(callback).await?;
+        let own = callback.memory.as_ref().map(OwnApp::read);
+        let tokens = self.oauth(own.as_ref()).complete(callback).await?;
+        let api = self.api.by(own.as_ref());
         let by = Caller { token: &tokens.access_token, now };
         let asked = async {
-            let member = self.api.member(by).await?;
-            let rules = rules_of(&member);
+            let member = api.member(by).await?;
+            let rules = rules_of(&member, own.as_ref());
             Ok::<_, Failure>((profile_of(member).ok_or_else(api::unreadable)?, rules))
         };
         let (profile, rules) = asked.await.map_err(|it| without_token(it, &tokens.access_token))?;
-        let (scopes, credentials) = (tokens.granted(SCOPES), tokens.credentials(None, now));
+        let (scopes, credentials) = (tokens.granted(SCOPES), tokens.credentials(own.map(|it| it.kept()), now));
         Ok(vec![Account { profile, scopes, rules, grant: None, credentials }])
     }
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
-        self.oauth.revoke(credentials, now).await
+        self.oauth(OwnApp::of(credentials).as_ref()).revoke(credentials, now).await
     }
 }
 
@@ -259,12 +301,14 @@ fn rules(pays: bool) -> Rules {
     if !pays {
         rules.push(Rule::OfFiles(FileRule::MaxDuration { max: 140 }));
     }
-    Rules::of(TITLE, rules).priced(PRICE)
+    Rules::of(TITLE, rules)
 }
 
 /// Of "Basic" it is not documented that it permits more.
-fn rules_of(member: &Member) -> Rules {
-    rules(matches!(member.subscription_type.as_deref(), Some("Premium" | "PremiumPlus")))
+/// An app of one's own is billed to its owner.
+fn rules_of(member: &Member, own: Option<&OwnApp>) -> Rules {
+    let rules = rules(matches!(member.subscription_type.as_deref(), Some("Premium" | "PremiumPlus")));
+    if own.is_some() { rules } else { rules.priced(PRICE) }
 }
 
 fn profile_of(member: Member) -> Option<Profile> {
@@ -285,12 +329,16 @@ fn profile_of(member: Member) -> Option<Profile> {
 impl Publish for X {
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
         let late = || Setback::Busy { retry_at: None, reason: "X did not take it in time".to_owned() };
-        Watch::begin(job.now).within(WITHIN, preparation::step(&self.api, job)).await.ok_or_else(late).flatten()
+        Watch::begin(job.now)
+            .within(WITHIN, preparation::step(&self.api(job.credentials), job))
+            .await
+            .ok_or_else(late)
+            .flatten()
     }
 
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
         let post = post::of(job, &Progress::of(job))?;
-        match self.api.post(Caller::of(job), &post).await {
+        match self.api(job.credentials).post(Caller::of(job), &post).await {
             Ok(id) => Ok(look_up::published(job.profile, id, job.now)),
             Err(failure) if failure.is_duplicate() && job.doubted => Err(failure.made_before()),
             Err(failure) => Err(failure.setback()),
@@ -299,7 +347,10 @@ impl Publish for X {
 
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
         let late = || Resolution::Unclear { reason: "X did not answer in time".to_owned() };
-        Watch::begin(job.now).within(WITHIN, look_up::resolve(&self.api, job, since)).await.unwrap_or_else(late)
+        Watch::begin(job.now)
+            .within(WITHIN, look_up::resolve(&self.api(job.credentials), job, since))
+            .await
+            .unwrap_or_else(late)
     }
 
     fn settles(&self) -> TimeDelta {

@@ -30,7 +30,7 @@ use self::tweets::Tweet;
 use crate::stand_in::arrivals::{self, Arrivals};
 use crate::stand_in::echo::{self, Echo};
 use crate::stand_in::limits::Limits;
-use crate::stand_in::oauth::{self, App, Client, OAuth, Pkce, Refresh, Rules};
+use crate::stand_in::oauth::{self, App, Authorizes, Client, OAuth, Pkce, Refresh, Rules};
 use crate::stand_in::troubles::Troubles;
 use crate::stand_in::{front as kit_front, wire};
 
@@ -134,6 +134,25 @@ impl X {
     /// The next call to a path that begins like this is answered with this.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
         self.here.memory().refusals.insert(path.to_owned(), (status, body));
+    }
+
+    /// The id and the secret of another app, such as the account's owner may have.
+    pub fn another_app(&self) -> (String, String) {
+        let app = self.here.oauth().register(&format!("{ORIGIN}/connect/callback/x"));
+        (app.client_id, app.client_secret)
+    }
+
+    /// Its owner gives every app but the operator's another secret.
+    pub fn changes_secrets(&self) {
+        for app in self.here.oauth().apps.iter_mut().filter(|it| it.client_id != self.app.client_id) {
+            app.client_secret = oauth::secret();
+        }
+    }
+
+    /// The apps to which something is granted.
+    pub fn granted_to(&self) -> Vec<String> {
+        let oauth = self.here.oauth();
+        oauth.grants.iter().filter(|it| !it.revoked).map(|it| it.client_id.clone()).collect()
     }
 
     /// The account pays X from now on: `Premium`, and so on.

@@ -11,6 +11,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use super::failure::Failure;
+use super::own_app::OwnApp;
 use crate::answer;
 use crate::caller::Caller;
 use crate::http_clients::HttpClients;
@@ -21,10 +22,13 @@ use crate::oauth2::Endpoints;
 const PUBLISH: Duration = Duration::from_secs(30);
 
 /// The API.
+#[derive(Clone)]
 pub(super) struct Api {
     http: HttpClients,
     site: String,
     base_url: String,
+    /// Whether it is called for an account that was connected with an app of its own.
+    has_own_app: bool,
 }
 
 /// What most answers have.
@@ -117,7 +121,12 @@ struct Posts {
 
 impl Api {
     pub(super) fn new(http: HttpClients, site: &str, base_url: String) -> Self {
-        Self { http, site: site.to_owned(), base_url }
+        Self { http, site: site.to_owned(), base_url, has_own_app: false }
+    }
+
+    /// The same for an account with or without an app of its own.
+    pub(super) fn by(&self, own: Option<&OwnApp>) -> Self {
+        Self { has_own_app: own.is_some(), ..self.clone() }
     }
 
     /// Where its OAuth is.
@@ -197,6 +206,7 @@ impl Api {
         let retry_at = resets_at(response.headers()).or_else(|| answer::retry_at(response.headers(), by.now));
         let body = answer::body(response).await.unwrap_or_default();
         let failure = Failure::of(status, retry_at, &body);
+        let failure = if self.has_own_app { failure.of_own_app() } else { failure };
         if failure.is_ours() {
             tracing::error!(why = failure.words(), "X does not serve this deployment's app");
         }

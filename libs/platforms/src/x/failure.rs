@@ -38,6 +38,8 @@ pub(super) struct Refused {
     problem: String,
     /// X's words.
     said: String,
+    /// Whether the account was connected with an app of its own.
+    has_own_app: bool,
 }
 
 /// What a refusal is about.
@@ -45,6 +47,8 @@ pub(super) struct Refused {
 enum Blame {
     /// The deployment's app: it has no credits, or is not enrolled.
     Us,
+    /// The same of an app of the person's own.
+    OwnApp,
     /// The token, or the account.
     Grant,
     /// The same words were posted a while ago.
@@ -77,6 +81,13 @@ impl From<MediaUnreadable> for Failure {
 
 impl Refused {
     fn blame(&self) -> Blame {
+        match self.blame_of_any() {
+            Blame::Us if self.has_own_app => Blame::OwnApp,
+            blame => blame,
+        }
+    }
+
+    fn blame_of_any(&self) -> Blame {
         let said = self.said.to_ascii_lowercase();
         let says = |it: &str| said.contains(it);
         match self.status.as_u16() {
@@ -114,7 +125,15 @@ impl Failure {
         }
         let problem = answer["type"].as_str().unwrap_or_default();
         let problem = problem.rsplit('/').next().unwrap_or_default().to_owned();
-        Self::Refused(Refused { status, problem, said })
+        Self::Refused(Refused { status, problem, said, has_own_app: false })
+    }
+
+    /// The same for an account that was connected with an app of its own.
+    pub(super) fn of_own_app(self) -> Self {
+        match self {
+            Self::Refused(refused) => Self::Refused(Refused { has_own_app: true, ..refused }),
+            other => other,
+        }
     }
 
     fn blame(&self) -> Option<Blame> {
@@ -143,6 +162,10 @@ impl Failure {
                 Blame::Us => {
                     format!("X does not serve this service at the moment; its operator is told ({})", refused.said)
                 }
+                Blame::OwnApp => {
+                    let said = &refused.said;
+                    format!("X does not serve your app: {said}; look at its credits and settings at console.x.com")
+                }
                 Blame::Duplicate => {
                     format!("X does not take the same words twice within a while; change them ({})", refused.said)
                 }
@@ -156,7 +179,9 @@ impl Failure {
     pub(super) fn setback(self) -> Setback {
         let reason = self.words();
         match (self.blame(), self) {
-            (Some(Blame::Us), _) | (_, Self::NotSent { .. }) => Setback::Busy { retry_at: None, reason },
+            (Some(Blame::Us | Blame::OwnApp), _) | (_, Self::NotSent { .. }) => {
+                Setback::Busy { retry_at: None, reason }
+            }
             (Some(Blame::Grant), _) => Setback::Disconnected { reason },
             (Some(Blame::Upload), _) => Setback::Stale { reason },
             (Some(Blame::Duplicate | Blame::Post), _) | (None, Self::Refused(_)) => Setback::Refused { reason },

@@ -1,6 +1,8 @@
 //! What is special about X.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
+mod own_app;
+
 use domain::delivery::{Resolution, Setback};
 use domain::faults::Faults;
 use domain::media::{AltText, MimeType};

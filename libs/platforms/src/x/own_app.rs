@@ -1,0 +1,110 @@
+//! An app that a person has at X, used for their account in place of the operator's.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::account::Credentials;
+use crate::app::{AppCredentials, AppSource};
+use crate::handoff::{Answers, Field, HandOffRefusal};
+use crate::not_now::NotNow;
+
+const ID: &str = "client_id";
+const SECRET: &str = "client_secret";
+
+/// What our page asks where the operator has an app.
+pub(super) const FIELDS: &[Field] = &[
+    Field {
+        name: ID,
+        label: "Client ID of an app of your own",
+        example: "R1g4Y3lXbWl0T2ZKc3VhZ2Q6MTpjaQ",
+        secret: false,
+        optional: Some(
+            "Leave both empty to use the app of this service. With one that you make at console.x.com (Read and write; \
+             Web App, Automated App or Bot; Callback URI {redirect_uri}), X bills the posts to you, and no budget of this \
+             service limits them.",
+        ),
+    },
+    Field {
+        name: SECRET,
+        label: "Its client secret",
+        example: "",
+        secret: true,
+        optional: Some("As X shows it with the client ID, among the app's Keys and tokens."),
+    },
+];
+
+/// What it asks where the operator has none.
+pub(super) const REQUIRED: &[Field] = &[
+    Field {
+        name: ID,
+        label: "Client ID of an app of yours, which you make at console.x.com (Read and write; Web App, Automated App or \
+                Bot; Callback URI {redirect_uri}); X bills it to you",
+        example: "R1g4Y3lXbWl0T2ZKc3VhZ2Q6MTpjaQ",
+        secret: false,
+        optional: None,
+    },
+    Field { name: SECRET, label: "Its client secret", example: "", secret: true, optional: None },
+];
+
+/// An app of a person's own, as it is kept with their credentials.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct OwnApp {
+    client_id: String,
+    #[serde(serialize_with = "exposed")]
+    client_secret: SecretString,
+}
+
+fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(secret.expose_secret())
+}
+
+impl OwnApp {
+    /// The app that was typed; `None` where nothing was.
+    pub(super) fn typed(answers: &Answers) -> Result<Option<Self>, HandOffRefusal> {
+        let typed = |name| answers.get(name).map(|it| it.expose_secret().trim()).unwrap_or_default();
+        let (id, secret) = (typed(ID), typed(SECRET));
+        let wrong = |name, message: &str| Err(HandOffRefusal::Field { name, message: message.to_owned() });
+        match (id, secret) {
+            ("", "") => Ok(None),
+            ("", _) => wrong(ID, "Type the client ID, too, or leave both empty."),
+            (_, "") => wrong(SECRET, "Type the client secret, too, or leave both empty."),
+            _ if !is_plain(id) => wrong(ID, "Copy the OAuth 2.0 Client ID from the app's Keys and tokens."),
+            _ if !is_plain(secret) => wrong(SECRET, "Copy the OAuth 2.0 Client Secret from the app's Keys and tokens."),
+            _ => Ok(Some(Self { client_id: id.to_owned(), client_secret: secret.into() })),
+        }
+    }
+
+    /// The app that an account was connected with; `None` where that is the operator's.
+    pub(super) fn of(credentials: &Credentials) -> Option<Self> {
+        credentials.extra.as_ref().map(Self::read)
+    }
+
+    /// What cannot be read is an app that X does not know: never the operator's.
+    pub(super) fn read(kept: &SecretString) -> Self {
+        let unknown = |_| Self { client_id: String::new(), client_secret: SecretString::default() };
+        serde_json::from_str(kept.expose_secret()).unwrap_or_else(unknown)
+    }
+
+    /// To be kept sealed.
+    pub(super) fn kept(&self) -> SecretString {
+        serde_json::to_string(self).unwrap_or_default().into()
+    }
+}
+
+/// Whether this can be the id or the secret of an app.
+fn is_plain(it: &str) -> bool {
+    it.len() <= 200 && it.bytes().all(|it| it.is_ascii_graphic())
+}
+
+#[async_trait]
+impl AppSource for OwnApp {
+    async fn credentials(&self) -> Result<Arc<AppCredentials>, NotNow> {
+        Ok(Arc::new(AppCredentials::new(&self.client_id, self.client_secret.expose_secret())))
+    }
+
+    /// The person is told, and nobody else can mend it.
+    fn refused(&self, _: &Arc<AppCredentials>) {}
+}
