@@ -10,6 +10,7 @@ use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::Options;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
+use serde::de::DeserializeOwned;
 
 use crate::account::Credentials;
 use crate::recognition::Claims;
@@ -46,6 +47,12 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// What preparation has reached; nothing where none was, or where it was stored by a
+    /// version with another form.
+    pub(crate) fn reached<T: Default + DeserializeOwned>(&self) -> T {
+        self.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
+    }
+
     /// Which file of the post this is, for the user.
     pub(crate) fn place(&self, file: &Attachment) -> String {
         let index = self.media.iter().position(|it| it.media_id == file.media_id).unwrap_or_default();

@@ -291,7 +291,7 @@ impl Publish for Sandbox {
 
 impl Progress {
     fn of(job: &Job<'_>) -> Self {
-        job.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
+        job.reached()
     }
 
     /// Nothing when there is nothing to remember.

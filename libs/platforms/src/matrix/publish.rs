@@ -264,7 +264,7 @@ fn is_room(named: &str) -> bool {
 
 impl Progress {
     fn of(job: &Job<'_>) -> Self {
-        job.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
+        job.reached()
     }
 
     /// Nothing when there is nothing to remember.

@@ -168,7 +168,7 @@ impl Drafting<'_> {
 impl Progress {
     /// What a delivery has stored.
     pub(super) fn of(job: &Job<'_>) -> Self {
-        job.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
+        job.reached()
     }
 
     fn store(&self) -> Option<String> {

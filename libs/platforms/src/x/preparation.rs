@@ -36,7 +36,7 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn of(job: &Job<'_>) -> Self {
-        job.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
+        job.reached()
     }
 
     fn store(&self) -> String {
