@@ -35,6 +35,7 @@ use crate::stand_in::arrivals::{self, Arrivals};
 use crate::stand_in::echo::{self, Echo};
 use crate::stand_in::limits::Limits;
 use crate::stand_in::oauth::{self, App, Client, OAuth, Pkce, Refresh, Rules};
+use crate::stand_in::ordered::Ordered;
 use crate::stand_in::troubles::Troubles;
 use crate::stand_in::{front as kit_front, wire};
 
@@ -169,8 +170,7 @@ struct Memory {
     consents: BTreeMap<String, DateTime<Utc>>,
     troubles: Troubles,
     limits: Limits,
-    /// What the next call to a path is answered, by what it begins with.
-    refusals: BTreeMap<String, (u16, Value)>,
+    ordered: Ordered,
     /// Numbers everything that is made.
     made: u64,
 }
@@ -198,7 +198,7 @@ impl<P: Products> LinkedIn<P> {
             consents: BTreeMap::new(),
             troubles: Troubles::default(),
             limits: Limits::default(),
-            refusals: BTreeMap::new(),
+            ordered: Ordered::default(),
             made: 7_400_000_000_000_000_000,
         };
         let here = Arc::new(Here {
@@ -207,20 +207,19 @@ impl<P: Products> LinkedIn<P> {
             memory: Mutex::new(memory),
             echo: Arc::new(AtomicBool::new(false)),
         });
-        let server = oauth::page_at::<Here>("/oauth/v2/authorization")
-            .route("/oauth/v2/accessToken", post(access::give))
-            .route("/oauth/v2/revoke", post(access::end))
-            .route("/v2/userinfo", get(access::userinfo))
-            .route("/v2/me", get(access::me))
-            .route("/rest/posts", get(posts::find).post(posts::create))
-            .route("/rest/images", post(files::image))
-            .route("/rest/videos", post(files::video))
-            .route("/rest/videos/{urn}", get(files::show))
-            .route("/rest/socialActions/{urn}/comments", post(comments::create))
-            .route("/rest/organizationAcls", get(organizations::acls))
-            .route("/rest/organizations", get(organizations::named))
-            .route("/dms-uploads/{file}/{part}", put(files::arrive))
-            .layer(DefaultBodyLimit::disable());
+        let server =
+            oauth::routes::<Here>("/oauth/v2/authorization", "/oauth/v2/accessToken", Some("/oauth/v2/revoke"))
+                .route("/v2/userinfo", get(access::userinfo))
+                .route("/v2/me", get(access::me))
+                .route("/rest/posts", get(posts::find).post(posts::create))
+                .route("/rest/images", post(files::image))
+                .route("/rest/videos", post(files::video))
+                .route("/rest/videos/{urn}", get(files::show))
+                .route("/rest/socialActions/{urn}/comments", post(comments::create))
+                .route("/rest/organizationAcls", get(organizations::acls))
+                .route("/rest/organizations", get(organizations::named))
+                .route("/dms-uploads/{file}/{part}", put(files::arrive))
+                .layer(DefaultBodyLimit::disable());
         let server = kit_front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
         let arrivals = Arrivals::default();
         let address = wire::serve(arrivals::around(echo::around(server, &here.echo), &arrivals)).await;
@@ -237,7 +236,7 @@ impl<P> LinkedIn<P> {
 
     /// The next call to a path that begins like this is answered with this.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
-        self.here.memory().refusals.insert(path.to_owned(), (status, body));
+        self.here.memory().ordered.order(path, status, body);
     }
 
     /// The version that was asked for so far has ended.

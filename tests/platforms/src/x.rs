@@ -31,6 +31,7 @@ use crate::stand_in::arrivals::{self, Arrivals};
 use crate::stand_in::echo::{self, Echo};
 use crate::stand_in::limits::Limits;
 use crate::stand_in::oauth::{self, App, Authorizes, Client, OAuth, Pkce, Refresh, Rules};
+use crate::stand_in::ordered::Ordered;
 use crate::stand_in::troubles::Troubles;
 use crate::stand_in::{front as kit_front, wire};
 
@@ -78,8 +79,7 @@ struct Memory {
     spoils: bool,
     troubles: Troubles,
     limits: Limits,
-    /// What the next call to a path is answered, by what it begins with.
-    refusals: BTreeMap<String, (u16, Value)>,
+    ordered: Ordered,
     /// Posts that were read, which are paid.
     read: usize,
     /// Numbers everything that is made.
@@ -98,7 +98,7 @@ impl X {
             spoils: false,
             troubles: Troubles::default(),
             limits: Limits::default(),
-            refusals: BTreeMap::new(),
+            ordered: Ordered::default(),
             read: 0,
             made: 1_880_028_106_020_515_840,
         };
@@ -108,9 +108,7 @@ impl X {
             memory: Mutex::new(memory),
             echo: Arc::new(AtomicBool::new(false)),
         });
-        let server = oauth::page_at::<Here>("/i/oauth2/authorize")
-            .route("/2/oauth2/token", post(access::give))
-            .route("/2/oauth2/revoke", post(access::end))
+        let server = oauth::routes::<Here>("/i/oauth2/authorize", "/2/oauth2/token", Some("/2/oauth2/revoke"))
             .route("/2/users/me", get(access::me))
             .route("/2/users/{id}/tweets", get(tweets::list))
             .route("/2/tweets", post(tweets::create))
@@ -133,7 +131,7 @@ impl X {
 
     /// The next call to a path that begins like this is answered with this.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
-        self.here.memory().refusals.insert(path.to_owned(), (status, body));
+        self.here.memory().ordered.order(path, status, body);
     }
 
     /// The id and the secret of another app, such as the account's owner may have.

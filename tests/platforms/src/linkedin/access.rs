@@ -4,7 +4,6 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::Response;
 use chrono::{DateTime, TimeDelta, Utc};
 use http::HeaderMap;
 use serde_json::{Value, json};
@@ -12,53 +11,14 @@ use serde_json::{Value, json};
 use super::refusal::Refusal;
 use super::{Here, MEMBER, MEMBER_URN, Memory};
 use crate::stand_in::limits::{Begins, Limit};
-use crate::stand_in::oauth::{Authorizes, Fault, Grant, OAuth};
-use crate::stand_in::params::{Params, bearer, essence};
+use crate::stand_in::oauth::{Authorizes, Fault, Grant, OAuth, Rules};
+use crate::stand_in::params::{Params, bearer};
 
 /// How long a refresh token lives, from the first consent on.
 const REFRESH_LIVES: TimeDelta = TimeDelta::days(365);
 
 /// Calls of a member with "Share on LinkedIn". Of other products it is not said.
 const PER_MEMBER: Limit = Limit { name: "member", most: 150, period: TimeDelta::days(1), begins: Begins::ByTheClock };
-
-/// `POST /oauth/v2/accessToken`
-pub(super) async fn give(
-    State(here): State<Arc<Here>>,
-    headers: HeaderMap,
-    params: Params,
-) -> Result<Json<Value>, Response> {
-    let now = here.clock.now();
-    let refused = |fault: Fault| here.refusal(fault);
-    if essence(&headers) != "application/x-www-form-urlencoded" {
-        return Err(refused(Fault::Wrong("Content-Type".to_owned())));
-    }
-    let begun = params.text("refresh_token").and_then(|it| here.memory().consents.get(&it).copied());
-    if begun.is_some_and(|it| it + REFRESH_LIVES <= now) {
-        return Err(refused(Fault::InvalidGrant("The provided authorization grant or refresh token has expired.")));
-    }
-    let mut oauth = here.oauth();
-    let rules = oauth.rules;
-    let grant = oauth.token(&headers, &params, now).map_err(refused)?;
-    let mut answer = grant.answer(&rules);
-    answer["scope"] = grant.scopes.join(",").into();
-    if let Some(refresh_token) = &grant.refresh_token {
-        let begun = *here.memory().consents.entry(refresh_token.clone()).or_insert(now);
-        answer["refresh_token_expires_in"] = (begun + REFRESH_LIVES - now).num_seconds().into();
-    }
-    Ok(Json(answer))
-}
-
-/// `POST /oauth/v2/revoke`
-pub(super) async fn end(
-    State(here): State<Arc<Here>>,
-    headers: HeaderMap,
-    params: Params,
-) -> Result<Json<Value>, Response> {
-    let mut oauth = here.oauth();
-    let token = params.text("token").ok_or_else(|| Fault::Missing("token".to_owned()));
-    let revoked = oauth.client(&headers, &params).and_then(|app| oauth.revoke(&app, &token?));
-    revoked.map(|()| Json(json!({}))).map_err(|it| here.refusal(it))
-}
 
 /// `GET /v2/userinfo`, which wants no version.
 pub(super) async fn userinfo(State(here): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
@@ -120,8 +80,7 @@ impl Here {
 impl Memory {
     /// What was ordered for the next call to this path.
     pub(super) fn refused(&mut self, path: &str) -> Option<Refusal> {
-        let ordered = self.refusals.keys().find(|it| path.starts_with(it.as_str())).cloned()?;
-        self.refusals.remove(&ordered).map(|(status, body)| Refusal::with(status, body))
+        self.ordered.take(path).map(|(status, body)| Refusal::with(status, body))
     }
 }
 
@@ -136,6 +95,24 @@ impl Authorizes for Here {
 
     fn accounts(&self) -> &'static [&'static str] {
         &[MEMBER]
+    }
+
+    fn fault(&self, headers: &HeaderMap, params: &Params) -> Option<Fault> {
+        let begun = params.text("refresh_token").and_then(|it| self.memory().consents.get(&it).copied());
+        let is_over = begun.is_some_and(|it| it + REFRESH_LIVES <= self.clock.now());
+        let ended = "The provided authorization grant or refresh token has expired.";
+        Fault::unless_form(headers).or_else(|| is_over.then_some(Fault::InvalidGrant(ended)))
+    }
+
+    fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
+        let now = self.clock.now();
+        let mut answer = grant.answer(rules);
+        answer["scope"] = grant.scopes.join(",").into();
+        if let Some(refresh_token) = &grant.refresh_token {
+            let begun = *self.memory().consents.entry(refresh_token.clone()).or_insert(now);
+            answer["refresh_token_expires_in"] = (begun + REFRESH_LIVES - now).num_seconds().into();
+        }
+        answer
     }
 
     fn denial(&self) -> &'static str {

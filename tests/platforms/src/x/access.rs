@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use super::refusal::Refusal;
 use super::{HANDLE, Here, ID};
 use crate::stand_in::limits::{Begins, Limit};
-use crate::stand_in::oauth::{Authorizes, Fault, OAuth};
-use crate::stand_in::params::{Params, bearer, essence};
+use crate::stand_in::oauth::{Authorizes, Fault, Grant, OAuth, Rules};
+use crate::stand_in::params::{Params, bearer};
 
 /// A limit of a user: "/ 15 min".
 const fn limit(name: &'static str, most: u64) -> Limit {
@@ -33,40 +33,6 @@ pub(super) const MEDIA: Limit = limit("media", 500);
 pub(super) const PARTS: Limit = limit("parts", 1_875);
 /// `GET /2/media/upload`
 pub(super) const STATUS: Limit = limit("status", 1_000);
-
-/// `POST /2/oauth2/token`
-pub(super) async fn give(
-    State(here): State<Arc<Here>>,
-    headers: HeaderMap,
-    params: Params,
-) -> Result<Json<Value>, Response> {
-    if essence(&headers) != "application/x-www-form-urlencoded" {
-        return Err(here.refusal(Fault::Wrong("Content-Type".to_owned())));
-    }
-    let mut oauth = here.oauth();
-    let rules = oauth.rules;
-    let grant = oauth.token(&headers, &params, here.clock.now()).map_err(|it| here.refusal(it))?;
-    let mut answer = grant.answer(&rules);
-    answer["token_type"] = "bearer".into();
-    if !grant.scopes.iter().any(|it| it == "offline.access")
-        && let Some(fields) = answer.as_object_mut()
-    {
-        fields.remove("refresh_token");
-    }
-    Ok(Json(answer))
-}
-
-/// `POST /2/oauth2/revoke`
-pub(super) async fn end(
-    State(here): State<Arc<Here>>,
-    headers: HeaderMap,
-    params: Params,
-) -> Result<Json<Value>, Response> {
-    let mut oauth = here.oauth();
-    let token = params.text("token").ok_or_else(|| Fault::Missing("token".to_owned()));
-    let revoked = oauth.client(&headers, &params).and_then(|app| oauth.revoke(&app, &token?));
-    revoked.map(|()| Json(json!({ "revoked": true }))).map_err(|it| here.refusal(it))
-}
 
 /// `GET /2/users/me`
 pub(super) async fn me(
@@ -106,9 +72,7 @@ impl Here {
         if standing.exceeded {
             return Err(Refusal::too_many(standing.reset));
         }
-        let ordered = memory.refusals.keys().find(|it| path.starts_with(it.as_str())).cloned();
-        let refused = ordered.and_then(|it| memory.refusals.remove(&it));
-        refused.map_or(Ok(()), |(status, body)| Err(Refusal::with(status, body)))
+        memory.ordered.take(path).map_or(Ok(()), |(status, body)| Err(Refusal::with(status, body)))
     }
 }
 
@@ -123,6 +87,21 @@ impl Authorizes for Here {
 
     fn accounts(&self) -> &'static [&'static str] {
         &[HANDLE]
+    }
+
+    fn fault(&self, headers: &HeaderMap, _: &Params) -> Option<Fault> {
+        Fault::unless_form(headers)
+    }
+
+    fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
+        let mut answer = grant.answer(rules);
+        answer["token_type"] = "bearer".into();
+        if !grant.scopes.iter().any(|it| it == "offline.access")
+            && let Some(fields) = answer.as_object_mut()
+        {
+            fields.remove("refresh_token");
+        }
+        answer
     }
 
     /// As clients report it.

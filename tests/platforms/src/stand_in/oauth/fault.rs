@@ -2,8 +2,10 @@
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use serde_json::json;
+
+use crate::stand_in::params::essence;
 
 /// What is wrong with a request. A platform that says so in its own way words it
 /// itself.
@@ -34,6 +36,11 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// That a body is no form, where it has to be one.
+    pub fn unless_form(headers: &HeaderMap) -> Option<Self> {
+        (essence(headers) != "application/x-www-form-urlencoded").then(|| Self::Wrong("Content-Type".to_owned()))
+    }
+
     /// The code of RFC 6749, sections 4.1.2.1 and 5.2, or RFC 6750, section 3.1.
     pub const fn code(&self) -> &'static str {
         match self {

@@ -26,6 +26,12 @@ pub trait Authorizes: Send + Sync + 'static {
     /// suite chooses.
     fn accounts(&self) -> &'static [&'static str];
 
+    /// What is wrong with a call for tokens that the rules do not know of.
+    fn fault(&self, headers: &HeaderMap, params: &Params) -> Option<Fault> {
+        let _ = (headers, params);
+        None
+    }
+
     /// The answer to a call for tokens.
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
         grant.answer(rules)
@@ -80,6 +86,9 @@ async fn press<P: Authorizes>(State(platform): State<Arc<P>>, RawQuery(query): R
 }
 
 async fn give<P: Authorizes>(State(platform): State<Arc<P>>, headers: HeaderMap, params: Params) -> Response {
+    if let Some(fault) = platform.fault(&headers, &params) {
+        return platform.refusal(fault);
+    }
     let mut oauth = platform.oauth();
     let rules = oauth.rules;
     match oauth.token(&headers, &params, platform.now()) {
