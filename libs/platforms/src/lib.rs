@@ -14,6 +14,7 @@ pub mod conformance;
 mod discord;
 mod discreet;
 mod entity;
+mod facebook;
 mod handoff;
 mod html;
 mod http_clients;

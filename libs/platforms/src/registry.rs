@@ -52,6 +52,7 @@ macro_rules! adapters_as {
 registered! {
     bluesky,
     discord,
+    facebook,
     linkedin,
     mastodon,
     matrix,

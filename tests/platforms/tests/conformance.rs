@@ -17,6 +17,14 @@ mod discord_with_a_bot {
     platforms::conformance!(networks::discord::bot::DiscordBot);
 }
 
+mod facebook {
+    platforms::conformance!(networks::facebook::Facebook);
+}
+
+mod facebook_for_business {
+    platforms::conformance!(networks::facebook::Facebook<true>);
+}
+
 mod linkedin {
     platforms::conformance!(networks::linkedin::LinkedIn);
 }

@@ -172,6 +172,7 @@ async fn platforms_say_what_they_take(world: &World) -> Result {
         [
             "bluesky",
             "discord",
+            "facebook",
             "linkedin",
             "mastodon",
             "matrix",

@@ -1,0 +1,259 @@
+//! Facebook: Pages.
+//!
+//! What it relies on (the documentation of the Pages API, of videos, reels and stories;
+//! the fact sheet of Facebook):
+//!
+//! - A person grants permissions, each of which they may decline. With a token of theirs
+//!   that lasts, the tokens of their Pages do not end by themselves.
+//! - There is no key and no id of ours. Pictures are uploaded without being shown, and
+//!   each is in one post alone; a video has its id before it is public.
+//! - The same words are not taken twice in a row.
+//! - What a Page has published can be read.
+//!
+//! `meta.rs` knows how calls are made and what errors mean, `facebook/accounts.rs` for
+//! which Pages somebody posts, `preparation.rs` and `video.rs` what comes before the
+//! public call, `public_call.rs` that call, `look_up.rs` and `status.rs` what became of it,
+//! `comment.rs` what follows it.
+
+mod accounts;
+mod comment;
+mod kind;
+mod look_up;
+mod preparation;
+mod public_call;
+mod status;
+mod video;
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::Profile;
+use domain::delivery::{Published, Resolution, Setback};
+use domain::options::{OptionKind, OptionSpec};
+use domain::rules::Rules;
+use secrecy::SecretString;
+use serde::Deserialize;
+use url::Url;
+
+use crate::account::{About, Account, Credentials};
+use crate::app::NoFurther;
+use crate::caller::Caller;
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
+use crate::job::Job;
+use crate::known::Access;
+use crate::lead::Lead;
+use crate::meta::{self, Failure, Graph, Version};
+use crate::oauth2::{Carried, Dialect, Endpoints, OAuth2, TokenCall};
+use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
+use crate::setup::{Setup, SetupError};
+use crate::watch::Watch;
+
+/// Its name in paths, and of its settings.
+pub(crate) const NAME: &str = "facebook";
+
+/// Its name as people know it.
+pub(crate) const TITLE: &str = "Facebook";
+
+/// What an operator needs to have it. Pages of others take a review.
+pub(crate) const ACCESS: Access = Access::OwnAccounts;
+
+/// What becomes of the files.
+const KIND: &str = "kind";
+
+/// The link of which a card is shown.
+const LINK: &str = "link";
+
+/// What stands above a video.
+const VIDEO_TITLE: &str = "title";
+
+/// The one thing that can follow a publication here, by the name of its option.
+const FIRST_COMMENT: &str = "first_comment";
+
+/// What a post can say here alone.
+pub(crate) const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::new(
+        FIRST_COMMENT,
+        OptionKind::Text { max: 8_000 },
+        "Added under the post by the same Page, once it is public; best effort.",
+    ),
+    OptionSpec::new(
+        KIND,
+        OptionKind::OneOf(&["post", "reel", "story"]),
+        "What is published: a post, unless this says a reel or a story.",
+    ),
+    OptionSpec::new(
+        LINK,
+        OptionKind::Address(&["https://", "http://"]),
+        "A link that is shown as a card under the text; not with files.",
+    ),
+    OptionSpec::new(VIDEO_TITLE, OptionKind::Text { max: 255 }, "The title of a video or reel."),
+];
+
+/// How its OAuth differs.
+const DIALECT: Dialect = Dialect {
+    pkce: false,
+    scope_separator: ",",
+    code: TokenCall { grant_type: None, carried: Carried::Query, ..TokenCall::CODE },
+    lengthening: Some(TokenCall::longer("fb_exchange_token", "fb_exchange_token")),
+    gone: meta::GONE,
+    ours: meta::OURS,
+    passing: meta::PASSING,
+    ..Dialect::STANDARD
+};
+
+/// Files go up before the due second. What is not shown is kept for a day.
+pub(crate) const LEAD: Lead =
+    Lead { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..Lead::NONE };
+
+/// The longest time for a step: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+const WITHIN: Duration = Duration::from_secs(38);
+
+/// How long a public call that was cut off may still take effect, and appear in lists.
+const SETTLES: TimeDelta = TimeDelta::seconds(60);
+
+/// What a deployment says of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// Where the website, the API and the API for videos are, if not at Facebook's own
+    /// addresses.
+    url: Option<Url>,
+    /// The configuration of Facebook Login for Business that says what is asked for.
+    config_id: Option<String>,
+    /// What is asked for instead of the usual, where the app may not ask for all of it.
+    scopes: Option<Vec<String>>,
+}
+
+/// The adapter, when it is switched on.
+pub(crate) fn set_up(setup: &Setup) -> Result<Option<Facebook>, SetupError> {
+    let Some(Settings { url, config_id, scopes }) = setup.settings(NAME)? else { return Ok(None) };
+    let at = |official: &str| {
+        url.as_ref().map_or_else(|| official.to_owned(), |it| it.as_str().trim_end_matches('/').to_owned())
+    };
+    let (site, host) = (at("https://www.facebook.com"), at("https://graph.facebook.com"));
+    let app = setup.app::<NoFurther>(NAME);
+    let version = Version::GRAPH;
+    let endpoints = Endpoints {
+        authorization: format!("{site}/{}/dialog/oauth", version.name),
+        token: format!("{host}/{}/oauth/access_token", version.name),
+        ..Endpoints::default()
+    };
+    let oauth = OAuth2::new(setup.http.clone(), app.clone(), &DIALECT, endpoints);
+    let graph = |host: &str| Graph::new(setup.http.clone(), host, version, TITLE).proving(app.clone());
+    let (graph, videos) = (graph(&host), graph(&at("https://graph-video.facebook.com")));
+    let scopes = scopes.unwrap_or_else(|| accounts::SCOPES.iter().map(|it| (*it).to_owned()).collect());
+    Ok(Some(Facebook { graph, videos, oauth, config_id, scopes }))
+}
+
+/// Facebook.
+pub(crate) struct Facebook {
+    graph: Graph,
+    /// The same API where it takes videos.
+    videos: Graph,
+    oauth: OAuth2,
+    config_id: Option<String>,
+    scopes: Vec<String>,
+}
+
+/// The Page of a job.
+fn page<'a>(job: &'a Job<'_>) -> Caller<'a> {
+    Caller { token: page_token(job.credentials), now: job.now }
+}
+
+/// What acts for a Page: what its person was given for it, and not what they were given
+/// for themselves.
+fn page_token(credentials: &Credentials) -> &SecretString {
+    credentials.own.as_ref().unwrap_or(&credentials.access_token)
+}
+
+#[async_trait::async_trait]
+impl Platform for Facebook {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        Err(RefreshRefusal::Gone("tokens of Pages are not renewed".to_owned()))
+    }
+
+    async fn about(
+        &self,
+        profile: &Profile,
+        credentials: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Option<About>, Setback> {
+        let by = Caller { token: page_token(credentials), now };
+        let told = accounts::one(&self.graph, by, &profile.account_id).await.map_err(Failure::of_account)?;
+        Ok(told.map(|profile| About { profile, rules: kind::rules(accounts::may_comment(credentials)) }))
+    }
+}
+
+#[async_trait::async_trait]
+impl Connect for Facebook {
+    fn rules(&self) -> Rules {
+        kind::rules(true)
+    }
+
+    async fn authorize(
+        &self,
+        _: &Answers,
+        request: &AuthorizationRequest,
+        _: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        let url = if let Some(id) = &self.config_id {
+            let further = [("config_id", id.as_str()), ("override_default_response_type", "true")];
+            self.oauth.authorization_url(request, &[], &further).await?
+        } else {
+            let scopes: Vec<_> = self.scopes.iter().map(String::as_str).collect();
+            // What somebody declined before is not asked again otherwise.
+            self.oauth.authorization_url(request, &scopes, &[("auth_type", "rerequest")]).await?
+        };
+        Ok(Departure::Page { url, memory: None })
+    }
+
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        let tokens = self.oauth.complete(callback).await?;
+        accounts::of(&self.graph, &tokens.access_token, now).await
+    }
+
+    /// All that a person has granted to the app ends at once.
+    fn revokes_all(&self) -> bool {
+        true
+    }
+
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+        accounts::give_back(&self.graph, Caller { token: &credentials.access_token, now }).await
+    }
+}
+
+#[async_trait::async_trait]
+impl Publish for Facebook {
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let late = || Setback::Busy { retry_at: None, reason: "Facebook did not take it in time".to_owned() };
+        Watch::begin(job.now).within(WITHIN, preparation::step(self, job)).await.ok_or_else(late).flatten()
+    }
+
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        public_call::publish(self, job).await
+    }
+
+    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+        let late = || Resolution::Unclear { reason: "Facebook did not answer in time".to_owned() };
+        Watch::begin(job.now).within(WITHIN, look_up::resolve(self, job, since)).await.unwrap_or_else(late)
+    }
+
+    fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {
+        job.options.text(FIRST_COMMENT).map(|_| FIRST_COMMENT).into_iter().collect()
+    }
+
+    async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+        match job.options.text(FIRST_COMMENT).filter(|_| it.name == FIRST_COMMENT) {
+            Some(words) => comment::step(self, job, it, words).await,
+            None => Ok(Followed::Done),
+        }
+    }
+
+    fn settles(&self) -> TimeDelta {
+        SETTLES
+    }
+}

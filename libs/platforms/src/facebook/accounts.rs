@@ -1,0 +1,129 @@
+//! For which Pages somebody posts.
+//!
+//! Facts: the token of a Page is read with that of its person, and does not end by
+//! itself. The person is told apart by an id that our app alone knows them by. Who has
+//! declined a permission is sent back all the same.
+
+use chrono::{DateTime, Utc};
+use domain::connection::Profile;
+use domain::delivery::Setback;
+use http::Method;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::kind;
+use crate::account::{Account, Credentials};
+use crate::caller::Caller;
+use crate::discreet::without_token;
+use crate::handoff::HandOffRefusal;
+use crate::meta::pages::{self, Page};
+use crate::meta::{Blame, Failure, Graph, Permissions};
+
+/// What nothing can be done without: to see which Pages there are, what they show, and to
+/// post on them.
+const NEEDED: &[&str] = &["pages_show_list", "pages_read_engagement", "pages_manage_posts"];
+
+/// To comment under a post.
+const TO_COMMENT: &str = "pages_manage_engagement";
+
+/// To see the Pages of portfolios.
+const PORTFOLIOS: &str = "business_management";
+
+/// What is asked for.
+pub(super) const SCOPES: &[&str] =
+    &["pages_show_list", "pages_read_engagement", "pages_manage_posts", TO_COMMENT, PORTFOLIOS];
+
+/// What is kept with a grant that does not let us comment.
+const SILENT: &str = "silent";
+
+/// The most names of Pages in a message.
+const MOST_NAMES: usize = 5;
+
+#[derive(Deserialize)]
+struct Person {
+    id: String,
+}
+
+/// The Pages of the person with this token: each an account of its own.
+pub(super) async fn of(
+    graph: &Graph,
+    token: &SecretString,
+    now: DateTime<Utc>,
+) -> Result<Vec<Account>, HandOffRefusal> {
+    let by = Caller { token, now };
+    let said = |it: Failure| without_token(it, token);
+    let permissions = Permissions::of(graph, by).await.map_err(said)?;
+    permissions.need(NEEDED)?;
+    let person: Person = graph.get(by, "/me", &[("fields", "id")]).await.map_err(said)?.body;
+    let all = pages::all(graph, by, &[], permissions.have(PORTFOLIOS)).await.map_err(said)?;
+    let may_comment = permissions.have(TO_COMMENT);
+    let account = |page: &Page| {
+        let own = page.token.clone().filter(|_| page.may_post())?;
+        let extra = (!may_comment).then(|| SILENT.into());
+        Some(Account {
+            profile: profile(page)?,
+            scopes: permissions.granted.clone(),
+            rules: kind::rules(may_comment),
+            // One token of the person serves to list and to give back all of them.
+            grant: Some(person.id.clone()),
+            credentials: Credentials { own: Some(own), extra, ..Credentials::of(token.clone()) },
+        })
+    };
+    let accounts: Vec<Account> = all.iter().filter_map(account).collect();
+    if accounts.is_empty() { Err(none(&all)) } else { Ok(accounts) }
+}
+
+/// Why there is nothing to connect.
+fn none(all: &[Page]) -> HandOffRefusal {
+    let names: Vec<_> = all.iter().filter_map(|it| it.name.as_deref()).take(MOST_NAMES).collect();
+    HandOffRefusal::Refused(if all.is_empty() {
+        "you have no Page there, or chose none of them: connect again and choose at least one (a profile of a person \
+         cannot be posted to)"
+            .to_owned()
+    } else {
+        let names = if names.is_empty() { "your Pages".to_owned() } else { names.join(", ") };
+        format!(
+            "you may not create content on {names}: ask somebody who manages the Page to give you that task in its \
+             settings (Page access), then connect again"
+        )
+    })
+}
+
+/// A Page as it tells of itself now; `None` where that cannot be an account.
+pub(super) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Option<Profile>, Failure> {
+    Ok(profile(&pages::one(graph, by, id).await?))
+}
+
+/// Whether we may comment for the Pages of this grant.
+pub(super) fn may_comment(credentials: &Credentials) -> bool {
+    credentials.extra.is_none()
+}
+
+/// Ends all that the person of this token has granted. What has ended is as good as given
+/// back.
+pub(super) async fn give_back(graph: &Graph, by: Caller<'_>) -> Result<(), Setback> {
+    let asked = async {
+        let request = graph.request(by, Method::DELETE, "/me/permissions").await?;
+        graph.json::<IgnoredAny>(request, by).await
+    };
+    match asked.await {
+        Err(failure) if failure.blame() != Some(Blame::Grant) => Err(failure.before_the_call(by.now)),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// A Page, as people know it: by its name, where its address has none.
+fn profile(page: &Page) -> Option<Profile> {
+    let is_id = !page.id.is_empty() && page.id.len() <= 30 && page.id.bytes().all(|it| it.is_ascii_digit());
+    let of_address = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'-' | b'_');
+    let username = page.username.clone().filter(|it| !it.is_empty() && it.bytes().all(of_address));
+    let name = page.name.clone().filter(|it| !it.trim().is_empty());
+    is_id.then(|| Profile {
+        account_id: page.id.clone(),
+        profile_url: Some(format!("https://www.facebook.com/{}", username.as_deref().unwrap_or(&page.id))),
+        username: username.or_else(|| name.clone()).or_else(|| Some(page.id.clone())),
+        display_name: name,
+        avatar: page.picture(),
+    })
+}

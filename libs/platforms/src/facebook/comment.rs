@@ -1,0 +1,37 @@
+//! The first comment under a post.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use serde::de::IgnoredAny;
+
+use super::kind::Form;
+use super::status::Status;
+use super::{Facebook, page};
+use crate::job::Job;
+use crate::platform::{FollowUp, Followed};
+
+/// For the call.
+const COMMENT: Duration = Duration::from_secs(28);
+
+/// A video takes its time until it is there: how long until the next look, and how many
+/// looks there are.
+const PAUSE: TimeDelta = TimeDelta::seconds(30);
+const MOST_LOOKS: u32 = 60;
+
+/// Adds the comment, once its post is there.
+pub(super) async fn step(of: &Facebook, job: &Job<'_>, it: &FollowUp<'_>, words: &str) -> Result<Followed, Setback> {
+    let (by, post) = (page(job), &it.published.platform_post_id);
+    let looks: u32 = it.progress.and_then(|it| it.parse().ok()).unwrap_or_default();
+    if Form::of(job)?.video().is_some() && looks < MOST_LOOKS {
+        let asked = Status::of(of, by, post).await.map_err(|it| it.before_the_call(job.now))?;
+        if !asked.body.is_public() && asked.body.failed().is_none() {
+            return Ok(Followed::Again { progress: (looks + 1).to_string(), at: job.now + PAUSE });
+        }
+    }
+    let path = format!("/{post}/comments");
+    let commented = of.graph.post::<IgnoredAny>(by, &path, &[("message", words)], COMMENT).await;
+    commented.map_err(|it| it.of_the_public_call(job.now))?;
+    Ok(Followed::Done)
+}

@@ -1,0 +1,98 @@
+//! What is published: a post, a reel or a story; and what each may have.
+
+use domain::delivery::Setback;
+use domain::media::{Attachment, FileType, MimeType};
+use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules, When};
+
+use super::{FIRST_COMMENT, KIND, LINK, TITLE, VIDEO_TITLE, preparation};
+use crate::job::Job;
+
+/// What becomes of a job, and the files that it needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form<'a> {
+    /// A text, perhaps with a link or pictures.
+    Post(&'a [Attachment]),
+    /// A video on the Page.
+    Video(&'a Attachment),
+    /// A reel.
+    Reel(&'a Attachment),
+    /// A story of a picture.
+    PhotoStory(&'a [Attachment]),
+    /// A story of a video.
+    VideoStory(&'a Attachment),
+}
+
+impl<'a> Form<'a> {
+    /// That of a job.
+    pub(super) fn of(job: &Job<'a>) -> Result<Self, Setback> {
+        let is_video = |it: &Attachment| it.mime_type.file_type() == FileType::Video;
+        let refused = |reason: &str| Err(Setback::Refused { reason: reason.to_owned() });
+        match (job.options.text(KIND).unwrap_or("post"), job.media) {
+            ("reel", [file]) if is_video(file) => Ok(Self::Reel(file)),
+            ("reel", _) => refused("option kind: a reel is one video; add it, or leave the option out"),
+            ("story", [file]) if is_video(file) => Ok(Self::VideoStory(file)),
+            ("story", [_]) => Ok(Self::PhotoStory(job.media)),
+            ("story", _) => refused("option kind: a story is one picture or one video"),
+            (_, [file]) if is_video(file) => Ok(Self::Video(file)),
+            (_, files) if files.iter().any(is_video) => {
+                refused("Facebook takes pictures or one video in a post, not both")
+            }
+            (_, files) => Ok(Self::Post(files)),
+        }
+    }
+
+    /// The pictures that are uploaded for it.
+    pub(super) fn pictures(self) -> &'a [Attachment] {
+        match self {
+            Self::Post(files) | Self::PhotoStory(files) => files,
+            Self::Video(_) | Self::Reel(_) | Self::VideoStory(_) => &[],
+        }
+    }
+
+    /// The video that is uploaded for it.
+    pub(super) fn video(self) -> Option<&'a Attachment> {
+        match self {
+            Self::Video(file) | Self::Reel(file) | Self::VideoStory(file) => Some(file),
+            Self::Post(_) | Self::PhotoStory(_) => None,
+        }
+    }
+}
+
+/// What a Page may post, and whether we may comment for it.
+pub(super) fn rules(may_comment: bool) -> Rules {
+    use MimeType::{Gif, Jpeg, Mp4, Png, Quicktime, Webp};
+    let refused = |options: &[&str]| {
+        Rule::OfPost(PostRule::RefusedOptions { options: options.iter().map(|it| (*it).to_owned()).collect() })
+    };
+    let mut rules = vec![
+        Rule::max_text(63_206, Counting::utf16()),
+        Rule::max_images(10),
+        Rule::max_videos(1),
+        Rule::NotMixed,
+        Rule::mime_types([Jpeg, Png, Gif, Webp, Mp4, Quicktime]),
+        Rule::max_video_bytes(10_000_000_000),
+        Rule::OfFiles(FileRule::MaxDuration { max: 14_400 }),
+        Rule::OfFiles(FileRule::FittedImageBytes { max: preparation::BOUNDS.max_bytes }),
+        Rule::max_alt_text(1_000, Counting::utf16()),
+        Rule::OfPost(PostRule::NotWithMedia { options: vec![LINK.to_owned()] }),
+        Rule::OfPost(PostRule::VideoOptions { options: vec![VIDEO_TITLE.to_owned()] }),
+    ];
+    if !may_comment {
+        rules.push(refused(&[FIRST_COMMENT]));
+    }
+    let upright = || {
+        let (min, max) = (Ratio::hundredths(55), Ratio::hundredths(57));
+        [FileRule::MinDuration { min: 3 }, FileRule::MaxFrameRate { max: 60 }, FileRule::VideoRatio { min, max }]
+            .map(Rule::OfFiles)
+    };
+    let mut of_reels = vec![Rule::OfPost(PostRule::MinVideos { min: 1 }), refused(&[LINK])];
+    of_reels.push(Rule::OfFiles(FileRule::MaxDuration { max: 90 }));
+    of_reels.extend(upright());
+    let mut of_stories = vec![Rule::MediaRequired, Rule::max_media(1), Rule::OfPost(PostRule::TextNotShown)];
+    of_stories.push(refused(&[FIRST_COMMENT, LINK, VIDEO_TITLE]));
+    of_stories.push(Rule::OfFiles(FileRule::MaxDuration { max: 60 }));
+    of_stories.extend(upright());
+    Rules::of(TITLE, rules)
+        .and_where(When::option(KIND, ["reel"]), of_reels)
+        .and_where(When::option(KIND, ["story"]), of_stories)
+}

@@ -1,0 +1,212 @@
+//! What became of a public call whose answer was lost.
+//!
+//! Facts: what a Page has published can be read, newest first, with the ids of the
+//! pictures that each post shows; its stories with the id of the picture or video; and of
+//! each video how it stands. Sources: `page/published_posts`, `page-stories-api`,
+//! `VideoStatus`.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{Published, Resolution};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::kind::Form;
+use super::preparation::Progress;
+use super::status::Status;
+use super::video::Video;
+use super::{Facebook, page};
+use crate::job::Job;
+use crate::meta::{Failure, List, time};
+use crate::recognition::{self, Likeness, Listed, Timeline};
+
+/// How far Facebook's clock may be behind ours.
+const CLOCKS: TimeDelta = TimeDelta::minutes(1);
+
+/// What is asked of each post.
+const OF_A_POST: &str = "id,message,created_time,permalink_url,attachments{media_type,target,subattachments}";
+
+/// How many posts a page of the list has.
+const PAGE: &str = "50";
+
+/// Facebook's own address.
+const SITE: &str = "https://www.facebook.com";
+
+/// A post, as its Page's list has it.
+#[derive(Deserialize)]
+pub(super) struct Post {
+    id: String,
+    #[serde(default)]
+    message: String,
+    created_time: Option<String>,
+    permalink_url: Option<String>,
+    #[serde(default)]
+    attachments: Value,
+}
+
+#[derive(Deserialize)]
+struct Story {
+    post_id: String,
+    media_id: Option<String>,
+    url: Option<String>,
+}
+
+impl Listed for Post {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn at(&self) -> Option<DateTime<Utc>> {
+        time::read(self.created_time.as_deref()?)
+    }
+
+    fn url(&self) -> Option<String> {
+        Some(self.permalink_url.as_deref().map_or_else(|| address(&self.id), whole))
+    }
+}
+
+impl Post {
+    /// The ids of what it shows.
+    fn shows(&self) -> BTreeSet<&str> {
+        let attachments = self.attachments["data"].as_array().into_iter().flatten();
+        attachments
+            .flat_map(|it| [it].into_iter().chain(it["subattachments"]["data"].as_array().into_iter().flatten()))
+            .filter_map(|it| it["target"]["id"].as_str())
+            .collect()
+    }
+
+    /// Whether it shows pictures or a video.
+    fn has_files(&self) -> bool {
+        let of = |it: &Value| matches!(it["media_type"].as_str(), Some("photo" | "album" | "video"));
+        self.attachments["data"].as_array().is_some_and(|it| it.iter().any(of))
+    }
+}
+
+/// What a Page has published since a call.
+struct Posts<'a> {
+    of: &'a Facebook,
+    job: &'a Job<'a>,
+    progress: &'a Progress,
+    since: DateTime<Utc>,
+    /// Where the next page of the list begins.
+    next: Mutex<Option<String>>,
+}
+
+#[async_trait::async_trait]
+impl Timeline for Posts<'_> {
+    type Post = Post;
+    type Failure = Failure;
+
+    async fn page(&self, after: Option<&str>) -> Result<Vec<Post>, Failure> {
+        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if after.is_some() && next.is_none() {
+            return Ok(Vec::new());
+        }
+        let path = format!("/{}/published_posts", self.job.profile.account_id);
+        let query = [("fields", OF_A_POST), ("limit", PAGE)];
+        let list = List::<Post>::page(&self.of.graph, page(self.job), &path, &query, next.as_deref()).await?;
+        let next = list.next();
+        let is_older = |it: &Post| it.at().is_some_and(|it| it < self.since);
+        let has_older = list.data.iter().any(is_older);
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = next.filter(|_| !has_older);
+        Ok(list.data.into_iter().filter(|it| !is_older(it)).collect())
+    }
+
+    /// A picture that we uploaded is in no other post.
+    fn likeness(&self, post: &Post) -> Option<Likeness> {
+        let ours: BTreeSet<&str> = self.progress.photos.iter().map(|it| it.id.as_str()).collect();
+        let theirs = post.shows();
+        if !ours.is_disjoint(&theirs) {
+            return Some(Likeness::It);
+        }
+        let says_the_same = post.message.trim() == self.job.text.trim();
+        Some(match (says_the_same, ours.is_empty(), post.has_files()) {
+            (true, true, false) => Likeness::Same,
+            // Should it not be told which pictures it shows.
+            (true, false, true) if theirs.is_empty() => Likeness::Doubtful,
+            _ => Likeness::Other,
+        })
+    }
+
+    /// Never asked: the list says all there is.
+    async fn compare(&self, _: &Post) -> Result<Likeness, Failure> {
+        Ok(Likeness::Doubtful)
+    }
+}
+
+/// Asks whether the public call took effect.
+pub(super) async fn resolve(of: &Facebook, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+    let progress = Progress::stored(job);
+    let form = match Form::of(job) {
+        Ok(form) if progress.is_whole(form) => form,
+        // The public call comes after all files, so it was never made.
+        _ => return Resolution::NotThere,
+    };
+    match (form, &progress.video) {
+        (Form::Post(_), _) => {
+            let posts = Posts { of, job, progress: &progress, since: since - CLOCKS, next: Mutex::default() };
+            match recognition::look_for(&posts, &[], job.claims, job.now).await {
+                Ok(found) => found.into(),
+                Err(failure) => failure.resolution(),
+            }
+        }
+        (Form::PhotoStory(_), _) => match story(of, job, &progress).await {
+            Ok(Some(published)) => Resolution::Public(published),
+            Ok(None) => Resolution::NotThere,
+            Err(failure) => failure.resolution(),
+        },
+        (_, Some(video)) => of_video(of, job, form, video).await,
+        (_, None) => Resolution::NotThere,
+    }
+}
+
+async fn of_video(of: &Facebook, job: &Job<'_>, form: Form<'_>, video: &Video) -> Resolution {
+    let status = match Status::of(of, page(job), &video.id).await {
+        Ok(asked) => asked.body,
+        Err(failure) => return failure.resolution(),
+    };
+    if status.is_public() {
+        return Resolution::Public(published(job, form, video, job.now));
+    }
+    if status.is_on_its_way() {
+        return Resolution::Unclear { reason: "Facebook is still publishing the video".to_owned() };
+    }
+    match status.failed() {
+        Some(reason) => Resolution::Refused { reason },
+        // The very same video may be published again: it is one.
+        None => Resolution::NotThere,
+    }
+}
+
+/// The story that shows the job's picture, if there is one.
+pub(super) async fn story(of: &Facebook, job: &Job<'_>, progress: &Progress) -> Result<Option<Published>, Failure> {
+    let Some(photo) = progress.photos.first() else { return Ok(None) };
+    let path = format!("/{}/stories", job.profile.account_id);
+    let query = [("fields", "post_id,media_id,url"), ("limit", PAGE)];
+    let stories: Vec<Story> = List::all(&of.graph, page(job), &path, &query).await?;
+    let ours = stories.into_iter().find(|it| it.media_id.as_ref() == Some(&photo.id));
+    Ok(ours.map(|it| Published::new(it.post_id, job.now).seen_at(it.url)))
+}
+
+/// A video that is public: it is known by its own id from the beginning.
+pub(super) fn published(job: &Job<'_>, form: Form<'_>, video: &Video, at: DateTime<Utc>) -> Published {
+    let (page, id) = (&job.profile.account_id, &video.id);
+    let url = match form {
+        Form::Reel(_) => Some(format!("{SITE}/reel/{id}")),
+        Form::Video(_) => Some(format!("{SITE}/{page}/videos/{id}")),
+        _ => None,
+    };
+    Published::new(id.clone(), at).seen_at(url)
+}
+
+/// Where people see a post, by its id.
+pub(super) fn address(id: &str) -> String {
+    format!("{SITE}/{id}")
+}
+
+/// An address as it is told, which may be without its beginning.
+pub(super) fn whole(told: &str) -> String {
+    if told.starts_with('/') { format!("{SITE}{told}") } else { told.to_owned() }
+}

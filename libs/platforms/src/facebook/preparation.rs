@@ -1,0 +1,161 @@
+//! What comes before the public call: pictures are uploaded one by one, seen by nobody,
+//! or a video is.
+//!
+//! Facts: a picture that is uploaded with `published=false` is shown by the one post that
+//! names it, and forgotten after a day or so. Source: `graph-api/reference/page/photos`.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::Setback;
+use domain::media::{Attachment, MimeType, PictureBounds};
+use futures::{StreamExt, stream};
+use http::Method;
+use serde::{Deserialize, Serialize};
+
+use super::kind::Form;
+use super::video::{self, Video};
+use super::{Facebook, page};
+use crate::job::{Job, MediaBytes};
+use crate::meta::Failure;
+use crate::multipart;
+use crate::picture::{self, Awaited, Look};
+use crate::platform::Step;
+
+/// What pictures are made to fit into that Facebook does not take as they are: "files can
+/// not exceed 4 MB" in most of its pages, 10 MB in some.
+pub(super) const BOUNDS: PictureBounds = PictureBounds::new(4_000_000, 8_192);
+
+/// How old what is uploaded and not shown may become. It is kept for about a day.
+const GOOD_FOR: TimeDelta = TimeDelta::hours(22);
+
+/// For a picture.
+const UPLOAD: Duration = Duration::from_secs(30);
+
+/// What preparation has reached. Stored between the steps, so that a step which is taken
+/// again after a crash repeats one call, not all of them.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Progress {
+    /// The pictures that are there, in the order of the post.
+    pub(super) photos: Vec<Photo>,
+    /// The picture that is being made to fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<Awaited>,
+    /// The video, as far as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) video: Option<Video>,
+}
+
+/// A picture that no post shows yet.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Photo {
+    /// Facebook's id of it.
+    pub(super) id: String,
+    /// When it was uploaded.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub(super) at: DateTime<Utc>,
+}
+
+#[derive(Deserialize)]
+struct Uploaded {
+    id: String,
+}
+
+impl Progress {
+    /// That of a job.
+    pub(super) fn stored(job: &Job<'_>) -> Self {
+        job.reached()
+    }
+
+    /// The same, without what is too old.
+    pub(super) fn of(job: &Job<'_>) -> Self {
+        let progress = Self::stored(job);
+        let times = progress.photos.iter().map(|it| it.at).chain(progress.video.as_ref().map(|it| it.begun_at));
+        if times.min().is_some_and(|it| it + GOOD_FOR < job.now) { Self::default() } else { progress }
+    }
+
+    /// Whether all is there that the public call needs.
+    pub(super) fn is_whole(&self, form: Form<'_>) -> bool {
+        let is_there = || self.video.as_ref().is_some_and(Video::is_ready);
+        self.photos.len() == form.pictures().len() && (form.video().is_none() || is_there())
+    }
+
+    fn store(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// One step.
+pub(super) async fn step(of: &Facebook, job: &Job<'_>) -> Result<Step, Setback> {
+    let (mut progress, form) = (Progress::of(job), Form::of(job)?);
+    if progress.is_whole(form) {
+        return Ok(Step::Ready { progress: Some(progress.store()) });
+    }
+    let at = match (form.video(), form.pictures().get(progress.photos.len())) {
+        (Some(file), _) => {
+            let stepped = video::step(of, job, (form, file), &mut progress.video).await;
+            stepped.map_err(|it| placed(job, file, it))?
+        }
+        (None, Some(file)) => photo(of, job, file, &mut progress).await.map_err(|it| placed(job, file, it))?,
+        (None, None) => job.now,
+    };
+    Ok(Step::Again { progress: progress.store(), at })
+}
+
+/// With the file that it is about.
+fn placed(job: &Job<'_>, file: &Attachment, setback: Setback) -> Setback {
+    let place = job.place(file);
+    setback.in_words(|it| if it.starts_with(&place) { it.clone() } else { format!("{place}: {it}") })
+}
+
+/// A picture: made to fit, if it has to be, and uploaded. When the next step is.
+async fn photo(
+    of: &Facebook,
+    job: &Job<'_>,
+    file: &Attachment,
+    progress: &mut Progress,
+) -> Result<DateTime<Utc>, Setback> {
+    let is_to_fit =
+        progress.picture.is_some() || file.mime_type == MimeType::Webp || BOUNDS.max_bytes < file.size_bytes;
+    let (mime_type, length, bytes) = if is_to_fit {
+        match picture::fitted(job, file, BOUNDS, progress.picture).await? {
+            Look::Again(awaited, at) => {
+                progress.picture = Some(awaited);
+                return Ok(at);
+            }
+            Look::Ready((picture, _)) => {
+                let length = picture.bytes.len() as u64;
+                (picture.mime_type, length, stream::iter([Ok(picture.bytes)]).boxed())
+            }
+        }
+    } else {
+        let bytes = job.files.open(file).await.map_err(|it| Failure::from(it).before_the_call(job.now))?;
+        (file.mime_type, file.size_bytes, bytes)
+    };
+    let id = upload(of, job, file, (mime_type, length, bytes)).await;
+    let id = id.map_err(|it| it.before_the_call(job.now))?;
+    progress.photos.push(Photo { id, at: job.now });
+    progress.picture = None;
+    Ok(job.now)
+}
+
+async fn upload(
+    of: &Facebook,
+    job: &Job<'_>,
+    file: &Attachment,
+    (mime_type, length, bytes): (MimeType, u64, MediaBytes),
+) -> Result<String, Failure> {
+    let by = page(job);
+    let mut form = multipart::Form::new().text("published", "false");
+    if let Some(words) = &file.alt_text {
+        form = form.text("alt_text_custom", words.as_str());
+    }
+    let form = form.file(("source", "photo"), mime_type, length, bytes);
+    let path = format!("/{}/photos", job.profile.account_id);
+    let (request, unread) = form.onto(of.graph.request(by, Method::POST, &path).await?.timeout(UPLOAD));
+    match of.graph.json::<Uploaded>(request, by).await {
+        Err(_) if unread.is_set() => Err(Failure::NotSent { why: "the file could not be read".to_owned() }),
+        uploaded => Ok(uploaded?.body.id),
+    }
+}

@@ -1,0 +1,141 @@
+//! How a video stands.
+//!
+//! Facts: uploading, processing and publishing are told apart, each `not_started`,
+//! `in_progress`, `complete` or `error`. Source: `video-api/guides/reels-publishing`, and
+//! `VideoStatus` of the business SDK.
+
+use serde::Deserialize;
+
+use super::Facebook;
+use crate::answer;
+use crate::caller::Caller;
+use crate::meta::{Answered, Failure};
+
+/// How a video stands.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Status {
+    /// All of it in a word.
+    #[serde(rename = "video_status")]
+    whole: String,
+    uploading_phase: Phase,
+    processing_phase: Phase,
+    publishing_phase: Phase,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Phase {
+    status: String,
+    // The guides write it with one r.
+    #[serde(alias = "bytes_transfered")]
+    bytes_transferred: u64,
+    publish_status: String,
+    errors: Vec<Words>,
+    /// The same in some answers.
+    error: Option<Words>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Words {
+    #[serde(default)]
+    message: String,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    #[serde(default)]
+    status: Status,
+}
+
+impl Phase {
+    fn is(&self, status: &str) -> bool {
+        self.status == status
+    }
+}
+
+impl Status {
+    /// Asks how a video stands.
+    pub(super) async fn of(facebook: &Facebook, by: Caller<'_>, id: &str) -> Result<Answered<Self>, Failure> {
+        let said = facebook.graph.get::<Said>(by, &format!("/{id}"), &[("fields", "status")]).await?;
+        Ok(Answered { body: said.body.status, usage: said.usage })
+    }
+
+    /// Whether all of its bytes are there.
+    pub(super) fn is_there(&self) -> bool {
+        self.uploading_phase.is("complete") || matches!(self.whole.as_str(), "upload_complete" | "ready")
+    }
+
+    /// How many are.
+    pub(super) fn arrived(&self) -> u64 {
+        self.uploading_phase.bytes_transferred
+    }
+
+    /// Whether it is looked through.
+    pub(super) fn is_worked_on(&self) -> bool {
+        self.processing_phase.is("in_progress")
+    }
+
+    /// Whether it has waited too long, and is forgotten.
+    pub(super) fn is_too_old(&self) -> bool {
+        self.whole == "expired"
+    }
+
+    /// Whether people see it.
+    pub(super) fn is_public(&self) -> bool {
+        self.publishing_phase.is("complete")
+            && matches!(self.publishing_phase.publish_status.as_str(), "" | "published")
+    }
+
+    /// Whether the public call was taken, and is being carried out.
+    pub(super) fn is_on_its_way(&self) -> bool {
+        self.publishing_phase.is("in_progress")
+    }
+
+    /// Why it came to nothing, if it did.
+    pub(super) fn failed(&self) -> Option<String> {
+        let phases = [&self.uploading_phase, &self.processing_phase, &self.publishing_phase];
+        if self.whole != "error" && !phases.iter().any(|it| it.is("error")) {
+            return None;
+        }
+        let words = phases.iter().flat_map(|it| it.errors.iter().chain(&it.error)).map(|it| it.message.as_str());
+        let words = words.filter(|it| !it.trim().is_empty()).collect::<Vec<_>>().join("; ");
+        let words = if words.is_empty() { "it does not say why".to_owned() } else { answer::shown(&words) };
+        Some(format!("Facebook could not use the video: {words}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn status(said: &Value) -> Status {
+        serde_json::from_value::<Said>(json!({ "status": said })).unwrap().status
+    }
+
+    #[test]
+    fn phases_are_told_apart() {
+        let uploading = status(&json!({ "video_status": "processing",
+            "uploading_phase": { "status": "in_progress", "bytes_transfered": 50_002 },
+            "processing_phase": { "status": "not_started" }, "publishing_phase": { "status": "not_started" } }));
+        assert_eq!((uploading.is_there(), uploading.arrived(), uploading.failed()), (false, 50_002, None));
+        let there = status(&json!({ "video_status": "upload_complete" }));
+        assert!(there.is_there() && !there.is_public() && !there.is_on_its_way());
+        let public = status(&json!({ "video_status": "ready",
+            "publishing_phase": { "status": "complete", "publish_status": "published", "publish_time": 1 } }));
+        assert!(public.is_public());
+        let draft = json!({ "publishing_phase": { "status": "complete", "publish_status": "draft" } });
+        assert!(!status(&draft).is_public());
+        assert!(status(&json!({ "video_status": "expired" })).is_too_old());
+    }
+
+    #[test]
+    fn what_failed_says_why() {
+        let failed = status(&json!({ "video_status": "error", "processing_phase": {
+            "status": "error", "errors": [{ "code": 1_363_128, "message": "Duration too long" }] } }));
+        assert_eq!(failed.failed().unwrap(), "Facebook could not use the video: Duration too long");
+        assert!(status(&json!({ "video_status": "error" })).failed().unwrap().ends_with("does not say why"));
+    }
+}

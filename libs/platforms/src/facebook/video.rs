@@ -1,0 +1,253 @@
+//! A video on its way.
+//!
+//! Facts: a video of the Page goes up in parts, of which Facebook says which bytes come
+//! next; it has its id before the first of them. A part may be sent again (`page/videos`,
+//! `upload_phase`). Reels and videos of stories go to an address of their own with one
+//! call, which goes on where the last one broke off: how far that came can be asked
+//! (`video-api/guides/reels-publishing`, "Interrupted upload").
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::Setback;
+use domain::media::Attachment;
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderValue, Method};
+use reqwest::Body;
+use secrecy::ExposeSecret;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::kind::Form;
+use super::status::Status;
+use super::{Facebook, page};
+use crate::job::Job;
+use crate::meta::{Answered, Blame, Failure};
+use crate::multipart;
+
+/// For one part, or what is left of a video.
+const PART: Duration = Duration::from_secs(30);
+
+/// How long until the first look at a video that is there, and the longest time between
+/// two.
+const FIRST_LOOK: TimeDelta = TimeDelta::seconds(3);
+const LONGEST_PAUSE: TimeDelta = TimeDelta::seconds(30);
+
+/// How long a video may be looked through before it is published all the same: Facebook
+/// goes on with that by itself.
+const PATIENCE: TimeDelta = TimeDelta::minutes(8);
+
+/// A video on its way.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Video {
+    /// Facebook's id of it.
+    pub(super) id: String,
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub(super) begun_at: DateTime<Utc>,
+    way: Way,
+}
+
+/// How it goes up.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Way {
+    /// In parts: the next is from `start` to `end`; none is left where these are the same.
+    Parts {
+        /// Names the upload.
+        session: String,
+        start: u64,
+        end: u64,
+    },
+    /// To this address.
+    Address {
+        url: Url,
+        /// When all of it was there.
+        #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
+        there_at: Option<DateTime<Utc>>,
+        /// Whether it can be published.
+        #[serde(default)]
+        is_ready: bool,
+    },
+}
+
+#[derive(Deserialize)]
+struct Begun {
+    video_id: String,
+    upload_session_id: Option<String>,
+    upload_url: Option<Url>,
+    #[serde(flatten)]
+    next: Option<Next>,
+}
+
+/// Which bytes come next.
+#[derive(Deserialize)]
+struct Next {
+    start_offset: String,
+    end_offset: String,
+}
+
+impl Next {
+    fn read(&self, size: u64) -> Option<(u64, u64)> {
+        let (start, end) = (self.start_offset.parse().ok()?, self.end_offset.parse().ok()?);
+        (start <= end && end <= size && (start < end || end == size)).then_some((start, end))
+    }
+}
+
+/// One step of a video: its announcement, one of its parts, or a look at it. When the
+/// next step is.
+pub(super) async fn step(
+    of: &Facebook,
+    job: &Job<'_>,
+    (form, file): (Form<'_>, &Attachment),
+    reached: &mut Option<Video>,
+) -> Result<DateTime<Utc>, Setback> {
+    let Some(video) = reached else {
+        *reached = Some(begin(of, job, form, file).await.map_err(|it| it.before_the_call(job.now))?);
+        return Ok(job.now);
+    };
+    match &mut video.way {
+        Way::Parts { session, start, end } => parts(of, job, file, (session, start, end)).await,
+        Way::Address { url, there_at, is_ready } => {
+            address(of, job, (file, &video.id), (url, there_at, is_ready)).await
+        }
+    }
+}
+
+impl Video {
+    /// Whether it can be published.
+    pub(super) fn is_ready(&self) -> bool {
+        match &self.way {
+            Way::Parts { start, end, .. } => start == end,
+            Way::Address { is_ready, .. } => *is_ready,
+        }
+    }
+
+    /// What names it in the public call.
+    pub(super) fn name(&self) -> (&'static str, &str) {
+        match &self.way {
+            Way::Parts { session, .. } => ("upload_session_id", session),
+            Way::Address { .. } => ("video_id", &self.id),
+        }
+    }
+}
+
+async fn begin(of: &Facebook, job: &Job<'_>, form: Form<'_>, file: &Attachment) -> Result<Video, Failure> {
+    let size = file.size_bytes.to_string();
+    let start = ("upload_phase", "start");
+    let (graph, path) = super::public_call::of_video(of, job, form);
+    let is_in_parts = matches!(form, Form::Video(_));
+    let fields: &[(&str, &str)] = if is_in_parts { &[start, ("file_size", &size)] } else { &[start] };
+    let Answered { body: begun, .. } = graph.post::<Begun>(page(job), &path, fields, PART).await?;
+    let Begun { video_id: id, upload_session_id, upload_url, next } = begun;
+    let way = match (upload_session_id, upload_url) {
+        (Some(session), _) if is_in_parts => {
+            let next = next.and_then(|it| it.read(file.size_bytes));
+            let (start, end) = next.filter(|(start, _)| *start == 0).ok_or_else(unreadable)?;
+            Way::Parts { session, start, end }
+        }
+        (_, Some(url)) if !is_in_parts => Way::Address { url, there_at: None, is_ready: false },
+        _ => return Err(unreadable()),
+    };
+    let is_id = !id.is_empty() && id.len() <= 40 && id.bytes().all(|it| it.is_ascii_digit());
+    if is_id { Ok(Video { id, begun_at: job.now, way }) } else { Err(unreadable()) }
+}
+
+/// Sends the next part.
+async fn parts(
+    of: &Facebook,
+    job: &Job<'_>,
+    file: &Attachment,
+    (session, start, end): (&str, &mut u64, &mut u64),
+) -> Result<DateTime<Utc>, Setback> {
+    match part(of, job, file, (session, *start, *end)).await {
+        Ok((next, until)) => (*start, *end) = (next, until),
+        // An upload that is not known any more, or stands elsewhere than we believe.
+        Err(failure) if 0 < *start && failure.blame() == Some(Blame::Post) => {
+            return Err(Setback::Stale { reason: failure.into_words() });
+        }
+        Err(failure) => return Err(failure.before_the_call(job.now)),
+    }
+    Ok(job.now)
+}
+
+/// Sends a part; which bytes come next.
+async fn part(
+    of: &Facebook,
+    job: &Job<'_>,
+    file: &Attachment,
+    (session, start, end): (&str, u64, u64),
+) -> Result<(u64, u64), Failure> {
+    let by = page(job);
+    let bytes = job.files.open_range(file, start..end).await?;
+    let form = multipart::Form::new()
+        .text("upload_phase", "transfer")
+        .text("upload_session_id", session)
+        .text("start_offset", &start.to_string())
+        .file(("video_file_chunk", "video"), file.mime_type, end - start, bytes);
+    let path = format!("/{}/videos", job.profile.account_id);
+    let (request, unread) = form.onto(of.videos.request(by, Method::POST, &path).await?.timeout(PART));
+    match of.videos.json::<Next>(request, by).await {
+        Err(_) if unread.is_set() => Err(Failure::NotSent { why: "the file could not be read".to_owned() }),
+        sent => {
+            let next = sent?.body.read(file.size_bytes);
+            // What does not go on would be sent for ever.
+            next.filter(|(next, _)| start < *next).ok_or_else(unreadable)
+        }
+    }
+}
+
+/// Sends what is missing to the address, or looks at what is there.
+async fn address(
+    of: &Facebook,
+    job: &Job<'_>,
+    (file, id): (&Attachment, &str),
+    (url, there_at, is_ready): (&Url, &mut Option<DateTime<Utc>>, &mut bool),
+) -> Result<DateTime<Utc>, Setback> {
+    let by = page(job);
+    let asked = Status::of(of, by, id).await.map_err(|it| it.before_the_call(job.now))?;
+    let Answered { body: status, usage } = asked;
+    if let Some(reason) = status.failed() {
+        return Err(Setback::Refused { reason });
+    }
+    if status.is_too_old() {
+        return Err(Setback::Stale { reason: "the time to publish the video is over".to_owned() });
+    }
+    if !status.is_there() {
+        if there_at.is_none() && status.arrived() < file.size_bytes {
+            rest(of, job, (file, status.arrived()), url).await.map_err(|it| it.before_the_call(job.now))?;
+        }
+        return Ok(usage.not_before(job.now + FIRST_LOOK, job.now));
+    }
+    let since = *there_at.get_or_insert(job.now);
+    if !status.is_worked_on() || since + PATIENCE < job.now {
+        *is_ready = true;
+        return Ok(job.now);
+    }
+    let pause = ((job.now - since) / 2).clamp(FIRST_LOOK, LONGEST_PAUSE);
+    Ok(usage.not_before(job.now + pause, job.now))
+}
+
+/// Sends all from here on.
+async fn rest(of: &Facebook, job: &Job<'_>, (file, from): (&Attachment, u64), url: &Url) -> Result<(), Failure> {
+    let by = page(job);
+    let bytes = job.files.open_range(file, from..file.size_bytes).await?;
+    let authorization = HeaderValue::from_str(&format!("OAuth {}", by.token.expose_secret()));
+    let mut authorization =
+        authorization.map_err(|_| Failure::NotSent { why: "the token is unreadable".to_owned() })?;
+    authorization.set_sensitive(true);
+    let request = of.graph.http.to_known(Method::POST, url.clone())?.timeout(PART);
+    let request = request
+        .header(AUTHORIZATION, authorization)
+        .header("offset", from)
+        .header("file_size", file.size_bytes)
+        .header(CONTENT_TYPE, "application/octet-stream")
+        // With a length, a stream that ends early is not taken for the file.
+        .header(CONTENT_LENGTH, file.size_bytes - from)
+        .body(Body::wrap_stream(bytes));
+    of.graph.json::<IgnoredAny>(request, by).await.map(|_| ())
+}
+
+fn unreadable() -> Failure {
+    Failure::unreadable(super::TITLE)
+}

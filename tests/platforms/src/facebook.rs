@@ -1,0 +1,285 @@
+//! Facebook: a person with Pages, and an app that proves every call.
+//!
+//! Made from the documentation of the Graph API v26.0 and the lists of the business SDK.
+//! Parameters that a call does not have are refused, and calls without
+//! `appsecret_proof`. What is not imitated: people who see posts, reviews of apps, and
+//! how often may be called, but for what its headers say.
+
+mod access;
+mod fields;
+mod front;
+mod network;
+mod nodes;
+mod photos;
+mod posts;
+mod refusal;
+mod videos;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{get, post};
+use chrono::TimeDelta;
+use domain::clock::Clock;
+use platforms::conformance::stage::ORIGIN;
+use serde_json::Value;
+
+use self::access::Page;
+pub use self::access::proof;
+use self::photos::Photo;
+use self::posts::Post;
+use self::videos::Video;
+use crate::stand_in::arrivals::{self, Arrivals};
+use crate::stand_in::echo::{self, Echo};
+use crate::stand_in::oauth::{self, App, Client, OAuth, Pkce, Refresh, Rules};
+use crate::stand_in::troubles::Troubles;
+use crate::stand_in::{front as kit_front, wire};
+
+/// The name of the person, by which they choose themselves.
+pub const PERSON: &str = "ada.keeper";
+
+/// Their id, which this app alone knows them by.
+pub const PERSON_ID: &str = "10158000000000042";
+
+/// The id of the Page that they post on.
+pub const PAGE: &str = "108824017345866";
+
+/// The configuration of an app with Facebook Login for Business.
+const CONFIGURATION: &str = "1234509876";
+
+/// The permissions that there are.
+const SCOPES: &[&str] = &[
+    "pages_show_list",
+    "pages_read_engagement",
+    "pages_manage_posts",
+    "pages_manage_engagement",
+    "business_management",
+];
+
+/// What the documentation says of its OAuth.
+const RULES: Rules = Rules {
+    clients: &[Client::Body],
+    pkce: Pkce::Unknown,
+    scopes: SCOPES,
+    separator: ',',
+    page: &[("auth_type", "rerequest")],
+    // The first token, which is exchanged for one of sixty days.
+    access_lives: Some(TimeDelta::hours(1)),
+    refresh: Refresh::None,
+    ..Rules::STANDARD
+};
+
+/// The same where a configuration says what is asked for.
+const BUSINESS: Rules = Rules {
+    default_scope: Some(
+        "pages_show_list,pages_read_engagement,pages_manage_posts,pages_manage_engagement,business_management",
+    ),
+    page: &[("config_id", CONFIGURATION), ("override_default_response_type", "true")],
+    ..RULES
+};
+
+/// Facebook. With `CONFIGURED`, the app has Facebook Login for Business.
+pub struct Facebook<const CONFIGURED: bool = false> {
+    here: Arc<Here>,
+    address: SocketAddr,
+    app: App,
+    /// What arrived.
+    pub arrivals: Arrivals,
+}
+
+/// What it remembers.
+struct Here {
+    clock: Clock,
+    oauth: Mutex<OAuth>,
+    memory: Mutex<Memory>,
+    echo: Echo,
+    /// Where it is, once that is known.
+    base_url: Mutex<String>,
+}
+
+struct Memory {
+    pages: Vec<Page>,
+    /// Tokens of Pages: of which Page, and by which grant.
+    page_tokens: BTreeMap<String, (String, usize)>,
+    /// Whether tokens of Pages have ended, because the person has another password.
+    has_other_password: bool,
+    declined: Vec<String>,
+    photos: BTreeMap<String, Photo>,
+    videos: BTreeMap<String, Video>,
+    /// Everything that is public, oldest first.
+    posts: Vec<Post>,
+    /// Comments, with what each is under.
+    comments: Vec<(String, String)>,
+    troubles: Troubles,
+    /// What the next call of a method and path is answered.
+    refusals: BTreeMap<String, (u16, Value)>,
+    /// After so many bytes the next upload of a reel or story breaks off.
+    breaks_after: Option<usize>,
+    /// Whether no video can be processed.
+    spoils: bool,
+    /// Percentage of the calls that were made.
+    used: u64,
+    /// Numbers everything that is made.
+    made: u64,
+}
+
+impl Memory {
+    fn new() -> Self {
+        Self {
+            pages: vec![Page::new(PAGE, "Harbour Lights", Some("harbourlights"), &["CREATE_CONTENT", "MANAGE"])],
+            page_tokens: BTreeMap::new(),
+            has_other_password: false,
+            declined: Vec::new(),
+            photos: BTreeMap::new(),
+            videos: BTreeMap::new(),
+            posts: Vec::new(),
+            comments: Vec::new(),
+            troubles: Troubles::default(),
+            refusals: BTreeMap::new(),
+            breaks_after: None,
+            spoils: false,
+            used: 3,
+            made: 900_000_000_000_000,
+        }
+    }
+
+    /// A number that nothing else has.
+    fn next(&mut self) -> String {
+        self.made += 7;
+        self.made.to_string()
+    }
+}
+
+impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
+    /// Starts one on a free port. It tells the time by `clock`.
+    pub async fn start(clock: Clock) -> Self {
+        let mut oauth = OAuth::new(if CONFIGURED { BUSINESS } else { RULES });
+        let app = oauth.register(&format!("{ORIGIN}/connect/callback/facebook"));
+        let here = Arc::new(Here {
+            clock,
+            oauth: Mutex::new(oauth),
+            memory: Mutex::new(Memory::new()),
+            echo: Arc::new(AtomicBool::new(false)),
+            base_url: Mutex::default(),
+        });
+        let server = oauth::page_at::<Here>("/v26.0/dialog/oauth")
+            .route("/v26.0/oauth/access_token", get(access::give))
+            .route("/v26.0/me", get(access::me))
+            .route("/v26.0/me/permissions", get(access::permissions).delete(access::end))
+            .route("/v26.0/me/accounts", get(access::accounts))
+            .route("/v26.0/me/businesses", get(access::businesses))
+            .route("/v26.0/{id}", get(nodes::node))
+            .route("/v26.0/{id}/{edge}", get(nodes::list).post(nodes::create))
+            .route("/video-upload/v26.0/{id}", post(videos::receive))
+            .layer(DefaultBodyLimit::disable());
+        let server = kit_front::around(server, Arc::clone(&here)).with_state(Arc::clone(&here));
+        let arrivals = Arrivals::default();
+        let address = wire::serve(arrivals::around(echo::around(server, &here.echo), &arrivals)).await;
+        *here.base_url.lock().unwrap_or_else(PoisonError::into_inner) = format!("http://{address}");
+        Self { here, address, app, arrivals }
+    }
+
+    /// Where it is, without a slash at the end.
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The secret of our app.
+    pub fn app_secret(&self) -> &str {
+        &self.app.client_secret
+    }
+
+    /// The person may do this on another Page as well.
+    pub fn has_page(&self, id: &str, name: &str, tasks: &[&str]) {
+        self.here.memory().pages.push(Page::new(id, name, None, tasks));
+    }
+
+    /// A portfolio has another Page, on which the person may do something or nothing.
+    pub fn has_page_of_a_portfolio(&self, id: &str, name: &str, may: bool) {
+        let page = Page::new(id, name, None, if may { &["CREATE_CONTENT"] } else { &[] });
+        self.here.memory().pages.push(page.of_a_portfolio());
+    }
+
+    /// From now on there are no Pages.
+    pub fn has_no_pages(&self) {
+        self.here.memory().pages.clear();
+    }
+
+    /// The person leaves these permissions out from now on.
+    pub fn declines(&self, permissions: &[&str]) {
+        self.here.memory().declined = permissions.iter().map(|it| (*it).to_owned()).collect();
+    }
+
+    /// The next call of this method and path, such as `POST /feed`, is answered with this.
+    pub fn refuses(&self, call: &str, status: u16, body: Value) {
+        self.here.memory().refusals.insert(call.to_owned(), (status, body));
+    }
+
+    /// After so many bytes the next upload of a reel or story breaks off.
+    pub fn breaks_uploads_after(&self, bytes: usize) {
+        self.here.memory().breaks_after = Some(bytes);
+    }
+
+    /// No video can be processed from now on.
+    pub fn spoils_videos(&self) {
+        self.here.memory().spoils = true;
+    }
+
+    /// What is uploaded and not shown is forgotten.
+    pub fn forgets_uploads(&self) {
+        let mut memory = self.here.memory();
+        memory.photos.retain(|_, it| it.is_shown);
+        memory.videos.retain(|_, it| it.is_finished());
+    }
+
+    /// Somebody posts this on the Page by hand.
+    pub fn posts_by_hand(&self, text: &str) {
+        let now = self.here.clock.now();
+        self.here.memory().add_post(PAGE, text, Vec::new(), None, now);
+    }
+
+    /// Of the calls that may be made, so many hundredths are.
+    pub fn is_used(&self, percent: u64) {
+        self.here.memory().used = percent;
+    }
+
+    /// Comments, with the id of what each is under.
+    pub fn comments(&self) -> Vec<(String, String)> {
+        self.here.memory().comments.clone()
+    }
+
+    /// The link of the latest post, if it has one.
+    pub fn latest_link(&self) -> Option<String> {
+        self.here.memory().posts.last()?.link.clone()
+    }
+
+    /// The titles of public videos, oldest first.
+    pub fn titles(&self) -> Vec<Option<String>> {
+        self.here.memory().videos.values().filter(|it| it.is_finished()).map(|it| it.title.clone()).collect()
+    }
+
+    /// The ids of public stories, and of what they show.
+    pub fn stories(&self) -> Vec<(String, String)> {
+        let memory = self.here.memory();
+        let stories = memory.posts.iter().filter(|it| it.is_story);
+        stories.map(|it| (it.id.clone(), it.photos.iter().chain(&it.video).cloned().collect())).collect()
+    }
+
+    /// How many pictures were uploaded so far.
+    pub fn photos(&self) -> usize {
+        self.here.memory().photos.len()
+    }
+}
+
+impl Here {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn base_url(&self) -> String {
+        self.base_url.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

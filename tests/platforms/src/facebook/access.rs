@@ -1,0 +1,352 @@
+//! Tokens, what every call is asked for, the person and their Pages.
+
+use std::fmt::Write;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, TimeDelta, Utc};
+use http::{HeaderMap, Method, StatusCode};
+use ring::hmac;
+use serde_json::{Value, json};
+
+use super::fields::Fields;
+use super::refusal::Refusal;
+use super::{Here, Memory, PERSON, PERSON_ID};
+use crate::stand_in::oauth::{Authorizes, Fault, Grant, OAuth, secret};
+use crate::stand_in::params::{Params, bearer};
+
+/// How long a token lives that was exchanged for one that lasts.
+const LASTS: TimeDelta = TimeDelta::days(60);
+
+/// How many entries a page of a list has at most here.
+const AT_ONCE: usize = 2;
+
+/// The portfolio that there is.
+const PORTFOLIO: &str = "577001";
+
+/// A Page, and what the person may do with it.
+#[derive(Clone, Debug)]
+pub(super) struct Page {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) username: Option<String>,
+    tasks: Vec<String>,
+    /// Whether it is in no list but a portfolio's.
+    pub(super) portfolio: bool,
+}
+
+impl Page {
+    pub(super) fn new(id: &str, name: &str, username: Option<&str>, tasks: &[&str]) -> Self {
+        Self {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            username: username.map(str::to_owned),
+            tasks: tasks.iter().map(|it| (*it).to_owned()).collect(),
+            portfolio: false,
+        }
+    }
+
+    /// The same where it is in no list but a portfolio's.
+    pub(super) fn of_a_portfolio(self) -> Self {
+        Self { portfolio: true, ..self }
+    }
+
+    /// What a call is told of it that asks for these fields.
+    pub(super) fn told(&self, fields: &str, token: Option<&str>) -> Result<Value, Refusal> {
+        let mut told = json!({ "id": self.id });
+        for field in fields.split(',') {
+            match field {
+                "id" => {}
+                "name" => told[field] = self.name.as_str().into(),
+                "username" => {
+                    if let Some(username) = &self.username {
+                        told[field] = username.as_str().into();
+                    }
+                }
+                "picture.type(large)" => {
+                    told["picture"] = json!({ "data": { "url": format!("https://scontent.example/{}.jpg", self.id) } });
+                }
+                "access_token" => {
+                    if let Some(token) = token {
+                        told[field] = token.into();
+                    }
+                }
+                "tasks" if !self.portfolio => told[field] = json!(self.tasks),
+                other => return Err(Refusal::invalid(&format!("Tried accessing nonexisting field ({other})"))),
+            }
+        }
+        Ok(told)
+    }
+}
+
+/// `appsecret_proof`: the token, signed with the secret of the app, in hexadecimal.
+pub fn proof(secret: &str, token: &str) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+    let tag = hmac::sign(&key, token.as_bytes());
+    tag.as_ref().iter().fold(String::new(), |mut written, byte| {
+        let _ = write!(written, "{byte:02x}");
+        written
+    })
+}
+
+/// `GET /oauth/access_token`: for a code, or for a token that ends soon.
+pub(super) async fn give(
+    State(here): State<Arc<Here>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    let params = Params::read(query.as_deref().unwrap_or_default(), &headers, &[]).unwrap_or_default();
+    let mut fields = Fields::of_query(query.as_deref());
+    let (now, mut oauth) = (here.clock.now(), here.oauth());
+    let unknown = |_| Refusal::of(400, 1, None, "Error validating client secret.");
+    let app = oauth.client(&headers, &params).map_err(unknown)?;
+    fields.take("client_id");
+    fields.take("client_secret");
+    let (at, lives) = if let Some(grant_type) = fields.take("grant_type") {
+        let token = fields.want("fb_exchange_token")?;
+        fields.end()?;
+        if grant_type != "fb_exchange_token" {
+            return Err(Refusal::invalid("Unknown grant_type"));
+        }
+        let is_it = |it: &Grant| it.access_token == token && !it.revoked;
+        let at = oauth.grants.iter().position(is_it).ok_or_else(|| Refusal::token(None))?;
+        oauth.grants[at].access_token = secret();
+        oauth.grants[at].expires_at = Some(now + LASTS);
+        (at, LASTS)
+    } else {
+        let code = oauth.spend(&app, &params, now).map_err(|it| Refusal::invalid(&it.words()))?;
+        fields.take("code");
+        fields.take("redirect_uri");
+        fields.end()?;
+        (oauth.grant(&app, code.scopes, &code.account, now), TimeDelta::hours(1))
+    };
+    let token = &oauth.grants[at].access_token;
+    Ok(Json(json!({ "access_token": token, "token_type": "bearer", "expires_in": lives.num_seconds() })))
+}
+
+/// `GET /me`
+pub(super) async fn me(
+    State(here): State<Arc<Here>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    let mut fields = Fields::of_query(query.as_deref());
+    here.accept_person(&headers, &mut fields, None)?;
+    if fields.want("fields")? != "id" {
+        return Err(Refusal::invalid("Nothing but the id is told here"));
+    }
+    fields.end()?;
+    Ok(Json(json!({ "id": PERSON_ID })))
+}
+
+/// `GET /me/permissions`
+pub(super) async fn permissions(
+    State(here): State<Arc<Here>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    let mut fields = Fields::of_query(query.as_deref());
+    let at = here.accept_person(&headers, &mut fields, None)?;
+    fields.end()?;
+    let scopes = here.oauth().grants[at].scopes.clone();
+    let memory = here.memory();
+    let status = |it: &String| if memory.declined.contains(it) { "declined" } else { "granted" };
+    let data: Vec<_> = scopes.iter().map(|it| json!({ "permission": it, "status": status(it) })).collect();
+    Ok(Json(json!({ "data": data })))
+}
+
+/// `DELETE /me/permissions`: all that the person has granted to the app.
+pub(super) async fn end(
+    State(here): State<Arc<Here>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    let mut fields = Fields::of_query(query.as_deref());
+    here.accept_person(&headers, &mut fields, None)?;
+    fields.end()?;
+    here.oauth().revoke_all();
+    Ok(Json(json!({ "success": true })))
+}
+
+/// `GET /me/accounts`
+pub(super) async fn accounts(
+    State(here): State<Arc<Here>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    let mut fields = Fields::of_query(query.as_deref());
+    let at = here.accept_person(&headers, &mut fields, Some("pages_show_list"))?;
+    here.pages(at, fields, |it| !it.portfolio)
+}
+
+/// `GET /me/businesses`
+pub(super) async fn businesses(
+    State(here): State<Arc<Here>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refusal> {
+    let mut fields = Fields::of_query(query.as_deref());
+    here.accept_person(&headers, &mut fields, Some("business_management"))?;
+    fields.want("fields")?;
+    fields.want("limit")?;
+    fields.end()?;
+    let has_any = here.memory().pages.iter().any(|it| it.portfolio);
+    let data: Vec<_> = has_any.then(|| json!({ "id": PORTFOLIO })).into_iter().collect();
+    Ok(Json(json!({ "data": data })))
+}
+
+impl Here {
+    /// `GET /{business}/owned_pages`, and those of clients.
+    pub(super) fn pages_of_portfolio(
+        &self,
+        headers: &HeaderMap,
+        mut fields: Fields,
+        (id, edge): (&str, &str),
+    ) -> Result<Json<Value>, Refusal> {
+        let at = self.accept_person(headers, &mut fields, Some("business_management"))?;
+        if id != PORTFOLIO {
+            return Err(Refusal::not_found(id));
+        }
+        self.pages(at, fields, |it| it.portfolio && edge == "owned_pages")
+    }
+
+    fn pages(&self, at: usize, mut fields: Fields, are: impl Fn(&Page) -> bool) -> Result<Json<Value>, Refusal> {
+        let (asked, limit) = (fields.want("fields")?, fields.want("limit")?);
+        let after: usize = fields.take("after").and_then(|it| it.parse().ok()).unwrap_or(0);
+        fields.end()?;
+        if limit.parse::<usize>().is_ok_and(|it| 100 < it) {
+            return Err(Refusal::invalid("Param limit must be at most 100"));
+        }
+        let mut memory = self.memory();
+        let all: Vec<Page> = memory.pages.iter().filter(|it| are(it)).cloned().collect();
+        let mut data = Vec::new();
+        for page in all.iter().skip(after).take(AT_ONCE) {
+            let token = (!page.tasks.is_empty()).then(|| memory.token(&page.id, at));
+            data.push(page.told(&asked, token.as_deref())?);
+        }
+        let until = after + data.len();
+        let mut answer =
+            json!({ "data": data, "paging": { "cursors": { "before": "b", "after": until.to_string() } } });
+        if until < all.len() {
+            answer["paging"]["next"] = "https://graph.facebook.com/v26.0/and-so-on".into();
+        }
+        Ok(Json(answer))
+    }
+
+    /// Accepts a call of the person, whose grant has this permission; the place of the
+    /// grant.
+    pub(super) fn accept_person(
+        &self,
+        headers: &HeaderMap,
+        fields: &mut Fields,
+        needs: Option<&str>,
+    ) -> Result<usize, Refusal> {
+        let token = self.proven(headers, fields)?;
+        let oauth = self.oauth();
+        let at = oauth.grants.iter().position(|it| it.access_token == token);
+        let at = at.ok_or_else(|| Refusal::token(None))?;
+        self.lives(&oauth, at, true)?;
+        match needs.filter(|it| !self.has(&oauth, at, it)) {
+            Some(needed) => Err(Refusal::permission(10, needed)),
+            None => Ok(at),
+        }
+    }
+
+    /// Accepts a call of this Page, whose person has granted these permissions.
+    pub(super) fn accept_page(
+        &self,
+        headers: &HeaderMap,
+        fields: &mut Fields,
+        (method, id): (&Method, &str),
+        needs: &[&str],
+    ) -> Result<(), Refusal> {
+        let token = self.proven(headers, fields)?;
+        let (of, at) = self.memory().page_tokens.get(&token).cloned().ok_or_else(|| Refusal::token(None))?;
+        let oauth = self.oauth();
+        self.lives(&oauth, at, false)?;
+        if self.memory().has_other_password {
+            return Err(Refusal::token(Some(460)));
+        }
+        let code = if *method == Method::GET { 10 } else { 200 };
+        if let Some(needed) = needs.iter().find(|it| !self.has(&oauth, at, it)) {
+            return Err(Refusal::permission(code, needed));
+        }
+        if of == id { Ok(()) } else { Err(Refusal::not_found(id)) }
+    }
+
+    /// The id of the Page whose token this call has.
+    pub(super) fn page_of(&self, headers: &HeaderMap) -> Result<String, Refusal> {
+        let token = bearer(headers).ok_or_else(|| Refusal::token(Some(2_069_032)))?;
+        let memory = self.memory();
+        let (page, _) = memory.page_tokens.get(token).ok_or_else(|| Refusal::token(Some(2_069_032)))?;
+        Ok(page.clone())
+    }
+
+    fn lives(&self, oauth: &OAuth, at: usize, ends: bool) -> Result<(), Refusal> {
+        let grant = &oauth.grants[at];
+        if grant.revoked {
+            return Err(Refusal::token(Some(458)));
+        }
+        let has_ended = ends && grant.expires_at.is_some_and(|it| it <= self.clock.now());
+        if has_ended { Err(Refusal::token(Some(463))) } else { Ok(()) }
+    }
+
+    fn has(&self, oauth: &OAuth, at: usize, permission: &str) -> bool {
+        let is_granted = oauth.grants[at].scopes.iter().any(|it| it == permission);
+        is_granted && !self.memory().declined.iter().any(|it| it == permission)
+    }
+
+    /// The token of a call that proves to be our app's.
+    fn proven(&self, headers: &HeaderMap, fields: &mut Fields) -> Result<String, Refusal> {
+        let token = bearer(headers).ok_or_else(|| {
+            Refusal::of(
+                400,
+                2_500,
+                None,
+                "An active access token must be used to query information about the current user.",
+            )
+        })?;
+        let given = fields
+            .take("appsecret_proof")
+            .ok_or_else(|| Refusal::invalid("API calls from the server require an appsecret_proof argument"))?;
+        let expected = proof(&self.oauth().apps[0].client_secret, token);
+        if given == expected {
+            Ok(token.to_owned())
+        } else {
+            Err(Refusal::invalid("Invalid appsecret_proof provided in the API argument"))
+        }
+    }
+}
+
+impl Memory {
+    /// The token of a Page by this grant: the same whenever it is asked.
+    fn token(&mut self, page: &str, at: usize) -> String {
+        let known = self.page_tokens.iter().find(|(_, (id, grant))| id == page && *grant == at);
+        if let Some((token, _)) = known {
+            return token.clone();
+        }
+        let token = secret();
+        self.page_tokens.insert(token.clone(), (page.to_owned(), at));
+        token
+    }
+}
+
+impl Authorizes for Here {
+    fn oauth(&self) -> MutexGuard<'_, OAuth> {
+        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    fn accounts(&self) -> &'static [&'static str] {
+        &[PERSON]
+    }
+
+    fn refusal(&self, fault: Fault) -> Response {
+        (StatusCode::BAD_REQUEST, Refusal::invalid(&fault.words())).into_response()
+    }
+}

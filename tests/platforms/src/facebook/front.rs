@@ -1,0 +1,52 @@
+//! Calls that fail as a test has ordered.
+
+use axum::response::{IntoResponse, Response};
+use http::Method;
+use http::request::Parts;
+use platforms::conformance::network::{Call, Trouble};
+
+use super::Here;
+use super::refusal::Refusal;
+use crate::stand_in::front::Front;
+
+impl Front for Here {
+    fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
+        let (path, query) = (head.uri.path(), head.uri.query().unwrap_or_default());
+        let says = |what: &[u8]| body.windows(what.len()).any(|it| it == what);
+        let edge = path.rsplit('/').next().unwrap_or_default();
+        match (&head.method, edge) {
+            (&Method::GET, "access_token") => Some(Call::Exchange),
+            (&Method::DELETE, "permissions") => Some(Call::Revoke),
+            (&Method::POST, "photos") => Some(Call::Upload),
+            (&Method::POST, "feed" | "photo_stories") => Some(Call::Publish),
+            (&Method::POST, "videos" | "video_reels" | "video_stories") if says(b"upload_phase=finish") => {
+                Some(Call::Publish)
+            }
+            (&Method::POST, "videos") if says(b"video_file_chunk") => Some(Call::Upload),
+            (&Method::POST, _) if path.starts_with("/video-upload/") => Some(Call::Upload),
+            (&Method::GET, "published_posts" | "stories") => Some(Call::LookUp),
+            (&Method::GET, _) if query.contains("fields=status") => Some(Call::Process),
+            _ => None,
+        }
+    }
+
+    fn meet(&self, call: Call) -> Option<Trouble> {
+        self.memory().troubles.meet(call)
+    }
+
+    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+        match (call, trouble) {
+            (Call::Exchange, Trouble::Limited { .. }) => {
+                Refusal::of(400, 4, None, "(#4) Application request limit reached").into_response()
+            }
+            (_, Trouble::Limited { retry_after }) => {
+                Refusal::too_many((retry_after.num_seconds() + 59) / 60).into_response()
+            }
+            (_, Trouble::Unavailable) => Refusal::of(503, 2, None, "Service temporarily unavailable").into_response(),
+            (_, Trouble::Unwanted) => {
+                Refusal::for_users(100, 1_346_001, "Your content couldn't be shared.").into_response()
+            }
+            _ => Refusal::of(500, 1, None, "An unknown error occurred").into_response(),
+        }
+    }
+}

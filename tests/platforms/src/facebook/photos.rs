@@ -1,0 +1,79 @@
+//! Pictures.
+
+use bytes::Bytes;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::media::MimeType;
+use serde_json::{Value, json};
+
+use super::fields::Fields;
+use super::refusal::Refusal;
+use super::{Here, Memory};
+
+/// "Files can not exceed 4 MB."
+const MAX_BYTES: usize = 4_000_000;
+
+/// How long what nobody shows is kept.
+const KEPT: TimeDelta = TimeDelta::hours(24);
+
+/// The most characters of a description.
+const MAX_ALT_TEXT: usize = 1_000;
+
+/// A picture.
+#[derive(Clone, Debug)]
+pub(super) struct Photo {
+    pub(super) bytes: Bytes,
+    pub(super) mime_type: MimeType,
+    pub(super) words: Option<String>,
+    pub(super) is_shown: bool,
+    page: String,
+    at: DateTime<Utc>,
+}
+
+impl Here {
+    /// `POST /{page}/photos`: one that nobody sees yet.
+    pub(super) fn photo(&self, page: &str, mut fields: Fields) -> Result<Value, Refusal> {
+        let bytes = fields.file("source")?;
+        let words = fields.take("alt_text_custom");
+        let published = fields.want("published")?;
+        fields.end()?;
+        // A public one would be a post of its own.
+        if published != "false" {
+            return Err(Refusal::invalid("published has to be false here"));
+        }
+        let is_taken = |it: &MimeType| matches!(it, MimeType::Jpeg | MimeType::Png | MimeType::Gif);
+        let mime_type = MimeType::sniff(&bytes).filter(is_taken);
+        let mime_type = mime_type.filter(|_| bytes.len() <= MAX_BYTES);
+        let mime_type = mime_type.ok_or_else(|| {
+            Refusal::for_users(324, 1_366_046, "Your photos couldn't be uploaded. Photos should be less than 4 MB and saved as JPG, PNG, GIF or TIFF files.")
+        })?;
+        if words.as_ref().is_some_and(|it| it.is_empty() || MAX_ALT_TEXT < it.encode_utf16().count()) {
+            return Err(Refusal::invalid("Param alt_text_custom must be at most 1000 characters"));
+        }
+        let at = self.clock.now();
+        let mut memory = self.memory();
+        let id = memory.next();
+        let photo = Photo { bytes, mime_type, words, is_shown: false, page: page.to_owned(), at };
+        memory.photos.insert(id.clone(), photo);
+        Ok(json!({ "id": id }))
+    }
+}
+
+impl Memory {
+    /// These are shown from now on: all of them, or none.
+    pub(super) fn show(&mut self, page: &str, ids: &[String], now: DateTime<Utc>) -> Result<(), Refusal> {
+        for (at, id) in ids.iter().enumerate() {
+            let photo = self.photos.get(id).filter(|it| it.page == page && (it.is_shown || now < it.at + KEPT));
+            let photo = photo.ok_or_else(|| Refusal::invalid(&format!("attached_media: no photo {id}")))?;
+            if photo.is_shown || ids[..at].contains(id) {
+                let words = "You've already posted these photos. Please choose others.";
+                return Err(Refusal::for_users(100, 1_366_051, words));
+            }
+        }
+        for id in ids {
+            if let Some(photo) = self.photos.get_mut(id) {
+                photo.is_shown = true;
+            }
+        }
+        Ok(())
+    }
+}

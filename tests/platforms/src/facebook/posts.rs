@@ -1,0 +1,211 @@
+//! Posts, stories and comments: made, and listed.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::fields::Fields;
+use super::refusal::Refusal;
+use super::{Here, Memory};
+
+/// The most characters of a text.
+const MAX_TEXT: usize = 63_206;
+
+/// The most characters of a comment.
+const MAX_COMMENT: usize = 8_000;
+
+/// The most pictures of a post.
+const MAX_PHOTOS: usize = 10;
+
+/// Something that is public.
+#[derive(Clone, Debug)]
+pub(super) struct Post {
+    pub(super) id: String,
+    pub(super) page: String,
+    pub(super) text: String,
+    /// The ids of its pictures.
+    pub(super) photos: Vec<String>,
+    /// The id of its video.
+    pub(super) video: Option<String>,
+    pub(super) link: Option<String>,
+    pub(super) is_story: bool,
+    at: DateTime<Utc>,
+}
+
+impl Here {
+    /// `POST /{page}/feed`
+    pub(super) fn post(&self, page: &str, mut fields: Fields) -> Result<Value, Refusal> {
+        let (text, link) = (fields.take("message"), fields.take("link"));
+        let photos = fields.list("attached_media").iter().map(|it| photo_of(it)).collect::<Result<Vec<_>, _>>()?;
+        fields.end()?;
+        let text = text.unwrap_or_default().trim().to_owned();
+        if text.is_empty() && link.is_none() && photos.is_empty() {
+            return Err(Refusal::invalid("A post needs a message, a link or media"));
+        }
+        if MAX_TEXT < text.encode_utf16().count() {
+            return Err(Refusal::invalid("Param message must be at most 63206 characters"));
+        }
+        if MAX_PHOTOS < photos.len() || (link.is_some() && !photos.is_empty()) {
+            return Err(Refusal::invalid("Too much media for one post"));
+        }
+        if let Some(link) = &link {
+            let host = Url::parse(link).ok().and_then(|it| it.host_str().map(str::to_owned));
+            match host.as_deref() {
+                None => return Err(Refusal::for_users(1_500, 1_609_005, "The link could not be read.")),
+                Some("www.facebook.com" | "facebook.com") => {
+                    return Err(Refusal::for_users(100, 1_609_008, "Links to Facebook cannot be shared here."));
+                }
+                Some(_) => {}
+            }
+        }
+        let now = self.clock.now();
+        let mut memory = self.memory();
+        let is_same = |it: &Post| photos.is_empty() && it.photos.is_empty() && it.text == text && it.link == link;
+        let latest = memory.posts.iter().rfind(|it| it.page == page && it.video.is_none() && !it.is_story);
+        if latest.is_some_and(is_same) {
+            return Err(Refusal::of(400, 506, None, "(#506) Duplicate status message"));
+        }
+        memory.show(page, &photos, now)?;
+        let id = memory.add_post(page, &text, photos, None, now);
+        if let Some(post) = memory.posts.last_mut() {
+            post.link = link;
+        }
+        Ok(json!({ "id": id }))
+    }
+
+    /// `POST /{page}/photo_stories`
+    pub(super) fn photo_story(&self, page: &str, mut fields: Fields) -> Result<Value, Refusal> {
+        let photo = fields.want("photo_id")?;
+        fields.end()?;
+        let now = self.clock.now();
+        let mut memory = self.memory();
+        memory.show(page, std::slice::from_ref(&photo), now)?;
+        memory.add_post(page, "", vec![photo], None, now);
+        let number = memory.next();
+        if let Some(post) = memory.posts.last_mut() {
+            (post.is_story, post.id) = (true, number.clone());
+        }
+        Ok(json!({ "success": true, "post_id": number }))
+    }
+
+    /// `POST /{post}/comments`
+    pub(super) fn comment(&self, post: &str, mut fields: Fields) -> Result<Value, Refusal> {
+        let words = fields.want("message")?;
+        fields.end()?;
+        if words.is_empty() || MAX_COMMENT < words.encode_utf16().count() {
+            return Err(Refusal::invalid("Param message must be at most 8000 characters"));
+        }
+        let now = self.clock.now();
+        let mut memory = self.memory();
+        let is_video = memory.videos.get(post).is_some_and(|it| it.is_public(now));
+        if !is_video && !memory.posts.iter().any(|it| it.id == post && !it.is_story) {
+            return Err(Refusal::not_found(post));
+        }
+        memory.comments.push((post.to_owned(), words));
+        let id = memory.next();
+        Ok(json!({ "id": format!("{post}_{id}") }))
+    }
+
+    /// `GET /{page}/published_posts`
+    pub(super) fn published(&self, page: &str, mut fields: Fields) -> Result<Value, Refusal> {
+        let asked = fields.want("fields")?;
+        let limit = fields.take("limit").map_or(Some(25), |it| it.parse::<usize>().ok()).filter(|it| *it <= 100);
+        let limit = limit.ok_or_else(|| Refusal::invalid("Param limit must be at most 100"))?;
+        let after: usize = fields.take("after").and_then(|it| it.parse().ok()).unwrap_or(0);
+        fields.end()?;
+        if asked != "id,message,created_time,permalink_url,attachments{media_type,target,subattachments}" {
+            return Err(Refusal::invalid(&format!("Tried accessing nonexisting field ({asked})")));
+        }
+        let memory = self.memory();
+        let all: Vec<_> = memory.posts.iter().rev().filter(|it| it.page == page && !it.is_story).collect();
+        let data: Vec<_> = all.iter().skip(after).take(limit).map(|it| it.told()).collect();
+        let until = after + data.len();
+        let mut answer = json!({ "data": data, "paging": { "cursors": { "after": until.to_string() } } });
+        if until < all.len() {
+            answer["paging"]["next"] = "https://graph.facebook.com/v26.0/and-so-on".into();
+        }
+        Ok(answer)
+    }
+
+    /// `GET /{page}/stories`
+    pub(super) fn stories_of(&self, page: &str, mut fields: Fields) -> Result<Value, Refusal> {
+        let (asked, _) = (fields.want("fields")?, fields.take("limit"));
+        fields.end()?;
+        if asked != "post_id,media_id,url" {
+            return Err(Refusal::invalid(&format!("Tried accessing nonexisting field ({asked})")));
+        }
+        let memory = self.memory();
+        let stories = memory.posts.iter().rev().filter(|it| it.page == page && it.is_story);
+        let told = |it: &Post| {
+            let shown = it.photos.first().or(it.video.as_ref());
+            json!({ "post_id": it.id, "media_id": shown, "url": format!("https://facebook.com/stories/{}", it.id) })
+        };
+        Ok(json!({ "data": stories.map(told).collect::<Vec<_>>() }))
+    }
+}
+
+/// The picture of an entry of `attached_media`.
+fn photo_of(entry: &str) -> Result<String, Refusal> {
+    let entry: Value = serde_json::from_str(entry).unwrap_or_default();
+    match entry.as_object() {
+        Some(fields) if fields.len() == 1 => fields.get("media_fbid").and_then(Value::as_str).map(str::to_owned),
+        _ => None,
+    }
+    .ok_or_else(|| Refusal::invalid("Param attached_media must be an object with a media_fbid"))
+}
+
+impl Post {
+    fn told(&self) -> Value {
+        let mut told = json!({
+            "id": self.id,
+            "created_time": self.at.format("%Y-%m-%dT%H:%M:%S+0000").to_string(),
+            "permalink_url": format!("https://www.facebook.com/{}/posts/{}", self.page, self.number()),
+        });
+        if !self.text.is_empty() {
+            told["message"] = self.text.as_str().into();
+        }
+        let shown = |id: &String| json!({ "media_type": "photo", "target": { "id": id, "url": "https://www.facebook.com/photo" } });
+        let attachment = match (self.photos.as_slice(), &self.video, &self.link) {
+            ([], None, None) => return told,
+            ([], Some(video), _) => json!({ "media_type": "video", "target": { "id": video } }),
+            ([], None, Some(link)) => json!({ "media_type": "link", "target": { "url": link } }),
+            ([one], ..) => shown(one),
+            (several, ..) => json!({
+                "media_type": "album",
+                "target": { "id": "1", "url": "https://www.facebook.com/album" },
+                "subattachments": { "data": several.iter().map(shown).collect::<Vec<_>>() },
+            }),
+        };
+        told["attachments"] = json!({ "data": [attachment] });
+        told
+    }
+
+    fn number(&self) -> &str {
+        self.id.split('_').next_back().unwrap_or_default()
+    }
+}
+
+impl Memory {
+    /// A new post; its id.
+    pub(super) fn add_post(
+        &mut self,
+        page: &str,
+        text: &str,
+        photos: Vec<String>,
+        video: Option<String>,
+        at: DateTime<Utc>,
+    ) -> String {
+        let id = format!("{page}_{}", self.next());
+        self.posts.push(Post {
+            id: id.clone(),
+            page: page.to_owned(),
+            text: text.to_owned(),
+            photos,
+            video,
+            link: None,
+            is_story: false,
+            at,
+        });
+        id
+    }
+}

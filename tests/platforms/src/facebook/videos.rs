@@ -1,0 +1,276 @@
+//! Videos, reels and stories of videos: uploaded, looked through, published.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::media::{FileType, MimeType};
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::Here;
+use super::fields::Fields;
+use super::refusal::Refusal;
+use crate::stand_in::oauth::secret;
+use crate::stand_in::wire::Cut;
+
+/// The largest video.
+const MAX_BYTES: u64 = 10_000_000_000;
+
+/// How many bytes a part of a video of the Page has.
+const PART: u64 = 4 << 20;
+
+/// How long reels and stories are looked through, and videos are on their way.
+const TAKES: TimeDelta = TimeDelta::seconds(7);
+
+/// How long what nobody publishes is kept.
+const KEPT: TimeDelta = TimeDelta::hours(24);
+
+/// The longest title.
+const MAX_TITLE: usize = 255;
+
+/// A video.
+#[derive(Clone, Debug)]
+pub(super) struct Video {
+    pub(super) page: String,
+    pub(super) bytes: Vec<u8>,
+    pub(super) text: String,
+    pub(super) title: Option<String>,
+    pub(super) is_spoilt: bool,
+    /// `videos`, `video_reels` or `video_stories`.
+    edge: String,
+    /// What the parts of one of the Page name.
+    session: String,
+    /// How many bytes it is to have, once that was said.
+    size: Option<u64>,
+    begun_at: DateTime<Utc>,
+    /// When all of it was there.
+    there_at: Option<DateTime<Utc>>,
+    /// When it was published.
+    finished_at: Option<DateTime<Utc>>,
+}
+
+impl Video {
+    pub(super) fn is_finished(&self) -> bool {
+        self.finished_at.is_some()
+    }
+
+    pub(super) fn is_public(&self, now: DateTime<Utc>) -> bool {
+        self.finished_at.is_some_and(|it| it + TAKES <= now)
+    }
+
+    fn is_looked_through(&self, now: DateTime<Utc>) -> bool {
+        self.there_at.is_some_and(|it| it + TAKES <= now)
+    }
+
+    pub(super) fn status(&self, now: DateTime<Utc>) -> Value {
+        let looked_through = match self.there_at {
+            None => "not_started",
+            Some(_) if !self.is_looked_through(now) => "in_progress",
+            Some(_) if self.is_spoilt => "error",
+            Some(_) => "complete",
+        };
+        let published = match self.finished_at {
+            None => "not_started",
+            Some(_) if self.is_public(now) => "complete",
+            Some(_) => "in_progress",
+        };
+        let video_status = match (looked_through, published) {
+            ("error", _) => "error",
+            (_, "complete") => "ready",
+            _ if !self.is_finished() && self.begun_at + KEPT <= now => "expired",
+            ("complete", _) => "upload_complete",
+            _ => "processing",
+        };
+        let uploaded = if self.there_at.is_some() { "complete" } else { "in_progress" };
+        let mut status = json!({
+            "video_status": video_status,
+            "uploading_phase": { "status": uploaded, "bytes_transferred": self.bytes.len() },
+            "processing_phase": { "status": looked_through },
+            "publishing_phase": { "status": published },
+        });
+        if looked_through == "error" {
+            status["processing_phase"]["errors"] = json!([{ "code": 1_363_127, "message": "Resolution too low" }]);
+        }
+        if published == "complete" {
+            status["publishing_phase"]["publish_status"] = "published".into();
+        }
+        status
+    }
+
+    fn next(&self) -> Value {
+        let (start, size) = (self.bytes.len() as u64, self.size.unwrap_or_default());
+        json!({ "start_offset": start.to_string(), "end_offset": size.min(start + PART).to_string() })
+    }
+}
+
+impl Here {
+    /// `POST /{page}/videos`
+    pub(super) fn video(&self, page: &str, mut fields: Fields) -> Result<Value, Refusal> {
+        match fields.want("upload_phase")?.as_str() {
+            "start" => {
+                let size = fields.want("file_size")?.parse().ok().filter(|it| (1..=MAX_BYTES).contains(it));
+                fields.end()?;
+                let size = size.ok_or_else(|| Refusal::invalid("Param file_size must be at most 10 GB"))?;
+                let (id, video) = self.begun(page, "videos", Some(size));
+                let mut answer = video.next();
+                answer["upload_session_id"] = video.session.into();
+                answer["video_id"] = id.into();
+                Ok(answer)
+            }
+            "transfer" => {
+                let (session, start) = (fields.want("upload_session_id")?, fields.want("start_offset")?);
+                let part = fields.file("video_file_chunk")?;
+                fields.end()?;
+                self.part(page, (&session, &start), &part)
+            }
+            "finish" => {
+                let session = fields.want("upload_session_id")?;
+                let id = self.of_session(page, &session)?;
+                self.finish(page, &id, fields)
+            }
+            other => {
+                Err(Refusal::invalid(&format!("Param upload_phase must be one of start, transfer, finish: {other}")))
+            }
+        }
+    }
+
+    /// `POST /{page}/video_reels` and `POST /{page}/video_stories`
+    pub(super) fn upright_video(&self, (page, edge): (&str, &str), mut fields: Fields) -> Result<Value, Refusal> {
+        match fields.want("upload_phase")?.as_str() {
+            "start" => {
+                fields.end()?;
+                let (id, _) = self.begun(page, edge, None);
+                let url = format!("{}/video-upload/v26.0/{id}", self.base_url());
+                Ok(json!({ "video_id": id, "upload_url": url }))
+            }
+            "finish" => {
+                let id = fields.want("video_id")?;
+                let state = fields.take("video_state");
+                if (edge == "video_reels") != (state.as_deref() == Some("PUBLISHED")) {
+                    return Err(Refusal::invalid("Param video_state must be PUBLISHED for reels alone"));
+                }
+                let is_it = self.memory().videos.get(&id).is_some_and(|it| it.edge == edge && it.page == page);
+                if is_it { self.finish(page, &id, fields) } else { Err(Refusal::not_found(&id)) }
+            }
+            other => Err(Refusal::invalid(&format!("Param upload_phase must be one of start, finish: {other}"))),
+        }
+    }
+
+    fn begun(&self, page: &str, edge: &str, size: Option<u64>) -> (String, Video) {
+        let video = Video {
+            page: page.to_owned(),
+            bytes: Vec::new(),
+            text: String::new(),
+            title: None,
+            is_spoilt: false,
+            edge: edge.to_owned(),
+            session: secret(),
+            size,
+            begun_at: self.clock.now(),
+            there_at: None,
+            finished_at: None,
+        };
+        let mut memory = self.memory();
+        let id = memory.next();
+        memory.videos.insert(id.clone(), video.clone());
+        (id, video)
+    }
+
+    fn of_session(&self, page: &str, session: &str) -> Result<String, Refusal> {
+        let memory = self.memory();
+        let found = memory.videos.iter().find(|(_, it)| it.session == session && it.page == page);
+        found.map(|(id, _)| id.clone()).ok_or_else(|| Refusal::invalid("There is no such upload session"))
+    }
+
+    /// A part arrives: the next one, or the last once more, whose answer may be lost.
+    fn part(&self, page: &str, (session, start): (&str, &str), part: &Bytes) -> Result<Value, Refusal> {
+        let id = self.of_session(page, session)?;
+        let now = self.clock.now();
+        let mut memory = self.memory();
+        let video = memory.videos.get_mut(&id).ok_or_else(|| Refusal::not_found(&id))?;
+        let (arrived, size) = (video.bytes.len() as u64, video.size.unwrap_or_default());
+        let wrong = || Refusal::of(400, 6_000, Some(1_363_037), "The part does not begin where the last one ended");
+        let start: u64 = start.parse().map_err(|_| wrong())?;
+        let length = part.len() as u64;
+        if start + length == arrived && 0 < length {
+            return Ok(video.next());
+        }
+        if start != arrived || length != PART.min(size - arrived) {
+            return Err(wrong());
+        }
+        video.bytes.extend_from_slice(part);
+        if video.bytes.len() as u64 == size {
+            video.there_at = Some(now);
+        }
+        Ok(video.next())
+    }
+
+    fn finish(&self, page: &str, id: &str, mut fields: Fields) -> Result<Value, Refusal> {
+        let edge = self.memory().videos.get(id).map(|it| it.edge.clone()).unwrap_or_default();
+        let is_story = edge == "video_stories";
+        let (text, title) = if is_story { (None, None) } else { (fields.take("description"), fields.take("title")) };
+        fields.end()?;
+        if title.as_ref().is_some_and(|it| MAX_TITLE < it.chars().count()) {
+            return Err(Refusal::invalid("Param title must be at most 255 characters"));
+        }
+        let now = self.clock.now();
+        let mut memory = self.memory();
+        let video = memory.videos.get_mut(id).ok_or_else(|| Refusal::not_found(id))?;
+        let is_video = MimeType::sniff(&video.bytes).is_some_and(|it| it.file_type() == FileType::Video);
+        if video.is_finished() {
+            return Err(Refusal::invalid("The video was published before"));
+        }
+        if video.there_at.is_none() || !is_video || now >= video.begun_at + KEPT {
+            return Err(Refusal::invalid("The video is not there"));
+        }
+        if edge != "videos" && (!video.is_looked_through(now) || video.is_spoilt) {
+            return Err(Refusal::of(400, 6_000, Some(1_363_130), "The video is not processed yet"));
+        }
+        video.finished_at = Some(now);
+        (video.text, video.title) = (text.unwrap_or_default().trim().to_owned(), title);
+        let text = video.text.clone();
+        let post = memory.add_post(page, &text, Vec::new(), Some(id.to_owned()), now);
+        if let Some(post) = memory.posts.last_mut() {
+            post.is_story = is_story;
+        }
+        if edge == "videos" { Ok(json!({ "success": true })) } else { Ok(json!({ "success": true, "post_id": post })) }
+    }
+}
+
+/// `POST https://rupload.facebook.com/video-upload/v26.0/{video}`
+pub(super) async fn receive(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Refusal> {
+    let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
+    let token = header("authorization").and_then(|it| it.strip_prefix("OAuth ")).ok_or_else(|| Refusal::token(None))?;
+    let number = |name: &str| header(name).and_then(|it| it.parse::<u64>().ok());
+    let (offset, size) = (number("offset"), number("file_size"));
+    let now = here.clock.now();
+    let mut memory = here.memory();
+    let page = memory.page_tokens.get(token).map(|it| it.0.clone()).ok_or_else(|| Refusal::token(None))?;
+    let breaks_after = memory.breaks_after.take();
+    let video = memory.videos.get_mut(&id).filter(|it| it.page == page && it.edge != "videos");
+    let video = video.ok_or_else(|| Refusal::not_found(&id))?;
+    let arrived = video.bytes.len() as u64;
+    let (Some(offset), Some(size)) = (offset, size) else {
+        return Err(Refusal::invalid("The headers offset and file_size are required"));
+    };
+    if offset != arrived || size != offset + body.len() as u64 || body.is_empty() || MAX_BYTES < size {
+        return Err(Refusal::invalid("The upload does not go on where it broke off, or is of another size"));
+    }
+    video.size = Some(size);
+    if let Some(bytes) = breaks_after.filter(|it| *it < body.len()) {
+        video.bytes.extend_from_slice(&body[..bytes]);
+        return Ok(Cut.into_response());
+    }
+    video.bytes.extend_from_slice(&body);
+    video.there_at = Some(now);
+    Ok(Json(json!({ "success": true, "message": "Upload successful." })).into_response())
+}

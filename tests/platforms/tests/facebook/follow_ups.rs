@@ -1,0 +1,53 @@
+//! The first comment.
+
+use domain::delivery::Setback;
+use domain::media::MimeType;
+use platforms::Followed;
+use platforms::conformance::samples::sample;
+
+use crate::{a_post, stage};
+
+const FIRST: &str = "first_comment";
+
+#[tokio::test]
+async fn a_comment_is_added_under_the_post() {
+    let (stage, account) = stage().await;
+    let mut post = a_post(&stage, &account, Vec::new(), &[(FIRST, "first!")]);
+    let published = stage.deliver(&mut post).await.unwrap().published;
+
+    assert_eq!(stage.follow_up(&post, FIRST, &published).await.unwrap(), Followed::Done);
+
+    assert_eq!(stage.network.comments(), [(published.platform_post_id, "first!".to_owned())]);
+}
+
+#[tokio::test]
+async fn under_a_video_it_waits_until_that_is_there() {
+    let (stage, account) = stage().await;
+    let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[(FIRST, "first!")]);
+    let published = stage.deliver(&mut post).await.unwrap().published;
+
+    let Followed::Again { at, .. } = stage.follow_up(&post, FIRST, &published).await.unwrap() else {
+        panic!("the video is not there yet")
+    };
+    assert!(stage.network.comments().is_empty());
+    stage.clock.skip_to(at);
+
+    assert_eq!(stage.follow_up(&post, FIRST, &published).await.unwrap(), Followed::Done);
+    assert_eq!(stage.network.comments().len(), 1);
+}
+
+#[tokio::test]
+async fn without_the_permission_it_is_left_out() {
+    let (stage, account) = stage().await;
+    let mut post = a_post(&stage, &account, Vec::new(), &[(FIRST, "first!")]);
+    let published = stage.deliver(&mut post).await.unwrap().published;
+    stage.network.declines(&["pages_manage_engagement"]);
+
+    let setback = stage.follow_up(&post, FIRST, &published).await.unwrap_err();
+
+    assert!(
+        matches!(&setback, Setback::Disconnected { reason } if reason.contains("pages_manage_engagement")),
+        "{setback:?}"
+    );
+    assert_eq!(stage.follow_up(&post, "another", &published).await.unwrap(), Followed::Done);
+}

@@ -1,0 +1,43 @@
+//! What is special about Facebook.
+#![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+mod connecting;
+mod follow_ups;
+mod lost_answers;
+mod posts;
+mod refusals;
+mod rules;
+mod strictness;
+mod videos;
+
+use domain::media::MimeType;
+use domain::options::{OptionValue, Options};
+use networks::facebook::Facebook;
+use platforms::Account;
+use platforms::conformance::samples::{Sample, sample};
+use platforms::conformance::stage::{Post, Stage};
+
+async fn stage() -> (Stage<Facebook>, Account) {
+    let stage = Stage::new().await;
+    let account = stage.connect().await;
+    (stage, account)
+}
+
+fn options(pairs: &[(&str, &str)]) -> Options {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), OptionValue::Text((*value).to_owned()))).collect()
+}
+
+/// A video of three parts.
+fn long_video() -> Sample {
+    let mut video = sample(MimeType::Mp4, 1);
+    video.bytes.resize(9 << 20, 0);
+    video.attachment.size_bytes = 9 << 20;
+    video
+}
+
+/// A post with these files and options.
+fn a_post<'a>(stage: &Stage<Facebook>, account: &'a Account, files: Vec<Sample>, given: &[(&str, &str)]) -> Post<'a> {
+    let mut post = stage.post(account, "from the harbour", files);
+    post.options = options(given);
+    post
+}

@@ -1,0 +1,133 @@
+//! Texts, links and pictures.
+
+use domain::delivery::Setback;
+use domain::media::{AltText, MimeType};
+use networks::facebook::PAGE;
+use platforms::Step;
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::samples::sample;
+
+use crate::{a_post, stage};
+
+#[tokio::test]
+async fn a_link_has_a_card_where_there_are_no_files() {
+    let (stage, account) = stage().await;
+    let mut post = a_post(&stage, &account, Vec::new(), &[("link", "https://harbour.example/tides")]);
+    let published = stage.deliver(&mut post).await.unwrap().published;
+    assert_eq!(stage.network.latest_link().as_deref(), Some("https://harbour.example/tides"));
+    let number = published.platform_post_id.split_once('_').unwrap().1;
+    assert_eq!(published.url, Some(format!("https://www.facebook.com/{PAGE}/posts/{number}")));
+
+    let mut post = a_post(&stage, &account, Vec::new(), &[("link", "https://www.facebook.com/harbour")]);
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let said = "Links to Facebook cannot be shared here.";
+    assert!(matches!(&refused, Setback::Refused { reason } if reason.starts_with(said)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn pictures_are_uploaded_unseen_and_shown_by_one_call() {
+    let (stage, account) = stage().await;
+    let mut files: Vec<_> = (1..=10).map(|number| sample(MimeType::Png, number)).collect();
+    files[3] = sample(MimeType::Webp, 4);
+    files[4] = sample(MimeType::Gif, 5);
+    files[9].attachment.alt_text = Some(AltText::parse("a lamp").unwrap());
+    let mut post = stage.post(&account, "ten of them", files);
+    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    assert!(stage.network.public().is_empty());
+
+    stage.deliver(&mut post).await.unwrap();
+
+    let public = stage.network.public().pop().unwrap();
+    assert_eq!(public.media.len(), 10);
+    assert_eq!((public.media[3].mime_type, public.media[4].mime_type), (MimeType::Png, MimeType::Gif));
+    assert_eq!(public.media[9].alt_text.as_deref(), Some("a lamp"));
+    assert_eq!((stage.network.calls(Call::Publish), stage.network.calls(Call::Upload)), (1, 10));
+}
+
+#[tokio::test]
+async fn a_picture_over_four_megabytes_is_made_smaller() {
+    let (stage, account) = stage().await;
+    let mut large = sample(MimeType::Png, 1);
+    // Behind its end is what no decoder reads.
+    large.bytes.resize(4_000_001, 0);
+    large.attachment.size_bytes = 4_000_001;
+    let mut post = stage.post(&account, "a large one", vec![large]);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert!(stage.network.public()[0].media[0].bytes.len() <= 4_000_000);
+}
+
+#[tokio::test]
+async fn a_picture_that_arrived_is_not_sent_again() {
+    let (stage, account) = stage().await;
+    let files = vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2)];
+    let mut post = stage.post(&account, "two", files.clone());
+    stage.clock.skip_to(post.publish_at - stage.lead(&[files[0].attachment.clone()]).unwrap());
+    let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("there are two") };
+    post.progress = Some(progress);
+    stage.network.trouble(Call::Upload, Trouble::Broken, 1);
+    let setback = stage.prepare(&post).await.unwrap_err();
+    let place = "file 2 of 2 (image/jpeg): ";
+    assert!(matches!(&setback, Setback::Busy { reason, .. } if reason.starts_with(place)), "{setback:?}");
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(stage.network.photos(), 2);
+}
+
+#[tokio::test]
+async fn pictures_that_were_forgotten_are_uploaded_again() {
+    let (stage, account) = stage().await;
+    let mut post = stage.due(&account, "a while later", vec![sample(MimeType::Png, 1)]).await;
+    stage.clock.advance(chrono::TimeDelta::hours(2));
+    stage.network.forgets_uploads();
+
+    let setback = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+#[tokio::test]
+async fn pictures_are_not_kept_for_longer_than_facebook_does() {
+    let (stage, account) = stage().await;
+    let mut post = stage.due(&account, "a day later", vec![sample(MimeType::Png, 1)]).await;
+    stage.clock.advance(chrono::TimeDelta::hours(23));
+
+    let setback = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+    assert_eq!(stage.network.calls(Call::Publish), 0);
+    stage.deliver(&mut post).await.unwrap();
+    assert_eq!(stage.network.photos(), 2);
+}
+
+#[tokio::test]
+async fn a_picture_can_be_a_story() {
+    let (stage, account) = stage().await;
+    let mut post = a_post(&stage, &account, vec![sample(MimeType::Jpeg, 1)], &[("kind", "story")]);
+
+    let published = stage.deliver(&mut post).await.unwrap().published;
+
+    let stories = stage.network.stories();
+    assert_eq!(stories.len(), 1);
+    assert_eq!(stories[0].0, published.platform_post_id);
+    assert_eq!(stage.network.public()[0].text, "", "a story shows no text");
+}
+
+#[tokio::test]
+async fn what_is_of_no_kind_is_refused_with_what_to_do() {
+    let (stage, account) = stage().await;
+    let (image, video) = (sample(MimeType::Png, 1), sample(MimeType::Mp4, 2));
+    for (files, kind, said) in [
+        (vec![image.clone()], "reel", "a reel is one video"),
+        (vec![], "story", "a story is one picture or one video"),
+        (vec![image.clone(), image.clone()], "story", "a story is one picture or one video"),
+        (vec![image, video], "post", "pictures or one video in a post, not both"),
+    ] {
+        let post = a_post(&stage, &account, files, &[("kind", kind)]);
+        let refused = stage.publish(&post).await.unwrap_err();
+        assert!(matches!(&refused, Setback::Refused { reason } if reason.contains(said)), "{refused:?}");
+    }
+}

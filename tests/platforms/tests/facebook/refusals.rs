@@ -1,0 +1,70 @@
+//! What errors mean: by their codes and subcodes, not by their status.
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use domain::media::MimeType;
+use platforms::conformance::samples::sample;
+use serde_json::{Value, json};
+
+use crate::stage;
+
+fn error(code: i64, subcode: i64) -> Value {
+    json!({ "error": { "message": "No.", "type": "OAuthException", "code": code, "error_subcode": subcode,
+        "is_transient": false, "error_user_msg": "Facebook says no.", "fbtrace_id": "AbCd_1-2" } })
+}
+
+#[tokio::test]
+async fn each_error_has_its_consequence() {
+    let (stage, account) = stage().await;
+    for (status, code, subcode, expected) in [
+        (400, 190, 460, "Disconnected"),
+        (401, 190, 463, "Disconnected"),
+        (403, 200, 0, "Disconnected"),
+        (400, 10, 0, "Disconnected"),
+        (400, 1, 2_853_006, "Disconnected"),
+        (400, 100, 4_854_002, "Disconnected"),
+        (400, 3, 0, "Busy"),
+        (400, 4, 0, "Busy"),
+        (400, 32, 0, "Busy"),
+        (400, 80_001, 0, "Busy"),
+        (500, 1, 0, "Unknown"),
+        (400, 2, 0, "Unknown"),
+        (400, 368, 1_390_008, "Unknown"),
+        (400, 100, 1_609_005, "Refused"),
+        (400, 100, 0, "Refused"),
+    ] {
+        let post = stage.due(&account, &format!("{code} {subcode}"), Vec::new()).await;
+        stage.network.refuses("POST /feed", status, error(code, subcode));
+
+        let setback = stage.publish(&post).await.unwrap_err();
+
+        let said = format!("{setback:?}");
+        assert!(said.starts_with(expected), "{code} {subcode}: {said}");
+        assert!(said.contains("Facebook says no. (Meta finds it by AbCd_1-2)"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn an_account_that_was_blocked_for_now_is_left_alone_for_hours() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "too fast", vec![sample(MimeType::Png, 1)]);
+    stage.clock.skip_to(post.publish_at - TimeDelta::minutes(3));
+    stage.network.refuses("POST /photos", 400, error(368, 1_390_008));
+
+    let setback = stage.prepare(&post).await.unwrap_err();
+
+    let Setback::Busy { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
+    assert_eq!(at, stage.clock.now() + TimeDelta::hours(2));
+    stage.deliver(&mut post).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_success_that_is_none_is_looked_into() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "maybe", Vec::new());
+    stage.network.refuses("POST /feed", 200, json!({ "success": false }));
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    assert!(matches!(passage.setbacks[..], [Setback::Unknown { .. }]), "{:?}", passage.setbacks);
+}

@@ -1,0 +1,73 @@
+//! What is told before: each limit, when a post is scheduled.
+
+use domain::media::{Attachment, MimeType};
+use domain::text::PostText;
+use platforms::conformance::samples::sample;
+
+use crate::{options, stage};
+
+fn files(types: &[MimeType]) -> Vec<Attachment> {
+    (1..).zip(types).map(|(number, it)| sample(*it, number).attachment).collect()
+}
+
+#[tokio::test]
+async fn what_facebook_does_not_take_is_refused_with_the_figure() {
+    use MimeType::{Gif, Mp4, Png};
+    let (_, account) = stage().await;
+    for (types, given, told) in [
+        (vec![Png; 11], vec![], "Facebook takes at most 10 images, this has 11"),
+        (vec![Mp4; 2], vec![], "Facebook takes at most 1 video, this has 2"),
+        (vec![Png, Mp4], vec![], "Facebook takes images or videos in one post, not both, this has 1 image and 1 video"),
+        (
+            vec![Png],
+            vec![("link", "https://harbour.example")],
+            "Facebook takes link or images and videos in one post, not both, this has link and 1 file",
+        ),
+        (
+            vec![Png],
+            vec![("title", "The ferry")],
+            "Facebook takes the option title with a video as the only file alone; leave it out",
+        ),
+        (vec![], vec![("kind", "story")], "Facebook, where kind is story, needs at least 1 image or video, this has 0"),
+        (
+            vec![Png, Gif],
+            vec![("kind", "story")],
+            "Facebook, where kind is story, takes at most 1 images and videos together, this has 2",
+        ),
+        (vec![Png], vec![("kind", "reel")], "Facebook, where kind is reel, needs at least 1 video, this has 0"),
+    ] {
+        let text = PostText::parse("from the harbour").unwrap();
+        let breaches = account.rules.breaches(&text, &files(&types), &options(&given));
+        assert_eq!(breaches.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), [told]);
+    }
+}
+
+#[tokio::test]
+async fn a_story_has_no_text_no_title_and_no_comments() {
+    let (_, account) = stage().await;
+    let text = PostText::parse("from the harbour").unwrap();
+    for name in ["title", "link", "first_comment"] {
+        let given = options(&[("kind", "story"), (name, "https://harbour.example")]);
+        let breaches = account.rules.breaches(&text, &files(&[MimeType::Mp4]), &given);
+        assert!(breaches.iter().any(|it| it.field == format!("options.{name}")), "{name}: {breaches:?}");
+    }
+}
+
+/// Longer than what the suite tries.
+#[tokio::test]
+async fn the_longest_text_is_the_longest() {
+    let (stage, account) = stage().await;
+    for (unit, count) in [("x", 63_206), ("漢", 63_206), ("🚣", 31_603)] {
+        let longest = unit.repeat(count);
+        let fits = |text: &str| {
+            PostText::parse(text).is_ok_and(|it| account.rules.breaches(&it, &[], &options(&[])).is_empty())
+        };
+        if !fits(&longest) {
+            // This service takes no post that long.
+            continue;
+        }
+        let mut post = stage.post(&account, &longest, Vec::new());
+        stage.deliver(&mut post).await.unwrap();
+        assert!(!fits(&format!("{longest}x")), "{unit}");
+    }
+}

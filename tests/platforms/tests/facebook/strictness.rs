@@ -1,0 +1,38 @@
+//! The stand-in refuses what is not in the documents.
+
+use networks::facebook::{PAGE, proof};
+use platforms::conformance::network::Network;
+use secrecy::ExposeSecret;
+
+use crate::stage;
+
+#[tokio::test]
+async fn calls_prove_that_they_are_our_apps() {
+    let (stage, account) = stage().await;
+    let token = account.credentials.own.as_ref().unwrap().expose_secret().to_owned();
+    let right = proof(stage.network.app_secret(), &token);
+    let client = reqwest::Client::new();
+    let asked = async |query: &str, fields: &[(&str, &str)]| {
+        let url = format!("{}/v26.0/{PAGE}/feed?{query}", stage.network.base_url());
+        client.post(url).bearer_auth(&token).form(fields).send().await.unwrap().status().as_u16()
+    };
+    let (none, forged) = (String::new(), format!("appsecret_proof={}", "0".repeat(64)));
+    let proof = format!("appsecret_proof={right}");
+    let photo = "{\"media_fbid\":\"1\"}";
+    for (query, fields) in [
+        (&none, &[("message", "a")][..]),
+        (&forged, &[("message", "a")]),
+        (&proof, &[]),
+        (&proof, &[("message", "a"), ("caption", "b")]),
+        (&proof, &[("message", "a"), ("scheduled_publish_time", "1")]),
+        (&proof, &[("message", "a"), ("attached_media[0]", "1")]),
+        (&proof, &[("message", "a"), ("attached_media[0]", photo)]),
+        (&proof, &[("message", "a"), ("link", "no link")]),
+        (&proof, &[("message", "a"), ("link", "https://a.example"), ("attached_media[0]", photo)]),
+    ] {
+        assert_eq!(asked(query, fields).await, 400, "{query} {fields:?}");
+    }
+    assert!(stage.network.public().is_empty());
+    assert_eq!(asked(&proof, &[("message", "a")]).await, 200);
+    assert_eq!(asked(&proof, &[("message", "a")]).await, 400, "the same again");
+}

@@ -1,0 +1,177 @@
+//! Videos, reels and stories of videos.
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use domain::media::MimeType;
+use networks::facebook::PAGE;
+use platforms::Step;
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::samples::sample;
+
+use crate::{a_post, long_video, stage};
+
+const PASSING: [Trouble; 7] = [
+    Trouble::CutBefore,
+    Trouble::LoseAnswer,
+    Trouble::Broken,
+    Trouble::BrokenAfter,
+    Trouble::Unavailable,
+    Trouble::Gibberish,
+    Trouble::Limited { retry_after: TimeDelta::seconds(45) },
+];
+
+#[tokio::test]
+async fn a_video_goes_up_in_parts_with_its_title() {
+    let (stage, account) = stage().await;
+    let video = long_video();
+    let mut post = a_post(&stage, &account, vec![video.clone()], &[("title", "The ferry")]);
+
+    let published = stage.deliver(&mut post).await.unwrap().published;
+
+    assert_eq!(stage.network.calls(Call::Upload), 3);
+    let public = stage.network.public();
+    assert_eq!(public[0].media[0].bytes, video.bytes);
+    assert_eq!((public[0].text.as_str(), public[0].id.as_str()), ("from the harbour", &*published.platform_post_id));
+    assert_eq!(stage.network.titles(), [Some("The ferry".to_owned())]);
+    let id = published.platform_post_id;
+    assert_eq!(published.url, Some(format!("https://www.facebook.com/{PAGE}/videos/{id}")));
+}
+
+#[tokio::test]
+async fn whatever_meets_a_part_the_video_goes_out_once() {
+    for trouble in PASSING {
+        let (stage, account) = stage().await;
+        let mut post = a_post(&stage, &account, vec![long_video()], &[]);
+        stage.network.trouble(Call::Upload, trouble, 1);
+
+        let passage = stage.deliver(&mut post).await.unwrap();
+
+        assert_eq!(passage.setbacks.len(), 1, "{trouble:?}: {:?}", passage.setbacks);
+        let public = stage.network.public();
+        assert_eq!(public.len(), 1, "{trouble:?}");
+        assert_eq!(public[0].media[0].bytes.len(), 9 << 20, "{trouble:?}");
+        assert_eq!(stage.network.calls(Call::Upload), 4, "{trouble:?}: one part is sent twice");
+    }
+}
+
+#[tokio::test]
+async fn each_part_is_remembered_and_may_be_sent_again() {
+    let (stage, account) = stage().await;
+    let mut post = a_post(&stage, &account, vec![long_video()], &[]);
+    let lead = stage.lead(&[post.media[0].attachment.clone()]).unwrap();
+    stage.clock.skip_to(post.publish_at - lead);
+    for _ in 0..4 {
+        // The worker dies before what it has reached is stored, and another one takes the
+        // step.
+        stage.prepare(&post).await.unwrap();
+        let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there") };
+        post.progress = Some(progress);
+    }
+
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(stage.network.calls(Call::Upload), 6);
+    assert_eq!(stage.network.public()[0].media[0].bytes.len(), 9 << 20);
+}
+
+#[tokio::test]
+async fn an_upload_that_stands_elsewhere_is_begun_anew() {
+    let (stage, account) = stage().await;
+    let mut post = a_post(&stage, &account, vec![long_video()], &[]);
+    stage.clock.skip_to(post.publish_at - stage.lead(&[post.media[0].attachment.clone()]).unwrap());
+    let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it begins") };
+    post.progress = Some(progress.replace("\"start\":0", "\"start\":1").replace("\"end\":4194304", "\"end\":4194305"));
+
+    let setback = stage.prepare(&post).await.unwrap_err();
+
+    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+    post.progress = None;
+    stage.deliver(&mut post).await.unwrap();
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+#[tokio::test]
+async fn reels_and_stories_are_looked_through_before_they_are_published() {
+    for (kind, shows) in [("reel", "from the harbour"), ("story", "")] {
+        let (stage, account) = stage().await;
+        let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", kind)]);
+
+        let passage = stage.deliver(&mut post).await.unwrap();
+
+        assert!(passage.setbacks.is_empty(), "{kind}: {:?}", passage.setbacks);
+        let public = stage.network.public();
+        assert_eq!((public.len(), public[0].text.as_str()), (1, shows));
+        let id = passage.published.platform_post_id;
+        let address = (kind == "reel").then(|| format!("https://www.facebook.com/reel/{id}"));
+        assert_eq!(passage.published.url, address);
+    }
+}
+
+#[tokio::test]
+async fn an_upload_that_breaks_off_goes_on_where_it_did() {
+    let (stage, account) = stage().await;
+    let video = long_video();
+    let mut post = a_post(&stage, &account, vec![video.clone()], &[("kind", "reel")]);
+    stage.network.breaks_uploads_after(5_000_000);
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!(passage.setbacks.len(), 1, "{:?}", passage.setbacks);
+    assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
+    let sent: Vec<_> =
+        stage.network.arrivals.all().into_iter().filter(|it| it.asked.contains("/video-upload/")).collect();
+    let sizes: Vec<_> = sent.iter().map(|it| it.size).collect();
+    assert_eq!(sizes, [9 << 20, (9 << 20) - 5_000_000], "what arrived is not sent again");
+}
+
+#[tokio::test]
+async fn whatever_meets_a_reel_it_goes_out_once() {
+    for call in [Call::Upload, Call::Process, Call::Publish] {
+        for trouble in PASSING {
+            let (stage, account) = stage().await;
+            let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
+            stage.network.trouble(call, trouble, 1);
+
+            let passage = stage.deliver(&mut post).await.unwrap();
+
+            assert!(!passage.setbacks.is_empty(), "{call:?} {trouble:?} was not met");
+            let public: Vec<_> = stage.network.public().into_iter().map(|it| it.id).collect();
+            assert_eq!(public, [passage.published.platform_post_id], "{call:?} {trouble:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_video_that_cannot_be_processed_is_refused_in_facebooks_words() {
+    let (stage, account) = stage().await;
+    stage.network.spoils_videos();
+    let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
+
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+
+    let said = "file 1 of 1 (video/mp4): Facebook could not use the video: Resolution too low";
+    assert!(matches!(&refused, Setback::Refused { reason } if reason == said), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_video_that_waited_too_long_is_uploaded_again() {
+    let (stage, account) = stage().await;
+    let mut post = stage.due(&account, "late", vec![sample(MimeType::Mp4, 1)]).await;
+    stage.clock.advance(TimeDelta::hours(23));
+
+    let setback = stage.publish(&post).await.unwrap_err();
+
+    assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+    stage.deliver(&mut post).await.unwrap();
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+#[tokio::test]
+async fn near_the_limit_it_is_looked_less_often() {
+    let (stage, account) = stage().await;
+    stage.network.is_used(85);
+    let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
+    let begun = post.publish_at - stage.lead(&[post.media[0].attachment.clone()]).unwrap();
+    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    assert!(begun + TimeDelta::minutes(1) <= stage.clock.now(), "{}", stage.clock.now() - begun);
+}
