@@ -7,6 +7,7 @@ mod ended;
 mod followed;
 mod leaked;
 mod moves_on;
+mod paid;
 mod patient;
 mod stuck;
 mod told;
@@ -37,6 +38,8 @@ pub(crate) struct History<'a> {
     pub(crate) answers: Vec<Answer>,
     pub(crate) told: Vec<Told>,
     pub(crate) leaks: Vec<String>,
+    /// How many processes died.
+    pub(crate) deaths: u64,
 }
 
 /// Which kind of promise was broken.
@@ -94,6 +97,7 @@ pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     broken.extend(told::every_lost_grant_is_told(history));
     broken.extend(moves_on::what_has_ended_stays_ended(history));
     broken.extend(moves_on::what_was_refused_did_not_happen(history));
+    broken.extend(paid::little_is_paid_for_doubts(history));
     broken.extend(patient::no_platform_is_hammered(history));
     broken.extend(leaked::no_credentials_are_logged(history));
     broken.extend(leaked::one_request_makes_one_post(history));

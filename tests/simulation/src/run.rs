@@ -77,6 +77,7 @@ async fn judge(seed: u64, deployment: &Deployment, people: &People, watch: Watch
         answers: people.answers(),
         told: deployment.bus.told(),
         leaks: logs.leaks(),
+        deaths: world.deaths(),
     };
     let mut broken = watch.broken;
     broken.extend(invariants::check(&history).await);

@@ -80,6 +80,7 @@ pub(crate) struct World {
     faults: AtomicU64,
     processes: AtomicU64,
     running: AtomicU64,
+    deaths: AtomicU64,
     last_death: Mutex<Option<DateTime<Utc>>>,
 }
 
@@ -108,6 +109,7 @@ impl World {
             faults: AtomicU64::new(0),
             processes: AtomicU64::new(0),
             running: AtomicU64::new(0),
+            deaths: AtomicU64::new(0),
             last_death: Mutex::new(None),
         }
     }
@@ -254,10 +256,16 @@ impl World {
             self.running.fetch_sub(1, Ordering::Relaxed);
             if ended.is_none() {
                 *lock(&self.last_death) = Some(self.now());
+                self.deaths.fetch_add(1, Ordering::Relaxed);
                 self.note(format!("{name} is gone"));
             }
             ended
         }
+    }
+
+    /// How many processes have died or were cut off.
+    pub(crate) fn deaths(&self) -> u64 {
+        self.deaths.load(Ordering::Relaxed)
     }
 
     /// When a process last died.

@@ -15,7 +15,6 @@ use domain::delivery::{Published, Resolution, Setback};
 use platforms::{Credentials, FollowUp, Followed, Job, Platform, Publish, RefreshRefusal, Renewal, Step};
 
 use self::overlap::{Renewing, UnderWay};
-use super::Network;
 use super::fates::{PlatformFate, chances, renewal_chances};
 use super::grants::Rejected;
 use super::reference::Reference;
@@ -23,6 +22,7 @@ use super::reviews::Verdict;
 use super::spec::{Certainty, FOLLOW_UPS, Habit, RATIONED_FOR, SETTLES, Spec, TIMEOUT};
 use super::timeline::{Begun, Public};
 use super::uploads::Progress;
+use super::{Inner, Network};
 use crate::faults::When;
 use crate::port::Port;
 use crate::world::Call;
@@ -152,6 +152,14 @@ impl Adapter {
             drop(inner);
             return Err(self.take_for_review(fate, public));
         }
+        let is_published = |it: &Public| it.reference == reference && it.named == named;
+        if self.spec.certainty == Certainty::Contained && inner.timeline.public.iter().any(is_published) {
+            let reason = "this container was published".to_owned();
+            return Err(Setback::Unknown { may_still_run: false, reason });
+        }
+        if let Some(opens_at) = self.opens_at(&mut inner, reference, &public.account) {
+            return Err(Setback::Busy { retry_at: Some(opens_at), reason: "enough for a day".to_owned() });
+        }
         let public = inner.timeline.publish(Public { at: now, ..public }, self.spec.certainty);
         drop(inner);
         self.network.world.note(format!(
@@ -167,6 +175,22 @@ impl Adapter {
             }
             _ => Ok(Published::new(public.id, public.at)),
         }
+    }
+
+    /// When the account may publish again, where it may not now. A call before that time,
+    /// once it was told, is a mistake; but whoever dies may forget what it was told.
+    fn opens_at(&self, inner: &mut Inner, reference: Reference, account: &str) -> Option<DateTime<Utc>> {
+        if self.spec.habit != Habit::Counting {
+            return None;
+        }
+        let now = self.now();
+        let told = inner.timeline.not_before.get(&reference).is_some_and(|it| now < *it);
+        if told && self.network.world.faults() == 0 {
+            inner.timeline.mistakes.push((reference, "sent before the time that was told".to_owned()));
+        }
+        let opens_at = inner.timeline.opens_at(account, now)?;
+        inner.timeline.not_before.insert(reference, opens_at);
+        Some(opens_at)
     }
 
     /// What the platform does with a step that has arrived.
@@ -216,7 +240,8 @@ impl Adapter {
             let reference = public.reference;
             let is_wanted = !inner.timeline.refused.contains(&reference);
             let is_granted = inner.grants.account(&credentials, at).is_ok();
-            if is_wanted && is_granted && inner.has_what_it_names(spec, reference, named) {
+            let is_full = spec.habit == Habit::Counting && inner.timeline.opens_at(&public.account, at).is_some();
+            if is_wanted && is_granted && !is_full && inner.has_what_it_names(spec, reference, named) {
                 inner.timeline.publish(Public { at, ..public }, spec.certainty);
                 network.world.note(format!(
                     "public after all: {} r{} of {}",

@@ -20,6 +20,9 @@ pub(crate) enum Certainty {
     /// A draft is made public, which changes nothing the second time, and shows
     /// whether it is.
     Drafted,
+    /// A container is published once, and says whether it was. A second call is an
+    /// error.
+    Contained,
     /// It lists the public posts together with our references.
     Listed,
     /// It lists the public posts, but they all look the same.
@@ -36,6 +39,11 @@ pub(crate) enum Habit {
     Reviewing,
     /// Where it limits the rate, it does so for more than a day.
     Rationing,
+    /// An account may publish [`QUOTA`] posts within a day. It says when the next one may
+    /// go out.
+    Counting,
+    /// Whoever asks it what is public pays.
+    Charging,
     /// Things follow each post that is public: [`FOLLOW_UPS`].
     Following,
 }
@@ -58,7 +66,7 @@ pub(crate) struct Spec {
 }
 
 /// Every platform.
-pub(crate) const SPECS: [Spec; 14] = [
+pub(crate) const SPECS: [Spec; 17] = [
     spec("keyed", Certainty::Keyed, Renewal::Rotating, true, 0),
     spec("listed", Certainty::Listed, Renewal::Extending, true, 0),
     spec("blind", Certainty::Blind, Renewal::Never, true, 0),
@@ -71,8 +79,11 @@ pub(crate) const SPECS: [Spec; 14] = [
     spec("nonce", Certainty::Nonce, Renewal::Never, false, 0),
     spec("transaction", Certainty::Transaction, Renewal::Rotating, true, 1),
     spec("drafted", Certainty::Drafted, Renewal::Never, false, 2),
+    spec("contained", Certainty::Contained, Renewal::Extending, true, 3),
     spec("reviewing", Certainty::Listed, Renewal::Extending, true, 0).that(Habit::Reviewing),
     spec("rationing", Certainty::Listed, Renewal::Never, false, 0).that(Habit::Rationing),
+    spec("counting", Certainty::Contained, Renewal::Never, false, 2).that(Habit::Counting),
+    spec("charging", Certainty::Listed, Renewal::Rotating, true, 1).that(Habit::Charging),
     spec("following", Certainty::Listed, Renewal::Rotating, true, 0).that(Habit::Following),
 ];
 
@@ -115,7 +126,19 @@ pub(crate) const TIMEOUT: TimeDelta = TimeDelta::seconds(15);
 /// For how long at least a platform that rations takes no more posts.
 pub(crate) const RATIONED_FOR: Duration = Duration::from_hours(25);
 
+/// How many posts of an account a platform that counts takes within [`DAY`].
+pub(crate) const QUOTA: usize = 3;
+
+/// What it counts within.
+pub(crate) const DAY: TimeDelta = TimeDelta::days(1);
+
 impl Certainty {
+    /// Whether what was prepared is what becomes public: then it, and not the target, is
+    /// what is public once.
+    pub(crate) const fn is_of_what_was_prepared(self) -> bool {
+        matches!(self, Self::Drafted | Self::Contained)
+    }
+
     /// How long a platform remembers what a public call is to be recognised by, if it
     /// returns the first post for a repeat.
     pub(crate) const fn key_lasts(self) -> Option<TimeDelta> {
@@ -123,7 +146,7 @@ impl Certainty {
             Self::Keyed => Some(TimeDelta::hours(1)),
             Self::Nonce => Some(TimeDelta::minutes(5)),
             Self::Transaction => Some(TimeDelta::minutes(10)),
-            Self::Drafted => Some(TimeDelta::MAX),
+            Self::Drafted | Self::Contained => Some(TimeDelta::MAX),
             Self::Listed | Self::Recognised | Self::Blind => None,
         }
     }

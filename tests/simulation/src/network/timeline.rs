@@ -1,12 +1,12 @@
 //! What is public on the platforms, and every call that was made to them. A run
 //! is judged by comparing this with the store's journal.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
 use super::reference::Reference;
-use super::spec::Certainty;
+use super::spec::{Certainty, DAY, QUOTA};
 use super::uploads::Progress;
 
 /// Something that became public.
@@ -58,6 +58,10 @@ pub(crate) struct Follower {
 pub(crate) struct Timeline {
     pub(crate) public: Vec<Public>,
     pub(crate) begun: Vec<Begun>,
+    /// Questions about public posts that a platform has answered, and charged for.
+    pub(crate) paid: Vec<Reference>,
+    /// Before when an account's post is not to be sent again, as its platform has said.
+    pub(crate) not_before: BTreeMap<Reference, DateTime<Utc>>,
     /// What followed public posts.
     pub(crate) followers: Vec<Follower>,
     /// Posts that a platform has refused for good.
@@ -88,9 +92,9 @@ impl Timeline {
     /// Makes a post public and returns it. When the platform knows its
     /// idempotency key, it returns the first post instead.
     pub(crate) fn publish(&mut self, public: Public, certainty: Certainty) -> Public {
-        // Another draft is another post, whoever it is for.
+        // Another draft or container is another post, whoever it is for.
         let is_it = |it: &Public| {
-            it.reference == public.reference && (certainty != Certainty::Drafted || it.named == public.named)
+            it.reference == public.reference && (!certainty.is_of_what_was_prepared() || it.named == public.named)
         };
         if let Some(lasts) = certainty.key_lasts()
             && let Some(first) = self.public.iter().find(|it| is_it(it) && public.at - it.at < lasts)
@@ -143,6 +147,16 @@ impl Timeline {
                 held.text.clone_from(text);
             }
         }
+    }
+
+    /// When an account that has published as much as it may may publish again; `None` when
+    /// that is now.
+    pub(crate) fn opens_at(&self, account: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let mut counted: Vec<_> = self.public.iter().filter(|it| it.account == account).map(|it| it.at + DAY).collect();
+        counted.retain(|it| now < *it);
+        counted.sort_unstable();
+        let first_of_the_last = counted.len().checked_sub(QUOTA)?;
+        counted.get(first_of_the_last).copied()
     }
 
     /// The public post with this reference.

@@ -8,7 +8,8 @@ use super::{Adapter, looks};
 use crate::network::fates::{PlatformFate, question_chances};
 use crate::network::reference::Reference;
 use crate::network::reviews::Verdict;
-use crate::network::spec::{Certainty, SETTLES};
+use crate::network::spec::{Certainty, Habit, SETTLES};
+use crate::network::timeline::Public;
 use crate::network::uploads::Progress;
 
 impl Adapter {
@@ -22,7 +23,7 @@ impl Adapter {
         match certainty {
             Certainty::Blind => unknowable(),
             Certainty::Recognised => looks::resolve(self, job).await,
-            Certainty::Listed | Certainty::Drafted => self.look_up(job).await,
+            Certainty::Listed | Certainty::Drafted | Certainty::Contained => self.look_up(job).await,
             Certainty::Keyed | Certainty::Nonce | Certainty::Transaction => match certainty.key_lasts() {
                 Some(lasts) if is_known(lasts) => self.repeat(job).await,
                 _ if certainty == Certainty::Transaction => self.look_up(job).await,
@@ -43,7 +44,7 @@ impl Adapter {
         }
     }
 
-    /// Asks for the post by its reference, or for its draft.
+    /// Asks for the post by its reference, or for its draft or container.
     async fn look_up(&self, job: &Job<'_>) -> Resolution {
         let unclear = |reason: String| Resolution::Unclear { reason };
         let fates = question_chances(&self.network.world.weather);
@@ -53,19 +54,25 @@ impl Adapter {
         let found = self.listed(job);
         call.come_back().await;
         match (fate, account) {
-            (PlatformFate::Fine, Ok(_)) => found,
+            (PlatformFate::Fine, Ok(_)) => {
+                if self.spec.habit == Habit::Charging {
+                    self.network.lock().timeline.paid.push(Reference::read(job.reference));
+                }
+                found
+            }
             (PlatformFate::Fine, Err(Setback::Disconnected { reason })) => Resolution::Disconnected { reason },
             (PlatformFate::Fine, Err(setback)) => unclear(format!("{setback:?}")),
             _ => unclear("it did not answer".to_owned()),
         }
     }
 
-    /// What the platform's list, or the draft, says of a post.
+    /// What the platform's list, or the draft or container, says of a post.
     fn listed(&self, job: &Job<'_>) -> Resolution {
         let (reference, named) = (Reference::read(job.reference), job.progress.map(Progress::read));
         let inner = self.network.lock();
         let found = inner.timeline.find(reference);
-        if let Some(it) = found.filter(|it| self.spec.certainty != Certainty::Drafted || it.named == named) {
+        let is_it = |it: &&Public| !self.spec.certainty.is_of_what_was_prepared() || it.named == named;
+        if let Some(it) = found.filter(is_it) {
             return Resolution::Public(Published::new(it.id.clone(), it.at));
         }
         match inner.reviews.of(reference) {
