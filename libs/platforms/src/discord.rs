@@ -50,7 +50,7 @@ use self::snowflake::Snowflake;
 use self::webhook::{Given, Key};
 use crate::account::{About, Account, Credentials};
 use crate::choices::{Choice, Choosing};
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
 use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
@@ -188,11 +188,6 @@ const fn field(optional: Option<&'static str>) -> Field {
 impl Platform for Discord {
     fn name(&self) -> &'static str {
         NAME
-    }
-
-    /// Never asked: a webhook's token does not end.
-    async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        Err(RefreshRefusal::Unreachable("a webhook's token is not renewed".to_owned()))
     }
 
     async fn about(

@@ -87,7 +87,11 @@ pub trait Platform: Send + Sync {
     /// [`RefreshRefusal::Gone`] when the platform says that these credentials
     /// will never be renewed, and nothing else: a failure that may pass, our
     /// own wrong client secret, and silence are [`RefreshRefusal::Unreachable`].
-    async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal>;
+    /// It is never asked where the answer is [`Renewal::Never`].
+    async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        let _ = (credentials, now);
+        Err(RefreshRefusal::Unreachable("its credentials are not renewed".to_owned()))
+    }
 
     /// How an account shows itself now, and what its platform accepts from it now;
     /// `None` where the platform cannot be asked. It is asked every week, where

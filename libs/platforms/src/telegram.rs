@@ -31,7 +31,7 @@ use self::api::Api;
 use self::bot::Chat;
 use self::failure::Failure;
 use crate::account::{About, Account, Credentials};
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
 use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
@@ -122,11 +122,6 @@ struct Progress {
 impl Platform for Telegram {
     fn name(&self) -> &'static str {
         NAME
-    }
-
-    /// Never asked: a bot's token does not end.
-    async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        Err(RefreshRefusal::Unreachable("a bot's token is not renewed".to_owned()))
     }
 
     async fn about(

@@ -42,7 +42,6 @@ use self::api::{Api, Caller};
 use self::failure::Failure;
 use self::site::Root;
 use crate::account::{About, Credentials};
-use crate::handoff::RefreshRefusal;
 use crate::http_clients::HttpClients;
 use crate::known::Access;
 use crate::lead::Lead;
@@ -177,11 +176,6 @@ impl Grant {
 impl Platform for Wordpress {
     fn name(&self) -> &'static str {
         NAME
-    }
-
-    /// Never asked: application passwords do not end.
-    async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        Err(RefreshRefusal::Gone("application passwords are not renewed".to_owned()))
     }
 
     async fn about(
