@@ -77,6 +77,8 @@ struct Memory {
     files: BTreeMap<String, File>,
     /// Whether no file can be processed.
     spoils: bool,
+    /// Whether posts name their files otherwise than uploads do.
+    renames: bool,
     troubles: Troubles,
     limits: Limits,
     ordered: Ordered,
@@ -96,6 +98,7 @@ impl X {
             tweets: Vec::new(),
             files: BTreeMap::new(),
             spoils: false,
+            renames: false,
             troubles: Troubles::default(),
             limits: Limits::default(),
             ordered: Ordered::default(),
@@ -166,6 +169,12 @@ impl X {
     /// No file can be processed from now on.
     pub fn spoils_files(&self) {
         self.here.memory().spoils = true;
+    }
+
+    /// Posts name their files otherwise than uploads do, from now on: nothing in the
+    /// documents says that they do not.
+    pub fn renames_files(&self) {
+        self.here.memory().renames = true;
     }
 
     /// The account's owner posts this by hand.

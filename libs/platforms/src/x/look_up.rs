@@ -4,6 +4,8 @@
 //! keys; every link is written `https://t.co/…`, with the address that it stands for
 //! beside it, and `&`, `<` and `>` are escaped. Reads are paid by the post.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution};
@@ -13,7 +15,7 @@ use super::failure::Failure;
 use super::preparation::Progress;
 use crate::caller::Caller;
 use crate::job::Job;
-use crate::recognition::{self, Likeness, Listed, Timeline};
+use crate::recognition::{self, Found, Likeness, Listed, Timeline};
 
 /// How far X's clock may be behind ours.
 const CLOCKS: TimeDelta = TimeDelta::minutes(1);
@@ -48,6 +50,8 @@ struct Posts<'a> {
     job: &'a Job<'a>,
     progress: &'a Progress,
     since: DateTime<Utc>,
+    /// Whether one of them may be ours.
+    has_doubtful: AtomicBool,
 }
 
 #[async_trait::async_trait]
@@ -76,7 +80,10 @@ impl Timeline for Posts<'_> {
         Some(match (is_the_same, self.progress.files.is_empty()) {
             (true, true) => Likeness::It,
             // Should X name files anew.
-            (true, false) => Likeness::Doubtful,
+            (true, false) => {
+                self.has_doubtful.store(true, Ordering::Relaxed);
+                Likeness::Doubtful
+            }
             (false, _) => Likeness::Other,
         })
     }
@@ -89,11 +96,21 @@ pub(super) async fn resolve(api: &Api, job: &Job<'_>, since: DateTime<Utc>) -> R
         // The public call comes after all files, so it was never made.
         return Resolution::NotThere;
     }
-    let posts = Posts { api, job, progress: &progress, since: since - CLOCKS };
+    let posts = Posts { api, job, progress: &progress, since: since - CLOCKS, has_doubtful: AtomicBool::new(false) };
     match recognition::look_for(&posts, &[], job.claims, job.now).await {
+        // Another look would show the same, and each is paid.
+        Ok(Found::Unclear { .. }) if posts.has_doubtful.load(Ordering::Relaxed) => {
+            Resolution::Unknowable { advice: advice(job.profile) }
+        }
         Ok(found) => found.into(),
         Err(failure) => failure.resolution(),
     }
+}
+
+/// Where the user can look.
+fn advice(profile: &Profile) -> String {
+    let address = profile.profile_url.as_deref().unwrap_or("https://x.com/");
+    format!("a post with the same words is there that may be this one; look at {address} before you post it again")
 }
 
 /// A post that is public.

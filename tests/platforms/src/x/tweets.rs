@@ -161,7 +161,8 @@ pub(super) async fn list(
 }
 
 fn told(memory: &Memory, tweet: &Tweet, fields: &[&str]) -> Value {
-    let keys: Vec<String> = tweet.media.iter().filter_map(|it| Some(memory.files.get(it)?.key.clone())).collect();
+    let named = |key: &str| if memory.renames { format!("{key}0") } else { key.to_owned() };
+    let keys: Vec<String> = tweet.media.iter().filter_map(|it| Some(named(&memory.files.get(it)?.key))).collect();
     let (words, urls) = text::told(&tweet.text, &keys, &tweet.id);
     let mut told = json!({ "id": tweet.id, "text": words, "edit_history_tweet_ids": [tweet.id] });
     for field in fields {

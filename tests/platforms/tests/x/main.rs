@@ -246,6 +246,22 @@ async fn a_lost_answer_costs_one_read_of_what_was_posted_since() {
     assert!(stage.network.calls(Call::LookUp) <= 2);
 }
 
+/// Each look is paid: what cannot be told is not asked for a day.
+#[tokio::test]
+async fn what_one_look_cannot_tell_is_told_to_the_user() {
+    let (stage, account) = stage().await;
+    stage.network.renames_files();
+    let post = stage.due(&account, "a lighthouse", vec![sample(MimeType::Jpeg, 1)]).await;
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    let began = stage.clock.now();
+    assert!(matches!(stage.publish(&post).await, Err(Setback::Unknown { .. })));
+
+    let found = stage.resolve(&post, began).await;
+
+    assert!(matches!(&found, Resolution::Unknowable { advice } if advice.contains("https://x.com/")), "{found:?}");
+    assert_eq!(stage.network.posts_read(), 1);
+}
+
 #[tokio::test]
 async fn the_same_words_again_are_refused_with_what_to_do() {
     let (stage, account) = stage().await;
