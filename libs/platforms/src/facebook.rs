@@ -38,7 +38,7 @@ use url::Url;
 use crate::account::{About, Account, Credentials};
 use crate::app::NoFurther;
 use crate::caller::Caller;
-use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal};
 use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
@@ -170,10 +170,6 @@ fn page_token(credentials: &Credentials) -> &SecretString {
 impl Platform for Facebook {
     fn name(&self) -> &'static str {
         NAME
-    }
-
-    async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
-        Err(RefreshRefusal::Gone("tokens of Pages are not renewed".to_owned()))
     }
 
     async fn about(

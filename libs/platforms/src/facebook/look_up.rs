@@ -129,11 +129,6 @@ impl Timeline for Posts<'_> {
             _ => Likeness::Other,
         })
     }
-
-    /// Never asked: the list says all there is.
-    async fn compare(&self, _: &Post) -> Result<Likeness, Failure> {
-        Ok(Likeness::Doubtful)
-    }
 }
 
 /// Asks whether the public call took effect.
