@@ -11,11 +11,6 @@ use std::fmt;
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::FailureClass;
-use crate::id::TargetId;
-use crate::post::{Accounts, Post, PostStatus, Target, TargetStatus};
-use crate::rules::Unit;
-
 /// An amount of money, in tenths of a US cent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -50,24 +45,6 @@ impl fmt::Display for Mills {
     }
 }
 
-/// What a post to an account costs whoever runs the deployment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Price {
-    /// A post whose text has no link.
-    pub post: Mills,
-    /// One whose text has a link.
-    pub with_link: Mills,
-    /// Whose idea of a link it is.
-    pub links: Unit,
-}
-
-impl Price {
-    /// What a post with this text costs.
-    pub fn of(self, text: &str) -> Mills {
-        if self.links.has_links(text) { self.with_link } else { self.post }
-    }
-}
-
 /// How much the posts of each user to a platform may cost in a calendar month, by the
 /// platform's name. One that is not here has no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,7 +56,7 @@ impl Budgets {
         Self(budgets.into_iter().collect())
     }
 
-    fn get(&self, platform: &str) -> Option<Mills> {
+    pub(crate) fn get(&self, platform: &str) -> Option<Mills> {
         self.0.get(platform).copied()
     }
 }
@@ -147,80 +124,25 @@ pub struct Change {
     pub budget: Mills,
 }
 
-impl Post {
-    /// The post with what its targets take of the budgets: nothing of a draft, and what
-    /// they took before where it is not scheduled.
-    #[must_use]
-    pub fn charged(mut self, accounts: &Accounts, budgets: &Budgets, now: DateTime<Utc>) -> Self {
-        let month = Month::of(self.scheduled_at.map_or(now, |it| it.max(now)));
-        let charge = |target: &Target| {
-            let price = accounts.get(&target.connection_id)?.rules.price?;
-            let cost = price.of(self.text_of(target).as_str());
-            Some(Charge { month, cost, budget: budgets.get(&target.provider)? })
-        };
-        let charges: Vec<_> = match self.status {
-            PostStatus::Scheduled => self.targets.iter().map(charge).collect(),
-            PostStatus::Draft => vec![None; self.targets.len()],
-            PostStatus::Publishing | PostStatus::Published | PostStatus::Failed => return self,
-        };
-        for (target, charge) in self.targets.iter_mut().zip(charges) {
-            if target.status != TargetStatus::Published {
-                target.charge = charge;
-            }
-        }
-        self
-    }
-}
-
-impl Target {
-    /// Whether what it took is spent: it is public, or may be.
-    fn is_spent(&self) -> bool {
-        self.status == TargetStatus::Published || self.failure == Some(FailureClass::MayBePublic)
-    }
-
-    /// Gives back what it took where it has certainly not become public.
-    pub(crate) fn free_unless_spent(&mut self) {
-        if !self.is_spent() {
-            self.charge = None;
-        }
-    }
-}
-
-/// How the counts of a user change when a post is written over another. What is spent is
-/// not given back, and not counted again while its target stays as it is.
-pub fn changes(before: Option<&Post>, after: Option<&Post>) -> BTreeMap<Purse, Change> {
-    let (before, after) = (charged_targets(before), charged_targets(after));
-    let mut changes = BTreeMap::new();
-    let mut count = |target: &Target, charge: Charge, by: i64| {
-        let purse = Purse { platform: target.provider.clone(), month: charge.month };
-        let change = changes.entry(purse).or_insert(Change { by: 0, budget: charge.budget });
-        change.by += by;
-        if 0 < by {
-            change.budget = charge.budget;
-        }
-    };
-    for (target, charge) in before.values().filter(|it| !it.0.is_spent()) {
-        count(target, *charge, -signed(charge.cost));
-    }
-    for (target, charge) in after.values() {
-        let is_counted =
-            before.get(&target.target_id).is_some_and(|it| it.0.is_spent() && target.is_spent() && it.1 == *charge);
-        if !is_counted {
-            count(target, *charge, signed(charge.cost));
-        }
-    }
-    changes.retain(|_, it| it.by != 0);
-    changes
-}
-
-fn charged_targets(post: Option<&Post>) -> BTreeMap<TargetId, (&Target, Charge)> {
-    let targets = post.map(|it| it.targets.as_slice()).unwrap_or_default();
-    targets.iter().filter_map(|it| Some((it.target_id, (it, it.charge?)))).collect()
-}
-
-fn signed(cost: Mills) -> i64 {
-    i64::try_from(cost.get()).unwrap_or(i64::MAX)
-}
-
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_reads_as_dollars() {
+        for (mills, words) in
+            [(15, "$0.015"), (200, "$0.20"), (4_950, "$4.95"), (5_000, "$5.00"), (1_234_567, "$1234.567")]
+        {
+            assert_eq!(Mills::new(mills).to_string(), words);
+        }
+    }
+
+    #[test]
+    fn a_month_is_that_of_utc() {
+        let month = |raw: &str| Month::of(raw.parse::<DateTime<Utc>>().unwrap());
+        let december = month("2026-12-31T23:59:59.999Z");
+        assert_eq!(december.to_string(), "December 2026");
+        assert_eq!(december.ends_at().to_rfc3339(), "2027-01-01T00:00:00+00:00");
+        assert_eq!(month("2027-01-01T00:00:00Z").number(), december.number() + 1);
+    }
+}

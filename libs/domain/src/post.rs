@@ -1,6 +1,7 @@
 //! A post and its targets: one entry for each account that it goes to.
 
 mod change;
+mod charge;
 mod request;
 mod status;
 mod target;
@@ -16,6 +17,7 @@ use crate::faults::Faults;
 use crate::id::{ConnectionId, PostId, TargetId, UserId};
 use crate::media::Attachment;
 use crate::text::PostText;
+pub use charge::changes;
 pub use request::{Accounts, Changes, NamedMedium, NewPost, NewTarget};
 pub use status::{PostStatus, TargetStatus};
 pub use target::Target;

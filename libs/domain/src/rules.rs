@@ -9,6 +9,7 @@ mod known;
 mod links;
 mod mentions;
 mod post_rule;
+mod price;
 mod rule;
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,6 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Price;
 use crate::media::Attachment;
 use crate::options::Options;
 use crate::text::PostText;
@@ -28,6 +28,7 @@ pub use depending::{Depending, When};
 pub use file_rule::{FileRule, Ratio};
 use known::known;
 pub use post_rule::PostRule;
+pub use price::Price;
 pub use rule::Rule;
 
 /// What one account on one platform accepts.

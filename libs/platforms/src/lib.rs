@@ -48,7 +48,6 @@ mod x;
 
 pub use account::{About, Account, Credentials, UnreadableCredentials};
 pub use app::{AppCredentials, AppSource, BadFurther, Further, Withheld};
-pub use budget::budgets;
 pub use choices::{Choice, Choosing, MAX_CHOICES};
 pub use handoff::{
     Answers, Approval, AuthorizationRequest, Awaited, Callback, Departure, Field, HandOffRefusal, Instructions,
@@ -59,7 +58,7 @@ pub use known::{Access, Known};
 pub use lead::Lead;
 pub use not_now::NotNow;
 pub use platform::{Connect, FollowUp, Followed, Platform, Publish, STEP_LIMIT, Step};
-pub use registry::{Leads, Part, Registry, known, vocabulary};
+pub use registry::{Leads, Part, Registry, budgets, known, vocabulary};
 pub use renewal::Renewal;
 pub use setup::{PlatformSettings, Setup, SetupError};
 pub use vault::{Keeping, Kept, MemoryVault, Vault};

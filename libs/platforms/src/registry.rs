@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use domain::budget::Budgets;
 use domain::media::Attachment;
 use domain::options::Vocabulary;
 
+use crate::budget::Budget;
 use crate::discreet::Discreet;
 use crate::known::Known;
 use crate::lead::Lead;
 use crate::platform::{Connect, Platform, Publish};
-use crate::setup::{Setup, SetupError};
+use crate::setup::{PlatformSettings, Setup, SetupError};
 
 /// Lists modules of platforms. Each has a `NAME`, `TITLE`, `ACCESS`, `LEAD` and `OPTIONS`, and `set_up`,
 /// which makes its adapter when a deployment switches it on.
@@ -117,6 +119,19 @@ pub fn known() -> &'static [Known] {
     KNOWN
 }
 
+/// The budgets in the settings of platforms. Which platforms take one, their adapters say
+/// when they are set up.
+pub fn budgets(settings: &PlatformSettings) -> Result<Budgets, SetupError> {
+    let mut budgets = Vec::new();
+    for platform in known() {
+        let Some(budget) = settings.get(platform.name).and_then(|it| it.get("budget")) else { continue };
+        let budget = serde_json::from_value::<Option<Budget>>(budget.clone());
+        let budget = budget.map_err(|source| SetupError::Settings { name: platform.name, source })?;
+        budgets.extend(budget.map(|it| (platform.name.to_owned(), it.limit())));
+    }
+    Ok(Budgets::of(budgets))
+}
+
 /// How long platforms prepare, which is all that planning asks.
 #[derive(Clone, Debug)]
 pub struct Leads(Arc<[(&'static str, Lead)]>);
@@ -143,12 +158,12 @@ impl Leads {
 
 #[cfg(test)]
 mod tests {
+    use domain::budget::Mills;
     use outbound::AddressPolicy;
     use serde_json::json;
 
     use super::*;
     use crate::app::Withheld;
-    use crate::setup::PlatformSettings;
     use crate::vault::MemoryVault;
 
     fn registry(platforms: serde_json::Value) -> Result<Registry<dyn Publish>, SetupError> {
@@ -170,5 +185,18 @@ mod tests {
         assert!(said(json!({"myspace": {}})).contains("there is no platform \"myspace\"; there are "));
         assert!(said(json!({"sandbox": {}})).starts_with("the settings of sandbox: missing field `url`"));
         assert!(said(json!({"sandbox": {"url": "x", "uri": "y"}})).contains("unknown field `uri`"));
+    }
+
+    fn budgets_of(settings: serde_json::Value) -> Result<Budgets, String> {
+        budgets(&serde_json::from_value(settings).unwrap()).map_err(|it| it.to_string())
+    }
+
+    #[test]
+    fn a_budget_is_read_and_what_is_none_is_named() {
+        let some = Budgets::of([("x".to_owned(), Mills::new(5_000))]);
+        assert_eq!(budgets_of(json!({"x": {"budget": {"us_cents": 500}}, "bluesky": {}})), Ok(some));
+        assert_eq!(budgets_of(json!({"x": {}})), Ok(Budgets::default()));
+        let wrong = budgets_of(json!({"x": {"budget": {"cents": 500}}})).unwrap_err();
+        assert!(wrong.starts_with("the settings of x: unknown field `cents`"), "{wrong}");
     }
 }

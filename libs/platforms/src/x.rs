@@ -26,12 +26,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::budget::{Mills, Price};
+use domain::budget::Mills;
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
 use domain::media::MimeType;
 use domain::options::{AddressForm, OptionKind, OptionSpec};
-use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules, Unit};
+use domain::rules::{Counting, FileRule, PostRule, Price, Ratio, Rule, Rules, Unit};
 use serde::Deserialize;
 use url::Url;
 

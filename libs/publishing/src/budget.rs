@@ -1,7 +1,7 @@
 //! What a post would cost, held against what is left of its user's budgets.
 
-use domain::budget::{self, Mills};
-use domain::post::{Accounts, Post};
+use domain::budget::Mills;
+use domain::post::{Accounts, Post, changes};
 use storage::StorageError;
 
 use crate::Publishing;
@@ -15,7 +15,7 @@ impl Publishing {
         after: &Post,
         accounts: &Accounts,
     ) -> Result<Option<String>, StorageError> {
-        for (purse, change) in budget::changes(before, Some(after)) {
+        for (purse, change) in changes(before, Some(after)) {
             let Some(more) = u64::try_from(change.by).ok().map(Mills::new) else { continue };
             let spent = self.store.spent(after.user_id, &purse).await?;
             if spent.get() + more.get() <= change.budget.get() {

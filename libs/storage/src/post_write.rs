@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
-use domain::budget;
 use domain::delivery::Delivery;
 use domain::id::{ConnectionId, TargetId, UserId};
-use domain::post::{Post, PostStatus};
+use domain::post::{Post, PostStatus, changes};
 
 use crate::Store;
 use crate::conflict::Patience;
@@ -118,7 +117,7 @@ impl Store {
             let action = self.mark_action(any.user_id, connection, change)?;
             actions.push((PostWritten::AccountGone(connection), action));
         }
-        for (purse, change) in budget::changes(write.before, write.after) {
+        for (purse, change) in changes(write.before, write.after) {
             actions.push((PostWritten::OverBudget, self.charge_action(any.user_id, &purse, change)?));
         }
         for delivery in &write.deliveries {

@@ -72,7 +72,7 @@ impl Unit {
     }
 
     /// Whether there is a link in a text.
-    pub(crate) fn has_links(self, text: &str) -> bool {
+    pub(super) fn has_links(self, text: &str) -> bool {
         !self.links(&self.normalized(text)).is_empty()
     }
 

@@ -1,7 +1,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::budget::{Budgets, Month, Price, Purse};
+use domain::budget::{Budgets, Month, Purse};
 use domain::post::{NewTarget, PostStatus};
-use domain::rules::Unit;
+use domain::rules::{Price, Unit};
 use domain::testing::{noon, text};
 
 use super::*;

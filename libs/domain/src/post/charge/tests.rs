@@ -4,6 +4,7 @@ use super::*;
 use crate::connection::Connection;
 use crate::id::ConnectionId;
 use crate::post::{Changes, NewTarget};
+use crate::rules::{Price, Unit};
 use crate::testing::{a_connection, a_new_post, a_user, accounts, ids, noon, text};
 
 const PRICE: Price = Price { post: Mills::new(15), with_link: Mills::cents(20), links: Unit::Weighted };
@@ -46,30 +47,6 @@ fn failed(post: &Post, class: FailureClass) -> Post {
     (target.status, target.failure) = (TargetStatus::Failed, Some(class));
     target.free_unless_spent();
     post
-}
-
-#[test]
-fn money_reads_as_dollars() {
-    for (mills, words) in [(15, "$0.015"), (200, "$0.20"), (4_950, "$4.95"), (5_000, "$5.00"), (1_234_567, "$1234.567")]
-    {
-        assert_eq!(Mills::new(mills).to_string(), words);
-    }
-}
-
-#[test]
-fn a_month_is_that_of_utc() {
-    let month = |raw: &str| Month::of(raw.parse::<DateTime<Utc>>().unwrap());
-    let december = month("2026-12-31T23:59:59.999Z");
-    assert_eq!(december.to_string(), "December 2026");
-    assert_eq!(december.ends_at().to_rfc3339(), "2027-01-01T00:00:00+00:00");
-    assert_eq!(month("2027-01-01T00:00:00Z").number(), december.number() + 1);
-}
-
-#[test]
-fn a_link_is_what_its_platform_takes_for_one() {
-    for (words, cost) in [("Hello", 15), ("see https://a.de", 200), ("see example.com", 200), ("3.14", 15)] {
-        assert_eq!(PRICE.of(words).get(), cost, "{words}");
-    }
 }
 
 #[test]
