@@ -111,7 +111,7 @@ pub(crate) struct Telegram {
 }
 
 /// The picture that is being made smaller, and which of the post's it is.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct Progress {
     /// Pictures that are done or need nothing.
     done: usize,
@@ -232,8 +232,7 @@ impl Telegram {
 
     /// Has the next picture made smaller that is too large.
     async fn step(&self, job: &Job<'_>) -> Result<Step, Setback> {
-        let begun = job.progress.and_then(|it| serde_json::from_str(it).ok());
-        let mut progress: Progress = begun.unwrap_or(Progress { done: 0, picture: None });
+        let mut progress: Progress = job.reached();
         while let Some(file) = job.media.get(progress.done) {
             if is_photo(file)
                 && is_too_large(job, file).await?
