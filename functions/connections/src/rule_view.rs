@@ -59,7 +59,8 @@ fn value_of_files(rule: &FileRule) -> Value {
         FileRule::MaxFrameRate { max } | FileRule::MaxDuration { max } | FileRule::FittedImageSide { max } => {
             json!(max)
         }
-        FileRule::MinDuration { min } => json!(min),
+        FileRule::MaxVideoWidth { max } => json!(max),
+        FileRule::MinDuration { min } | FileRule::MinFrameRate { min } => json!(min),
         FileRule::ImageRatio { min, max }
         | FileRule::ImageRatioOrBorders { min, max, .. }
         | FileRule::VideoRatio { min, max } => {

@@ -23,6 +23,16 @@ pub enum FileRule {
         /// Width times height.
         max: u64,
     },
+    /// How wide a video may be, whatever its height.
+    MaxVideoWidth {
+        /// In pixels.
+        max: u32,
+    },
+    /// How many pictures of a video have to be shown in a second.
+    MinFrameRate {
+        /// Of them.
+        min: u32,
+    },
     /// How many pictures of a video may be shown in a second.
     MaxFrameRate {
         /// Of them.
@@ -146,6 +156,8 @@ impl FileRule {
         match self {
             Self::MaxImagePixels { .. } => "max_image_pixels",
             Self::MaxVideoPixels { .. } => "max_video_pixels",
+            Self::MaxVideoWidth { .. } => "max_video_width",
+            Self::MinFrameRate { .. } => "min_frame_rate",
             Self::MaxFrameRate { .. } => "max_frame_rate",
             Self::MinDuration { .. } => "min_duration",
             Self::MaxDuration { .. } => "max_duration",
@@ -162,9 +174,12 @@ impl FileRule {
     /// What its number counts; `None` where it has none.
     pub const fn unit(&self) -> Option<&'static str> {
         match self {
-            Self::MaxImagePixels { .. } | Self::MaxVideoPixels { .. } | Self::FittedImageSide { .. } => Some("pixels"),
+            Self::MaxImagePixels { .. }
+            | Self::MaxVideoPixels { .. }
+            | Self::MaxVideoWidth { .. }
+            | Self::FittedImageSide { .. } => Some("pixels"),
             Self::MaxGifBytes { .. } | Self::FittedImageBytes { .. } => Some("bytes"),
-            Self::MaxFrameRate { .. } => Some("frames_per_second"),
+            Self::MinFrameRate { .. } | Self::MaxFrameRate { .. } => Some("frames_per_second"),
             Self::MinDuration { .. } | Self::MaxDuration { .. } => Some("seconds"),
             Self::ImageRatio { .. }
             | Self::ImageRatioOrBorders { .. }
@@ -216,6 +231,8 @@ impl FileRule {
             | Self::FittedImageBytes { .. }
             | Self::FittedImageSide { .. } => FileType::Image,
             Self::MaxVideoPixels { .. }
+            | Self::MaxVideoWidth { .. }
+            | Self::MinFrameRate { .. }
             | Self::MaxFrameRate { .. }
             | Self::MinDuration { .. }
             | Self::MaxDuration { .. }
@@ -232,6 +249,16 @@ impl FileRule {
                 let Pixels { width, height } = pixels;
                 let count = pixels.count();
                 Some(format!("takes {what}s of at most {max} pixels, file {number} has {count} ({width} × {height})"))
+            }
+            Self::MaxVideoWidth { max } => {
+                let Pixels { width, height } = facts.pixels.filter(|it| *max < it.width)?;
+                Some(format!("takes videos of at most {max} pixels in width, file {number} has {width} × {height}"))
+            }
+            Self::MinFrameRate { min } => {
+                let rate =
+                    facts.milli_frames_per_second.filter(|it| it.saturating_add(500) < min.saturating_mul(1_000))?;
+                let rate = thousandths(rate.into());
+                Some(format!("takes videos of at least {min} frames per second, file {number} has {rate}"))
             }
             Self::MaxFrameRate { max } => {
                 // A clock of a camera that runs a little fast is not at fault.
@@ -321,6 +348,18 @@ mod tests {
                 vec![mp4(10, 10), jpeg(11, 10)],
                 mp4(11, 10),
                 "takes videos of at most 100 pixels, file 3 has 110 (11 × 10)",
+            ),
+            (
+                FileRule::MaxVideoWidth { max: 20 },
+                vec![mp4(20, 999), jpeg(21, 1)],
+                mp4(21, 3),
+                "takes videos of at most 20 pixels in width, file 3 has 21 × 3",
+            ),
+            (
+                FileRule::MinFrameRate { min: 23 },
+                vec![film(1, 23_976, VideoCodec::H264), film(1, 22_500, VideoCodec::H264)],
+                film(1, 15_000, VideoCodec::H264),
+                "takes videos of at least 23 frames per second, file 3 has 15",
             ),
             (
                 FileRule::MaxFrameRate { max: 60 },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::media::{FileType, MimeType};
+use domain::media::{Facts, FileType, MimeType};
 use http::HeaderMap;
 use serde_json::{Value, json};
 
@@ -119,7 +119,7 @@ async fn of_file(is_video: bool, mut fields: Fields) -> Result<(Content, Option<
             return Err(error.subcode(2_207_052).for_people("Media download has failed.", words));
         }
     };
-    let fault = if is_video { VIDEOS.check(&file).map(video_fault) } else { None };
+    let fault = if is_video { VIDEOS.check(&file).map(video_fault).or_else(|| film_fault(file.facts)) } else { None };
     if let Some(wrong) = IMAGES.check(&file).filter(|_| !is_video) {
         return Err(image_fault(wrong));
     }
@@ -134,6 +134,15 @@ fn video_fault(wrong: Wrong) -> &'static str {
         Wrong::Duration => "INVALID_DURATION",
         Wrong::Type | Wrong::Size | Wrong::DescribedLast => "FAILED_PROCESSING_VIDEO",
     }
+}
+
+/// "23-60 FPS", with what clocks of cameras differ by, and "Maximum columns: 1920".
+fn film_fault(facts: Facts) -> Option<&'static str> {
+    let is_taken = |it: u32| (22_500..=60_500).contains(&it);
+    if facts.milli_frames_per_second.is_some_and(|it| !is_taken(it)) {
+        return Some("INVALID_FRAME_RATE");
+    }
+    facts.pixels.filter(|it| 1_920 < it.width).map(|_| "FAILED_PROCESSING_VIDEO")
 }
 
 /// The subcodes are those of Instagram, which the documents of Threads do not name.

@@ -89,6 +89,8 @@ async fn files_are_measured_by_what_threads_takes() {
     assert_eq!((film(runs(300_000)), film(runs(300_001))), (0, 1));
     assert_eq!((film(coded(VideoCodec::H264)), film(coded(VideoCodec::Hevc)), film(coded(VideoCodec::Vp9))), (0, 0, 1));
     assert_eq!((film(rate(60_000)), film(rate(61_000))), (0, 1));
+    assert_eq!((film(rate(23_000)), film(rate(22_000))), (0, 1));
+    assert_eq!((film(of_size(1_920, 3_840)), film(of_size(1_921, 1_080))), (0, 1));
     assert_eq!((film(of_size(1_000, 100)), film(of_size(1_010, 100)), film(of_size(1, 100))), (0, 1, 0));
 }
 
