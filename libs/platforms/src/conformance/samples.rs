@@ -3,8 +3,9 @@
 use std::io::Cursor;
 
 use domain::id::MediaId;
-use domain::media::{Attachment, MimeType, PictureBounds};
-use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
+use domain::media::{Attachment, MimeType, PictureBounds, PictureTypes, Pixels};
+use image::codecs::jpeg::JpegEncoder;
+use image::{DynamicImage, ImageFormat, Rgb, RgbImage, imageops};
 
 use crate::job::{Fitted, Picture};
 
@@ -45,13 +46,34 @@ pub(super) fn fitted(bytes: &[u8], bounds: PictureBounds) -> Fitted {
     loop {
         let side = picture.width().max(picture.height()).min(bounds.max_side);
         picture = picture.thumbnail(side, side);
-        let mut file = Cursor::new(Vec::new());
-        picture.write_to(&mut file, ImageFormat::Png).unwrap();
-        let bytes = file.into_inner();
+        let (mime_type, bytes) = written(&bordered(&picture, bounds), bounds.types);
         if bytes.len() as u64 <= bounds.max_bytes {
-            return Fitted::Picture(Picture { mime_type: MimeType::Png, bytes: bytes.into() });
+            return Fitted::Picture(Picture { mime_type, bytes: bytes.into() });
         }
         picture = picture.thumbnail(side * 3 / 4, side * 3 / 4);
+    }
+}
+
+fn bordered(picture: &DynamicImage, bounds: PictureBounds) -> DynamicImage {
+    let (width, height) = (picture.width(), picture.height());
+    let canvas = bounds.canvas(Pixels { width, height });
+    let mut sheet = RgbImage::from_pixel(canvas.width, canvas.height, Rgb([255; 3]));
+    let (left, top) = ((canvas.width - width) / 2, (canvas.height - height) / 2);
+    imageops::overlay(&mut sheet, &picture.to_rgb8(), left.into(), top.into());
+    sheet.into()
+}
+
+fn written(picture: &DynamicImage, types: PictureTypes) -> (MimeType, Vec<u8>) {
+    let mut file = Cursor::new(Vec::new());
+    match types {
+        PictureTypes::JpegOrPng => {
+            picture.write_to(&mut file, ImageFormat::Png).unwrap();
+            (MimeType::Png, file.into_inner())
+        }
+        PictureTypes::Jpeg => {
+            picture.write_with_encoder(JpegEncoder::new_with_quality(&mut file, 98)).unwrap();
+            (MimeType::Jpeg, file.into_inner())
+        }
     }
 }
 

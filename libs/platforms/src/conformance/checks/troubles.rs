@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 use domain::delivery::{Resolution, Setback};
 use domain::media::MimeType;
 
+use super::publishing::needs_media;
 use crate::account::Account;
 use crate::conformance::network::{Call, Network, Trouble};
 use crate::conformance::samples::sample;
@@ -210,7 +211,8 @@ pub async fn what_is_repeated_to_us_is_not_passed_on<N: Network>() {
     for trouble in troubles.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
         // Twice, because one request in two begins with the token.
         for _ in 0..2 {
-            let mut post = stage.post(&account, "The canary sings before the sun is up.", Vec::new());
+            let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
+            let mut post = stage.post(&account, "The canary sings before the sun is up.", filler);
             stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
             stage.clock.skip_to(post.publish_at);
             stage.network.trouble(Call::Publish, trouble, 1);
