@@ -80,6 +80,12 @@ impl Credentials {
         Self { access_token, refresh_token: None, expires_at: None, refresh_expires_at: None, extra: None, own: None }
     }
 
+    /// What calls for the account are made with: what was given for it alone, if there is
+    /// such.
+    pub fn of_the_account(&self) -> &SecretString {
+        self.own.as_ref().unwrap_or(&self.access_token)
+    }
+
     /// Whether the end of one grant also ends the other. Several users of a
     /// deployment may have connected the same account, and some platforms give all
     /// of them the same token.

@@ -17,6 +17,6 @@ pub(crate) struct Caller<'a> {
 impl<'a> Caller<'a> {
     /// The account of a job.
     pub(crate) fn of(job: &'a Job<'_>) -> Self {
-        Self { token: &job.credentials.access_token, now: job.now }
+        Self { token: job.credentials.of_the_account(), now: job.now }
     }
 }

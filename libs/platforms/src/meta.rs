@@ -20,6 +20,7 @@
 //! for.
 
 mod containers;
+pub(crate) mod facebook_login;
 mod failure;
 mod fetch;
 mod grants;
