@@ -18,6 +18,7 @@ mod facebook;
 mod handoff;
 mod html;
 mod http_clients;
+mod instagram;
 mod job;
 mod known;
 mod lead;

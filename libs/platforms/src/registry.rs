@@ -55,6 +55,7 @@ registered! {
     bluesky,
     discord,
     facebook,
+    instagram,
     linkedin,
     mastodon,
     matrix,

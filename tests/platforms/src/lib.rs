@@ -7,6 +7,7 @@
 pub mod bluesky;
 pub mod discord;
 pub mod facebook;
+pub mod instagram;
 pub mod linkedin;
 pub mod mastodon;
 pub mod matrix;

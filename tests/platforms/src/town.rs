@@ -8,6 +8,7 @@ use platforms::conformance::network::Network;
 use crate::bluesky::Bluesky;
 use crate::discord::Discord;
 use crate::facebook::Facebook;
+use crate::instagram::Instagram;
 use crate::linkedin::LinkedIn;
 use crate::mastodon;
 use crate::matrix::Matrix;
@@ -23,6 +24,7 @@ pub async fn one_of_each(clock: &Clock) -> Vec<Arc<dyn Network>> {
         Arc::new(Bluesky::start(clock.clone()).await),
         Arc::new(<Discord>::start(clock.clone()).await),
         Arc::new(<Facebook>::start(clock.clone()).await),
+        Arc::new(<Instagram>::start(clock.clone()).await),
         Arc::new(<LinkedIn>::start(clock.clone()).await),
         Arc::new(<mastodon::Server>::start(clock.clone()).await),
         Arc::new(Matrix::start(clock.clone()).await),

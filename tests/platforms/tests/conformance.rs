@@ -25,6 +25,14 @@ mod facebook_for_business {
     platforms::conformance!(networks::facebook::Facebook<true>);
 }
 
+mod instagram {
+    platforms::conformance!(networks::instagram::Instagram);
+}
+
+mod instagram_by_facebook {
+    platforms::conformance!(networks::instagram::Instagram<true>);
+}
+
 mod linkedin {
     platforms::conformance!(networks::linkedin::LinkedIn);
 }

@@ -173,6 +173,7 @@ async fn platforms_say_what_they_take(world: &World) -> Result {
             "bluesky",
             "discord",
             "facebook",
+            "instagram",
             "linkedin",
             "mastodon",
             "matrix",

@@ -57,9 +57,9 @@ pub fn living<'a>(oauth: &'a OAuth, token: &str, now: DateTime<Utc>) -> Result<&
     }
 }
 
-/// HMAC-SHA256 of the token with the app's secret, in hexadecimal ("Secure Graph API
-/// Calls").
-fn check_proof(oauth: &OAuth, token: &str, proof: &str) -> Result<(), GraphError> {
+/// Accepts what proves that our app makes a call: HMAC-SHA256 of the token with the app's
+/// secret, in hexadecimal ("Secure Graph API Calls").
+pub fn check_proof(oauth: &OAuth, token: &str, proof: &str) -> Result<(), GraphError> {
     let is_of = |secret: &str| {
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
         let tag = hmac::sign(&key, token.as_bytes());

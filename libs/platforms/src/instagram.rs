@@ -1,0 +1,208 @@
+//! Instagram: professional accounts, through Instagram's own login or through Facebook's.
+//!
+//! What it relies on (the documentation of the Instagram Platform; the fact sheet of
+//! Instagram):
+//!
+//! - With Instagram's login a token lasts 60 days and is exchanged for another one while it
+//!   lives, once it is a day old. With Facebook's, accounts are found by their Pages, and
+//!   are acted for by the tokens of these, which do not end by themselves.
+//! - A post is made in two steps: see `meta/containers.rs`. Files are fetched from public
+//!   addresses. Pictures have to be JPEG, so most are made from what was uploaded.
+//! - There is no key of ours. A container is published once, and can be asked whether it
+//!   was; what an account has published can be listed.
+//!
+//! `instagram/options.rs` knows options and rules, `container.rs` what a post is made of,
+//! `account.rs` who an account is, `login.rs` both ways to connect one, `comment.rs` what
+//! follows a publication.
+
+mod account;
+mod comment;
+mod container;
+mod login;
+mod options;
+mod tag;
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::Profile;
+use domain::delivery::{Published, Resolution, Setback};
+use domain::media::{Attachment, PictureBounds};
+use domain::rules::Rules;
+use serde::Deserialize;
+use url::Url;
+
+use self::login::{By, Chosen, Login};
+use self::options::FIRST_COMMENT;
+pub(crate) use self::options::OPTIONS;
+use crate::account::{About, Account, Credentials};
+use crate::caller::Caller;
+use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
+use crate::job::Job;
+use crate::known::Access;
+use crate::lead::Lead;
+use crate::meta::{self, Calls, Containers, Failure, Form, Graph, Publication};
+use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
+use crate::renewal::Renewal;
+use crate::setup::{Setup, SetupError};
+use crate::watch::Watch;
+
+/// Its name in paths, and of its settings.
+pub(crate) const NAME: &str = "instagram";
+
+/// Its name as people know it.
+pub(crate) const TITLE: &str = "Instagram";
+
+/// What an operator needs to have it: without a review, accounts with a role in the app can
+/// be connected.
+pub(crate) const ACCESS: Access = Access::OwnAccounts;
+
+/// Instagram fetches files and works on them before the due second.
+pub(crate) const LEAD: Lead =
+    Lead { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(15)), ..Lead::NONE };
+
+/// The longest time for a step: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+const WITHIN: Duration = Duration::from_secs(38);
+
+/// What a deployment says of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// Where its websites and APIs are, if not at Meta's own addresses.
+    url: Option<Url>,
+    /// Through whose login accounts are connected.
+    #[serde(default)]
+    login: By,
+    /// What is asked for, where the app may not ask for the usual.
+    scopes: Option<Vec<String>>,
+    /// The configuration of Facebook Login for Business that says what is asked for.
+    config_id: Option<String>,
+}
+
+/// The adapter, when it is switched on.
+pub(crate) fn set_up(setup: &Setup) -> Result<Option<Instagram>, SetupError> {
+    let Some(Settings { url, login: by, scopes, config_id }) = setup.settings(NAME)? else { return Ok(None) };
+    Ok(Some(Instagram { login: Login::new(setup, url.as_ref(), Chosen { by, scopes, config_id }) }))
+}
+
+/// Instagram.
+pub(crate) struct Instagram {
+    login: Login,
+}
+
+#[async_trait::async_trait]
+impl Platform for Instagram {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn renewal(&self) -> Renewal {
+        self.login.renewal()
+    }
+
+    async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
+        self.login.refresh(old, now).await
+    }
+
+    async fn about(
+        &self,
+        profile: &Profile,
+        credentials: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Option<About>, Setback> {
+        let by = Caller { token: credentials.of_the_account(), now };
+        let told = self.login.about(by, profile).await.map_err(Failure::of_account)?;
+        Ok(told.map(|profile| About { profile, rules: self.rules() }))
+    }
+}
+
+#[async_trait::async_trait]
+impl Connect for Instagram {
+    fn rules(&self) -> Rules {
+        options::rules()
+    }
+
+    async fn authorize(
+        &self,
+        _: &Answers,
+        request: &AuthorizationRequest,
+        _: DateTime<Utc>,
+    ) -> Result<Departure, HandOffRefusal> {
+        Ok(Departure::Page { url: self.login.page(request).await?, memory: None })
+    }
+
+    async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        self.login.complete(callback, &self.rules(), now).await
+    }
+
+    fn revokes_all(&self) -> bool {
+        self.login.revokes_all()
+    }
+
+    async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
+        self.login.revoke(credentials, now).await
+    }
+}
+
+impl Containers for Instagram {
+    fn graph(&self) -> &Graph {
+        &self.login.graph
+    }
+
+    fn calls(&self) -> Calls {
+        Calls {
+            media: "media",
+            publish: "media_publish",
+            limit: "content_publishing_limit",
+            standing: "status_code,status",
+            listed: "id,caption,timestamp,permalink",
+        }
+    }
+
+    fn fields(&self, job: &Job<'_>, form: Form<'_>) -> Vec<(&'static str, String)> {
+        container::fields(job, form)
+    }
+
+    fn bounds(&self, job: &Job<'_>, _: &Attachment) -> Option<PictureBounds> {
+        Some(container::bounds(job))
+    }
+
+    /// Stories have no text.
+    fn said<'a>(&self, job: &Job<'a>) -> &'a str {
+        if container::is_story(job) { "" } else { job.text }
+    }
+}
+
+#[async_trait::async_trait]
+impl Publish for Instagram {
+    async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
+        let late = || Setback::Busy { retry_at: None, reason: "Instagram did not take it in time".to_owned() };
+        Watch::begin(job.now).within(WITHIN, meta::step(self, job)).await.ok_or_else(late).flatten()
+    }
+
+    async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
+        match Publication::of(self, job) {
+            Some(publication) => publication.publish().await,
+            None => Err(Setback::Stale { reason: "nothing was prepared".to_owned() }),
+        }
+    }
+
+    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+        let late = || Resolution::Unclear { reason: "Instagram did not answer in time".to_owned() };
+        // What was never prepared was never called.
+        let Some(publication) = Publication::of(self, job) else { return Resolution::NotThere };
+        let edge = if container::is_story(job) { "stories" } else { "media" };
+        Watch::begin(job.now).within(WITHIN, publication.resolve(edge, since)).await.unwrap_or_else(late)
+    }
+
+    fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {
+        job.options.text(FIRST_COMMENT).map(|_| FIRST_COMMENT).into_iter().collect()
+    }
+
+    async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
+        if let (FIRST_COMMENT, Some(text)) = (it.name, job.options.text(FIRST_COMMENT)) {
+            comment::add(self.graph(), job, &it.published.platform_post_id, text).await?;
+        }
+        Ok(Followed::Done)
+    }
+}

@@ -1,0 +1,117 @@
+//! Accounts as Instagram tells of them.
+
+use domain::connection::Profile;
+use serde::Deserialize;
+
+use crate::caller::Caller;
+use crate::handoff::HandOffRefusal;
+use crate::meta::{Failure, Graph};
+
+/// What is asked of the account of a token.
+const OF_ME: &str = "user_id,username,name,account_type,profile_picture_url";
+
+/// What is asked of an account by its id.
+const OF_ONE: &str = "id,username,name,profile_picture_url";
+
+/// An account.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Member {
+    /// By which calls name it.
+    user_id: Option<String>,
+    /// The same where it is asked by it; where it is asked by its token, an id for this app
+    /// alone, which no call takes.
+    id: Option<String>,
+    username: String,
+    name: Option<String>,
+    account_type: Option<String>,
+    profile_picture_url: Option<String>,
+}
+
+/// An answer, which some put into a list.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Told {
+    Wrapped { data: Vec<Member> },
+    Plain(Member),
+}
+
+/// The account of this token.
+pub(super) async fn me(graph: &Graph, by: Caller<'_>) -> Result<Member, Failure> {
+    let told = graph.get::<Told>(by, "/me", &[("fields", OF_ME)]).await?.body;
+    let me = match told {
+        Told::Plain(member) => Some(member),
+        Told::Wrapped { data } => data.into_iter().next(),
+    };
+    // The other id is of no use.
+    me.map(|it| Member { id: None, ..it }).ok_or_else(|| Failure::unreadable(graph.title))
+}
+
+/// The account with this id.
+pub(super) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Member, Failure> {
+    Ok(graph.get(by, &format!("/{id}"), &[("fields", OF_ONE)]).await?.body)
+}
+
+impl Member {
+    /// Refuses an account to which no program may post.
+    pub(super) fn check(&self) -> Result<(), HandOffRefusal> {
+        let is_personal = self.account_type.as_deref().is_some_and(|it| it.eq_ignore_ascii_case("personal"));
+        if !is_personal {
+            return Ok(());
+        }
+        let words = format!(
+            "{} is a personal account, to which no program may post: switch it to a professional one in Instagram's \
+             settings, and connect it again",
+            self.username
+        );
+        Err(HandOffRefusal::Refused(words))
+    }
+
+    /// As a connection keeps it; `None` where it has no id or no name.
+    pub(super) fn profile(self) -> Option<Profile> {
+        profile(self.user_id.or(self.id)?, self.username, self.name, self.profile_picture_url)
+    }
+}
+
+/// An account as a connection keeps it.
+pub(super) fn profile(id: String, username: String, name: Option<String>, picture: Option<String>) -> Option<Profile> {
+    let is_id = (1..=30).contains(&id.len()) && id.bytes().all(|it| it.is_ascii_digit());
+    let is_name = (1..=30).contains(&username.len())
+        && username.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_'));
+    (is_id && is_name).then(|| Profile {
+        account_id: id,
+        profile_url: Some(format!("https://www.instagram.com/{username}/")),
+        username: Some(username),
+        display_name: name.filter(|it| !it.trim().is_empty()),
+        avatar: picture,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_id_that_calls_take_is_kept() {
+        let member: Member = serde_json::from_value(json!({
+            "id": "99", "user_id": "17841400000000001", "username": "keeper_ada", "name": " ", "account_type": "Business",
+        }))
+        .unwrap();
+        assert!(member.check().is_ok());
+        let profile = member.profile().unwrap();
+        assert_eq!(profile.account_id, "17841400000000001");
+        assert_eq!(profile.profile_url.as_deref(), Some("https://www.instagram.com/keeper_ada/"));
+        assert_eq!(profile.display_name, None);
+        for (id, name) in [("", "ada"), ("1/2", "ada"), ("1", ""), ("1", "a/b"), ("1", "a b")] {
+            assert!(super::profile(id.to_owned(), name.to_owned(), None, None).is_none(), "{id} {name}");
+        }
+    }
+
+    #[test]
+    fn a_personal_account_is_told_what_to_do() {
+        let member: Member =
+            serde_json::from_value(json!({ "user_id": "1", "username": "ada", "account_type": "PERSONAL" })).unwrap();
+        assert!(member.check().unwrap_err().to_string().contains("switch it to a professional one"));
+    }
+}

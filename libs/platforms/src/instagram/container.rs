@@ -1,0 +1,118 @@
+//! What a container is made of.
+//!
+//! Source: `reference/ig-user/media`. Text, place and fellow authors are those of the whole
+//! post; alternative texts, and whom a file shows, are said of files.
+
+use domain::media::{Attachment, Borders, FileType, PictureBounds};
+use serde_json::Value;
+
+use super::options::{
+    BORDERS, COLLABORATORS, COVER, FIT, KIND, LOCATION, MAX_BYTES, MAX_SIDE, NARROWEST, SHARE_TO_FEED, STORY,
+    USER_TAGS, WIDEST,
+};
+use super::tag::{Places, Tag};
+use crate::job::Job;
+use crate::meta::Form;
+
+/// The fields of a call.
+type Fields = Vec<(&'static str, String)>;
+
+/// Whether the post is a story.
+pub(super) fn is_story(job: &Job<'_>) -> bool {
+    job.options.text(KIND) == Some(STORY)
+}
+
+/// What a container of the job is made of.
+pub(super) fn fields(job: &Job<'_>, form: Form<'_>) -> Fields {
+    match form {
+        // No rule lets one through; the platform refuses it.
+        Form::Text => vec![("caption", job.text.to_owned())],
+        Form::Single(file, url) if is_story(job) => {
+            let mut fields = vec![("media_type", "STORIES".to_owned()), address(file, url)];
+            fields.extend(tags(job, Places::Possible));
+            fields
+        }
+        Form::Single(file, url) => {
+            let mut fields = vec![address(file, url)];
+            match file.mime_type.file_type() {
+                FileType::Image => {
+                    fields.extend(words(file));
+                    fields.extend(tags(job, Places::Needed));
+                }
+                FileType::Video => {
+                    fields.push(("media_type", "REELS".to_owned()));
+                    fields.extend(job.options.number(COVER).map(|it| ("thumb_offset", it.to_string())));
+                    fields.push(("share_to_feed", job.options.flag(SHARE_TO_FEED).unwrap_or(true).to_string()));
+                    fields.extend(tags(job, Places::None));
+                }
+            }
+            fields.extend(of_the_whole(job));
+            fields
+        }
+        Form::Item(file, url) => {
+            let mut fields = vec![("is_carousel_item", "true".to_owned()), address(file, url)];
+            let is_tagged = tagged(job).is_some_and(|it| it.media_id == file.media_id);
+            match file.mime_type.file_type() {
+                FileType::Image => {
+                    fields.extend(words(file));
+                    fields.extend(is_tagged.then(|| tags(job, Places::Needed)).flatten());
+                }
+                FileType::Video => {
+                    fields.push(("media_type", "VIDEO".to_owned()));
+                    fields.extend(is_tagged.then(|| tags(job, Places::None)).flatten());
+                }
+            }
+            fields
+        }
+        Form::Carousel(items) => {
+            let mut fields = vec![("media_type", "CAROUSEL".to_owned()), ("children", items.join(","))];
+            fields.extend(of_the_whole(job));
+            fields
+        }
+    }
+}
+
+/// What a picture is made to fit into: only JPEG is taken.
+pub(super) fn bounds(job: &Job<'_>) -> PictureBounds {
+    let bounds = PictureBounds::new(MAX_BYTES, MAX_SIDE).jpeg();
+    if job.options.text(FIT) == Some(BORDERS) && !is_story(job) {
+        bounds.with_borders(Borders { min: NARROWEST, max: WIDEST })
+    } else {
+        bounds
+    }
+}
+
+fn address(file: &Attachment, url: &str) -> (&'static str, String) {
+    let name = match file.mime_type.file_type() {
+        FileType::Image => "image_url",
+        FileType::Video => "video_url",
+    };
+    (name, url.to_owned())
+}
+
+fn words(file: &Attachment) -> Option<(&'static str, String)> {
+    file.alt_text.as_ref().map(|it| ("alt_text", it.as_str().to_owned()))
+}
+
+fn of_the_whole(job: &Job<'_>) -> Fields {
+    let mut fields = vec![("caption", job.text.to_owned())];
+    let collaborators = job.options.list(COLLABORATORS);
+    if !collaborators.is_empty() {
+        fields.push(("collaborators", Value::from(collaborators.to_vec()).to_string()));
+    }
+    fields.extend(job.options.text(LOCATION).map(|it| ("location_id", it.to_owned())));
+    fields
+}
+
+/// The file of several that shows whom the post tags: its first picture, or its first video
+/// where it has none.
+fn tagged<'a>(job: &Job<'a>) -> Option<&'a Attachment> {
+    let picture = job.media.iter().find(|it| it.mime_type.file_type() == FileType::Image);
+    picture.or(job.media.first())
+}
+
+fn tags(job: &Job<'_>, places: Places) -> Option<(&'static str, String)> {
+    let tags: Vec<Value> =
+        job.options.list(USER_TAGS).iter().filter_map(|it| Some(Tag::read(it)?.json(places))).collect();
+    (!tags.is_empty()).then(|| ("user_tags", Value::from(tags).to_string()))
+}

@@ -1,0 +1,164 @@
+//! What a post can say here alone, and what the API takes.
+
+use domain::media::{MimeType, VideoCodec};
+use domain::options::{OptionKind, OptionSpec, TextForm};
+use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules, When};
+
+use super::TITLE;
+use super::tag::Tag;
+
+/// Whether it is a post, a reel or a story.
+pub(super) const KIND: &str = "kind";
+pub(super) const POST: &str = "post";
+pub(super) const REEL: &str = "reel";
+pub(super) const STORY: &str = "story";
+
+/// What becomes of a picture that is too tall or too wide.
+pub(super) const FIT: &str = "fit";
+pub(super) const BORDERS: &str = "borders";
+
+/// Who is asked to be shown as an author as well.
+pub(super) const COLLABORATORS: &str = "collaborators";
+
+/// Whom the files show.
+pub(super) const USER_TAGS: &str = "user_tags";
+
+/// Where it was made.
+pub(super) const LOCATION: &str = "location";
+
+/// Whether a reel is shown in the feed as well.
+pub(super) const SHARE_TO_FEED: &str = "share_to_feed";
+
+/// Which moment of a video is shown before it runs.
+pub(super) const COVER: &str = "cover_ms";
+
+/// The one thing that can follow a publication here, by the name of its option.
+pub(super) const FIRST_COMMENT: &str = "first_comment";
+
+/// The ratios of pictures that are shown in the feed.
+pub(super) const NARROWEST: Ratio = Ratio::hundredths(80);
+pub(super) const WIDEST: Ratio = Ratio::hundredths(191);
+
+/// The largest picture, in bytes, and the longest side that is sent. Instagram makes
+/// pictures 1,440 pixels wide at most.
+pub(super) const MAX_BYTES: u64 = 8_000_000;
+pub(super) const MAX_SIDE: u32 = 8_192;
+
+/// The name of an account.
+const NAME: TextForm = TextForm { pattern: "^[A-Za-z0-9._]+$", has: is_name, max: 30, examples: &["keeper_ada"] };
+
+/// An account, and perhaps where it is in the picture.
+const TAG: TextForm = TextForm {
+    pattern: "^[A-Za-z0-9._]+( (0|1|0?\\.[0-9]+|1\\.0+) (0|1|0?\\.[0-9]+|1\\.0+))?$",
+    has: |it| Tag::read(it).is_some(),
+    max: 50,
+    examples: &["keeper_ada", "keeper_ada 0.5 0.8"],
+};
+
+/// The number of a Page of Facebook.
+const PLACE: TextForm = TextForm {
+    pattern: "^[0-9]+$",
+    has: |it| it.bytes().all(|it| it.is_ascii_digit()),
+    max: 20,
+    examples: &["7640348500"],
+};
+
+/// What a post can say here alone.
+pub(crate) const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::new(
+        COLLABORATORS,
+        OptionKind::TextsOf { most: 3, form: &NAME },
+        "Accounts that are asked to be shown as authors as well, by their names without an @.",
+    ),
+    OptionSpec::new(
+        COVER,
+        OptionKind::Number { min: 0, max: 900_000 },
+        "The moment of the video that is shown before it runs, in milliseconds: its beginning, unless given.",
+    ),
+    OptionSpec::new(
+        FIRST_COMMENT,
+        OptionKind::Text { max: 2_200 },
+        "Added under the post by the same account, once it is public; best effort.",
+    ),
+    OptionSpec::new(
+        FIT,
+        OptionKind::OneOf(&[BORDERS]),
+        "With borders, a picture that is too tall or too wide for Instagram gets white ones; without, it is refused.",
+    ),
+    OptionSpec::new(
+        KIND,
+        OptionKind::OneOf(&[POST, REEL, STORY]),
+        "Whether it is a post, a reel (one video) or a story (one picture or video, for a day, without its text). \
+         Unless given, one video is a reel, and everything else is a post.",
+    ),
+    OptionSpec::new(
+        LOCATION,
+        OptionKind::TextOf(&PLACE),
+        "Where it was made: the number of a Page of Facebook that has an address.",
+    ),
+    OptionSpec::new(
+        SHARE_TO_FEED,
+        OptionKind::Flag,
+        "Whether a reel may be shown in the feed as well, and not among reels alone: it may, unless this is false.",
+    ),
+    OptionSpec::new(
+        USER_TAGS,
+        OptionKind::TextsOf { most: 20, form: &TAG },
+        "Accounts that the first picture, or the video, shows: each by its name, and of pictures perhaps by where it \
+         is, from the left and from the top, from 0 to 1.",
+    ),
+];
+
+fn is_name(it: &str) -> bool {
+    it.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_'))
+}
+
+/// What an account may post.
+///
+/// The unit of the text's length is not documented; UTF-16 is the strictest that is usual.
+pub(super) fn rules() -> Rules {
+    use MimeType::{Jpeg, Mp4, Png, Quicktime, Webp};
+    let names = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    let shown = [
+        Rule::max_text(2_200, Counting::utf16()),
+        Rule::OfPost(PostRule::MaxHashtags { max: 30 }),
+        Rule::OfPost(PostRule::MaxMentions { max: 20 }),
+        Rule::OfFiles(FileRule::MaxDuration { max: 900 }),
+    ];
+    let of_pictures = [
+        Rule::max_alt_text(1_000, Counting::utf16()),
+        Rule::OfFiles(FileRule::ImageRatioOrBorders {
+            min: NARROWEST,
+            max: WIDEST,
+            option: FIT.to_owned(),
+            is: BORDERS.to_owned(),
+        }),
+    ];
+    let of_stories = [
+        Rule::max_media(1),
+        Rule::max_video_bytes(100_000_000),
+        Rule::OfFiles(FileRule::MaxDuration { max: 60 }),
+        Rule::OfPost(PostRule::TextNotShown),
+        Rule::OfPost(PostRule::RefusedOptions {
+            options: names(&[COLLABORATORS, COVER, FIRST_COMMENT, FIT, LOCATION, SHARE_TO_FEED]),
+        }),
+    ];
+    let always = [
+        Rule::MediaRequired,
+        Rule::max_media(10),
+        Rule::mime_types([Jpeg, Png, Webp, Mp4, Quicktime]),
+        Rule::max_video_bytes(300_000_000),
+        Rule::OfFiles(FileRule::MinDuration { min: 3 }),
+        Rule::OfFiles(FileRule::MaxFrameRate { max: 60 }),
+        Rule::OfFiles(FileRule::VideoRatio { min: Ratio::hundredths(1), max: Ratio::hundredths(1_000) }),
+        Rule::OfFiles(FileRule::VideoCodecs { codecs: vec![VideoCodec::H264, VideoCodec::Hevc] }),
+        Rule::OfFiles(FileRule::FittedImageBytes { max: MAX_BYTES }),
+        Rule::OfFiles(FileRule::FittedImageSide { max: MAX_SIDE }),
+        Rule::OfPost(PostRule::VideoOptions { options: names(&[COVER, SHARE_TO_FEED]) }),
+    ];
+    Rules::of(TITLE, always)
+        .and_where(When::option(KIND, [POST, REEL]).or_absent(), shown)
+        .and_where(When::option(KIND, [POST]).or_absent(), of_pictures)
+        .and_where(When::option(KIND, [REEL]), [Rule::OfPost(PostRule::MinVideos { min: 1 }), Rule::max_media(1)])
+        .and_where(When::option(KIND, [STORY]), of_stories)
+}

@@ -1,0 +1,288 @@
+//! Instagram: a professional account, and an app, by Instagram's login or by Facebook's.
+//!
+//! Made from the documentation of the Instagram Platform v26.0, and from what clients
+//! report where it is silent. Parameters and fields that a call does not have are refused,
+//! and so are those that the documents have and that nothing here imitates: products, trial
+//! reels, names of sounds, pictures of covers, uploads in parts. What is not imitated:
+//! who accepts to be shown as an author, and reviews of apps.
+
+mod access;
+mod by_facebook;
+mod front;
+mod making;
+mod network;
+mod posts;
+mod text;
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::routing::{get, post};
+use chrono::TimeDelta;
+use domain::clock::Clock;
+use platforms::conformance::stage::ORIGIN;
+use serde_json::Value;
+
+use self::by_facebook::Page;
+use self::making::Content;
+use self::posts::Post;
+use crate::meta::containers::{Containers, WORK};
+use crate::meta::error::GraphError;
+use crate::meta::usage::{self, Usage};
+use crate::meta::{Ids, long_lived};
+use crate::stand_in::arrivals::{self, Arrivals};
+use crate::stand_in::echo::{self, Echo};
+use crate::stand_in::oauth::{App, Client, OAuth, Pkce, Refresh, Rules};
+use crate::stand_in::troubles::Troubles;
+use crate::stand_in::{front as kit_front, wire};
+
+/// The account's name, by which the person chooses it.
+pub const HANDLE: &str = "keeper_ada";
+
+/// Its id: beyond what a floating-point number holds.
+pub const ID: &str = "17841405793187219";
+
+/// What the documentation says of Instagram's login.
+const RULES: Rules = Rules {
+    clients: &[Client::Body],
+    pkce: Pkce::Unknown,
+    scopes: &["instagram_business_basic", "instagram_business_content_publish", "instagram_business_manage_comments"],
+    separator: ',',
+    code_lives: TimeDelta::hours(1),
+    access_lives: Some(long_lived::SHORT),
+    refresh: Refresh::None,
+    ..Rules::STANDARD
+};
+
+/// What it says of Facebook's.
+const RULES_OF_FACEBOOK: Rules = Rules {
+    scopes: &[
+        "instagram_basic",
+        "instagram_content_publish",
+        "instagram_manage_comments",
+        "pages_show_list",
+        "pages_read_engagement",
+        "business_management",
+    ],
+    page: &[("auth_type", "rerequest")],
+    ..RULES
+};
+
+/// The id of a Page, the id and the name of the account that belongs to it, and what the
+/// person may do on it.
+pub type PageOf<'a> = (&'a str, Option<(&'a str, &'a str)>, &'a [&'a str]);
+
+/// Which scopes calls need.
+#[derive(Clone, Copy, Debug)]
+struct Scopes {
+    read: &'static [&'static str],
+    publish: &'static [&'static str],
+    comment: &'static [&'static str],
+}
+
+const SCOPES: Scopes = Scopes {
+    read: &["instagram_business_basic"],
+    publish: &["instagram_business_basic", "instagram_business_content_publish"],
+    comment: &["instagram_business_basic", "instagram_business_manage_comments"],
+};
+
+const SCOPES_OF_FACEBOOK: Scopes = Scopes {
+    read: &["instagram_basic", "pages_read_engagement"],
+    publish: &["instagram_basic", "instagram_content_publish", "pages_read_engagement"],
+    comment: &["instagram_basic", "instagram_manage_comments", "pages_read_engagement"],
+};
+
+/// Instagram. With `BY_FACEBOOK`, people connect accounts by Facebook's login.
+pub struct Instagram<const BY_FACEBOOK: bool = false> {
+    here: Arc<Here>,
+    address: SocketAddr,
+    app: App,
+    /// How much was called, as answers say it.
+    pub usage: Usage,
+    /// What arrived.
+    pub arrivals: Arrivals,
+}
+
+/// What it remembers.
+struct Here {
+    by_facebook: bool,
+    clock: Clock,
+    oauth: Mutex<OAuth>,
+    memory: Mutex<Memory>,
+    echo: Echo,
+}
+
+struct Memory {
+    containers: Containers<Content>,
+    /// Everything that was published, oldest first.
+    posts: Vec<Post>,
+    ids: Ids,
+    /// How long the work takes on a carousel, a picture and a video.
+    work: [TimeDelta; 3],
+    /// Why containers come to nothing from now on, as a subcode.
+    fault: Option<u32>,
+    /// How long after its publication a post is listed.
+    listed_after: TimeDelta,
+    /// How many posts may be published within a day.
+    quota: usize,
+    account_type: &'static str,
+    /// Whether tokens come as the documents write it, in a list, or as clients see them.
+    is_flat: bool,
+    /// What the person leaves out of what is asked for.
+    declined: Vec<String>,
+    /// The Pages of the person, on Facebook.
+    pages: Vec<Page>,
+    troubles: Troubles,
+    /// What the next calls answer to paths that end like this.
+    refusals: Vec<(&'static str, GraphError)>,
+}
+
+impl Memory {
+    fn new() -> Self {
+        Self {
+            containers: Containers::default(),
+            posts: Vec::new(),
+            ids: Ids::default(),
+            work: WORK,
+            fault: None,
+            listed_after: TimeDelta::zero(),
+            quota: 100,
+            account_type: "Media_Creator",
+            is_flat: false,
+            declined: Vec::new(),
+            pages: vec![Page::of_the_account()],
+            troubles: Troubles::default(),
+            refusals: Vec::new(),
+        }
+    }
+}
+
+impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
+    /// Starts one on a free port. It tells the time by `clock`.
+    pub async fn start(clock: Clock) -> Self {
+        let mut oauth = OAuth::new(if BY_FACEBOOK { RULES_OF_FACEBOOK } else { RULES });
+        let app = oauth.register(&format!("{ORIGIN}/connect/callback/instagram"));
+        let here = Arc::new(Here {
+            by_facebook: BY_FACEBOOK,
+            clock,
+            oauth: Mutex::new(oauth),
+            memory: Mutex::new(Memory::new()),
+            echo: Arc::new(AtomicBool::new(false)),
+        });
+        let server = if BY_FACEBOOK { by_facebook::routes() } else { access::routes() };
+        let server = kit_front::around(api(server), Arc::clone(&here)).with_state(Arc::clone(&here));
+        let (usage, arrivals) = (Usage::default(), Arrivals::default());
+        let server = usage::around(echo::around(server, &here.echo), &usage);
+        let address = wire::serve(arrivals::around(server, &arrivals)).await;
+        Self { here, address, app, usage, arrivals }
+    }
+
+    /// Where it is, without a slash at the end.
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The next call to a path that ends like this is answered with this.
+    pub fn refuses(&self, path: &'static str, error: GraphError) {
+        self.here.memory().refusals.push((path, error));
+    }
+
+    /// The work on each container takes so long from now on.
+    pub fn works_for(&self, time: TimeDelta) {
+        self.here.memory().work = [time; 3];
+    }
+
+    /// Containers that are made from now on come to nothing in the end, with this subcode;
+    /// with `None`, they come to something again.
+    pub fn spoils(&self, subcode: Option<u32>) {
+        self.here.memory().fault = subcode;
+    }
+
+    /// Forgets every container that is not public.
+    pub fn forgets_containers(&self) {
+        self.here.memory().containers.forget();
+    }
+
+    /// How many containers there are.
+    pub fn containers(&self) -> usize {
+        self.here.memory().containers.count()
+    }
+
+    /// Posts are listed so long after their publication from now on.
+    pub fn lists_after(&self, time: TimeDelta) {
+        self.here.memory().listed_after = time;
+    }
+
+    /// So many posts may be published within a day.
+    pub fn permits(&self, quota: usize) {
+        self.here.memory().quota = quota;
+    }
+
+    /// The account is of this type from now on, such as `Personal`.
+    pub fn account_is(&self, account_type: &'static str) {
+        self.here.memory().account_type = account_type;
+    }
+
+    /// Tokens come as clients see them, not as the documents write it.
+    pub fn answers_flat(&self) {
+        self.here.memory().is_flat = true;
+    }
+
+    /// The person leaves these permissions out from now on.
+    pub fn declines(&self, permissions: &[&str]) {
+        self.here.memory().declined = permissions.iter().map(|it| (*it).to_owned()).collect();
+    }
+
+    /// The Pages of the person on Facebook, each with the account that belongs to it and
+    /// with what they may do on it.
+    pub fn has_pages(&self, pages: &[PageOf<'_>]) {
+        self.here.memory().pages = pages.iter().map(|(id, account, tasks)| Page::new(id, *account, tasks)).collect();
+    }
+
+    /// The account's owner posts this by hand.
+    pub fn posts_by_hand(&self, text: &str) {
+        let now = self.here.clock.now();
+        let content = Content { caption: text.to_owned(), ..Content::default() };
+        self.here.memory().add(content, now);
+    }
+
+    /// The account's owner makes a container in another way.
+    pub fn makes_by_hand(&self) {
+        let now = self.here.clock.now();
+        self.here.memory().make(Content::default(), None, now);
+    }
+
+    /// What the latest post is, and what it says beside its text and its files.
+    pub fn latest(&self) -> Value {
+        self.here.memory().posts.last().map(Post::described).unwrap_or_default()
+    }
+
+    /// When the latest access token ends, in seconds since 1970.
+    pub fn ends_at(&self) -> Option<i64> {
+        let oauth = self.here.oauth.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(oauth.grants.last()?.expires_at?.timestamp())
+    }
+}
+
+/// The calls that both logins permit.
+fn api(server: Router<Arc<Here>>) -> Router<Arc<Here>> {
+    server
+        .route("/v26.0/{id}", get(posts::show))
+        .route("/v26.0/{id}/media", get(posts::list).post(making::make))
+        .route("/v26.0/{id}/stories", get(posts::stories))
+        .route("/v26.0/{id}/media_publish", post(posts::publish))
+        .route("/v26.0/{id}/content_publishing_limit", get(posts::limit))
+        .route("/v26.0/{id}/comments", post(posts::comment))
+}
+
+impl Here {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn scopes(&self) -> Scopes {
+        if self.by_facebook { SCOPES_OF_FACEBOOK } else { SCOPES }
+    }
+}

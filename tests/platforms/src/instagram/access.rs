@@ -1,0 +1,175 @@
+//! Tokens by Instagram's login, what every call is asked for, and the account.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use axum::body::Bytes;
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use chrono::{DateTime, Utc};
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+
+use super::{HANDLE, Here, ID};
+use crate::meta::access::{self, Proof};
+use crate::meta::error::GraphError;
+use crate::meta::fields::Fields;
+use crate::meta::long_lived::LongLived;
+use crate::meta::select::Node;
+use crate::stand_in::oauth::{self, Authorizes, Fault, OAuth};
+use crate::stand_in::params::{Params, essence};
+
+/// How Instagram names what lengthens a token.
+const TOKENS: LongLived = LongLived { exchange: "ig_exchange_token", refresh: "ig_refresh_token" };
+
+/// What can be asked of an account. By its token its `id` is one for this app alone.
+const USER: Node = Node {
+    kind: "IGUser",
+    fields: &[
+        "user_id",
+        "username",
+        "name",
+        "account_type",
+        "profile_picture_url",
+        "followers_count",
+        "follows_count",
+        "media_count",
+    ],
+    unasked: &[],
+};
+
+/// Where its picture is.
+pub(super) const PICTURE: &str = "https://scontent.cdninstagram.com/v/ada.jpg";
+
+/// The id of the account for this app alone, which no call takes.
+const OF_THE_APP: &str = "9876543210987";
+
+/// What is Instagram's login alone.
+pub(super) fn routes() -> Router<Arc<Here>> {
+    oauth::page_at::<Here>("/oauth/authorize")
+        .route("/oauth/access_token", post(short))
+        .route("/access_token", get(long))
+        .route("/refresh_access_token", get(longer))
+}
+
+/// `POST /oauth/access_token`: a token of an hour for a code.
+async fn short(
+    State(here): State<Arc<Here>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<Value>, Response> {
+    let query = query.unwrap_or_default();
+    if essence(&headers) != "application/x-www-form-urlencoded" || !query.is_empty() {
+        return Err(refused("You must provide a form"));
+    }
+    let mut fields = Fields::read("", &essence(&headers), &body).map_err(|_| refused("Invalid form"))?;
+    for name in ["client_id", "client_secret", "grant_type", "redirect_uri", "code"] {
+        fields.want(name).map_err(|_| refused(&format!("You must include a valid {name}")))?;
+    }
+    fields.end().map_err(|_| refused("Unknown parameter"))?;
+    let params = Params::read("", &headers, &body).map_err(|_| refused("Invalid form"))?;
+    let mut oauth = here.oauth();
+    let grant = oauth.token(&headers, &params, here.clock.now()).map_err(|it| refused(&it.words()))?;
+    let token = grant.access_token.clone();
+    let memory = here.memory();
+    for grant in oauth.grants.iter_mut().filter(|it| it.access_token == token) {
+        grant.scopes.retain(|it| !memory.declined.contains(it));
+    }
+    let scopes = oauth.grants.iter().find(|it| it.access_token == token).map(|it| it.scopes.clone());
+    let scopes = scopes.unwrap_or_default();
+    if memory.is_flat {
+        let user: u64 = ID.parse().map_err(|_| refused("no id"))?;
+        return Ok(Json(json!({ "access_token": token, "user_id": user, "permissions": scopes })));
+    }
+    let told = json!({ "access_token": token, "user_id": ID, "permissions": scopes.join(",") });
+    Ok(Json(json!({ "data": [told] })))
+}
+
+/// As this one address refuses.
+fn refused(words: &str) -> Response {
+    let body = json!({ "error_type": "OAuthException", "code": 400, "error_message": words });
+    (StatusCode::BAD_REQUEST, Json(body)).into_response()
+}
+
+/// `GET /access_token`: one of 60 days for it.
+async fn long(State(here): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
+    TOKENS.exchange(&mut here.oauth(), fields, here.clock.now())
+}
+
+/// `GET /refresh_access_token`: another one for that.
+async fn longer(State(here): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
+    TOKENS.refresh(&mut here.oauth(), fields, here.clock.now())
+}
+
+impl Here {
+    /// The account, asked for by its id or by its token.
+    pub(super) fn account(&self, by: &str, mut fields: Fields) -> Result<Value, GraphError> {
+        let asked = fields.text("fields");
+        fields.end()?;
+        let user_id = (by == "me").then_some(ID);
+        let all = json!({
+            "id": if by == "me" { OF_THE_APP } else { ID },
+            "user_id": user_id,
+            "username": HANDLE,
+            "name": "Ada Keeper",
+            "account_type": self.memory().account_type,
+            "profile_picture_url": PICTURE,
+            "followers_count": 12,
+            "follows_count": 3,
+            "media_count": self.memory().posts.len(),
+        });
+        USER.select(&all, asked.as_deref())
+    }
+
+    /// Accepts a call to a path that ends like this, whose token has these scopes.
+    pub(super) fn accept(
+        &self,
+        headers: &HeaderMap,
+        fields: &mut Fields,
+        path: &str,
+        scopes: &[&str],
+    ) -> Result<(), GraphError> {
+        if self.by_facebook {
+            self.accept_page(headers, fields, scopes)?;
+        } else {
+            access::accept(&self.oauth(), headers, fields, Proof::Unknown, scopes, self.clock.now())?;
+        }
+        let mut memory = self.memory();
+        match memory.refusals.iter().position(|(ends, _)| path == *ends) {
+            Some(at) => Err(memory.refusals.remove(at).1),
+            None => Ok(()),
+        }
+    }
+
+    /// The same for a call below the account's id: that of another one is not seen.
+    pub(super) fn accept_of_account(
+        &self,
+        headers: &HeaderMap,
+        fields: &mut Fields,
+        (id, path): (&str, &str),
+        scopes: &[&str],
+    ) -> Result<(), GraphError> {
+        self.accept(headers, fields, path, scopes)?;
+        if id == ID || id == "me" && !self.by_facebook { Ok(()) } else { Err(GraphError::no_object(id)) }
+    }
+}
+
+impl Authorizes for Here {
+    fn oauth(&self) -> MutexGuard<'_, OAuth> {
+        self.oauth.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    fn accounts(&self) -> &'static [&'static str] {
+        &[HANDLE]
+    }
+
+    fn refusal(&self, fault: Fault) -> Response {
+        GraphError::from(fault).into_response()
+    }
+}

@@ -1,0 +1,236 @@
+//! Facebook's login: a person, their Pages, and the accounts that belong to these.
+
+use std::sync::Arc;
+
+use axum::extract::{RawQuery, State};
+use axum::routing::get;
+use axum::{Json, Router};
+use chrono::{DateTime, TimeDelta, Utc};
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::access::PICTURE;
+use super::{HANDLE, Here, ID};
+use crate::meta::access::{Proof, accept, check_proof, living};
+use crate::meta::error::GraphError;
+use crate::meta::fields::Fields;
+use crate::meta::lists::Page as PageOfList;
+use crate::stand_in::oauth::{self, Authorizes, OAuth, secret};
+use crate::stand_in::params::{Params, bearer};
+
+/// How long a token lives that was exchanged for one that lasts.
+const LASTS: TimeDelta = TimeDelta::days(60);
+
+/// The id by which the app alone knows the person.
+const PERSON: &str = "10158000000000042";
+
+/// A Page of Facebook.
+#[derive(Clone, Debug)]
+pub(super) struct Page {
+    id: String,
+    /// The id and the name of the account that belongs to it.
+    account: Option<(String, String)>,
+    tasks: Vec<String>,
+    /// To act for it.
+    token: String,
+}
+
+impl Page {
+    pub(super) fn new(id: &str, account: Option<(&str, &str)>, tasks: &[&str]) -> Self {
+        let account = account.map(|(id, name)| (id.to_owned(), name.to_owned()));
+        let tasks = tasks.iter().map(|it| (*it).to_owned()).collect();
+        Self { id: id.to_owned(), account, tasks, token: format!("EAAP{}", secret()) }
+    }
+
+    /// That of the account that there is.
+    pub(super) fn of_the_account() -> Self {
+        Self::new("108824017345866", Some((ID, HANDLE)), &["CREATE_CONTENT", "MANAGE"])
+    }
+
+    /// What a call is told of it that asks for these fields.
+    fn told(&self, fields: &str) -> Result<Value, GraphError> {
+        let mut told = json!({ "id": self.id });
+        // A list of fields of something else stands in brackets.
+        let (plain, inner) = match fields.split_once("instagram_business_account{") {
+            Some((before, rest)) => {
+                let (inner, after) = rest.split_once('}').ok_or_else(|| GraphError::param("Syntax error"))?;
+                (format!("{before}{after}"), Some(inner))
+            }
+            None => (fields.to_owned(), None),
+        };
+        for field in plain.split(',').filter(|it| !it.is_empty()) {
+            match field {
+                "name" => told[field] = format!("Page {}", self.id).into(),
+                "picture.type(large)" => {
+                    told["picture"] = json!({ "data": { "url": "https://scontent.example/p.jpg" } });
+                }
+                "access_token" if !self.tasks.is_empty() => told[field] = self.token.as_str().into(),
+                "id" | "username" | "access_token" => {}
+                "tasks" => told[field] = json!(self.tasks),
+                other => return Err(GraphError::param(&format!("Tried accessing nonexisting field ({other})"))),
+            }
+        }
+        if inner.is_some_and(|it| it != "id,username,name,profile_picture_url") {
+            return Err(GraphError::param("Tried accessing nonexisting field of an IGUser"));
+        }
+        if let Some((id, name)) = self.account.as_ref().filter(|_| inner.is_some()) {
+            told["instagram_business_account"] = json!({
+                "id": id,
+                "username": name,
+                "name": "Ada Keeper",
+                "profile_picture_url": PICTURE,
+            });
+        }
+        Ok(told)
+    }
+}
+
+/// What is Facebook's login alone.
+pub(super) fn routes() -> Router<Arc<Here>> {
+    oauth::page_at::<Here>("/v26.0/dialog/oauth")
+        .route("/v26.0/oauth/access_token", get(give))
+        .route("/v26.0/me", get(me))
+        .route("/v26.0/me/permissions", get(permissions).delete(end))
+        .route("/v26.0/me/accounts", get(accounts))
+        .route("/v26.0/me/businesses", get(businesses))
+}
+
+/// `GET /oauth/access_token`: for a code, or for a token that ends soon.
+async fn give(
+    State(here): State<Arc<Here>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Json<Value>, GraphError> {
+    let query = query.unwrap_or_default();
+    let mut fields = Fields::read(&query, "", b"")?;
+    let params = Params::read(&query, &headers, &[]).map_err(|_| GraphError::param("The query cannot be read"))?;
+    let (now, mut oauth) = (here.clock.now(), here.oauth());
+    let app = oauth.client(&headers, &params)?;
+    fields.want("client_id")?;
+    fields.want("client_secret")?;
+    let (at, lives) = if let Some(grant_type) = fields.text("grant_type") {
+        let token = fields.want("fb_exchange_token")?;
+        fields.end()?;
+        if grant_type != "fb_exchange_token" {
+            return Err(GraphError::param("Unknown grant_type"));
+        }
+        living(&oauth, &token, now)?;
+        let at = oauth.grants.iter().position(|it| it.access_token == token).ok_or_else(GraphError::unknown)?;
+        oauth.grants[at].access_token = secret();
+        oauth.grants[at].expires_at = Some(now + LASTS);
+        (at, LASTS)
+    } else {
+        let code = oauth.spend(&app, &params, now)?;
+        fields.want("code")?;
+        fields.want("redirect_uri")?;
+        fields.end()?;
+        (oauth.grant(&app, code.scopes, &code.account, now), TimeDelta::hours(1))
+    };
+    let token = &oauth.grants[at].access_token;
+    Ok(Json(json!({ "access_token": token, "token_type": "bearer", "expires_in": lives.num_seconds() })))
+}
+
+/// `GET /me`
+async fn me(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Result<Json<Value>, GraphError> {
+    here.accept_person(&headers, &mut fields, &[])?;
+    if fields.want("fields")? != "id" {
+        return Err(GraphError::param("Nothing but the id is told here"));
+    }
+    fields.end()?;
+    Ok(Json(json!({ "id": PERSON })))
+}
+
+/// `GET /me/permissions`
+async fn permissions(
+    State(here): State<Arc<Here>>,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    here.accept_person(&headers, &mut fields, &[])?;
+    fields.end()?;
+    let (memory, all) = (here.memory(), super::RULES_OF_FACEBOOK.scopes);
+    let status = |it: &str| if memory.declined.iter().any(|other| other == it) { "declined" } else { "granted" };
+    let data: Vec<_> = all.iter().map(|it| json!({ "permission": it, "status": status(it) })).collect();
+    Ok(Json(json!({ "data": data })))
+}
+
+/// `DELETE /me/permissions`: all that the person has granted to the app.
+async fn end(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Result<Json<Value>, GraphError> {
+    here.accept_person(&headers, &mut fields, &[])?;
+    fields.end()?;
+    here.oauth().revoke_all();
+    Ok(Json(json!({ "success": true })))
+}
+
+/// `GET /me/accounts`
+async fn accounts(
+    State(here): State<Arc<Here>>,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    here.accept_person(&headers, &mut fields, &["pages_show_list"])?;
+    let (asked, page) = (fields.want("fields")?, PageOfList::asked(&mut fields)?);
+    fields.end()?;
+    let entries: Result<Vec<_>, _> = here.memory().pages.iter().map(|it| it.told(&asked)).collect();
+    Ok(Json(page.answer(entries?, "https://graph.facebook.com/v26.0/me/accounts")))
+}
+
+/// `GET /me/businesses`: there are none.
+async fn businesses(
+    State(here): State<Arc<Here>>,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    here.accept_person(&headers, &mut fields, &["business_management"])?;
+    fields.want("fields")?;
+    PageOfList::asked(&mut fields)?;
+    fields.end()?;
+    Ok(Json(json!({ "data": [] })))
+}
+
+impl Here {
+    /// Accepts a call of the person.
+    fn accept_person(&self, headers: &HeaderMap, fields: &mut Fields, scopes: &[&str]) -> Result<(), GraphError> {
+        self.check_declined(scopes)?;
+        accept(&self.oauth(), headers, fields, Proof::Required, scopes, self.clock.now()).map(drop)
+    }
+
+    /// Accepts a call for the account: with the token of its Page, whose person has granted
+    /// these permissions.
+    pub(super) fn accept_page(
+        &self,
+        headers: &HeaderMap,
+        fields: &mut Fields,
+        scopes: &[&str],
+    ) -> Result<(), GraphError> {
+        let token = bearer(headers).ok_or_else(GraphError::no_token)?;
+        let oauth = self.oauth();
+        check_proof(&oauth, token, &fields.want("appsecret_proof")?)?;
+        let is_of_a_page = self.memory().pages.iter().any(|it| it.token == token && it.account.is_some());
+        if !is_of_a_page {
+            return Err(GraphError::token("Invalid OAuth access token - Cannot parse access token", None));
+        }
+        let grant = oauth.grants.iter().rfind(|it| !it.revoked).ok_or_else(GraphError::removed_app)?;
+        self.check_declined(scopes)?;
+        match scopes.iter().find(|scope| !grant.scopes.iter().any(|it| it == *scope)) {
+            Some(scope) => Err(GraphError::permission(scope)),
+            None => Ok(()),
+        }
+    }
+
+    fn check_declined(&self, scopes: &[&str]) -> Result<(), GraphError> {
+        let memory = self.memory();
+        match scopes.iter().find(|scope| memory.declined.iter().any(|it| it == *scope)) {
+            Some(scope) => Err(GraphError::permission(scope)),
+            None => Ok(()),
+        }
+    }
+
+    /// The person has another password: tokens of Pages end as well.
+    pub(super) fn change_password(&self, oauth: &mut OAuth, now: DateTime<Utc>) {
+        oauth.end_access_tokens(now);
+        for page in &mut self.memory().pages {
+            page.token = format!("EAAP{}", secret());
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Calls that fail as a test has ordered.
+
+use axum::response::{IntoResponse, Response};
+use http::Method;
+use http::request::Parts;
+use platforms::conformance::network::{Call, Trouble};
+
+use super::Here;
+use super::making::failed;
+use crate::meta::trouble;
+use crate::stand_in::front::Front;
+
+impl Front for Here {
+    fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
+        let has = |what: &[u8]| body.windows(what.len()).any(|it| it == what);
+        let (path, query) = (head.uri.path(), head.uri.query().unwrap_or_default());
+        match (&head.method, path) {
+            (_, "/oauth/access_token") => Some(Call::Exchange),
+            (_, "/v26.0/oauth/access_token") if query.contains("&code=") || query.starts_with("code=") => {
+                Some(Call::Exchange)
+            }
+            (_, "/refresh_access_token") => Some(Call::Refresh),
+            (&Method::DELETE, "/v26.0/me/permissions") => Some(Call::Revoke),
+            (&Method::POST, _) if path.ends_with("/media_publish") => Some(Call::Publish),
+            (&Method::POST, _) if has(b"image_url=") || has(b"video_url=") => Some(Call::Upload),
+            (&Method::GET, _) if path.ends_with("/media") || path.ends_with("/stories") => Some(Call::LookUp),
+            (&Method::GET, _) if query.contains("fields=status") => Some(Call::Process),
+            _ => None,
+        }
+    }
+
+    fn meet(&self, call: Call) -> Option<Trouble> {
+        self.memory().troubles.meet(call)
+    }
+
+    fn answer(&self, call: Call, trouble: Trouble) -> Response {
+        trouble::answer(call, trouble).into_response()
+    }
+
+    fn spoil(&self, _: &Parts) {
+        self.memory().containers.spoil(&failed(2_207_026));
+    }
+}

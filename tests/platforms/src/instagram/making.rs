@@ -1,0 +1,291 @@
+//! Containers are made: of a file that is fetched, or of several of them.
+//!
+//! Source: `reference/ig-user/media`, `content-publishing`, `reference/error-codes`.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::media::{FileType, MimeType};
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::{Here, Memory, text};
+use crate::meta::containers::State as Standing;
+use crate::meta::error::GraphError;
+use crate::meta::fetched::{Fetched, Limits, NotFetched, Wrong, fetch};
+use crate::meta::fields::Fields;
+
+/// What is in a container, and then in a post.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Content {
+    pub(super) kind: Kind,
+    pub(super) caption: String,
+    pub(super) files: Vec<File>,
+    /// What it says beside that.
+    pub(super) said: Value,
+}
+
+/// What a container is to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A picture, or several files, in the feed.
+    #[default]
+    Post,
+    Reel,
+    Story,
+    /// A part of a carousel.
+    Item,
+}
+
+/// A file as Instagram has fetched it.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    pub(super) fetched: Fetched,
+    pub(super) words: Option<String>,
+    /// Whom it shows.
+    pub(super) tags: Value,
+}
+
+/// "JPEG, 8 MB, 4:5 to 1.91:1"
+const IMAGES: Limits = Limits {
+    types: &[MimeType::Jpeg],
+    max_bytes: 8_000_000,
+    narrowest: (4, 5),
+    widest: (191, 100),
+    runs: (u64::MAX, 0),
+};
+
+/// "We recommend 9:16": no ratio is refused.
+const STORY_IMAGES: Limits = Limits { narrowest: (0, 1), widest: (1, 0), ..IMAGES };
+
+/// "MOV or MP4, 300 MB, 0.01:1 to 10:1, 3 seconds to 15 minutes"
+const REELS: Limits = Limits {
+    types: &[MimeType::Mp4, MimeType::Quicktime],
+    max_bytes: 300_000_000,
+    narrowest: (1, 100),
+    widest: (10, 1),
+    runs: (900_000, 3_000),
+};
+
+/// "100 MB, 3 to 60 seconds"
+const STORY_VIDEOS: Limits = Limits { max_bytes: 100_000_000, runs: (60_000, 3_000), ..REELS };
+
+/// The most containers that an account makes within a day.
+const MOST: usize = 400;
+
+/// `POST /{ig-user-id}/media`
+pub(super) async fn make(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    here.accept_of_account(&headers, &mut fields, (&id, "media"), here.scopes().publish)?;
+    let now = here.clock.now();
+    if MOST <= here.memory().containers.made_since(now - TimeDelta::days(1)) {
+        return Err(GraphError::limited(60));
+    }
+    let types = fields.one_of("media_type", &["IMAGE", "VIDEO", "REELS", "STORIES", "CAROUSEL"])?;
+    let is_item = fields.flag("is_carousel_item")?.unwrap_or_default();
+    let (content, fault) = match (types.as_deref(), is_item) {
+        (Some("CAROUSEL"), false) => (here.of_items(fields)?, None),
+        (Some("STORIES"), false) => of_file(Kind::Story, fields).await?,
+        (Some("REELS"), false) => of_file(Kind::Reel, fields).await?,
+        (None | Some("IMAGE"), false) => of_file(Kind::Post, fields).await?,
+        (None | Some("IMAGE" | "VIDEO"), true) => {
+            let is_video = types.as_deref() == Some("VIDEO");
+            if is_video != fields.has("video_url") {
+                return Err(unknown_type());
+            }
+            of_file(Kind::Item, fields).await?
+        }
+        _ => return Err(unknown_type()),
+    };
+    let id = here.memory().make(content, fault, now);
+    Ok(Json(json!({ "id": id })))
+}
+
+fn unknown_type() -> GraphError {
+    GraphError::param("The media_type is unknown, or not one for this").subcode(2_207_023)
+}
+
+/// With why it comes to nothing, which shows later.
+async fn of_file(kind: Kind, mut fields: Fields) -> Result<(Content, Option<String>), GraphError> {
+    let is_video = fields.has("video_url");
+    if is_video == (kind == Kind::Post) && kind != Kind::Item && kind != Kind::Story {
+        return Err(if is_video { unknown_type() } else { GraphError::missing("video_url") });
+    }
+    let address = fields.want(if is_video { "video_url" } else { "image_url" })?;
+    let mut content = Content { kind, said: json!({}), ..Content::default() };
+    let words = if is_video || kind == Kind::Story { None } else { alt_text(&mut fields)? };
+    let tags = tags(&mut fields, kind, is_video)?;
+    if kind == Kind::Reel {
+        if let Some(moment) = fields.number("thumb_offset", 0, i64::MAX)? {
+            content.said["thumb_offset"] = moment.into();
+        }
+        if let Some(share) = fields.flag("share_to_feed")? {
+            content.said["share_to_feed"] = share.into();
+        }
+    }
+    if matches!(kind, Kind::Post | Kind::Reel) {
+        of_the_whole(&mut content, &mut fields)?;
+    }
+    fields.end()?;
+    let file = match fetch(&address).await {
+        Ok(file) => file,
+        Err(NotFetched::NotThere) if is_video => return Ok((content, Some(failed(2_207_077)))),
+        Err(_) => {
+            let error = GraphError::new(9_004, "Only photo or video can be accepted as media type.");
+            let words = "The media could not be fetched from this URI.";
+            return Err(error.subcode(2_207_052).for_people("Media download has failed.", words));
+        }
+    };
+    let limits = match (is_video, kind == Kind::Story) {
+        (false, false) => IMAGES,
+        (false, true) => STORY_IMAGES,
+        (true, false) => REELS,
+        (true, true) => STORY_VIDEOS,
+    };
+    let wrong = limits.check(&file);
+    if let Some(wrong) = wrong.filter(|_| !is_video) {
+        return Err(image_fault(wrong));
+    }
+    let moment = content.said["thumb_offset"].as_u64();
+    if moment.zip(file.facts.duration_ms).is_some_and(|(moment, length)| length < moment) {
+        return Err(GraphError::new(1, "The thumbnail offset is beyond the video").subcode(2_207_057));
+    }
+    content.files.push(File { fetched: file, words, tags });
+    Ok((content, wrong.map(|_| failed(2_207_026))))
+}
+
+/// The `status` of a container that came to nothing.
+pub(super) fn failed(subcode: u32) -> String {
+    format!("Error: Media upload has failed with error code {subcode}")
+}
+
+fn image_fault(wrong: Wrong) -> GraphError {
+    match wrong {
+        Wrong::Ratio => GraphError::new(36_003, "The aspect ratio is not supported.").subcode(2_207_009),
+        Wrong::Size => GraphError::new(36_000, "The image is too large to download.").subcode(2_207_004),
+        Wrong::Type | Wrong::Duration | Wrong::DescribedLast => {
+            GraphError::new(36_001, "The image format is not supported.").subcode(2_207_005)
+        }
+    }
+}
+
+fn alt_text(fields: &mut Fields) -> Result<Option<String>, GraphError> {
+    let words = fields.text("alt_text").filter(|it| !it.is_empty());
+    if words.as_ref().is_some_and(|it| 1_000 < it.encode_utf16().count()) {
+        return Err(GraphError::param("Param alt_text must be at most 1000 characters"));
+    }
+    Ok(words)
+}
+
+/// Of pictures it has to be said where somebody is, of stories it may be, of videos not.
+fn tags(fields: &mut Fields, kind: Kind, is_video: bool) -> Result<Value, GraphError> {
+    let Some(tags) = fields.json("user_tags")? else { return Ok(Value::Null) };
+    let wrong = |words: &str| GraphError::param(words).subcode(2_207_035);
+    let list = tags.as_array().filter(|it| (1..=20).contains(&it.len()));
+    let list = list.ok_or_else(|| wrong("Param user_tags must be an array of 1 to 20"))?;
+    for tag in list {
+        let known = tag.as_object().is_some_and(|it| it.keys().all(|it| ["username", "x", "y"].contains(&it.as_str())));
+        if !known || !tag["username"].as_str().is_some_and(is_name) {
+            return Err(wrong("Param user_tags has one that is no username"));
+        }
+        let place = |name: &str| match &tag[name] {
+            Value::Null => Ok(false),
+            it if it.as_f64().is_some_and(|it| (0.0..=1.0).contains(&it)) => Ok(true),
+            _ => Err(wrong("Param user_tags has a place that is not from 0.0 to 1.0")),
+        };
+        let is_fine = match (place("x")?, place("y")?) {
+            (true, true) => kind == Kind::Story || !is_video,
+            (false, false) => kind == Kind::Story || is_video,
+            _ => false,
+        };
+        if !is_fine {
+            return Err(wrong("Param user_tags has x and y in pictures, and not in reels"));
+        }
+    }
+    Ok(tags)
+}
+
+fn is_name(it: &str) -> bool {
+    (1..=30).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_'))
+}
+
+/// What every post can say, but neither a story nor a part of a carousel.
+fn of_the_whole(content: &mut Content, fields: &mut Fields) -> Result<(), GraphError> {
+    content.caption = fields.text("caption").unwrap_or_default();
+    if let Some(words) = text::fault(&content.caption) {
+        return Err(GraphError::new(36_004, words).subcode(2_207_010));
+    }
+    if let Some(names) = fields.list("collaborators")? {
+        if !(1..=3).contains(&names.len()) || !names.iter().all(|it| is_name(it)) {
+            return Err(GraphError::param("Param collaborators must be 1 to 3 usernames").subcode(2_207_040));
+        }
+        content.said["collaborators"] = names.into();
+    }
+    if let Some(place) = fields.text("location_id") {
+        if place.is_empty() || !place.bytes().all(|it| it.is_ascii_digit()) {
+            return Err(GraphError::param("INSTAGRAM_PLATFORM_API__INVALID_LOCATION_ID"));
+        }
+        content.said["location_id"] = place.into();
+    }
+    Ok(())
+}
+
+impl Here {
+    /// A carousel of containers that are ready.
+    fn of_items(&self, mut fields: Fields) -> Result<Content, GraphError> {
+        let children = fields.list("children")?.ok_or_else(|| GraphError::missing("children"))?;
+        if !(2..=10).contains(&children.len()) {
+            let words = "A carousel needs 2 to 10 children";
+            return Err(GraphError::param(words).subcode(2_207_028));
+        }
+        let (memory, now, mut files) = (self.memory(), self.clock.now(), Vec::new());
+        for child in &children {
+            let container = memory.containers.get(child).ok_or_else(no_media)?;
+            match container.state(now) {
+                Standing::Ready if container.content.kind == Kind::Item => {
+                    files.extend(container.content.files.clone());
+                }
+                Standing::Working => return Err(not_ready()),
+                Standing::Expired => return Err(no_media()),
+                _ => return Err(GraphError::param("Param children has one that is no carousel item, or failed")),
+            }
+        }
+        let mut content = Content { files, said: json!({}), ..Content::default() };
+        of_the_whole(&mut content, &mut fields)?;
+        fields.end()?;
+        Ok(content)
+    }
+}
+
+/// What a call answers that names a container that is not there, or not any more.
+pub(super) fn no_media() -> GraphError {
+    let words = "The media with this id cannot be found.";
+    GraphError::new(24, "The requested resource does not exist").subcode(2_207_008).for_people("Media Not Found", words)
+}
+
+/// The same of one that is worked on.
+pub(super) fn not_ready() -> GraphError {
+    let words = "The media is not ready for publishing, please wait for a moment";
+    GraphError::new(9_007, "Media ID is not available").subcode(2_207_027).for_people("Media is not ready", words)
+}
+
+impl Memory {
+    pub(super) fn make(&mut self, content: Content, fault: Option<String>, now: DateTime<Utc>) -> String {
+        let [of_whole, of_image, of_video] = self.work;
+        let of_file = |it: &File| match it.fetched.mime_type.file_type() {
+            FileType::Image => of_image,
+            FileType::Video => of_video,
+        };
+        let is_whole = 1 < content.files.len();
+        let works = content.files.iter().filter(|_| !is_whole).map(of_file);
+        let work = works.chain([of_whole]).max().unwrap_or_default();
+        let fault = fault.or_else(|| self.fault.map(failed));
+        self.containers.make(&mut self.ids, content, work, fault, now)
+    }
+}

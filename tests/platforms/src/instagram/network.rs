@@ -1,0 +1,120 @@
+//! Instagram as the conformance suite sees it.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use domain::clock::Clock;
+use domain::media::{FileType, MimeType};
+use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
+use platforms::{Answers, AppCredentials};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::making::Kind;
+use super::posts::Post;
+use super::{HANDLE, Instagram};
+use crate::stand_in::oauth::{Authorizes, decide};
+
+#[async_trait]
+impl<const BY_FACEBOOK: bool> Network for Instagram<BY_FACEBOOK> {
+    async fn start(clock: Clock) -> Self {
+        Self::start(clock).await
+    }
+
+    fn name(&self) -> &'static str {
+        "instagram"
+    }
+
+    fn addresses(&self) -> Vec<SocketAddr> {
+        vec![self.address]
+    }
+
+    fn settings(&self) -> Value {
+        if BY_FACEBOOK {
+            json!({ "url": self.base_url(), "login": "facebook" })
+        } else {
+            json!({ "url": self.base_url() })
+        }
+    }
+
+    fn app(&self) -> Option<AppCredentials> {
+        Some(AppCredentials::new(&self.app.client_id, &self.app.client_secret))
+    }
+
+    fn permit(&self, redirect_uri: &str) {
+        self.here.oauth().permit(redirect_uri);
+    }
+
+    fn answers(&self) -> Answers {
+        Answers::new()
+    }
+
+    fn describes(&self, mime_type: MimeType) -> bool {
+        mime_type.file_type() == FileType::Image
+    }
+
+    /// Instagram's login has no call for it.
+    fn ends_grants(&self) -> bool {
+        BY_FACEBOOK
+    }
+
+    async fn send_back(&self, url: &str, decision: Decision) -> Url {
+        decide(url, HANDLE, decision).await
+    }
+
+    fn trouble(&self, call: Call, trouble: Trouble, count: usize) {
+        self.here.memory().troubles.order(call, trouble, count);
+    }
+
+    fn echo(&self) -> bool {
+        self.here.echo.store(true, Ordering::Relaxed);
+        true
+    }
+
+    fn revoke(&self) {
+        self.here.oauth().revoke_all();
+    }
+
+    fn end_access_tokens(&self) {
+        let (mut oauth, now) = (self.here.oauth(), self.here.clock.now());
+        self.here.change_password(&mut oauth, now);
+    }
+
+    fn public(&self) -> Vec<PublicPost> {
+        self.here.memory().posts.iter().map(public_post).collect()
+    }
+
+    fn grants(&self) -> usize {
+        self.here.oauth().usable()
+    }
+
+    fn calls(&self, call: Call) -> usize {
+        self.here.memory().troubles.calls(call)
+    }
+}
+
+fn public_post(post: &Post) -> PublicPost {
+    let media = post.content.files.iter().map(|it| PublicMedium {
+        mime_type: it.fetched.mime_type,
+        bytes: it.fetched.bytes.clone(),
+        alt_text: it.words.clone(),
+    });
+    PublicPost { id: post.id.clone(), text: post.content.caption.clone(), media: media.collect() }
+}
+
+impl Post {
+    /// What it is, and what it says beside its text and its files.
+    pub(super) fn described(&self) -> Value {
+        let kind = match self.content.kind {
+            Kind::Reel => "reel",
+            Kind::Story => "story",
+            Kind::Post | Kind::Item => "post",
+        };
+        let mut said = self.content.said.clone();
+        said["kind"] = kind.into();
+        said["comments"] = json!(self.comments);
+        said["user_tags"] = self.content.files.iter().map(|it| it.tags.clone()).collect();
+        said
+    }
+}

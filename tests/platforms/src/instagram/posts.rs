@@ -1,0 +1,239 @@
+//! Containers are published; what is public is listed, and commented on.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use chrono::{DateTime, TimeDelta, Utc};
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::making::{Content, Kind, no_media, not_ready};
+use super::{HANDLE, Here, ID, Memory};
+use crate::meta::containers::State as Standing;
+use crate::meta::error::GraphError;
+use crate::meta::fields::Fields;
+use crate::meta::lists::Page;
+use crate::meta::select::Node;
+use crate::meta::time;
+
+/// A post, a reel or a story.
+#[derive(Clone, Debug)]
+pub(super) struct Post {
+    pub(super) id: String,
+    pub(super) content: Content,
+    pub(super) comments: Vec<String>,
+    at: DateTime<Utc>,
+}
+
+/// What can be asked of a container.
+const CONTAINER: Node =
+    Node { kind: "IGContainer", fields: &["status", "status_code", "copyright_check_status"], unasked: &[] };
+
+/// What can be asked of a post.
+const MEDIA: Node = Node {
+    kind: "IGMedia",
+    fields: &[
+        "alt_text",
+        "caption",
+        "comments_count",
+        "is_shared_to_feed",
+        "media_product_type",
+        "media_type",
+        "owner",
+        "permalink",
+        "shortcode",
+        "timestamp",
+        "username",
+    ],
+    unasked: &[],
+};
+
+/// What can be asked of limits.
+const LIMITS: Node =
+    Node { kind: "IGContentPublishingLimit", fields: &["quota_usage", "config"], unasked: &["quota_usage"] };
+
+/// How long a story is shown.
+const STORY_LIVES: TimeDelta = TimeDelta::hours(24);
+
+/// `POST /{ig-user-id}/media_publish`
+pub(super) async fn publish(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    here.accept_of_account(&headers, &mut fields, (&id, "media_publish"), here.scopes().publish)?;
+    let container = fields.want("creation_id")?;
+    fields.end()?;
+    let (mut memory, now) = (here.memory(), here.clock.now());
+    if memory.quota <= memory.published_within_a_day(now) {
+        let words = "You reached maximum number of posts that is allowed to be published by Content Publishing API.";
+        return Err(GraphError::new(9, "Application request limit reached")
+            .subcode(2_207_042)
+            .for_people("Maximum posts reached", words));
+    }
+    let is_item = memory.containers.get(&container).is_some_and(|it| it.content.kind == Kind::Item);
+    if is_item {
+        return Err(GraphError::param("A carousel item cannot be published alone"));
+    }
+    let content = match memory.containers.publish(&container, now) {
+        Some(Err(Standing::Working)) => return Err(not_ready()),
+        // One that is not there, that failed, that is too old, or that is public already.
+        None | Some(Err(_)) => return Err(no_media()),
+        Some(Ok(content)) => content.clone(),
+    };
+    let id = memory.add(content, now);
+    Ok(Json(json!({ "id": id })))
+}
+
+/// `GET /me`, `GET /{ig-user-id}`, `GET /{ig-container-id}` and `GET /{ig-media-id}`
+pub(super) async fn show(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    here.accept(&headers, &mut fields, if id == "me" { "me" } else { "id" }, here.scopes().read)?;
+    if [ID, "me"].contains(&id.as_str()) {
+        return here.account(&id, fields).map(Json);
+    }
+    let asked = fields.text("fields");
+    fields.end()?;
+    let (memory, now) = (here.memory(), here.clock.now());
+    if let Some(container) = memory.containers.get(&id) {
+        let state = container.state(now);
+        let words = match &state {
+            Standing::Failed(words) => words.clone(),
+            Standing::Working => "In Progress: Media is still being processed.".to_owned(),
+            Standing::Ready => "Finished: Media has been uploaded and it is ready to be published.".to_owned(),
+            Standing::Public => "Published: Media has been published.".to_owned(),
+            Standing::Expired => "Expired: Media was not published within 24 hours.".to_owned(),
+        };
+        let said = json!({ "id": id, "status_code": state.name(), "status": words });
+        return CONTAINER.select(&said, asked.as_deref()).map(Json);
+    }
+    let post = memory.posts.iter().find(|it| it.id == id).ok_or_else(|| GraphError::no_object(&id))?;
+    MEDIA.select(&told(post), asked.as_deref()).map(Json)
+}
+
+/// `GET /{ig-user-id}/media`: newest first, without stories.
+pub(super) async fn list(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    listed(&here, (&id, "media"), &headers, fields, |it, _| it.content.kind != Kind::Story)
+}
+
+/// `GET /{ig-user-id}/stories`: those of the last 24 hours.
+pub(super) async fn stories(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    listed(&here, (&id, "stories"), &headers, fields, |it, now| {
+        it.content.kind == Kind::Story && now < it.at + STORY_LIVES
+    })
+}
+
+fn listed(
+    here: &Here,
+    (id, edge): (&str, &'static str),
+    headers: &HeaderMap,
+    mut fields: Fields,
+    is_of: impl Fn(&Post, DateTime<Utc>) -> bool,
+) -> Result<Json<Value>, GraphError> {
+    here.accept_of_account(headers, &mut fields, (id, edge), here.scopes().read)?;
+    let (page, asked) = (Page::asked(&mut fields)?, fields.text("fields"));
+    let since = fields.number("since", 0, i64::MAX)?.unwrap_or_default();
+    let until = fields.number("until", 0, i64::MAX)?.unwrap_or(i64::MAX);
+    fields.end()?;
+    let (memory, now) = (here.memory(), here.clock.now());
+    let is_listed = |it: &&Post| {
+        is_of(it, now) && it.at + memory.listed_after <= now && (since..=until).contains(&it.at.timestamp())
+    };
+    let entries: Result<Vec<_>, _> =
+        memory.posts.iter().rev().filter(is_listed).map(|it| MEDIA.select(&told(it), asked.as_deref())).collect();
+    Ok(Json(page.answer(entries?, &format!("https://graph.instagram.com/v26.0/{ID}/{edge}"))))
+}
+
+/// `GET /{ig-user-id}/content_publishing_limit`
+pub(super) async fn limit(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    here.accept_of_account(&headers, &mut fields, (&id, "content_publishing_limit"), here.scopes().publish)?;
+    let asked = fields.text("fields");
+    fields.end()?;
+    let (memory, now) = (here.memory(), here.clock.now());
+    let (total, used) = (memory.quota, memory.published_within_a_day(now));
+    let said = json!({ "quota_usage": used, "config": { "quota_total": total, "quota_duration": 86_400 } });
+    Ok(Json(json!({ "data": [LIMITS.select(&said, asked.as_deref())?] })))
+}
+
+/// `POST /{ig-media-id}/comments`
+pub(super) async fn comment(
+    State(here): State<Arc<Here>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    here.accept(&headers, &mut fields, "comments", here.scopes().comment)?;
+    let words = fields.want("message")?;
+    fields.end()?;
+    let mut memory = here.memory();
+    let comment = memory.ids.fresh();
+    let post = memory.posts.iter_mut().find(|it| it.id == id).ok_or_else(|| GraphError::no_object(&id))?;
+    if post.content.kind == Kind::Story {
+        return Err(GraphError::param("Stories have no comments"));
+    }
+    post.comments.push(words);
+    Ok(Json(json!({ "id": comment })))
+}
+
+fn told(Post { id, content, comments, at }: &Post) -> Value {
+    let is_image = |it: &str| it.starts_with("image/");
+    let media_type = match content.files.as_slice() {
+        [one] if is_image(one.fetched.mime_type.as_str()) => "IMAGE",
+        [_] => "VIDEO",
+        _ => "CAROUSEL_ALBUM",
+    };
+    let shortcode = format!("D{:x}", id.parse::<u64>().unwrap_or_default());
+    let (product, permalink) = match content.kind {
+        Kind::Reel => ("REELS", format!("https://www.instagram.com/reel/{shortcode}/")),
+        Kind::Story => ("STORY", format!("https://www.instagram.com/stories/{HANDLE}/{id}")),
+        Kind::Post | Kind::Item => ("FEED", format!("https://www.instagram.com/p/{shortcode}/")),
+    };
+    json!({
+        "id": id,
+        "alt_text": content.files.first().and_then(|it| it.words.clone()),
+        "caption": Some(&content.caption).filter(|it| !it.is_empty()),
+        "comments_count": comments.len(),
+        "is_shared_to_feed": content.said["share_to_feed"],
+        "media_product_type": product,
+        "media_type": media_type,
+        "owner": { "id": ID },
+        "permalink": permalink,
+        "shortcode": shortcode,
+        "timestamp": time(*at),
+        "username": HANDLE,
+    })
+}
+
+impl Memory {
+    /// A new post; its id.
+    pub(super) fn add(&mut self, content: Content, at: DateTime<Utc>) -> String {
+        let id = self.ids.fresh();
+        self.posts.push(Post { id: id.clone(), content, comments: Vec::new(), at });
+        id
+    }
+
+    fn published_within_a_day(&self, now: DateTime<Utc>) -> usize {
+        self.posts.iter().filter(|it| now - TimeDelta::days(1) < it.at).count()
+    }
+}

@@ -1,0 +1,45 @@
+//! A caption, as Instagram counts it.
+//!
+//! Source: `reference/ig-user/media`: "Maximum 2200 characters, 30 hashtags, and 20 @ tags."
+//! Which characters are meant is not said; the strictest unit that is usual is taken.
+
+/// Why a caption is not taken, if it is not.
+pub(super) fn fault(caption: &str) -> Option<&'static str> {
+    if 2_200 < caption.encode_utf16().count() {
+        return Some("The caption was too long. Max length 2200.");
+    }
+    if 30 < begun_with('#', caption) {
+        return Some("The caption has more than 30 hashtags.");
+    }
+    (20 < begun_with('@', caption)).then_some("The caption has more than 20 @ tags.")
+}
+
+/// How many words begin with this mark, inside of other words it means nothing.
+fn begun_with(mark: char, caption: &str) -> usize {
+    let is_of_word = |it: char| it.is_alphanumeric() || it == '_';
+    let mut before = ' ';
+    let mut letters = caption.chars().peekable();
+    let mut count = 0;
+    while let Some(letter) = letters.next() {
+        if letter == mark && !is_of_word(before) && letters.peek().is_some_and(|it| is_of_word(*it)) {
+            count += 1;
+        }
+        before = letter;
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caption_has_so_many_letters_hashtags_and_names() {
+        assert_eq!(fault(&"🎉".repeat(1_100)), None);
+        assert!(fault(&"🎉".repeat(1_101)).is_some());
+        assert_eq!(fault(&"#one ".repeat(30)), None);
+        assert!(fault(&"#one ".repeat(31)).is_some());
+        assert!(fault(&"@one ".repeat(21)).is_some());
+        assert_eq!(fault(&"me@here.example a#b # @ ".repeat(40)), None);
+    }
+}

@@ -1,0 +1,272 @@
+//! What comes before the public call.
+
+use std::io::Cursor;
+
+use chrono::TimeDelta;
+use domain::delivery::Setback;
+use domain::media::{AltText, MimeType};
+use domain::options::OptionValue;
+use image::{ImageFormat, Rgb, RgbImage};
+use networks::instagram::Instagram;
+use networks::meta::error::GraphError;
+use platforms::Step;
+use platforms::conformance::network::{Call, Network};
+use platforms::conformance::samples::{Sample, sample};
+use platforms::conformance::stage::{Post, Stage};
+use serde_json::{Value, json};
+
+use super::{list, options, stage, text};
+
+/// A picture of this size.
+fn picture(width: u32, height: u32, format: ImageFormat) -> Sample {
+    let mime_type = if format == ImageFormat::Png { MimeType::Png } else { MimeType::Jpeg };
+    let mut bytes = Cursor::new(Vec::new());
+    RgbImage::from_pixel(width, height, Rgb([9, 99, 199])).write_to(&mut bytes, format).unwrap();
+    let mut sample = sample(mime_type, 1);
+    sample.bytes = bytes.into_inner();
+    sample.attachment.size_bytes = sample.bytes.len() as u64;
+    sample
+}
+
+fn size(mime_type: MimeType, bytes: &[u8]) -> (u32, u32) {
+    mime_type.picture_size(bytes).unwrap()
+}
+
+/// Steps until there is a setback, or nothing more to do: the setback, and how long it
+/// took.
+async fn stepped(stage: &Stage<Instagram>, post: &mut Post<'_>) -> (Option<Setback>, TimeDelta) {
+    let began = stage.clock.now();
+    for _ in 0..300 {
+        match stage.prepare(post).await {
+            Ok(Step::Again { progress, at }) => {
+                post.progress = Some(progress);
+                stage.clock.skip_to(at);
+            }
+            Ok(Step::Ready { progress }) => {
+                post.progress = progress;
+                return (None, stage.clock.now() - began);
+            }
+            Err(setback) => return (Some(setback), stage.clock.now() - began),
+        }
+    }
+    panic!("it never ends")
+}
+
+#[tokio::test]
+async fn a_picture_says_who_made_it_whom_it_shows_and_where() {
+    let (stage, account) = stage().await;
+    let mut files = vec![sample(MimeType::Png, 1)];
+    files[0].attachment.alt_text = AltText::parse("a boat").ok();
+    let mut post = stage.post(&account, "#boats at sea", files);
+    post.options = options(&[
+        ("collaborators", list(&["keeper.bo", "second"])),
+        ("location", text("7640348500")),
+        ("user_tags", list(&["keeper.bo", "second 0.25 1"])),
+    ]);
+
+    let published = stage.deliver(&mut post).await.unwrap().published;
+
+    let expected = json!({
+        "kind": "post",
+        "comments": [],
+        "collaborators": ["keeper.bo", "second"],
+        "location_id": "7640348500",
+        "user_tags": [[{ "username": "keeper.bo", "x": 0.5, "y": 0.5 }, { "username": "second", "x": 0.25, "y": 1.0 }]],
+    });
+    assert_eq!(stage.network.latest(), expected);
+    let shown = &stage.network.public()[0].media[0];
+    assert_eq!((shown.mime_type, shown.alt_text.as_deref()), (MimeType::Jpeg, Some("a boat")), "a JPEG of the PNG");
+    assert!(published.url.unwrap().starts_with("https://www.instagram.com/p/"));
+}
+
+#[tokio::test]
+async fn one_video_is_a_reel_whatever_it_is_called() {
+    let (stage, account) = stage().await;
+    for (given, expected) in [
+        (options(&[]), json!({ "share_to_feed": true, "user_tags": [null] })),
+        (options(&[("kind", text("post"))]), json!({ "share_to_feed": true, "user_tags": [null] })),
+        (
+            options(&[
+                ("kind", text("reel")),
+                ("cover_ms", OptionValue::Number(1_500)),
+                ("share_to_feed", OptionValue::Flag(false)),
+                ("user_tags", list(&["second 0.5 0.5"])),
+            ]),
+            json!({ "share_to_feed": false, "thumb_offset": 1_500, "user_tags": [[{ "username": "second" }]] }),
+        ),
+    ] {
+        let mut post = stage.post(&account, &format!("a film {expected}"), vec![sample(MimeType::Mp4, 1)]);
+        post.options = given;
+        let published = stage.deliver(&mut post).await.unwrap().published;
+
+        let mut latest = stage.network.latest();
+        assert_eq!((latest["kind"].take(), latest["comments"].take()), (json!("reel"), json!([])));
+        let said: Value = latest
+            .as_object()
+            .unwrap()
+            .iter()
+            .filter(|(_, it)| !it.is_null())
+            .map(|(name, it)| (name.clone(), it.clone()))
+            .collect();
+        assert_eq!(said, expected);
+        assert!(published.url.unwrap().starts_with("https://www.instagram.com/reel/"));
+    }
+}
+
+#[tokio::test]
+async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words() {
+    let (stage, account) = stage().await;
+    let mut files = vec![sample(MimeType::Mp4, 1), sample(MimeType::Jpeg, 2), sample(MimeType::Webp, 3)];
+    files[1].attachment.alt_text = AltText::parse("a lamp").ok();
+    let mut post = stage.post(&account, "three of them", files);
+    post.options = options(&[("user_tags", list(&["second"])), ("collaborators", list(&["second"]))]);
+
+    stage.deliver(&mut post).await.unwrap();
+
+    let public = stage.network.public().pop().unwrap();
+    let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
+    assert_eq!(told, [(MimeType::Mp4, None), (MimeType::Jpeg, Some("a lamp")), (MimeType::Jpeg, None)]);
+    let latest = stage.network.latest();
+    let tag = json!([{ "username": "second", "x": 0.5, "y": 0.5 }]);
+    assert_eq!(latest["user_tags"], json!([null, tag, null]), "the first picture");
+    assert_eq!(latest["collaborators"], json!(["second"]));
+    assert_eq!((stage.network.calls(Call::Upload), stage.network.containers()), (3, 4), "nothing is made twice");
+}
+
+#[tokio::test]
+async fn a_story_is_a_picture_or_a_film_without_words() {
+    let (stage, account) = stage().await;
+    for (file, tags) in
+        [(picture(90, 160, ImageFormat::Png), list(&["second"])), (sample(MimeType::Mp4, 2), list(&["second 0.1 0.9"]))]
+    {
+        let mut post = stage.post(&account, "not shown", vec![file]);
+        post.options = options(&[("kind", text("story")), ("user_tags", tags)]);
+
+        let published = stage.deliver(&mut post).await.unwrap().published;
+
+        let public = stage.network.public().pop().unwrap();
+        assert_eq!((public.text.as_str(), public.media.len()), ("", 1));
+        assert_eq!(stage.network.latest()["kind"], "story");
+        assert!(published.url.unwrap().starts_with("https://www.instagram.com/stories/keeper_ada/"));
+    }
+    assert_eq!(stage.network.latest()["user_tags"], json!([[{ "username": "second", "x": 0.1, "y": 0.9 }]]));
+}
+
+#[tokio::test]
+async fn a_picture_that_is_too_tall_or_too_wide_gets_borders_where_that_is_wanted() {
+    let (stage, account) = stage().await;
+    for (width, height, expected) in [(90, 160, (128, 160)), (400, 100, (400, 210)), (100, 100, (100, 100))] {
+        for format in [ImageFormat::Png, ImageFormat::Jpeg] {
+            let mut post =
+                stage.post(&account, &format!("{width} {height} {format:?}"), vec![picture(width, height, format)]);
+            post.options = options(&[("fit", text("borders"))]);
+            stage.deliver(&mut post).await.unwrap();
+            let shown = stage.network.public().pop().unwrap().media.remove(0);
+            assert_eq!((shown.mime_type, size(shown.mime_type, &shown.bytes)), (MimeType::Jpeg, expected));
+        }
+    }
+    // What the file says of itself is not known here, so nobody refuses it before.
+    let mut post = stage.post(&account, "tall", vec![picture(90, 160, ImageFormat::Jpeg)]);
+    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let told = |it: &Setback| matches!(it, Setback::Refused { reason } if reason.contains("file 1 of 1 (image/jpeg)") && reason.contains("aspect ratio"));
+    assert!(told(&refused), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_used_up_quota_is_turned_into_a_time() {
+    let (stage, account) = stage().await;
+    stage.network.permits(1);
+    let first = stage.clock.now();
+    stage.network.posts_by_hand("by hand");
+    let mut post = stage.post(&account, "second", vec![sample(MimeType::Jpeg, 1)]);
+    stage.clock.skip_to(post.publish_at - TimeDelta::minutes(3));
+
+    let (setback, _) = stepped(&stage, &mut post).await;
+
+    let Some(Setback::Busy { retry_at: Some(at), reason }) = setback else { panic!("{setback:?}") };
+    assert_eq!(at, first + TimeDelta::days(1));
+    assert!(reason.contains("1 of the 1 posts that Instagram takes within a day"), "{reason}");
+    assert_eq!(stage.network.containers(), 0);
+
+    let mut later = stage.post(&account, "third", vec![sample(MimeType::Jpeg, 1)]);
+    later.publish_at = first + TimeDelta::hours(25);
+    stage.deliver(&mut later).await.unwrap();
+}
+
+#[tokio::test]
+async fn four_hundred_containers_are_a_day_s_and_then_it_is_waited() {
+    let (stage, account) = stage().await;
+    for _ in 0..400 {
+        stage.network.makes_by_hand();
+    }
+    let mut post = stage.post(&account, "one more", vec![sample(MimeType::Jpeg, 1)]);
+    let (setback, _) = stepped(&stage, &mut post).await;
+    let at = stage.clock.now() + TimeDelta::hours(1);
+    assert!(matches!(setback, Some(Setback::Busy { retry_at: Some(it), .. }) if it == at), "{setback:?}");
+    stage.clock.advance(TimeDelta::days(1));
+    stage.deliver(&mut post).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_instagram_cannot_use_is_refused_with_its_place() {
+    let (stage, account) = stage().await;
+    stage.network.spoils(Some(2_207_026));
+    let mut post = stage.post(&account, "spoiled", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Mp4, 2)]);
+    let (setback, _) = stepped(&stage, &mut post).await;
+    let Some(Setback::Refused { reason }) = setback else { panic!("{setback:?}") };
+    assert!(
+        reason.starts_with("file 1 of 2 (image/jpeg): Instagram could not use it") && reason.contains("2207026"),
+        "{reason}"
+    );
+}
+
+#[tokio::test]
+async fn a_failure_that_may_pass_is_tried_three_times() {
+    let (stage, account) = stage().await;
+    stage.network.spoils(Some(2_207_053));
+    let mut post = stage.post(&account, "spoiled", vec![sample(MimeType::Mp4, 1)]);
+    let (setback, took) = stepped(&stage, &mut post).await;
+    assert!(matches!(setback, Some(Setback::Refused { .. })), "{setback:?}");
+    assert_eq!(stage.network.containers(), 3);
+    assert!(TimeDelta::minutes(2) < took && took < TimeDelta::minutes(10), "{took}");
+
+    stage.network.spoils(Some(2_207_082));
+    let mut post = stage.post(&account, "once", vec![sample(MimeType::Mp4, 1)]);
+    for _ in 0..4 {
+        let Ok(Step::Again { progress, at }) = stage.prepare(&post).await else { panic!() };
+        post.progress = Some(progress);
+        stage.clock.skip_to(at);
+    }
+    stage.network.spoils(None);
+    stage.deliver(&mut post).await.unwrap();
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+#[tokio::test]
+async fn a_file_that_instagram_cannot_fetch_is_named_with_what_may_keep_it_out() {
+    let (stage, account) = stage().await;
+    for _ in 0..3 {
+        stage
+            .network
+            .refuses("media", GraphError::new(9_004, "Only photo or video can be accepted").subcode(2_207_052));
+    }
+    let mut post = stage.post(&account, "a boat", vec![sample(MimeType::Jpeg, 1)]);
+    let (setback, _) = stepped(&stage, &mut post).await;
+    let Some(Setback::Refused { reason }) = setback else { panic!("{setback:?}") };
+    assert!(reason.contains("Instagram could not fetch it") && reason.contains("robots.txt"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_video_is_asked_about_ever_less_often_and_given_up_after_half_an_hour() {
+    let (stage, account) = stage().await;
+    stage.network.works_for(TimeDelta::minutes(25));
+    let mut post = stage.post(&account, "long", vec![sample(MimeType::Mp4, 1)]);
+    let (setback, took) = stepped(&stage, &mut post).await;
+    assert!(setback.is_none() && TimeDelta::minutes(25) <= took, "{setback:?} {took}");
+    assert!(stage.network.calls(Call::Process) < 70, "{}", stage.network.calls(Call::Process));
+
+    stage.network.works_for(TimeDelta::hours(23));
+    let mut post = stage.post(&account, "never", vec![sample(MimeType::Mp4, 1)]);
+    let (setback, _) = stepped(&stage, &mut post).await;
+    assert!(matches!(&setback, Some(Setback::Refused { reason }) if reason.contains("30 minutes")), "{setback:?}");
+}

@@ -1,0 +1,147 @@
+//! The public call, what became of it, and what follows it.
+
+use chrono::TimeDelta;
+use domain::delivery::{Resolution, Setback};
+use domain::media::MimeType;
+use networks::meta::error::GraphError;
+use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::samples::sample;
+
+use super::{options, stage, text};
+
+#[tokio::test]
+async fn a_container_that_is_not_ready_after_all_is_published_a_little_later() {
+    let (stage, account) = stage().await;
+    let mut post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
+    stage.network.refuses("media_publish", GraphError::new(9_007, "Media ID is not available").subcode(2_207_027));
+
+    let setback = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, Setback::Busy { retry_at: Some(_), .. }), "{setback:?}");
+    stage.deliver(&mut post).await.unwrap();
+
+    assert_eq!((stage.network.public().len(), stage.network.containers()), (1, 1), "the same container");
+}
+
+#[tokio::test]
+async fn a_container_that_is_forgotten_or_too_old_is_made_anew() {
+    for is_old in [false, true] {
+        let (stage, account) = stage().await;
+        let mut post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
+        if is_old {
+            stage.clock.advance(TimeDelta::hours(24));
+        } else {
+            stage.network.forgets_containers();
+        }
+        let setback = stage.publish(&post).await.unwrap_err();
+        assert!(matches!(setback, Setback::Stale { .. }), "{setback:?}");
+        stage.deliver(&mut post).await.unwrap();
+        assert_eq!(stage.network.public().len(), 1);
+    }
+}
+
+/// Of two calls with one container only the first publishes; what it did is found.
+#[tokio::test]
+async fn a_second_call_publishes_nothing_and_leads_to_the_first() {
+    let (stage, account) = stage().await;
+    let post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
+    let since = stage.clock.now();
+    let published = stage.publish(&post).await.unwrap();
+
+    let setback = stage.publish(&post).await.unwrap_err();
+
+    assert!(matches!(setback, Setback::Unknown { may_still_run: false, .. }), "{setback:?}");
+    let found = stage.resolve(&post, since).await;
+    assert!(matches!(&found, Resolution::Public(it) if *it == published), "{found:?}");
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+/// It was seen that the post was public although the answer said that.
+#[tokio::test]
+async fn a_block_for_spam_says_nothing_of_the_post_behind_it() {
+    let (stage, account) = stage().await;
+    let mut post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
+    let blocked = GraphError::new(4, "Action is blocked").subcode(2_207_051);
+    stage.network.refuses("media_publish", blocked.clone());
+
+    let setback = stage.publish(&post).await.unwrap_err();
+
+    assert!(matches!(setback, Setback::Unknown { may_still_run: true, .. }), "{setback:?}");
+    stage.deliver(&mut post).await.unwrap();
+    assert_eq!(stage.network.public().len(), 1);
+}
+
+#[tokio::test]
+async fn a_quota_that_ends_at_the_public_call_is_turned_into_a_time() {
+    let (stage, account) = stage().await;
+    let mut post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
+    stage.network.permits(1);
+    let first = stage.clock.now();
+    stage.network.posts_by_hand("by hand");
+
+    let setback = stage.publish(&post).await.unwrap_err();
+
+    let at = first + TimeDelta::days(1);
+    assert!(matches!(setback, Setback::Busy { retry_at: Some(it), .. } if it == at), "{setback:?}");
+    stage.network.permits(100);
+    stage.deliver(&mut post).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_public_and_not_listed_yet_is_waited_for_and_then_reported_without_a_link() {
+    let (stage, account) = stage().await;
+    stage.network.lists_after(TimeDelta::days(1));
+    let post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
+    let since = stage.clock.now();
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+    stage.publish(&post).await.unwrap_err();
+
+    assert!(matches!(stage.resolve(&post, since).await, Resolution::Unclear { .. }));
+    stage.clock.advance(TimeDelta::minutes(11));
+    let found = stage.resolve(&post, since).await;
+
+    assert!(matches!(&found, Resolution::Public(it) if it.url.is_none()), "{found:?}");
+}
+
+/// Stories are in a list of their own, and have no text to know them by.
+#[tokio::test]
+async fn a_story_whose_answer_was_lost_is_found_among_stories() {
+    let (stage, account) = stage().await;
+    stage.network.posts_by_hand("");
+    let mut first = stage.post(&account, "not shown", vec![sample(MimeType::Jpeg, 1)]);
+    first.options = options(&[("kind", text("story"))]);
+    let earlier = stage.deliver(&mut first).await.unwrap().published;
+    let mut post = stage.post(&account, "not shown", vec![sample(MimeType::Jpeg, 1)]);
+    post.options = options(&[("kind", text("story"))]);
+    post.publish_at = stage.clock.now() + TimeDelta::minutes(10);
+    stage.network.trouble(Call::Publish, Trouble::LoseAnswer, 1);
+
+    let found = stage.deliver(&mut post).await.unwrap().published;
+
+    assert_ne!(found.platform_post_id, earlier.platform_post_id);
+    assert_eq!(stage.network.public().last().unwrap().id, found.platform_post_id);
+    assert_eq!(stage.network.public().len(), 3);
+}
+
+#[tokio::test]
+async fn a_first_comment_follows_once_the_post_is_public() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "hello", vec![sample(MimeType::Jpeg, 1)]);
+    post.options = options(&[("first_comment", text("#boats"))]);
+    let published = stage.deliver(&mut post).await.unwrap().published;
+    let add = async || stage.follow_up(&post, "first_comment", &published).await;
+
+    stage.network.refuses("comments", GraphError::no_object("17"));
+    let refused = add().await.unwrap_err();
+    assert!(matches!(refused, Setback::Refused { .. } | Setback::Busy { .. }), "{refused:?}");
+    stage.network.refuses("comments", GraphError::permission("instagram_business_manage_comments"));
+    let refused = add().await.unwrap_err();
+    let told = "Instagram does not permit comments: connect the account again";
+    assert!(matches!(&refused, Setback::Refused { reason } if reason.starts_with(told)), "{refused:?}");
+    stage.network.refuses("comments", GraphError::unknown());
+    let unknown = add().await.unwrap_err();
+    assert!(matches!(unknown, Setback::Unknown { .. }), "{unknown:?}");
+
+    add().await.unwrap();
+
+    assert_eq!(stage.network.latest()["comments"], serde_json::json!(["#boats"]));
+}
