@@ -1,4 +1,5 @@
-// An account on every stand-in, connected by hand, and one post to all of them.
+// An account on every stand-in, connected by hand, and one post to all of them; and what
+// Instagram alone makes of files: a reel and a carousel.
 
 // What stands on the page of stand-ins: each platform, and what to type for it.
 async function standIns(page) {
@@ -91,4 +92,64 @@ export async function postEverywhere(tools, token, picture) {
     await photograph(`stand-in-${name}`);
   }
   console.log(`     one post on ${all.map((it) => it.title).join(', ')}`);
+  return accounts;
+}
+
+// The boxes of a video, without any frames: as much as is looked at.
+export function video() {
+  const box = (name, content) => {
+    const head = Buffer.alloc(8);
+    head.writeUInt32BE(content.length + 8);
+    head.write(name, 4, 'latin1');
+    return Buffer.concat([head, content]);
+  };
+  const brand = Buffer.from('isom\0\0\x02\0isom', 'latin1');
+  return Buffer.concat([box('ftyp', brand), box('moov', Buffer.alloc(32)), box('mdat', Buffer.alloc(2048, 7))]);
+}
+
+// One video as a reel, and several files as a carousel, on Instagram. Its stand-in fetches
+// them by their public addresses and works on them for a while.
+export async function reelAndCarousel({ page, must, photograph, ensure, ready }, token, account, upload) {
+  const film = () => upload('video/mp4', video());
+  const run = Date.now();
+  const posts = [
+    {
+      words: `A reel ${run}`,
+      media: [await film()],
+      options: { kind: 'reel', cover_ms: 0, share_to_feed: false, first_comment: 'The first to say so' },
+      shown: { video: 1, img: 0 },
+    },
+    {
+      words: `A carousel ${run}`,
+      media: [{ path: await upload(), alt_text: 'a plain picture' }, await film(), await upload()],
+      options: { fit: 'borders', user_tags: ['keeper_ada 0.25 0.75'] },
+      shown: { video: 1, img: 2 },
+    },
+  ];
+  for (const post of posts) {
+    post.id = (await must(201, 'POST', '/posts', {
+      content: post.words,
+      platforms: [{ connected_account_id: account.id, options: post.options }],
+      media: post.media,
+      scheduled_at: new Date(Date.now() + 3000).toISOString(),
+    }, token)).id;
+  }
+  const end = Date.now() + 180_000;
+  for (const { id } of posts) {
+    for (;;) {
+      const shown = await must(200, 'GET', `/posts/${id}`, undefined, token);
+      if (shown.status === 'published') break;
+      ensure(shown.status !== 'failed' && Date.now() < end, `the post is ${JSON.stringify(shown)}`);
+      await page.waitForTimeout(500);
+    }
+  }
+  await page.goto(`${ready.origin}/stand-ins/instagram`);
+  for (const { words, shown } of posts) {
+    const article = page.locator('article', { hasText: words });
+    ensure((await article.count()) === 1, `“${words}” is not on Instagram once`);
+    for (const [kind, count] of Object.entries(shown)) {
+      ensure((await article.locator(kind).count()) === count, `“${words}” has not ${count} of ${kind}`);
+    }
+  }
+  await photograph('instagram-reel-and-carousel');
 }

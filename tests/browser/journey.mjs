@@ -7,7 +7,7 @@
 import { readFileSync, mkdirSync } from 'node:fs';
 import zlib from 'node:zlib';
 import { parseArgs } from 'node:util';
-import { postEverywhere } from './everywhere.mjs';
+import { postEverywhere, reelAndCarousel } from './everywhere.mjs';
 import { DESKTOP, openPage } from './page.mjs';
 
 const { values: options } = parseArgs({
@@ -236,10 +236,11 @@ await step('what another platform has to know is asked on our page', async () =>
   }
 });
 
-// Uploads a picture; the path by which posts name it.
-async function upload() {
-  const target = await must(201, 'POST', '/media', { mime_type: 'image/png', filename: 'sunset.png' }, token);
-  const put = await fetch(target.upload_url, { method: 'PUT', headers: target.upload_headers, body: png(320, 200) });
+// Uploads a file, a picture unless another is given; the path by which posts name it.
+async function upload(type = 'image/png', body = png(320, 200)) {
+  const filename = `sunset.${type.split('/')[1]}`;
+  const target = await must(201, 'POST', '/media', { mime_type: type, filename }, token);
+  const put = await fetch(target.upload_url, { method: 'PUT', headers: target.upload_headers, body });
   ensure(put.ok, `the upload was answered ${put.status}`);
   return target.path;
 }
@@ -333,8 +334,14 @@ await step('a fault is switched on with the keyboard alone, and the attempts can
   ensure((await page.getByText(words).count()) === 1, 'the post is not on the timeline once');
 });
 
-await step('one post goes to an account on every stand-in', () =>
+const everywhere = await step('one post goes to an account on every stand-in', () =>
   postEverywhere({ page, must, leads, photograph, ensure, ready }, token, upload));
+
+await step('a reel and a carousel are on Instagram', () => {
+  const account = everywhere?.find((it) => it.provider === 'instagram');
+  ensure(account, 'Instagram is not connected');
+  return reelAndCarousel({ page, must, photograph, ensure, ready }, token, account, upload);
+});
 
 await step('/device can be used with the keyboard alone', async () => {
   const device = await must(201, 'POST', '/auth/device/code', { scopes: ['posts:read'] });
