@@ -88,6 +88,11 @@ impl Fields {
         self.take(name, "must be a whole number", |value| whole_number(&value, source))
     }
 
+    /// `true` or `false`.
+    pub fn boolean(&mut self, name: &str) -> Given<bool> {
+        self.take(name, "must be true or false", |value| value.as_bool())
+    }
+
     fn list(&mut self, name: &str) -> Given<Vec<Value>> {
         self.take(name, "must be a list", |value| match value {
             Value::Array(values) => Some(values),

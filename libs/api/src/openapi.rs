@@ -34,6 +34,8 @@ pub const CONNECTIONS: &str = "Connections";
 pub const POSTS: &str = "Posts";
 /// Tag of media.
 pub const MEDIA: &str = "Media";
+/// Tag of webhooks.
+pub const WEBHOOKS: &str = "Webhooks";
 
 type Responses = BTreeMap<String, RefOr<Response>>;
 
@@ -171,6 +173,7 @@ fn frame() -> OpenApi {
             tag(CONNECTIONS, "Accounts on platforms, and how they are connected."),
             tag(POSTS, "Posts: drafts, scheduled and published."),
             tag(MEDIA, "Pictures and videos for posts."),
+            tag(WEBHOOKS, "Endpoints of yours that are told what happened, as Standard Webhooks wants it."),
         ]))
         .components(Some(components))
         .build()

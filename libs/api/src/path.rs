@@ -2,7 +2,7 @@
 //! that does not exist.
 
 use axum::extract::{FromRequestParts, Path};
-use domain::id::{ConnectionId, MediaId, PostId, TargetId, UserId};
+use domain::id::{ConnectionId, MediaId, PostId, TargetId, UserId, WebhookId};
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 
@@ -24,7 +24,7 @@ macro_rules! path_ids {
     )+};
 }
 
-path_ids!(ConnectionId, MediaId, PostId, TargetId, UserId);
+path_ids!(ConnectionId, MediaId, PostId, TargetId, UserId, WebhookId);
 
 /// The id in a part of a path.
 pub fn path_id<T: PathId>(raw: &str) -> Result<T, ApiError> {

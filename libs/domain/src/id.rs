@@ -67,6 +67,8 @@ id! {
     ConnectionId,
     /// An uploaded file.
     MediaId,
+    /// An endpoint of a user that is told of events.
+    WebhookId,
 }
 
 /// A number that no other call of [`Ids::fresh`] in this process returned.

@@ -33,3 +33,4 @@ pub mod token;
 pub mod top_level;
 pub mod user;
 pub mod web_address;
+pub mod webhook;

@@ -23,17 +23,21 @@ pub enum Scope {
     /// Upload pictures and videos.
     #[serde(rename = "media:write")]
     MediaWrite,
+    /// See, create, change and delete webhooks.
+    #[serde(rename = "webhooks:write")]
+    WebhooksWrite,
 }
 
 impl Scope {
     /// Every scope, in the order in which they are shown.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::UserRead,
         Self::ConnectionsRead,
         Self::ConnectionsWrite,
         Self::PostsRead,
         Self::PostsWrite,
         Self::MediaWrite,
+        Self::WebhooksWrite,
     ];
 
     /// As clients write it.
@@ -45,6 +49,7 @@ impl Scope {
             Self::PostsRead => "posts:read",
             Self::PostsWrite => "posts:write",
             Self::MediaWrite => "media:write",
+            Self::WebhooksWrite => "webhooks:write",
         }
     }
 
@@ -57,6 +62,7 @@ impl Scope {
             Self::PostsRead => "See your posts",
             Self::PostsWrite => "Create, change, schedule and delete your posts",
             Self::MediaWrite => "Upload pictures and videos",
+            Self::WebhooksWrite => "Have your events sent to addresses of its choice",
         }
     }
 
@@ -100,7 +106,7 @@ mod tests {
 
     #[test]
     fn no_scope_asked_for_means_all() {
-        assert_eq!(Scopes::of(&[]).names().len(), 6);
+        assert_eq!(Scopes::of(&[]).names().len(), 7);
     }
 
     #[test]

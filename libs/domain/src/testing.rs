@@ -8,13 +8,15 @@ use chrono::{DateTime, TimeZone, Utc};
 use crate::clock::Clock;
 use crate::connection::{Connection, Profile};
 use crate::delivery::{Delivery, State};
-use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId};
+use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId, WebhookId};
 use crate::media::{Attachment, MimeType};
 use crate::post::{Accounts, NewPost, NewTarget, Post};
 use crate::rules::{Counting, Rule, Rules};
+use crate::schedule::show;
 pub use crate::seeded::seed_randomness;
 use crate::text::PostText;
 use crate::user::User;
+use crate::webhook::{Endpoint, EndpointUrl, EventKind, Message, Notice};
 
 /// The one source of ids for all builders: two sources, each with a clock of
 /// its own, could give out the same id.
@@ -135,6 +137,21 @@ pub fn a_delivery() -> Delivery {
         note: None,
         stamp: 1,
     }
+}
+
+/// An endpoint that is told of everything.
+pub fn an_endpoint() -> Endpoint {
+    let url = EndpointUrl::parse("https://hooks.example/a").unwrap_or_else(|error| panic!("{error}"));
+    Endpoint::new(FRESH.fresh::<UserId>(), FRESH.fresh::<WebhookId>(), url, Vec::new(), noon())
+}
+
+/// A notice to be tried at noon.
+pub fn a_notice() -> Notice {
+    let endpoint = an_endpoint();
+    let id = format!("post.published:{}:1", endpoint.webhook_id);
+    let detail = serde_json::json!({ "id": id, "occurred_at": show(noon()), "post_id": 7 });
+    let message = Message::of(EventKind::PostPublished, &detail).unwrap_or_else(|| panic!("no message"));
+    Notice::new(endpoint.user_id, endpoint.webhook_id, message, noon())
 }
 
 /// Numbers that look random and are the same in every run with the same seed.

@@ -1,0 +1,97 @@
+//! Where an endpoint is.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use url::Url;
+
+/// The address of an endpoint: of the web, whole, and without credentials.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct EndpointUrl(Url);
+
+/// Why an address is none of an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum InvalidUrl {
+    /// It is no URL of the web.
+    #[error("must be a URL such as https://example.com/webhooks")]
+    NotAUrl,
+    /// It is longer than 2,048 bytes.
+    #[error("may have at most 2048 characters")]
+    TooLong,
+    /// It has a name and a password in it.
+    #[error("may not have a name or password in it; requests are signed instead")]
+    Credentials,
+    /// It names a place in a page.
+    #[error("may not have a part after #, which no server is sent")]
+    Fragment,
+}
+
+const MAX_BYTES: usize = 2048;
+
+impl EndpointUrl {
+    /// Reads one.
+    pub fn parse(raw: &str) -> Result<Self, InvalidUrl> {
+        if MAX_BYTES < raw.len() {
+            return Err(InvalidUrl::TooLong);
+        }
+        let url = Url::parse(raw).map_err(|_| InvalidUrl::NotAUrl)?;
+        if !matches!(url.scheme(), "https" | "http") || !url.has_host() {
+            return Err(InvalidUrl::NotAUrl);
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(InvalidUrl::Credentials);
+        }
+        if url.fragment().is_some() {
+            return Err(InvalidUrl::Fragment);
+        }
+        Ok(Self(url))
+    }
+
+    /// The URL.
+    pub fn url(&self) -> &Url {
+        &self.0
+    }
+}
+
+impl From<EndpointUrl> for String {
+    fn from(url: EndpointUrl) -> Self {
+        url.0.into()
+    }
+}
+
+impl TryFrom<String> for EndpointUrl {
+    type Error = InvalidUrl;
+
+    fn try_from(raw: String) -> Result<Self, InvalidUrl> {
+        Self::parse(&raw)
+    }
+}
+
+impl fmt::Display for EndpointUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_whole_address_of_the_web_is_an_endpoint() {
+        assert_eq!(EndpointUrl::parse("https://a.example/x?y=1").unwrap().to_string(), "https://a.example/x?y=1");
+        let long = format!("https://a.example/{}", "x".repeat(2048));
+        for (raw, why) in [
+            ("a.example", InvalidUrl::NotAUrl),
+            ("ftp://a.example", InvalidUrl::NotAUrl),
+            ("javascript:alert(1)", InvalidUrl::NotAUrl),
+            ("https://me:pw@a.example", InvalidUrl::Credentials),
+            ("https://a.example/#x", InvalidUrl::Fragment),
+            (&long, InvalidUrl::TooLong),
+        ] {
+            assert_eq!(EndpointUrl::parse(raw), Err(why), "{raw}");
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! An endpoint: where a user wants to be told, of what, and whether it listens.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::address::EndpointUrl;
+use super::answer::Answer;
+use super::kind::EventKind;
+use crate::event::Event;
+use crate::id::{UserId, WebhookId};
+use crate::schedule::show;
+
+/// The most endpoints of a user.
+pub const MAX_ENDPOINTS: u32 = 10;
+
+/// How long the secret before a rotation still signs.
+pub const ROTATION: TimeDelta = TimeDelta::hours(24);
+
+/// How long an endpoint may fail before it is told nothing any more.
+pub const DISABLED_AFTER: TimeDelta = TimeDelta::days(5);
+
+/// Why an endpoint is told nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DisabledReason {
+    /// Its owner wanted it.
+    Owner,
+    /// It answered 410.
+    Gone,
+    /// It failed for [`DISABLED_AFTER`].
+    Failing,
+}
+
+impl DisabledReason {
+    /// As clients read it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Owner => "owner",
+            Self::Gone => "gone",
+            Self::Failing => "failing",
+        }
+    }
+}
+
+/// Where a user wants to be told of events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// Whose.
+    pub user_id: UserId,
+    /// Its id.
+    pub webhook_id: WebhookId,
+    /// Where it is.
+    pub url: EndpointUrl,
+    /// What it is told of; empty is everything.
+    pub events: Vec<EventKind>,
+    /// Since when it is told nothing, and why.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub disabled_at: Option<DateTime<Utc>>,
+    /// Why it is told nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled_reason: Option<DisabledReason>,
+    /// Since when every attempt has failed.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub failing_since: Option<DateTime<Utc>>,
+    /// Until when the secret before the last rotation signs too.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub rotated_until: Option<DateTime<Utc>>,
+    /// When it was made.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub created_at: DateTime<Utc>,
+    /// When its owner last changed it.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub updated_at: DateTime<Utc>,
+    /// Grows with every change.
+    pub revision: u64,
+}
+
+impl Endpoint {
+    /// A new one.
+    pub fn new(
+        user_id: UserId,
+        webhook_id: WebhookId,
+        url: EndpointUrl,
+        events: Vec<EventKind>,
+        now: DateTime<Utc>,
+    ) -> Self {
+        Self {
+            user_id,
+            webhook_id,
+            url,
+            events,
+            disabled_at: None,
+            disabled_reason: None,
+            failing_since: None,
+            rotated_until: None,
+            created_at: now,
+            updated_at: now,
+            revision: 1,
+        }
+    }
+
+    /// Whether it is told nothing.
+    pub fn is_disabled(&self) -> bool {
+        self.disabled_at.is_some()
+    }
+
+    /// Whether it wants to be told of this now. One that is disabled is told by
+    /// the others, and not by itself.
+    pub fn wants(&self, kind: EventKind) -> bool {
+        !self.is_disabled() && (self.events.is_empty() || self.events.contains(&kind))
+    }
+
+    /// The same with what its owner changed.
+    #[must_use]
+    pub fn changed(
+        &self,
+        url: Option<EndpointUrl>,
+        events: Option<Vec<EventKind>>,
+        disabled: Option<bool>,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let mut after = Self { updated_at: now, revision: self.revision + 1, ..self.clone() };
+        if let Some(url) = url.filter(|it| *it != self.url) {
+            after.url = url;
+            // What failed was the place before.
+            after.failing_since = None;
+        }
+        after.events = events.unwrap_or(after.events);
+        match disabled {
+            Some(true) if !self.is_disabled() => after.disable(DisabledReason::Owner, now),
+            Some(false) => {
+                after.disabled_at = None;
+                after.disabled_reason = None;
+                after.failing_since = None;
+            }
+            _ => {}
+        }
+        after
+    }
+
+    /// The same with a new secret; that before it signs for [`ROTATION`] longer.
+    #[must_use]
+    pub fn rotated(&self, now: DateTime<Utc>) -> Self {
+        Self { rotated_until: Some(now + ROTATION), updated_at: now, revision: self.revision + 1, ..self.clone() }
+    }
+
+    /// Whether the secret before the last rotation signs too.
+    pub fn signs_with_both(&self, now: DateTime<Utc>) -> bool {
+        self.rotated_until.is_some_and(|it| now < it)
+    }
+
+    /// The same after an attempt that was answered so; `None` when nothing changes.
+    pub fn heard(&self, answer: &Answer, now: DateTime<Utc>) -> Option<Self> {
+        if self.is_disabled() {
+            return None;
+        }
+        let mut after = Self { revision: self.revision + 1, ..self.clone() };
+        if answer.is_accepted() {
+            after.failing_since.take()?;
+        } else if answer.is_gone() {
+            after.disable(DisabledReason::Gone, now);
+        } else {
+            match self.failing_since {
+                None => after.failing_since = Some(now),
+                Some(since) if since + DISABLED_AFTER <= now => after.disable(DisabledReason::Failing, now),
+                Some(_) => return None,
+            }
+        }
+        Some(after)
+    }
+
+    /// The event that says that it is told nothing any more, unless its owner
+    /// wanted that.
+    pub fn disabled_event(&self) -> Option<Event> {
+        let reason = self.disabled_reason.filter(|it| *it != DisabledReason::Owner)?;
+        let at = self.disabled_at?;
+        Some(Event {
+            detail_type: EventKind::WebhookDisabled.as_str(),
+            detail: json!({
+                "id": format!("webhook.disabled:{}:{}:{}", self.user_id, self.webhook_id, self.revision),
+                "occurred_at": show(at),
+                "user_id": self.user_id.to_string(),
+                "webhook_id": self.webhook_id,
+                "sequence": self.revision,
+                "disabled_at": show(at),
+                "reason": reason.as_str(),
+            }),
+        })
+    }
+
+    fn disable(&mut self, reason: DisabledReason, now: DateTime<Utc>) {
+        self.disabled_at = Some(now);
+        self.disabled_reason = Some(reason);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{an_endpoint, noon};
+
+    fn answered(status: u16) -> Answer {
+        Answer { status: Some(status), ..Answer::none("", 0) }
+    }
+
+    #[test]
+    fn five_days_of_failures_end_it_and_one_success_begins_anew() {
+        let first = an_endpoint().heard(&answered(500), noon()).unwrap();
+        assert_eq!(first.failing_since, Some(noon()));
+        assert_eq!(first.heard(&answered(500), noon() + TimeDelta::days(4)), None);
+        let accepted = first.heard(&answered(204), noon() + TimeDelta::days(4)).unwrap();
+        assert_eq!(accepted.failing_since, None);
+        assert_eq!(accepted.heard(&answered(200), noon()), None, "nothing changes");
+
+        let ended = first.heard(&answered(302), noon() + DISABLED_AFTER).unwrap();
+        assert_eq!(ended.disabled_reason, Some(DisabledReason::Failing));
+        assert!(!ended.wants(EventKind::PostPublished));
+        let event = ended.disabled_event().unwrap();
+        assert_eq!((event.detail_type, &event.detail["reason"]), ("webhook.disabled", &json!("failing")));
+    }
+
+    #[test]
+    fn gone_is_the_end_at_once_until_its_owner_says_otherwise() {
+        let gone = an_endpoint().heard(&answered(410), noon()).unwrap();
+        assert_eq!(gone.disabled_reason, Some(DisabledReason::Gone));
+        assert_eq!(gone.heard(&answered(500), noon()), None);
+        let back = gone.changed(None, None, Some(false), noon());
+        assert!(back.wants(EventKind::PostFailed) && back.disabled_event().is_none());
+    }
+
+    #[test]
+    fn what_its_owner_disables_is_no_event() {
+        let off = an_endpoint().changed(None, None, Some(true), noon());
+        assert!(off.is_disabled() && off.disabled_event().is_none());
+    }
+
+    #[test]
+    fn an_endpoint_is_told_of_what_it_chose_and_else_of_everything() {
+        let all = an_endpoint();
+        assert!(EventKind::ALL.into_iter().all(|it| all.wants(it)));
+        let some = all.changed(None, Some(vec![EventKind::PostFailed]), None, noon());
+        assert!(some.wants(EventKind::PostFailed) && !some.wants(EventKind::PostPublished));
+    }
+
+    #[test]
+    fn both_secrets_sign_for_a_day_after_a_rotation() {
+        let rotated = an_endpoint().rotated(noon());
+        assert!(rotated.signs_with_both(noon() + TimeDelta::hours(23)));
+        assert!(!rotated.signs_with_both(noon() + ROTATION));
+        assert!(!an_endpoint().signs_with_both(noon()));
+    }
+
+    #[test]
+    fn another_place_has_not_failed_yet() {
+        let failing = an_endpoint().heard(&answered(500), noon()).unwrap();
+        let same = failing.changed(Some(failing.url.clone()), None, None, noon());
+        assert_eq!(same.failing_since, Some(noon()));
+        let moved = failing.changed(EndpointUrl::parse("https://b.example").ok(), None, None, noon());
+        assert_eq!(moved.failing_since, None);
+    }
+}

@@ -1,0 +1,150 @@
+//! What an endpoint is sent: an id, a time and a payload, and the signatures of
+//! the three.
+
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::kind::EventKind;
+use super::secret::Secret;
+use super::signing_key::SigningKey;
+use crate::token;
+
+/// The id of an event as endpoints know it, the same in every attempt.
+///
+/// Without dots: signatures are over parts that dots separate.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MessageId(String);
+
+const PREFIX: &str = "evt_";
+
+/// Letters of a hash.
+const HASH_LEN: usize = 43;
+
+impl MessageId {
+    /// The id of the event that the bus knows under this id.
+    pub fn of_event(id: &str) -> Self {
+        Self(format!("{PREFIX}{}", token::hash(id)))
+    }
+
+    /// Reads one as it stands in a path.
+    pub fn parse(raw: &str) -> Option<Self> {
+        let hash = raw.strip_prefix(PREFIX)?;
+        let is_hash =
+            hash.len() == HASH_LEN && hash.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-' || it == b'_');
+        is_hash.then(|| Self(raw.to_owned()))
+    }
+
+    /// As it is sent.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// An event for an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Its id.
+    #[serde(rename = "message_id")]
+    pub id: MessageId,
+    /// What happened.
+    pub kind: EventKind,
+    /// The payload as it is sent and signed, byte for byte.
+    pub body: String,
+}
+
+impl Message {
+    /// The event with this detail, as the bus has it; `None` for what is none.
+    ///
+    /// Endpoints get what the bus gets, without our own id of the user, who is
+    /// their owner, and without what stands elsewhere: the event's id in the
+    /// header, and its time beside the data.
+    pub fn of(kind: EventKind, detail: &Value) -> Option<Self> {
+        let mut data = detail.as_object()?.clone();
+        data.remove("user_id");
+        let id = data.remove("id")?;
+        let occurred_at = data.remove("occurred_at")?;
+        let body = json!({ "type": kind.as_str(), "timestamp": occurred_at.as_str()?, "data": data });
+        Some(Self { id: MessageId::of_event(id.as_str()?), kind, body: body.to_string() })
+    }
+
+    /// The header `webhook-signature` of an attempt at this time: one signature
+    /// for each secret of the endpoint, and that of the deployment.
+    pub fn signatures(&self, at: DateTime<Utc>, secrets: &[Secret], key: &SigningKey) -> String {
+        let content = format!("{}.{}.{}", self.id, at.timestamp(), self.body);
+        let shared = secrets.iter().map(|it| it.sign(&content));
+        shared.chain([key.sign(&content)]).collect::<Vec<_>>().join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+    use standardwebhooks::Webhook;
+
+    use super::*;
+
+    fn message() -> Message {
+        let at = "2026-11-21T12:00:00.000Z";
+        let detail =
+            json!({ "id": "post.published:7:2", "occurred_at": at, "user_id": "5", "post_id": 7, "sequence": 2 });
+        Message::of(EventKind::PostPublished, &detail).unwrap()
+    }
+
+    fn headers(message: &Message, at: DateTime<Utc>, signatures: &str) -> HeaderMap {
+        let headers = [
+            ("webhook-id", message.id.to_string()),
+            ("webhook-timestamp", at.timestamp().to_string()),
+            ("webhook-signature", signatures.to_owned()),
+        ];
+        headers.into_iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn whoever_has_either_secret_verifies_what_was_signed_with_both() {
+        let (message, at) = (message(), Utc::now());
+        let (new, old, other) = (Secret::random(), Secret::random(), Secret::random());
+        let signatures = message.signatures(at, &[new.clone(), old.clone()], &SigningKey::random());
+        let headers = headers(&message, at, &signatures);
+
+        let verified = |it: &Secret, body: &str| {
+            let theirs = Webhook::new(it.expose()).unwrap();
+            theirs.verify(body.as_bytes(), &headers).is_ok()
+        };
+
+        assert!(verified(&new, &message.body) && verified(&old, &message.body));
+        assert!(!verified(&other, &message.body));
+        assert!(!verified(&new, &message.body.replace('7', "8")));
+        assert_eq!(signatures.split(' ').count(), 3);
+    }
+
+    #[test]
+    fn an_id_has_no_dots_and_is_the_same_for_the_same_event() {
+        let id = message().id;
+        assert_eq!(id, message().id);
+        assert!(!id.as_str().contains('.') && id != MessageId::of_event("post.published:7:3"));
+        assert_eq!(MessageId::parse(id.as_str()), Some(id));
+        for wrong in ["", "evt_", "evt_x.y", "7"] {
+            assert_eq!(MessageId::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_payload_says_what_happened_when_and_to_what() {
+        let payload: Value = serde_json::from_str(&message().body).unwrap();
+        let fields: Vec<_> = payload.as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["data", "timestamp", "type"]);
+        assert_eq!(payload["type"], "post.published");
+        assert_eq!(payload["timestamp"], "2026-11-21T12:00:00.000Z");
+        assert_eq!(payload["data"], json!({ "post_id": 7, "sequence": 2 }));
+    }
+}

@@ -1,0 +1,293 @@
+//! A notice: one event on its way to one endpoint, and its transitions.
+//!
+//! ```text
+//! waiting ──begin──▶ held ──settle──▶ delivered
+//!    ▲                 │              failed
+//!    └──── a wait ─────┘
+//! ```
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::answer::Answer;
+use super::kind::EventKind;
+use super::message::{Message, MessageId};
+use super::schedule::{PLANNED_AHEAD, heeded, wait};
+use crate::id::{UserId, WebhookId};
+
+/// How long a notice is kept after it was made.
+pub const KEPT_FOR: TimeDelta = TimeDelta::days(30);
+
+/// How long one worker may hold a notice: longer than the time limit of its
+/// function in `template.yaml`.
+pub const LEASE: TimeDelta = TimeDelta::seconds(60);
+
+/// How long after an attempt should have been made the tick looks whether it was.
+const WATCHDOG: TimeDelta = TimeDelta::seconds(60);
+
+/// Attempts that are kept; those before them are forgotten.
+const KEPT_ATTEMPTS: usize = 20;
+
+/// How early a message may come: queues count in whole seconds.
+const EARLY: TimeDelta = TimeDelta::seconds(1);
+
+/// Names a notice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoticeName {
+    /// Whose.
+    pub user_id: UserId,
+    /// To which endpoint.
+    pub webhook_id: WebhookId,
+    /// Of which event.
+    pub message_id: MessageId,
+}
+
+/// Where a notice stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeState {
+    /// There is another attempt.
+    Waiting,
+    /// The endpoint has taken it.
+    Delivered,
+    /// There is none, and the endpoint has not taken it.
+    Failed,
+}
+
+impl NoticeState {
+    /// As clients read it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// An attempt to deliver a notice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// When it began.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub at: DateTime<Utc>,
+    /// The status that was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Why there was no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How long it took.
+    pub took_ms: u64,
+}
+
+/// One event on its way to one endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    /// Whose.
+    pub user_id: UserId,
+    /// To which endpoint.
+    pub webhook_id: WebhookId,
+    /// What is sent.
+    #[serde(flatten)]
+    pub message: Message,
+    /// When it was made.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub created_at: DateTime<Utc>,
+    /// Where it stands.
+    pub state: NoticeState,
+    /// Attempts since it began or was asked for again.
+    pub tries: u32,
+    /// The latest attempts, oldest first.
+    pub attempts: Vec<Attempt>,
+    /// The beginning of what was last answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_answer: Option<String>,
+    /// When the next attempt is to be made.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub look_at: DateTime<Utc>,
+    /// Where it stands in the due index: whenever the tick has to see to it.
+    /// `None` once it has ended.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<DateTime<Utc>>,
+    /// When the lease of the worker that holds it ends.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub lease_ends: Option<DateTime<Utc>>,
+    /// Another with every change.
+    pub stamp: u64,
+}
+
+impl Notice {
+    /// One to be tried at once.
+    pub fn new(user_id: UserId, webhook_id: WebhookId, message: Message, now: DateTime<Utc>) -> Self {
+        Self {
+            user_id,
+            webhook_id,
+            message,
+            created_at: now,
+            state: NoticeState::Waiting,
+            tries: 0,
+            attempts: Vec::new(),
+            last_answer: None,
+            look_at: now,
+            due_at: Some(now + WATCHDOG),
+            lease_ends: None,
+            stamp: 1,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> NoticeName {
+        let Self { user_id, webhook_id, message, .. } = self;
+        NoticeName { user_id: *user_id, webhook_id: *webhook_id, message_id: message.id.clone() }
+    }
+
+    /// Whether it is still kept.
+    pub fn is_kept(&self, now: DateTime<Utc>) -> bool {
+        now < self.created_at + KEPT_FOR
+    }
+
+    /// Whether the next attempt is due, and nobody makes it.
+    pub fn is_due(&self, now: DateTime<Utc>) -> bool {
+        self.state == NoticeState::Waiting && self.look_at <= now + EARLY && self.lease_ends.is_none_or(|it| it <= now)
+    }
+
+    /// Held for an attempt that begins now.
+    #[must_use]
+    pub fn begun(&self, now: DateTime<Utc>) -> Self {
+        let lease_ends = now + LEASE;
+        Self { lease_ends: Some(lease_ends), due_at: Some(lease_ends), stamp: self.stamp + 1, ..self.clone() }
+    }
+
+    /// After an attempt that began then and was answered so by now.
+    #[must_use]
+    pub fn settled(&self, answer: &Answer, began_at: DateTime<Utc>, now: DateTime<Utc>, random: u32) -> Self {
+        let mut after = self.freed();
+        after.tries += 1;
+        let Answer { status, error, took_ms, .. } = answer.clone();
+        after.attempts.push(Attempt { at: began_at, status, error, took_ms });
+        let surplus = after.attempts.len().saturating_sub(KEPT_ATTEMPTS);
+        after.attempts.drain(..surplus);
+        after.last_answer.clone_from(&answer.body);
+        if answer.is_accepted() {
+            return after.ended(NoticeState::Delivered);
+        }
+        let tries = usize::try_from(after.tries).unwrap_or(usize::MAX);
+        let wait = wait(tries, random).filter(|_| !answer.is_gone() && !after.is_test());
+        match wait.map(|it| heeded(it, answer.retry_after, answer.is_throttled())) {
+            Some(wait) => after.waiting(now + wait, now),
+            None => after.ended(NoticeState::Failed),
+        }
+    }
+
+    /// Ended without another attempt, because its endpoint is told nothing any more.
+    #[must_use]
+    pub fn dropped(&self) -> Self {
+        self.freed().ended(NoticeState::Failed)
+    }
+
+    /// To be tried once more from the beginning, because its owner asked for it.
+    #[must_use]
+    pub fn again(&self, now: DateTime<Utc>) -> Self {
+        let after = Self { state: NoticeState::Waiting, tries: 0, stamp: self.stamp + 1, ..self.clone() };
+        after.waiting(now, now)
+    }
+
+    fn is_test(&self) -> bool {
+        self.message.kind == EventKind::WebhookTest
+    }
+
+    fn freed(&self) -> Self {
+        Self { lease_ends: None, stamp: self.stamp + 1, ..self.clone() }
+    }
+
+    fn ended(self, state: NoticeState) -> Self {
+        Self { state, due_at: None, ..self }
+    }
+
+    fn waiting(self, look_at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
+        // What a queue can hold back is looked after by a watchdog; of the others
+        // the tick hears in time.
+        let is_soon = look_at <= now + PLANNED_AHEAD;
+        let due_at = if is_soon { look_at + WATCHDOG } else { look_at - PLANNED_AHEAD };
+        Self { look_at, due_at: Some(due_at), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{a_notice, noon};
+    use crate::webhook::TRIES;
+
+    fn answered(status: u16) -> Answer {
+        Answer { status: Some(status), ..Answer::none("", 7) }
+    }
+
+    fn attempt(notice: &Notice, answer: &Answer, now: DateTime<Utc>) -> Notice {
+        assert!(notice.is_due(now), "{notice:?}");
+        let held = notice.begun(now);
+        assert!(!held.is_due(now), "one at a time");
+        held.settled(answer, now, now, 0)
+    }
+
+    #[test]
+    fn what_is_accepted_ends_and_what_fails_is_tried_ten_times() {
+        let delivered = attempt(&a_notice(), &answered(204), noon());
+        assert_eq!((delivered.state, delivered.due_at), (NoticeState::Delivered, None));
+
+        let (mut notice, mut now) = (a_notice(), noon());
+        for tried in 1..TRIES {
+            notice = attempt(&notice, &answered(500), now);
+            assert_eq!(notice.state, NoticeState::Waiting, "after {tried}");
+            assert!(notice.due_at.is_some() && !notice.is_due(notice.look_at - TimeDelta::seconds(2)));
+            now = notice.look_at;
+        }
+        let failed = attempt(&notice, &answered(500), now);
+        assert_eq!((failed.state, failed.due_at, failed.attempts.len()), (NoticeState::Failed, None, TRIES));
+    }
+
+    #[test]
+    fn a_redirect_is_a_failure_and_gone_is_the_end() {
+        assert_eq!(attempt(&a_notice(), &answered(302), noon()).state, NoticeState::Waiting);
+        assert_eq!(attempt(&a_notice(), &answered(410), noon()).state, NoticeState::Failed);
+    }
+
+    #[test]
+    fn a_long_wait_is_left_to_the_tick_and_a_short_one_to_the_queue() {
+        let asked = Answer { retry_after: Some(TimeDelta::hours(3)), ..answered(503) };
+        let long = attempt(&a_notice(), &asked, noon());
+        assert_eq!(long.look_at, noon() + TimeDelta::hours(3));
+        assert!(long.due_at.unwrap() < long.look_at);
+        let short = attempt(&a_notice(), &answered(503), noon());
+        assert!(short.look_at < short.due_at.unwrap());
+    }
+
+    #[test]
+    fn a_worker_that_dies_holds_it_for_a_minute() {
+        let held = a_notice().begun(noon());
+        assert!(held.due_at.is_some_and(|it| it <= noon() + LEASE));
+        assert!(held.is_due(noon() + LEASE));
+    }
+
+    #[test]
+    fn what_is_asked_for_again_has_all_its_attempts_and_the_same_id() {
+        let failed = attempt(&a_notice(), &answered(410), noon());
+        let again = failed.again(noon() + TimeDelta::days(2));
+        assert_eq!((again.state, again.tries, &again.message), (NoticeState::Waiting, 0, &failed.message));
+        assert!(again.is_due(noon() + TimeDelta::days(2)) && again.attempts.len() == 1);
+    }
+
+    #[test]
+    fn a_test_is_tried_once_and_old_attempts_are_forgotten() {
+        let mut test = a_notice();
+        test.message.kind = EventKind::WebhookTest;
+        assert_eq!(attempt(&test, &answered(500), noon()).state, NoticeState::Failed);
+
+        let mut notice = a_notice();
+        for _ in 0..30 {
+            notice = attempt(&notice.again(noon()), &answered(500), noon());
+        }
+        assert_eq!(notice.attempts.len(), KEPT_ATTEMPTS);
+    }
+}

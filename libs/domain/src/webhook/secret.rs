@@ -1,0 +1,72 @@
+//! The secret of an endpoint, and the signature `v1` made with it.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ring::hmac::{HMAC_SHA256, Key, sign};
+use secrecy::{ExposeSecret, SecretString};
+use zeroize::Zeroizing;
+
+use crate::token::random_bytes;
+
+const PREFIX: &str = "whsec_";
+
+/// Bytes of a secret: the specification asks for 24 to 64.
+const BYTES: usize = 32;
+
+/// The secret that an endpoint shares with us: `whsec_` and base64.
+#[derive(Clone, Debug)]
+pub struct Secret(SecretString);
+
+impl Secret {
+    /// A new one.
+    pub fn random() -> Self {
+        let bytes = Zeroizing::new(random_bytes::<BYTES>());
+        Self(format!("{PREFIX}{}", STANDARD.encode(*bytes)).into())
+    }
+
+    /// One that was kept; `None` for what is none.
+    pub fn parse(kept: SecretString) -> Option<Self> {
+        let bytes = key_bytes(kept.expose_secret())?;
+        (24..=64).contains(&bytes.len()).then_some(Self(kept))
+    }
+
+    /// As its user keeps it.
+    pub fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+
+    /// The signature of this content.
+    pub fn sign(&self, content: &str) -> String {
+        let bytes = key_bytes(self.expose()).unwrap_or_default();
+        let tag = sign(&Key::new(HMAC_SHA256, &bytes), content.as_bytes());
+        format!("v1,{}", STANDARD.encode(tag))
+    }
+}
+
+fn key_bytes(text: &str) -> Option<Zeroizing<Vec<u8>>> {
+    STANDARD.decode(text.strip_prefix(PREFIX)?).ok().map(Zeroizing::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_is_that_of_the_specifications_libraries() {
+        // Source: `libraries/go/webhook_symmetric_test.go`, the same in all of them.
+        let secret = Secret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned().into()).unwrap();
+        let content = r#"msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{"test": 2432232314}"#;
+        assert_eq!(secret.sign(content), "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn what_is_kept_is_read_again_and_prints_nothing() {
+        let secret = Secret::random();
+        let again = Secret::parse(secret.expose().to_owned().into()).unwrap();
+        assert_eq!(again.sign("x"), secret.sign("x"));
+        assert!(!format!("{secret:?}").contains("whsec_"));
+        for wrong in ["", "whsec_", "whsec_AAAA", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_é"] {
+            assert!(Secret::parse(wrong.to_owned().into()).is_none(), "{wrong}");
+        }
+    }
+}
