@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use cloud::audit;
 use domain::event::Event;
 use domain::id::ConnectionId;
-use publishing::revoke_grant;
+use publishing::{announce, revoke_grant};
 use storage::Disconnected;
 
 use crate::App;
@@ -53,15 +53,16 @@ pub(crate) async fn delete_connection(
     // The connection is deleted before the grant is revoked: the deletion fails
     // when a post is being scheduled at this moment, which then still needs the
     // grant.
-    match app.api.store.delete_connection(caller.user, id).await? {
+    let now = app.api.clock.now();
+    match app.api.store.delete_connection(caller.user, id, now).await? {
         Disconnected::Deleted { connection, ended } => {
             let entry = audit::Entry::new(audit::Event::ConnectionRemoved).user(caller.user).connection(id);
             entry.address(caller.ip).write();
             let App { api, platforms, sealer, .. } = &app;
             if let Some(record) = ended {
-                revoke_grant(&api.store, sealer.as_ref(), platforms, &record, api.clock.now()).await;
+                revoke_grant(&api.store, sealer.as_ref(), platforms, &record, now).await;
             }
-            app.announce(Event::of_connection("connection.deleted", &connection)).await;
+            announce(&api.store, app.events.as_ref(), &Event::disconnected(&connection, now)).await;
             Ok(StatusCode::NO_CONTENT)
         }
         Disconnected::Pending(count) => Err(has_pending_posts(count)),

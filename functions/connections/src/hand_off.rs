@@ -15,7 +15,7 @@ use platforms::{
     Account, Answers, AuthorizationRequest, Awaited, Callback, Connect, Credentials, Departure, HandOffRefusal,
     Instructions, OurAddresses,
 };
-use publishing::revoke_grant;
+use publishing::{announce, revoke_grant};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -239,7 +239,7 @@ impl App {
                     for record in left {
                         revoke_grant(store, self.sealer.as_ref(), &self.platforms, &record, now).await;
                     }
-                    self.tell_connected(visit, &connecting).await;
+                    self.tell_connected(visit, &connecting, now).await;
                     return Ok(());
                 }
                 Connected::Closed => return self.give_back(visit, platform, accounts).await,
@@ -249,7 +249,7 @@ impl App {
         Err(storage::StorageError::Contended.into())
     }
 
-    async fn tell_connected(&self, visit: &Visit, connecting: &[Connecting]) {
+    async fn tell_connected(&self, visit: &Visit, connecting: &[Connecting], now: DateTime<Utc>) {
         for account in connecting {
             let connection = &account.connection;
             let made = audit::Entry::new(audit::Event::ConnectionMade).user(connection.user_id);
@@ -258,7 +258,7 @@ impl App {
                 made.why("renewed").write();
             } else {
                 made.write();
-                self.announce(Event::of_connection("connection.created", connection)).await;
+                announce(&self.api.store, self.events.as_ref(), &Event::connected(connection, now)).await;
             }
         }
     }

@@ -46,7 +46,6 @@ use axum::extract::FromRef;
 use axum::routing::get;
 use cloud::events::EventBus;
 use cloud::seal::Sealer;
-use domain::event::Event;
 use domain::options::Vocabulary;
 use domain::plan::Plans;
 use platforms::{Connect, Registry};
@@ -89,14 +88,6 @@ impl App {
         let Api { store, clock, .. } = &self.api;
         let (sealer, events) = (self.sealer.clone(), self.events.clone());
         Custody { store: store.clone(), sealer, events, clock: clock.clone() }
-    }
-
-    /// Puts an event on the bus. No request depends on it: a failure is logged,
-    /// and the request goes on.
-    async fn announce(&self, event: Event) {
-        if let Err(error) = self.events.put(&[event]).await {
-            tracing::warn!(%error, "an event was not put on the bus");
-        }
     }
 }
 

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use crate::connection::Connection;
 use crate::delivery::FailureClass;
+use crate::id::UserId;
 use crate::post::{Post, PostStatus, Target, TargetStatus};
-use crate::schedule::show;
+use crate::schedule::{parse_instant, show};
 
 /// The source of every event.
 pub const SOURCE: &str = "social-publishing";
@@ -19,11 +20,28 @@ pub struct Event {
     /// The kind of event, such as `post.published`.
     pub detail_type: &'static str,
     /// What the event says. Its `id` is the same when the event is sent again,
-    /// so that listeners can drop the repetition.
+    /// so that listeners can drop the repetition. `occurred_at` says when it
+    /// happened, and of two events of the same thing the one with the larger
+    /// `sequence` tells of the later state.
     pub detail: Value,
 }
 
 impl Event {
+    /// The id that it has wherever it is told again.
+    pub fn id(&self) -> &str {
+        self.detail["id"].as_str().unwrap_or_default()
+    }
+
+    /// Whose event it is.
+    pub fn user(&self) -> Option<UserId> {
+        UserId::parse(self.detail["user_id"].as_str()?)
+    }
+
+    /// When it happened.
+    pub fn occurred_at(&self) -> Option<DateTime<Utc>> {
+        parse_instant(self.detail["occurred_at"].as_str()?).ok()
+    }
+
     /// The post was scheduled for the first time or again.
     pub fn scheduled(post: &Post) -> Self {
         Self::of_post("post.scheduled", post)
@@ -48,14 +66,26 @@ impl Event {
         Self::of_target("target.failed", post, target)
     }
 
+    /// The account was connected.
+    pub fn connected(connection: &Connection, now: DateTime<Utc>) -> Self {
+        Self::of_connection("connection.created", connection, now)
+    }
+
+    /// The account was disconnected.
+    pub fn disconnected(connection: &Connection, now: DateTime<Utc>) -> Self {
+        Self::of_connection("connection.deleted", connection, now)
+    }
+
     /// `connection.created`, `connection.needs_reconnection` or `connection.deleted`.
-    pub fn of_connection(detail_type: &'static str, connection: &Connection) -> Self {
+    pub fn of_connection(detail_type: &'static str, connection: &Connection, now: DateTime<Utc>) -> Self {
         let id = format!("{detail_type}:{}:{}", connection.connection_id, connection.generation);
         Self {
             detail_type,
             detail: json!({
                 "id": id,
+                "occurred_at": show(now),
                 "user_id": connection.user_id.to_string(),
+                "sequence": connection.generation,
                 "connection_id": connection.connection_id,
                 "platform": connection.provider,
                 "created_at": show(connection.created_at),
@@ -65,8 +95,8 @@ impl Event {
 
     /// The credentials of the account end at this time, and only its user can give
     /// new ones.
-    pub fn expiring(connection: &Connection, ends_at: DateTime<Utc>) -> Self {
-        let mut event = Self::of_connection("connection.expiring", connection);
+    pub fn expiring(connection: &Connection, ends_at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
+        let mut event = Self::of_connection("connection.expiring", connection, now);
         event.detail["expires_at"] = show(ends_at).into();
         event
     }
@@ -77,8 +107,10 @@ impl Event {
             detail_type,
             detail: json!({
                 "id": format!("{detail_type}:{}:{}", post.post_id, post.revision),
+                "occurred_at": show(post.updated_at),
                 "user_id": post.user_id.to_string(),
                 "post_id": post.post_id,
+                "sequence": post.revision,
                 "status": post.status.as_str(),
                 "scheduled_at": post.scheduled_at.map(show),
                 "message": failed.and_then(|it| it.error_message.as_ref()),
@@ -92,8 +124,10 @@ impl Event {
             detail_type,
             detail: json!({
                 "id": format!("{detail_type}:{}:{}:{}", post.post_id, target.target_id, post.revision),
+                "occurred_at": show(post.updated_at),
                 "user_id": post.user_id.to_string(),
                 "post_id": post.post_id,
+                "sequence": post.revision,
                 "target_id": target.target_id,
                 "connection_id": target.connection_id,
                 "platform": target.provider,

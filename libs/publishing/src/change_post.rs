@@ -79,7 +79,15 @@ impl Publishing {
             self.let_go(&before, Some(&after), now).await?;
             let deliveries = self.deliveries_of(&after, now);
             let writes = writes(&before, &after, &deliveries);
-            let write = PostWrite { before: Some(&before), after: Some(&after), deliveries: writes, kept: None };
+            let again = before.status != PostStatus::Scheduled || before.scheduled_at != after.scheduled_at;
+            let news = (after.status == PostStatus::Scheduled && again).then(|| Event::scheduled(&after));
+            let write = PostWrite {
+                before: Some(&before),
+                after: Some(&after),
+                deliveries: writes,
+                kept: None,
+                news: news.as_ref(),
+            };
 
             // A failed post whose failed targets were removed is published by the
             // change. The event goes first: after a crash in between, the change
@@ -95,10 +103,7 @@ impl Publishing {
                         tracing::warn!(%error, post_id = %after.post_id, "the files of a published post hold room");
                     }
                     self.hint(&deliveries, now).await;
-                    let again = before.status != PostStatus::Scheduled || before.scheduled_at != after.scheduled_at;
-                    if after.status == PostStatus::Scheduled && again {
-                        self.announce(Event::scheduled(&after)).await;
-                    }
+                    self.announce(news).await;
                     return Ok(Changed::Done(Box::new(after)));
                 }
                 Some(PostWritten::TooMany) => return Ok(Changed::Invalid(too_many())),
@@ -132,7 +137,8 @@ impl Publishing {
             }
             let now = self.clock.now();
             self.let_go(&before, None, now).await?;
-            let write = PostWrite { before: Some(&before), after: None, deliveries: removals(&before), kept: None };
+            let write =
+                PostWrite { before: Some(&before), after: None, deliveries: removals(&before), ..PostWrite::default() };
             match self.write_in_turn(&write, now).await? {
                 Some(PostWritten::Done) => return Ok(Changed::Done(Box::new(before))),
                 Some(PostWritten::DeliveryBusy) => self.roll_up_before_turn(&before, &mut turns).await?,

@@ -103,13 +103,18 @@ impl Publishing {
                 Some(key) => Some((key, serde_json::to_string(&post).map_err(StorageError::from)?)),
                 None => None,
             };
-            let write = PostWrite { before: None, after: Some(&post), deliveries: puts(&deliveries), kept };
+            let news = (post.status == PostStatus::Scheduled).then(|| Event::scheduled(&post));
+            let write = PostWrite {
+                before: None,
+                after: Some(&post),
+                deliveries: puts(&deliveries),
+                kept,
+                news: news.as_ref(),
+            };
             match self.write_in_turn(&write, now).await? {
                 Some(PostWritten::Done) => {
                     self.hint(&deliveries, now).await;
-                    if post.status == PostStatus::Scheduled {
-                        self.announce(Event::scheduled(&post)).await;
-                    }
+                    self.announce(news).await;
                     return Ok(Created::New(Box::new(post)));
                 }
                 Some(PostWritten::TooMany) => return Ok(Created::Refused(NotCreated::Invalid(too_many()))),

@@ -188,7 +188,9 @@ impl Custody {
         // As they will be when they are marked.
         let marked = unmarked.map(|it| Connection { generation: lost.generation, ..it.clone() });
         let marked: Vec<Connection> = marked.collect();
-        self.tell(marked.iter().map(|it| Event::of_connection("connection.needs_reconnection", it))).await?;
+        let now = self.clock.now();
+        let events = marked.iter().map(|it| Event::of_connection("connection.needs_reconnection", it, now));
+        self.tell(events).await?;
         for connection in marked {
             self.store.mark_needs_reconnection(connection.connection_id, lost, what).await?;
         }
@@ -200,7 +202,8 @@ impl Custody {
     async fn tell_expiring(&self, ending: &CredentialsRecord, ends_at: DateTime<Utc>) -> Result<(), PublishingError> {
         let under = self.store.connections_under(ending).await?;
         let connected = under.iter().map(|it| &it.connection).filter(|it| !it.needs_reconnection);
-        self.tell(connected.map(|it| Event::expiring(it, ends_at))).await
+        let now = self.clock.now();
+        self.tell(connected.map(|it| Event::expiring(it, ends_at, now))).await
     }
 
     async fn tell(&self, events: impl Iterator<Item = Event>) -> Result<(), PublishingError> {

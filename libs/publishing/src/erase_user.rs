@@ -15,9 +15,12 @@ use crate::{Publishing, PublishingError, revoke_grant};
 
 /// In this order: first what lets the user in and what goes out by itself, last
 /// the user.
-const ORDER: [Table; 11] = [
+const ORDER: [Table; 14] = [
     Table::Grants,
     Table::Handoffs,
+    Table::Webhooks,
+    Table::Notices,
+    Table::Outbox,
     Table::Deliveries,
     Table::Posts,
     Table::Credentials,

@@ -18,6 +18,7 @@ mod erase_user;
 mod error;
 mod files;
 mod options;
+mod outbox;
 mod places;
 mod plan;
 mod revoke;
@@ -57,6 +58,7 @@ pub use credentials::Custody;
 pub use deliver::BEGIN_WITHIN;
 pub use erase_user::Erased;
 pub use error::PublishingError;
+pub use outbox::announce;
 pub use places::{Places, Share};
 pub use plan::Planned;
 pub use revoke::revoke_grant;
@@ -144,11 +146,10 @@ impl Publishing {
         }
     }
 
-    /// Puts an event on the bus on which nothing depends: when that fails, it is
-    /// logged, and the work goes on.
-    async fn announce(&self, event: Event) {
-        if let Err(error) = self.events.put(&[event]).await {
-            tracing::warn!(%error, "an event was not put on the bus");
+    /// Puts an event on the bus that was written with what it tells of.
+    async fn announce(&self, event: Option<Event>) {
+        if let Some(event) = event {
+            announce(&self.store, self.events.as_ref(), &event).await;
         }
     }
 

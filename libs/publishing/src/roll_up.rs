@@ -41,7 +41,8 @@ impl Publishing {
             if before.status != after.status {
                 self.note_published(&after).await?;
             }
-            let write = PostWrite { before: Some(&before), after: Some(&after), deliveries: ended, kept: None };
+            let write =
+                PostWrite { before: Some(&before), after: Some(&after), deliveries: ended, kept: None, news: None };
             match self.store.write_post(&write, now).await? {
                 PostWritten::Done => return Ok(()),
                 lost => tracing::info!(?lost, post_id = %post, "a roll-up met another change"),

@@ -43,7 +43,10 @@ impl Store {
             | Table::Media
             | Table::Posts
             | Table::Deliveries
-            | Table::Idempotency => return self.erase_partition(table, user).await,
+            | Table::Idempotency
+            | Table::Webhooks
+            | Table::Notices
+            | Table::Outbox => return self.erase_partition(table, user).await,
             Table::Grants => Named::By(&["owner", "user_id"]),
             Table::Handoffs => Named::InHandOff,
             Table::Limits => Named::InSubject,

@@ -15,6 +15,9 @@
 //! | idempotency | `user_id`, key hash | TTL |
 //! | vault | name | secrets of the deployment itself |
 //! | claims | account of a platform, its id of a post | which delivery made it; TTL |
+//! | webhooks | `user_id`, `webhook_id`; `webhook_id` 0 counts the others | secrets sealed |
+//! | notices | `user_id`, `webhook_id#event` | `due`: the unfinished by when somebody must look; `by_endpoint`: by time; TTL |
+//! | outbox | `user_id`, event | `due`: events that are not yet on the bus |
 //!
 //! Keys start with the owner; the vault's is the deployment, and that of claims an account that
 //! several users may have connected. TTL only cleans up: every expiry is checked on
@@ -36,7 +39,9 @@ mod idempotency;
 mod item;
 mod limits;
 mod media;
+mod notices;
 mod open_calls;
+mod outbox;
 mod post_write;
 mod posts;
 mod race;
@@ -45,6 +50,7 @@ mod schema;
 pub mod testing;
 mod users;
 mod vault;
+mod webhooks;
 
 use aws_sdk_dynamodb::Client;
 
@@ -57,6 +63,7 @@ pub use handoffs::*;
 pub use idempotency::*;
 pub use limits::*;
 pub use media::*;
+pub use notices::*;
 pub use open_calls::{CallsOf, OpenCalls};
 pub use post_write::*;
 pub use posts::*;
@@ -64,6 +71,7 @@ pub use race::Race;
 pub use schema::{Index, Key, Projection, Table, TableSchema};
 pub use users::*;
 pub use vault::*;
+pub use webhooks::{EndpointAdded, EndpointRecord, webhook_context};
 
 /// Partitions of the due index unless a deployment configures another number:
 /// enough for 8,000 planned deliveries a second at DynamoDB's 1,000 writes a

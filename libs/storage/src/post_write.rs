@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
 use domain::delivery::Delivery;
+use domain::event::Event;
 use domain::id::{ConnectionId, TargetId, UserId};
 use domain::post::{Post, PostStatus, changes};
 
@@ -33,6 +34,9 @@ pub struct PostWrite<'a> {
     pub deliveries: Vec<DeliveryWrite<'a>>,
     /// The answer to keep for the request's idempotency key.
     pub kept: Option<(&'a IdempotencyUse, String)>,
+    /// What is to be told of the change: it is in the outbox as soon as the change
+    /// is made.
+    pub news: Option<&'a Event>,
 }
 
 /// A delivery that changes with its post.
@@ -132,6 +136,10 @@ impl Store {
                 .expression_attribute_values(":now", at(now));
             let put = put.build().map_err(StorageError::build)?;
             actions.push((PostWritten::KeyTaken, TransactWriteItem::builder().put(put).build()));
+        }
+        if let Some(event) = write.news {
+            // It has no condition that could fail.
+            actions.push((PostWritten::PostChanged, self.outbox_put(event)?));
         }
         Ok(actions)
     }

@@ -26,6 +26,9 @@ pub enum Table {
     Vault,
     Claims,
     Credentials,
+    Webhooks,
+    Notices,
+    Outbox,
 }
 
 /// A key attribute and its type: `S` or `N`.
@@ -92,7 +95,7 @@ const TTL: Option<&str> = Some("ttl");
 
 impl Table {
     /// Every table.
-    pub const ALL: [TableSchema; 12] = [
+    pub const ALL: [TableSchema; 15] = [
         TableSchema { table: Self::Users, hash: n("user_id"), range: None, indexes: &[], ttl: None },
         TableSchema {
             table: Self::Grants,
@@ -157,6 +160,30 @@ impl Table {
             ],
             ttl: None,
         },
+        TableSchema {
+            table: Self::Webhooks,
+            hash: n("user_id"),
+            range: Some(n("webhook_id")),
+            indexes: &[],
+            ttl: None,
+        },
+        TableSchema {
+            table: Self::Notices,
+            hash: n("user_id"),
+            range: Some(s("notice")),
+            indexes: &[
+                index("due", s("due_shard"), n("due_at"), Projection::Include(&["look_at"])),
+                index("by_endpoint", s("endpoint"), n("created_at"), Projection::Keys),
+            ],
+            ttl: TTL,
+        },
+        TableSchema {
+            table: Self::Outbox,
+            hash: n("user_id"),
+            range: Some(s("event")),
+            indexes: &[index("due", s("due_shard"), n("due_at"), Projection::All)],
+            ttl: None,
+        },
     ];
 
     /// Its name without the deployment's prefix.
@@ -174,6 +201,9 @@ impl Table {
             Self::Vault => "vault",
             Self::Claims => "claims",
             Self::Credentials => "credentials",
+            Self::Webhooks => "webhooks",
+            Self::Notices => "notices",
+            Self::Outbox => "outbox",
         }
     }
 

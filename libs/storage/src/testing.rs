@@ -13,6 +13,7 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use domain::connection::Connection;
+use domain::event::Event;
 use domain::id::UserId;
 use domain::token::random_u32;
 use domain::user::User;
@@ -147,7 +148,10 @@ pub async fn connect(
         own: None,
         found: found.into_values().next(),
     };
-    store.connect(&state, &[account], &[granted], None, now).await.expect("a store")
+    let connected = store.connect(&state, &[account], &[granted], None, now).await.expect("a store");
+    // As whoever connects does after it was told.
+    store.outbox_done(&Event::connected(connection, now)).await.expect("a store");
+    connected
 }
 
 /// What a grant of this account alone brings.

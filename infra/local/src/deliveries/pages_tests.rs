@@ -37,7 +37,7 @@ impl Rig {
         // Its account is nobody's, so the post is written without targets first.
         let bare = Post { targets: Vec::new(), ..self.post.clone() };
         let put = DeliveryWrite::Put(&delivery);
-        let write = PostWrite { before: None, after: Some(&bare), deliveries: vec![put], kept: None };
+        let write = PostWrite { before: None, after: Some(&bare), deliveries: vec![put], kept: None, news: None };
         assert_eq!(self.deliveries.store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
         delivery
     }

@@ -169,7 +169,7 @@ mod tests {
         }
 
         async fn write(&self, before: Option<&Post>, after: Option<&Post>, delivery: DeliveryWrite<'_>) {
-            let write = PostWrite { before, after, deliveries: vec![delivery], kept: None };
+            let write = PostWrite { before, after, deliveries: vec![delivery], kept: None, news: None };
             assert_eq!(self.store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
         }
 

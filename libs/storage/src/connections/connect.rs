@@ -6,6 +6,7 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem, Update};
 use chrono::{DateTime, Utc};
 use domain::connection::Connection;
+use domain::event::Event;
 use domain::id::{ConnectionId, UserId};
 
 use super::{ConnectionRecord, Lost, connection_key, lost, marker, read};
@@ -18,8 +19,9 @@ use crate::item::{at, n, s, to_item};
 use crate::schema::Table;
 
 /// The most accounts that one hand-off connects. A transaction has a hundred
-/// writes: one for the hand-off, and three at most for each account, which are
-/// itself, its grant, and its marker or the grant that it leaves.
+/// writes: one for the hand-off, and four at most for each account, which are
+/// itself, its grant, and its marker with the event that tells of it, or the grant
+/// that it leaves.
 pub const MAX_CONNECTED: usize = 24;
 
 /// An account that a hand-off connects.
@@ -94,7 +96,8 @@ impl Store {
     /// for the person, which others could not be connected.
     ///
     /// The hand-off, the connections, their markers and their grants change
-    /// together or not at all, so a hand-off connects at most once.
+    /// together or not at all, so a hand-off connects at most once. With them go the
+    /// events of new connections into the outbox, [`Event::connected`] at `now`.
     pub async fn connect(
         &self,
         hand_off: &str,
@@ -130,6 +133,9 @@ impl Store {
             let generation = generations.get(account.grant_name.as_str()).copied().unwrap_or_default();
             for write in self.connected(account, generation)? {
                 request = request.transact_items(write);
+            }
+            if account.found.is_none() {
+                request = request.transact_items(self.outbox_put(&Event::connected(&account.connection, now))?);
             }
         }
         match request.send().await {

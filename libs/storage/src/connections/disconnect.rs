@@ -1,7 +1,9 @@
 //! Disconnecting an account, and with the last one of a grant its credentials.
 
 use aws_sdk_dynamodb::types::{Delete, TransactWriteItem};
+use chrono::{DateTime, Utc};
 use domain::connection::Connection;
+use domain::event::Event;
 use domain::id::{ConnectionId, UserId};
 
 use super::{KeptIn, connection_key, lost, marker};
@@ -35,7 +37,14 @@ impl Store {
     /// A post that is being scheduled at the same moment counts itself in
     /// `pending` in its own transaction. Whichever of the two is second meets a
     /// condition that no longer holds.
-    pub async fn delete_connection(&self, user: UserId, id: ConnectionId) -> Result<Disconnected, StorageError> {
+    ///
+    /// With it goes the event into the outbox, [`Event::disconnected`] at `now`.
+    pub async fn delete_connection(
+        &self,
+        user: UserId,
+        id: ConnectionId,
+        now: DateTime<Utc>,
+    ) -> Result<Disconnected, StorageError> {
         let mut patience = Patience::default();
         loop {
             let Some(record) = self.connection(user, id).await? else { return Ok(Disconnected::NotThere) };
@@ -61,7 +70,8 @@ impl Store {
                 .client
                 .transact_write_items()
                 .transact_items(item_delete(delete)?)
-                .transact_items(item_delete(unmark)?);
+                .transact_items(item_delete(unmark)?)
+                .transact_items(self.outbox_put(&Event::disconnected(connection, now))?);
             if let (Some(credentials), KeptIn::Grant { .. }) = (&credentials, &record.kept) {
                 request = request.transact_items(self.released(credentials, &[id].into())?);
             }

@@ -113,9 +113,9 @@ async fn a_grant_is_found_with_every_other_user_who_has_it() {
     assert_eq!(found.iter().map(|it| it.sealed.as_slice()).collect::<Vec<_>>(), [b"two"]);
     let found = store.other_connections_of(one.user_id, &mine.grant_name).await.unwrap();
     assert_eq!(found.iter().map(|it| it.connection.user_id).collect::<Vec<_>>(), [another.user_id]);
-    store.delete_connection(one.user_id, first.connection.connection_id).await.unwrap();
+    store.delete_connection(one.user_id, first.connection.connection_id, noon()).await.unwrap();
     assert_eq!(store.same_grant_of_others(&mine).await.unwrap().len(), 1, "what it is asked about need not be there");
-    store.delete_connection(another.user_id, second.connection.connection_id).await.unwrap();
+    store.delete_connection(another.user_id, second.connection.connection_id, noon()).await.unwrap();
     assert!(store.same_grant_of_others(&mine).await.unwrap().is_empty());
     assert!(store.other_connections_of(one.user_id, &mine.grant_name).await.unwrap().is_empty());
 }
@@ -230,14 +230,14 @@ async fn an_account_with_pending_posts_stays() {
     let id = account.connection.connection_id;
     connected(&store, &user, &[&account], b"sealed").await;
     count_pending(&store, &account, 1).await;
-    assert!(matches!(store.delete_connection(user.user_id, id).await.unwrap(), Disconnected::Pending(1)));
+    assert!(matches!(store.delete_connection(user.user_id, id, noon()).await.unwrap(), Disconnected::Pending(1)));
 
     count_pending(&store, &account, -1).await;
-    let Disconnected::Deleted { ended, .. } = store.delete_connection(user.user_id, id).await.unwrap() else {
+    let Disconnected::Deleted { ended, .. } = store.delete_connection(user.user_id, id, noon()).await.unwrap() else {
         panic!("nothing is pending any more");
     };
     assert_eq!(ended.unwrap().sealed, b"sealed");
-    assert!(matches!(store.delete_connection(user.user_id, id).await.unwrap(), Disconnected::NotThere));
+    assert!(matches!(store.delete_connection(user.user_id, id, noon()).await.unwrap(), Disconnected::NotThere));
     assert!(store.credentials(user.user_id, &account.grant_name).await.unwrap().is_none());
     assert!(!count_pending(&store, &account, 1).await, "a post finds it gone");
     assert_eq!(connected(&store, &user, &[&account], b"sealed").await, done(), "and can be connected anew");
@@ -252,14 +252,14 @@ async fn of_a_deletion_and_a_post_at_the_same_moment_one_wins() {
         assert_eq!(connected(&store, &user, &[&account], b"sealed").await, done());
 
         let (deleted, scheduled) =
-            tokio::join!(store.delete_connection(user.user_id, id), count_pending(&store, &account, 1));
+            tokio::join!(store.delete_connection(user.user_id, id, noon()), count_pending(&store, &account, 1));
 
         match deleted.unwrap() {
             Disconnected::Deleted { .. } => assert!(!scheduled),
             Disconnected::Pending(_) => {
                 assert!(scheduled);
                 count_pending(&store, &account, -1).await;
-                store.delete_connection(user.user_id, id).await.unwrap();
+                store.delete_connection(user.user_id, id, noon()).await.unwrap();
             }
             Disconnected::NotThere => panic!("it was there"),
         }

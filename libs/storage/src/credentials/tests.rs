@@ -115,7 +115,7 @@ async fn new_credentials_show_that_the_grant_was_not_gone() {
 async fn a_grant_that_is_given_anew_is_not_taken_for_the_one_that_was_given_back() {
     let store = store().await;
     let (connection, old) = granted(&store).await;
-    store.delete_connection(connection.user_id, connection.connection_id).await.unwrap();
+    store.delete_connection(connection.user_id, connection.connection_id, noon()).await.unwrap();
     let later = noon() + TimeDelta::milliseconds(1);
     connect(&store, &Connection { created_at: later, ..connection }, b"new", None).await;
 
@@ -169,6 +169,6 @@ async fn what_the_refresh_index_still_shows_is_read_as_it_is_now() {
     assert!(store.put_off_refresh(&record, Some(noon())).await.unwrap());
     assert!(store.end_credentials(&record).await.unwrap());
     assert!(read().await.is_none(), "only its user can help");
-    store.delete_connection(connection.user_id, connection.connection_id).await.unwrap();
+    store.delete_connection(connection.user_id, connection.connection_id, noon()).await.unwrap();
     assert!(read().await.is_none(), "it is gone");
 }

@@ -169,7 +169,7 @@ async fn an_account_that_was_disconnected_takes_no_posts() {
     let post = desk.post(Some(10));
     let deliveries = desk.deliveries(&post);
     let gone = desk.accounts[1].connection_id;
-    let deleted = desk.store.delete_connection(desk.user.user_id, gone).await.unwrap();
+    let deleted = desk.store.delete_connection(desk.user.user_id, gone, noon()).await.unwrap();
     assert!(matches!(deleted, Disconnected::Deleted { .. }), "{deleted:?}");
 
     assert_eq!(desk.write(None, Some(&post), puts(&deliveries)).await, PostWritten::AccountGone(gone));
@@ -185,7 +185,7 @@ async fn of_a_disconnection_and_a_scheduling_at_the_same_moment_one_is_refused()
 
         let (written, deleted) = tokio::join!(
             desk.write(None, Some(&post), Vec::new()),
-            desk.store.delete_connection(desk.user.user_id, account)
+            desk.store.delete_connection(desk.user.user_id, account, noon())
         );
 
         match (written, deleted.unwrap()) {
@@ -209,7 +209,7 @@ async fn an_answer_is_kept_with_its_post_and_given_again_for_a_day() {
     let first = key("body");
     let create = async |post: &Post, at| {
         let kept = Some((&first, post.post_id.to_string()));
-        let write = PostWrite { before: None, after: Some(post), deliveries: Vec::new(), kept };
+        let write = PostWrite { before: None, after: Some(post), deliveries: Vec::new(), kept, news: None };
         desk.store.write_post(&write, at).await.unwrap()
     };
     let kept = async |at| desk.store.surroundings(user, [], [], Some(&first), at).await.unwrap().kept;
@@ -242,7 +242,7 @@ async fn of_many_requests_with_one_key_one_creates_a_post() {
 
     let creations = posts.iter().map(async |post| {
         let kept = Some((&key, String::new()));
-        let write = PostWrite { before: None, after: Some(post), deliveries: Vec::new(), kept };
+        let write = PostWrite { before: None, after: Some(post), deliveries: Vec::new(), kept, news: None };
         desk.store.write_post(&write, noon()).await.unwrap()
     });
     let ends = futures::future::join_all(creations).await;

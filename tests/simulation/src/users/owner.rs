@@ -67,8 +67,12 @@ impl Account {
                 created_at: now,
                 ..domain::testing::a_connection(&people.user)
             };
+            let event = found.is_none().then(|| Event::connected(&connection, now));
             let account = [Connecting { connection, grant_name: name.clone(), own: None, found }];
             let connected = store.connect(&state, &account, &granted, None, now).await?;
+            if let (Some(event), Connected::Done { .. }) = (event, &connected) {
+                publishing::announce(store, publishing.events.as_ref(), &event).await;
+            }
             if connected != Connected::Overtaken {
                 return Ok(connected);
             }
@@ -162,16 +166,18 @@ impl Owner {
     /// Disconnects as the connections function does; returns whether it worked.
     async fn disconnect(&self, connection: &Connection) -> Result<bool, PublishingError> {
         let publishing = self.people.deployment.started();
-        let (user, id) = (connection.user_id, connection.connection_id);
-        let Disconnected::Deleted { ended, .. } = publishing.store.delete_connection(user, id).await? else {
+        let (user, id, now) = (connection.user_id, connection.connection_id, publishing.clock.now());
+        let Disconnected::Deleted { ended, connection } = publishing.store.delete_connection(user, id, now).await?
+        else {
             return Ok(false);
         };
         if let Some(record) = ended {
             let platforms = self.people.deployment.network.connectable();
-            let (store, sealer, now) = (&publishing.store, publishing.sealer.as_ref(), publishing.clock.now());
+            let (store, sealer) = (&publishing.store, publishing.sealer.as_ref());
             publishing::revoke_grant(store, sealer, &platforms, &record, now).await;
         }
-        let _ = publishing.events.put(&[Event::of_connection("connection.deleted", connection)]).await;
+        let (store, bus) = (&publishing.store, publishing.events.as_ref());
+        publishing::announce(store, bus, &Event::disconnected(&connection, now)).await;
         Ok(true)
     }
 }

@@ -206,7 +206,7 @@ async fn nothing_follows_once_the_account_is_disconnected() {
     assert_eq!(followed(&rig), ["comment"]);
 
     let id = rig.accounts[0].connection_id;
-    let disconnected = rig.store.delete_connection(rig.user.user_id, id).await.unwrap();
+    let disconnected = rig.store.delete_connection(rig.user.user_id, id, noon()).await.unwrap();
     assert!(matches!(disconnected, Disconnected::Deleted { .. }), "a published post does not hold it");
     rig.live(later(7200)).await;
 

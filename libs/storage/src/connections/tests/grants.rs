@@ -18,7 +18,7 @@ fn pages(user: &User, ids: &[&str], grant: &str) -> Vec<Connecting> {
 
 async fn deleted(store: &Store, account: &Connecting) -> Option<CredentialsRecord> {
     let connection = &account.connection;
-    match store.delete_connection(connection.user_id, connection.connection_id).await.unwrap() {
+    match store.delete_connection(connection.user_id, connection.connection_id, noon()).await.unwrap() {
         Disconnected::Deleted { ended, .. } => ended.map(|it| *it),
         other => panic!("{other:?}"),
     }

@@ -49,7 +49,7 @@ impl Desk {
         after: Option<&Post>,
         deliveries: Vec<DeliveryWrite<'_>>,
     ) -> PostWritten {
-        let write = PostWrite { before, after, deliveries, kept: None };
+        let write = PostWrite { before, after, deliveries, kept: None, news: None };
         self.store.write_post(&write, noon()).await.unwrap()
     }
 

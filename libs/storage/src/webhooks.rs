@@ -1,0 +1,203 @@
+//! Endpoints of users, with their secrets sealed.
+
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
+use domain::event::Event;
+use domain::id::{UserId, WebhookId};
+use domain::webhook::{Endpoint, MAX_ENDPOINTS};
+
+use crate::Store;
+use crate::error::StorageError;
+use crate::item::{Item, attributes, from_item, n, to_item};
+use crate::race::Race;
+use crate::schema::Table;
+
+/// An endpoint as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointRecord {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// Its secret, sealed for [`webhook_context`].
+    pub secret: Vec<u8>,
+    /// The secret before the last rotation, sealed for the same.
+    pub previous: Option<Vec<u8>>,
+}
+
+/// How the addition of an endpoint ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointAdded {
+    /// It is there.
+    Added,
+    /// Its user has [`MAX_ENDPOINTS`] already, or its id was taken at this moment.
+    Full,
+}
+
+/// What the secrets of an endpoint are sealed for.
+pub fn webhook_context(user: UserId, webhook: WebhookId) -> String {
+    format!("webhook:{user}:{webhook}")
+}
+
+impl Store {
+    /// A user's endpoints, oldest first.
+    pub async fn webhooks(&self, user: UserId) -> Result<Vec<EndpointRecord>, StorageError> {
+        let found = self
+            .client
+            .query()
+            .table_name(self.table(Table::Webhooks))
+            .key_condition_expression("user_id = :user AND webhook_id > :count")
+            .expression_attribute_values(":user", n(user))
+            .expression_attribute_values(":count", n(0))
+            .consistent_read(true)
+            .send()
+            .await?;
+        // Ten of them never reach the megabyte at which a query is cut.
+        found.items.unwrap_or_default().into_iter().map(read).collect()
+    }
+
+    /// One endpoint.
+    pub async fn webhook(&self, user: UserId, id: WebhookId) -> Result<Option<EndpointRecord>, StorageError> {
+        let request = self.client.get_item().table_name(self.table(Table::Webhooks)).set_key(Some(key(user, id)));
+        request.consistent_read(true).send().await?.item.map(read).transpose()
+    }
+
+    /// Adds an endpoint, unless its user has too many.
+    pub async fn add_webhook(&self, record: &EndpointRecord) -> Result<EndpointAdded, StorageError> {
+        let table = self.table(Table::Webhooks);
+        let user = record.endpoint.user_id;
+        let count = Update::builder()
+            .table_name(&table)
+            .set_key(Some(count_key(user)))
+            .update_expression("ADD endpoints :one")
+            .condition_expression("attribute_not_exists(endpoints) OR endpoints < :most")
+            .expression_attribute_values(":one", n(1))
+            .expression_attribute_values(":most", n(MAX_ENDPOINTS));
+        let put = Put::builder()
+            .table_name(&table)
+            .set_item(Some(item(record)?))
+            .condition_expression("attribute_not_exists(webhook_id)");
+        let count = TransactWriteItem::builder().update(count.build().map_err(StorageError::build)?).build();
+        let put = TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build();
+        let sent = self.client.transact_write_items().transact_items(count).transact_items(put).send().await;
+        Ok(if Race::of_transaction(sent)?.is_won() { EndpointAdded::Added } else { EndpointAdded::Full })
+    }
+
+    /// Writes an endpoint over the one that was read, and with it an event that
+    /// tells of the change.
+    pub async fn swap_webhook(
+        &self,
+        before: &Endpoint,
+        after: &EndpointRecord,
+        news: Option<&Event>,
+    ) -> Result<Race, StorageError> {
+        let put = Put::builder()
+            .table_name(self.table(Table::Webhooks))
+            .set_item(Some(item(after)?))
+            .condition_expression("revision = :before")
+            .expression_attribute_values(":before", n(before.revision));
+        let put = TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build();
+        let mut request = self.client.transact_write_items().transact_items(put);
+        if let Some(event) = news {
+            request = request.transact_items(self.outbox_put(event)?);
+        }
+        Race::of_transaction(request.send().await)
+    }
+
+    /// Removes an endpoint. False when there is none.
+    pub async fn remove_webhook(&self, user: UserId, id: WebhookId) -> Result<bool, StorageError> {
+        let table = self.table(Table::Webhooks);
+        let delete = Delete::builder()
+            .table_name(&table)
+            .set_key(Some(key(user, id)))
+            .condition_expression("attribute_exists(webhook_id)");
+        let count = Update::builder()
+            .table_name(&table)
+            .set_key(Some(count_key(user)))
+            .update_expression("ADD endpoints :less")
+            .expression_attribute_values(":less", n(-1));
+        let delete = TransactWriteItem::builder().delete(delete.build().map_err(StorageError::build)?).build();
+        let count = TransactWriteItem::builder().update(count.build().map_err(StorageError::build)?).build();
+        let sent = self.client.transact_write_items().transact_items(delete).transact_items(count).send().await;
+        Ok(Race::of_transaction(sent)?.is_won())
+    }
+}
+
+pub(crate) fn key(user: UserId, id: WebhookId) -> Item {
+    attributes([("user_id", n(user)), ("webhook_id", n(id))])
+}
+
+/// Where a user's endpoints are counted.
+fn count_key(user: UserId) -> Item {
+    attributes([("user_id", n(user)), ("webhook_id", n(0))])
+}
+
+fn item(record: &EndpointRecord) -> Result<Item, StorageError> {
+    let mut item = to_item(&record.endpoint)?;
+    let sealed = |bytes: &Vec<u8>| AttributeValue::B(Blob::new(bytes.clone()));
+    item.insert("secret".to_owned(), sealed(&record.secret));
+    item.extend(record.previous.iter().map(|it| ("previous".to_owned(), sealed(it))));
+    Ok(item)
+}
+
+pub(crate) fn read(mut item: Item) -> Result<EndpointRecord, StorageError> {
+    let mut sealed = |name: &str| match item.remove(name) {
+        Some(AttributeValue::B(bytes)) => Some(bytes.into_inner()),
+        _ => None,
+    };
+    let (secret, previous) = (sealed("secret").unwrap_or_default(), sealed("previous"));
+    Ok(EndpointRecord { endpoint: from_item(item)?, secret, previous })
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::{an_endpoint, ids, noon};
+
+    use super::*;
+    use crate::testing::store;
+
+    fn record(endpoint: Endpoint) -> EndpointRecord {
+        EndpointRecord { endpoint, secret: vec![1, 2], previous: None }
+    }
+
+    #[tokio::test]
+    async fn a_user_has_ten_at_most_and_room_again_after_one_is_removed() {
+        let store = store().await;
+        let first = an_endpoint();
+        let ids = ids();
+        let mut added = Vec::new();
+        for _ in 0..MAX_ENDPOINTS {
+            let endpoint = Endpoint { webhook_id: ids.fresh(), ..first.clone() };
+            assert_eq!(store.add_webhook(&record(endpoint.clone())).await.unwrap(), EndpointAdded::Added);
+            added.push(endpoint.webhook_id);
+        }
+        assert_eq!(store.add_webhook(&record(first.clone())).await.unwrap(), EndpointAdded::Full);
+        let kept: Vec<_> = store.webhooks(first.user_id).await.unwrap();
+        assert_eq!(kept.iter().map(|it| it.endpoint.webhook_id).collect::<Vec<_>>(), added);
+
+        assert!(store.remove_webhook(first.user_id, added[3]).await.unwrap());
+        assert!(!store.remove_webhook(first.user_id, added[3]).await.unwrap());
+        assert_eq!(store.add_webhook(&record(first.clone())).await.unwrap(), EndpointAdded::Added);
+        assert!(store.webhooks(an_endpoint().user_id).await.unwrap().is_empty(), "nobody sees another's");
+    }
+
+    #[tokio::test]
+    async fn of_two_changes_one_is_made_and_its_event_with_it() {
+        let store = store().await;
+        let before = record(an_endpoint());
+        store.add_webhook(&before).await.unwrap();
+        let answer = domain::webhook::Answer { status: Some(410), ..domain::webhook::Answer::none("", 0) };
+        let gone = before.endpoint.heard(&answer, noon()).unwrap();
+        let event = gone.disabled_event().unwrap();
+        let after = EndpointRecord { endpoint: gone, previous: Some(vec![3]), ..before.clone() };
+
+        assert_eq!(store.swap_webhook(&before.endpoint, &after, Some(&event)).await.unwrap(), Race::Won);
+        assert_eq!(store.swap_webhook(&before.endpoint, &after, None).await.unwrap(), Race::Lost);
+
+        let (user, id) = (before.endpoint.user_id, before.endpoint.webhook_id);
+        assert_eq!(store.webhook(user, id).await.unwrap(), Some(after));
+        let mut left = Vec::new();
+        for shard in 0..store.due_shards() {
+            left.extend(store.outbox_due(shard, noon() + chrono::TimeDelta::hours(1), 9).await.unwrap());
+        }
+        assert_eq!(left, [event]);
+    }
+}
