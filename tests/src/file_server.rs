@@ -12,7 +12,7 @@ use axum::{
 };
 use futures::{StreamExt, stream};
 
-use crate::{fault::Result, picture};
+use crate::{fault::Result, picture, webhook_receiver};
 
 /// A file whose first bytes are a picture's signature.
 pub fn good_file() -> Vec<u8> {
@@ -36,7 +36,8 @@ pub async fn start() -> Result<SocketAddr> {
         .route("/hops/{left}", get(hop))
         .route("/to-metadata", get(|| async { Redirect::temporary("http://169.254.169.254/latest/") }))
         .route("/to-loopback", get(|| async { Redirect::temporary("http://127.0.0.1:9/good.png") }))
-        .route("/to-file", get(|| async { Redirect::temporary("file:///etc/passwd") }));
+        .route("/to-file", get(|| async { Redirect::temporary("file:///etc/passwd") }))
+        .merge(webhook_receiver::router());
     tokio::spawn(async move { axum::serve(listener, router).await });
     Ok(address)
 }

@@ -22,6 +22,8 @@ mod posts_list;
 mod publishing;
 mod scopes;
 mod tenants;
+mod webhook_calls;
+mod webhooks;
 
 use crate::runner::Check;
 
@@ -47,6 +49,7 @@ pub fn checks() -> Vec<Check> {
         everywhere::checks(),
         tenants::checks(),
         pages::checks(),
+        webhooks::checks(),
     ]
     .into_iter()
     .flatten()
@@ -54,9 +57,10 @@ pub fn checks() -> Vec<Check> {
 }
 
 /// Checks that only the local stack can pass: it fetches files from a server of
-/// the tests, and its sandbox shows what became of each delivery.
+/// the tests and calls webhooks there, and its sandbox shows what became of each delivery.
 pub fn local_checks() -> Vec<Check> {
-    [fetching::checks(), faults::sandbox_checks(), pages::sandbox_checks()].into_iter().flatten().collect()
+    let all = [fetching::checks(), faults::sandbox_checks(), pages::sandbox_checks(), webhook_calls::checks()];
+    all.into_iter().flatten().collect()
 }
 
 /// Checks that need the rate limits of the specification.

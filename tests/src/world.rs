@@ -24,8 +24,15 @@ use crate::{
 };
 
 /// All scopes there are.
-pub const SCOPES: [&str; 6] =
-    ["user:read", "connections:read", "connections:write", "posts:read", "posts:write", "media:write"];
+pub const SCOPES: [&str; 7] = [
+    "user:read",
+    "connections:read",
+    "connections:write",
+    "posts:read",
+    "posts:write",
+    "media:write",
+    "webhooks:write",
+];
 
 /// The deployment under test.
 pub struct World {

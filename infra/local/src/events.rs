@@ -1,7 +1,8 @@
-//! The event bus in this process: the latest events, to be looked at.
+//! The event bus in this process: it tells endpoints of users, and keeps the
+//! latest events to be looked at.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use axum::extract::State;
@@ -9,18 +10,38 @@ use axum::routing::get;
 use axum::{Json, Router};
 use cloud::events::{EventBus, EventError};
 use domain::event::Event;
+use webhooks::App;
 
 /// Events kept.
 const KEPT: usize = 1_000;
 
-/// The latest events.
+/// The bus.
 #[derive(Clone, Default)]
-pub(crate) struct LocalEvents(Arc<Mutex<VecDeque<Event>>>);
+pub(crate) struct LocalEvents {
+    latest: Arc<Mutex<VecDeque<Event>>>,
+    /// Who tells endpoints. It puts events on this bus itself, so it comes later.
+    webhooks: Arc<OnceLock<App>>,
+}
+
+impl LocalEvents {
+    /// From now on endpoints are told.
+    pub(crate) fn tell(&self, webhooks: App) {
+        // Set once, at the start.
+        let _ = self.webhooks.set(webhooks);
+    }
+}
 
 #[async_trait]
 impl EventBus for LocalEvents {
     async fn put(&self, events: &[Event]) -> Result<(), EventError> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Written down before the event counts as put: then none is lost when this
+        // process ends.
+        for event in events {
+            if let Some(webhooks) = self.webhooks.get() {
+                webhooks.tell(event).await.map_err(|it| EventError(it.to_string()))?;
+            }
+        }
+        let mut kept = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         for event in events {
             if kept.len() == KEPT {
                 kept.pop_front();
@@ -37,6 +58,6 @@ pub(crate) fn router(events: LocalEvents) -> Router {
 }
 
 async fn list(State(events): State<LocalEvents>) -> Json<Vec<Event>> {
-    let kept = events.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let kept = events.latest.lock().unwrap_or_else(PoisonError::into_inner);
     Json(kept.iter().cloned().collect())
 }

@@ -14,6 +14,7 @@ mod events;
 mod hosts;
 mod issuer;
 mod meter;
+mod notices;
 mod options;
 mod pictures;
 mod queue;

@@ -45,7 +45,7 @@ use crate::queue::{Lanes, LocalQueue};
 use crate::sandbox::{self, Sandbox};
 use crate::stand_ins::StandIns;
 use crate::unread::read_to_the_end;
-use crate::{call_log, clients, demo, dynamodb, erasure, events, hosts, issuer, queue, s3, sealing_key};
+use crate::{call_log, clients, demo, dynamodb, erasure, events, hosts, issuer, notices, queue, s3, sealing_key};
 
 /// How often the sweep looks; a minute in the cloud, where each look is paid.
 const TICK: Duration = Duration::from_secs(5);
@@ -206,13 +206,13 @@ impl Stack {
         let settings = bucket_settings(origin, outside);
         let files = clients::config(origin, secret);
         let bucket = Bucket::new(&files, &settings);
-        let policy =
-            AddressPolicy::Also(options.allow_fetch_from.iter().copied().chain(stand_ins.addresses()).collect());
+        let policy = reachable(options, &stand_ins);
         let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone(), clock.clone()));
         let settings_of_platforms = options.platform_settings(origin, stand_ins.settings())?;
         let budgets = platforms::budgets(&settings_of_platforms)?;
         let setup = Setup::new(settings_of_platforms, sources(options, &stand_ins)?, vault, policy.clone());
         let api = api_at(&reached_at, options, &store, &ids, &clock);
+        let webhooks = notices::start(&api, stores.of("webhooks", log.as_ref()), sealer.clone(), &bus, policy.clone());
         let publishing = Publishing {
             store,
             leads: Leads::default(),
@@ -255,7 +255,8 @@ impl Stack {
                 limits: MediaLimits::default(),
                 plans: Plans::default(),
             }))
-            .merge(posts::router(posts::App { api: api.clone(), publishing: publishing.clone() }));
+            .merge(posts::router(posts::App { api: api.clone(), publishing: publishing.clone() }))
+            .merge(webhooks::router(webhooks));
         let network = Sandbox::open(data.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;
         let files = s3::router(&folder.join(FILES), secret)?;
         // What the cloud serves too, and all that whoever comes from outside is
@@ -279,7 +280,6 @@ impl Stack {
             .merge(meter.map(Meter::router).unwrap_or_default())
             .layer(from_fn(hosts::own_pages_only));
         let doors = Doors { here: public.clone().merge(laptop), outside: public, hosts, origin: origin.to_owned() };
-        let router = doors.router();
         Ok(Self {
             api,
             stores,
@@ -288,9 +288,14 @@ impl Stack {
             platforms: Registry::new(&setup)?,
             renewable: Registry::new(&setup)?,
             lanes,
-            router,
+            router: doors.router(),
         })
     }
+}
+
+/// What may be called beside the public Internet.
+fn reachable(options: &Options, stand_ins: &StandIns) -> AddressPolicy {
+    AddressPolicy::Also(options.allow_fetch_from.iter().copied().chain(stand_ins.addresses()).collect())
 }
 
 fn api_at(origin: &str, options: &Options, store: &Store, ids: &Ids, clock: &Clock) -> Api {

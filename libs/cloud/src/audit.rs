@@ -38,6 +38,14 @@ pub enum Event {
     ConnectionMade,
     /// An account was disconnected.
     ConnectionRemoved,
+    /// An endpoint was named that is told of a user's events.
+    WebhookMade,
+    /// It got another address, or other events.
+    WebhookChanged,
+    /// Its secret was replaced.
+    WebhookRotated,
+    /// It was removed.
+    WebhookRemoved,
     /// A user's plan did not allow something.
     PlanRefused,
     /// Everything of a user was erased.
@@ -60,6 +68,10 @@ impl Event {
             Self::LockedOut => "locked_out",
             Self::ConnectionMade => "connection_made",
             Self::ConnectionRemoved => "connection_removed",
+            Self::WebhookMade => "webhook_made",
+            Self::WebhookChanged => "webhook_changed",
+            Self::WebhookRotated => "webhook_rotated",
+            Self::WebhookRemoved => "webhook_removed",
             Self::PlanRefused => "plan_refused",
             Self::Erased => "erased",
         }

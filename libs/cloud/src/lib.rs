@@ -9,6 +9,7 @@ mod error_chain;
 pub mod events;
 pub mod fetch;
 pub mod metrics;
+pub mod notices;
 pub mod pictures;
 pub mod queue;
 mod sdk_http;

@@ -32,7 +32,10 @@ pub(super) fn lay_out(template: &Template, programs: &Path, folder: &Path, numbe
     }
     // The emulator is reached without TLS, and would refuse all of it.
     let resources = built.json_mut()["Resources"].as_object_mut();
-    resources.ok_or_else(|| Fault::new("the template has no resources"))?.remove("QueuePolicy");
+    let resources = resources.ok_or_else(|| Fault::new("the template has no resources"))?;
+    for policy in ["QueuePolicy", "WebhookQueuePolicy"] {
+        resources.remove(policy);
+    }
     let file = folder.join("template.json");
     fs::write(&file, built.json().to_string())?;
     Ok(file)

@@ -58,7 +58,7 @@ const SECRETS_ARN: &str =
 fn done_by_aws(function: &str, action: &str) -> bool {
     let writes_log = ["logs:CreateLogStream", "logs:PutLogEvents"].contains(&action);
     let polls = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"].contains(&action);
-    writes_log || ["delivery", "pictures"].contains(&function) && polls
+    writes_log || ["delivery", "pictures", "webhooks"].contains(&function) && polls
 }
 
 /// What S3 wants of whoever is to be told that a file is not there. The function

@@ -2,6 +2,7 @@
 //! version is deployed, time passes, dead letters are replayed.
 
 mod erasure;
+mod webhooks;
 
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
 pub use self::erasure::{a_user_is_erased, uploads_are_looked_at};
+pub use self::webhooks::an_endpoint_is_told;
 use super::Stack;
 use crate::{
     answer::{integer, list, text},

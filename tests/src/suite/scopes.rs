@@ -34,7 +34,7 @@ async fn an_unknown_scope_is_refused_by_its_place(world: &World) -> Result {
     Ok(())
 }
 
-const OPERATIONS: [(Method, &str, &str); 14] = [
+const OPERATIONS: [(Method, &str, &str); 18] = [
     (Method::GET, "/user", "user:read"),
     (Method::GET, "/connections", "connections:read"),
     (Method::GET, "/platforms", "connections:read"),
@@ -49,6 +49,10 @@ const OPERATIONS: [(Method, &str, &str); 14] = [
     (Method::POST, "/posts/validate", "posts:write"),
     (Method::GET, "/posts/1", "posts:read"),
     (Method::PATCH, "/posts/1", "posts:write"),
+    (Method::GET, "/webhooks", "webhooks:write"),
+    (Method::POST, "/webhooks", "webhooks:write"),
+    (Method::POST, "/webhooks/1/test", "webhooks:write"),
+    (Method::GET, "/webhooks/1/deliveries", "webhooks:write"),
 ];
 
 async fn every_operation_needs_its_scope(world: &World) -> Result {

@@ -169,7 +169,18 @@ impl Mend {
 /// What drives Chromium, for the scripts in tests/browser and tests/bluesky; it
 /// is installed unless it is there.
 pub fn browser_driver() -> Result {
-    let folder = Path::new(ROOT).join("tests/browser");
+    packages("tests/browser")
+}
+
+/// What verifies webhooks, for the script in tests/webhooks; it is installed
+/// unless it is there.
+pub fn webhook_receiver() -> Result {
+    packages("tests/webhooks")
+}
+
+/// Installs the packages of npm that a folder names, unless they are there.
+fn packages(folder: &str) -> Result {
+    let folder = Path::new(ROOT).join(folder);
     // npm writes the second file when it has installed what the first one says.
     let [wanted, installed] = ["package-lock.json", "node_modules/.package-lock.json"].map(|it| folder.join(it));
     if let Ok(installed) = fs::metadata(installed)

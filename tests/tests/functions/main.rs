@@ -49,13 +49,18 @@ fn binary(name: &str) -> PathBuf {
 
 /// How a function with this environment and empty tables handles its sample
 /// event.
-async fn outcome(name: &str, mut environment: BTreeMap<String, String>) -> Outcome {
+async fn outcome(name: &str, environment: BTreeMap<String, String>) -> Outcome {
+    outcome_of(name, environment, &event(name)).await
+}
+
+/// The same of another event.
+async fn outcome_of(name: &str, mut environment: BTreeMap<String, String>, event: &Value) -> Outcome {
     environment.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned(), tables::start(lambda::PREFIX).await);
     // No other service of AWS is there: a call to one fails here.
     environment.insert("AWS_ENDPOINT_URL".to_owned(), "http://127.0.0.1:9".to_owned());
     let function = Function::start(Command::new(binary(name)), &environment).await;
     let mut function = function.unwrap_or_else(|fault| panic!("{fault}"));
-    function.invoke(&event(name)).await.unwrap_or_else(|fault| panic!("{name}: {fault}"))
+    function.invoke(event).await.unwrap_or_else(|fault| panic!("{name}: {fault}"))
 }
 
 /// What a function answers to its sample event.
@@ -122,6 +127,27 @@ async fn delivery_brings_again_what_it_cannot_read_and_nothing_else() {
 
     let unreadable = &event("delivery")["Records"][1]["messageId"];
     assert_eq!(answer, json!({ "batchItemFailures": [{ "itemIdentifier": unreadable }] }));
+}
+
+#[tokio::test]
+async fn webhooks_brings_again_what_it_cannot_read_and_nothing_else() {
+    let answer = answer("webhooks").await;
+
+    let unreadable = &event("webhooks")["Records"][1]["messageId"];
+    assert_eq!(answer, json!({ "batchItemFailures": [{ "itemIdentifier": unreadable }] }));
+}
+
+#[tokio::test]
+async fn webhooks_answers_requests_and_finds_nothing_to_send() {
+    let mut request = event("posts");
+    request["rawPath"] = "/api/v1/webhooks".into();
+    request["requestContext"]["http"]["path"] = "/api/v1/webhooks".into();
+    let Outcome::Answered(answer) = outcome_of("webhooks", environment("webhooks"), &request).await else {
+        panic!("no answer")
+    };
+    body(&answer, 401);
+    let tick = outcome_of("webhooks", environment("webhooks"), &json!({ "source": "aws.scheduler" })).await;
+    assert!(matches!(tick, Outcome::Answered(Value::Null)), "{tick:?}");
 }
 
 #[tokio::test]

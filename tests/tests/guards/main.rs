@@ -38,6 +38,7 @@ pub(crate) fn documented() -> BTreeMap<&'static str, OpenApi> {
         ("connections", connections::documented()),
         ("media", media::documented()),
         ("posts", posts::documented()),
+        ("webhooks", webhooks::documented()),
     ])
 }
 

@@ -35,6 +35,18 @@ fn whoever_waits_for_other_servers_answers_before_the_function_is_stopped() {
 }
 
 #[test]
+fn whoever_sends_a_webhook_holds_it_and_ends_before_its_message_comes_again() {
+    let template = Template::read().unwrap();
+    let function = template.json()["Globals"]["Function"]["Timeout"].as_u64().unwrap();
+    let hidden = template.resources("AWS::SQS::Queue")["WebhookQueue"]["VisibilityTimeout"].as_u64().unwrap();
+
+    assert!(template.function("webhooks")["Properties"]["Timeout"].is_null(), "it has the time of all");
+    assert!(6 * function <= hidden, "{function} s and {hidden} s");
+    assert!(function < domain::webhook::LEASE.num_seconds().unsigned_abs());
+    assert!(domain::webhook::TIME_OUT.num_seconds().unsigned_abs() + 10 <= function);
+}
+
+#[test]
 fn a_file_that_ends_the_process_is_refused_before_its_message_is_put_aside() {
     let template = Template::read().unwrap();
     let timeout = template.function("pictures")["Properties"]["Timeout"].as_u64().unwrap();

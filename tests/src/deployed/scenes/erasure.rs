@@ -52,6 +52,13 @@ pub async fn a_user_is_erased(stack: &Stack, world: &World) -> Result {
     let keyed = user.api.call(Method::POST, "/posts").json(&json!({ "content": fresh("keyed") }));
     keyed.header("idempotency-key", "k").send().await?.is(201)?;
     let link = text(&list(&post, "media")?[0], "url")?.to_owned();
+    let webhook = json!({ "url": "https://endpoint.invalid/" });
+    let webhook = integer(&user.api.post("/webhooks", &webhook).await?.ok(201)?, "id")?;
+    user.api.post(&format!("/webhooks/{webhook}/test"), &json!({})).await?.is(202)?;
+    // As left behind by whoever wrote it.
+    let event = json!({ "user_id": { "N": user.id.to_string() }, "event": { "S": "left behind" } });
+    let planted = json!({ "TableName": stack.name("OutboxTable")?, "Item": event });
+    stack.root().call("DynamoDB_20120810.PutItem", &planted).await?;
     // An account of this platform has no claims: one is written for it.
     let claim = json!({
         "account": { "S": fresh("an account") },
@@ -66,8 +73,20 @@ pub async fn a_user_is_erased(stack: &Stack, world: &World) -> Result {
     ensure!(stack.root().has_object(bucket, &derived).await?, "what was put is not there");
     let mut other = world.new_user().await?;
     let theirs = integer(&other.connect(0).await?, "id")?;
-    let tables =
-        ["Users", "Grants", "Connections", "Handoffs", "Media", "Posts", "Deliveries", "Idempotency", "Claims"];
+    let tables = [
+        "Users",
+        "Grants",
+        "Connections",
+        "Handoffs",
+        "Media",
+        "Posts",
+        "Deliveries",
+        "Idempotency",
+        "Claims",
+        "Webhooks",
+        "Notices",
+        "Outbox",
+    ];
     for table in tables {
         ensure!(0 < items_of(stack, table, user.id).await?, "{table} has nothing of the user before");
     }

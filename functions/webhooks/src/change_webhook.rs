@@ -1,0 +1,81 @@
+//! `PATCH /webhooks/{webhook}`.
+
+use api::need::WebhooksWrite;
+use api::openapi::{BadBody, Missing, Refused, WEBHOOKS};
+use api::{ApiError, ApiResult, Caller, Given, Id, Incoming};
+use axum::Json;
+use axum::extract::State;
+use cloud::audit;
+use domain::id::WebhookId;
+use serde::Deserialize;
+use storage::{EndpointRecord, Race, StorageError};
+use utoipa::ToSchema;
+
+use crate::view::WebhookView;
+use crate::{App, reading};
+
+/// How often a change is tried when others change the endpoint at the same time.
+pub(crate) const TRIES: usize = 8;
+
+/// What changes; what is left out stays as it is.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = WebhookChanges, example = json!({ "disabled": false }))]
+#[expect(dead_code, reason = "read field by field; this is its description")]
+pub(crate) struct ChangesBody {
+    /// Another address.
+    #[schema(max_length = 2048, nullable = false)]
+    url: Option<String>,
+    /// Replaces the whole list; empty or `null` is everything.
+    #[schema(max_items = 10)]
+    events: Option<Vec<String>>,
+    /// Whether it is told nothing. `false` has one told again that failed.
+    #[schema(nullable = false)]
+    disabled: Option<bool>,
+}
+
+/// Changes a webhook.
+#[utoipa::path(
+    patch,
+    path = "/api/v1/webhooks/{webhook}",
+    operation_id = "webhook.update",
+    tag = WEBHOOKS,
+    summary = "Change a webhook",
+    description = "What is left out stays. What happens while a webhook is disabled is not sent to it later.",
+    security(("token" = [])),
+    params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
+    request_body(content = ChangesBody),
+    responses((status = 200, description = "The webhook as it is now", body = WebhookView), Refused, Missing, BadBody)
+)]
+pub(crate) async fn change_webhook(
+    State(app): State<App>,
+    caller: Caller<WebhooksWrite>,
+    Id(webhook): Id<WebhookId>,
+    incoming: Incoming,
+) -> ApiResult<Json<WebhookView>> {
+    let store = &app.api.store;
+    let mut record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
+    let mut fields = incoming.fields(reading::CHANGES)?;
+    let url = match reading::url(&app, &mut fields) {
+        Given::Null => {
+            fields.add("url", "may not be null; leave it out to keep the address");
+            None
+        }
+        given => given.value(),
+    };
+    let events = reading::events(&mut fields).value();
+    let disabled = reading::disabled(&mut fields);
+    fields.finish(())?;
+
+    for _ in 0..TRIES {
+        let before = record.endpoint;
+        let endpoint = before.changed(url.clone(), events.clone(), disabled, app.api.clock.now());
+        record = EndpointRecord { endpoint, ..record };
+        if store.swap_webhook(&before, &record, None).await? == Race::Won {
+            audit::Entry::new(audit::Event::WebhookChanged).user(caller.user).address(caller.ip).write();
+            return Ok(Json(WebhookView::from(&record.endpoint)));
+        }
+        record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
+    }
+    Err(StorageError::Contended.into())
+}

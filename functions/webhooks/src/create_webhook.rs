@@ -1,0 +1,91 @@
+//! `POST /webhooks`.
+
+use api::need::WebhooksWrite;
+use api::openapi::{BadBody, Refused, WEBHOOKS};
+use api::{ApiResult, Caller, Given, Incoming};
+use axum::Json;
+use axum::extract::State;
+use cloud::audit;
+use domain::faults::Faults;
+use domain::id::UserId;
+use domain::webhook::{Endpoint, EndpointUrl, EventKind, MAX_ENDPOINTS, Secret};
+use http::StatusCode;
+use serde::Deserialize;
+use storage::{EndpointAdded, EndpointRecord};
+use utoipa::ToSchema;
+
+use crate::failure::Failure;
+use crate::view::WithSecret;
+use crate::{App, reading};
+
+/// Where to be told, and of what.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewWebhook, example = json!({
+    "url": "https://example.com/webhooks",
+    "events": ["post.published", "post.failed"]
+}))]
+#[expect(dead_code, reason = "read field by field; this is its description")]
+pub(crate) struct NewWebhookBody {
+    /// An https address that is reached from the Internet. It is sent a POST for
+    /// each event.
+    #[schema(max_length = 2048)]
+    url: String,
+    /// What it is told of, each kind once; absent or empty is everything.
+    #[schema(max_items = 10)]
+    events: Option<Vec<String>>,
+}
+
+/// Names an endpoint that is told what happens.
+#[utoipa::path(
+    post,
+    path = "/api/v1/webhooks",
+    operation_id = "webhook.store",
+    tag = WEBHOOKS,
+    summary = "Create a webhook",
+    description = "The answer has the secret that its messages are signed with. It is not shown again. A user has 10 webhooks at most. Messages are signed and sent as Standard Webhooks wants it (standardwebhooks.com): verify them with its libraries.",
+    security(("token" = [])),
+    request_body(content = NewWebhookBody),
+    responses((status = 201, description = "The webhook and its secret", body = WithSecret), Refused, BadBody)
+)]
+pub(crate) async fn create_webhook(
+    State(app): State<App>,
+    caller: Caller<WebhooksWrite>,
+    incoming: Incoming,
+) -> ApiResult<(StatusCode, Json<WithSecret>)> {
+    let mut fields = incoming.fields(reading::FIELDS)?;
+    let url = match reading::url(&app, &mut fields) {
+        Given::Value(url) => Some(url),
+        Given::Faulty => None,
+        Given::Absent | Given::Null => {
+            fields.add("url", "is required");
+            None
+        }
+    };
+    let events = reading::events(&mut fields).value().unwrap_or_default();
+    let Some(url) = fields.finish(url)? else { return Err(Faults::one("url", "is required").into()) };
+
+    let Some((endpoint, secret)) = app.add(caller.user, url, events).await? else {
+        let full = format!("would be the {}th webhook; a user has {MAX_ENDPOINTS} at most", MAX_ENDPOINTS + 1);
+        return Err(Faults::one("url", full).into());
+    };
+    audit::Entry::new(audit::Event::WebhookMade).user(caller.user).address(caller.ip).write();
+    Ok((StatusCode::CREATED, Json(WithSecret::of(&endpoint, &secret))))
+}
+
+impl App {
+    /// Adds an endpoint with a new secret; `None` when its user has too many.
+    pub async fn add(
+        &self,
+        user: UserId,
+        url: EndpointUrl,
+        events: Vec<EventKind>,
+    ) -> Result<Option<(Endpoint, Secret)>, Failure> {
+        let endpoint = Endpoint::new(user, self.api.ids.fresh(), url, events, self.api.clock.now());
+        let secret = Secret::random();
+        let sealed = self.seal(&endpoint, &secret).await?;
+        let record = EndpointRecord { endpoint, secret: sealed, previous: None };
+        let added = self.api.store.add_webhook(&record).await?;
+        Ok((added == EndpointAdded::Added).then_some((record.endpoint, secret)))
+    }
+}

@@ -1,0 +1,37 @@
+//! `DELETE /webhooks/{webhook}`.
+
+use api::need::WebhooksWrite;
+use api::openapi::{Invalid, Missing, Refused, WEBHOOKS};
+use api::{ApiError, ApiResult, Caller, Id, Params};
+use axum::extract::State;
+use cloud::audit;
+use domain::id::WebhookId;
+use http::StatusCode;
+
+use crate::App;
+
+/// Removes a webhook. What was to be sent to it is not sent.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/webhooks/{webhook}",
+    operation_id = "webhook.destroy",
+    tag = WEBHOOKS,
+    summary = "Delete a webhook",
+    security(("token" = [])),
+    params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
+    responses((status = 204, description = "It is gone"), Refused, Missing, Invalid)
+)]
+pub(crate) async fn delete_webhook(
+    State(app): State<App>,
+    caller: Caller<WebhooksWrite>,
+    Id(webhook): Id<WebhookId>,
+    params: Params,
+) -> ApiResult<StatusCode> {
+    app.api.store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
+    params.none()?;
+    if !app.api.store.remove_webhook(caller.user, webhook).await? {
+        return Err(ApiError::NotFound);
+    }
+    audit::Entry::new(audit::Event::WebhookRemoved).user(caller.user).address(caller.ip).write();
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,97 @@
+//! `GET /webhooks/{webhook}/deliveries`.
+
+use api::need::WebhooksWrite;
+use api::openapi::{Invalid, Missing, Refused, WEBHOOKS};
+use api::{ApiError, ApiResult, Caller, Fields, Given, Id, Params};
+use axum::Json;
+use axum::extract::State;
+use chrono::DateTime;
+use domain::id::WebhookId;
+use domain::webhook::MessageId;
+use serde::Serialize;
+use storage::NoticePlace;
+use utoipa::ToSchema;
+
+use crate::App;
+use crate::view::DeliveryView;
+
+const DEFAULT_PER_PAGE: u32 = 15;
+
+/// The latest deliveries of a webhook.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct WebhookDeliveryList {
+    /// The newest first.
+    data: Vec<DeliveryView>,
+    meta: DeliveriesMeta,
+}
+
+/// Where the list goes on.
+#[derive(Serialize, ToSchema)]
+#[schema(as = WebhookDeliveriesMeta)]
+struct DeliveriesMeta {
+    /// What `before` has to say for the next ones; null at the end.
+    #[schema(example = "1795253400000-evt_2jmj7l5rSw0yVb_vlWAYkK_YBwk2jmj7l5rSw0yVb_v")]
+    next: Option<String>,
+}
+
+/// What was sent to a webhook in the last 30 days, the newest first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/webhooks/{webhook}/deliveries",
+    operation_id = "webhook.deliveries",
+    tag = WEBHOOKS,
+    summary = "List a webhook's deliveries",
+    description = "Kept for 30 days. What was sent just now may be missing for a moment.",
+    security(("token" = [])),
+    params(
+        ("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64),
+        ("per_page" = Option<u64>, Query, nullable, description = "1 to 100; 15 when absent", minimum = 1, maximum = 100),
+        ("before" = Option<String>, Query, nullable, description = "`meta.next` of the page before"),
+    ),
+    responses((status = 200, description = "A page", body = WebhookDeliveryList), Refused, Missing, Invalid)
+)]
+pub(crate) async fn list_deliveries(
+    State(app): State<App>,
+    caller: Caller<WebhooksWrite>,
+    Id(webhook): Id<WebhookId>,
+    params: Params,
+) -> ApiResult<Json<WebhookDeliveryList>> {
+    app.api.store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
+    let mut fields = params.fields(&["per_page", "before"]);
+    let (limit, from) = (per_page(&mut fields), before(&mut fields));
+    fields.finish(())?;
+
+    let (notices, next) = app.api.store.notices(caller.user, webhook, from.as_ref(), limit).await?;
+    let now = app.api.clock.now();
+    let data = notices.iter().filter(|it| it.is_kept(now)).map(DeliveryView::from).collect();
+    let next = next.map(|it| format!("{}-{}", it.created_at.timestamp_millis(), it.message_id));
+    Ok(Json(WebhookDeliveryList { data, meta: DeliveriesMeta { next } }))
+}
+
+fn per_page(fields: &mut Fields) -> u32 {
+    match fields.integer("per_page") {
+        Given::Value(number) if (1..=100).contains(&number) => u32::try_from(number).unwrap_or(DEFAULT_PER_PAGE),
+        Given::Value(_) => {
+            fields.add("per_page", "must be from 1 to 100");
+            DEFAULT_PER_PAGE
+        }
+        Given::Absent | Given::Null | Given::Faulty => DEFAULT_PER_PAGE,
+    }
+}
+
+fn before(fields: &mut Fields) -> Option<NoticePlace> {
+    let raw = fields.text("before").value()?;
+    let place = place(&raw);
+    if place.is_none() {
+        fields.add("before", "must be what meta.next of another page said");
+    }
+    place
+}
+
+fn place(raw: &str) -> Option<NoticePlace> {
+    let (millis, message) = raw.split_once('-')?;
+    Some(NoticePlace {
+        created_at: DateTime::from_timestamp_millis(millis.parse().ok()?)?,
+        message_id: MessageId::parse(message)?,
+    })
+}

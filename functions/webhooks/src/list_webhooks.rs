@@ -1,0 +1,39 @@
+//! `GET /webhooks`.
+
+use api::need::WebhooksWrite;
+use api::openapi::{Invalid, Refused, WEBHOOKS};
+use api::{ApiResult, Caller, Params};
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::App;
+use crate::view::WebhookView;
+
+/// A user's webhooks.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct WebhookList {
+    /// Oldest first.
+    data: Vec<WebhookView>,
+}
+
+/// Lists one's webhooks, oldest first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/webhooks",
+    operation_id = "webhook.index",
+    tag = WEBHOOKS,
+    summary = "List webhooks",
+    security(("token" = [])),
+    responses((status = 200, description = "All of them", body = WebhookList), Refused, Invalid)
+)]
+pub(crate) async fn list_webhooks(
+    State(app): State<App>,
+    caller: Caller<WebhooksWrite>,
+    params: Params,
+) -> ApiResult<Json<WebhookList>> {
+    params.none()?;
+    let records = app.api.store.webhooks(caller.user).await?;
+    Ok(Json(WebhookList { data: records.iter().map(|it| WebhookView::from(&it.endpoint)).collect() }))
+}

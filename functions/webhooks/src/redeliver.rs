@@ -1,0 +1,64 @@
+//! `POST /webhooks/{webhook}/deliveries/{delivery}/redeliver`.
+
+use api::need::WebhooksWrite;
+use api::openapi::{BadBody, Missing, Refused, WEBHOOKS};
+use api::{ApiError, ApiResult, Caller, Incoming, Segments, path_id};
+use axum::Json;
+use axum::extract::State;
+use domain::webhook::{MessageId, NoticeName};
+use http::StatusCode;
+use storage::{Race, StorageError};
+
+use crate::App;
+use crate::change_webhook::TRIES;
+use crate::test_webhook::enabled;
+use crate::view::DeliveryView;
+
+/// Sends something to a webhook once more.
+#[utoipa::path(
+    post,
+    path = "/api/v1/webhooks/{webhook}/deliveries/{delivery}/redeliver",
+    operation_id = "webhook.redeliver",
+    tag = WEBHOOKS,
+    summary = "Deliver an event again",
+    description = "Sends it at once, with the same `webhook-id`, whatever became of it before; and by the same schedule where that fails.",
+    security(("token" = [])),
+    params(
+        ("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64),
+        ("delivery" = String, Path, description = "The delivery's id"),
+    ),
+    responses((status = 202, description = "The delivery, waiting again", body = DeliveryView), Refused, Missing, BadBody)
+)]
+pub(crate) async fn redeliver(
+    State(app): State<App>,
+    caller: Caller<WebhooksWrite>,
+    Segments((webhook, delivery)): Segments<(String, String)>,
+    incoming: Incoming,
+) -> ApiResult<(StatusCode, Json<DeliveryView>)> {
+    let name = NoticeName {
+        user_id: caller.user,
+        webhook_id: path_id(&webhook)?,
+        message_id: MessageId::parse(&delivery).ok_or(ApiError::NotFound)?,
+    };
+    let store = &app.api.store;
+    let mut found = store.notice_and_endpoint(&name).await?;
+    let mut body = Some(incoming);
+    for _ in 0..TRIES {
+        let (Some(notice), Some(record)) = found else { return Err(ApiError::NotFound) };
+        let now = app.api.clock.now();
+        if !notice.is_kept(now) {
+            return Err(ApiError::NotFound);
+        }
+        if let Some(incoming) = body.take() {
+            incoming.optional_fields(&[])?.finish(())?;
+        }
+        enabled(&record.endpoint)?;
+        let again = notice.again(now);
+        if store.swap_notice(&notice, &again).await? == Race::Won {
+            app.hint_or_leave(&again).await;
+            return Ok((StatusCode::ACCEPTED, Json(DeliveryView::from(&again))));
+        }
+        found = store.notice_and_endpoint(&name).await?;
+    }
+    Err(StorageError::Contended.into())
+}

@@ -1,0 +1,52 @@
+//! `POST /webhooks/{webhook}/rotate`.
+
+use api::need::WebhooksWrite;
+use api::openapi::{BadBody, Missing, Refused, WEBHOOKS};
+use api::{ApiError, ApiResult, Caller, Id, Incoming};
+use axum::Json;
+use axum::extract::State;
+use cloud::audit;
+use domain::id::WebhookId;
+use domain::webhook::Secret;
+use storage::{EndpointRecord, Race, StorageError};
+
+use crate::App;
+use crate::change_webhook::TRIES;
+use crate::view::WithSecret;
+
+/// Replaces a webhook's secret.
+#[utoipa::path(
+    post,
+    path = "/api/v1/webhooks/{webhook}/rotate",
+    operation_id = "webhook.rotate",
+    tag = WEBHOOKS,
+    summary = "Replace a webhook's secret",
+    description = "For 24 hours messages are signed with both secrets, so that none fails while the new one is put in place.",
+    security(("token" = [])),
+    params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
+    responses((status = 200, description = "The webhook and its new secret", body = WithSecret), Refused, Missing, BadBody)
+)]
+pub(crate) async fn rotate_secret(
+    State(app): State<App>,
+    caller: Caller<WebhooksWrite>,
+    Id(webhook): Id<WebhookId>,
+    incoming: Incoming,
+) -> ApiResult<Json<WithSecret>> {
+    let store = &app.api.store;
+    let mut record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
+    incoming.optional_fields(&[])?.finish(())?;
+
+    let secret = Secret::random();
+    let sealed = app.seal(&record.endpoint, &secret).await?;
+    for _ in 0..TRIES {
+        let before = record.endpoint;
+        let endpoint = before.rotated(app.api.clock.now());
+        record = EndpointRecord { endpoint, secret: sealed.clone(), previous: Some(record.secret) };
+        if store.swap_webhook(&before, &record, None).await? == Race::Won {
+            audit::Entry::new(audit::Event::WebhookRotated).user(caller.user).address(caller.ip).write();
+            return Ok(Json(WithSecret::of(&record.endpoint, &secret)));
+        }
+        record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
+    }
+    Err(StorageError::Contended.into())
+}

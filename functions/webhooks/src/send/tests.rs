@@ -1,0 +1,233 @@
+use axum::response::{IntoResponse, Redirect};
+use chrono::TimeDelta;
+use domain::webhook::{DISABLED_AFTER, LEASE, PLANNED_AHEAD, ROTATION, TRIES};
+use http::StatusCode;
+use serde_json::{Value, json};
+use standardwebhooks::Webhook;
+
+use crate::testing::{Got, World};
+
+fn verifies(got: &Got, secret: &Value) -> bool {
+    Webhook::new(secret.as_str().unwrap()).unwrap().verify(&got.body, &got.headers).is_ok()
+}
+
+#[tokio::test]
+async fn what_happened_is_told_once_signed_and_to_its_user_alone() {
+    let world = World::new().await;
+    let webhook = world.webhook().await;
+    let event = world.event(7);
+
+    world.app.tell(&event).await.unwrap();
+    world.app.tell(&event).await.unwrap();
+    let mut of_another = world.event(8);
+    of_another.detail["user_id"] = "77".into();
+    world.app.tell(&of_another).await.unwrap();
+    world.work().await;
+
+    let got = world.got();
+    assert_eq!(got.len(), 1);
+    assert!(verifies(&got[0], &webhook["secret"]));
+    let payload: Value = serde_json::from_slice(&got[0].body).unwrap();
+    assert_eq!(payload["type"], "post.published");
+    assert_eq!(payload["data"], json!({ "post_id": 7 }));
+    assert_eq!(got[0].headers["content-type"], "application/json");
+    let delivery = &world.deliveries(&webhook).await[0];
+    assert_eq!((&delivery["status"], &delivery["attempts"][0]["status"]), (&json!("delivered"), &json!(204)));
+    assert_eq!(delivery["id"].as_str(), got[0].headers["webhook-id"].to_str().ok());
+}
+
+#[tokio::test]
+async fn the_public_key_verifies_what_the_deployment_signed() {
+    use ring::signature::{ED25519, UnparsedPublicKey};
+    let world = World::new().await;
+    world.webhook().await;
+    let (_, key) = world.call("GET", "/webhooks/key", None).await;
+
+    world.app.tell(&world.event(7)).await.unwrap();
+    world.work().await;
+
+    let got = &world.got()[0];
+    let header = |name: &str| got.headers[name].to_str().unwrap();
+    let content = [header("webhook-id").as_bytes(), header("webhook-timestamp").as_bytes(), &got.body].join(&b'.');
+    let signature = header("webhook-signature").split(' ').find_map(|it| it.strip_prefix("v1a,")).unwrap();
+    let decoded = |text: &str| base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text).unwrap();
+    let public = key["public_key"].as_str().unwrap().strip_prefix("whpk_").unwrap();
+    UnparsedPublicKey::new(&ED25519, decoded(public)).verify(&content, &decoded(signature)).unwrap();
+}
+
+#[tokio::test]
+async fn both_secrets_verify_for_a_day() {
+    let world = World::new().await;
+    let old = world.webhook().await;
+    let (status, new) = world.call("POST", &format!("/webhooks/{}/rotate", old["id"]), None).await;
+    assert_eq!(status, 200, "{new}");
+
+    world.app.tell(&world.event(7)).await.unwrap();
+    world.work().await;
+    let got = &world.got()[0];
+    assert!(verifies(got, &old["secret"]) && verifies(got, &new["secret"]));
+    world.clock.advance(ROTATION);
+    world.app.tell(&world.event(8)).await.unwrap();
+    world.work().await;
+    let signatures = world.got()[0].headers["webhook-signature"].to_str().unwrap().to_owned();
+    assert_eq!(signatures.split(' ').filter(|it| it.starts_with("v1,")).count(), 1);
+}
+
+#[tokio::test]
+async fn what_fails_is_tried_by_the_schedule_and_found_by_the_tick() {
+    let world = World::new().await;
+    let webhook = world.webhook().await;
+    world.answer(|| (StatusCode::INTERNAL_SERVER_ERROR, "out of order").into_response());
+    world.app.tell(&world.event(7)).await.unwrap();
+
+    let began = world.clock.now();
+    while world.deliveries(&webhook).await[0]["status"] == "waiting" {
+        world.work().await;
+        let delivery = world.deliveries(&webhook).await.remove(0);
+        let Some(next) = delivery["next_attempt_at"].as_str() else { break };
+        let next = domain::schedule::parse_instant(next).unwrap();
+        // The tick hears of a long wait before it is over, and the queue does the rest.
+        let heard = world.clock.now().max(next - PLANNED_AHEAD + TimeDelta::minutes(1));
+        world.clock.advance(heard - world.clock.now());
+        world.app.tick().await.unwrap();
+        assert_eq!(world.sent.hints.lock().unwrap().len(), 1);
+        world.clock.advance(next - heard + TimeDelta::seconds(1));
+    }
+
+    let got = world.got();
+    assert_eq!(got.len(), TRIES);
+    assert!(got.iter().all(|it| it.headers["webhook-id"] == got[0].headers["webhook-id"] && it.body == got[0].body));
+    let delivery = &world.deliveries(&webhook).await[0];
+    assert_eq!((&delivery["status"], &delivery["last_answer"]), (&json!("failed"), &json!("out of order")));
+    let lasted = world.clock.now() - began;
+    assert!(TimeDelta::hours(65) < lasted && lasted < TimeDelta::hours(85), "{lasted}");
+}
+
+#[tokio::test]
+async fn no_redirect_is_followed_and_a_wait_that_is_asked_for_is_kept() {
+    let world = World::new().await;
+    let webhook = world.webhook().await;
+    world.answer(|| Redirect::temporary("/elsewhere").into_response());
+    world.app.tell(&world.event(7)).await.unwrap();
+    world.work().await;
+    assert_eq!(world.got().len(), 1, "and nothing at the other place");
+
+    world.answer(|| (StatusCode::SERVICE_UNAVAILABLE, [("retry-after", "600")]).into_response());
+    world.clock.advance(TimeDelta::seconds(6));
+    world.work().await;
+    assert_eq!(world.got().len(), 1);
+    let next = world.deliveries(&webhook).await[0]["next_attempt_at"].as_str().unwrap().to_owned();
+    let wait = domain::schedule::parse_instant(&next).unwrap() - world.clock.now();
+    assert!(TimeDelta::seconds(599) <= wait, "{wait}");
+}
+
+#[tokio::test]
+async fn one_that_is_gone_is_disabled_and_the_others_hear_of_it() {
+    let world = World::new().await;
+    let gone = world.webhook().await;
+    world.answer(|| StatusCode::GONE.into_response());
+    world.app.tell(&world.event(7)).await.unwrap();
+    world.app.tell(&world.event(8)).await.unwrap();
+    world.work().await;
+
+    assert_eq!(world.got().len(), 1, "the second is not sent any more");
+    let (_, shown) = world.call("GET", &format!("/webhooks/{}", gone["id"]), None).await;
+    assert_eq!((&shown["disabled"], &shown["disabled_reason"]), (&json!(true), &json!("gone")));
+    let events = world.sent.events.lock().unwrap().clone();
+    assert_eq!(events.iter().map(|it| it.detail_type).collect::<Vec<_>>(), ["webhook.disabled"]);
+
+    world.answer(|| StatusCode::OK.into_response());
+    world.webhook().await;
+    world.app.tell(&events[0]).await.unwrap();
+    world.work().await;
+    let got = world.got();
+    assert_eq!(got.len(), 1, "only the other");
+    let payload: Value = serde_json::from_slice(&got[0].body).unwrap();
+    assert_eq!(payload["data"]["webhook_id"], gone["id"]);
+    let redeliver = format!("/webhooks/{}/deliveries/{}/redeliver", gone["id"], world.deliveries(&gone).await[0]["id"]);
+    assert_eq!(world.call("POST", &redeliver.replace('"', ""), None).await.0, 422);
+    let back = world.call("PATCH", &format!("/webhooks/{}", gone["id"]), Some(json!({ "disabled": false }))).await;
+    assert_eq!(back.1["disabled_at"], Value::Null);
+    assert_eq!(world.call("POST", &redeliver.replace('"', ""), None).await.0, 202);
+    world.work().await;
+    assert_eq!(world.got().len(), 1);
+}
+
+#[tokio::test]
+async fn five_days_of_failures_disable_an_endpoint() {
+    let world = World::new().await;
+    let webhook = world.webhook().await;
+    world.answer(|| StatusCode::BAD_GATEWAY.into_response());
+    world.app.tell(&world.event(7)).await.unwrap();
+    world.work().await;
+    world.clock.advance(DISABLED_AFTER);
+    world.app.tell(&world.event(8)).await.unwrap();
+    world.work().await;
+
+    let (_, shown) = world.call("GET", &format!("/webhooks/{}", webhook["id"]), None).await;
+    assert_eq!(shown["disabled_reason"], "failing");
+}
+
+#[tokio::test]
+async fn what_a_dead_worker_held_is_sent_by_the_next() {
+    let world = World::new().await;
+    world.webhook().await;
+    world.app.tell(&world.event(7)).await.unwrap();
+    let name = world.sent.hints.lock().unwrap().remove(0).name;
+    let (notice, _) = world.app.api.store.notice_and_endpoint(&name).await.unwrap();
+    let notice = notice.unwrap();
+    let held = notice.begun(world.clock.now());
+    world.app.api.store.swap_notice(&notice, &held).await.unwrap();
+
+    world.app.send(&name).await.unwrap();
+    assert!(world.got().is_empty(), "somebody may be at work");
+    world.clock.advance(LEASE);
+    world.app.tick().await.unwrap();
+    world.work().await;
+    assert_eq!(world.got().len(), 1);
+}
+
+#[tokio::test]
+async fn a_test_is_sent_at_once_and_only_once() {
+    let world = World::new().await;
+    let webhook = world.webhook().await;
+    world.answer(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
+    let (status, delivery) = world.call("POST", &format!("/webhooks/{}/test", webhook["id"]), None).await;
+    assert_eq!((status, &delivery["event"]), (202, &json!("webhook.test")));
+    world.work().await;
+    assert_eq!(world.got().len(), 1);
+    assert_eq!(world.deliveries(&webhook).await[0]["status"], "failed");
+}
+
+#[tokio::test]
+async fn what_is_deleted_is_told_nothing() {
+    let world = World::new().await;
+    let webhook = world.webhook().await;
+    world.app.tell(&world.event(7)).await.unwrap();
+    assert_eq!(world.call("DELETE", &format!("/webhooks/{}", webhook["id"]), None).await.0, 204);
+    world.work().await;
+    assert!(world.got().is_empty());
+    assert_eq!(world.call("GET", &format!("/webhooks/{}/deliveries", webhook["id"]), None).await.0, 404);
+}
+
+#[tokio::test]
+async fn an_address_that_may_not_be_called_is_refused() {
+    let world = World::new().await;
+    for url in [
+        "http://example.com/hook",
+        "http://127.0.0.1:9/hook",
+        "https://127.0.0.1/hook",
+        "https://169.254.169.254/latest",
+        "https://example.com:22/",
+        "https://me@example.com/",
+        "hook",
+    ] {
+        let (status, body) = world.call("POST", "/webhooks", Some(json!({ "url": url }))).await;
+        assert_eq!(status, 422, "{url}: {body}");
+        assert!(body["errors"]["url"].is_array(), "{url}: {body}");
+    }
+    let wrong = json!({ "url": world.url, "events": ["post.publishd", "post.failed", "post.failed"], "scret": 1 });
+    let (_, body) = world.call("POST", "/webhooks", Some(wrong)).await;
+    let fields: Vec<_> = body["errors"].as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["events.0", "events.2", "scret"]);
+}

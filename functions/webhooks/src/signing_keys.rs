@@ -1,0 +1,54 @@
+//! The key of the deployment: made at its first use, and kept in the vault.
+
+use std::sync::Arc;
+
+use cloud::seal::Sealer;
+use domain::webhook::SigningKey;
+use storage::{Store, VaultEntry, vault_context};
+use tokio::sync::OnceCell;
+
+use crate::failure::Failure;
+
+/// Its name in the vault.
+const NAME: &str = "webhooks";
+
+/// Finds the key once per process.
+#[derive(Clone)]
+pub struct SigningKeys {
+    store: Store,
+    sealer: Arc<dyn Sealer>,
+    found: Arc<OnceCell<SigningKey>>,
+}
+
+impl SigningKeys {
+    /// Of the deployment with this store.
+    pub fn new(store: Store, sealer: Arc<dyn Sealer>) -> Self {
+        Self { store, sealer, found: Arc::default() }
+    }
+
+    /// The key.
+    pub(crate) async fn key(&self) -> Result<&SigningKey, Failure> {
+        self.found.get_or_try_init(|| self.find_or_make()).await
+    }
+
+    async fn find_or_make(&self) -> Result<SigningKey, Failure> {
+        if let Some(key) = self.find().await? {
+            return Ok(key);
+        }
+        let key = SigningKey::random();
+        let sealed = self.sealer.seal(key.expose().as_bytes(), &vault_context(NAME)).await?;
+        let entry = VaultEntry { revision: 1, ends_at: None, sealed };
+        if self.store.put_vault_entry(NAME, &entry).await? {
+            return Ok(key);
+        }
+        // Another process has made one meanwhile.
+        self.find().await?.ok_or(Failure::Unreadable)
+    }
+
+    async fn find(&self) -> Result<Option<SigningKey>, Failure> {
+        let Some(entry) = self.store.vault_entry(NAME).await? else { return Ok(None) };
+        let plain = self.sealer.open(&entry.sealed, &vault_context(NAME)).await?;
+        let text = String::from_utf8(plain).map_err(|_| Failure::Unreadable)?;
+        SigningKey::parse(text.into()).map(Some).ok_or(Failure::Unreadable)
+    }
+}

@@ -1,0 +1,39 @@
+//! An event from the bus becomes a notice for each endpoint that wants it.
+
+use cloud::notices::NoticeHint;
+use domain::event::Event;
+use domain::id::UserId;
+use domain::webhook::{EventKind, Message, Notice};
+use serde_json::Value;
+
+use crate::App;
+use crate::failure::Failure;
+
+impl App {
+    /// Tells the endpoints of an event's user of it. When the event comes again,
+    /// nobody is told anew.
+    pub async fn tell(&self, event: &Event) -> Result<(), Failure> {
+        let Some(kind) = EventKind::parse(event.detail_type) else { return Ok(()) };
+        self.tell_of(kind, &event.detail).await
+    }
+
+    /// The same for an event as the bus brings it.
+    pub(crate) async fn tell_of(&self, kind: EventKind, detail: &Value) -> Result<(), Failure> {
+        let user = detail["user_id"].as_str().and_then(UserId::parse);
+        let (Some(user), Some(message)) = (user, Message::of(kind, detail)) else {
+            tracing::error!(kind = kind.as_str(), "an event names no user or no time");
+            return Ok(());
+        };
+        let now = self.api.clock.now();
+        let endpoints = self.api.store.webhooks(user).await?;
+        let mut hints = Vec::new();
+        for endpoint in endpoints.iter().map(|it| &it.endpoint).filter(|it| it.wants(kind)) {
+            let notice = Notice::new(user, endpoint.webhook_id, message.clone(), now);
+            // What is there already has been told, or is about to be. A hint more
+            // is harmless, and the first may not have been sent.
+            self.api.store.add_notice(&notice).await?;
+            hints.push(NoticeHint { name: notice.name(), at: now });
+        }
+        Ok(self.queue.send(&hints).await?)
+    }
+}

@@ -1,0 +1,208 @@
+//! The function on an embedded store, with an endpoint of the tests.
+
+use std::sync::{Arc, Mutex};
+
+use api::{Api, RateLimits};
+use async_trait::async_trait;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::{Router, response};
+use chrono::{TimeDelta, Utc};
+use cloud::events::{EventBus, EventError};
+use cloud::notices::{NoticeHint, NoticeQueue};
+use cloud::queue::QueueError;
+use cloud::seal::{DataKey, Envelope, LocalKeys};
+use domain::access_token::{AccessToken, TokenLifetime};
+use domain::clock::Clock;
+use domain::event::Event;
+use domain::id::Ids;
+use domain::scope::{Scope, Scopes};
+use domain::testing::a_user;
+use domain::user::User;
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt;
+use outbound::AddressPolicy;
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+use storage::TokenGrant;
+use storage::testing::join;
+use tokio::net::TcpListener;
+use tower::ServiceExt;
+
+use crate::{App, OverHttp, SigningKeys, outbound_clients};
+
+/// A message as an endpoint got it.
+#[derive(Clone, Debug)]
+pub(crate) struct Got {
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+/// How the endpoint answers from now on.
+pub(crate) type Answers = fn() -> Response;
+
+/// The queue and the bus of the tests.
+#[derive(Clone, Default)]
+pub(crate) struct Sent {
+    pub(crate) hints: Arc<Mutex<Vec<NoticeHint>>>,
+    pub(crate) events: Arc<Mutex<Vec<Event>>>,
+}
+
+#[async_trait]
+impl NoticeQueue for Sent {
+    async fn send(&self, hints: &[NoticeHint]) -> Result<(), QueueError> {
+        self.hints.lock().unwrap().extend(hints.iter().cloned());
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl EventBus for Sent {
+    async fn put(&self, events: &[Event]) -> Result<(), EventError> {
+        self.events.lock().unwrap().extend(events.iter().cloned());
+        Ok(())
+    }
+}
+
+#[derive(Clone)]
+struct Endpoint {
+    got: Arc<Mutex<Vec<Got>>>,
+    answers: Arc<Mutex<Answers>>,
+}
+
+pub(crate) struct World {
+    pub(crate) app: App,
+    pub(crate) clock: Clock,
+    pub(crate) sent: Sent,
+    pub(crate) user: User,
+    pub(crate) url: String,
+    endpoint: Endpoint,
+    router: Router,
+    token: AccessToken,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        // The libraries that verify signatures look at the clock of the machine.
+        let clock = Clock::manual(Utc::now());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let endpoint =
+            Endpoint { got: Arc::default(), answers: Arc::new(Mutex::new(|| StatusCode::NO_CONTENT.into_response())) };
+        let served = Router::new().fallback(receive).with_state(endpoint.clone());
+        tokio::spawn(async move { axum::serve(listener, served).await });
+
+        let api = Api {
+            store: storage::testing::store().await,
+            ids: Ids::new(clock.clone()),
+            clock: clock.clone(),
+            limits: RateLimits::default(),
+            origin: "https://social.example".to_owned(),
+            token_lifetime: TokenLifetime::default(),
+            allowed_origins: Vec::new(),
+            proxy: None,
+        };
+        let user = a_user();
+        join(&api.store, &user).await;
+        let token = AccessToken::mint(user.user_id);
+        let now = clock.now();
+        let grant = TokenGrant::made(user.user_id, Scopes::of(&Scope::ALL), now, now + TimeDelta::days(180));
+        api.store.put_token(&token.hash(), &grant).await.unwrap();
+
+        let sealer = Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone());
+        let outbound = outbound_clients(AddressPolicy::Also(vec![address]));
+        let sent = Sent::default();
+        let app = App {
+            keys: SigningKeys::new(api.store.clone(), sealer.clone()),
+            sealer,
+            calls: Arc::new(OverHttp(outbound.clone())),
+            outbound,
+            queue: Arc::new(sent.clone()),
+            events: Arc::new(sent.clone()),
+            api: api.clone(),
+        };
+        let router = api::finish(crate::router(app.clone()), api);
+        Self { app, clock, sent, user, url: format!("http://{address}/hook"), endpoint, router, token }
+    }
+
+    /// Has the endpoint answer like this from now on.
+    pub(crate) fn answer(&self, answers: Answers) {
+        *self.endpoint.answers.lock().unwrap() = answers;
+    }
+
+    /// What the endpoint got since this was last asked.
+    pub(crate) fn got(&self) -> Vec<Got> {
+        std::mem::take(&mut self.endpoint.got.lock().unwrap())
+    }
+
+    /// Calls the API, and gives the status and the body.
+    pub(crate) async fn call(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("/api/v1{path}"))
+            .header("authorization", format!("Bearer {}", self.token.secret().expose_secret()))
+            .header("content-type", "application/json")
+            .body(body.map_or_else(Body::empty, |it| Body::from(it.to_string())))
+            .unwrap();
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let status = response.status().as_u16();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+    }
+
+    /// A webhook at the endpoint, as it was answered.
+    pub(crate) async fn webhook(&self) -> Value {
+        let (status, webhook) = self.call("POST", "/webhooks", Some(json!({ "url": self.url }))).await;
+        assert_eq!(status, 201, "{webhook}");
+        webhook
+    }
+
+    /// An event of the user.
+    pub(crate) fn event(&self, number: u64) -> Event {
+        let at = domain::schedule::show(self.clock.now());
+        Event {
+            detail_type: "post.published",
+            detail: json!({
+                "id": format!("post.published:{number}:1"),
+                "occurred_at": at,
+                "user_id": self.user.user_id.to_string(),
+                "post_id": number,
+            }),
+        }
+    }
+
+    /// Does what the queue brings by now, until there is nothing more.
+    pub(crate) async fn work(&self) {
+        loop {
+            let now = self.clock.now();
+            let due: Vec<_> = {
+                let mut hints = self.sent.hints.lock().unwrap();
+                let (due, later) = hints.drain(..).partition(|it: &NoticeHint| it.at <= now);
+                *hints = later;
+                due
+            };
+            if due.is_empty() {
+                return;
+            }
+            for hint in due {
+                self.app.send(&hint.name).await.unwrap();
+            }
+        }
+    }
+
+    /// The deliveries of a webhook, the newest first.
+    pub(crate) async fn deliveries(&self, webhook: &Value) -> Vec<Value> {
+        let (status, list) = self.call("GET", &format!("/webhooks/{}/deliveries", webhook["id"]), None).await;
+        assert_eq!(status, 200, "{list}");
+        list["data"].as_array().unwrap().clone()
+    }
+}
+
+async fn receive(State(endpoint): State<Endpoint>, request: axum::extract::Request) -> response::Response {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.unwrap().to_bytes().to_vec();
+    endpoint.got.lock().unwrap().push(Got { headers: head.headers, body });
+    let answers = *endpoint.answers.lock().unwrap();
+    answers()
+}

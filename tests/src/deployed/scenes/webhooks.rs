@@ -1,0 +1,90 @@
+//! Webhooks of a deployed stack. No endpoint can be reached from there: an attempt
+//! that failed shows that everything before it works.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Stack, item, set_time};
+use crate::{
+    answer::{integer, list, text},
+    fault::{Result, same},
+    moment,
+    world::{User, World},
+};
+
+/// What happened goes over the bus and the queue to an endpoint, what was left
+/// behind is found by the ticks, and an endpoint that failed for days is disabled.
+/// Times in the tables are changed so that all of it is due.
+pub async fn an_endpoint_is_told(stack: &Stack, world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let made = user.api.post("/webhooks", &json!({ "url": "https://endpoint.invalid/" })).await?.ok(201)?;
+    let id = integer(&made, "id")?;
+    user.connect(0).await?;
+    let first = attempted(&user, id, "connection.created").await?;
+    let message = text(&first, "id")?;
+
+    // The hint is lost, so the tick brings it.
+    let number = |it: i64| json!({ "N": it.to_string() });
+    let notice = json!({ "user_id": number(user.id), "notice": { "S": format!("{id:016}#{message}") } });
+    let notices = stack.name("NoticesTable")?;
+    let past = moment::now().timestamp_millis() - 1_000;
+    moment::eventually(Duration::from_secs(30), "the second attempt", || async {
+        Ok((item(stack, notices, &notice).await?["tries"]["N"] == "2").then_some(()))
+    })
+    .await?;
+    set_time(stack, notices, &notice, "look_at", past).await?;
+    set_time(stack, notices, &notice, "due_at", past).await?;
+    stack.root().invoke(stack.name("WebhooksFunction")?, &json!({})).await?;
+    moment::eventually(Duration::from_mins(1), "the third attempt", || async {
+        Ok((item(stack, notices, &notice).await?["tries"]["N"] == "3").then_some(()))
+    })
+    .await?;
+
+    // An event that its writer left behind.
+    let outbox = stack.name("OutboxTable")?;
+    let event = format!("post.scheduled:{}:1", user.id);
+    let detail = json!({
+        "id": event,
+        "occurred_at": moment::in_seconds(0),
+        "user_id": user.id.to_string(),
+        "post_id": user.id,
+    });
+    let left = json!({
+        "user_id": number(user.id),
+        "event": { "S": event },
+        "kind": { "S": "post.scheduled" },
+        "detail": { "S": detail.to_string() },
+        "due_shard": { "S": "due#0" },
+        "due_at": number(past),
+    });
+    stack.root().call("DynamoDB_20120810.PutItem", &json!({ "TableName": outbox, "Item": left })).await?;
+    stack.root().invoke(stack.name("PublisherFunction")?, &json!({})).await?;
+    let key = json!({ "user_id": left["user_id"], "event": left["event"] });
+    same(item(stack, outbox, &key).await?, Value::Null, "the event in the outbox")?;
+    attempted(&user, id, "post.scheduled").await?;
+
+    let webhook = json!({ "user_id": number(user.id), "webhook_id": number(id) });
+    let days_ago = (moment::now() - chrono::TimeDelta::days(6)).timestamp_millis();
+    set_time(stack, stack.name("WebhooksTable")?, &webhook, "failing_since", days_ago).await?;
+    user.api.post(&format!("/webhooks/{id}/test"), &json!({})).await?.is(202)?;
+    attempted(&user, id, "webhook.test").await?;
+    let disabled = moment::eventually(Duration::from_secs(30), "that the webhook is disabled", || async {
+        let shown = user.api.get(&format!("/webhooks/{id}")).await?.ok(200)?;
+        Ok((shown["disabled"] == true).then_some(shown))
+    })
+    .await?;
+    same(&disabled["disabled_reason"], &json!("failing"), "disabled_reason")?;
+    user.api.delete(&format!("/webhooks/{id}")).await?.is(204)?;
+    Ok(())
+}
+
+/// Waits for the first attempt to tell of an event of this kind.
+async fn attempted(user: &User<'_>, webhook: i64, event: &str) -> Result<Value> {
+    moment::eventually(Duration::from_mins(1), &format!("an attempt to tell of {event}"), || async {
+        let all = user.api.get(&format!("/webhooks/{webhook}/deliveries")).await?.ok(200)?;
+        let found = list(&all, "data")?.iter().find(|it| it["event"] == event && it["attempts"][0].is_object());
+        Ok(found.cloned())
+    })
+    .await
+}

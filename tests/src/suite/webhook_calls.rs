@@ -1,0 +1,279 @@
+//! What endpoints of webhooks get, verified by libraries of others: the crate
+//! `standardwebhooks` and the package of npm of the same name.
+
+use std::{io::Write, process::Stdio, time::Duration};
+
+use serde_json::{Value, json};
+use standardwebhooks::Webhook;
+use steps::{ROOT, tools};
+
+use crate::{
+    answer::{list, text},
+    checks, ensure,
+    fault::{Fault, Result, same},
+    moment,
+    runner::Check,
+    webhook_receiver::{Got, got},
+    world::{User, World, fresh},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "webhooks",
+        [
+            a_published_post_is_told_signed_and_verified,
+            only_what_was_chosen_is_told,
+            both_secrets_verify_after_a_rotation,
+            an_endpoint_that_fails_once_is_tried_after_five_seconds,
+            a_lost_answer_is_told_again_under_the_same_id,
+            a_wait_that_is_asked_for_is_kept,
+            no_redirect_is_followed,
+            an_endpoint_that_is_gone_is_disabled_and_the_other_hears_of_it,
+            an_endpoint_that_is_slow_or_down_delays_no_post_and_no_other,
+            a_delivery_is_made_again_when_it_is_asked_for,
+        ]
+    )
+}
+
+/// A webhook of this user at an endpoint of the tests.
+struct Hook {
+    name: String,
+    made: Value,
+}
+
+impl Hook {
+    async fn new(user: &User<'_>, behaviour: &str, events: &[&str]) -> Result<Self> {
+        let files = user.world.files().ok_or_else(|| Fault::new("there is no server of the tests"))?;
+        let name = fresh("hook").replace(' ', "-");
+        let body = json!({ "url": format!("http://{files}/webhooks/{name}/{behaviour}"), "events": events });
+        Ok(Self { name, made: user.api.post("/webhooks", &body).await?.ok(201)? })
+    }
+
+    fn path(&self) -> String {
+        format!("/webhooks/{}", self.made["id"])
+    }
+
+    /// Waits until so many messages came.
+    async fn got(&self, count: usize, seconds: u64) -> Result<Vec<Got>> {
+        let what = format!("message {count} at {}", self.name);
+        moment::eventually(Duration::from_secs(seconds), &what, || async {
+            Ok(Some(got(&self.name)).filter(|it| count <= it.len()))
+        })
+        .await
+    }
+
+    /// Waits until the latest delivery stands like this.
+    async fn stands(&self, user: &User<'_>, status: &str, seconds: u64) -> Result<Value> {
+        let what = format!("a delivery that is {status}");
+        moment::eventually(Duration::from_secs(seconds), &what, || async {
+            let all = user.api.get(&format!("{}/deliveries", self.path())).await?.ok(200)?;
+            Ok(list(&all, "data")?.first().filter(|it| it["status"] == status).cloned())
+        })
+        .await
+    }
+
+    async fn test(&self, user: &User<'_>) -> Result<Value> {
+        user.api.post(&format!("{}/test", self.path()), &json!({})).await?.ok(202)
+    }
+}
+
+fn header(got: &Got, name: &str) -> String {
+    got.headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned()
+}
+
+fn payload(got: &Got) -> Result<Value> {
+    Ok(serde_json::from_str(&got.body)?)
+}
+
+/// Verifies a message with the crate.
+fn verify(got: &Got, secret: &Value) -> Result {
+    let theirs = Webhook::new(secret.as_str().unwrap_or_default()).map_err(|it| Fault::new(it.to_string()))?;
+    theirs.verify(got.body.as_bytes(), &got.headers).map_err(|it| Fault::new(format!("{it}: {got:?}")))
+}
+
+/// Verifies it with the package of npm, and with the public key alone.
+async fn verify_in_javascript(world: &World, got: &Got, secret: &Value) -> Result {
+    tools::webhook_receiver()?;
+    let key = world.stranger()?.get("/webhooks/key").await?.ok(200)?;
+    let names = ["webhook-id", "webhook-timestamp", "webhook-signature"];
+    let headers: serde_json::Map<_, _> = names.map(|it| (it.to_owned(), header(got, it).into())).into_iter().collect();
+    let input = json!({ "secret": secret, "public_key": key["public_key"], "headers": headers, "body": got.body });
+    let mut node = std::process::Command::new("node")
+        .arg(format!("{ROOT}/tests/webhooks/verify.mjs"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    if let Some(mut stdin) = node.stdin.take() {
+        stdin.write_all(input.to_string().as_bytes())?;
+    }
+    let output = node.wait_with_output()?;
+    ensure!(output.status.success(), "verify.mjs: {}", String::from_utf8_lossy(&output.stderr));
+    same(serde_json::from_slice::<Value>(&output.stdout)?, payload(got)?, "what was verified")
+}
+
+async fn a_published_post_is_told_signed_and_verified(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let hook = Hook::new(&user, "accepts", &[]).await?;
+    let connection = user.connect(0).await?;
+    let post = user.schedule(&fresh("told"), &[&connection], 0).await?;
+
+    let all = hook.got(4, 30).await?;
+
+    let mut types = Vec::new();
+    for one in &all {
+        verify(one, &hook.made["secret"])?;
+        ensure!(!header(one, "webhook-id").contains('.'), "webhook-id is {}", header(one, "webhook-id"));
+        let sent: i64 = header(one, "webhook-timestamp").parse()?;
+        ensure!((one.at.timestamp() - sent).abs() <= 5, "webhook-timestamp is {sent}");
+        same(header(one, "content-type"), "application/json".to_owned(), "content-type")?;
+        let payload = payload(one)?;
+        same(payload.as_object().map(serde_json::Map::len), Some(3), "fields of a payload")?;
+        moment::read(&payload["timestamp"])?;
+        ensure!(!one.body.contains("told"), "the text of a post is in {}", one.body);
+        types.push(text(&payload, "type")?.to_owned());
+        if payload["type"] == "post.published" {
+            same(&payload["data"]["post_id"], &json!(post), "post_id")?;
+        }
+    }
+    verify_in_javascript(world, &all[0], &hook.made["secret"]).await?;
+    types.sort();
+    same(
+        types,
+        ["connection.created", "post.published", "post.scheduled", "target.published"].map(str::to_owned).to_vec(),
+        "events",
+    )?;
+    let delivered = hook.stands(&user, "delivered", 10).await?;
+    same(&delivered["attempts"][0]["status"], &json!(204), "status of the attempt")
+}
+
+async fn only_what_was_chosen_is_told(world: &World) -> Result {
+    let (mut user, other) = (world.new_user().await?, world.new_user().await?);
+    let chosen = Hook::new(&user, "accepts", &["connection.deleted"]).await?;
+    let everything = Hook::new(&user, "accepts", &[]).await?;
+    let of_another = Hook::new(&other, "accepts", &[]).await?;
+    let connection = user.connect(0).await?;
+    user.api.delete(&format!("/connections/{}", connection["id"])).await?.is(204)?;
+
+    everything.got(2, 20).await?;
+    let told = chosen.got(1, 20).await?;
+    same(told.len(), 1, "messages")?;
+    same(&payload(&told[0])?["type"], &json!("connection.deleted"), "type")?;
+    same(got(&of_another.name).len(), 0, "messages to another user")
+}
+
+async fn both_secrets_verify_after_a_rotation(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let hook = Hook::new(&user, "accepts", &[]).await?;
+    let rotated = user.api.post(&format!("{}/rotate", hook.path()), &json!({})).await?.ok(200)?;
+    hook.test(&user).await?;
+
+    let one = &hook.got(1, 20).await?[0];
+    verify(one, &hook.made["secret"])?;
+    verify(one, &rotated["secret"])?;
+    verify_in_javascript(world, one, &rotated["secret"]).await
+}
+
+async fn an_endpoint_that_fails_once_is_tried_after_five_seconds(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let hook = Hook::new(&user, "fails-once", &["connection.created"]).await?;
+    user.connect(0).await?;
+
+    let all = hook.got(2, 40).await?;
+    let wait = (all[1].at - all[0].at).num_milliseconds();
+    ensure!((4_400..12_000).contains(&wait), "the second came after {wait} ms");
+    same(header(&all[0], "webhook-id"), header(&all[1], "webhook-id"), "webhook-id")?;
+    verify(&all[1], &hook.made["secret"])?;
+    let delivery = hook.stands(&user, "delivered", 10).await?;
+    let statuses: Vec<_> = list(&delivery, "attempts")?.iter().map(|it| it["status"].clone()).collect();
+    same(statuses, vec![json!(500), json!(200)], "statuses of the attempts")
+}
+
+async fn a_lost_answer_is_told_again_under_the_same_id(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let hook = Hook::new(&user, "loses-once", &["connection.created"]).await?;
+    user.connect(0).await?;
+
+    let delivery = hook.stands(&user, "delivered", 40).await?;
+    let all = got(&hook.name);
+    let ids: std::collections::BTreeSet<_> = all.iter().map(|it| header(it, "webhook-id")).collect();
+    same(ids.into_iter().collect::<Vec<_>>(), vec![text(&delivery, "id")?.to_owned()], "webhook-ids")
+}
+
+async fn a_wait_that_is_asked_for_is_kept(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let hook = Hook::new(&user, "is-busy-once", &["connection.created"]).await?;
+    user.connect(0).await?;
+
+    let all = hook.got(2, 40).await?;
+    let wait = (all[1].at - all[0].at).num_milliseconds();
+    ensure!(7_900 <= wait, "the second came after {wait} ms");
+    Ok(())
+}
+
+async fn no_redirect_is_followed(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let hook = Hook::new(&user, "redirects", &[]).await?;
+    hook.test(&user).await?;
+
+    let failed = hook.stands(&user, "failed", 20).await?;
+    same(&failed["attempts"][0]["status"], &json!(307), "status")?;
+    let all = got(&hook.name);
+    same(all.iter().map(|it| it.behaviour.as_str()).collect::<Vec<_>>(), vec!["redirects"], "what was called")
+}
+
+async fn an_endpoint_that_is_gone_is_disabled_and_the_other_hears_of_it(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let other = Hook::new(&user, "accepts", &["webhook.disabled"]).await?;
+    let gone = Hook::new(&user, "is-gone", &["connection.created"]).await?;
+    user.connect(0).await?;
+
+    let told = &other.got(1, 20).await?[0];
+    verify(told, &other.made["secret"])?;
+    let data = payload(told)?["data"].clone();
+    same((&data["webhook_id"], &data["reason"]), (&gone.made["id"], &json!("gone")), "what was told")?;
+    let shown = user.api.get(&gone.path()).await?.ok(200)?;
+    same((&shown["disabled"], &shown["disabled_reason"]), (&json!(true), &json!("gone")), "disabled")?;
+    let failed = gone.stands(&user, "failed", 10).await?;
+    same(&failed["last_answer"], &json!("never again"), "last_answer")?;
+    user.connect(1).await?;
+    same(got(&gone.name).len(), 1, "messages after it was gone")
+}
+
+async fn an_endpoint_that_is_slow_or_down_delays_no_post_and_no_other(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let slow = Hook::new(&user, "is-slow", &[]).await?;
+    let fast = Hook::new(&user, "accepts", &["post.published"]).await?;
+    let connection = user.connect(0).await?;
+    let words = fresh("in time");
+    user.schedule(&words, &[&connection], 0).await?;
+
+    world.appears(&words, 12).await?;
+    fast.got(1, 12).await?;
+    let what = "an attempt that nobody answered in time";
+    let seen = moment::eventually(Duration::from_secs(40), what, || async {
+        let all = user.api.get(&format!("{}/deliveries", slow.path())).await?.ok(200)?;
+        let mut attempts = list(&all, "data")?.iter().filter_map(|it| it["attempts"][0].as_object());
+        Ok(attempts.next().cloned())
+    })
+    .await?;
+    same(&seen["status"], &Value::Null, "status")?;
+    ensure!(seen["error"].as_str().is_some_and(|it| it.contains("15 s")), "error is {}", seen["error"]);
+    user.api.delete(&slow.path()).await?.is(204)?;
+    Ok(())
+}
+
+async fn a_delivery_is_made_again_when_it_is_asked_for(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let hook = Hook::new(&user, "accepts", &["connection.created"]).await?;
+    user.connect(0).await?;
+    let delivery = hook.stands(&user, "delivered", 20).await?;
+
+    let path = format!("{}/deliveries/{}/redeliver", hook.path(), text(&delivery, "id")?);
+    let waiting = user.api.post(&path, &json!({})).await?.ok(202)?;
+    same(&waiting["status"], &json!("waiting"), "status")?;
+    let all = hook.got(2, 20).await?;
+    same(header(&all[0], "webhook-id"), header(&all[1], "webhook-id"), "webhook-id")?;
+    same(&all[0].body, &all[1].body, "the payload")?;
+    verify(&all[1], &hook.made["secret"])
+}

@@ -1,0 +1,158 @@
+//! Webhooks: what clients do with them. What reaches an endpoint is tested where
+//! the service may call one of the tests.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    answer::{integer, list, text},
+    checks, ensure,
+    fault::{Result, same},
+    moment,
+    runner::Check,
+    world::{User, World},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "webhooks",
+        [
+            a_webhook_shows_its_secret_once,
+            a_webhook_is_changed_and_deleted,
+            a_webhook_is_nobody_elses,
+            an_address_inside_is_refused,
+            what_is_wrong_is_told_at_once,
+            a_user_has_ten_at_most,
+            anybody_sees_the_public_key,
+        ]
+    )
+}
+
+const URL: &str = "https://example.com/hooks?of=social";
+
+async fn webhook(user: &User<'_>) -> Result<Value> {
+    user.api.post("/webhooks", &json!({ "url": URL })).await?.ok(201)
+}
+
+async fn a_webhook_shows_its_secret_once(world: &World) -> Result {
+    let user = world.new_user().await?;
+
+    let made = webhook(&user).await?;
+    let path = format!("/webhooks/{}", integer(&made, "id")?);
+    let shown = user.api.get(&path).await?.ok(200)?;
+    let listed = user.api.get("/webhooks").await?.ok(200)?;
+    let rotated = user.api.post(&format!("{path}/rotate"), &json!({})).await?.ok(200)?;
+
+    ensure!(text(&made, "secret")?.starts_with("whsec_"), "secret is {}", made["secret"]);
+    ensure!(rotated["secret"] != made["secret"], "the secret was not replaced");
+    let until = moment::read(&rotated["previous_secret_until"])? - moment::now();
+    ensure!((23..=24).contains(&until.num_hours()), "both sign for {until}");
+    let mut without = made.clone();
+    without.as_object_mut().map(|it| it.remove("secret"));
+    same(&shown, &without, "the webhook without its secret")?;
+    same(list(&listed, "data")?, &[without], "the list")?;
+    same((&shown["url"], &shown["events"], &shown["disabled"]), (&json!(URL), &json!([]), &json!(false)), "the webhook")
+}
+
+async fn a_webhook_is_changed_and_deleted(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let made = webhook(&user).await?;
+    let path = format!("/webhooks/{}", integer(&made, "id")?);
+
+    let body = json!({ "events": ["post.failed"], "disabled": true });
+    let changed = user.api.patch(&path, &body).await?.ok(200)?;
+    same((&changed["url"], &changed["events"]), (&json!(URL), &json!(["post.failed"])), "url and events")?;
+    same((&changed["disabled"], &changed["disabled_reason"]), (&json!(true), &json!("owner")), "disabled")?;
+    user.api.post(&format!("{path}/test"), &json!({})).await?.invalid(&["disabled"])?;
+    let back = user.api.patch(&path, &json!({ "events": null, "disabled": false })).await?.ok(200)?;
+    same((&back["disabled_at"], &back["events"]), (&Value::Null, &json!([])), "after it was taken back")?;
+    user.api.delete(&path).await?.is(204)?;
+    for answer in [user.api.get(&path).await?, user.api.delete(&path).await?] {
+        answer.refused(404)?;
+    }
+    Ok(())
+}
+
+async fn a_webhook_is_nobody_elses(world: &World) -> Result {
+    let (user, other) = (world.new_user().await?, world.new_user().await?);
+    let path = format!("/webhooks/{}", integer(&webhook(&user).await?, "id")?);
+    let delivery = format!("{path}/deliveries/evt_{}/redeliver", "x".repeat(43));
+
+    for (method, path) in [
+        (Method::GET, path.clone()),
+        (Method::PATCH, path.clone()),
+        (Method::DELETE, path.clone()),
+        (Method::POST, format!("{path}/rotate")),
+        (Method::POST, format!("{path}/test")),
+        (Method::GET, format!("{path}/deliveries")),
+        (Method::POST, delivery.clone()),
+    ] {
+        other.api.call(method, &path).send().await?.refused(404)?;
+    }
+    user.api.post(&delivery, &json!({})).await?.refused(404)?;
+    let listed = other.api.get("/webhooks").await?.ok(200)?;
+    same(list(&listed, "data")?.len(), 0, "webhooks of the other")
+}
+
+async fn an_address_inside_is_refused(world: &World) -> Result {
+    let user = world.user().await?;
+    for url in [
+        "http://example.com/",
+        "https://127.0.0.1/",
+        "https://[::1]/",
+        "https://[::ffff:169.254.169.254]/latest",
+        "https://10.0.0.1/",
+        "https://example.com:25/",
+        "https://name:word@example.com/",
+        "https://example.com/#x",
+        "ftp://example.com/",
+        "example.com",
+        "",
+    ] {
+        let errors = user.api.post("/webhooks", &json!({ "url": url })).await?.invalid(&["url"])?;
+        ensure!(errors["url"][0].as_str().is_some_and(|it| it.len() > 10), "no reason for {url}: {errors}");
+    }
+    Ok(())
+}
+
+async fn what_is_wrong_is_told_at_once(world: &World) -> Result {
+    let user = world.user().await?;
+    let body = json!({ "events": ["post.publishd", 7], "urls": [] });
+    user.api.post("/webhooks", &body).await?.invalid(&["url", "events.0", "events.1", "urls"])?;
+    user.api.post("/webhooks", &json!({ "url": URL, "events": vec!["x"; 11] })).await?.invalid(&["events"])?;
+    let path = format!("/webhooks/{}", integer(&webhook(&user).await?, "id")?);
+    user.api.patch(&path, &json!({ "url": null, "disabled": "no" })).await?.invalid(&["url", "disabled"])?;
+    for query in ["per_page=0", "per_page=101", "before=x", "page=2"] {
+        let field = query.split('=').next().unwrap_or_default();
+        user.api.get(&format!("{path}/deliveries?{query}")).await?.invalid(&[field])?;
+    }
+    user.api.delete(&path).await?.is(204)?;
+    Ok(())
+}
+
+async fn a_user_has_ten_at_most(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let body = json!({ "url": URL });
+    let asked = (0..14).map(|_| user.api.post("/webhooks", &body));
+    let mut made = 0;
+    for answer in futures::future::join_all(asked).await {
+        let answer = answer?;
+        if answer.status == 201 {
+            made += 1;
+        } else {
+            answer.invalid(&["url"])?;
+        }
+    }
+    ensure!(made <= 10, "{made} were made at once");
+    while user.api.post("/webhooks", &body).await?.status == 201 {
+        made += 1;
+    }
+    same(made, 10, "webhooks")
+}
+
+async fn anybody_sees_the_public_key(world: &World) -> Result {
+    let (one, other) = (world.stranger()?, world.stranger()?);
+    let key = one.get("/webhooks/key").await?.ok(200)?;
+    ensure!(text(&key, "public_key")?.starts_with("whpk_"), "public_key is {key}");
+    same(other.get("/webhooks/key").await?.ok(200)?, key, "the key, asked for again")
+}

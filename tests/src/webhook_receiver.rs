@@ -1,0 +1,73 @@
+//! An endpoint of webhooks that behaves as its path says, and remembers what it
+//! got: `/webhooks/{name}/{behaviour}`.
+
+use std::{
+    collections::HashMap,
+    sync::{LazyLock, Mutex, PoisonError},
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::Path,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Redirect, Response},
+    routing::post,
+};
+use chrono::{DateTime, Utc};
+use futures::stream;
+
+/// A message that an endpoint got.
+#[derive(Debug, Clone)]
+pub struct Got {
+    /// When it came.
+    pub at: DateTime<Utc>,
+    /// By which path below the endpoint's name.
+    pub behaviour: String,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its payload, byte for byte.
+    pub body: String,
+}
+
+/// All that came, by the names of endpoints.
+static GOT: LazyLock<Mutex<HashMap<String, Vec<Got>>>> = LazyLock::new(Mutex::default);
+
+/// What came to the endpoint with this name.
+pub fn got(name: &str) -> Vec<Got> {
+    GOT.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned().unwrap_or_default()
+}
+
+/// The routes.
+pub fn router() -> Router {
+    Router::new().route("/webhooks/{name}/{behaviour}", post(receive))
+}
+
+async fn receive(Path((name, behaviour)): Path<(String, String)>, headers: HeaderMap, body: Bytes) -> Response {
+    let body = String::from_utf8_lossy(&body).into_owned();
+    let one = Got { at: Utc::now(), behaviour: behaviour.clone(), headers, body };
+    let before = {
+        let mut got = GOT.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = got.entry(name).or_default();
+        all.push(one);
+        all.len() - 1
+    };
+    match behaviour.as_str() {
+        "accepts" => StatusCode::NO_CONTENT.into_response(),
+        "is-gone" => (StatusCode::GONE, "never again").into_response(),
+        "redirects" => Redirect::temporary("accepts").into_response(),
+        "is-slow" => {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            StatusCode::NO_CONTENT.into_response()
+        }
+        "fails-once" if before == 0 => (StatusCode::INTERNAL_SERVER_ERROR, "out of order").into_response(),
+        "is-busy-once" if before == 0 => (StatusCode::SERVICE_UNAVAILABLE, [("retry-after", "8")]).into_response(),
+        // The message has arrived, and the connection breaks before that is told.
+        "loses-once" if before == 0 => {
+            let broken = stream::once(async { Err::<Bytes, _>(std::io::Error::other("lost")) });
+            (StatusCode::OK, [("content-length", "10")], Body::from_stream(broken)).into_response()
+        }
+        _ => StatusCode::OK.into_response(),
+    }
+}
