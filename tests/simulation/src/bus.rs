@@ -8,6 +8,7 @@ use cloud::events::{EventBus, EventError};
 use domain::event::Event;
 
 use crate::port::Port;
+use crate::webhooks::Webhooks;
 use crate::world::{Fate, World, lock};
 
 /// An event and when it was put.
@@ -27,12 +28,13 @@ impl Told {
 /// The event bus.
 pub(crate) struct SimulatedBus {
     world: Arc<World>,
+    webhooks: Arc<Webhooks>,
     told: Mutex<Vec<Told>>,
 }
 
 impl SimulatedBus {
-    pub(crate) fn new(world: Arc<World>) -> Self {
-        Self { world, told: Mutex::default() }
+    pub(crate) fn new(world: Arc<World>, webhooks: Arc<Webhooks>) -> Self {
+        Self { world, webhooks, told: Mutex::default() }
     }
 
     /// Every event that was put on the bus, in order.
@@ -79,6 +81,7 @@ impl EventBus for SimulatedBus {
         };
         let at = self.world.now();
         lock(&self.told).extend(events[..put].iter().map(|it| Told { at, event: it.clone() }));
+        events[..put].iter().for_each(|it| self.webhooks.bring(it));
         call.come_back().await;
         match fate {
             BusFate::Fine => Ok(()),

@@ -50,6 +50,7 @@ async fn measure() -> Profile {
         accounts: vec![account],
         posts: Vec::new(),
         public_calls: Vec::new(),
+        webhooks: false,
     };
     let deployment = Deployment::new(&world, Network::new(Arc::clone(&world), &[]), plot.due_shards);
     let people = People::settle(Arc::clone(&deployment), &plot).await;

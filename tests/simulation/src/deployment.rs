@@ -11,6 +11,7 @@ use cloud::bucket::{Bucket, BucketSettings};
 use cloud::pictures::NoPictures;
 use cloud::queue::DeliveryMessage;
 use cloud::seal::{DataKey, Envelope, LocalKeys};
+use domain::budget::Budgets;
 use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
@@ -20,6 +21,7 @@ use crate::bus::SimulatedBus;
 use crate::network::{self, Network};
 use crate::queue::{SimulatedQueue, Taken};
 use crate::store::{self, Journal, store};
+use crate::webhooks::Webhooks;
 use crate::world::{World, lock};
 
 /// The time limits of the functions in `template.yaml`.
@@ -68,6 +70,7 @@ pub(crate) struct Deployment {
     pub(crate) network: Network,
     pub(crate) queue: Arc<SimulatedQueue>,
     pub(crate) bus: Arc<SimulatedBus>,
+    pub(crate) webhooks: Arc<Webhooks>,
     pub(crate) journal: Arc<Mutex<Journal>>,
     /// For the simulation itself: it meets no faults. Each process has its own.
     pub(crate) publishing: Publishing,
@@ -81,7 +84,8 @@ impl Deployment {
         let clock = world.clock();
         let (store, journal) = store(world, due_shards);
         let queue = Arc::new(SimulatedQueue::new(Arc::clone(world)));
-        let bus = Arc::new(SimulatedBus::new(Arc::clone(world)));
+        let webhooks = Webhooks::new(Arc::clone(world));
+        let bus = Arc::new(SimulatedBus::new(Arc::clone(world), Arc::clone(&webhooks)));
         let drawn = world.dice().usize(0..9);
         let collects = drawn.is_multiple_of(3);
         // So few that places are short, as many as by default, and plenty.
@@ -99,11 +103,12 @@ impl Deployment {
             clock,
             media_limits: MediaLimits::default(),
             plans: Plans::default(),
+            budgets: Budgets::default(),
             roll_ups: RollUps::default(),
             share: Share { environments },
             places: Places::default(),
         };
-        Arc::new(Self { world: Arc::clone(world), network, queue, bus, journal, publishing, collects })
+        Arc::new(Self { world: Arc::clone(world), network, queue, bus, webhooks, journal, publishing, collects })
     }
 
     /// What a new process of a function starts with.
@@ -117,11 +122,51 @@ impl Deployment {
         self.publishing.deliver(&self.network.platforms(), message).await
     }
 
-    /// Starts the functions that no person calls: deliveries, ticks, upkeep.
+    /// Starts the functions that no person calls: deliveries, ticks, upkeep, and
+    /// webhooks where anybody has one.
     pub(crate) fn start(self: &Arc<Self>) {
         tokio::spawn(Arc::clone(self).deliver());
         tokio::spawn(Arc::clone(self).tick());
         tokio::spawn(Arc::clone(self).keep_up());
+        if self.webhooks.is_used() {
+            tokio::spawn(Arc::clone(self).notify());
+            tokio::spawn(Arc::clone(self).tick_of_webhooks());
+        }
+    }
+
+    async fn notify(self: Arc<Self>) {
+        loop {
+            let (event, taken) = self.webhooks.take().await;
+            let deployment = Arc::clone(&self);
+            tokio::spawn(async move {
+                let app = deployment.webhooks.app(&deployment.started());
+                let work = webhooks::take(&app, event);
+                let Some(response) = deployment.world.process("webhooks", REQUEST_LIMIT, work).await else { return };
+                let failed =
+                    |id: &u64| response.batch_item_failures.iter().any(|it| it.item_identifier == id.to_string());
+                let done: Vec<_> = taken.into_iter().filter(|it| !failed(it)).collect();
+                deployment.webhooks.done(&done);
+            });
+        }
+    }
+
+    async fn tick_of_webhooks(self: Arc<Self>) {
+        let mut at = self.world.start;
+        loop {
+            at += TICK;
+            self.wake(at).await;
+            let missed = self.world.befalls(self.world.weather.missed);
+            if missed || lock(&self.journal).notices_due().all(|it| self.world.now() < it) {
+                continue;
+            }
+            let app = self.webhooks.app(&self.started());
+            let work = async {
+                if let Err(error) = app.tick().await {
+                    tracing::error!(%error, ?error, "a tick of webhooks failed");
+                }
+            };
+            self.world.process("webhooks", REQUEST_LIMIT, work).await;
+        }
     }
 
     async fn deliver(self: Arc<Self>) {
@@ -201,6 +246,7 @@ impl Deployment {
         let soon = self.world.now() + if self.world.is_long_quiet() { NOTHING_DUE_FOR_HOURS } else { NOTHING_DUE };
         let journal = lock(&self.journal);
         journal.deliveries().all(|it| it.due_at.is_none_or(|due_at| soon < due_at.max(it.look_at)))
+            && journal.left_behind().all(|it| soon < it)
     }
 
     /// Whether any credentials need renewal in this round; a round that would
@@ -217,6 +263,9 @@ impl Deployment {
             && !self.network.is_busy()
             && self.queue.is_empty()
             && lock(&self.journal).deliveries().all(|it| it.due_at.is_none())
+            && lock(&self.journal).left_behind().next().is_none()
+            && lock(&self.journal).notices_due().next().is_none()
+            && self.webhooks.is_empty()
     }
 }
 

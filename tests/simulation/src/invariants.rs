@@ -7,6 +7,7 @@ mod ended;
 mod followed;
 mod leaked;
 mod moves_on;
+mod notified;
 mod paid;
 mod patient;
 mod stuck;
@@ -25,6 +26,7 @@ use crate::network::{Public, Timeline};
 use crate::store::{Journal, Version};
 use crate::trace::Trace;
 use crate::users::{Answer, People};
+use crate::webhooks::Got;
 
 /// A post that is scheduled at least this long before its time must go out on
 /// the second.
@@ -40,6 +42,7 @@ pub(crate) struct History<'a> {
     pub(crate) leaks: Vec<String>,
     /// How many processes died.
     pub(crate) deaths: u64,
+    pub(crate) notified: Vec<Got>,
 }
 
 /// Which kind of promise was broken.
@@ -95,6 +98,10 @@ pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     broken.extend(told::every_end_is_told(history));
     broken.extend(told::nothing_is_told_that_is_not_so(history));
     broken.extend(told::every_lost_grant_is_told(history));
+    broken.extend(told::every_scheduling_is_told_and_no_other(history));
+    broken.extend(told::every_account_that_comes_or_goes_is_told(history));
+    broken.extend(notified::every_event_comes_to_its_endpoint(history));
+    broken.extend(notified::nobody_is_told_what_is_anothers(history));
     broken.extend(moves_on::what_has_ended_stays_ended(history));
     broken.extend(moves_on::what_was_refused_did_not_happen(history));
     broken.extend(paid::little_is_paid_for_doubts(history));

@@ -36,6 +36,7 @@ pub fn lateness(seed: u64) -> Report {
         accounts: vec![account("listed"), account("listed-in-steps")],
         posts: (0..POSTS).map(post).collect(),
         public_calls: Vec::new(),
+        webhooks: false,
     };
     run(seed, &Scenario { plot: Some(plot), faults: Faults::MissedTick })
 }

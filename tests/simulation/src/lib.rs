@@ -40,6 +40,7 @@ mod scenario;
 mod store;
 mod trace;
 mod users;
+mod webhooks;
 mod world;
 
 pub use crash_matrix::{CrashMatrix, crash_matrix, side_by_side};

@@ -21,7 +21,9 @@ impl Plot {
         let mut posts: Vec<_> = (0..[2, 3, 3, 4, 5][rng.usize(0..5)]).map(|_| post(&mut rng, accounts.len())).collect();
         let is_rush = rng.u32(0..8) == 0;
         let public_calls = if is_rush { rush(&mut rng, &mut accounts, &mut posts) } else { Vec::new() };
-        Self { quiet_after: TimeDelta::seconds(QUIET_S), due_shards: rng.u32(1..=2), accounts, posts, public_calls }
+        let due_shards = rng.u32(1..=2);
+        let webhooks = rng.u32(0..3) == 0;
+        Self { quiet_after: TimeDelta::seconds(QUIET_S), due_shards, accounts, posts, public_calls, webhooks }
     }
 }
 

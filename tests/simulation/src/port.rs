@@ -13,6 +13,7 @@ pub(crate) enum Port {
     Queue,
     Events,
     Platform,
+    Endpoint,
 }
 
 impl Port {
@@ -21,7 +22,7 @@ impl Port {
         match self {
             Self::Store => (Duration::from_millis(1), Duration::from_millis(15)),
             Self::Queue | Self::Events => (Duration::from_millis(3), Duration::from_millis(30)),
-            Self::Platform => (Duration::from_millis(50), Duration::from_millis(900)),
+            Self::Platform | Self::Endpoint => (Duration::from_millis(50), Duration::from_millis(900)),
         }
     }
 
@@ -30,7 +31,7 @@ impl Port {
     pub(crate) const fn slowest(self) -> Duration {
         match self {
             Self::Store | Self::Queue | Self::Events => SLOWEST,
-            Self::Platform => Duration::from_secs(14),
+            Self::Platform | Self::Endpoint => Duration::from_secs(14),
         }
     }
 }

@@ -78,6 +78,7 @@ async fn judge(seed: u64, deployment: &Deployment, people: &People, watch: Watch
         told: deployment.bus.told(),
         leaks: logs.leaks(),
         deaths: world.deaths(),
+        notified: deployment.webhooks.got(),
     };
     let mut broken = watch.broken;
     broken.extend(invariants::check(&history).await);

@@ -26,6 +26,8 @@ pub struct Plot {
     /// What becomes of the first public calls; what comes after them is left to
     /// chance.
     pub(crate) public_calls: Vec<PlatformFate>,
+    /// Whether there are endpoints that are told what happens.
+    pub(crate) webhooks: bool,
 }
 
 /// An account on a platform.

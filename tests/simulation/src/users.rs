@@ -10,6 +10,7 @@ use domain::connection::Connection;
 use domain::id::PostId;
 use domain::post::Post;
 use domain::user::User;
+use domain::webhook::Secret;
 use storage::testing::join;
 use tokio::task::JoinSet;
 
@@ -19,6 +20,12 @@ use self::writer::Writer;
 use crate::deployment::Deployment;
 use crate::scenario::{Plot, PostAct};
 use crate::world::lock;
+
+/// The endpoint of the user of a run.
+pub(crate) const MINE: &str = "https://mine.example/";
+
+/// That of another user, to whom nothing happens.
+pub(crate) const THEIRS: &str = "https://theirs.example/";
 
 /// What a writer was answered.
 #[derive(Clone, Debug)]
@@ -66,6 +73,12 @@ impl People {
         let account = |(place, it): (usize, &crate::scenario::AccountPlot)| Account::new(place, it.platform);
         let accounts = plot.accounts.iter().enumerate().map(account).collect();
         let people = Self { deployment, user, accounts, answers: Mutex::default(), twice_created: Mutex::default() };
+        if plot.webhooks {
+            let store = &people.deployment.publishing;
+            let other = people.deployment.publishing.ids.fresh();
+            people.deployment.webhooks.settle(store, people.user.user_id, MINE).await;
+            people.deployment.webhooks.settle(store, other, THEIRS).await;
+        }
         for account in &people.accounts {
             account.connect(&people).await.expect("nothing goes wrong yet");
         }
@@ -84,6 +97,11 @@ impl People {
         while let Some(ended) = tasks.join_next().await {
             ended.expect("nobody panics");
         }
+    }
+
+    /// The secret of the endpoint there.
+    pub(crate) fn secret(&self, url: &str) -> Option<Secret> {
+        self.deployment.webhooks.secret(url)
     }
 
     /// What writers were answered, in order.

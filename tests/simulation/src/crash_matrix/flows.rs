@@ -26,6 +26,7 @@ pub(super) fn all() -> Vec<Flow> {
             accounts: platforms.iter().map(|it| account(it)).collect(),
             posts: vec![PostPlot { targets: (0..platforms.len()).collect(), acts, retries: 1 }],
             public_calls: Vec::new(),
+            webhooks: false,
         },
         pairs: false,
     };
@@ -75,6 +76,10 @@ pub(super) fn all() -> Vec<Flow> {
         flow("reschedule at the last moment", &["keyed"], and(PostAct::Reschedule(at(40)), just_before)),
         flow("revoke and reconnect", &["listed"], soon()).owner(&[(10, AccountAct::Revoke), (60, AccountAct::Connect)]),
         flow("disconnect", &["listed"], soon()).owner(&[(50, AccountAct::Disconnect)]),
+        flow("an endpoint is told", &["listed"], soon()).telling(),
+        flow("an endpoint is told of a disconnection", &["listed"], soon())
+            .owner(&[(50, AccountAct::Disconnect)])
+            .telling(),
     ]
 }
 
@@ -96,6 +101,12 @@ impl Flow {
 
     fn with<const N: usize>(mut self, fates: [PlatformFate; N]) -> Self {
         self.plot.public_calls = fates.to_vec();
+        self
+    }
+
+    /// The same flow, of a user with an endpoint.
+    fn telling(mut self) -> Self {
+        self.plot.webhooks = true;
         self
     }
 

@@ -48,6 +48,44 @@ pub(super) fn every_lost_grant_is_told(history: &History<'_>) -> Vec<Broken> {
     untold.map(|it| Broken::new(Kind::Other, None, format!("nobody was told: {it}"))).collect()
 }
 
+/// Whenever a post was scheduled, for the first time or again, an event said so,
+/// and none says it of a post that was not.
+pub(super) fn every_scheduling_is_told_and_no_other(history: &History<'_>) -> Vec<Broken> {
+    let told: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
+    let mut scheduled = BTreeMap::new();
+    let mut seen = BTreeMap::new();
+    for version in history.journal.all_versions() {
+        let post = version.post;
+        let before = seen.insert(post.post_id, post);
+        let by_its_user = before.is_none_or(|it| it.revision != post.revision);
+        let anew = before.is_none_or(|it| it.status != PostStatus::Scheduled || it.scheduled_at != post.scheduled_at);
+        if by_its_user && anew && post.status == PostStatus::Scheduled {
+            scheduled.insert(format!("post.scheduled:{}:{}", post.post_id, post.revision), post.post_id);
+        }
+    }
+    let untold = scheduled.iter().filter(|it| !told.contains(it.0.as_str()));
+    let mut broken: Vec<_> =
+        untold.map(|(id, post)| Broken::new(Kind::Other, *post, format!("nobody was told: {id}"))).collect();
+    let made_up = told.iter().filter(|it| it.starts_with("post.scheduled:") && !scheduled.contains_key(**it));
+    broken.extend(made_up.map(|it| Broken::new(Kind::Other, None, format!("told, but not so: {it}"))));
+    broken
+}
+
+/// Whenever an account was connected or disconnected, an event said so, and none
+/// says it of another.
+pub(super) fn every_account_that_comes_or_goes_is_told(history: &History<'_>) -> Vec<Broken> {
+    let (made, removed) = history.journal.made_and_removed();
+    let mut broken = Vec::new();
+    for (kind, connections) in [("connection.created", made), ("connection.deleted", removed)] {
+        let told = history.told.iter().filter(|it| it.event.detail_type == kind);
+        let told: BTreeSet<_> = told.filter_map(|it| it.event.detail["connection_id"].as_u64()).collect();
+        let so: BTreeSet<_> = connections.iter().map(|it| it.get()).collect();
+        let differs = so.symmetric_difference(&told);
+        broken.extend(differs.map(|it| Broken::new(Kind::Other, None, format!("{kind} and the events of it: {it}"))));
+    }
+    broken
+}
+
 /// No event says that something is public which was not.
 pub(super) fn nothing_is_told_that_is_not_so(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();

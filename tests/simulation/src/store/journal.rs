@@ -19,7 +19,7 @@ use super::schema::Attributes;
 use super::tables::Tables;
 use crate::network::Reference;
 
-/// Every write to posts, deliveries, connections and credentials.
+/// Every write to posts, deliveries, connections, credentials, notices and the outbox.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     now: BTreeMap<Place, Arc<Image>>,
@@ -160,11 +160,38 @@ impl Journal {
 
     /// When credentials are due for renewal.
     pub(crate) fn renewals(&self) -> impl Iterator<Item = DateTime<Utc>> {
-        let credentials = self.now.iter().filter(|it| it.0.0 == Table::Credentials).map(|it| it.1);
-        credentials.filter_map(|it| match it.raw.get("refresh_at")? {
+        self.instants(Table::Credentials, "refresh_at")
+    }
+
+    /// When the tick may take events out of the outbox.
+    pub(crate) fn left_behind(&self) -> impl Iterator<Item = DateTime<Utc>> {
+        self.instants(Table::Outbox, "due_at")
+    }
+
+    /// When notices that have not ended want to be looked at.
+    pub(crate) fn notices_due(&self) -> impl Iterator<Item = DateTime<Utc>> {
+        self.instants(Table::Notices, "due_at")
+    }
+
+    /// The instants that the items of a table have under this name.
+    fn instants(&self, table: Table, name: &'static str) -> impl Iterator<Item = DateTime<Utc>> {
+        let items = self.now.iter().filter(move |it| it.0.0 == table).map(|it| it.1);
+        items.filter_map(move |it| match it.raw.get(name)? {
             AttributeValue::N(millis) => DateTime::from_timestamp_millis(millis.parse().ok()?),
             _ => None,
         })
+    }
+
+    /// The ids of connections that were made and of those that were removed.
+    pub(crate) fn made_and_removed(&self) -> (Vec<ConnectionId>, Vec<ConnectionId>) {
+        let of = |image: &Option<Arc<Image>>| match image.as_deref().map(|it| &it.kept) {
+            Some(Kept::Connection(it)) => Some(it.connection_id),
+            _ => None,
+        };
+        let changes = || self.changes.iter().map(|it| (of(&it.before), of(&it.after)));
+        let made = changes().filter_map(|it| if it.0.is_none() { it.1 } else { None });
+        let removed = changes().filter_map(|it| if it.1.is_none() { it.0 } else { None });
+        (made.collect(), removed.collect())
     }
 
     /// Whether the intent of a public call was ever written for this delivery.
@@ -203,7 +230,10 @@ impl Journal {
 
 /// Whether the journal records the writes to a table.
 pub(crate) fn is_followed(table: Table) -> bool {
-    matches!(table, Table::Posts | Table::Deliveries | Table::Connections | Table::Credentials)
+    matches!(
+        table,
+        Table::Posts | Table::Deliveries | Table::Connections | Table::Credentials | Table::Outbox | Table::Notices
+    )
 }
 
 /// A key as text, the same for the same key.

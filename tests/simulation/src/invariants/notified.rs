@@ -1,0 +1,46 @@
+//! Endpoints are told everything at least once, and nothing that is another's.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::webhook::MessageId;
+
+use super::{Broken, History, Kind};
+use crate::users::{MINE, THEIRS};
+
+/// Every event that was put on the bus came to the endpoint of its user, signed,
+/// and the same each time.
+pub(super) fn every_event_comes_to_its_endpoint(history: &History<'_>) -> Vec<Broken> {
+    if history.people.secret(MINE).is_none() {
+        return Vec::new();
+    }
+    let told: BTreeMap<_, _> = history.told.iter().map(|it| (MessageId::of_event(it.id()), it.id())).collect();
+    let mut bodies: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+    for got in history.notified.iter().filter(|it| it.request.url.to_string() == MINE) {
+        bodies.entry(&got.request.id).or_default().insert(&got.request.body);
+    }
+    let untold = told.iter().filter(|it| !bodies.contains_key(it.0));
+    let mut broken: Vec<_> =
+        untold.map(|(_, it)| Broken::new(Kind::Lost, None, format!("no endpoint was told: {it}"))).collect();
+    let made_up = bodies.keys().filter(|it| !told.contains_key(**it));
+    broken.extend(made_up.map(|it| Broken::new(Kind::Other, None, format!("an endpoint was told of nothing: {it}"))));
+    let differing = bodies.iter().filter(|it| 1 < it.1.len());
+    broken.extend(differing.map(|it| Broken::new(Kind::Other, None, format!("told in two ways: {it:?}"))));
+    broken
+}
+
+/// Whoever has nothing that happened is told nothing, and all signatures are good.
+pub(super) fn nobody_is_told_what_is_anothers(history: &History<'_>) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    for got in &history.notified {
+        let (url, request) = (got.request.url.to_string(), &got.request);
+        if url == THEIRS {
+            broken.push(Broken::new(Kind::Other, None, format!("another user was told {}", request.body)));
+        }
+        let content = format!("{}.{}.{}", request.id, request.at.timestamp(), request.body);
+        let signed = history.people.secret(&url).map(|it| it.sign(&content));
+        if !signed.is_some_and(|it| request.signatures.split(' ').any(|other| other == it)) {
+            broken.push(Broken::new(Kind::Other, None, format!("not signed at {}: {url} {}", got.at, request.id)));
+        }
+    }
+    broken
+}
