@@ -8,7 +8,7 @@
 //! ended). Where a person approves elsewhere and nobody is sent back, `approval`
 //! asks the platform, while the page or the client waits. Meanwhile the client asks
 //! `poll_hand_off`. `party` says who may go on
-//! with it.
+//! with it. What platforms tell by themselves comes to `take_notice`.
 
 mod answer_hand_off;
 mod approval;
@@ -33,6 +33,7 @@ mod show_connection;
 mod show_hand_off;
 mod stored_vault;
 mod take_callback;
+mod take_notice;
 #[cfg(test)]
 mod testing;
 mod turned_away;
@@ -43,7 +44,7 @@ use std::sync::Arc;
 use api::Api;
 use axum::Router;
 use axum::extract::FromRef;
-use axum::routing::get;
+use axum::routing::{get, post};
 use cloud::events::EventBus;
 use cloud::seal::Sealer;
 use domain::options::Vocabulary;
@@ -97,6 +98,8 @@ pub fn router(app: App) -> Router {
         .route("/connect/{state_token}", get(show_hand_off::show_hand_off).post(answer_hand_off::answer_hand_off))
         .route("/connect/callback/{platform}", get(take_callback::take_callback))
         .route("/connect/callback/{platform}/{server}", get(take_callback::take_callback_of_server))
+        .route("/connect/deauthorize/{platform}", post(take_notice::deauthorize))
+        .route("/connect/delete-data/{platform}", get(take_notice::show_deletion).post(take_notice::delete_data))
         .route("/connect/client/{platform}", get(show_client_document::show_client_document))
         .with_state(app)
 }

@@ -244,6 +244,11 @@ impl World {
         assert!(store.mark_needs_reconnection(id, &credentials, storage::Loss::Grant).await.unwrap());
     }
 
+    /// Somebody sends a form to us, as a platform does.
+    pub(crate) async fn told(&self, path: &str, form: &str) -> Answer {
+        self.call("POST", path, None, form).await
+    }
+
     async fn call(&self, method: &str, path: &str, token: Option<&str>, form: &str) -> Answer {
         self.ask(method, path, token, &Browser::default(), form).await
     }

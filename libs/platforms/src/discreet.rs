@@ -23,6 +23,7 @@ use crate::handoff::{
 };
 use crate::job::Job;
 use crate::not_now::NotNow;
+use crate::notice::{NoNotice, Notice};
 use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::renewal::Renewal;
 
@@ -101,6 +102,10 @@ impl<A: Connect> Connect for Discreet<A> {
 
     fn revokes_all(&self) -> bool {
         self.0.revokes_all()
+    }
+
+    async fn notice(&self, message: &str, now: DateTime<Utc>) -> Result<Notice, NoNotice> {
+        self.0.notice(message, now).await
     }
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {

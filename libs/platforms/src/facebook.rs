@@ -42,7 +42,8 @@ use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOff
 use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
-use crate::meta::{self, Failure, Graph, Version};
+use crate::meta::{self, Failure, Graph, Version, signed_request};
+use crate::notice::{NoNotice, Notice};
 use crate::oauth2::{Carried, Dialect, Endpoints, OAuth2, TokenCall};
 use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::setup::{Setup, SetupError};
@@ -215,6 +216,10 @@ impl Connect for Facebook {
     /// All that a person has granted to the app ends at once.
     fn revokes_all(&self) -> bool {
         true
+    }
+
+    async fn notice(&self, message: &str, now: DateTime<Utc>) -> Result<Notice, NoNotice> {
+        signed_request::read(self.oauth.app(), message, now).await
     }
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {

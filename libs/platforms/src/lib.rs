@@ -31,6 +31,7 @@ mod meta;
 mod multipart;
 mod no_answer;
 mod not_now;
+mod notice;
 pub mod oauth2;
 mod picture;
 mod platform;
@@ -58,6 +59,7 @@ pub use job::{Fitted, Job, LONGEST_PUBLIC, MediaBytes, MediaReader, MediaUnreada
 pub use known::{Access, Known};
 pub use lead::Lead;
 pub use not_now::NotNow;
+pub use notice::{NoNotice, Notice};
 pub use platform::{Connect, FollowUp, Followed, Platform, Publish, STEP_LIMIT, Step};
 pub use registry::{Leads, Part, Registry, budgets, known, vocabulary};
 pub use renewal::Renewal;

@@ -16,7 +16,8 @@
 //! headers say, `version.rs` when versions end, `containers.rs` how a post becomes a
 //! container, `fetch.rs` how Meta gets at a file, `reach.rs` whether it can from here,
 //! `pages.rs` for which Pages a person may act, `permissions.rs` what they have granted,
-//! `list.rs` how lists are read, and `grants.rs` what errors mean where tokens are asked
+//! `list.rs` how lists are read, `signed_request.rs`
+//! what Meta tells us by itself, and `grants.rs` what errors mean where tokens are asked
 //! for.
 
 mod containers;
@@ -29,6 +30,7 @@ mod list;
 pub(crate) mod pages;
 mod permissions;
 mod reach;
+pub(crate) mod signed_request;
 pub(crate) mod time;
 mod usage;
 mod version;

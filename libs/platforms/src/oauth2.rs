@@ -74,6 +74,11 @@ impl OAuth2 {
         Self { http, app, dialect, endpoints, user_agent: None }
     }
 
+    /// Our id and secret over there.
+    pub(crate) fn app(&self) -> &dyn AppSource {
+        self.app.as_ref()
+    }
+
     /// The same, with another name for this program than platforms are told
     /// elsewhere: some want it in a form of their own.
     #[must_use]

@@ -15,6 +15,7 @@ use crate::handoff::{
 };
 use crate::job::Job;
 use crate::not_now::NotNow;
+use crate::notice::{NoNotice, Notice};
 use crate::renewal::Renewal;
 
 /// The longest time that an adapter takes for one question of [`Publish`]. The
@@ -165,6 +166,14 @@ pub trait Connect: Platform {
     /// deployment has the grant any more.
     fn revokes_all(&self) -> bool {
         false
+    }
+
+    /// Reads a message that the platform sends by itself, which says that a grant was ended
+    /// there: what stands in its form under `signed_request`. Who sends it is not known
+    /// before.
+    async fn notice(&self, message: &str, now: DateTime<Utc>) -> Result<Notice, NoNotice> {
+        let _ = (message, now);
+        Err(NoNotice::NoneHere)
     }
 
     /// Gives the grant back. A failure does not stop a disconnection.

@@ -34,7 +34,8 @@ use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOff
 use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
-use crate::meta::{self, Calls, Containers, Failure, Form, Graph, Publication, Version};
+use crate::meta::{self, Calls, Containers, Failure, Form, Graph, Publication, Version, signed_request};
+use crate::notice::{NoNotice, Notice};
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2, TokenCall};
 use crate::platform::{Connect, Platform, Publish, Step};
 use crate::renewal::Renewal;
@@ -280,6 +281,10 @@ impl Connect for Threads {
         let profile = self.profile(by).await.map_err(|it| without_token(it, &tokens.access_token))?;
         let (scopes, credentials) = (tokens.granted(SCOPES), tokens.credentials(None, now));
         Ok(vec![Account { profile, scopes, rules: self.rules(), grant: None, credentials }])
+    }
+
+    async fn notice(&self, message: &str, now: DateTime<Utc>) -> Result<Notice, NoNotice> {
+        signed_request::read(self.oauth.app(), message, now).await
     }
 
     /// There is no call for it.

@@ -3,6 +3,7 @@
 
 mod about;
 mod due;
+mod ended_there;
 mod moved;
 mod renew;
 #[cfg(test)]

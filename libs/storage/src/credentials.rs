@@ -174,20 +174,34 @@ impl Store {
         &self,
         record: &CredentialsRecord,
     ) -> Result<Vec<CredentialsRecord>, StorageError> {
+        self.records_beside(&record.grant_name, Some(record.user_id)).await
+    }
+
+    /// The records that users have of a grant, as they are now, whoever they are. The
+    /// index that they are found by may be a moment behind.
+    pub async fn records_of_grant(&self, grant_name: &str) -> Result<Vec<CredentialsRecord>, StorageError> {
+        self.records_beside(grant_name, None).await
+    }
+
+    async fn records_beside(
+        &self,
+        grant_name: &str,
+        user: Option<UserId>,
+    ) -> Result<Vec<CredentialsRecord>, StorageError> {
         let mut entries = self
             .client
             .query()
             .table_name(self.table(Table::Credentials))
             .index_name("by_grant")
             .key_condition_expression("grant_name = :name")
-            .expression_attribute_values(":name", s(&record.grant_name))
+            .expression_attribute_values(":name", s(grant_name))
             .into_paginator()
             .items()
             .send();
-        let this = credentials_key(record.user_id, &record.grant_name);
+        let this = user.map(|it| credentials_key(it, grant_name));
         let mut keys = Vec::new();
         while let Some(entry) = entries.next().await.transpose()? {
-            if entry != this {
+            if Some(&entry) != this.as_ref() {
                 keys.push((Table::Credentials, entry));
             }
         }

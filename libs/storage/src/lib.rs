@@ -8,7 +8,7 @@
 //! | limits | subject, minute; minute 0 has no minute | TTL |
 //! | connections | `user_id`, `connection_id` | `by_account`: of all users who connected an account; `refresh`: of credentials that are still kept here |
 //! | credentials | `user_id`, name of the grant | sealed; the connections that use them; `refresh`: by the time they are to be looked after; `by_grant`: of all users who have the same |
-//! | handoffs | hash of a state token | TTL |
+//! | handoffs | hash of a state token | TTL; and deletions, by the hash of their code |
 //! | media | `user_id`, `media_id` | `unused`: uploads that no post uses |
 //! | posts | `user_id`, `post_id`; `post_id` 0 counts the others | four listing indexes of keys |
 //! | deliveries | `user_id`, `post_id#target_id` | `due`: the unfinished by when somebody must look |
@@ -30,6 +30,7 @@ mod claims;
 mod conflict;
 mod connections;
 mod credentials;
+mod deletions;
 mod deliveries;
 mod erasure;
 mod error;
@@ -56,6 +57,7 @@ use aws_sdk_dynamodb::Client;
 
 pub use connections::*;
 pub use credentials::*;
+pub use deletions::*;
 pub use deliveries::*;
 pub use error::StorageError;
 pub use grants::*;

@@ -29,6 +29,7 @@ pub(super) fn checks() -> Vec<Check> {
             one_connection_is_shown_with_its_meta,
             connecting_again_renews_the_same_connection,
             a_deleted_connection_is_gone,
+            what_no_platform_has_signed_ends_nothing,
             pending_posts_keep_a_connection,
             a_draft_outlives_its_connection,
             scheduling_and_disconnecting_at_once_agree,
@@ -191,6 +192,23 @@ async fn a_deleted_connection_is_gone(world: &World) -> Result {
     let again = user.connect(0).await?;
     ensure!(again["id"] != connection["id"], "a deleted connection came back");
     Ok(())
+}
+
+async fn what_no_platform_has_signed_ends_nothing(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let id = integer(&connection, "id")?;
+
+    for path in ["deauthorize", "delete-data"] {
+        for (form, status) in [(&[][..], 422), (&[("signed_request", "bm90.c2lnbmVk")][..], 404)] {
+            let url = format!("{}/connect/{path}/sandbox", world.origin());
+            let answer = world.http().post(url).form(form).send().await?;
+            same(answer.status().as_u16(), status, &format!("status of POST {path} with {form:?}"))?;
+        }
+    }
+
+    let shown = user.api.get(&format!("/connections/{id}")).await?.ok(200)?;
+    same(&shown["needs_reconnection"], &json!(false), "needs_reconnection")
 }
 
 async fn pending_posts_keep_a_connection(world: &World) -> Result {

@@ -10,7 +10,7 @@ use domain::delivery::Setback;
 use domain::rules::Rules;
 use platforms::{
     Account, Answers, Approval, AuthorizationRequest, Awaited, Callback, Choice, Choosing, Connect, Credentials,
-    Departure, Field, HandOffRefusal, Instructions, NotNow, OurAddresses, Platform, RefreshRefusal,
+    Departure, Field, HandOffRefusal, Instructions, NoNotice, NotNow, Notice, OurAddresses, Platform, RefreshRefusal,
 };
 use secrecy::ExposeSecret;
 
@@ -143,6 +143,20 @@ impl Connect for TestPlatform {
         let host = server.clone().unwrap_or_else(|| "plain.example".to_owned());
         let url = format!("https://{host}/authorize?state={}", request.state.expose_secret());
         Ok(Departure::Page { url, memory: server.map(Into::into) })
+    }
+
+    /// `signed:` and the grant is signed now, `before:` an hour ago.
+    async fn notice(&self, message: &str, now: DateTime<Utc>) -> Result<Notice, NoNotice> {
+        if self.name != "plain" {
+            return Err(NoNotice::NoneHere);
+        }
+        let (how, grant) = message.split_once(':').ok_or(NoNotice::Forged)?;
+        let at = match how {
+            "signed" => now,
+            "before" => now - TimeDelta::hours(1),
+            _ => return Err(NoNotice::Forged),
+        };
+        Ok(Notice { grant: grant.to_owned(), at })
     }
 
     async fn client_document(&self, here: &OurAddresses) -> Result<Option<serde_json::Value>, NotNow> {

@@ -4,6 +4,7 @@
 mod connecting;
 mod follow_ups;
 mod lost_answers;
+mod notices;
 mod posts;
 mod refusals;
 mod rules;

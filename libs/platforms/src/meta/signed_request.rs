@@ -1,0 +1,116 @@
+//! Messages that Meta signs: that somebody has removed the app, or wants their data
+//! deleted.
+//!
+//! Facts: `signature.payload`, both in base64url without padding. The signature is
+//! HMAC-SHA256, with the app's secret, of the second part as it is written. The payload is
+//! JSON: `algorithm`, `user_id` (which the app alone knows the person by), `issued_at` in
+//! seconds. Source: `facebook-login/guides/advanced/existing-system`, "Parsing the signed
+//! request"; `app-dashboard/data-deletion-callback`.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, Utc};
+use ring::hmac;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::app::AppSource;
+use crate::notice::{NoNotice, Notice};
+
+/// The longest message that is read, in bytes.
+const MOST_BYTES: usize = 8 * 1024;
+
+#[derive(Deserialize)]
+struct Payload {
+    algorithm: String,
+    /// A text; a number in some messages.
+    user_id: Value,
+    issued_at: Option<i64>,
+}
+
+/// What this message says, which was sent to us now.
+pub(crate) async fn read(app: &dyn AppSource, message: &str, now: DateTime<Utc>) -> Result<Notice, NoNotice> {
+    let app = app.credentials().await?;
+    checked(&app.client_secret, message, now).ok_or(NoNotice::Forged)
+}
+
+fn checked(secret: &SecretString, message: &str, now: DateTime<Utc>) -> Option<Notice> {
+    let (signature, payload) = message.split_once('.').filter(|_| message.len() <= MOST_BYTES)?;
+    // Some of Meta's messages are padded.
+    let decoded = |it: &str| URL_SAFE_NO_PAD.decode(it.trim_end_matches('=')).ok();
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose_secret().as_bytes());
+    // In a time that does not tell how much of it was right.
+    hmac::verify(&key, payload.as_bytes(), &decoded(signature)?).ok()?;
+    let Payload { algorithm, user_id, issued_at } = serde_json::from_slice(&decoded(payload)?).ok()?;
+    let grant = match user_id {
+        Value::String(id) => id,
+        Value::Number(id) => id.to_string(),
+        _ => return None,
+    };
+    let is_id = !grant.is_empty() && grant.len() <= 40 && grant.bytes().all(|it| it.is_ascii_digit());
+    let at = issued_at.and_then(|it| DateTime::from_timestamp(it, 0)).unwrap_or(now).min(now);
+    (is_id && algorithm.eq_ignore_ascii_case("HMAC-SHA256")).then_some(Notice { grant, at })
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::testing::noon;
+    use serde_json::json;
+
+    use super::*;
+
+    fn signed(secret: &str, payload: &Value) -> String {
+        let payload = URL_SAFE_NO_PAD.encode(payload.to_string());
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+        let signature = URL_SAFE_NO_PAD.encode(hmac::sign(&key, payload.as_bytes()));
+        format!("{signature}.{payload}")
+    }
+
+    fn read(message: &str) -> Option<Notice> {
+        checked(&"app-secret".into(), message, noon())
+    }
+
+    #[test]
+    fn what_the_app_s_secret_has_signed_is_believed() {
+        let an_hour_ago = noon() - TimeDelta::hours(1);
+        let payload = json!({ "algorithm": "HMAC-SHA256", "user_id": "218471", "issued_at": an_hour_ago.timestamp() });
+        let notice = Notice { grant: "218471".to_owned(), at: an_hour_ago };
+        let message = signed("app-secret", &payload);
+        assert_eq!(read(&message), Some(notice.clone()));
+        let (signature, payload) = message.split_once('.').unwrap();
+        assert_eq!(read(&format!("{signature}=.{payload}")), Some(notice), "it may be padded");
+        let number = json!({ "algorithm": "HMAC-SHA256", "user_id": 218_471 });
+        assert_eq!(read(&signed("app-secret", &number)).unwrap().at, noon());
+        let tomorrow = (noon() + TimeDelta::days(1)).timestamp();
+        let later = json!({ "algorithm": "HMAC-SHA256", "user_id": "1", "issued_at": tomorrow });
+        assert_eq!(read(&signed("app-secret", &later)).unwrap().at, noon(), "nothing ends in the future");
+    }
+
+    #[test]
+    fn what_is_forged_is_not() {
+        let payload = json!({ "algorithm": "HMAC-SHA256", "user_id": "218471" });
+        let true_one = signed("app-secret", &payload);
+        let (signature, _) = true_one.split_once('.').unwrap();
+        let other = URL_SAFE_NO_PAD.encode(json!({ "algorithm": "HMAC-SHA256", "user_id": "1" }).to_string());
+        for forged in [
+            signed("another-secret", &payload),
+            signed("", &payload),
+            format!("{signature}.{other}"),
+            format!(".{other}"),
+            format!("{}.{other}", URL_SAFE_NO_PAD.encode([0; 32])),
+            signature.to_owned(),
+            String::new(),
+            ".".to_owned(),
+            "ä.ö".to_owned(),
+            signed("app-secret", &json!({ "algorithm": "none", "user_id": "218471" })),
+            signed("app-secret", &json!({ "algorithm": "HMAC-SHA256", "user_id": "a/b" })),
+            signed("app-secret", &json!({ "algorithm": "HMAC-SHA256", "user_id": null })),
+            signed("app-secret", &json!({ "algorithm": "HMAC-SHA256" })),
+            signed("app-secret", &json!({ "algorithm": "HMAC-SHA256", "user_id": "1", "x": "y".repeat(9_000) })),
+        ] {
+            assert_eq!(read(&forged), None, "{forged}");
+        }
+    }
+}
