@@ -1,11 +1,15 @@
 //! What is published: a post, a reel or a story; and what each may have.
 
 use domain::delivery::Setback;
-use domain::media::{Attachment, FileType, MimeType};
+use domain::media::{Attachment, FileType, MimeType, PictureBounds};
 use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules, When};
 
-use super::{FIRST_COMMENT, KIND, LINK, TITLE, VIDEO_TITLE, preparation};
+use super::{FIRST_COMMENT, KIND, LINK, TITLE, VIDEO_TITLE};
 use crate::job::Job;
+
+/// What pictures are made to fit into that Facebook does not take as they are: "files can
+/// not exceed 4 MB" in most of its pages, 10 MB in some.
+pub(super) const BOUNDS: PictureBounds = PictureBounds::new(4_000_000, 8_192);
 
 /// What becomes of a job, and the files that it needs.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +76,7 @@ pub(super) fn rules(may_comment: bool) -> Rules {
         Rule::mime_types([Jpeg, Png, Gif, Webp, Mp4, Quicktime]),
         Rule::max_video_bytes(10_000_000_000),
         Rule::OfFiles(FileRule::MaxDuration { max: 14_400 }),
-        Rule::OfFiles(FileRule::FittedImageBytes { max: preparation::BOUNDS.max_bytes }),
+        Rule::OfFiles(FileRule::FittedImageBytes { max: BOUNDS.max_bytes }),
         Rule::max_alt_text(1_000, Counting::utf16()),
         Rule::OfPost(PostRule::NotWithMedia { options: vec![LINK.to_owned()] }),
         Rule::OfPost(PostRule::VideoOptions { options: vec![VIDEO_TITLE.to_owned()] }),

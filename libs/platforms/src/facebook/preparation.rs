@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
-use domain::media::{Attachment, MimeType, PictureBounds};
+use domain::media::{Attachment, MimeType};
 use futures::{StreamExt, stream};
 use http::Method;
 use serde::{Deserialize, Serialize};
 
-use super::kind::Form;
+use super::kind::{BOUNDS, Form};
 use super::video::{self, Video};
 use super::{Facebook, page};
 use crate::job::{Job, MediaBytes};
@@ -21,10 +21,6 @@ use crate::meta::Failure;
 use crate::multipart;
 use crate::picture::{self, Awaited, Look};
 use crate::platform::Step;
-
-/// What pictures are made to fit into that Facebook does not take as they are: "files can
-/// not exceed 4 MB" in most of its pages, 10 MB in some.
-pub(super) const BOUNDS: PictureBounds = PictureBounds::new(4_000_000, 8_192);
 
 /// How old what is uploaded and not shown may become. It is kept for about a day.
 const GOOD_FOR: TimeDelta = TimeDelta::hours(22);

@@ -14,10 +14,10 @@ use serde_json::json;
 use super::kind::Form;
 use super::preparation::Progress;
 use super::status::Status;
-use super::video::Video;
+use super::video::{self, Video};
 use super::{Facebook, LINK, VIDEO_TITLE, look_up, page};
 use crate::job::Job;
-use crate::meta::{Blame, Failure, Graph};
+use crate::meta::{Blame, Failure};
 
 /// For the public call. Long, because what it did has to be found out otherwise.
 const PUBLISH: Duration = Duration::from_secs(28);
@@ -42,16 +42,6 @@ struct Told {
 #[derive(Deserialize)]
 struct Permalink {
     permalink_url: Option<String>,
-}
-
-/// Where videos of this form begin and end.
-pub(super) fn of_video<'a>(of: &'a Facebook, job: &Job<'_>, form: Form<'_>) -> (&'a Graph, String) {
-    let (graph, edge) = match form {
-        Form::Reel(_) => (&of.graph, "video_reels"),
-        Form::VideoStory(_) => (&of.graph, "video_stories"),
-        Form::Video(_) | Form::Post(_) | Form::PhotoStory(_) => (&of.videos, "videos"),
-    };
-    (graph, format!("/{}/{edge}", job.profile.account_id))
 }
 
 /// Makes a post public.
@@ -136,7 +126,7 @@ async fn photo_story(of: &Facebook, job: &Job<'_>, progress: &Progress) -> Resul
 
 /// A video that is there.
 async fn publish_video(of: &Facebook, job: &Job<'_>, form: Form<'_>, video: &Video) -> Result<Published, Setback> {
-    let (graph, path) = of_video(of, job, form);
+    let (graph, path) = video::edge(of, job, form);
     let mut fields = vec![("upload_phase", "finish"), video.name()];
     if matches!(form, Form::Reel(_)) {
         fields.push(("video_state", "PUBLISHED"));

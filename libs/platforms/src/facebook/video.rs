@@ -23,7 +23,7 @@ use super::kind::Form;
 use super::status::Status;
 use super::{Facebook, page};
 use crate::job::Job;
-use crate::meta::{Answered, Blame, Failure};
+use crate::meta::{Answered, Blame, Failure, Graph};
 use crate::multipart;
 
 /// For one part, or what is left of a video.
@@ -132,10 +132,20 @@ impl Video {
     }
 }
 
+/// Where videos of this form begin and end.
+pub(super) fn edge<'a>(of: &'a Facebook, job: &Job<'_>, form: Form<'_>) -> (&'a Graph, String) {
+    let (graph, edge) = match form {
+        Form::Reel(_) => (&of.graph, "video_reels"),
+        Form::VideoStory(_) => (&of.graph, "video_stories"),
+        Form::Video(_) | Form::Post(_) | Form::PhotoStory(_) => (&of.videos, "videos"),
+    };
+    (graph, format!("/{}/{edge}", job.profile.account_id))
+}
+
 async fn begin(of: &Facebook, job: &Job<'_>, form: Form<'_>, file: &Attachment) -> Result<Video, Failure> {
     let size = file.size_bytes.to_string();
     let start = ("upload_phase", "start");
-    let (graph, path) = super::public_call::of_video(of, job, form);
+    let (graph, path) = edge(of, job, form);
     let is_in_parts = matches!(form, Form::Video(_));
     let fields: &[(&str, &str)] = if is_in_parts { &[start, ("file_size", &size)] } else { &[start] };
     let Answered { body: begun, .. } = graph.post::<Begun>(page(job), &path, fields, PART).await?;
