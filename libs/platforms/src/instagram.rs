@@ -41,7 +41,8 @@ use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOff
 use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
-use crate::meta::{self, Calls, Containers, Failure, Form, Graph, Publication};
+use crate::meta::{self, Calls, Containers, Failure, Form, Graph, Publication, signed_request};
+use crate::notice::{NoNotice, Notice};
 use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
@@ -137,6 +138,10 @@ impl Connect for Instagram {
 
     fn revokes_all(&self) -> bool {
         self.login.revokes_all()
+    }
+
+    async fn notice(&self, message: &str, now: DateTime<Utc>) -> Result<Notice, NoNotice> {
+        signed_request::read(self.login.app(), message, now).await
     }
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {

@@ -19,7 +19,7 @@ use url::Url;
 use super::account::{self, Member};
 use super::{NAME, TITLE};
 use crate::account::{Account, Credentials};
-use crate::app::NoFurther;
+use crate::app::{AppSource, NoFurther};
 use crate::caller::Caller;
 use crate::discreet::without_token;
 use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal, RefreshRefusal};
@@ -130,6 +130,14 @@ impl Login {
         Self { graph, way, scopes }
     }
 
+    /// Our app, whose secret Meta signs with.
+    pub(super) fn app(&self) -> &dyn AppSource {
+        match &self.way {
+            Way::Instagram(oauth) => oauth.app(),
+            Way::Facebook(login) => login.app(),
+        }
+    }
+
     /// Tokens of Pages do not end.
     pub(super) fn renewal(&self) -> Renewal {
         match self.way {
@@ -172,8 +180,10 @@ impl Login {
                 let member = told.map_err(|it| without_token(it, &tokens.access_token))?;
                 member.check()?;
                 let profile = member.profile().ok_or(HandOffRefusal::Unreachable)?;
+                // By this Meta names who has removed the app; calls take another id.
+                let grant = tokens.text("user_id");
                 let credentials = tokens.credentials(None, now);
-                Ok(vec![Account { profile, scopes, rules: rules.clone(), grant: None, credentials }])
+                Ok(vec![Account { profile, scopes, rules: rules.clone(), grant, credentials }])
             }
             Way::Facebook(login) => {
                 let token = login.complete(callback).await?.access_token;

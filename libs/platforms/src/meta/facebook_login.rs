@@ -56,6 +56,11 @@ impl FacebookLogin {
         Self { oauth: OAuth2::new(http.clone(), app, &DIALECT, endpoints), config_id }
     }
 
+    /// Our app, whose secret Meta signs with.
+    pub(crate) fn app(&self) -> &dyn AppSource {
+        self.oauth.app()
+    }
+
     /// The page on which the person decides.
     pub(crate) async fn page(&self, request: &AuthorizationRequest, scopes: &[&str]) -> Result<String, HandOffRefusal> {
         match &self.config_id {
