@@ -13,6 +13,7 @@ mod mime;
 mod path;
 mod png;
 mod probe;
+mod ratio;
 mod webp;
 
 pub use alt_text::{AltText, InvalidAltText};
@@ -25,3 +26,4 @@ pub use limits::{MediaLimits, human_size};
 pub use mime::{FileType, MimeType, SNIFF_BYTES};
 pub use path::{InvalidMediaPath, MediaPath};
 pub use probe::{PART_BYTES, Parts};
+pub use ratio::Ratio;

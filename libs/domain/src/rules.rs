@@ -25,7 +25,7 @@ use crate::options::Options;
 use crate::text::PostText;
 pub use counting::{Counting, Unit};
 pub use depending::{Depending, When};
-pub use file_rule::{FileRule, Ratio};
+pub use file_rule::FileRule;
 use known::known;
 pub use post_rule::PostRule;
 pub use price::Price;

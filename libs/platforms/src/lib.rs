@@ -26,7 +26,6 @@ mod link_card;
 mod linkedin;
 mod mastodon;
 mod matrix;
-#[allow(dead_code, unused_imports, reason = "until the first of its platforms is there")]
 mod meta;
 mod multipart;
 mod no_answer;

@@ -41,5 +41,4 @@ pub(crate) use self::grants::{GONE, OURS, PASSING};
 pub(crate) use self::graph::{Answered, Graph};
 pub(crate) use self::list::List;
 pub(crate) use self::permissions::Permissions;
-pub(crate) use self::usage::Usage;
 pub(crate) use self::version::Version;

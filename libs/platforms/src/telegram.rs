@@ -21,9 +21,9 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
-use domain::media::{Attachment, MimeType, PictureBounds};
+use domain::media::{Attachment, MimeType, PictureBounds, Ratio};
 use domain::options::{OptionKind, OptionSpec};
-use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules, When};
+use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
 use serde::{Deserialize, Serialize};
 use url::Url;
 

@@ -20,9 +20,9 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
-use domain::media::{Attachment, MimeType, PictureBounds, VideoCodec};
+use domain::media::{Attachment, MimeType, PictureBounds, Ratio, VideoCodec};
 use domain::options::{OptionKind, OptionSpec, TextForm};
-use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules};
+use domain::rules::{Counting, FileRule, PostRule, Rule, Rules};
 use serde::Deserialize;
 use url::Url;
 

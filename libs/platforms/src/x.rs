@@ -29,9 +29,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::budget::Mills;
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
-use domain::media::MimeType;
+use domain::media::{MimeType, Ratio};
 use domain::options::{AddressForm, OptionKind, OptionSpec};
-use domain::rules::{Counting, FileRule, PostRule, Price, Ratio, Rule, Rules, Unit};
+use domain::rules::{Counting, FileRule, PostRule, Price, Rule, Rules, Unit};
 use serde::Deserialize;
 use url::Url;
 

@@ -11,8 +11,7 @@ use image::codecs::png::PngEncoder;
 use image::codecs::webp::WebPEncoder;
 use image::{DynamicImage, ExtendedColorType, GrayImage, ImageDecoder, ImageEncoder, Rgb, RgbImage, Rgba, RgbaImage};
 
-use domain::media::{Borders, Pixels};
-use domain::rules::Ratio;
+use domain::media::{Borders, Pixels, Ratio};
 
 use self::samples::{
     BLUE, RED, SECRETS, contains, decoded, encoded, exif, is_near, jpeg, jpeg_with_metadata, noise, png, red_and_blue,

@@ -5,9 +5,8 @@ use std::fmt::{self, Write};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{MediaPath, MimeType, Pixels};
+use super::{MediaPath, MimeType, Pixels, Ratio};
 use crate::id::UserId;
-use crate::rules::Ratio;
 
 /// What a platform takes of a picture.
 ///

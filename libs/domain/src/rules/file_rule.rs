@@ -1,11 +1,9 @@
 //! What a platform asks of each file, of what the file says of itself.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::post_rule::told_apart;
-use crate::media::{Attachment, Facts, FileType, MimeType, Pixels, VideoCodec, human_size};
+use crate::media::{Attachment, Facts, FileType, MimeType, Pixels, Ratio, VideoCodec, human_size};
 use crate::options::Options;
 
 /// What a platform asks of each file, of what the file says of itself. What is
@@ -96,57 +94,6 @@ pub enum FileRule {
         /// In pixels.
         max: u32,
     },
-}
-
-/// Width to height, in hundredths of the height: 80 is 4:5, 191 is 1.91:1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Ratio(u32);
-
-impl Ratio {
-    /// So many hundredths of the height.
-    pub const fn hundredths(width: u32) -> Self {
-        Self(width)
-    }
-
-    /// How many hundredths of the height.
-    pub const fn in_hundredths(self) -> u32 {
-        self.0
-    }
-
-    /// The least width that is not narrower, for this height.
-    pub(crate) fn width_of(self, height: u32) -> u32 {
-        let width = (u64::from(self.0) * u64::from(height)).div_ceil(100);
-        u32::try_from(width).unwrap_or(u32::MAX)
-    }
-
-    /// The least height with which this width is not wider.
-    pub(crate) fn height_of(self, width: u32) -> u32 {
-        let height = (u64::from(width) * 100).div_ceil(u64::from(self.0.max(1)));
-        u32::try_from(height).unwrap_or(u32::MAX)
-    }
-
-    /// Whether pixels are wider.
-    pub(crate) fn is_exceeded_by(self, pixels: Pixels) -> bool {
-        u64::from(self.0) * u64::from(pixels.height) < u64::from(pixels.width) * 100
-    }
-
-    /// Whether pixels are narrower.
-    pub(crate) fn is_missed_by(self, pixels: Pixels) -> bool {
-        u64::from(pixels.width) * 100 < u64::from(self.0) * u64::from(pixels.height)
-    }
-}
-
-impl fmt::Display for Ratio {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.0, self.0 / 100, self.0 % 100) {
-            (56 | 57, ..) => f.write_str("9:16"),
-            (80, ..) => f.write_str("4:5"),
-            (177 | 178, ..) => f.write_str("16:9"),
-            (_, whole, 0) => write!(f, "{whole}:1"),
-            (_, whole, rest) => write!(f, "{whole}.{rest:02}:1"),
-        }
-    }
 }
 
 impl FileRule {

@@ -1,8 +1,8 @@
 //! What is published: a post, a reel or a story; and what each may have.
 
 use domain::delivery::Setback;
-use domain::media::{Attachment, FileType, MimeType, PictureBounds};
-use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules, When};
+use domain::media::{Attachment, FileType, MimeType, PictureBounds, Ratio};
+use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
 
 use super::{FIRST_COMMENT, KIND, LINK, TITLE, VIDEO_TITLE};
 use crate::job::Job;

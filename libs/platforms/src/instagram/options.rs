@@ -1,8 +1,8 @@
 //! What a post can say here alone, and what the API takes.
 
-use domain::media::{MimeType, VideoCodec};
+use domain::media::{MimeType, Ratio, VideoCodec};
 use domain::options::{OptionKind, OptionSpec, TextForm};
-use domain::rules::{Counting, FileRule, PostRule, Ratio, Rule, Rules, When};
+use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
 
 use super::TITLE;
 use super::tag::Tag;

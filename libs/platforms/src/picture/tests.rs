@@ -6,9 +6,9 @@ use std::sync::Mutex;
 use bytes::Bytes;
 use domain::connection::Profile;
 use domain::id::MediaId;
-use domain::media::{Borders, MimeType};
+use domain::media::{Borders, MimeType, Ratio};
 use domain::options::Options;
-use domain::rules::Ratio;
+
 use domain::testing::noon;
 use futures::stream;
 use image::{ImageFormat, Rgb, RgbImage};

@@ -13,7 +13,9 @@ const LOOKS: u64 = 2;
 pub(super) fn little_is_paid_for_doubts(history: &History<'_>) -> Vec<Broken> {
     let count = |of: Vec<_>| {
         let mut counted: BTreeMap<_, u64> = BTreeMap::new();
-        of.into_iter().for_each(|it| *counted.entry(it).or_default() += 1);
+        for it in of {
+            *counted.entry(it).or_default() += 1;
+        }
         counted
     };
     let calls = count(history.timeline.begun.iter().map(|it| it.reference).collect());
