@@ -14,7 +14,7 @@ use cloud::audit;
 use domain::event::Event;
 use domain::token::{self, random_u64};
 use platforms::{NoNotice, Notice};
-use publishing::PublishingError;
+use publishing::{PublishingError, announce};
 use serde::{Deserialize, Serialize};
 use storage::{CredentialsRecord, Deletion, Disconnected, grant_name};
 
@@ -120,11 +120,12 @@ impl App {
 
     async fn delete_all_of(&self, record: &CredentialsRecord, deletion: &mut Deletion) -> ApiResult<()> {
         for id in record.connections.iter().copied() {
-            match self.api.store.delete_connection(record.user_id, id).await? {
+            match self.api.store.delete_connection(record.user_id, id, deletion.at).await? {
                 Disconnected::Deleted { connection, .. } => {
                     let entry = audit::Entry::new(audit::Event::ConnectionRemoved);
                     entry.user(record.user_id).connection(id).write();
-                    self.announce(Event::of_connection("connection.deleted", &connection)).await;
+                    let event = Event::disconnected(&connection, deletion.at);
+                    announce(&self.api.store, self.events.as_ref(), &event).await;
                     deletion.deleted += 1;
                 }
                 Disconnected::Pending(_) => deletion.left += 1,

@@ -93,7 +93,6 @@ impl Deployment {
         let publishing = Publishing {
             store,
             leads: network::leads(),
-            budgets: domain::budget::Budgets::default(),
             vocabulary: domain::options::Vocabulary::default(),
             bucket: BUCKET.with(Clone::clone),
             pictures: Arc::new(NoPictures),
