@@ -149,7 +149,7 @@ impl Login {
     pub(super) async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshRefusal> {
         match &self.way {
             Way::Instagram(oauth) => oauth.refresh(old, now).await,
-            Way::Facebook(_) => Err(RefreshRefusal::Gone("tokens of Pages are not renewed".to_owned())),
+            Way::Facebook(_) => Err(RefreshRefusal::Unreachable("tokens of Pages are not renewed".to_owned())),
         }
     }
 

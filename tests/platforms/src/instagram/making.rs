@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::media::{FileType, MimeType};
+use domain::media::{Facts, FileType, MimeType};
 use http::HeaderMap;
 use serde_json::{Value, json};
 
@@ -152,12 +152,19 @@ async fn of_file(kind: Kind, mut fields: Fields) -> Result<(Content, Option<Stri
     if let Some(wrong) = wrong.filter(|_| !is_video) {
         return Err(image_fault(wrong));
     }
+    let is_refused = wrong.is_some() || is_video && !is_film(file.facts);
     let moment = content.said["thumb_offset"].as_u64();
     if moment.zip(file.facts.duration_ms).is_some_and(|(moment, length)| length < moment) {
         return Err(GraphError::new(1, "The thumbnail offset is beyond the video").subcode(2_207_057));
     }
     content.files.push(File { fetched: file, words, tags });
-    Ok((content, wrong.map(|_| failed(2_207_026))))
+    Ok((content, is_refused.then(|| failed(2_207_026))))
+}
+
+/// "23-60 FPS", with what clocks of cameras differ by, and "Maximum columns: 1920".
+fn is_film(facts: Facts) -> bool {
+    let is_taken = |it: u32| (22_500..=60_500).contains(&it);
+    facts.milli_frames_per_second.is_none_or(is_taken) && facts.pixels.is_none_or(|it| it.width <= 1_920)
 }
 
 /// The `status` of a container that came to nothing.

@@ -75,7 +75,10 @@ async fn every_limit_is_told_with_its_figure() {
     let of = |facts: Facts| told(rules, "a", &[file(MimeType::Mp4, 1, facts)], &[]).len();
     assert_eq!(of(Facts { codec: Some(VideoCodec::Av1), ..Facts::default() }), 1);
     assert_eq!(of(Facts { milli_frames_per_second: Some(120_000), ..Facts::default() }), 1);
+    assert_eq!(of(Facts { milli_frames_per_second: Some(15_000), ..Facts::default() }), 1);
     assert_eq!(of(Facts { pixels: Pixels::of(1_100, 100), ..Facts::default() }), 1);
+    assert_eq!(of(Facts { pixels: Pixels::of(1_080, 1_920), ..Facts::default() }), 0);
+    assert_eq!(of(Facts { pixels: Pixels::of(2_160, 3_840), ..Facts::default() }), 1);
 
     let described = |count| Attachment { alt_text: AltText::parse(&"x".repeat(count)).ok(), ..image(1, 1) };
     assert_eq!(told(rules, "a", &[described(1_000)], &[]), none);
