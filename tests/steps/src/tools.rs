@@ -4,6 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::{Mutex, PoisonError},
 };
 
 use crate::{
@@ -179,7 +180,12 @@ pub fn webhook_receiver() -> Result {
 }
 
 /// Installs the packages of npm that a folder names, unless they are there.
+///
+/// One at a time: checks that run side by side ask for the same, and npm empties
+/// the folder before it fills it.
 fn packages(folder: &str) -> Result {
+    static INSTALLING: Mutex<()> = Mutex::new(());
+    let _alone = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(ROOT).join(folder);
     // npm writes the second file when it has installed what the first one says.
     let [wanted, installed] = ["package-lock.json", "node_modules/.package-lock.json"].map(|it| folder.join(it));
