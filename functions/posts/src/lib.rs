@@ -1,6 +1,7 @@
 //! Posts: create, check, list, show, change, delete.
 
 mod change_post;
+pub mod config;
 mod create_post;
 mod delete_post;
 mod list_posts;

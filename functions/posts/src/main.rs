@@ -1,6 +1,7 @@
 //! The posts function on Lambda.
 
 use api::Api;
+use posts::config::Config;
 use posts::{App, router};
 use publishing::Publishing;
 use storage::Table;
@@ -12,7 +13,7 @@ async fn main() -> Result<(), lambda_http::Error> {
     // Made once per process and shared by every request.
     let aws = cloud::aws::config()?;
     let api = Api::from_env(&aws)?;
-    let publishing = Publishing::from_env(&aws)?;
+    let publishing = Publishing { budgets: Config::from_env()?.budgets, ..Publishing::from_env(&aws)? };
     let app = App { api: api.clone(), publishing };
     cloud::aws::warm_up(api.store.warm_up(Table::Grants)).await;
 

@@ -9,6 +9,7 @@ use cloud::pictures::NoPictures;
 use cloud::queue::SqsQueue;
 use cloud::seal::{Envelope, KmsKeys};
 use cloud::settings::{SettingsError, json, optional, parsed, required};
+use domain::budget::Budgets;
 use domain::clock::Clock;
 use domain::id::Ids;
 use platforms::Leads;
@@ -19,8 +20,8 @@ use crate::{Places, Publishing, RollUps, Share};
 impl Publishing {
     /// From `TABLE_PREFIX`, `DUE_SHARDS`, `MEDIA_BUCKET`, `MEDIA_ENDPOINT`,
     /// `MEDIA_LIMITS` (JSON), `KMS_KEY_ID`, `QUEUE_URL`, `EVENT_BUS`, `PLANS`
-    /// (JSON), `DELIVERY_CONCURRENCY`, and the budgets in `PLATFORMS` (JSON). Who makes pictures is known only to the
-    /// function that delivers.
+    /// (JSON) and `DELIVERY_CONCURRENCY`. Who makes pictures is known only to the
+    /// function that delivers, and what posts may cost to the one that writes them.
     pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
         let clock = Clock::System;
         let bucket = BucketSettings {
@@ -28,8 +29,6 @@ impl Publishing {
             endpoint: optional("MEDIA_ENDPOINT"),
             public_endpoint: optional("MEDIA_PUBLIC_ENDPOINT"),
         };
-        let budgets = platforms::budgets(&json("PLATFORMS")?)
-            .map_err(|error| SettingsError::Invalid { name: "PLATFORMS", reason: error.to_string() })?;
         let keys = KmsKeys::new(aws_sdk_kms::Client::new(aws), required("KMS_KEY_ID")?);
         Ok(Self {
             store: Store::new(
@@ -48,7 +47,7 @@ impl Publishing {
             clock,
             media_limits: json("MEDIA_LIMITS")?,
             plans: json("PLANS")?,
-            budgets,
+            budgets: Budgets::default(),
             roll_ups: RollUps::default(),
             share: Share { environments: parsed("DELIVERY_CONCURRENCY", Share::default().environments)? },
             places: Places::default(),

@@ -1,0 +1,21 @@
+//! This function's environment variables.
+
+use cloud::settings::{SettingsError, json};
+use domain::budget::Budgets;
+
+/// This function's settings beside those of every function that publishes.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// `PLATFORMS` (JSON): what the posts of a user may cost.
+    pub budgets: Budgets,
+}
+
+impl Config {
+    /// Reads the settings.
+    pub fn from_env() -> Result<Self, SettingsError> {
+        let budgets = platforms::budgets(&json("PLATFORMS")?);
+        let invalid =
+            |error: platforms::SetupError| SettingsError::Invalid { name: "PLATFORMS", reason: error.to_string() };
+        Ok(Self { budgets: budgets.map_err(invalid)? })
+    }
+}
