@@ -24,7 +24,7 @@ pub(crate) const TRIES: usize = 8;
 #[expect(dead_code, reason = "read field by field; this is its description")]
 pub(crate) struct ChangesBody {
     /// Another address.
-    #[schema(max_length = 2048, nullable = false)]
+    #[schema(format = "uri", max_length = 2048, nullable = false)]
     url: Option<String>,
     /// Replaces the whole list; empty or `null` is everything.
     #[schema(max_items = 10)]

@@ -29,7 +29,7 @@ use crate::{App, reading};
 pub(crate) struct NewWebhookBody {
     /// An https address that is reached from the Internet. It is sent a POST for
     /// each event.
-    #[schema(max_length = 2048)]
+    #[schema(format = "uri", max_length = 2048)]
     url: String,
     /// What it is told of, each kind once; absent or empty is everything.
     #[schema(max_items = 10)]

@@ -101,7 +101,7 @@ pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     broken.extend(told::every_scheduling_is_told_and_no_other(history));
     broken.extend(told::every_account_that_comes_or_goes_is_told(history));
     broken.extend(notified::every_event_comes_to_its_endpoint(history));
-    broken.extend(notified::nobody_is_told_what_is_anothers(history));
+    broken.extend(notified::nobody_is_told_what_is_of_another(history));
     broken.extend(moves_on::what_has_ended_stays_ended(history));
     broken.extend(moves_on::what_was_refused_did_not_happen(history));
     broken.extend(paid::little_is_paid_for_doubts(history));

@@ -29,7 +29,7 @@ pub(super) fn every_event_comes_to_its_endpoint(history: &History<'_>) -> Vec<Br
 }
 
 /// Whoever has nothing that happened is told nothing, and all signatures are good.
-pub(super) fn nobody_is_told_what_is_anothers(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn nobody_is_told_what_is_of_another(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for got in &history.notified {
         let (url, request) = (got.request.url.to_string(), &got.request);
