@@ -15,3 +15,9 @@ def map_headers(context, headers):
     if isinstance(key, str) and 0 < len(key) <= 255 and all("!" <= it <= "~" for it in key):
         return {**headers, KEY: uuid.uuid4().hex}
     return headers
+
+
+@schemathesis.hook
+def filter_query(context, query):
+    # A parameter without a value is null, and so as if it were absent. No schema can say so.
+    return not (isinstance(query, dict) and "" in query.values())

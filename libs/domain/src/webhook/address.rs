@@ -46,6 +46,10 @@ impl EndpointUrl {
         if url.fragment().is_some() {
             return Err(InvalidUrl::Fragment);
         }
+        // As it is kept, each letter of other scripts takes several characters.
+        if MAX_BYTES < url.as_str().len() {
+            return Err(InvalidUrl::TooLong);
+        }
         Ok(Self(url))
     }
 
@@ -93,5 +97,13 @@ mod tests {
         ] {
             assert_eq!(EndpointUrl::parse(raw), Err(why), "{raw}");
         }
+    }
+    #[test]
+    fn what_is_accepted_can_be_read_again() {
+        let letters = |number| format!("https://a.example/{}", "ä".repeat(number));
+        let kept = EndpointUrl::parse(&letters(330)).unwrap();
+        let read = serde_json::from_str::<EndpointUrl>(&serde_json::to_string(&kept).unwrap()).unwrap();
+        assert_eq!(read, kept);
+        assert_eq!(EndpointUrl::parse(&letters(1_000)), Err(InvalidUrl::TooLong), "six characters each, as it is kept");
     }
 }
