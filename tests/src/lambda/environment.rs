@@ -34,6 +34,7 @@ pub fn value(name: &str) -> Option<&'static str> {
         "MEDIA_BUCKET" => "media",
         "QUEUE_URL" => "https://queue.example/deliveries",
         "PICTURES_QUEUE_URL" => "https://queue.example/pictures",
+        "WEBHOOK_QUEUE_URL" => "https://queue.example/webhooks",
         "EVENT_BUS" => "bus",
         "KMS_KEY_ID" => "key",
         // Platforms that are set up. Their secrets are not read before they are
