@@ -21,7 +21,7 @@ pub use crate::failure::FailureClass;
 use crate::id::{ConnectionId, PostId, TargetId, UserId};
 use crate::post::{Post, Target};
 pub use follow_up::{FOLLOW_UP_WITHIN, FollowUps};
-pub use outcome::{Claim, Published, Resolution, Setback};
+pub use outcome::{Claim, Looks, Published, Resolution, Setback};
 
 /// How long one worker may hold a delivery.
 ///

@@ -10,7 +10,7 @@ mod unsaid;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
-use domain::delivery::{Published, Resolution, Setback};
+use domain::delivery::{Looks, Published, Resolution, Setback};
 use domain::rules::Rules;
 use secrecy::SecretString;
 
@@ -149,6 +149,10 @@ impl<A: Publish> Publish for Discreet<A> {
 
     fn settles(&self) -> TimeDelta {
         self.0.settles()
+    }
+
+    fn looks(&self) -> Looks {
+        self.0.looks()
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
-use domain::delivery::{Published, Resolution, Setback};
+use domain::delivery::{Looks, Published, Resolution, Setback};
 use domain::rules::Rules;
 
 use crate::account::{About, Account, Credentials};
@@ -232,5 +232,11 @@ pub trait Publish: Platform {
     /// How long a public call that was cut off may still take effect.
     fn settles(&self) -> TimeDelta {
         TimeDelta::seconds(60)
+    }
+
+    /// What is to be known before [`Publish::resolve`] is asked: [`Publish::settles`], and
+    /// whether the platform takes money for what it is asked.
+    fn looks(&self) -> Looks {
+        self.settles().into()
     }
 }

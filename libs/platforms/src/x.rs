@@ -28,7 +28,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::budget::Mills;
 use domain::connection::Profile;
-use domain::delivery::{Published, Resolution, Setback};
+use domain::delivery::{Looks, Published, Resolution, Setback};
 use domain::media::{MimeType, Ratio};
 use domain::options::{AddressForm, OptionKind, OptionSpec};
 use domain::rules::{Counting, FileRule, PostRule, Price, Rule, Rules, Unit};
@@ -355,5 +355,9 @@ impl Publish for X {
 
     fn settles(&self) -> TimeDelta {
         SETTLES
+    }
+
+    fn looks(&self) -> Looks {
+        Looks { settles: SETTLES, are_paid: true }
     }
 }

@@ -332,7 +332,7 @@ impl Publishing {
             }
         };
         let now = self.clock.now();
-        let after = held.delivery.clone().resolved(answer, platform.settles(), now, random_u32());
+        let after = held.delivery.clone().resolved(answer, platform.looks(), now, random_u32());
         let after = after.followed_by(following(platform, job), now);
         if let State::Published(_) = after.state {
             tracing::info!(

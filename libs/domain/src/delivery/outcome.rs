@@ -1,6 +1,6 @@
 //! How calls to a platform end.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::web_address::is_web_address;
@@ -150,6 +150,24 @@ impl Resolution {
             Self::Public(_) | Self::Recognised(_) | Self::NotThere => {}
         }
         self
+    }
+}
+
+/// What has to be known of a platform before it is asked what became of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Looks {
+    /// How long a call that was cut off may still take effect over there; before that,
+    /// "not there" is not believed.
+    pub settles: TimeDelta,
+    /// Whether each look costs money. Then there are two for a call at most that find
+    /// nothing: one soon, and one when it can no longer take effect.
+    pub are_paid: bool,
+}
+
+/// Looks that cost nothing.
+impl From<TimeDelta> for Looks {
+    fn from(settles: TimeDelta) -> Self {
+        Self { settles, are_paid: false }
     }
 }
 

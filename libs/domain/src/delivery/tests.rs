@@ -266,6 +266,16 @@ fn a_call_that_asking_may_have_made_again_is_given_its_time() {
     assert_eq!(unclear(noon() + seconds(60)), seconds(60));
 }
 
+#[test]
+fn a_look_that_is_paid_is_repeated_once_when_nothing_can_come_any_more() {
+    let delivery = a_delivery().intended(noon()).settled(Err(unknown(true)), noon(), 0);
+    let (first_at, settles) = (noon() + FIRST_LOOK, seconds(60));
+    let not_there = |looks| delivery.clone().resolved(Resolution::NotThere, looks, first_at, 0).look_at;
+
+    assert!(not_there(Looks { settles, are_paid: false }) < first_at + settles);
+    assert_eq!(not_there(Looks { settles, are_paid: true }), noon() + CALL_WITHIN + settles);
+}
+
 #[derive(Clone, Debug)]
 enum Fact {
     Wait(i64),

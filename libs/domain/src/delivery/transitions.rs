@@ -4,8 +4,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
     Delivery, FIRST_LOOK, FIRST_PUT_OFF, FIRST_WAIT, FOLLOW_UP_WITHIN, FailureClass, Intent, LATEST_OPENING, LEASE,
-    LONGEST_PAUSE, LONGEST_PUT_OFF, LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Published, RECONNECTION_LOOK, Resolution,
-    Setback, Sighting, State, UNCLAIMED_FOR,
+    LONGEST_PAUSE, LONGEST_PUT_OFF, LONGEST_RECONNECTION_LOOK, LONGEST_WAIT, Looks, Published, RECONNECTION_LOOK,
+    Resolution, Setback, Sighting, State, UNCLAIMED_FOR,
 };
 
 impl Delivery {
@@ -122,11 +122,9 @@ impl Delivery {
     }
 
     /// The platform was asked about the open intent.
-    ///
-    /// `settles` is how long a call that was cut off may still take effect over
-    /// there; before that, "not there" is not believed.
     #[must_use]
-    pub fn resolved(mut self, answer: Resolution, settles: TimeDelta, now: DateTime<Utc>, jitter: u32) -> Self {
+    pub fn resolved(mut self, answer: Resolution, asking: impl Into<Looks>, now: DateTime<Utc>, jitter: u32) -> Self {
+        let Looks { settles, are_paid } = asking.into();
         let Some(intent) = &mut self.intent else { return self };
         // Also where its worker died and nobody had said so yet.
         self.doubted = true;
@@ -163,7 +161,7 @@ impl Delivery {
                 self.try_again(again_at, "The last attempt did not arrive. Trying again.".to_owned(), now)
             }
             Resolution::NotThere => self.wait_until(
-                look_again.min(certain_at).max(now + FIRST_LOOK),
+                if are_paid { certain_at } else { look_again.min(certain_at) }.max(now + FIRST_LOOK),
                 Some("Waiting to be sure that the last attempt did not arrive.".to_owned()),
             ),
             Resolution::Refused { reason } => self.failed(reason, FailureClass::Refused),

@@ -167,4 +167,11 @@ pub const ALL: &[Mutation] = &[
         from: "before.iter().any(|it| it == post.id())",
         to: "before.iter().any(|it| it == post.id() && it.is_empty())",
     },
+    Mutation {
+        name: "what is paid is asked as often as anything",
+        file: "libs/domain/src/delivery/transitions.rs",
+        before: "Resolution::NotThere => self.wait_until(\n                if ",
+        from: "are_paid",
+        to: "are_paid && now < intent.at",
+    },
 ];

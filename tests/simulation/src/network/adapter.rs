@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{Published, Resolution, Setback};
+use domain::delivery::{Looks, Published, Resolution, Setback};
 use platforms::{Credentials, FollowUp, Followed, Job, Platform, Publish, RefreshRefusal, Renewal, Step};
 
 use self::overlap::{Renewing, UnderWay};
@@ -381,5 +381,9 @@ impl Publish for Adapter {
 
     fn settles(&self) -> TimeDelta {
         SETTLES
+    }
+
+    fn looks(&self) -> Looks {
+        Looks { settles: SETTLES, are_paid: self.spec.habit == Habit::Charging }
     }
 }
