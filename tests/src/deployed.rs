@@ -21,3 +21,7 @@ pub const LOG_OF_CALLS: &str = "target/tests/calls.jsonl";
 /// The same log of `platforms --only keyless`, where posts are recognised by
 /// their looks, which the sandbox network never needs.
 pub const LOG_OF_RECOGNITION: &str = "target/tests/recognition.jsonl";
+
+/// The same log of `platforms --only several`, where posts have prices, which they do not
+/// have on the sandbox network.
+pub const LOG_OF_PRICES: &str = "target/tests/prices.jsonl";

@@ -6,7 +6,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
 use clap::Parser;
 use futures::FutureExt;
 use tests::{
-    deployed::{LOG_OF_CALLS, LOG_OF_RECOGNITION, Stack, callers, hand_offs, scenes},
+    deployed::{LOG_OF_CALLS, LOG_OF_PRICES, LOG_OF_RECOGNITION, Stack, callers, hand_offs, scenes},
     fault::{Fault, Result},
     program::Common,
     report::{Line, Report, say},
@@ -117,7 +117,10 @@ async fn scene(name: &str, played: impl Future<Output = Result>, report: &mut Re
 /// less.
 fn roles(stack: &Stack) -> Result {
     let mut log = String::new();
-    for (file, writer) in [(LOG_OF_CALLS, "tests/blackbox"), (LOG_OF_RECOGNITION, "target/debug/platforms")] {
+    let platforms = "target/debug/platforms";
+    for (file, writer) in
+        [(LOG_OF_CALLS, "tests/blackbox"), (LOG_OF_RECOGNITION, platforms), (LOG_OF_PRICES, platforms)]
+    {
         let read = std::fs::read_to_string(file);
         log += &read.map_err(|error| Fault::new(format!("{file}: {error}; {writer} writes it")))?;
     }

@@ -180,7 +180,7 @@ pub async fn it_gets_an_edge(stack: &Stack) -> Result {
 pub async fn a_day_passes(stack: &Stack, world: &World) -> Result {
     let user = world.new_user().await?;
     let table = stack.name("GrantsTable")?;
-    for path in ["/connections", "/posts", "/user", "/media"] {
+    for path in ["/connections", "/posts", "/user", "/webhooks", "/media"] {
         let wanted = json!({
             "TableName": table,
             "IndexName": "by_user",

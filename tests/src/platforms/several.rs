@@ -1,6 +1,6 @@
 //! One post on every platform at once, also when some of them fail.
 
-use std::{collections::BTreeSet, io::Write, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, io::Write, path::Path, sync::Arc, time::Duration};
 
 use domain::clock::Clock;
 use networks::town::one_of_each;
@@ -12,14 +12,18 @@ use tempfile::NamedTempFile;
 use super::{connecting::connect, scenes::Scenes};
 use crate::{
     answer::{integer, list, text},
+    deployed::LOG_OF_PRICES,
     ensure,
     fault::{Fault, Result, same},
     harness::{Harness, LIFTED},
     moment,
     report::Report,
-    world::User,
-    world::{World, fresh},
+    world::{User, World, fresh, targets},
 };
+
+/// What a user's posts to X may cost in a month, in US cents: three posts with a link, at
+/// 20 each, and one without, at 1.5.
+const BUDGET: u32 = 62;
 
 /// The local stack beside a stand-in of every platform.
 pub struct Stand {
@@ -51,7 +55,8 @@ impl Stand {
     /// Starts it all.
     pub async fn start() -> Result<Self> {
         let networks = one_of_each(&Clock::System).await;
-        let settings: Value = networks.iter().map(|it| (it.name().to_owned(), it.settings())).collect();
+        let mut settings: Value = networks.iter().map(|it| (it.name().to_owned(), it.settings())).collect();
+        settings["x"]["budget"] = json!({ "us_cents": BUDGET });
         let app = |it: &Arc<dyn Network>| {
             let app = it.app()?;
             let secret = app.client_secret.expose_secret();
@@ -59,7 +64,11 @@ impl Stand {
         };
         let mut secrets = NamedTempFile::new()?;
         secrets.write_all(networks.iter().filter_map(app).collect::<Value>().to_string().as_bytes())?;
+        if let Some(folder) = Path::new(LOG_OF_PRICES).parent() {
+            std::fs::create_dir_all(folder)?;
+        }
         let mut arguments = vec!["--platforms".to_owned(), settings.to_string()];
+        arguments.extend(["--log-calls", LOG_OF_PRICES].map(ToOwned::to_owned));
         arguments.extend(["--platform-secrets".to_owned(), secrets.path().display().to_string()]);
         let addresses = networks.iter().flat_map(|it| it.addresses());
         arguments.extend(addresses.flat_map(|it| ["--allow-fetch-from".to_owned(), it.to_string()]));
@@ -71,6 +80,12 @@ impl Stand {
         }
         let world = World::new(local.ready().clone()).await?;
         Ok(Self { networks, world, _local: local, _secrets: secrets })
+    }
+
+    /// A platform by its name.
+    fn network(&self, name: &str) -> Result<&dyn Network> {
+        let found = self.networks.iter().find(|it| it.name() == name);
+        found.map(AsRef::as_ref).ok_or_else(|| Fault::new(format!("there is no {name}")))
     }
 
     async fn user(&self) -> Result<Everywhere<'_>> {
@@ -86,9 +101,9 @@ impl Stand {
     /// The next public call on this platform is refused for its content.
     async fn refuse(&self, account: &Value) -> Result {
         let platform = provider(account)?;
-        match self.networks.iter().find(|it| it.name() == platform) {
-            Some(network) => network.trouble(Call::Publish, Trouble::Unwanted, 1),
-            None => self.world.arm(&json!({ "account": account["username"], "kind": "refuse" })).await?,
+        match self.network(platform) {
+            Ok(network) => network.trouble(Call::Publish, Trouble::Unwanted, 1),
+            Err(_) => self.world.arm(&json!({ "account": account["username"], "kind": "refuse" })).await?,
         }
         Ok(())
     }
@@ -112,7 +127,7 @@ impl Stand {
     /// What a post says on its platform, in its entry.
     fn entry(&self, account: &Value) -> Result<Value> {
         let platform = provider(account)?;
-        let options = self.networks.iter().find(|it| it.name() == platform).map(|it| it.options()).unwrap_or_default();
+        let options = self.network(platform).map(|it| it.options()).unwrap_or_default();
         Ok(json!({ "connected_account_id": integer(account, "id")?, "options": options }))
     }
 
@@ -137,6 +152,7 @@ pub async fn run(report: &mut Report) -> Result {
     scenes.play("each account shows the rules of its platform", the_rules_are_shown(&stand)).await;
     scenes.play("what does not fit is told by platform, limit and figure", what_does_not_fit_is_told(&stand)).await;
     scenes.play("one post with a picture goes out on all of them", it_goes_out_on_all(&stand)).await;
+    scenes.play("what posts to X cost in a month is kept to", a_budget_is_kept_to(&stand)).await;
     for parity in [0, 1] {
         let scene = some_fail_and_are_sent_again_alone(&stand, parity);
         scenes.play(&format!("every second fails, from {parity}, and is sent again alone"), scene).await;
@@ -173,7 +189,7 @@ async fn what_does_not_fit_is_told(stand: &Stand) -> Result {
     let words = format!("a https://example.com/{} {}", "x".repeat(100), "y".repeat(340));
     let body = json!({
         "content": words,
-        "platforms": crate::world::targets(&accounts)?,
+        "platforms": targets(&accounts)?,
         "scheduled_at": moment::in_seconds(600),
     });
 
@@ -199,6 +215,34 @@ async fn it_goes_out_on_all(stand: &Stand) -> Result {
     for target in list(&published, "platforms")? {
         ensure!(target["platform_post_id"].is_string(), "{target} has no id");
     }
+    Ok(())
+}
+
+/// A post that would cost too much is refused with what is spent and what it would cost; a
+/// cancelled one gives back what it would have cost.
+async fn a_budget_is_kept_to(stand: &Stand) -> Result {
+    let user = stand.world.new_user().await?;
+    let account = connect(&user, stand.network("x")?).await?;
+    let platforms = targets(&[&account])?;
+    let post = |words: String| {
+        let scheduled_at = moment::in_seconds(3600);
+        json!({ "content": words, "platforms": platforms, "scheduled_at": scheduled_at })
+    };
+    let linked = |number| post(fresh(&format!("number {number} of https://example.com/")));
+    let mut posts = Vec::new();
+    for number in 0..3 {
+        posts.push(integer(&user.create(&linked(number)).await?, "id")?);
+    }
+
+    let said = user.api.post("/posts", &linked(3)).await?.refused(403)?;
+
+    for figure in ["$0.60", "$0.62", "$0.20"] {
+        ensure!(said.contains(figure), "{said} does not say {figure}");
+    }
+    user.create(&post(fresh("without a link"))).await?;
+    user.api.delete(&format!("/posts/{}", posts[0])).await?.is(204)?;
+    user.create(&linked(3)).await?;
+    user.api.post("/posts", &linked(4)).await?.refused(403)?;
     Ok(())
 }
 
