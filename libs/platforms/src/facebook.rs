@@ -31,7 +31,6 @@ use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
 use domain::options::{OptionKind, OptionSpec};
 use domain::rules::Rules;
-use secrecy::SecretString;
 use serde::Deserialize;
 use url::Url;
 
@@ -42,9 +41,9 @@ use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOff
 use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
-use crate::meta::{self, Failure, Graph, Version, signed_request};
+use crate::meta::facebook_login::{FacebookLogin, give_back};
+use crate::meta::{Failure, Graph, Version, signed_request};
 use crate::notice::{NoNotice, Notice};
-use crate::oauth2::{Carried, Dialect, Endpoints, OAuth2, TokenCall};
 use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::setup::{Setup, SetupError};
 use crate::watch::Watch;
@@ -90,18 +89,6 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(VIDEO_TITLE, OptionKind::Text { max: 255 }, "The title of a video or reel."),
 ];
 
-/// How its OAuth differs.
-const DIALECT: Dialect = Dialect {
-    pkce: false,
-    scope_separator: ",",
-    code: TokenCall { grant_type: None, carried: Carried::Query, ..TokenCall::CODE },
-    lengthening: Some(TokenCall::longer("fb_exchange_token", "fb_exchange_token")),
-    gone: meta::GONE,
-    ours: meta::OURS,
-    passing: meta::PASSING,
-    ..Dialect::STANDARD
-};
-
 /// Files go up before the due second. What is not shown is kept for a day.
 pub(crate) const LEAD: Lead =
     Lead { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..Lead::NONE };
@@ -133,17 +120,11 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Facebook>, SetupError> {
     };
     let (site, host) = (at("https://www.facebook.com"), at("https://graph.facebook.com"));
     let app = setup.app::<NoFurther>(NAME);
-    let version = Version::GRAPH;
-    let endpoints = Endpoints {
-        authorization: format!("{site}/{}/dialog/oauth", version.name),
-        token: format!("{host}/{}/oauth/access_token", version.name),
-        ..Endpoints::default()
-    };
-    let oauth = OAuth2::new(setup.http.clone(), app.clone(), &DIALECT, endpoints);
-    let graph = |host: &str| Graph::new(setup.http.clone(), host, version, TITLE).proving(app.clone());
+    let login = FacebookLogin::new(&setup.http, app.clone(), (&site, &host), config_id);
+    let graph = |host: &str| Graph::new(setup.http.clone(), host, Version::GRAPH, TITLE).proving(app.clone());
     let (graph, videos) = (graph(&host), graph(&at("https://graph-video.facebook.com")));
     let scopes = scopes.unwrap_or_else(|| accounts::SCOPES.iter().map(|it| (*it).to_owned()).collect());
-    Ok(Some(Facebook { graph, videos, oauth, config_id, scopes }))
+    Ok(Some(Facebook { graph, videos, login, scopes }))
 }
 
 /// Facebook.
@@ -151,20 +132,8 @@ pub(crate) struct Facebook {
     graph: Graph,
     /// The same API where it takes videos.
     videos: Graph,
-    oauth: OAuth2,
-    config_id: Option<String>,
+    login: FacebookLogin,
     scopes: Vec<String>,
-}
-
-/// The Page of a job.
-fn page<'a>(job: &'a Job<'_>) -> Caller<'a> {
-    Caller { token: page_token(job.credentials), now: job.now }
-}
-
-/// What acts for a Page: what its person was given for it, and not what they were given
-/// for themselves.
-fn page_token(credentials: &Credentials) -> &SecretString {
-    credentials.own.as_ref().unwrap_or(&credentials.access_token)
 }
 
 #[async_trait::async_trait]
@@ -179,7 +148,7 @@ impl Platform for Facebook {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<About>, Setback> {
-        let by = Caller { token: page_token(credentials), now };
+        let by = Caller { token: credentials.of_the_account(), now };
         let told = accounts::one(&self.graph, by, &profile.account_id).await.map_err(Failure::of_account)?;
         Ok(told.map(|profile| About { profile, rules: kind::rules(accounts::may_comment(credentials)) }))
     }
@@ -197,20 +166,14 @@ impl Connect for Facebook {
         request: &AuthorizationRequest,
         _: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
-        let url = if let Some(id) = &self.config_id {
-            let further = [("config_id", id.as_str()), ("override_default_response_type", "true")];
-            self.oauth.authorization_url(request, &[], &further).await?
-        } else {
-            let scopes: Vec<_> = self.scopes.iter().map(String::as_str).collect();
-            // What somebody declined before is not asked again otherwise.
-            self.oauth.authorization_url(request, &scopes, &[("auth_type", "rerequest")]).await?
-        };
+        let scopes: Vec<_> = self.scopes.iter().map(String::as_str).collect();
+        let url = self.login.page(request, &scopes).await?;
         Ok(Departure::Page { url, memory: None })
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
-        let tokens = self.oauth.complete(callback).await?;
-        accounts::of(&self.graph, &tokens.access_token, now).await
+        let granted = self.login.complete(callback, &self.graph, accounts::NEEDED, now).await?;
+        accounts::of(&self.graph, granted, now).await
     }
 
     /// All that a person has granted to the app ends at once.
@@ -219,11 +182,11 @@ impl Connect for Facebook {
     }
 
     async fn notice(&self, message: &str, now: DateTime<Utc>) -> Result<Notice, NoNotice> {
-        signed_request::read(self.oauth.app(), message, now).await
+        signed_request::read(self.login.app(), message, now).await
     }
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
-        accounts::give_back(&self.graph, Caller { token: &credentials.access_token, now }).await
+        give_back(&self.graph, Caller { token: &credentials.access_token, now }).await
     }
 }
 

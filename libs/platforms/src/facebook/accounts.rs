@@ -1,34 +1,25 @@
 //! For which Pages somebody posts.
 //!
 //! Facts: the token of a Page is read with that of its person, and does not end by
-//! itself. The person is told apart by an id that our app alone knows them by. Who has
-//! declined a permission is sent back all the same.
+//! itself. Who has declined a permission is sent back all the same.
 
 use chrono::{DateTime, Utc};
 use domain::connection::Profile;
-use domain::delivery::Setback;
-use http::Method;
-use secrecy::SecretString;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use super::kind;
 use crate::account::{Account, Credentials};
 use crate::caller::Caller;
-use crate::discreet::without_token;
 use crate::handoff::HandOffRefusal;
+use crate::meta::facebook_login::{Granted, PORTFOLIOS};
 use crate::meta::pages::{self, Page};
-use crate::meta::{Blame, Failure, Graph, Permissions};
+use crate::meta::{Failure, Graph};
 
 /// What nothing can be done without: to see which Pages there are, what they show, and to
 /// post on them.
-const NEEDED: &[&str] = &["pages_show_list", "pages_read_engagement", "pages_manage_posts"];
+pub(super) const NEEDED: &[&str] = &["pages_show_list", "pages_read_engagement", "pages_manage_posts"];
 
 /// To comment under a post.
 const TO_COMMENT: &str = "pages_manage_engagement";
-
-/// To see the Pages of portfolios.
-const PORTFOLIOS: &str = "business_management";
 
 /// What is asked for.
 pub(super) const SCOPES: &[&str] =
@@ -40,35 +31,14 @@ const SILENT: &str = "silent";
 /// The most names of Pages in a message.
 const MOST_NAMES: usize = 5;
 
-#[derive(Deserialize)]
-struct Person {
-    id: String,
-}
-
-/// The Pages of the person with this token: each an account of its own.
-pub(super) async fn of(
-    graph: &Graph,
-    token: &SecretString,
-    now: DateTime<Utc>,
-) -> Result<Vec<Account>, HandOffRefusal> {
-    let by = Caller { token, now };
-    let said = |it: Failure| without_token(it, token);
-    let permissions = Permissions::of(graph, by).await.map_err(said)?;
-    permissions.need(NEEDED)?;
-    let person: Person = graph.get(by, "/me", &[("fields", "id")]).await.map_err(said)?.body;
-    let all = pages::all(graph, by, &[], permissions.have(PORTFOLIOS)).await.map_err(said)?;
-    let may_comment = permissions.have(TO_COMMENT);
+/// The Pages of a person: each an account of its own.
+pub(super) async fn of(graph: &Graph, granted: Granted, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+    let all = granted.pages(graph, &[], now).await?;
+    let may_comment = granted.permissions.have(TO_COMMENT);
     let account = |page: &Page| {
-        let own = page.token.clone().filter(|_| page.may_post())?;
-        let extra = (!may_comment).then(|| SILENT.into());
-        Some(Account {
-            profile: profile(page)?,
-            scopes: permissions.granted.clone(),
-            rules: kind::rules(may_comment),
-            // One token of the person serves to list and to give back all of them.
-            grant: Some(person.id.clone()),
-            credentials: Credentials { own: Some(own), extra, ..Credentials::of(token.clone()) },
-        })
+        let mut account = granted.account(page, profile(page)?, kind::rules(may_comment))?;
+        account.credentials.extra = (!may_comment).then(|| SILENT.into());
+        Some(account)
     };
     let accounts: Vec<Account> = all.iter().filter_map(account).collect();
     if accounts.is_empty() { Err(none(&all)) } else { Ok(accounts) }
@@ -98,19 +68,6 @@ pub(super) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Optio
 /// Whether we may comment for the Pages of this grant.
 pub(super) fn may_comment(credentials: &Credentials) -> bool {
     credentials.extra.is_none()
-}
-
-/// Ends all that the person of this token has granted. What has ended is as good as given
-/// back.
-pub(super) async fn give_back(graph: &Graph, by: Caller<'_>) -> Result<(), Setback> {
-    let asked = async {
-        let request = graph.request(by, Method::DELETE, "/me/permissions").await?;
-        graph.json::<IgnoredAny>(request, by).await
-    };
-    match asked.await {
-        Err(failure) if failure.blame() != Some(Blame::Grant) => Err(failure.before_the_call(by.now)),
-        Ok(_) | Err(_) => Ok(()),
-    }
 }
 
 /// A Page, as people know it: by its name, where its address has none.

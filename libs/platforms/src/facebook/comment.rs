@@ -6,9 +6,10 @@ use chrono::TimeDelta;
 use domain::delivery::Setback;
 use serde::de::IgnoredAny;
 
+use super::Facebook;
 use super::kind::Form;
 use super::status::Status;
-use super::{Facebook, page};
+use crate::caller::Caller;
 use crate::job::Job;
 use crate::platform::{FollowUp, Followed};
 
@@ -22,7 +23,7 @@ const MOST_LOOKS: u32 = 60;
 
 /// Adds the comment, once its post is there.
 pub(super) async fn step(of: &Facebook, job: &Job<'_>, it: &FollowUp<'_>, words: &str) -> Result<Followed, Setback> {
-    let (by, post) = (page(job), &it.published.platform_post_id);
+    let (by, post) = (Caller::of(job), &it.published.platform_post_id);
     let looks: u32 = it.progress.and_then(|it| it.parse().ok()).unwrap_or_default();
     if Form::of(job)?.video().is_some() && looks < MOST_LOOKS {
         let asked = Status::of(of, by, post).await.map_err(|it| it.before_the_call(job.now))?;

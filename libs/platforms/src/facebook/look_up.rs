@@ -13,11 +13,12 @@ use domain::delivery::{Published, Resolution};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::Facebook;
 use super::kind::Form;
 use super::preparation::Progress;
 use super::status::Status;
 use super::video::Video;
-use super::{Facebook, page};
+use crate::caller::Caller;
 use crate::job::Job;
 use crate::meta::{Failure, List, time};
 use crate::recognition::{self, Likeness, Listed, Timeline};
@@ -106,7 +107,7 @@ impl Timeline for Posts<'_> {
         }
         let path = format!("/{}/published_posts", self.job.profile.account_id);
         let query = [("fields", OF_A_POST), ("limit", PAGE)];
-        let list = List::<Post>::page(&self.of.graph, page(self.job), &path, &query, next.as_deref()).await?;
+        let list = List::<Post>::page(&self.of.graph, Caller::of(self.job), &path, &query, next.as_deref()).await?;
         let next = list.next();
         let is_older = |it: &Post| it.at().is_some_and(|it| it < self.since);
         let has_older = list.data.iter().any(is_older);
@@ -158,7 +159,7 @@ pub(super) async fn resolve(of: &Facebook, job: &Job<'_>, since: DateTime<Utc>) 
 }
 
 async fn of_video(of: &Facebook, job: &Job<'_>, form: Form<'_>, video: &Video) -> Resolution {
-    let status = match Status::of(of, page(job), &video.id).await {
+    let status = match Status::of(of, Caller::of(job), &video.id).await {
         Ok(asked) => asked.body,
         Err(failure) => return failure.resolution(),
     };
@@ -180,7 +181,7 @@ pub(super) async fn story(of: &Facebook, job: &Job<'_>, progress: &Progress) -> 
     let Some(photo) = progress.photos.first() else { return Ok(None) };
     let path = format!("/{}/stories", job.profile.account_id);
     let query = [("fields", "post_id,media_id,url"), ("limit", PAGE)];
-    let stories: Vec<Story> = List::all(&of.graph, page(job), &path, &query).await?;
+    let stories: Vec<Story> = List::all(&of.graph, Caller::of(job), &path, &query).await?;
     let ours = stories.into_iter().find(|it| it.media_id.as_ref() == Some(&photo.id));
     Ok(ours.map(|it| Published::new(it.post_id, job.now).seen_at(it.url)))
 }

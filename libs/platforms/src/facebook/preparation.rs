@@ -13,9 +13,10 @@ use futures::{StreamExt, stream};
 use http::Method;
 use serde::{Deserialize, Serialize};
 
+use super::Facebook;
 use super::kind::{BOUNDS, Form};
 use super::video::{self, Video};
-use super::{Facebook, page};
+use crate::caller::Caller;
 use crate::job::{Job, MediaBytes};
 use crate::meta::Failure;
 use crate::multipart;
@@ -142,7 +143,7 @@ async fn upload(
     file: &Attachment,
     (mime_type, length, bytes): (MimeType, u64, MediaBytes),
 ) -> Result<String, Failure> {
-    let by = page(job);
+    let by = Caller::of(job);
     let mut form = multipart::Form::new().text("published", "false");
     if let Some(words) = &file.alt_text {
         form = form.text("alt_text_custom", words.as_str());

@@ -15,7 +15,8 @@ use super::kind::Form;
 use super::preparation::Progress;
 use super::status::Status;
 use super::video::{self, Video};
-use super::{Facebook, LINK, VIDEO_TITLE, look_up, page};
+use super::{Facebook, LINK, VIDEO_TITLE, look_up};
+use crate::caller::Caller;
 use crate::job::Job;
 use crate::meta::{Blame, Failure};
 
@@ -69,7 +70,7 @@ async fn post(of: &Facebook, job: &Job<'_>, progress: &Progress) -> Result<Publi
     }
     let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let path = format!("/{}/feed", job.profile.account_id);
-    match of.graph.post::<Posted>(page(job), &path, &fields, PUBLISH).await {
+    match of.graph.post::<Posted>(Caller::of(job), &path, &fields, PUBLISH).await {
         Ok(answered) => {
             let id = answered.body.id;
             let url = permalink(of, job, &id).await;
@@ -104,7 +105,7 @@ fn of_a_post(job: &Job<'_>, progress: &Progress, failure: Failure) -> Setback {
 /// Where people see a post. That this is not told stops nothing.
 async fn permalink(of: &Facebook, job: &Job<'_>, id: &str) -> String {
     let path = format!("/{id}");
-    let asked = of.graph.get::<Permalink>(page(job), &path, &[("fields", "permalink_url")]);
+    let asked = of.graph.get::<Permalink>(Caller::of(job), &path, &[("fields", "permalink_url")]);
     let told = tokio::time::timeout(ASK, asked).await.ok().and_then(Result::ok).and_then(|it| it.body.permalink_url);
     told.map_or_else(|| look_up::address(id), |it| look_up::whole(&it))
 }
@@ -113,7 +114,7 @@ async fn permalink(of: &Facebook, job: &Job<'_>, id: &str) -> String {
 async fn photo_story(of: &Facebook, job: &Job<'_>, progress: &Progress) -> Result<Published, Setback> {
     let fields: Vec<_> = progress.photos.iter().map(|it| ("photo_id", it.id.as_str())).collect();
     let path = format!("/{}/photo_stories", job.profile.account_id);
-    match of.graph.post::<Told>(page(job), &path, &fields, PUBLISH).await {
+    match of.graph.post::<Told>(Caller::of(job), &path, &fields, PUBLISH).await {
         Ok(answered) => Ok(Published::new(answered.body.post_id, job.now)),
         // A picture of ours is in no other story.
         Err(failure) if job.doubted && matches!(failure.blame(), Some(Blame::Duplicate | Blame::Post)) => {
@@ -135,7 +136,7 @@ async fn publish_video(of: &Facebook, job: &Job<'_>, form: Form<'_>, video: &Vid
         fields.push(("description", job.text));
         fields.extend(job.options.text(VIDEO_TITLE).map(|it| ("title", it)));
     }
-    match graph.post::<IgnoredAny>(page(job), &path, &fields, PUBLISH).await {
+    match graph.post::<IgnoredAny>(Caller::of(job), &path, &fields, PUBLISH).await {
         Ok(_) => Ok(look_up::published(job, form, video, job.now)),
         Err(failure) => Err(of_video_failed(of, job, video, failure).await),
     }
@@ -146,7 +147,7 @@ async fn of_video_failed(of: &Facebook, job: &Job<'_>, video: &Video, failure: F
     if !matches!(failure.blame(), Some(Blame::Duplicate | Blame::Post | Blame::Gone)) {
         return failure.of_the_public_call(job.now);
     }
-    match Status::of(of, page(job), &video.id).await {
+    match Status::of(of, Caller::of(job), &video.id).await {
         Ok(asked) if asked.body.is_too_old() => Setback::Stale { reason: failure.into_words() },
         Ok(asked) if asked.body.is_public() || asked.body.is_on_its_way() => {
             Setback::Unknown { may_still_run: false, reason: failure.into_words() }

@@ -19,9 +19,10 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::Facebook;
 use super::kind::Form;
 use super::status::Status;
-use super::{Facebook, page};
+use crate::caller::Caller;
 use crate::job::Job;
 use crate::meta::{Answered, Blame, Failure, Graph};
 use crate::multipart;
@@ -148,7 +149,7 @@ async fn begin(of: &Facebook, job: &Job<'_>, form: Form<'_>, file: &Attachment) 
     let (graph, path) = edge(of, job, form);
     let is_in_parts = matches!(form, Form::Video(_));
     let fields: &[(&str, &str)] = if is_in_parts { &[start, ("file_size", &size)] } else { &[start] };
-    let Answered { body: begun, .. } = graph.post::<Begun>(page(job), &path, fields, PART).await?;
+    let Answered { body: begun, .. } = graph.post::<Begun>(Caller::of(job), &path, fields, PART).await?;
     let Begun { video_id: id, upload_session_id, upload_url, next } = begun;
     let way = match (upload_session_id, upload_url) {
         (Some(session), _) if is_in_parts => {
@@ -188,7 +189,7 @@ async fn part(
     file: &Attachment,
     (session, start, end): (&str, u64, u64),
 ) -> Result<(u64, u64), Failure> {
-    let by = page(job);
+    let by = Caller::of(job);
     let bytes = job.files.open_range(file, start..end).await?;
     let form = multipart::Form::new()
         .text("upload_phase", "transfer")
@@ -214,7 +215,7 @@ async fn address(
     (file, id): (&Attachment, &str),
     (url, there_at, is_ready): (&Url, &mut Option<DateTime<Utc>>, &mut bool),
 ) -> Result<DateTime<Utc>, Setback> {
-    let by = page(job);
+    let by = Caller::of(job);
     let asked = Status::of(of, by, id).await.map_err(|it| it.before_the_call(job.now))?;
     let Answered { body: status, usage } = asked;
     if let Some(reason) = status.failed() {
@@ -240,7 +241,7 @@ async fn address(
 
 /// Sends all from here on.
 async fn rest(of: &Facebook, job: &Job<'_>, (file, from): (&Attachment, u64), url: &Url) -> Result<(), Failure> {
-    let by = page(job);
+    let by = Caller::of(job);
     let bytes = job.files.open_range(file, from..file.size_bytes).await?;
     let authorization = HeaderValue::from_str(&format!("OAuth {}", by.token.expose_secret()));
     let mut authorization =

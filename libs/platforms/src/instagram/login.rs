@@ -12,7 +12,6 @@ use chrono::{DateTime, Utc};
 use domain::connection::Profile;
 use domain::delivery::Setback;
 use domain::rules::Rules;
-use secrecy::SecretString;
 use serde::Deserialize;
 use url::Url;
 
@@ -23,8 +22,8 @@ use crate::app::{AppSource, NoFurther};
 use crate::caller::Caller;
 use crate::discreet::without_token;
 use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal, RefreshRefusal};
-use crate::meta::facebook_login::{FacebookLogin, give_back};
-use crate::meta::pages::{self, Page};
+use crate::meta::facebook_login::{FacebookLogin, PORTFOLIOS, give_back};
+use crate::meta::pages::Page;
 use crate::meta::{self, Failure, Graph, Permissions, Version};
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2, TokenCall};
 use crate::renewal::Renewal;
@@ -70,7 +69,7 @@ const NEEDED: &[&str] = &["instagram_business_basic", "instagram_business_conten
 const SCOPES: &[&str] =
     &["instagram_business_basic", "instagram_business_content_publish", "instagram_business_manage_comments"];
 
-/// The same by Facebook's; and, to see the Pages of portfolios.
+/// The same by Facebook's.
 const NEEDED_OF_FACEBOOK: &[&str] =
     &["instagram_basic", "instagram_content_publish", "pages_show_list", "pages_read_engagement"];
 const SCOPES_OF_FACEBOOK: &[&str] = &[
@@ -81,7 +80,6 @@ const SCOPES_OF_FACEBOOK: &[&str] = &[
     "pages_read_engagement",
     PORTFOLIOS,
 ];
-const PORTFOLIOS: &str = "business_management";
 
 /// What is asked of each Page beside the usual.
 const OF_A_PAGE: &str = "instagram_business_account{id,username,name,profile_picture_url}";
@@ -186,39 +184,18 @@ impl Login {
                 Ok(vec![Account { profile, scopes, rules: rules.clone(), grant, credentials }])
             }
             Way::Facebook(login) => {
-                let token = login.complete(callback).await?.access_token;
-                self.of_pages(&token, rules, now).await
+                let granted = login.complete(callback, &self.graph, NEEDED_OF_FACEBOOK, now).await?;
+                let pages = granted.pages(&self.graph, &[OF_A_PAGE], now).await?;
+                let account = |page: &Page| {
+                    let linked = page.instagram.clone()?;
+                    let picture = linked.profile_picture_url;
+                    let profile = account::profile(linked.id, linked.username?, linked.name, picture)?;
+                    granted.account(page, profile, rules.clone())
+                };
+                let accounts: Vec<_> = pages.iter().filter_map(account).collect();
+                if accounts.is_empty() { Err(none(&pages)) } else { Ok(accounts) }
             }
         }
-    }
-
-    /// The accounts that belong to Pages of the person with this token.
-    async fn of_pages(
-        &self,
-        token: &SecretString,
-        rules: &Rules,
-        now: DateTime<Utc>,
-    ) -> Result<Vec<Account>, HandOffRefusal> {
-        let (by, said) = (Caller { token, now }, |it: Failure| without_token(it, token));
-        let permissions = Permissions::of(&self.graph, by).await.map_err(said)?;
-        permissions.need(NEEDED_OF_FACEBOOK)?;
-        let person: Person = self.graph.get(by, "/me", &[("fields", "id")]).await.map_err(said)?.body;
-        let pages = pages::all(&self.graph, by, &[OF_A_PAGE], permissions.have(PORTFOLIOS)).await.map_err(said)?;
-        let account = |page: &Page| {
-            let own = page.token.clone().filter(|_| page.may_post())?;
-            let linked = page.instagram.clone()?;
-            let profile = account::profile(linked.id, linked.username?, linked.name, linked.profile_picture_url)?;
-            Some(Account {
-                profile,
-                scopes: permissions.granted.clone(),
-                rules: rules.clone(),
-                // One token of the person serves to list and to give back all of them.
-                grant: Some(person.id.clone()),
-                credentials: Credentials { own: Some(own), ..Credentials::of(token.clone()) },
-            })
-        };
-        let accounts: Vec<_> = pages.iter().filter_map(account).collect();
-        if accounts.is_empty() { Err(none(&pages)) } else { Ok(accounts) }
     }
 
     /// An account as it shows itself now; `None` where that cannot be one.
@@ -245,12 +222,6 @@ impl Login {
     fn scopes(&self) -> Vec<&str> {
         self.scopes.iter().map(String::as_str).collect()
     }
-}
-
-/// A person, by an id that our app alone knows them by.
-#[derive(Deserialize)]
-struct Person {
-    id: String,
 }
 
 /// Why there is nothing to connect.

@@ -2,23 +2,37 @@
 //!
 //! Facts: a code brings a token for an hour or two, and that one another for 60 days, which
 //! nothing renews; the tokens of Pages that are read with it do not end by themselves. An
-//! app may ask by the name of a configuration instead of by permissions. Source:
+//! app may ask by the name of a configuration instead of by permissions. The person is told
+//! apart by an id that our app alone knows them by. Source:
 //! `facebook-login/guides/advanced/manual-flow`, `access-tokens/get-long-lived`.
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+use domain::connection::Profile;
 use domain::delivery::Setback;
+use domain::rules::Rules;
 use http::Method;
+use secrecy::SecretString;
+use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::failure::Blame;
+use super::failure::{Blame, Failure};
+use super::grants::{GONE, OURS, PASSING};
 use super::graph::Graph;
+use super::pages::{self, Page};
+use super::permissions::Permissions;
 use super::version::Version;
+use crate::account::{Account, Credentials};
 use crate::app::AppSource;
 use crate::caller::Caller;
+use crate::discreet::without_token;
 use crate::handoff::{AuthorizationRequest, Callback, HandOffRefusal};
 use crate::http_clients::HttpClients;
-use crate::oauth2::{Carried, Dialect, Endpoints, OAuth2, TokenCall, Tokens};
+use crate::oauth2::{Carried, Dialect, Endpoints, OAuth2, TokenCall};
+
+/// The permission to see the Pages of portfolios.
+pub(crate) const PORTFOLIOS: &str = "business_management";
 
 /// How its OAuth differs.
 const DIALECT: Dialect = Dialect {
@@ -26,9 +40,9 @@ const DIALECT: Dialect = Dialect {
     scope_separator: ",",
     code: TokenCall { grant_type: None, carried: Carried::Query, ..TokenCall::CODE },
     lengthening: Some(TokenCall::longer("fb_exchange_token", "fb_exchange_token")),
-    // An app that is not known; a secret that is wrong is error 1, like much else.
-    ours: &["101"],
-    passing: &["1", "2", "4", "17", "341"],
+    gone: GONE,
+    ours: OURS,
+    passing: PASSING,
     ..Dialect::STANDARD
 };
 
@@ -73,9 +87,61 @@ impl FacebookLogin {
         }
     }
 
-    /// A token of the person that lasts.
-    pub(crate) async fn complete(&self, callback: &Callback) -> Result<Tokens, HandOffRefusal> {
-        self.oauth.complete(callback).await
+    /// What the person has granted; refused without one of the permissions `needed`. The API
+    /// is this `graph`.
+    pub(crate) async fn complete(
+        &self,
+        callback: &Callback,
+        graph: &Graph,
+        needed: &[&str],
+        now: DateTime<Utc>,
+    ) -> Result<Granted, HandOffRefusal> {
+        let token = self.oauth.complete(callback).await?.access_token;
+        let (by, said) = (Caller { token: &token, now }, |it: Failure| without_token(it, &token));
+        let permissions = Permissions::of(graph, by).await.map_err(said)?;
+        permissions.need(needed)?;
+        let person: Person = graph.get(by, "/me", &[("fields", "id")]).await.map_err(said)?.body;
+        Ok(Granted { person: person.id, permissions, token })
+    }
+}
+
+/// What a person has granted.
+pub(crate) struct Granted {
+    /// Who it is.
+    person: String,
+    pub(crate) permissions: Permissions,
+    /// A token of the person that lasts: it lists all of their Pages and gives them back.
+    token: SecretString,
+}
+
+#[derive(Deserialize)]
+struct Person {
+    id: String,
+}
+
+impl Granted {
+    /// The Pages that were chosen, with these fields beside the usual.
+    pub(crate) async fn pages(
+        &self,
+        graph: &Graph,
+        further: &[&str],
+        now: DateTime<Utc>,
+    ) -> Result<Vec<Page>, HandOffRefusal> {
+        let by = Caller { token: &self.token, now };
+        let all = pages::all(graph, by, further, self.permissions.have(PORTFOLIOS)).await;
+        all.map_err(|it| without_token(it, &self.token))
+    }
+
+    /// The account behind a Page: `None` where the person may not post for it.
+    pub(crate) fn account(&self, page: &Page, profile: Profile, rules: Rules) -> Option<Account> {
+        let own = page.token.clone().filter(|_| page.may_post())?;
+        Some(Account {
+            profile,
+            scopes: self.permissions.granted.clone(),
+            rules,
+            grant: Some(self.person.clone()),
+            credentials: Credentials { own: Some(own), ..Credentials::of(self.token.clone()) },
+        })
     }
 }
 

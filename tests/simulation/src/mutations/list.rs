@@ -172,6 +172,6 @@ pub const ALL: &[Mutation] = &[
         file: "libs/domain/src/delivery/transitions.rs",
         before: "Resolution::NotThere => self.wait_until(\n                if ",
         from: "are_paid",
-        to: "are_paid && now < intent.at",
+        to: "false",
     },
 ];
