@@ -1,0 +1,107 @@
+//! Where a deployment is.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use thiserror::Error;
+use url::{Host, Url};
+
+/// The address of a deployment's API, which ends in `/api/v1`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base(Url);
+
+/// Why something is no address of a deployment.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum InvalidBase {
+    /// It is no URL.
+    #[error("{0:?} is not a URL such as https://social.example")]
+    NotUrl(String),
+    /// Its scheme is neither http nor https.
+    #[error("{0:?} must begin with https:// (or http:// for this machine)")]
+    Scheme(String),
+    /// It has more than an origin and `/api/v1`.
+    #[error("{0:?} must be where the deployment is, with nothing behind it but /api/v1")]
+    MoreThanOrigin(String),
+}
+
+const API: &str = "/api/v1";
+
+impl Base {
+    /// Reads an origin, with or without `/api/v1`.
+    pub fn parse(raw: &str) -> Result<Self, InvalidBase> {
+        let mut url = Url::parse(raw.trim()).map_err(|_| InvalidBase::NotUrl(raw.to_owned()))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(InvalidBase::Scheme(raw.to_owned()));
+        }
+        let has_more = url.query().is_some() || url.fragment().is_some() || !url.username().is_empty();
+        let path = url.path().trim_end_matches('/');
+        if has_more || !(path.is_empty() || path.ends_with(API)) {
+            return Err(InvalidBase::MoreThanOrigin(raw.to_owned()));
+        }
+        url.set_path(API);
+        Ok(Self(url))
+    }
+
+    /// Where the pages are, such as `https://social.example`.
+    pub fn origin(&self) -> String {
+        self.0.origin().ascii_serialization()
+    }
+
+    /// Whether nobody on the way can read a token that is sent there: https, or
+    /// this machine.
+    pub fn keeps_secrets(&self) -> bool {
+        let is_this_machine = match self.0.host() {
+            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(Host::Ipv4(address)) => IpAddr::V4(address).is_loopback(),
+            Some(Host::Ipv6(address)) => IpAddr::V6(address).is_loopback(),
+            None => false,
+        };
+        self.0.scheme() == "https" || is_this_machine
+    }
+
+    /// The URL of a path, each part of it encoded.
+    pub(crate) fn join(&self, path: &[&str]) -> Url {
+        let mut url = self.0.clone();
+        if let Ok(mut parts) = url.path_segments_mut() {
+            parts.extend(path);
+        }
+        url
+    }
+}
+
+impl fmt::Display for Base {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deployment_is_named_by_its_origin_or_its_api() {
+        for raw in ["http://localhost:3000", "http://localhost:3000/", " http://localhost:3000/api/v1/ "] {
+            let base = Base::parse(raw).unwrap();
+            assert_eq!(base.to_string(), "http://localhost:3000/api/v1");
+            assert_eq!(base.origin(), "http://localhost:3000");
+        }
+        for raw in ["localhost", "ftp://social.example", "https://social.example/?a=b", "https://social.example/docs"] {
+            assert!(Base::parse(raw).is_err(), "{raw}");
+        }
+    }
+
+    #[test]
+    fn what_stands_in_a_path_stays_in_its_place() {
+        let base = Base::parse("https://social.example").unwrap();
+        let url = base.join(&["connections", "1/2", "choices", "a?b"]);
+        assert_eq!(url.as_str(), "https://social.example/api/v1/connections/1%2F2/choices/a%3Fb");
+    }
+
+    #[test]
+    fn a_secret_is_kept_by_https_and_by_this_machine() {
+        let keeps = |raw| Base::parse(raw).unwrap().keeps_secrets();
+        assert!(keeps("https://social.example") && keeps("http://localhost:1") && keeps("http://[::1]:1"));
+        assert!(!keeps("http://social.example") && !keeps("http://localhost.example"));
+    }
+}

@@ -1,0 +1,191 @@
+//! Holds the client against the API's document: every operation has its
+//! function, and every type is what its schema says, in both directions.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
+
+mod document {
+    pub(crate) mod sample;
+    pub(crate) mod server;
+}
+
+use client::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use self::document::sample::{Size, document, operations, samples};
+use self::document::server::Server;
+
+/// Reads every sample of a schema as `T` and writes it again: what the schema
+/// has is kept by the type, and the type adds nothing.
+fn holds<T: Serialize + DeserializeOwned>(name: &str) {
+    for sample in samples(name, Size::Full) {
+        let read: T = serde_json::from_value(sample.clone()).unwrap_or_else(|it| panic!("{name}: {it}: {sample}"));
+        assert_eq!(serde_json::to_value(&read).unwrap(), sample, "{name}");
+    }
+    for sample in samples(name, Size::Required) {
+        let read: T = serde_json::from_value(sample.clone()).unwrap_or_else(|it| panic!("{name}: {it}: {sample}"));
+        // What may be left out is left out or null when it is written.
+        assert_eq!(without_nulls(serde_json::to_value(&read).unwrap()), sample, "{name}");
+    }
+}
+
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            fields.into_iter().filter(|it| !it.1.is_null()).map(|(name, it)| (name, without_nulls(it))).collect()
+        }
+        Value::Array(values) => values.into_iter().map(without_nulls).collect(),
+        other => other,
+    }
+}
+
+/// The types, each with its schema; and the list of their names.
+macro_rules! types {
+    ($($name:ident),* $(,)?) => {
+        #[test]
+        fn every_type_is_what_its_schema_says() {
+            $(holds::<$name>(stringify!($name));)*
+        }
+
+        const TYPES: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+types!(
+    AccessTokenBody,
+    Choice,
+    ChoiceList,
+    Connection,
+    ConnectionDetails,
+    ConnectionList,
+    ConnectionRequest,
+    ConnectionRequestStatus,
+    CreateMedium,
+    Creator,
+    DescribedMedia,
+    DeviceAuthorization,
+    DeviceCodeRequest,
+    FetchedMedium,
+    MediumView,
+    MetaEntry,
+    NewPost,
+    NewPostMedia,
+    NewPostPlatform,
+    NewWebhook,
+    PageMeta,
+    Platform,
+    PlatformField,
+    PlatformList,
+    PlatformRule,
+    Post,
+    PostChanges,
+    PostList,
+    PostMedia,
+    PostPlatform,
+    PresignedUpload,
+    RuleCondition,
+    TokenRequest,
+    TokenUser,
+    User,
+    Validation,
+    Warning,
+    Webhook,
+    WebhookAttempt,
+    WebhookChanges,
+    WebhookDeliveriesMeta,
+    WebhookDelivery,
+    WebhookDeliveryList,
+    WebhookKey,
+    WebhookList,
+    WebhookWithSecret,
+);
+
+#[test]
+fn every_schema_has_its_type() {
+    // What says no is read into `Refusal`; values of one field are text.
+    let otherwise = ["ErrorMessage", "OAuthError", "ValidationError", "NoToken", "MimeType", "Scope"];
+    let document = document();
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let missing: Vec<_> =
+        schemas.keys().filter(|it| !TYPES.contains(&it.as_str()) && !otherwise.contains(&it.as_str())).collect();
+    assert!(missing.is_empty(), "schemas without a type in the client: {missing:?}");
+}
+
+fn read<T: DeserializeOwned>(name: &str) -> T {
+    serde_json::from_value(samples(name, Size::Full).remove(0)).unwrap()
+}
+
+#[tokio::test]
+async fn every_operation_has_its_function() {
+    let server = Server::start().await;
+    let client = server.client();
+    let key = IdempotencyKey::parse("a-key").unwrap();
+    let text = || Some("a".to_owned());
+    let posts = ListPosts {
+        status: Some(PostStatus::Draft),
+        per_page: Some(1),
+        page: Some(1),
+        sort: text(),
+        direction: text(),
+    };
+
+    client.create_device_code(&read("DeviceCodeRequest")).await.unwrap();
+    client.exchange_device_code(&"a".into()).await.unwrap();
+    client.list_connections(&ListConnections { provider: text(), status: text() }).await.unwrap();
+    client.begin_connection("sandbox").await.unwrap();
+    client.poll_connection("sandbox", "a").await.unwrap();
+    client.delete_connection(1).await.unwrap();
+    client.show_connection(1).await.unwrap();
+    client.list_choices(1, "board", Some("a")).await.unwrap();
+    client.create_medium(&read("CreateMedium"), Some(&key)).await.unwrap();
+    client.list_platforms().await.unwrap();
+    client.list_posts(&posts).await.unwrap();
+    client.create_post(&read("NewPost"), Some(&key)).await.unwrap();
+    client.validate_post(&read("NewPost")).await.unwrap();
+    client.delete_post(1).await.unwrap();
+    client.show_post(1).await.unwrap();
+    client.change_post(1, &read("PostChanges")).await.unwrap();
+    client.show_user().await.unwrap();
+    client.list_webhooks().await.unwrap();
+    client.create_webhook(&read("NewWebhook")).await.unwrap();
+    client.show_webhook_key().await.unwrap();
+    client.delete_webhook(1).await.unwrap();
+    client.show_webhook(1).await.unwrap();
+    client.change_webhook(1, &read("WebhookChanges")).await.unwrap();
+    client.list_deliveries(1, &ListDeliveries { per_page: Some(1), before: text() }).await.unwrap();
+    client.redeliver(1, "evt_a").await.unwrap();
+    client.rotate_secret(1).await.unwrap();
+    client.test_webhook(1).await.unwrap();
+
+    let mut called = server.called();
+    let mut all: Vec<_> = operations().into_iter().map(|it| it.id).collect();
+    called.sort();
+    all.sort();
+    assert_eq!(called, all, "operations of the document, and those that were called");
+}
+
+#[tokio::test]
+async fn the_answer_is_there_as_it_came() {
+    let server = Server::start().await;
+
+    let post = server.client().show_post(7).await.unwrap();
+
+    let sample = samples("Post", Size::Full).remove(0);
+    assert_eq!(serde_json::from_str::<Value>(&post.json).unwrap(), sample);
+    assert_eq!(json!(post.id), sample["id"]);
+}
+
+#[test]
+fn a_debug_print_shows_no_secret() {
+    let token: AccessTokenBody = read("AccessTokenBody");
+    let webhook: WebhookWithSecret = read("WebhookWithSecret");
+    let device: DeviceAuthorization = read("DeviceAuthorization");
+    for (printed, field) in [
+        (format!("{token:?}"), "access_token"),
+        (format!("{webhook:?}"), "secret"),
+        (format!("{device:?}"), "device_code"),
+    ] {
+        assert!(printed.contains(&format!("{field}: SecretBox")), "{printed}");
+    }
+}

@@ -1,0 +1,107 @@
+//! Makes values from the schemas of the API's document.
+
+use serde_json::{Map, Value, json};
+
+/// The document as it is served.
+pub(crate) fn document() -> Value {
+    serde_json::from_str(include_str!("../../../api/openapi.json")).unwrap()
+}
+
+/// An operation of the document.
+pub(crate) struct Operation {
+    pub(crate) id: String,
+    pub(crate) method: String,
+    /// With `{names}` of what stands there.
+    pub(crate) path: String,
+    pub(crate) description: Value,
+}
+
+/// Every operation.
+pub(crate) fn operations() -> Vec<Operation> {
+    let document = document();
+    let paths = document["paths"].as_object().unwrap();
+    let of = |(path, methods): (&String, &Value)| {
+        let operation = |(method, description): (&String, &Value)| Operation {
+            id: description["operationId"].as_str().unwrap().to_owned(),
+            method: method.to_uppercase(),
+            path: path.clone(),
+            description: description.clone(),
+        };
+        methods.as_object().unwrap().iter().map(operation).collect::<Vec<_>>()
+    };
+    paths.iter().flat_map(of).collect()
+}
+
+/// What a sample has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// Every property.
+    Full,
+    /// Those alone that have to be there.
+    Required,
+}
+
+/// A value of each form that a schema allows.
+pub(crate) fn samples(name: &str, size: Size) -> Vec<Value> {
+    let document = document();
+    assert!(document["components"]["schemas"][name].is_object(), "the document has no schema {name}");
+    of(&document, &document["components"]["schemas"][name], size)
+}
+
+/// A value of each form that a schema allows.
+pub(crate) fn of(document: &Value, schema: &Value, size: Size) -> Vec<Value> {
+    if let Some(name) = schema["$ref"].as_str() {
+        let name = name.strip_prefix("#/components/schemas/").unwrap();
+        return of(document, &document["components"]["schemas"][name], size);
+    }
+    if let Some(parts) = schema["allOf"].as_array() {
+        let mut all = Map::new();
+        for part in parts {
+            all.extend(of(document, part, size).remove(0).as_object().unwrap().clone());
+        }
+        return vec![Value::Object(all)];
+    }
+    if let Some(forms) = schema["oneOf"].as_array() {
+        return forms.iter().filter(|it| it["type"] != "null").flat_map(|it| of(document, it, size)).collect();
+    }
+    if let Some(values) = schema["enum"].as_array() {
+        return vec![values[0].clone()];
+    }
+    let kind = match &schema["type"] {
+        Value::Array(kinds) => kinds.iter().find(|it| *it != "null").unwrap().as_str().unwrap(),
+        kind => kind.as_str().unwrap_or("any"),
+    };
+    match kind {
+        "object" => object(document, schema, size),
+        "array" => vec![Value::Array(schema.get("items").map_or(vec![], |it| of(document, it, size)))],
+        "string" if schema["format"] == "date-time" => vec![json!("2026-11-21T09:30:00.000Z")],
+        "string" => vec![json!("a word")],
+        "integer" => vec![json!(7)],
+        "boolean" => vec![json!(true)],
+        _ => vec![json!(["any", "value"])],
+    }
+}
+
+fn object(document: &Value, schema: &Value, size: Size) -> Vec<Value> {
+    let required: Vec<_> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut forms = vec![Map::new()];
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        if size == Size::Required && !required.contains(&name.as_str()) {
+            continue;
+        }
+        let values = of(document, property, size);
+        let with = |form: &Map<String, Value>, value: &Value| {
+            let mut form = form.clone();
+            form.insert(name.clone(), value.clone());
+            form
+        };
+        forms =
+            forms.iter().flat_map(|form| values.iter().map(|value| with(form, value)).collect::<Vec<_>>()).collect();
+    }
+    if let Some(values) = schema.get("additionalProperties").filter(|it| it.is_object()) {
+        for form in &mut forms {
+            form.insert("a-name".to_owned(), of(document, values, size).remove(0));
+        }
+    }
+    forms.into_iter().map(Value::Object).collect()
+}

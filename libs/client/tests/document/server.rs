@@ -1,0 +1,109 @@
+//! A server that takes what the API's document describes, and answers it.
+
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use client::{Client, Patience};
+use serde_json::Value;
+
+use super::sample::{Operation, Size, document, of, operations};
+
+type Called = Arc<Mutex<Vec<String>>>;
+
+pub(crate) struct Server {
+    called: Called,
+    origin: String,
+}
+
+impl Server {
+    pub(crate) async fn start() -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let called = Called::default();
+        let router = Router::new().fallback(answer).with_state(Arc::clone(&called));
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { called, origin }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        let client = Client::new(reqwest::Client::new(), &self.origin, Some("sp_test".into())).unwrap();
+        client.with_patience(Patience::NONE)
+    }
+
+    /// The ids of the operations that were called.
+    pub(crate) fn called(&self) -> Vec<String> {
+        self.called.lock().unwrap().clone()
+    }
+}
+
+async fn answer(State(called): State<Called>, request: Request) -> Response {
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+    let found = operations().into_iter().find(|it| fits(it, &method, uri.path()));
+    let Some(operation) = found else { return (StatusCode::NOT_FOUND, format!("{method} {uri}")).into_response() };
+    assert_eq!(parts.headers["authorization"], "Bearer sp_test");
+    if let Some(why) = fault(&operation, &uri, &body, parts.headers.contains_key("idempotency-key")) {
+        return (StatusCode::BAD_REQUEST, why).into_response();
+    }
+    let (status, response) = operation.description["responses"]
+        .as_object()
+        .and_then(|it| it.iter().find(|(status, _)| status.starts_with('2')))
+        .unwrap();
+    let status = StatusCode::from_bytes(status.as_bytes()).unwrap();
+    called.lock().unwrap().push(operation.id.clone());
+    match response["content"].get("application/json") {
+        Some(json) => (status, of(&document(), &json["schema"], Size::Full).remove(0).to_string()).into_response(),
+        None => status.into_response(),
+    }
+}
+
+/// Whether a request is for an operation. A name that is written out stands
+/// before one that may be anything, as in the document.
+fn fits(operation: &Operation, method: &Method, path: &str) -> bool {
+    let is_open = |part: &str| part.starts_with('{');
+    let (wanted, given): (Vec<_>, Vec<_>) = (operation.path.split('/').collect(), path.split('/').collect());
+    let written = operations().iter().any(|it| it.path == path);
+    operation.method == method.as_str()
+        && wanted.len() == given.len()
+        && wanted.iter().zip(&given).all(|(it, part)| is_open(it) || it == part)
+        && (!written || operation.path == path)
+}
+
+/// What the document does not know in a request.
+fn fault(operation: &Operation, uri: &Uri, body: &Bytes, has_key: bool) -> Option<String> {
+    let document = document();
+    let parameters = operation.description["parameters"].as_array().cloned().unwrap_or_default();
+    let named = |place: &str| -> Vec<String> {
+        let here = parameters.iter().filter(|it| it["in"] == place);
+        here.filter_map(|it| it["name"].as_str().map(str::to_lowercase)).collect()
+    };
+    let mut sent: Vec<_> = uri
+        .query()
+        .into_iter()
+        .flat_map(|it| it.split('&'))
+        .map(|it| it.split('=').next().unwrap().to_owned())
+        .collect();
+    let mut wanted = named("query");
+    sent.sort();
+    wanted.sort();
+    if sent != wanted {
+        return Some(format!("{}: sent {sent:?}, the document has {wanted:?}", operation.id));
+    }
+    if has_key != named("header").contains(&"idempotency-key".to_owned()) {
+        return Some(format!("{}: whether there is a key is not as in the document", operation.id));
+    }
+    let schema = &operation.description["requestBody"]["content"]["application/json"]["schema"];
+    if schema.is_null() {
+        return (!body.is_empty()).then(|| format!("{} has no body", operation.id));
+    }
+    let sent: Value = serde_json::from_slice(body).ok()?;
+    let known = of(&document, schema, Size::Full).remove(0);
+    let unknown = sent.as_object()?.keys().find(|it| known.get(it.as_str()).is_none())?;
+    Some(format!("{}: the document has no field {unknown}", operation.id))
+}
