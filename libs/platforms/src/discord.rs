@@ -30,7 +30,6 @@ mod snowflake;
 mod webhook;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use domain::connection::Profile;
@@ -58,7 +57,7 @@ use crate::no_answer::NoAnswer;
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2, Tokens};
 use crate::platform::{Connect, Platform, Publish};
 use crate::setup::{Setup, SetupError};
-use crate::watch::Watch;
+use crate::watch::{WITHIN, Watch};
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "discord";
@@ -83,10 +82,6 @@ const BOT_SCOPES: [&str; 2] = ["bot", "identify"];
 /// What the bot may do in the server: see channels, send messages, with links and with
 /// files, and read what became of them.
 const PERMISSIONS: u32 = 1 << 10 | 1 << 11 | 1 << 14 | 1 << 15 | 1 << 16;
-
-/// The longest time for the public call, in which all files of a post are read and go
-/// up: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
-const WITHIN: Duration = Duration::from_secs(38);
 
 /// What a deployment says of it.
 #[derive(Deserialize)]

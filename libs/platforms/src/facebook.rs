@@ -24,8 +24,6 @@ mod public_call;
 mod status;
 mod video;
 
-use std::time::Duration;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
@@ -46,7 +44,7 @@ use crate::meta::{Failure, Graph, Version, signed_request};
 use crate::notice::{NoNotice, Notice};
 use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::setup::{Setup, SetupError};
-use crate::watch::Watch;
+use crate::watch;
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "facebook";
@@ -92,9 +90,6 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 /// Files go up before the due second. What is not shown is kept for a day.
 pub(crate) const LEAD: Lead =
     Lead { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..Lead::NONE };
-
-/// The longest time for a step: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
-const WITHIN: Duration = Duration::from_secs(38);
 
 /// How long a public call that was cut off may still take effect, and appear in lists.
 const SETTLES: TimeDelta = TimeDelta::seconds(60);
@@ -193,8 +188,7 @@ impl Connect for Facebook {
 #[async_trait::async_trait]
 impl Publish for Facebook {
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
-        let late = || Setback::Busy { retry_at: None, reason: "Facebook did not take it in time".to_owned() };
-        Watch::begin(job.now).within(WITHIN, preparation::step(self, job)).await.ok_or_else(late).flatten()
+        watch::step(TITLE, job, preparation::step(self, job)).await
     }
 
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
@@ -202,8 +196,7 @@ impl Publish for Facebook {
     }
 
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        let late = || Resolution::Unclear { reason: "Facebook did not answer in time".to_owned() };
-        Watch::begin(job.now).within(WITHIN, look_up::resolve(self, job, since)).await.unwrap_or_else(late)
+        watch::look(TITLE, job, look_up::resolve(self, job, since)).await
     }
 
     fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {

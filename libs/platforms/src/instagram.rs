@@ -22,8 +22,6 @@ mod login;
 mod options;
 mod tag;
 
-use std::time::Duration;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
@@ -41,12 +39,11 @@ use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOff
 use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
-use crate::meta::{self, Calls, Containers, Failure, Form, Graph, Publication, signed_request};
+use crate::meta::{self, Calls, Containers, Failure, Form, Graph, signed_request};
 use crate::notice::{NoNotice, Notice};
 use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
-use crate::watch::Watch;
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "instagram";
@@ -61,9 +58,6 @@ pub(crate) const ACCESS: Access = Access::OwnAccounts;
 /// Instagram fetches files and works on them before the due second.
 pub(crate) const LEAD: Lead =
     Lead { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(15)), ..Lead::NONE };
-
-/// The longest time for a step: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
-const WITHIN: Duration = Duration::from_secs(38);
 
 /// What a deployment says of it.
 #[derive(Deserialize)]
@@ -172,6 +166,10 @@ impl Containers for Instagram {
         Some(container::bounds(job))
     }
 
+    fn list(&self, job: &Job<'_>) -> &'static str {
+        if container::is_story(job) { "stories" } else { "media" }
+    }
+
     /// Stories have no text.
     fn said<'a>(&self, job: &Job<'a>) -> &'a str {
         if container::is_story(job) { "" } else { job.text }
@@ -181,23 +179,15 @@ impl Containers for Instagram {
 #[async_trait::async_trait]
 impl Publish for Instagram {
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
-        let late = || Setback::Busy { retry_at: None, reason: "Instagram did not take it in time".to_owned() };
-        Watch::begin(job.now).within(WITHIN, meta::step(self, job)).await.ok_or_else(late).flatten()
+        meta::prepare(self, job).await
     }
 
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
-        match Publication::of(self, job) {
-            Some(publication) => publication.publish().await,
-            None => Err(Setback::Stale { reason: "nothing was prepared".to_owned() }),
-        }
+        meta::publish(self, job).await
     }
 
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        let late = || Resolution::Unclear { reason: "Instagram did not answer in time".to_owned() };
-        // What was never prepared was never called.
-        let Some(publication) = Publication::of(self, job) else { return Resolution::NotThere };
-        let edge = if container::is_story(job) { "stories" } else { "media" };
-        Watch::begin(job.now).within(WITHIN, publication.resolve(edge, since)).await.unwrap_or_else(late)
+        meta::resolve(self, job, since).await
     }
 
     fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {

@@ -26,8 +26,6 @@ mod replay;
 mod version;
 mod video;
 
-use std::time::Duration;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
@@ -52,7 +50,7 @@ use crate::oauth2::{Dialect, OAuth2, Of, TokenCall};
 use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
-use crate::watch::Watch;
+use crate::watch;
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "linkedin";
@@ -130,9 +128,6 @@ pub(crate) const LEAD: Lead = Lead {
 
 /// The longest side of a picture: a square of it has less than 36,152,320 pixels.
 const MAX_SIDE: u32 = 6_000;
-
-/// The longest time for a step: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
-const WITHIN: Duration = Duration::from_secs(38);
 
 /// How long a public call that was cut off may still take effect, and appear in lists.
 const SETTLES: TimeDelta = TimeDelta::seconds(90);
@@ -324,8 +319,7 @@ fn link(name: &str) -> String {
 #[async_trait::async_trait]
 impl Publish for LinkedIn {
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
-        let late = || Setback::Busy { retry_at: None, reason: "LinkedIn did not take it in time".to_owned() };
-        Watch::begin(job.now).within(WITHIN, preparation::step(&self.api, job)).await.ok_or_else(late).flatten()
+        watch::step(TITLE, job, preparation::step(&self.api, job)).await
     }
 
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
@@ -337,14 +331,13 @@ impl Publish for LinkedIn {
     }
 
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        let late = || Resolution::Unclear { reason: "LinkedIn did not answer in time".to_owned() };
         let resolved = async {
             match look_up::resolve(&self.api, job).await {
                 Resolution::Unknowable { advice } if self.replay => replay::once(&self.api, job, since, advice).await,
                 other => other,
             }
         };
-        Watch::begin(job.now).within(WITHIN, resolved).await.unwrap_or_else(late)
+        watch::look(TITLE, job, resolved).await
     }
 
     fn follow_ups(&self, job: &Job<'_>) -> Vec<&'static str> {

@@ -35,7 +35,7 @@ pub(crate) mod time;
 mod usage;
 mod version;
 
-pub(crate) use self::containers::{Calls, Containers, Form, Publication, step};
+pub(crate) use self::containers::{Calls, Containers, Form, prepare, publish, resolve};
 pub(crate) use self::failure::{Blame, Failure};
 pub(crate) use self::grants::{GONE, OURS, PASSING};
 pub(crate) use self::graph::{Answered, Graph};

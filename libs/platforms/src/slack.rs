@@ -20,8 +20,6 @@ mod content;
 mod failure;
 mod look_up;
 
-use std::time::Duration;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
@@ -45,7 +43,7 @@ use crate::oauth2::{ClientAuth, Dialect, OAuth2, Of, TokenCall, Tokens};
 use crate::platform::{Connect, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
-use crate::watch::Watch;
+use crate::watch::{WITHIN, Watch};
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "slack";
@@ -98,10 +96,6 @@ pub(crate) const LEAD: Lead =
 
 /// What goes up within a step. Slack itself takes 1 GB.
 const MAX_FILE_BYTES: u64 = 100_000_000;
-
-/// The longest time for a step, in which a file is read and goes up: less than
-/// [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
-const WITHIN: Duration = Duration::from_secs(38);
 
 /// What a deployment says of it.
 #[derive(Deserialize)]

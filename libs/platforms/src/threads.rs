@@ -15,8 +15,6 @@
 
 mod container;
 
-use std::time::Duration;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Profile;
 use domain::delivery::{Published, Resolution, Setback};
@@ -34,13 +32,12 @@ use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOff
 use crate::job::Job;
 use crate::known::Access;
 use crate::lead::Lead;
-use crate::meta::{self, Calls, Containers, Failure, Form, Graph, Publication, Version, signed_request};
+use crate::meta::{self, Calls, Containers, Failure, Form, Graph, Version, signed_request};
 use crate::notice::{NoNotice, Notice};
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2, TokenCall};
 use crate::platform::{Connect, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
-use crate::watch::Watch;
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "threads";
@@ -126,9 +123,6 @@ pub(crate) const LEAD: Lead = Lead {
 /// What a picture is made to fit into. Threads makes it 1,440 pixels wide itself, and
 /// takes at most ten times as much of its height.
 const BOUNDS: PictureBounds = PictureBounds::new(8_000_000, 14_400);
-
-/// The longest time for a step: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
-const WITHIN: Duration = Duration::from_secs(38);
 
 /// How long a public call that was cut off may still take effect, and appear in lists.
 const SETTLES: TimeDelta = TimeDelta::seconds(60);
@@ -310,21 +304,15 @@ fn profile_of(member: Member) -> Option<Profile> {
 #[async_trait::async_trait]
 impl Publish for Threads {
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
-        let late = || Setback::Busy { retry_at: None, reason: "Threads did not take it in time".to_owned() };
-        Watch::begin(job.now).within(WITHIN, meta::step(self, job)).await.ok_or_else(late).flatten()
+        meta::prepare(self, job).await
     }
 
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
-        let unprepared = || Setback::Stale { reason: "there is no container to be published".to_owned() };
-        Publication::of(self, job).ok_or_else(unprepared)?.publish().await
+        meta::publish(self, job).await
     }
 
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        // Without a container there was no call.
-        let Some(publication) = Publication::of(self, job) else { return Resolution::NotThere };
-        let late = || Resolution::Unclear { reason: "Threads did not answer in time".to_owned() };
-        let resolved = publication.resolve(self.calls().media, since);
-        Watch::begin(job.now).within(WITHIN, resolved).await.unwrap_or_else(late)
+        meta::resolve(self, job, since).await
     }
 
     fn settles(&self) -> TimeDelta {

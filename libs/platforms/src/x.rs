@@ -23,7 +23,6 @@ mod preparation;
 mod upload;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::budget::Mills;
@@ -52,7 +51,7 @@ use crate::oauth2::{ClientAuth, Dialect, OAuth2};
 use crate::platform::{Connect, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
-use crate::watch::Watch;
+use crate::watch;
 
 /// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "x";
@@ -149,9 +148,6 @@ const OWN_DIALECT: Dialect = Dialect {
 /// Files go up before the due second. The address of an upload lasts a day.
 pub(crate) const LEAD: Lead =
     Lead { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..Lead::NONE };
-
-/// The longest time for a step: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
-const WITHIN: Duration = Duration::from_secs(38);
 
 /// How long a public call that was cut off may still take effect, and appear in lists.
 const SETTLES: TimeDelta = TimeDelta::seconds(60);
@@ -328,12 +324,7 @@ fn profile_of(member: Member) -> Option<Profile> {
 #[async_trait::async_trait]
 impl Publish for X {
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
-        let late = || Setback::Busy { retry_at: None, reason: "X did not take it in time".to_owned() };
-        Watch::begin(job.now)
-            .within(WITHIN, preparation::step(&self.api(job.credentials), job))
-            .await
-            .ok_or_else(late)
-            .flatten()
+        watch::step(TITLE, job, preparation::step(&self.api(job.credentials), job)).await
     }
 
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
@@ -346,11 +337,7 @@ impl Publish for X {
     }
 
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        let late = || Resolution::Unclear { reason: "X did not answer in time".to_owned() };
-        Watch::begin(job.now)
-            .within(WITHIN, look_up::resolve(&self.api(job.credentials), job, since))
-            .await
-            .unwrap_or_else(late)
+        watch::look(TITLE, job, look_up::resolve(&self.api(job.credentials), job, since)).await
     }
 
     fn settles(&self) -> TimeDelta {

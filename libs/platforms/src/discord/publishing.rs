@@ -6,7 +6,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
 
 use super::TITLE;
-use super::WITHIN;
 use super::bot::{Bot, Channel};
 use super::failure::Failure;
 use super::look_up::{link, look_up};
@@ -16,7 +15,7 @@ use super::server::{self, Place, Server};
 use crate::job::Job;
 use crate::no_answer::NoAnswer;
 use crate::recognition::Found;
-use crate::watch::Watch;
+use crate::watch::{WITHIN, Watch};
 
 /// A nonce "will be checked for uniqueness in the past few minutes": in two at least,
 /// for fewer are none of them. A message is no older than the call that made it.

@@ -1,7 +1,5 @@
 //! Preparing and publishing posts, and finding out what became of a public call.
 
-use std::time::Duration;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution, Setback};
 use serde::{Deserialize, Serialize};
@@ -16,7 +14,7 @@ use crate::account::Credentials;
 use crate::job::Job;
 use crate::no_answer::NoAnswer;
 use crate::platform::{Publish, Step};
-use crate::watch::Watch;
+use crate::watch::{WITHIN, Watch};
 
 /// Where a post goes.
 pub(super) const ROOM: &str = "room";
@@ -33,9 +31,6 @@ const CLOCKS_DIFFER: TimeDelta = TimeDelta::minutes(15);
 
 /// The most pages of an account's own messages that are read at one look.
 const MAX_PAGES: usize = 5;
-
-/// The longest time for a step: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
-const WITHIN: Duration = Duration::from_secs(38);
 
 /// What preparation has reached: the addresses of the files uploaded so far, in the order
 /// of the post.

@@ -17,8 +17,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::{Attachment, PictureBounds};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::making::step;
-pub(crate) use self::publishing::Publication;
+pub(crate) use self::making::prepare;
+pub(crate) use self::publishing::{publish, resolve};
 use super::graph::Graph;
 use crate::job::Job;
 use crate::picture::Awaited;
@@ -40,6 +40,12 @@ pub(crate) trait Containers: Send + Sync {
 
     /// What a picture is made to fit into; `None` where it is fetched as it is.
     fn bounds(&self, job: &Job<'_>, file: &Attachment) -> Option<PictureBounds>;
+
+    /// The list that the post comes to, by its name below the id of the account.
+    fn list(&self, job: &Job<'_>) -> &'static str {
+        let _ = job;
+        self.calls().media
+    }
 
     /// What the post says, as the account's list has it.
     fn said<'a>(&self, job: &Job<'a>) -> &'a str {

@@ -16,6 +16,7 @@ use crate::meta::fetch;
 use crate::meta::graph::Answered;
 use crate::picture::{self, Look};
 use crate::platform::Step;
+use crate::watch;
 
 /// For making one: it may fetch its file meanwhile.
 const MAKE: Duration = Duration::from_secs(30);
@@ -68,7 +69,11 @@ enum Address {
 }
 
 /// One step.
-pub(crate) async fn step(of: &impl Containers, job: &Job<'_>) -> Result<Step, Setback> {
+pub(crate) async fn prepare(of: &impl Containers, job: &Job<'_>) -> Result<Step, Setback> {
+    watch::step(of.graph().title, job, step(of, job)).await
+}
+
+async fn step(of: &impl Containers, job: &Job<'_>) -> Result<Step, Setback> {
     let mut progress = Progress::of(job);
     let next = next(of, job, &mut progress).await?;
     let progress = progress.store();

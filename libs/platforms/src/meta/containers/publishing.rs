@@ -12,14 +12,10 @@ use super::{Containers, Made, Progress, quota};
 use crate::caller::Caller;
 use crate::job::Job;
 use crate::meta::failure::{Blame, Failure};
-use crate::watch::Watch;
+use crate::watch::{self, WITHIN, Watch};
 
 /// For the public call. Long, because what it did has to be found out otherwise.
 const PUBLISH: Duration = Duration::from_secs(30);
-
-/// For that and what is asked behind it: less than
-/// [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
-const WITHIN: Duration = Duration::from_secs(38);
 
 /// How much Meta's clock may be behind ours.
 const CLOCKS: TimeDelta = TimeDelta::seconds(60);
@@ -34,8 +30,21 @@ struct Answer {
     permalink: Option<String>,
 }
 
+/// Makes a job's post public.
+pub(crate) async fn publish(of: &impl Containers, job: &Job<'_>) -> Result<Published, Setback> {
+    let unprepared = || Setback::Stale { reason: "there is no container to be published".to_owned() };
+    Publication::of(of, job).ok_or_else(unprepared)?.publish().await
+}
+
+/// What became of the public call of a job that was begun at `since`.
+pub(crate) async fn resolve(of: &impl Containers, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+    // Without a container there was no call.
+    let Some(publication) = Publication::of(of, job) else { return Resolution::NotThere };
+    watch::look(of.graph().title, job, publication.resolve(since)).await
+}
+
 /// A container on its way to being a post.
-pub(crate) struct Publication<'a, C> {
+struct Publication<'a, C> {
     of: &'a C,
     job: &'a Job<'a>,
     container: Made,
@@ -43,13 +52,13 @@ pub(crate) struct Publication<'a, C> {
 
 impl<'a, C: Containers> Publication<'a, C> {
     /// That of a job; `None` where nothing was prepared.
-    pub(crate) fn of(of: &'a C, job: &'a Job<'a>) -> Option<Self> {
+    fn of(of: &'a C, job: &'a Job<'a>) -> Option<Self> {
         let container = Progress::stored(job).whole?;
         Some(Self { of, job, container })
     }
 
     /// Makes it public.
-    pub(crate) async fn publish(&self) -> Result<Published, Setback> {
+    async fn publish(&self) -> Result<Published, Setback> {
         let (job, calls, watch) = (self.job, self.of.calls(), Watch::begin(self.job.now));
         let path = format!("/{}/{}", job.profile.account_id, calls.publish);
         let fields = [("creation_id", self.container.id.as_str())];
@@ -110,8 +119,8 @@ impl<'a, C: Containers> Publication<'a, C> {
         Ok(standing::ask(self.of, Caller::of(self.job), &self.container.id).await?.body)
     }
 
-    /// What became of a public call that was begun at `since`, in a list of this name.
-    pub(crate) async fn resolve(&self, edge: &str, since: DateTime<Utc>) -> Resolution {
+    /// What became of a public call that was begun at `since`.
+    async fn resolve(&self, since: DateTime<Utc>) -> Resolution {
         let title = self.of.graph().title;
         let is_public = match self.standing().await {
             Ok(Standing::Ready) => return Resolution::NotThere,
@@ -121,7 +130,7 @@ impl<'a, C: Containers> Publication<'a, C> {
             Err(failure) if failure.is_of_what_is_gone() => false,
             Err(failure) => return failure.resolution(),
         };
-        let posts = match listing::since(self.of, self.job, edge, since - CLOCKS).await {
+        let posts = match listing::since(self.of, self.job, self.of.list(self.job), since - CLOCKS).await {
             Ok(posts) => posts,
             Err(failure) => return failure.resolution(),
         };
