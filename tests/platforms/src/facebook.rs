@@ -6,13 +6,11 @@
 //! how often may be called, but for what its headers say.
 
 mod access;
-mod fields;
 mod front;
 mod network;
 mod nodes;
 mod photos;
 mod posts;
-mod refusal;
 mod videos;
 
 use std::collections::BTreeMap;
@@ -28,10 +26,10 @@ use platforms::conformance::stage::ORIGIN;
 use serde_json::Value;
 
 use self::access::Page;
-pub use self::access::proof;
 use self::photos::Photo;
 use self::posts::Post;
 use self::videos::Video;
+use crate::meta::error::GraphError;
 use crate::stand_in::arrivals::{self, Arrivals};
 use crate::stand_in::echo::{self, Echo};
 use crate::stand_in::oauth::{self, App, Client, OAuth, Pkce, Refresh, Rules};
@@ -282,4 +280,9 @@ impl Here {
     fn base_url(&self) -> String {
         self.base_url.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// An error with words that may be shown to people.
+fn unwanted(code: i64, subcode: i64, words: &str) -> GraphError {
+    GraphError::new(code, "Invalid parameter").subcode(subcode).for_people("Cannot publish", words)
 }

@@ -1,6 +1,5 @@
 //! Tokens, what every call is asked for, the person and their Pages.
 
-use std::fmt::Write;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use axum::Json;
@@ -8,12 +7,12 @@ use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderMap, Method, StatusCode};
-use ring::hmac;
 use serde_json::{Value, json};
 
-use super::fields::Fields;
-use super::refusal::Refusal;
 use super::{Here, Memory, PERSON, PERSON_ID};
+use crate::meta::access::check_proof;
+use crate::meta::error::GraphError;
+use crate::meta::fields::Fields;
 use crate::stand_in::oauth::{Authorizes, Fault, Grant, OAuth, secret};
 use crate::stand_in::params::{Params, bearer};
 
@@ -54,7 +53,7 @@ impl Page {
     }
 
     /// What a call is told of it that asks for these fields.
-    pub(super) fn told(&self, fields: &str, token: Option<&str>) -> Result<Value, Refusal> {
+    pub(super) fn told(&self, fields: &str, token: Option<&str>) -> Result<Value, GraphError> {
         let mut told = json!({ "id": self.id });
         for field in fields.split(',') {
             match field {
@@ -74,21 +73,11 @@ impl Page {
                     }
                 }
                 "tasks" if !self.portfolio => told[field] = json!(self.tasks),
-                other => return Err(Refusal::invalid(&format!("Tried accessing nonexisting field ({other})"))),
+                other => return Err(GraphError::param(&format!("Tried accessing nonexisting field ({other})"))),
             }
         }
         Ok(told)
     }
-}
-
-/// `appsecret_proof`: the token, signed with the secret of the app, in hexadecimal.
-pub fn proof(secret: &str, token: &str) -> String {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
-    let tag = hmac::sign(&key, token.as_bytes());
-    tag.as_ref().iter().fold(String::new(), |mut written, byte| {
-        let _ = write!(written, "{byte:02x}");
-        written
-    })
 }
 
 /// `GET /oauth/access_token`: for a code, or for a token that ends soon.
@@ -96,29 +85,33 @@ pub(super) async fn give(
     State(here): State<Arc<Here>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, GraphError> {
     let params = Params::read(query.as_deref().unwrap_or_default(), &headers, &[]).unwrap_or_default();
-    let mut fields = Fields::of_query(query.as_deref());
+    let mut fields = Fields::of_query(query.as_deref())?;
     let (now, mut oauth) = (here.clock.now(), here.oauth());
-    let unknown = |_| Refusal::of(400, 1, None, "Error validating client secret.");
+    let unknown = |_| GraphError::new(1, "Error validating client secret.");
     let app = oauth.client(&headers, &params).map_err(unknown)?;
-    fields.take("client_id");
-    fields.take("client_secret");
-    let (at, lives) = if let Some(grant_type) = fields.take("grant_type") {
+    fields.text("client_id");
+    fields.text("client_secret");
+    let (at, lives) = if let Some(grant_type) = fields.text("grant_type") {
         let token = fields.want("fb_exchange_token")?;
         fields.end()?;
         if grant_type != "fb_exchange_token" {
-            return Err(Refusal::invalid("Unknown grant_type"));
+            return Err(GraphError::param("Unknown grant_type"));
         }
         let is_it = |it: &Grant| it.access_token == token && !it.revoked;
-        let at = oauth.grants.iter().position(is_it).ok_or_else(|| Refusal::token(None))?;
+        let at = oauth
+            .grants
+            .iter()
+            .position(is_it)
+            .ok_or_else(|| GraphError::token("Error validating access token", None))?;
         oauth.grants[at].access_token = secret();
         oauth.grants[at].expires_at = Some(now + LASTS);
         (at, LASTS)
     } else {
-        let code = oauth.spend(&app, &params, now).map_err(|it| Refusal::invalid(&it.words()))?;
-        fields.take("code");
-        fields.take("redirect_uri");
+        let code = oauth.spend(&app, &params, now).map_err(|it| GraphError::param(&it.words()))?;
+        fields.text("code");
+        fields.text("redirect_uri");
         fields.end()?;
         (oauth.grant(&app, code.scopes, &code.account, now), TimeDelta::hours(1))
     };
@@ -131,11 +124,11 @@ pub(super) async fn me(
     State(here): State<Arc<Here>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
-    let mut fields = Fields::of_query(query.as_deref());
+) -> Result<Json<Value>, GraphError> {
+    let mut fields = Fields::of_query(query.as_deref())?;
     here.accept_person(&headers, &mut fields, None)?;
     if fields.want("fields")? != "id" {
-        return Err(Refusal::invalid("Nothing but the id is told here"));
+        return Err(GraphError::param("Nothing but the id is told here"));
     }
     fields.end()?;
     Ok(Json(json!({ "id": PERSON_ID })))
@@ -146,8 +139,8 @@ pub(super) async fn permissions(
     State(here): State<Arc<Here>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
-    let mut fields = Fields::of_query(query.as_deref());
+) -> Result<Json<Value>, GraphError> {
+    let mut fields = Fields::of_query(query.as_deref())?;
     let at = here.accept_person(&headers, &mut fields, None)?;
     fields.end()?;
     let scopes = here.oauth().grants[at].scopes.clone();
@@ -162,8 +155,8 @@ pub(super) async fn end(
     State(here): State<Arc<Here>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
-    let mut fields = Fields::of_query(query.as_deref());
+) -> Result<Json<Value>, GraphError> {
+    let mut fields = Fields::of_query(query.as_deref())?;
     here.accept_person(&headers, &mut fields, None)?;
     fields.end()?;
     here.oauth().revoke_all();
@@ -175,8 +168,8 @@ pub(super) async fn accounts(
     State(here): State<Arc<Here>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
-    let mut fields = Fields::of_query(query.as_deref());
+) -> Result<Json<Value>, GraphError> {
+    let mut fields = Fields::of_query(query.as_deref())?;
     let at = here.accept_person(&headers, &mut fields, Some("pages_show_list"))?;
     here.pages(at, fields, |it| !it.portfolio)
 }
@@ -186,8 +179,8 @@ pub(super) async fn businesses(
     State(here): State<Arc<Here>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
-    let mut fields = Fields::of_query(query.as_deref());
+) -> Result<Json<Value>, GraphError> {
+    let mut fields = Fields::of_query(query.as_deref())?;
     here.accept_person(&headers, &mut fields, Some("business_management"))?;
     fields.want("fields")?;
     fields.want("limit")?;
@@ -204,20 +197,20 @@ impl Here {
         headers: &HeaderMap,
         mut fields: Fields,
         (id, edge): (&str, &str),
-    ) -> Result<Json<Value>, Refusal> {
+    ) -> Result<Json<Value>, GraphError> {
         let at = self.accept_person(headers, &mut fields, Some("business_management"))?;
         if id != PORTFOLIO {
-            return Err(Refusal::not_found(id));
+            return Err(GraphError::no_object(id));
         }
         self.pages(at, fields, |it| it.portfolio && edge == "owned_pages")
     }
 
-    fn pages(&self, at: usize, mut fields: Fields, are: impl Fn(&Page) -> bool) -> Result<Json<Value>, Refusal> {
+    fn pages(&self, at: usize, mut fields: Fields, are: impl Fn(&Page) -> bool) -> Result<Json<Value>, GraphError> {
         let (asked, limit) = (fields.want("fields")?, fields.want("limit")?);
-        let after: usize = fields.take("after").and_then(|it| it.parse().ok()).unwrap_or(0);
+        let after: usize = fields.text("after").and_then(|it| it.parse().ok()).unwrap_or(0);
         fields.end()?;
         if limit.parse::<usize>().is_ok_and(|it| 100 < it) {
-            return Err(Refusal::invalid("Param limit must be at most 100"));
+            return Err(GraphError::param("Param limit must be at most 100"));
         }
         let mut memory = self.memory();
         let all: Vec<Page> = memory.pages.iter().filter(|it| are(it)).cloned().collect();
@@ -242,14 +235,14 @@ impl Here {
         headers: &HeaderMap,
         fields: &mut Fields,
         needs: Option<&str>,
-    ) -> Result<usize, Refusal> {
+    ) -> Result<usize, GraphError> {
         let token = self.proven(headers, fields)?;
         let oauth = self.oauth();
         let at = oauth.grants.iter().position(|it| it.access_token == token);
-        let at = at.ok_or_else(|| Refusal::token(None))?;
+        let at = at.ok_or_else(|| GraphError::token("Error validating access token", None))?;
         self.lives(&oauth, at, true)?;
         match needs.filter(|it| !self.has(&oauth, at, it)) {
-            Some(needed) => Err(Refusal::permission(10, needed)),
+            Some(needed) => Err(without(10, needed)),
             None => Ok(at),
         }
     }
@@ -261,36 +254,45 @@ impl Here {
         fields: &mut Fields,
         (method, id): (&Method, &str),
         needs: &[&str],
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), GraphError> {
         let token = self.proven(headers, fields)?;
-        let (of, at) = self.memory().page_tokens.get(&token).cloned().ok_or_else(|| Refusal::token(None))?;
+        let (of, at) = self
+            .memory()
+            .page_tokens
+            .get(&token)
+            .cloned()
+            .ok_or_else(|| GraphError::token("Error validating access token", None))?;
         let oauth = self.oauth();
         self.lives(&oauth, at, false)?;
         if self.memory().has_other_password {
-            return Err(Refusal::token(Some(460)));
+            return Err(GraphError::token("Error validating access token", Some(460)));
         }
         let code = if *method == Method::GET { 10 } else { 200 };
         if let Some(needed) = needs.iter().find(|it| !self.has(&oauth, at, it)) {
-            return Err(Refusal::permission(code, needed));
+            return Err(without(code, needed));
         }
-        if of == id { Ok(()) } else { Err(Refusal::not_found(id)) }
+        if of == id { Ok(()) } else { Err(GraphError::no_object(id)) }
     }
 
     /// The id of the Page whose token this call has.
-    pub(super) fn page_of(&self, headers: &HeaderMap) -> Result<String, Refusal> {
-        let token = bearer(headers).ok_or_else(|| Refusal::token(Some(2_069_032)))?;
+    pub(super) fn page_of(&self, headers: &HeaderMap) -> Result<String, GraphError> {
+        let token =
+            bearer(headers).ok_or_else(|| GraphError::token("Error validating access token", Some(2_069_032)))?;
         let memory = self.memory();
-        let (page, _) = memory.page_tokens.get(token).ok_or_else(|| Refusal::token(Some(2_069_032)))?;
+        let (page, _) = memory
+            .page_tokens
+            .get(token)
+            .ok_or_else(|| GraphError::token("Error validating access token", Some(2_069_032)))?;
         Ok(page.clone())
     }
 
-    fn lives(&self, oauth: &OAuth, at: usize, ends: bool) -> Result<(), Refusal> {
+    fn lives(&self, oauth: &OAuth, at: usize, ends: bool) -> Result<(), GraphError> {
         let grant = &oauth.grants[at];
         if grant.revoked {
-            return Err(Refusal::token(Some(458)));
+            return Err(GraphError::token("Error validating access token", Some(458)));
         }
         let has_ended = ends && grant.expires_at.is_some_and(|it| it <= self.clock.now());
-        if has_ended { Err(Refusal::token(Some(463))) } else { Ok(()) }
+        if has_ended { Err(GraphError::token("Error validating access token", Some(463))) } else { Ok(()) }
     }
 
     fn has(&self, oauth: &OAuth, at: usize, permission: &str) -> bool {
@@ -299,25 +301,20 @@ impl Here {
     }
 
     /// The token of a call that proves to be our app's.
-    fn proven(&self, headers: &HeaderMap, fields: &mut Fields) -> Result<String, Refusal> {
+    fn proven(&self, headers: &HeaderMap, fields: &mut Fields) -> Result<String, GraphError> {
         let token = bearer(headers).ok_or_else(|| {
-            Refusal::of(
-                400,
-                2_500,
-                None,
-                "An active access token must be used to query information about the current user.",
-            )
+            let words = "An active access token must be used to query information about the current user.";
+            GraphError::new(2_500, words)
         })?;
-        let given = fields
-            .take("appsecret_proof")
-            .ok_or_else(|| Refusal::invalid("API calls from the server require an appsecret_proof argument"))?;
-        let expected = proof(&self.oauth().apps[0].client_secret, token);
-        if given == expected {
-            Ok(token.to_owned())
-        } else {
-            Err(Refusal::invalid("Invalid appsecret_proof provided in the API argument"))
-        }
+        check_proof(&self.oauth(), token, &fields.want("appsecret_proof")?)?;
+        Ok(token.to_owned())
     }
+}
+
+/// A permission that was not granted.
+fn without(code: i64, permission: &str) -> GraphError {
+    let words = format!("(#{code}) This endpoint requires the '{permission}' permission to be granted");
+    GraphError::new(code, words).status(StatusCode::FORBIDDEN)
 }
 
 impl Memory {
@@ -347,6 +344,6 @@ impl Authorizes for Here {
     }
 
     fn refusal(&self, fault: Fault) -> Response {
-        (StatusCode::BAD_REQUEST, Refusal::invalid(&fault.words())).into_response()
+        (StatusCode::BAD_REQUEST, GraphError::param(&fault.words())).into_response()
     }
 }

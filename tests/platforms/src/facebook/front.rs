@@ -5,8 +5,9 @@ use http::Method;
 use http::request::Parts;
 use platforms::conformance::network::{Call, Trouble};
 
-use super::Here;
-use super::refusal::Refusal;
+use super::{Here, unwanted};
+use crate::meta::error::GraphError;
+use crate::meta::trouble::{self, minutes};
 use crate::stand_in::front::Front;
 
 impl Front for Here {
@@ -37,16 +38,14 @@ impl Front for Here {
     fn answer(&self, call: Call, trouble: Trouble) -> Response {
         match (call, trouble) {
             (Call::Exchange, Trouble::Limited { .. }) => {
-                Refusal::of(400, 4, None, "(#4) Application request limit reached").into_response()
+                GraphError::new(4, "(#4) Application request limit reached").into_response()
             }
             (_, Trouble::Limited { retry_after }) => {
-                Refusal::too_many((retry_after.num_seconds() + 59) / 60).into_response()
+                let error = GraphError::new(32, "(#32) Page request limit reached");
+                error.regained_in(minutes(retry_after)).into_response()
             }
-            (_, Trouble::Unavailable) => Refusal::of(503, 2, None, "Service temporarily unavailable").into_response(),
-            (_, Trouble::Unwanted) => {
-                Refusal::for_users(100, 1_346_001, "Your content couldn't be shared.").into_response()
-            }
-            _ => Refusal::of(500, 1, None, "An unknown error occurred").into_response(),
+            (_, Trouble::Unwanted) => unwanted(100, 1_346_001, "Your content couldn't be shared.").into_response(),
+            _ => trouble::answer(call, trouble).into_response(),
         }
     }
 }

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, RawQuery, Request, State};
+use axum::extract::{FromRequest, Path, RawQuery, Request, State};
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::Here;
-use super::fields::Fields;
-use super::refusal::{Refusal, usage};
+use crate::meta::error::GraphError;
+use crate::meta::fields::Fields;
+use crate::meta::usage;
 
 /// `GET /{id}`: a Page, a post or a video.
 pub(super) async fn node(
@@ -18,11 +19,13 @@ pub(super) async fn node(
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
-    let mut fields = Fields::of_query(query.as_deref());
+) -> Result<Response, GraphError> {
+    let mut fields = Fields::of_query(query.as_deref())?;
     let page = here.page_of(&headers)?;
     here.accept_page(&headers, &mut fields, (&Method::GET, &page), &["pages_read_engagement"])?;
-    here.ordered(&Method::GET, "")?;
+    if let Some(answer) = here.ordered(&Method::GET, "") {
+        return Ok(answer);
+    }
     let asked = fields.want("fields")?;
     fields.end()?;
     let answer = here.told(&page, &id, &asked)?;
@@ -35,17 +38,19 @@ pub(super) async fn list(
     Path((id, edge)): Path<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
-    let mut fields = Fields::of_query(query.as_deref());
+) -> Result<Response, GraphError> {
+    let mut fields = Fields::of_query(query.as_deref())?;
     if matches!(edge.as_str(), "owned_pages" | "client_pages") {
         return here.pages_of_portfolio(&headers, fields, (&id, &edge)).map(IntoResponse::into_response);
     }
     here.accept_page(&headers, &mut fields, (&Method::GET, &id), &["pages_read_engagement"])?;
-    here.ordered(&Method::GET, &edge)?;
+    if let Some(answer) = here.ordered(&Method::GET, &edge) {
+        return Ok(answer);
+    }
     let answer = match edge.as_str() {
         "published_posts" => here.published(&id, fields)?,
         "stories" => here.stories_of(&id, fields)?,
-        _ => return Err(Refusal::not_found(&edge)),
+        _ => return Err(GraphError::no_object(&edge)),
     };
     Ok(here.with_usage(answer))
 }
@@ -55,16 +60,18 @@ pub(super) async fn create(
     State(here): State<Arc<Here>>,
     Path((id, edge)): Path<(String, String)>,
     request: Request,
-) -> Result<Response, Refusal> {
+) -> Result<Response, GraphError> {
     let headers = request.headers().clone();
-    let mut fields = Fields::of(request).await?;
+    let mut fields = Fields::from_request(request, &()).await?;
     let page = here.page_of(&headers)?;
     let (of, needs) = match edge.as_str() {
         "comments" => (page.as_str(), ["pages_manage_engagement", "pages_read_engagement"]),
         _ => (id.as_str(), ["pages_manage_posts", "pages_read_engagement"]),
     };
     here.accept_page(&headers, &mut fields, (&Method::POST, of), &needs)?;
-    here.ordered(&Method::POST, &edge)?;
+    if let Some(answer) = here.ordered(&Method::POST, &edge) {
+        return Ok(answer);
+    }
     let answer = match edge.as_str() {
         "photos" => here.photo(&id, fields)?,
         "feed" => here.post(&id, fields)?,
@@ -72,36 +79,36 @@ pub(super) async fn create(
         "videos" => here.video(&id, fields)?,
         "video_reels" | "video_stories" => here.upright_video((&id, &edge), fields)?,
         "comments" => here.comment(&id, fields)?,
-        _ => return Err(Refusal::not_found(&edge)),
+        _ => return Err(GraphError::no_object(&edge)),
     };
     Ok(here.with_usage(answer))
 }
 
 impl Here {
     /// What a test has ordered for this call.
-    fn ordered(&self, method: &Method, edge: &str) -> Result<(), Refusal> {
-        let ordered = self.memory().refusals.remove(&format!("{method} /{edge}"));
-        ordered.map_or(Ok(()), |(status, body)| Err(Refusal::with(status, body)))
+    fn ordered(&self, method: &Method, edge: &str) -> Option<Response> {
+        let (status, body) = self.memory().refusals.remove(&format!("{method} /{edge}"))?;
+        Some((StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), Json(body)).into_response())
     }
 
     fn with_usage(&self, answer: Value) -> Response {
         let used = self.memory().used;
-        ([usage(used, 0)], Json(answer)).into_response()
+        (usage::of_an_account(used, 0), Json(answer)).into_response()
     }
 
-    fn told(&self, page: &str, id: &str, asked: &str) -> Result<Value, Refusal> {
+    fn told(&self, page: &str, id: &str, asked: &str) -> Result<Value, GraphError> {
         let now = self.clock.now();
         let mut memory = self.memory();
         if id == page {
             let page = memory.pages.iter().find(|it| it.id == page).cloned();
-            return page.ok_or_else(|| Refusal::not_found(id))?.told(asked, None);
+            return page.ok_or_else(|| GraphError::no_object(id))?.told(asked, None);
         }
         let spoils = memory.spoils;
         if let Some(video) = memory.videos.get_mut(id).filter(|it| it.page == page) {
             video.is_spoilt |= spoils && !video.is_finished();
             return match asked {
                 "status" => Ok(json!({ "id": id, "status": video.status(now) })),
-                _ => Err(Refusal::invalid(&format!("Tried accessing nonexisting field ({asked})"))),
+                _ => Err(GraphError::param(&format!("Tried accessing nonexisting field ({asked})"))),
             };
         }
         let is_there = memory.posts.iter().any(|it| it.id == id && it.page == page);
@@ -111,7 +118,7 @@ impl Here {
                 let address = format!("https://www.facebook.com/{page}/posts/{number}");
                 Ok(json!({ "id": id, "permalink_url": address }))
             }
-            _ => Err(Refusal::not_found(id)),
+            _ => Err(GraphError::no_object(id)),
         }
     }
 }

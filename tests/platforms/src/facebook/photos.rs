@@ -5,9 +5,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::MimeType;
 use serde_json::{Value, json};
 
-use super::fields::Fields;
-use super::refusal::Refusal;
-use super::{Here, Memory};
+use super::{Here, Memory, unwanted};
+use crate::meta::error::GraphError;
+use crate::meta::fields::Fields;
 
 /// "Files can not exceed 4 MB."
 const MAX_BYTES: usize = 4_000_000;
@@ -31,23 +31,23 @@ pub(super) struct Photo {
 
 impl Here {
     /// `POST /{page}/photos`: one that nobody sees yet.
-    pub(super) fn photo(&self, page: &str, mut fields: Fields) -> Result<Value, Refusal> {
+    pub(super) fn photo(&self, page: &str, mut fields: Fields) -> Result<Value, GraphError> {
         let bytes = fields.file("source")?;
-        let words = fields.take("alt_text_custom");
+        let words = fields.text("alt_text_custom");
         let published = fields.want("published")?;
         fields.end()?;
         // A public one would be a post of its own.
         if published != "false" {
-            return Err(Refusal::invalid("published has to be false here"));
+            return Err(GraphError::param("published has to be false here"));
         }
         let is_taken = |it: &MimeType| matches!(it, MimeType::Jpeg | MimeType::Png | MimeType::Gif);
         let mime_type = MimeType::sniff(&bytes).filter(is_taken);
         let mime_type = mime_type.filter(|_| bytes.len() <= MAX_BYTES);
         let mime_type = mime_type.ok_or_else(|| {
-            Refusal::for_users(324, 1_366_046, "Your photos couldn't be uploaded. Photos should be less than 4 MB and saved as JPG, PNG, GIF or TIFF files.")
+            unwanted(324, 1_366_046, "Your photos couldn't be uploaded. Photos should be less than 4 MB and saved as JPG, PNG, GIF or TIFF files.")
         })?;
         if words.as_ref().is_some_and(|it| it.is_empty() || MAX_ALT_TEXT < it.encode_utf16().count()) {
-            return Err(Refusal::invalid("Param alt_text_custom must be at most 1000 characters"));
+            return Err(GraphError::param("Param alt_text_custom must be at most 1000 characters"));
         }
         let at = self.clock.now();
         let mut memory = self.memory();
@@ -60,13 +60,13 @@ impl Here {
 
 impl Memory {
     /// These are shown from now on: all of them, or none.
-    pub(super) fn show(&mut self, page: &str, ids: &[String], now: DateTime<Utc>) -> Result<(), Refusal> {
+    pub(super) fn show(&mut self, page: &str, ids: &[String], now: DateTime<Utc>) -> Result<(), GraphError> {
         for (at, id) in ids.iter().enumerate() {
             let photo = self.photos.get(id).filter(|it| it.page == page && (it.is_shown || now < it.at + KEPT));
-            let photo = photo.ok_or_else(|| Refusal::invalid(&format!("attached_media: no photo {id}")))?;
+            let photo = photo.ok_or_else(|| GraphError::param(&format!("attached_media: no photo {id}")))?;
             if photo.is_shown || ids[..at].contains(id) {
                 let words = "You've already posted these photos. Please choose others.";
-                return Err(Refusal::for_users(100, 1_366_051, words));
+                return Err(unwanted(100, 1_366_051, words));
             }
         }
         for id in ids {

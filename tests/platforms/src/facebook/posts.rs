@@ -4,9 +4,9 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::fields::Fields;
-use super::refusal::Refusal;
-use super::{Here, Memory};
+use super::{Here, Memory, unwanted};
+use crate::meta::error::GraphError;
+use crate::meta::fields::Fields;
 
 /// The most characters of a text.
 const MAX_TEXT: usize = 63_206;
@@ -34,26 +34,26 @@ pub(super) struct Post {
 
 impl Here {
     /// `POST /{page}/feed`
-    pub(super) fn post(&self, page: &str, mut fields: Fields) -> Result<Value, Refusal> {
-        let (text, link) = (fields.take("message"), fields.take("link"));
-        let photos = fields.list("attached_media").iter().map(|it| photo_of(it)).collect::<Result<Vec<_>, _>>()?;
+    pub(super) fn post(&self, page: &str, mut fields: Fields) -> Result<Value, GraphError> {
+        let (text, link) = (fields.text("message"), fields.text("link"));
+        let photos = fields.numbered("attached_media").iter().map(|it| photo_of(it)).collect::<Result<Vec<_>, _>>()?;
         fields.end()?;
         let text = text.unwrap_or_default().trim().to_owned();
         if text.is_empty() && link.is_none() && photos.is_empty() {
-            return Err(Refusal::invalid("A post needs a message, a link or media"));
+            return Err(GraphError::param("A post needs a message, a link or media"));
         }
         if MAX_TEXT < text.encode_utf16().count() {
-            return Err(Refusal::invalid("Param message must be at most 63206 characters"));
+            return Err(GraphError::param("Param message must be at most 63206 characters"));
         }
         if MAX_PHOTOS < photos.len() || (link.is_some() && !photos.is_empty()) {
-            return Err(Refusal::invalid("Too much media for one post"));
+            return Err(GraphError::param("Too much media for one post"));
         }
         if let Some(link) = &link {
             let host = Url::parse(link).ok().and_then(|it| it.host_str().map(str::to_owned));
             match host.as_deref() {
-                None => return Err(Refusal::for_users(1_500, 1_609_005, "The link could not be read.")),
+                None => return Err(unwanted(1_500, 1_609_005, "The link could not be read.")),
                 Some("www.facebook.com" | "facebook.com") => {
-                    return Err(Refusal::for_users(100, 1_609_008, "Links to Facebook cannot be shared here."));
+                    return Err(unwanted(100, 1_609_008, "Links to Facebook cannot be shared here."));
                 }
                 Some(_) => {}
             }
@@ -63,7 +63,7 @@ impl Here {
         let is_same = |it: &Post| photos.is_empty() && it.photos.is_empty() && it.text == text && it.link == link;
         let latest = memory.posts.iter().rfind(|it| it.page == page && it.video.is_none() && !it.is_story);
         if latest.is_some_and(is_same) {
-            return Err(Refusal::of(400, 506, None, "(#506) Duplicate status message"));
+            return Err(GraphError::new(506, "(#506) Duplicate status message"));
         }
         memory.show(page, &photos, now)?;
         let id = memory.add_post(page, &text, photos, None, now);
@@ -74,7 +74,7 @@ impl Here {
     }
 
     /// `POST /{page}/photo_stories`
-    pub(super) fn photo_story(&self, page: &str, mut fields: Fields) -> Result<Value, Refusal> {
+    pub(super) fn photo_story(&self, page: &str, mut fields: Fields) -> Result<Value, GraphError> {
         let photo = fields.want("photo_id")?;
         fields.end()?;
         let now = self.clock.now();
@@ -89,17 +89,17 @@ impl Here {
     }
 
     /// `POST /{post}/comments`
-    pub(super) fn comment(&self, post: &str, mut fields: Fields) -> Result<Value, Refusal> {
+    pub(super) fn comment(&self, post: &str, mut fields: Fields) -> Result<Value, GraphError> {
         let words = fields.want("message")?;
         fields.end()?;
         if words.is_empty() || MAX_COMMENT < words.encode_utf16().count() {
-            return Err(Refusal::invalid("Param message must be at most 8000 characters"));
+            return Err(GraphError::param("Param message must be at most 8000 characters"));
         }
         let now = self.clock.now();
         let mut memory = self.memory();
         let is_video = memory.videos.get(post).is_some_and(|it| it.is_public(now));
         if !is_video && !memory.posts.iter().any(|it| it.id == post && !it.is_story) {
-            return Err(Refusal::not_found(post));
+            return Err(GraphError::no_object(post));
         }
         memory.comments.push((post.to_owned(), words));
         let id = memory.next();
@@ -107,14 +107,14 @@ impl Here {
     }
 
     /// `GET /{page}/published_posts`
-    pub(super) fn published(&self, page: &str, mut fields: Fields) -> Result<Value, Refusal> {
+    pub(super) fn published(&self, page: &str, mut fields: Fields) -> Result<Value, GraphError> {
         let asked = fields.want("fields")?;
-        let limit = fields.take("limit").map_or(Some(25), |it| it.parse::<usize>().ok()).filter(|it| *it <= 100);
-        let limit = limit.ok_or_else(|| Refusal::invalid("Param limit must be at most 100"))?;
-        let after: usize = fields.take("after").and_then(|it| it.parse().ok()).unwrap_or(0);
+        let limit = fields.text("limit").map_or(Some(25), |it| it.parse::<usize>().ok()).filter(|it| *it <= 100);
+        let limit = limit.ok_or_else(|| GraphError::param("Param limit must be at most 100"))?;
+        let after: usize = fields.text("after").and_then(|it| it.parse().ok()).unwrap_or(0);
         fields.end()?;
         if asked != "id,message,created_time,permalink_url,attachments{media_type,target,subattachments}" {
-            return Err(Refusal::invalid(&format!("Tried accessing nonexisting field ({asked})")));
+            return Err(GraphError::param(&format!("Tried accessing nonexisting field ({asked})")));
         }
         let memory = self.memory();
         let all: Vec<_> = memory.posts.iter().rev().filter(|it| it.page == page && !it.is_story).collect();
@@ -128,11 +128,11 @@ impl Here {
     }
 
     /// `GET /{page}/stories`
-    pub(super) fn stories_of(&self, page: &str, mut fields: Fields) -> Result<Value, Refusal> {
-        let (asked, _) = (fields.want("fields")?, fields.take("limit"));
+    pub(super) fn stories_of(&self, page: &str, mut fields: Fields) -> Result<Value, GraphError> {
+        let (asked, _) = (fields.want("fields")?, fields.text("limit"));
         fields.end()?;
         if asked != "post_id,media_id,url" {
-            return Err(Refusal::invalid(&format!("Tried accessing nonexisting field ({asked})")));
+            return Err(GraphError::param(&format!("Tried accessing nonexisting field ({asked})")));
         }
         let memory = self.memory();
         let stories = memory.posts.iter().rev().filter(|it| it.page == page && it.is_story);
@@ -145,13 +145,13 @@ impl Here {
 }
 
 /// The picture of an entry of `attached_media`.
-fn photo_of(entry: &str) -> Result<String, Refusal> {
+fn photo_of(entry: &str) -> Result<String, GraphError> {
     let entry: Value = serde_json::from_str(entry).unwrap_or_default();
     match entry.as_object() {
         Some(fields) if fields.len() == 1 => fields.get("media_fbid").and_then(Value::as_str).map(str::to_owned),
         _ => None,
     }
-    .ok_or_else(|| Refusal::invalid("Param attached_media must be an object with a media_fbid"))
+    .ok_or_else(|| GraphError::param("Param attached_media must be an object with a media_fbid"))
 }
 
 impl Post {

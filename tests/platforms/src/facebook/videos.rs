@@ -12,8 +12,8 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::Here;
-use super::fields::Fields;
-use super::refusal::Refusal;
+use crate::meta::error::GraphError;
+use crate::meta::fields::Fields;
 use crate::stand_in::oauth::secret;
 use crate::stand_in::wire::Cut;
 
@@ -109,12 +109,12 @@ impl Video {
 
 impl Here {
     /// `POST /{page}/videos`
-    pub(super) fn video(&self, page: &str, mut fields: Fields) -> Result<Value, Refusal> {
+    pub(super) fn video(&self, page: &str, mut fields: Fields) -> Result<Value, GraphError> {
         match fields.want("upload_phase")?.as_str() {
             "start" => {
                 let size = fields.want("file_size")?.parse().ok().filter(|it| (1..=MAX_BYTES).contains(it));
                 fields.end()?;
-                let size = size.ok_or_else(|| Refusal::invalid("Param file_size must be at most 10 GB"))?;
+                let size = size.ok_or_else(|| GraphError::param("Param file_size must be at most 10 GB"))?;
                 let (id, video) = self.begun(page, "videos", Some(size));
                 let mut answer = video.next();
                 answer["upload_session_id"] = video.session.into();
@@ -133,13 +133,13 @@ impl Here {
                 self.finish(page, &id, fields)
             }
             other => {
-                Err(Refusal::invalid(&format!("Param upload_phase must be one of start, transfer, finish: {other}")))
+                Err(GraphError::param(&format!("Param upload_phase must be one of start, transfer, finish: {other}")))
             }
         }
     }
 
     /// `POST /{page}/video_reels` and `POST /{page}/video_stories`
-    pub(super) fn upright_video(&self, (page, edge): (&str, &str), mut fields: Fields) -> Result<Value, Refusal> {
+    pub(super) fn upright_video(&self, (page, edge): (&str, &str), mut fields: Fields) -> Result<Value, GraphError> {
         match fields.want("upload_phase")?.as_str() {
             "start" => {
                 fields.end()?;
@@ -149,14 +149,14 @@ impl Here {
             }
             "finish" => {
                 let id = fields.want("video_id")?;
-                let state = fields.take("video_state");
+                let state = fields.text("video_state");
                 if (edge == "video_reels") != (state.as_deref() == Some("PUBLISHED")) {
-                    return Err(Refusal::invalid("Param video_state must be PUBLISHED for reels alone"));
+                    return Err(GraphError::param("Param video_state must be PUBLISHED for reels alone"));
                 }
                 let is_it = self.memory().videos.get(&id).is_some_and(|it| it.edge == edge && it.page == page);
-                if is_it { self.finish(page, &id, fields) } else { Err(Refusal::not_found(&id)) }
+                if is_it { self.finish(page, &id, fields) } else { Err(GraphError::no_object(&id)) }
             }
-            other => Err(Refusal::invalid(&format!("Param upload_phase must be one of start, finish: {other}"))),
+            other => Err(GraphError::param(&format!("Param upload_phase must be one of start, finish: {other}"))),
         }
     }
 
@@ -180,20 +180,20 @@ impl Here {
         (id, video)
     }
 
-    fn of_session(&self, page: &str, session: &str) -> Result<String, Refusal> {
+    fn of_session(&self, page: &str, session: &str) -> Result<String, GraphError> {
         let memory = self.memory();
         let found = memory.videos.iter().find(|(_, it)| it.session == session && it.page == page);
-        found.map(|(id, _)| id.clone()).ok_or_else(|| Refusal::invalid("There is no such upload session"))
+        found.map(|(id, _)| id.clone()).ok_or_else(|| GraphError::param("There is no such upload session"))
     }
 
     /// A part arrives: the next one, or the last once more, whose answer may be lost.
-    fn part(&self, page: &str, (session, start): (&str, &str), part: &Bytes) -> Result<Value, Refusal> {
+    fn part(&self, page: &str, (session, start): (&str, &str), part: &Bytes) -> Result<Value, GraphError> {
         let id = self.of_session(page, session)?;
         let now = self.clock.now();
         let mut memory = self.memory();
-        let video = memory.videos.get_mut(&id).ok_or_else(|| Refusal::not_found(&id))?;
+        let video = memory.videos.get_mut(&id).ok_or_else(|| GraphError::no_object(&id))?;
         let (arrived, size) = (video.bytes.len() as u64, video.size.unwrap_or_default());
-        let wrong = || Refusal::of(400, 6_000, Some(1_363_037), "The part does not begin where the last one ended");
+        let wrong = || GraphError::new(6_000, "The part does not begin where the last one ended").subcode(1_363_037);
         let start: u64 = start.parse().map_err(|_| wrong())?;
         let length = part.len() as u64;
         if start + length == arrived && 0 < length {
@@ -209,26 +209,26 @@ impl Here {
         Ok(video.next())
     }
 
-    fn finish(&self, page: &str, id: &str, mut fields: Fields) -> Result<Value, Refusal> {
+    fn finish(&self, page: &str, id: &str, mut fields: Fields) -> Result<Value, GraphError> {
         let edge = self.memory().videos.get(id).map(|it| it.edge.clone()).unwrap_or_default();
         let is_story = edge == "video_stories";
-        let (text, title) = if is_story { (None, None) } else { (fields.take("description"), fields.take("title")) };
+        let (text, title) = if is_story { (None, None) } else { (fields.text("description"), fields.text("title")) };
         fields.end()?;
         if title.as_ref().is_some_and(|it| MAX_TITLE < it.chars().count()) {
-            return Err(Refusal::invalid("Param title must be at most 255 characters"));
+            return Err(GraphError::param("Param title must be at most 255 characters"));
         }
         let now = self.clock.now();
         let mut memory = self.memory();
-        let video = memory.videos.get_mut(id).ok_or_else(|| Refusal::not_found(id))?;
+        let video = memory.videos.get_mut(id).ok_or_else(|| GraphError::no_object(id))?;
         let is_video = MimeType::sniff(&video.bytes).is_some_and(|it| it.file_type() == FileType::Video);
         if video.is_finished() {
-            return Err(Refusal::invalid("The video was published before"));
+            return Err(GraphError::param("The video was published before"));
         }
         if video.there_at.is_none() || !is_video || now >= video.begun_at + KEPT {
-            return Err(Refusal::invalid("The video is not there"));
+            return Err(GraphError::param("The video is not there"));
         }
         if edge != "videos" && (!video.is_looked_through(now) || video.is_spoilt) {
-            return Err(Refusal::of(400, 6_000, Some(1_363_130), "The video is not processed yet"));
+            return Err(GraphError::new(6_000, "The video is not processed yet").subcode(1_363_130));
         }
         video.finished_at = Some(now);
         (video.text, video.title) = (text.unwrap_or_default().trim().to_owned(), title);
@@ -247,23 +247,29 @@ pub(super) async fn receive(
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Response, Refusal> {
+) -> Result<Response, GraphError> {
     let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
-    let token = header("authorization").and_then(|it| it.strip_prefix("OAuth ")).ok_or_else(|| Refusal::token(None))?;
+    let token = header("authorization")
+        .and_then(|it| it.strip_prefix("OAuth "))
+        .ok_or_else(|| GraphError::token("Error validating access token", None))?;
     let number = |name: &str| header(name).and_then(|it| it.parse::<u64>().ok());
     let (offset, size) = (number("offset"), number("file_size"));
     let now = here.clock.now();
     let mut memory = here.memory();
-    let page = memory.page_tokens.get(token).map(|it| it.0.clone()).ok_or_else(|| Refusal::token(None))?;
+    let page = memory
+        .page_tokens
+        .get(token)
+        .map(|it| it.0.clone())
+        .ok_or_else(|| GraphError::token("Error validating access token", None))?;
     let breaks_after = memory.breaks_after.take();
     let video = memory.videos.get_mut(&id).filter(|it| it.page == page && it.edge != "videos");
-    let video = video.ok_or_else(|| Refusal::not_found(&id))?;
+    let video = video.ok_or_else(|| GraphError::no_object(&id))?;
     let arrived = video.bytes.len() as u64;
     let (Some(offset), Some(size)) = (offset, size) else {
-        return Err(Refusal::invalid("The headers offset and file_size are required"));
+        return Err(GraphError::param("The headers offset and file_size are required"));
     };
     if offset != arrived || size != offset + body.len() as u64 || body.is_empty() || MAX_BYTES < size {
-        return Err(Refusal::invalid("The upload does not go on where it broke off, or is of another size"));
+        return Err(GraphError::param("The upload does not go on where it broke off, or is of another size"));
     }
     video.size = Some(size);
     if let Some(bytes) = breaks_after.filter(|it| *it < body.len()) {

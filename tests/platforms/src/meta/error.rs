@@ -125,11 +125,17 @@ impl GraphError {
         Self::new(10, words).status(StatusCode::FORBIDDEN)
     }
 
+    /// The same, of calls that are taken again after so many minutes.
+    #[must_use]
+    pub fn regained_in(mut self, minutes: i64) -> Self {
+        self.0.regained_in = Some(minutes);
+        self
+    }
+
     /// Too many calls; after so many minutes they are taken again.
     pub fn limited(minutes: i64) -> Self {
-        let mut error = Self::new(4, "(#4) Application request limit reached").transient();
-        error.0.regained_in = Some(minutes);
-        error.status(StatusCode::FORBIDDEN)
+        let error = Self::new(4, "(#4) Application request limit reached").transient();
+        error.regained_in(minutes).status(StatusCode::FORBIDDEN)
     }
 
     /// "Possibly a temporary issue due to downtime."
@@ -193,7 +199,7 @@ impl IntoResponse for GraphError {
     fn into_response(self) -> Response {
         let (said, body) = (&self.0, Json(self.0.body()));
         match said.regained_in {
-            Some(minutes) => (said.status, usage::of_an_account_at_its_limit(minutes), body).into_response(),
+            Some(minutes) => (said.status, usage::of_an_account(100, minutes), body).into_response(),
             None => (said.status, body).into_response(),
         }
     }

@@ -1,10 +1,11 @@
-//! The parameters of a call: in its query, and in a form or JSON object that is its body.
-//! Each may be given once, and each has to be known.
+//! The parameters of a call: in its query, and in a form, with files or without, or a JSON
+//! object that is its body. Each may be given once, and each has to be known.
 
 use std::collections::BTreeMap;
 
-use axum::extract::{FromRequest, Request};
+use axum::extract::{FromRequest, Multipart, Request};
 use bytes::Bytes;
+use http::header;
 use serde_json::Value;
 use url::form_urlencoded;
 
@@ -13,9 +14,17 @@ use crate::stand_in::params::essence;
 
 /// The parameters of a call, each to be taken once.
 #[derive(Clone, Debug, Default)]
-pub struct Fields(BTreeMap<String, String>);
+pub struct Fields {
+    given: BTreeMap<String, String>,
+    files: BTreeMap<String, Bytes>,
+}
 
 impl Fields {
+    /// Those of a query, where there is no body.
+    pub fn of_query(query: Option<&str>) -> Result<Self, GraphError> {
+        Self::read(query.unwrap_or_default(), "", &[])
+    }
+
     /// Those of a query, and of a body of this type.
     pub fn read(query: &str, content_type: &str, body: &[u8]) -> Result<Self, GraphError> {
         let mut fields = Self::default();
@@ -43,16 +52,40 @@ impl Fields {
     }
 
     fn add(&mut self, name: String, value: String) -> Result<(), GraphError> {
-        if self.0.contains_key(&name) {
+        if self.has(&name) {
             return Err(GraphError::param(&format!("Param {name} was given twice")));
         }
-        self.0.insert(name, value);
+        self.given.insert(name, value);
+        Ok(())
+    }
+
+    /// A form with files, and with how long it is.
+    async fn add_parts(&mut self, request: Request) -> Result<(), GraphError> {
+        let broken = |_| GraphError::param("The form is broken");
+        if !request.headers().contains_key(header::CONTENT_LENGTH) {
+            return Err(GraphError::param("The form does not say how long it is"));
+        }
+        let form = Multipart::from_request(request, &()).await;
+        let mut form = form.map_err(|_| GraphError::param("The form has no boundary"))?;
+        while let Some(part) = form.next_field().await.map_err(broken)? {
+            let name = part.name().unwrap_or_default().to_owned();
+            if part.file_name().is_some() {
+                self.files.insert(name, part.bytes().await.map_err(broken)?);
+            } else {
+                self.add(name, part.text().await.map_err(broken)?)?;
+            }
+        }
         Ok(())
     }
 
     /// One, if it is there.
     pub fn text(&mut self, name: &str) -> Option<String> {
-        self.0.remove(name)
+        self.given.remove(name)
+    }
+
+    /// A file that has to be there.
+    pub fn file(&mut self, name: &str) -> Result<Bytes, GraphError> {
+        self.files.remove(name).ok_or_else(|| GraphError::missing(name))
     }
 
     /// One that has to be there, and not be blank.
@@ -104,14 +137,19 @@ impl Fields {
         Ok(Some(text.split(',').map(str::to_owned).collect()))
     }
 
+    /// The texts `name[0]`, `name[1]` and so on.
+    pub fn numbered(&mut self, name: &str) -> Vec<String> {
+        (0..).map_while(|at| self.text(&format!("{name}[{at}]"))).collect()
+    }
+
     /// Whether this one is there.
     pub fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        self.given.contains_key(name)
     }
 
     /// Refuses what nobody took: a parameter that the call does not have.
     pub fn end(self) -> Result<(), GraphError> {
-        match self.0.keys().next() {
+        match self.given.keys().chain(self.files.keys()).next() {
             None => Ok(()),
             Some(name) => {
                 Err(GraphError::param(&format!("Param {name} is unknown here, or not taken beside the rest")))
@@ -126,6 +164,11 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
     async fn from_request(request: Request, state: &S) -> Result<Self, GraphError> {
         let query = request.uri().query().unwrap_or_default().to_owned();
         let content_type = essence(request.headers());
+        if content_type == "multipart/form-data" {
+            let mut fields = Self::read(&query, "", &[])?;
+            fields.add_parts(request).await?;
+            return Ok(fields);
+        }
         let body = Bytes::from_request(request, state).await;
         let body = body.map_err(|_| GraphError::param("The body did not arrive"))?;
         Self::read(&query, &content_type, &body)

@@ -20,6 +20,7 @@ pub fn answer(call: Call, trouble: Trouble) -> GraphError {
     }
 }
 
-fn minutes(wait: TimeDelta) -> i64 {
+/// So many minutes, rounded up.
+pub fn minutes(wait: TimeDelta) -> i64 {
     (wait.num_seconds() + 59) / 60
 }

@@ -45,12 +45,12 @@ async fn tell(State(Usage(percent)): State<Usage>, request: Request, next: Next)
     response
 }
 
-/// The header of an answer for an account that called too much, and is heard again after
-/// so many minutes.
-pub(super) fn of_an_account_at_its_limit(minutes: i64) -> [(HeaderName, HeaderValue); 1] {
+/// The header of an answer for an account that has called so many percent of what it may,
+/// and is heard again after so many minutes.
+pub fn of_an_account(percent: u64, minutes: i64) -> [(HeaderName, HeaderValue); 1] {
     let said = json!({ "17841400000000000": [{
         "type": "publishing",
-        "call_count": 100,
+        "call_count": percent,
         "total_cputime": 25,
         "total_time": 25,
         "estimated_time_to_regain_access": minutes,

@@ -1,6 +1,7 @@
 //! The stand-in refuses what is not in the documents.
 
-use networks::facebook::{PAGE, proof};
+use networks::facebook::PAGE;
+use networks::meta::access::proof;
 use platforms::conformance::network::Network;
 use secrecy::ExposeSecret;
 
