@@ -1,7 +1,7 @@
 //! `POST /auth/device/token`: a device exchanges its code for a token.
 
 use api::openapi::{AUTHENTICATION, BadBody, Limited};
-use api::{Api, ApiError, ApiResult, ErrorMessage, Incoming, OAuthError, Visitor};
+use api::{Api, ApiError, ApiResult, ErrorBody, Incoming, Visitor};
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -57,17 +57,6 @@ pub(crate) struct TokenUser {
     email: String,
 }
 
-/// Why there is no token: one of the four outcomes, or a body that is not JSON.
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "describes the answer")]
-pub(crate) enum NoToken {
-    /// The outcome.
-    Outcome(OAuthError),
-    /// The body is not JSON.
-    Malformed(ErrorMessage),
-}
-
 /// Exchange a device code for an access token
 ///
 /// Poll no faster than the interval until the answer is 200 or another error
@@ -82,7 +71,7 @@ pub(crate) enum NoToken {
         Limited,
         BadBody,
         (status = 200, description = "The token and its user", body = AccessTokenBody),
-        (status = 400, description = "Not yet, denied, expired or unknown", body = NoToken, examples(
+        (status = 400, description = "Not yet, denied, expired or unknown", body = ErrorBody, examples(
             ("authorization_pending" = (value = json!({
                 "error": "authorization_pending",
                 "error_description": "The user has not decided yet. Ask again in 5 seconds."

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use api::need::ConnectionsRead;
 use api::openapi::{CONNECTIONS, Invalid, Missing, Refused};
-use api::{ApiError, ApiResult, Caller, ErrorMessage, Params, Segments, path_id};
+use api::{ApiError, ApiResult, Caller, ErrorBody, Params, Segments, path_id};
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
@@ -74,7 +74,7 @@ struct ChoiceView {
         (status = 200, body = ChoiceList, description = "The values"),
         (
             status = 409,
-            body = ErrorMessage,
+            body = ErrorBody,
             description = "The account has to be connected again",
             example = json!({ "message": "Sandbox no longer accepts this connection. Connect the account again" }),
         ),
@@ -83,7 +83,7 @@ struct ChoiceView {
         Invalid,
         (
             status = 503,
-            body = ErrorMessage,
+            body = ErrorBody,
             description = "The platform does not answer, or the store is not available",
             example = json!({ "message": "Sandbox did not answer in time. Try again in 30 s" }),
         ),

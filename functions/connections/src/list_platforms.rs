@@ -39,7 +39,7 @@ struct PlatformView {
     /// Whether accounts of it can be connected here.
     usable: bool,
     /// What `options` of an entry of a post may say: a JSON Schema 2020-12.
-    #[schema(value_type = Object)]
+    #[schema(value_type = BTreeMap<String, Value>)]
     options: Value,
     /// What it asks of a post before an account is known; an account's own rules are in the `meta` of its connection.
     /// Empty where it is not usable.

@@ -2,7 +2,7 @@
 
 use api::need::ConnectionsWrite;
 use api::openapi::{CONNECTIONS, Invalid, Refused};
-use api::{ApiError, ApiResult, Caller, OAuthError, Params, Segments};
+use api::{ApiError, ApiResult, Caller, ErrorBody, Params, Segments};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -49,7 +49,7 @@ pub(crate) enum HandOffStatus {
         (status = 200, body = HandOffStatus, description = "How it stands"),
         (
             status = 404,
-            body = OAuthError,
+            body = ErrorBody,
             description = "There is no such request",
             example = json!({
                 "error": "not_found",
@@ -58,7 +58,7 @@ pub(crate) enum HandOffStatus {
         ),
         (
             status = 410,
-            body = OAuthError,
+            body = ErrorBody,
             description = "The request expired before it ended",
             example = json!({
                 "error": "expired",

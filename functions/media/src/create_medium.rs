@@ -44,7 +44,7 @@ const TRIES: usize = 3;
         (status = 201, description = "Where to upload to, or what was fetched", body = MediumView,
             headers(("idempotent-replayed" = String, description = "`true` when this is an earlier answer again"))),
         (status = 409, description = "The first request with this idempotency key is still being answered",
-            body = api::ErrorMessage, example = json!({ "message": crate::idempotent::RUNNING })),
+            body = api::ErrorBody, example = json!({ "message": crate::idempotent::RUNNING })),
         BadBody,
         Refused,
     ),

@@ -2,7 +2,7 @@
 
 use api::need::PostsWrite;
 use api::openapi::{BadBody, POSTS, Refused};
-use api::{ApiError, ApiResult, Caller, ErrorMessage, Fields, Given, Incoming};
+use api::{ApiError, ApiResult, Caller, ErrorBody, Fields, Given, Incoming};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -89,7 +89,7 @@ pub(crate) struct PlatformBody {
     media: Option<Vec<MediumBody>>,
     /// What is said on this account's platform alone, such as `visibility`, `content_warning` or `language`. A name
     /// that the platform does not have is refused; values are checked when the post is scheduled.
-    #[schema(value_type = Option<Object>, example = json!({ "language": "en" }))]
+    #[schema(value_type = Option<BTreeMap<String, Value>>, example = json!({ "language": "en" }))]
     options: Option<Value>,
 }
 
@@ -110,7 +110,7 @@ pub(crate) struct PlatformBody {
         (status = 201, description = "The post", body = PostView),
         Refused,
         BadBody,
-        (status = 409, description = "The first request with this key is still running", body = ErrorMessage, example = json!({"message": "The first request with this Idempotency-Key is still running"})),
+        (status = 409, description = "The first request with this key is still running", body = ErrorBody, example = json!({"message": "The first request with this Idempotency-Key is still running"})),
     )
 )]
 pub(crate) async fn create_post(

@@ -72,7 +72,7 @@ struct TargetView {
     #[schema(nullable = false)]
     media: Option<Vec<MediumView>>,
     /// What is said on its platform alone.
-    #[schema(value_type = Object, example = json!({ "language": "en" }))]
+    #[schema(value_type = BTreeMap<String, Value>, example = json!({ "language": "en" }))]
     options: Options,
     /// `pending`, `publishing`, `published` or `failed`.
     #[schema(example = "pending")]

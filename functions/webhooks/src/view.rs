@@ -71,7 +71,7 @@ pub(crate) struct DeliveryView {
     /// The beginning of what was last answered.
     last_answer: Option<String>,
     /// What is sent.
-    #[schema(value_type = Object)]
+    #[schema(value_type = BTreeMap<String, Value>)]
     payload: Value,
 }
 

@@ -63,33 +63,27 @@ pub enum ApiError {
     Unavailable,
 }
 
-/// An error that is told in words alone.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct ErrorMessage {
-    /// What happened, and what to do about it.
-    pub message: String,
-}
-
-/// What is wrong with a request, all of it at once.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(example = json!({
-    "message": "content is required",
-    "errors": { "content": ["content is required"] }
-}))]
-pub struct ValidationError {
-    /// The first fault, and how many more there are.
-    pub message: String,
+/// Why a request was refused: `message`, with `errors` where fields are wrong; or
+/// `error` with `error_description`, where programs tell reasons apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Error)]
+pub struct ErrorBody {
+    /// What happened, and what to do about it. Of wrong fields the first fault, and how many more there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "content is required")]
+    pub message: Option<String>,
     /// The faults by field, at most 50 of them; entries of lists are `platforms.0.content`. Long names are cut.
-    pub errors: BTreeMap<String, Vec<String>>,
-}
-
-/// An error with a code for programs and a sentence for people.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct OAuthError {
-    /// The code.
-    pub error: String,
-    /// The sentence.
-    pub error_description: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = json!({ "content": ["content is required"] }))]
+    pub errors: Option<BTreeMap<String, Vec<String>>>,
+    /// A code for programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub error: Option<String>,
+    /// The same for people, and what to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub error_description: Option<String>,
 }
 
 /// How long a client waits before it tries the store again, in seconds.
@@ -99,9 +93,10 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         use StatusCode as S;
         match self {
-            Self::Invalid(faults) => (S::UNPROCESSABLE_ENTITY, Json(ValidationError::from(&faults))).into_response(),
+            Self::Invalid(faults) => (S::UNPROCESSABLE_ENTITY, Json(ErrorBody::from(&faults))).into_response(),
             Self::OAuth { status, error, description } => {
-                (status, Json(OAuthError { error: error.to_owned(), error_description: description })).into_response()
+                let (error, error_description) = (Some(error.to_owned()), Some(description));
+                (status, Json(ErrorBody { error, error_description, ..ErrorBody::default() })).into_response()
             }
             Self::Unauthenticated => {
                 let mut response = message(S::UNAUTHORIZED, "Send a valid token: Authorization: Bearer <token>");
@@ -129,7 +124,7 @@ impl IntoResponse for ApiError {
 }
 
 pub(crate) fn message(status: StatusCode, message: impl Into<String>) -> Response {
-    (status, Json(ErrorMessage { message: message.into() })).into_response()
+    (status, Json(ErrorBody { message: Some(message.into()), ..ErrorBody::default() })).into_response()
 }
 
 fn later(mut response: Response, wait: u64) -> Response {
@@ -137,13 +132,13 @@ fn later(mut response: Response, wait: u64) -> Response {
     response
 }
 
-impl From<&Faults> for ValidationError {
+impl From<&Faults> for ErrorBody {
     fn from(faults: &Faults) -> Self {
         let mut errors: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (field, message) in faults.iter() {
             errors.entry(field.to_owned()).or_default().push(message.to_owned());
         }
-        Self { message: faults.summary(), errors }
+        Self { message: Some(faults.summary()), errors: Some(errors), ..Self::default() }
     }
 }
 
@@ -173,10 +168,10 @@ mod tests {
         faults.add("content", "is required");
         faults.add("media", "names one twice");
 
-        let body = ValidationError::from(&faults);
+        let body = ErrorBody::from(&faults);
 
-        assert_eq!(body.message, "media is too long (and 2 more errors)");
-        assert_eq!(body.errors["media"], ["media is too long", "media names one twice"]);
+        assert_eq!(body.message.as_deref(), Some("media is too long (and 2 more errors)"));
+        assert_eq!(body.errors.unwrap()["media"], ["media is too long", "media names one twice"]);
     }
 
     #[test]

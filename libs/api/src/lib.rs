@@ -34,7 +34,7 @@ use storage::Store;
 pub use utoipa_axum;
 
 pub use caller::{Caller, Visitor};
-pub use error::{ApiError, ApiResult, ErrorMessage, OAuthError, ValidationError};
+pub use error::{ApiError, ApiResult, ErrorBody};
 pub use fields::{Fields, Given};
 pub use gate::{RequestId, finish};
 pub use incoming::Incoming;

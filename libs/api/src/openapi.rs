@@ -18,7 +18,7 @@ use utoipa::openapi::{
 };
 use utoipa::{IntoResponses, PartialSchema, ToSchema};
 
-use crate::error::{ErrorMessage, OAuthError, ValidationError};
+use crate::error::ErrorBody;
 
 /// The whole document as it is served. It is what [`describe`] makes of every
 /// function, kept as a file so that every change to it is seen.
@@ -100,7 +100,7 @@ impl IntoResponses for Invalid {
             "message": "content is required",
             "errors": { "content": ["content is required"] },
         });
-        Responses::from([response("422", "Not valid", "ValidationError", example)])
+        Responses::from([response("422", "Not valid", example)])
     }
 }
 
@@ -123,11 +123,12 @@ impl IntoResponses for BadBody {
 }
 
 fn message(status: &str, description: &str, text: &str) -> (String, RefOr<Response>) {
-    response(status, description, "ErrorMessage", json!({ "message": text }))
+    response(status, description, json!({ "message": text }))
 }
 
-fn response(status: &str, description: &str, schema: &str, example: Value) -> (String, RefOr<Response>) {
-    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(schema))).example(Some(example)).build();
+fn response(status: &str, description: &str, example: Value) -> (String, RefOr<Response>) {
+    let content =
+        ContentBuilder::new().schema(Some(Ref::from_schema_name(ErrorBody::name()))).example(Some(example)).build();
     let response = ResponseBuilder::new().description(description).content("application/json", content).build();
     (status.to_owned(), RefOr::T(response))
 }
@@ -148,7 +149,7 @@ fn frame() -> OpenApi {
         .build();
     let mut components = Components::new();
     components.add_security_scheme("token", SecurityScheme::Http(token));
-    components.schemas.extend([schema::<ErrorMessage>(), schema::<ValidationError>(), schema::<OAuthError>()]);
+    components.schemas.extend([schema::<ErrorBody>()]);
     let info = InfoBuilder::new()
         .title("Social Publishing Service API")
         .version("1.0")
