@@ -1,11 +1,10 @@
 //! `/account`: who is signed in and where, and which devices have access.
 
-use api::page::{Asked, Filled, Page, PageResult};
+use api::page::{Asked, Filled, Page, PageResult, Part, date, date_and_time};
 use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
-use chrono::{DateTime, Utc};
 use cloud::audit::{self, Event};
 use domain::scope::{Scope, Scopes};
 use serde::Deserialize;
@@ -92,7 +91,7 @@ pub(crate) async fn account(
         devices: devices.enumerate().map(|(index, it)| Device::of(index + 1, it.0, &it.1, &api)).collect(),
         revoked: query.revoked,
     };
-    Ok(Page::of("Your account", &page)?.signed_in(&session))
+    Ok(Page::of("Your account", &page)?.signed_in(&session).of_account(Part::Access))
 }
 
 /// Ends a device's access, a session, or all sessions.
@@ -153,14 +152,6 @@ impl Device {
             ends: date(token.created_at + api.token_lifetime.at_most),
         }
     }
-}
-
-fn date(at: DateTime<Utc>) -> String {
-    at.format("%-d %B %Y").to_string()
-}
-
-fn date_and_time(at: DateTime<Utc>) -> String {
-    at.format("%-d %B %Y, %H:%M UTC").to_string()
 }
 
 #[cfg(test)]

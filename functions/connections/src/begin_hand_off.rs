@@ -2,11 +2,12 @@
 
 use api::need::ConnectionsWrite;
 use api::openapi::{CONNECTIONS, Refused};
-use api::{ApiError, ApiResult, Caller, OAuthError, Params, Segments};
+use api::{ApiError, ApiResult, Caller, ErrorBody, Params, Segments};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use chrono::TimeDelta;
+use domain::id::UserId;
 use domain::token;
 use platforms::{Answers, Connect};
 use secrecy::{ExposeSecret, SecretString};
@@ -55,7 +56,7 @@ pub(crate) struct HandOffBegun {
         (status = 201, body = HandOffBegun, description = "The request has begun"),
         (
             status = 422,
-            body = OAuthError,
+            body = ErrorBody,
             description = "The platform is not known, or this deployment has no credentials for it",
             example = json!({
                 "error": "unsupported_platform",
@@ -74,29 +75,10 @@ pub(crate) async fn begin_hand_off(
 ) -> ApiResult<(StatusCode, Json<HandOffBegun>)> {
     params.none()?;
     let platform = app.platforms.get(&name).ok_or_else(|| unsupported(&app, &name))?;
-    if let Some(reason) = app.no_room(caller.user, platform.name()).await? {
-        return Err(caller.not_in_plan(reason));
-    }
-
-    let now = app.api.clock.now();
-    let state_token = token::random_token();
-    let (authorization_url, stage, sealed) = first_page(&app, platform, &state_token).await?;
-    let hand_off = HandOff {
-        user_id: caller.user,
-        provider: platform.name().to_owned(),
-        stage,
-        created_at: now,
-        expires_at: now + LIFETIME,
-        ended_at: None,
-        connection_id: None,
-        also_connected: Vec::new(),
-        reason: None,
-        goes_on: None,
-        sealed,
+    let (state_token, authorization_url) = match app.begin(caller.user, platform).await? {
+        Begun::At { state_token, page } => (state_token.expose_secret().to_owned(), page),
+        Begun::NoRoom(reason) => return Err(caller.not_in_plan(reason)),
     };
-    app.api.store.begin_hand_off(&token::hash(state_token.expose_secret()), &hand_off).await?;
-
-    let state_token = state_token.expose_secret().to_owned();
     let origin = &app.api.origin;
     Ok((
         StatusCode::CREATED,
@@ -107,6 +89,41 @@ pub(crate) async fn begin_hand_off(
             expires_in: LIFETIME.num_seconds(),
         }),
     ))
+}
+
+/// What became of the wish to connect an account.
+pub(crate) enum Begun {
+    /// The person goes on at this page, ours or the platform's.
+    At { state_token: SecretString, page: String },
+    /// The plan has no room for another account, for this reason.
+    NoRoom(String),
+}
+
+impl App {
+    /// Begins a hand-off for this user.
+    pub(crate) async fn begin(&self, user: UserId, platform: &dyn Connect) -> Result<Begun, Failure> {
+        if let Some(reason) = self.no_room(user, platform.name()).await? {
+            return Ok(Begun::NoRoom(reason));
+        }
+        let now = self.api.clock.now();
+        let state_token = token::random_token();
+        let (page, stage, sealed) = first_page(self, platform, &state_token).await?;
+        let hand_off = HandOff {
+            user_id: user,
+            provider: platform.name().to_owned(),
+            stage,
+            created_at: now,
+            expires_at: now + LIFETIME,
+            ended_at: None,
+            connection_id: None,
+            also_connected: Vec::new(),
+            reason: None,
+            goes_on: None,
+            sealed,
+        };
+        self.api.store.begin_hand_off(&token::hash(state_token.expose_secret()), &hand_off).await?;
+        Ok(Begun::At { state_token, page })
+    }
 }
 
 /// The page to which the person is sent: the platform's, or ours when the

@@ -1,15 +1,17 @@
 //! `DELETE /connections/{connection}`
 
+use std::net::IpAddr;
+
 use api::need::ConnectionsWrite;
 use api::openapi::{CONNECTIONS, Missing, Refused};
-use api::{ApiError, ApiResult, Caller, Id, OAuthError, Params};
+use api::{ApiError, ApiResult, Caller, ErrorBody, Id, Params};
 use axum::extract::State;
 use axum::http::StatusCode;
 use cloud::audit;
 use domain::event::Event;
-use domain::id::ConnectionId;
+use domain::id::{ConnectionId, UserId};
 use publishing::{announce, revoke_grant};
-use storage::Disconnected;
+use storage::{Disconnected, StorageError};
 
 use crate::App;
 
@@ -26,7 +28,7 @@ use crate::App;
         (status = 204, description = "It is gone"),
         (
             status = 422,
-            body = OAuthError,
+            body = ErrorBody,
             description = "Scheduled or publishing posts name this account",
             example = json!({
                 "error": "has_pending_posts",
@@ -50,36 +52,62 @@ pub(crate) async fn delete_connection(
         app.api.store.connection(caller.user, id).await?.ok_or(ApiError::NotFound)?;
         return Err(refusal);
     }
-    // The connection is deleted before the grant is revoked: the deletion fails
-    // when a post is being scheduled at this moment, which then still needs the
-    // grant.
-    let now = app.api.clock.now();
-    match app.api.store.delete_connection(caller.user, id, now).await? {
-        Disconnected::Deleted { connection, ended } => {
-            let entry = audit::Entry::new(audit::Event::ConnectionRemoved).user(caller.user).connection(id);
-            entry.address(caller.ip).write();
-            let App { api, platforms, sealer, .. } = &app;
-            if let Some(record) = ended {
-                revoke_grant(&api.store, sealer.as_ref(), platforms, &record, now).await;
-            }
-            announce(&api.store, app.events.as_ref(), &Event::disconnected(&connection, now)).await;
-            Ok(StatusCode::NO_CONTENT)
-        }
-        Disconnected::Pending(count) => Err(has_pending_posts(count)),
-        Disconnected::NotThere => Err(ApiError::NotFound),
+    match app.disconnect(caller.user, id, caller.ip).await? {
+        Disconnection::Done => Ok(StatusCode::NO_CONTENT),
+        Disconnection::Needed(why) => Err(ApiError::OAuth {
+            status: StatusCode::UNPROCESSABLE_ENTITY,
+            error: "has_pending_posts",
+            description: why,
+        }),
+        Disconnection::NotThere => Err(ApiError::NotFound),
     }
 }
 
-fn has_pending_posts(count: u32) -> ApiError {
+/// What became of the wish to disconnect an account.
+pub(crate) enum Disconnection {
+    /// It is gone.
+    Done,
+    /// Posts need it, as this sentence says.
+    Needed(String),
+    /// There is none, or it is somebody else's.
+    NotThere,
+}
+
+impl App {
+    /// Disconnects an account of this user, who is at this address.
+    pub(crate) async fn disconnect(
+        &self,
+        user: UserId,
+        id: ConnectionId,
+        address: IpAddr,
+    ) -> Result<Disconnection, StorageError> {
+        // The connection is deleted before the grant is revoked: the deletion fails
+        // when a post is being scheduled at this moment, which then still needs the
+        // grant.
+        let now = self.api.clock.now();
+        match self.api.store.delete_connection(user, id, now).await? {
+            Disconnected::Deleted { connection, ended } => {
+                let entry = audit::Entry::new(audit::Event::ConnectionRemoved).user(user).connection(id);
+                entry.address(address).write();
+                let Self { api, platforms, sealer, .. } = self;
+                if let Some(record) = ended {
+                    revoke_grant(&api.store, sealer.as_ref(), platforms, &record, now).await;
+                }
+                announce(&api.store, self.events.as_ref(), &Event::disconnected(&connection, now)).await;
+                Ok(Disconnection::Done)
+            }
+            Disconnected::Pending(count) => Ok(Disconnection::Needed(needed_by(count))),
+            Disconnected::NotThere => Ok(Disconnection::NotThere),
+        }
+    }
+}
+
+fn needed_by(count: u32) -> String {
     let posts = match count {
         1 => "1 scheduled or publishing post uses".to_owned(),
         more => format!("{more} scheduled or publishing posts use"),
     };
-    ApiError::OAuth {
-        status: StatusCode::UNPROCESSABLE_ENTITY,
-        error: "has_pending_posts",
-        description: format!("{posts} this account. Unschedule or delete what is scheduled first."),
-    }
+    format!("{posts} this account. Unschedule or delete what is scheduled first.")
 }
 
 #[cfg(test)]
@@ -130,7 +158,7 @@ mod tests {
 
     #[test]
     fn one_post_is_not_told_as_many() {
-        let ApiError::OAuth { description, .. } = has_pending_posts(1) else { panic!("another error") };
-        assert!(description.starts_with("1 scheduled or publishing post uses this account."), "{description}");
+        let sentence = needed_by(1);
+        assert!(sentence.starts_with("1 scheduled or publishing post uses this account."), "{sentence}");
     }
 }

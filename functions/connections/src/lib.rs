@@ -9,7 +9,12 @@
 //! asks the platform, while the page or the client waits. Meanwhile the client asks
 //! `poll_hand_off`. `party` says who may go on
 //! with it. What platforms tell by themselves comes to `take_notice`.
+//!
+//! `account_page` is where a person sees their connections, and `account_forms` what
+//! its buttons do.
 
+mod account_forms;
+mod account_page;
 mod answer_hand_off;
 mod approval;
 mod begin_hand_off;
@@ -95,6 +100,9 @@ impl App {
 /// The routes, to be completed by `api::finish`.
 pub fn router(app: App) -> Router {
     routes()
+        .route("/account/connections", get(account_page::show_accounts))
+        .route("/account/connections/connect", post(account_forms::connect))
+        .route("/account/connections/{connection}/disconnect", post(account_forms::disconnect))
         .route("/connect/{state_token}", get(show_hand_off::show_hand_off).post(answer_hand_off::answer_hand_off))
         .route("/connect/callback/{platform}", get(take_callback::take_callback))
         .route("/connect/callback/{platform}/{server}", get(take_callback::take_callback_of_server))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::Segments;
-use api::page::{Page, PageResult};
+use api::page::{Page, PageError, PageResult};
 use askama::Template;
 use axum::extract::State;
 use axum::http::header::REFRESH;
@@ -82,6 +82,7 @@ struct EndPage<'a> {
     notice: &'a str,
     text: &'a str,
     is_good: bool,
+    is_guest: bool,
     receiver: &'a Receiver,
 }
 
@@ -175,17 +176,9 @@ impl Entered {
         Ok(if has_fault { page.status(StatusCode::UNPROCESSABLE_ENTITY) } else { page })
     }
 
-    /// Sends the browser to the platform's page. It goes there from a page of
-    /// ours and not by a redirect, because browsers check every redirect after a
-    /// form against the page's policy, which would have to allow forms to lead
-    /// anywhere.
+    /// Sends the browser to the platform's page.
     pub(crate) fn depart(&self, platform: &dyn Connect, url: &str) -> Result<Response, TurnedAway> {
-        let refresh = HeaderValue::try_from(format!("0; url={url}")).map_err(|_| Failure::Memory)?;
-        let title = platform.rules().title;
-        let parsed = Url::parse(url).map_err(|_| Failure::Memory)?;
-        let host = parsed.host_str().unwrap_or(&title);
-        let page = DepartPage { title: &title, receiver: &self.receiver, url, host };
-        let page = Page::of(format!("On to {title}"), &page)?;
+        let (page, refresh) = departure(platform, &self.receiver, url)?;
         Ok(leading_on(self.framed(page), refresh))
     }
 
@@ -210,7 +203,8 @@ impl Entered {
     }
 
     fn end(&self, heading: &str, notice: &str, text: &str, is_good: bool) -> PageResult<Page> {
-        let page = EndPage { heading, notice, text, is_good, receiver: &self.receiver };
+        let is_guest = self.party.session().is_none();
+        let page = EndPage { heading, notice, text, is_good, is_guest, receiver: &self.receiver };
         Ok(self.framed(Page::of(heading, &page)?))
     }
 
@@ -220,6 +214,23 @@ impl Entered {
             None => page,
         }
     }
+}
+
+/// A page that leads to the platform's, by this header. The browser goes there from
+/// a page of ours and not by a redirect, because browsers check every redirect after
+/// a form against the page's policy, which would have to allow forms to lead
+/// anywhere.
+pub(crate) fn departure(
+    platform: &dyn Connect,
+    receiver: &Receiver,
+    url: &str,
+) -> Result<(Page, HeaderValue), PageError> {
+    let refresh = HeaderValue::try_from(format!("0; url={url}")).map_err(|_| Failure::Memory)?;
+    let title = platform.rules().title;
+    let parsed = Url::parse(url).map_err(|_| Failure::Memory)?;
+    let host = parsed.host_str().unwrap_or(&title);
+    let page = DepartPage { title: &title, receiver, url, host };
+    Ok((Page::of(format!("On to {title}"), &page)?, refresh))
 }
 
 pub(crate) fn leading_on(page: Page, refresh: HeaderValue) -> Response {

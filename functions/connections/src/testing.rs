@@ -215,6 +215,11 @@ impl World {
         self.ask("POST", &format!("/connect/{}", begun.token), None, browser, &form).await
     }
 
+    /// Sends a form to this address.
+    pub(crate) async fn submit_in(&self, browser: &Browser, path: &str, form: &str) -> Answer {
+        self.ask("POST", path, None, browser, form).await
+    }
+
     /// Connects an account, all the way.
     pub(crate) async fn connect(&self, account: &str) -> u64 {
         self.connect_with(&self.token, account).await

@@ -1,4 +1,5 @@
-//! Posts: create, check, list, show, change, delete.
+//! Posts: create, check, list, show, change, delete; and the page on which a person
+//! sees theirs.
 
 mod change_post;
 pub mod config;
@@ -6,6 +7,8 @@ mod create_post;
 mod delete_post;
 mod list_posts;
 mod post_view;
+mod posts_forms;
+mod posts_page;
 mod reading;
 mod show_post;
 mod validate_post;
@@ -13,6 +16,7 @@ mod validate_post;
 use api::{Api, ApiError};
 use axum::Router;
 use axum::extract::FromRef;
+use axum::routing::{get, post};
 use publishing::{Publishing, PublishingError};
 use storage::StorageError;
 
@@ -35,7 +39,11 @@ api::routes!(App: list_posts, create_post, show_post, change_post, delete_post, 
 
 /// The routes; to be completed by [`api::finish`].
 pub fn router(app: App) -> Router {
-    routes().with_state(app)
+    routes()
+        .route("/account/posts", get(posts_page::show_posts))
+        .route("/account/posts/{post}/cancel", post(posts_forms::cancel))
+        .route("/account/posts/{post}/try-again", post(posts_forms::try_again))
+        .with_state(app)
 }
 
 /// The error that a client gets when publishing failed on our side.

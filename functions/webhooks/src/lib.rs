@@ -3,7 +3,8 @@
 //! An event comes from the bus (`tell`) and becomes a notice for each endpoint
 //! that wants it. A notice is sent (`send`) until it is accepted; the queue holds
 //! back what is tried again soon, and the tick (`tick`) finds everything else.
-//! Clients make and look after endpoints by the routes below.
+//! Clients make and look after endpoints by the routes below; a person sees them on
+//! `webhooks_page`.
 
 mod calls;
 mod change_webhook;
@@ -29,6 +30,7 @@ mod test_webhook;
 mod testing;
 mod tick;
 mod view;
+mod webhooks_page;
 mod woken;
 
 use std::sync::Arc;
@@ -36,6 +38,7 @@ use std::sync::Arc;
 use api::Api;
 use axum::Router;
 use axum::extract::FromRef;
+use axum::routing::get;
 use cloud::events::EventBus;
 use cloud::notices::NoticeQueue;
 use cloud::seal::Sealer;
@@ -87,5 +90,5 @@ api::routes!(
 
 /// The routes, to be completed by [`api::finish`].
 pub fn router(app: App) -> Router {
-    routes().with_state(app)
+    routes().route("/account/webhooks", get(webhooks_page::show_webhooks)).with_state(app)
 }

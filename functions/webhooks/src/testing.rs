@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use api::{Api, RateLimits};
+use api::{Api, ClientIp, RateLimits, SignedIn};
 use async_trait::async_trait;
 use axum::body::Body;
 use axum::extract::State;
@@ -149,6 +149,18 @@ impl World {
         let status = response.status().as_u16();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+    }
+
+    /// A page, as a browser in which the user is signed in gets it.
+    pub(crate) async fn page(&self, path: &str) -> String {
+        let here = ClientIp([192, 0, 2, 1].into());
+        let cookie = SignedIn::start(&self.app.api, self.user.user_id, here).await.unwrap();
+        let cookie = cookie.to_str().unwrap().split(';').next().unwrap().to_owned();
+        let request = Request::builder().uri(path).header("cookie", cookie).body(Body::empty()).unwrap();
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 200);
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        String::from_utf8(bytes.to_vec()).unwrap()
     }
 
     /// A webhook at the endpoint, as it was answered.

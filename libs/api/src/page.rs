@@ -4,6 +4,8 @@
 pub(crate) mod assets;
 mod error;
 mod form;
+mod part;
+mod times;
 
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
@@ -15,6 +17,8 @@ use http::{HeaderValue, StatusCode};
 pub(crate) use error::failed;
 pub use error::{PageError, PageResult};
 pub use form::{Asked, Filled, parameters};
+pub use part::Part;
+pub use times::{date, date_and_time, day, distance, time};
 
 /// A page: the HTML of a template within the layout.
 ///
@@ -28,6 +32,7 @@ pub struct Page {
     title: String,
     body: String,
     csrf: Option<String>,
+    part: Option<Part>,
     is_wide: bool,
     shows_avatars: bool,
 }
@@ -38,6 +43,7 @@ struct Layout<'a> {
     title: &'a str,
     body: &'a str,
     csrf: Option<&'a str>,
+    part: Option<Part>,
     is_wide: bool,
 }
 
@@ -54,6 +60,7 @@ impl Page {
             title: title.into(),
             body: body_html,
             csrf: None,
+            part: None,
             is_wide: false,
             shows_avatars: false,
         }
@@ -68,6 +75,12 @@ impl Page {
     /// Adds the button to sign out.
     pub fn signed_in(mut self, session: &crate::SignedIn) -> Self {
         self.csrf = Some(session.csrf().to_owned());
+        self
+    }
+
+    /// Puts it among the pages of the account, with links to the others.
+    pub fn of_account(mut self, part: Part) -> Self {
+        self.part = Some(part);
         self
     }
 
@@ -94,7 +107,13 @@ impl Page {
 
 impl IntoResponse for Page {
     fn into_response(self) -> Response {
-        let layout = Layout { title: &self.title, body: &self.body, csrf: self.csrf.as_deref(), is_wide: self.is_wide };
+        let layout = Layout {
+            title: &self.title,
+            body: &self.body,
+            csrf: self.csrf.as_deref(),
+            part: self.part,
+            is_wide: self.is_wide,
+        };
         match layout.render() {
             Ok(html) => (self.status, headers(&self.policy()), Html(html)).into_response(),
             Err(error) => PageError::from(error).into_response(),
@@ -138,7 +157,7 @@ mod tests {
     #[test]
     fn what_people_wrote_is_text_and_not_markup() {
         let page = Page::of("<b>", &Greeting { name: "<script>" }).unwrap();
-        let layout = Layout { title: &page.title, body: &page.body, csrf: None, is_wide: false };
+        let layout = Layout { title: &page.title, body: &page.body, csrf: None, part: None, is_wide: false };
         let html = layout.render().unwrap();
         assert!(!html.contains("<script") && !html.contains("<b>"), "{html}");
     }

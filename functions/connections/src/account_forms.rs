@@ -1,0 +1,85 @@
+//! What the buttons of `/account/connections` do: connect, reconnect, disconnect.
+
+use api::page::{Filled, PageError, PageResult};
+use api::{ClientIp, Segments, SignedIn};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use cloud::audit;
+use domain::id::ConnectionId;
+use serde::Deserialize;
+
+use crate::App;
+use crate::begin_hand_off::Begun;
+use crate::delete_connection::Disconnection;
+use crate::receiver::Receiver;
+use crate::show_hand_off::{departure, leading_on};
+
+const HERE: &str = "/account/connections";
+
+#[derive(Deserialize)]
+pub(crate) struct ConnectForm {
+    csrf: String,
+    platform: String,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct DisconnectForm {
+    csrf: String,
+}
+
+/// Begins the hand-off that connects an account, for the first time or again.
+pub(crate) async fn connect(
+    State(app): State<App>,
+    session: SignedIn,
+    address: ClientIp,
+    Filled(form): Filled<ConnectForm>,
+) -> PageResult<Response> {
+    session.check(&form.csrf)?;
+    let Some(platform) = app.platforms.get(&form.platform) else {
+        let text = "This deployment does not offer it any more. Choose one of those that the page shows.";
+        return Err(back(StatusCode::UNPROCESSABLE_ENTITY, "There is no such platform here", text));
+    };
+    let page = match app.begin(session.user, platform).await? {
+        Begun::At { page, .. } => page,
+        Begun::NoRoom(reason) => {
+            let entry = audit::Entry::new(audit::Event::PlanRefused).user(session.user).address(address.0);
+            entry.why(&reason).write();
+            return Err(back(StatusCode::FORBIDDEN, "There is no room for another account", &reason));
+        }
+    };
+    if let Some(path) = page.strip_prefix(&app.api.origin).filter(|it| it.starts_with("/connect/")) {
+        return Ok(Redirect::to(path).into_response());
+    }
+    let (page, refresh) = departure(platform, &Receiver::of(session.person()), &page)?;
+    Ok(leading_on(page.signed_in(&session), refresh))
+}
+
+/// Disconnects an account, or says why it is still needed.
+pub(crate) async fn disconnect(
+    State(app): State<App>,
+    session: SignedIn,
+    address: ClientIp,
+    Segments(connection): Segments<String>,
+    Filled(form): Filled<DisconnectForm>,
+) -> PageResult<Redirect> {
+    session.check(&form.csrf)?;
+    let id = ConnectionId::parse(&connection).ok_or_else(not_there)?;
+    match app.disconnect(session.user, id, address.0).await? {
+        Disconnection::Done => Ok(Redirect::to("/account/connections?disconnected=true")),
+        Disconnection::Needed(why) => {
+            let page = PageError::new(StatusCode::UNPROCESSABLE_ENTITY, "The account is still connected", why);
+            Err(page.with_link("/account/posts", "Go to your posts"))
+        }
+        Disconnection::NotThere => Err(not_there()),
+    }
+}
+
+fn not_there() -> PageError {
+    let text = "It was disconnected before, or it never was yours.";
+    back(StatusCode::NOT_FOUND, "There is no such account", text)
+}
+
+fn back(status: StatusCode, title: &str, text: &str) -> PageError {
+    PageError::new(status, title, text).with_link(HERE, "Go to your connections")
+}

@@ -1,0 +1,98 @@
+//! `/account/connections`: a person's accounts, how they stand, and what can be done.
+
+use api::SignedIn;
+use api::page::{Asked, Page, PageResult, Part, date};
+use askama::Template;
+use axum::extract::State;
+use chrono::{DateTime, Utc};
+use domain::connection::Connection;
+use domain::web_address::is_web_address;
+use serde::Deserialize;
+
+use crate::App;
+use crate::room::name_of;
+
+#[derive(Deserialize)]
+pub(crate) struct AccountsQuery {
+    #[serde(default)]
+    disconnected: bool,
+}
+
+#[derive(Template)]
+#[template(path = "accounts.html")]
+struct AccountsPage<'a> {
+    csrf: &'a str,
+    disconnected: bool,
+    to_mend: usize,
+    accounts: Vec<Account>,
+    platforms: Vec<Offered>,
+}
+
+/// A connection, as the page shows it.
+struct Account {
+    id: String,
+    platform: String,
+    /// What its platform is called there: of servers that speak one API, some have
+    /// names of their own.
+    title: String,
+    name: String,
+    /// The name beside the handle.
+    display_name: Option<String>,
+    avatar: Option<String>,
+    needs_reconnection: bool,
+    is_offered: bool,
+    since: String,
+    /// When only its user can go on.
+    ends: Option<String>,
+    pending: u32,
+}
+
+/// A platform of which accounts can be connected.
+struct Offered {
+    name: &'static str,
+    title: String,
+}
+
+/// Shows the accounts, those that have to be connected again first.
+pub(crate) async fn show_accounts(
+    State(app): State<App>,
+    session: SignedIn,
+    Asked(query): Asked<AccountsQuery>,
+) -> PageResult<Page> {
+    let now = app.api.clock.now();
+    let connections = app.api.store.connections(session.user).await?;
+    let mut accounts: Vec<_> = connections.into_iter().map(|it| Account::of(it, &app, now)).collect();
+    accounts.sort_by_key(|it| !it.needs_reconnection);
+    let names = app.platforms.names().into_iter();
+    let platforms = names.filter_map(|name| Some(Offered { name, title: app.platforms.get(name)?.rules().title }));
+    let page = AccountsPage {
+        csrf: session.csrf(),
+        disconnected: query.disconnected,
+        to_mend: accounts.iter().filter(|it| it.needs_reconnection).count(),
+        accounts,
+        platforms: platforms.collect(),
+    };
+    Ok(Page::of("Your connections", &page)?.signed_in(&session).of_account(Part::Connections).showing_avatars())
+}
+
+impl Account {
+    fn of(connection: Connection, app: &App, now: DateTime<Utc>) -> Self {
+        let name = name_of(&connection.profile);
+        Self {
+            id: connection.connection_id.to_string(),
+            is_offered: app.platforms.get(&connection.provider).is_some(),
+            platform: connection.provider,
+            title: connection.rules.title,
+            display_name: connection.profile.display_name.filter(|it| *it != name),
+            name,
+            avatar: connection.profile.avatar.filter(|it| is_web_address(it)),
+            needs_reconnection: connection.needs_reconnection,
+            since: date(connection.created_at),
+            ends: connection.token_expires_at.filter(|it| now < *it).map(date),
+            pending: connection.pending,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! What the buttons of `/account/posts` do: cancel, and try again. They change a
+//! post as `PATCH /posts/{post}` does.
+
+use api::page::{Filled, PageError, PageResult};
+use api::{ClientIp, Segments, SignedIn};
+use axum::extract::State;
+use axum::response::Redirect;
+use cloud::audit;
+use domain::id::PostId;
+use domain::post::{Post, PostStatus};
+use http::StatusCode;
+use publishing::{ChangePost, Changed, PublishingError};
+use serde::Deserialize;
+use storage::StorageError;
+
+use crate::App;
+
+#[derive(Deserialize)]
+pub(crate) struct PostForm {
+    csrf: String,
+}
+
+/// Takes a post that is not out yet back to draft.
+pub(crate) async fn cancel(
+    State(app): State<App>,
+    session: SignedIn,
+    address: ClientIp,
+    Segments(post): Segments<String>,
+    Filled(form): Filled<PostForm>,
+) -> PageResult<Redirect> {
+    let post = found(&app, &session, &form, &post).await?;
+    let change = ChangePost { scheduled_at: Some(None), ..ChangePost::default() };
+    changed(&app, &session, address, post, change).await?;
+    Ok(Redirect::to("/account/posts?done=cancelled"))
+}
+
+/// Sends what failed of a post once more, now.
+pub(crate) async fn try_again(
+    State(app): State<App>,
+    session: SignedIn,
+    address: ClientIp,
+    Segments(post): Segments<String>,
+    Filled(form): Filled<PostForm>,
+) -> PageResult<Redirect> {
+    let post = found(&app, &session, &form, &post).await?;
+    // The page may be old: what was scheduled for another day since does not go out
+    // because of it.
+    if post.status != PostStatus::Failed {
+        let text = "It stands otherwise than when you opened the page. Look at your posts again.";
+        return Err(refused("It has not failed any more", text));
+    }
+    let change = ChangePost { scheduled_at: Some(Some(app.api.clock.now())), ..ChangePost::default() };
+    changed(&app, &session, address, post, change).await?;
+    Ok(Redirect::to("/account/posts?done=tried_again"))
+}
+
+async fn found(app: &App, session: &SignedIn, form: &PostForm, post: &str) -> PageResult<Post> {
+    session.check(&form.csrf)?;
+    let id = PostId::parse(post).ok_or_else(not_there)?;
+    app.api.store.post(session.user, id).await?.ok_or_else(not_there)
+}
+
+async fn changed(app: &App, session: &SignedIn, address: ClientIp, post: Post, change: ChangePost) -> PageResult<()> {
+    match app.publishing.change_post(post, change).await.map_err(failed)? {
+        Changed::Done(_) => Ok(()),
+        Changed::NotThere => Err(not_there()),
+        Changed::NotInPlan(why) => {
+            let entry = audit::Entry::new(audit::Event::PlanRefused).user(session.user).address(address.0);
+            entry.why(&why).write();
+            Err(PageError::new(StatusCode::FORBIDDEN, "Your plan does not allow it", why).with_link(HERE, BACK))
+        }
+        Changed::Invalid(faults) => {
+            let sentences: Vec<_> = faults.iter().map(|(field, message)| in_words(field, message)).collect();
+            Err(refused("Nothing was changed", &sentences.join(" ")))
+        }
+    }
+}
+
+/// A fault of a request, for somebody who knows nothing of its fields.
+fn in_words(field: &str, message: &str) -> String {
+    let said = message.strip_prefix(field).unwrap_or(message).trim();
+    let said = if field.ends_with("connected_account_id") && said != message {
+        format!("an account {said}")
+    } else if field == "status" && said != message {
+        format!("the post {said}")
+    } else {
+        said.to_owned()
+    };
+    let mut letters = said.chars();
+    let first: String = letters.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+}
+
+const HERE: &str = "/account/posts";
+const BACK: &str = "Go to your posts";
+
+fn refused(title: &str, text: &str) -> PageError {
+    PageError::new(StatusCode::UNPROCESSABLE_ENTITY, title, text).with_link(HERE, BACK)
+}
+
+fn not_there() -> PageError {
+    PageError::new(StatusCode::NOT_FOUND, "There is no such post", "It was deleted, or it never was yours.")
+        .with_link(HERE, BACK)
+}
+
+fn failed(error: PublishingError) -> PageError {
+    match error {
+        PublishingError::Contended | PublishingError::Storage(StorageError::Contended) => {
+            PageError::new(StatusCode::CONFLICT, "The post is being changed", "Nothing was changed. Try again.")
+                .with_link(HERE, BACK)
+        }
+        PublishingError::Storage(error) => error.into(),
+        error => {
+            tracing::error!(%error, "a form failed on publishing");
+            let text = "Something failed on our side. Look at the post before you try again.";
+            PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "That did not work", text).with_link(HERE, BACK)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_told_without_the_names_of_fields() {
+        for (field, message, told) in [
+            (
+                "platforms.0.connected_account_id",
+                "platforms.0.connected_account_id needs reconnection; connect the account again first",
+                "An account needs reconnection; connect the account again first.",
+            ),
+            (
+                "status",
+                "status is publishing; only drafts can be changed",
+                "The post is publishing; only drafts can be changed.",
+            ),
+            (
+                "platforms.0.content",
+                "Bluesky takes at most 300 characters, this has 301",
+                "Bluesky takes at most 300 characters, this has 301.",
+            ),
+        ] {
+            assert_eq!(in_words(field, message), told);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! `/account/posts`: what comes by day, what failed and why, and what can be done.
+
+mod row;
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+
+use api::SignedIn;
+use api::page::{Asked, Page, PageResult, Part, day};
+use askama::Template;
+use axum::extract::State;
+use chrono::NaiveDate;
+use domain::listing::{Counts, Direction, Listing, SortField};
+use domain::post::{Post, PostStatus};
+use serde::Deserialize;
+use storage::StorageError;
+
+use self::row::Row;
+use crate::App;
+
+/// How many posts a page shows.
+const PER_PAGE: u64 = 50;
+
+#[derive(Deserialize)]
+pub(crate) struct PostsQuery {
+    #[serde(default)]
+    show: Show,
+    page: Option<NonZeroU32>,
+    done: Option<Done>,
+}
+
+/// Which posts are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Show {
+    /// What goes out, and what is going out now.
+    #[default]
+    Coming,
+    /// What is not public, or not everywhere.
+    Failed,
+    /// What is public.
+    Published,
+    /// What has no time.
+    Drafts,
+}
+
+/// What a button of the page has just done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Done {
+    /// A post was taken back to draft.
+    Cancelled,
+    /// A failed post goes out again.
+    TriedAgain,
+}
+
+#[derive(Template)]
+#[template(path = "posts.html")]
+struct PostsPage<'a> {
+    csrf: &'a str,
+    show: Show,
+    counts: Counts,
+    done: Option<Done>,
+    days: Vec<Day>,
+    before: Option<u32>,
+    after: Option<u32>,
+}
+
+/// The posts of a day.
+struct Day {
+    title: String,
+    posts: Vec<Row>,
+}
+
+/// Shows the posts, by day.
+pub(crate) async fn show_posts(
+    State(app): State<App>,
+    session: SignedIn,
+    Asked(query): Asked<PostsQuery>,
+) -> PageResult<Page> {
+    let (store, now) = (&app.api.store, app.api.clock.now());
+    let page = query.page.map_or(1, NonZeroU32::get);
+    let (posts, total) = Box::pin(listed(&app, &session, query.show, page)).await?;
+
+    let named: BTreeSet<_> = posts.iter().flat_map(|it| &it.targets).map(|it| it.connection_id).collect();
+    let around = store.surroundings(session.user, named, [], None, now).await?;
+    let rows = posts.iter().map(|it| (date_of(it), Row::of(it, &around.accounts, now)));
+    let page = PostsPage {
+        csrf: session.csrf(),
+        show: query.show,
+        counts: around.counts,
+        done: query.done,
+        days: by_day(rows),
+        before: page.checked_sub(1).filter(|it| *it != 0),
+        after: (u64::from(page) * PER_PAGE < total).then(|| page + 1),
+    };
+    Ok(Page::of("Your posts", &page)?.signed_in(&session).of_account(Part::Posts))
+}
+
+/// The posts of a page, and how many there are on all pages.
+async fn listed(app: &App, session: &SignedIn, show: Show, page: u32) -> Result<(Vec<Post>, u64), StorageError> {
+    let list = async |status| {
+        let listing = Listing { status: Some(status), page: page.into(), ..show.listing() };
+        app.api.store.posts(session.user, &listing).await
+    };
+    let found = match show {
+        Show::Failed => list(PostStatus::Failed).await?,
+        Show::Published => list(PostStatus::Published).await?,
+        Show::Drafts => list(PostStatus::Draft).await?,
+        // What is going out now is little, and stands before what comes.
+        Show::Coming if page == 1 => {
+            let (going, coming) = futures::try_join!(list(PostStatus::Publishing), list(PostStatus::Scheduled))?;
+            let posts = going.posts.into_iter().chain(coming.posts).collect();
+            return Ok((posts, coming.total));
+        }
+        Show::Coming => list(PostStatus::Scheduled).await?,
+    };
+    Ok((found.posts, found.total))
+}
+
+/// The rows under the headings of their days, in the order in which they are.
+fn by_day(rows: impl Iterator<Item = (Option<NaiveDate>, Row)>) -> Vec<Day> {
+    let mut days: Vec<Day> = Vec::new();
+    let mut current = None;
+    for (date, row) in rows {
+        if current != Some(date) {
+            let title = date.and_then(|it| it.and_hms_opt(0, 0, 0)).map(|it| day(it.and_utc()));
+            days.push(Day { title: title.unwrap_or_default(), posts: Vec::new() });
+            current = Some(date);
+        }
+        if let Some(day) = days.last_mut() {
+            day.posts.push(row);
+        }
+    }
+    days
+}
+
+fn date_of(post: &Post) -> Option<NaiveDate> {
+    post.scheduled_at.map(|it| it.date_naive())
+}
+
+impl Show {
+    /// What comes begins with the next, everything else with the latest.
+    fn listing(self) -> Listing {
+        let (sort, direction) = match self {
+            Self::Coming => (SortField::ScheduledAt, Direction::Asc),
+            Self::Failed | Self::Published => (SortField::ScheduledAt, Direction::Desc),
+            Self::Drafts => (SortField::CreatedAt, Direction::Desc),
+        };
+        Listing { status: None, sort, direction, page: 1, per_page: PER_PAGE }
+    }
+
+    /// As addresses name it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Coming => "coming",
+            Self::Failed => "failed",
+            Self::Published => "published",
+            Self::Drafts => "drafts",
+        }
+    }
+
+    /// Its name and how many there are.
+    fn tab(self, counts: &Counts) -> (&'static str, u64) {
+        match self {
+            Self::Coming => ("Coming", counts.scheduled + counts.publishing),
+            Self::Failed => ("Failed", counts.failed),
+            Self::Published => ("Published", counts.published),
+            Self::Drafts => ("Drafts", counts.draft),
+        }
+    }
+
+    const ALL: [Self; 4] = [Self::Coming, Self::Failed, Self::Published, Self::Drafts];
+}

@@ -1,0 +1,70 @@
+use domain::testing::{a_connection, a_post, a_user, accounts, noon, text};
+
+use super::*;
+
+/// A post that has failed on its only account.
+fn a_failed_post(account: &Connection) -> Post {
+    let mut post = a_post(&a_user(), Some(noon()), std::slice::from_ref(account));
+    post.status = PostStatus::Failed;
+    post.targets[0].status = TargetStatus::Failed;
+    post.targets[0].error_message = Some("The text is too long".to_owned());
+    post
+}
+
+#[test]
+fn what_failed_says_why_and_can_be_tried_again() {
+    let account = a_connection(&a_user());
+    let row = Row::of(&a_failed_post(&account), &accounts(&[account]), noon());
+
+    assert!(row.can_try_again && row.can_cancel && !row.must_reconnect);
+    assert_eq!(row.targets[0].message.as_deref(), Some("The text is too long"));
+    assert_eq!(row.targets[0].advice, None);
+}
+
+#[test]
+fn an_account_that_is_lost_is_seen_to_first() {
+    let mut account = a_connection(&a_user());
+    let post = a_failed_post(&account);
+    let mut coming = a_post(&a_user(), Some(noon()), std::slice::from_ref(&account));
+    account.needs_reconnection = true;
+    for accounts in [accounts(&[account.clone()]), accounts(&[])] {
+        let row = Row::of(&post, &accounts, noon());
+        assert!(row.must_reconnect && !row.can_try_again);
+    }
+    let said = |post: &Post, accounts| Row::of(post, &accounts, noon()).targets[0].advice.clone();
+    assert!(said(&coming, accounts(&[account.clone()])).is_some_and(|it| it.contains("connected again")));
+    assert!(said(&coming, accounts(&[])).is_some_and(|it| it.contains("not connected any more")));
+    coming.targets[0].error_message = Some("Sandbox no longer accepts this connection".to_owned());
+    assert_eq!(said(&coming, accounts(&[account])), None, "it is not said twice");
+}
+
+#[test]
+fn whoever_tries_again_what_may_be_public_is_warned() {
+    let account = a_connection(&a_user());
+    let mut post = a_failed_post(&account);
+    post.targets[0].failure = Some(FailureClass::MayBePublic);
+    let row = Row::of(&post, &accounts(&[account]), noon());
+    assert!(row.targets[0].advice.as_deref().is_some_and(|it| it.contains("look there first")));
+}
+
+#[test]
+fn what_is_public_is_not_cancelled() {
+    let account = a_connection(&a_user());
+    let mut post = a_failed_post(&account);
+    let mut public = post.targets[0].clone();
+    public.status = TargetStatus::Published;
+    public.platform_post_url = Some("javascript:alert(1)".to_owned());
+    post.targets.push(public);
+    let row = Row::of(&post, &accounts(&[account]), noon());
+    assert!(row.can_try_again && !row.can_cancel);
+    assert_eq!(row.targets[1].link, None, "what is no address of the web is not shown as one");
+}
+
+#[test]
+fn a_long_text_is_cut_at_a_character() {
+    let account = a_connection(&a_user());
+    let mut post = a_failed_post(&account);
+    post.text = text(&"é".repeat(400));
+    let row = Row::of(&post, &accounts(&[account]), noon());
+    assert_eq!(row.text, format!("{}…", "é".repeat(SHOWN_CHARS)));
+}

@@ -1,0 +1,136 @@
+//! `/account/webhooks`: endpoints, whether they listen, and their last attempts.
+
+use api::SignedIn;
+use api::page::{Page, PageResult, Part, date, date_and_time, distance};
+use askama::Template;
+use axum::extract::State;
+use chrono::{DateTime, Utc};
+use domain::webhook::{Attempt, DisabledReason, Endpoint, EventKind, Notice, NoticeState};
+use futures::future::try_join_all;
+
+use crate::App;
+
+/// How many of what was sent to an endpoint are shown.
+const SHOWN: u32 = 10;
+
+#[derive(Template)]
+#[template(path = "webhooks.html")]
+struct WebhooksPage {
+    webhooks: Vec<Row>,
+}
+
+/// An endpoint.
+struct Row {
+    url: String,
+    /// What it is told of; empty is everything.
+    events: Vec<&'static str>,
+    /// Why it is told nothing.
+    disabled: Option<&'static str>,
+    disabled_on: Option<String>,
+    failing_since: Option<String>,
+    sent: Vec<Sent>,
+}
+
+/// An event that was sent.
+struct Sent {
+    event: &'static str,
+    at: String,
+    distance: String,
+    state: &'static str,
+    is_good: bool,
+    is_bad: bool,
+    tries: usize,
+    /// What the last attempt ended with.
+    last: Option<String>,
+    next: Option<String>,
+}
+
+/// Shows the webhooks, oldest first, each with what was last sent to it.
+pub(crate) async fn show_webhooks(State(app): State<App>, session: SignedIn) -> PageResult<Page> {
+    let (store, now) = (&app.api.store, app.api.clock.now());
+    let records = store.webhooks(session.user).await?;
+    let rows = records.iter().map(async |it| {
+        let endpoint = &it.endpoint;
+        let (notices, _) = store.notices(endpoint.user_id, endpoint.webhook_id, None, SHOWN).await?;
+        Ok::<_, storage::StorageError>(Row::of(endpoint, &notices, now))
+    });
+    let page = WebhooksPage { webhooks: try_join_all(rows).await? };
+    Ok(Page::of("Your webhooks", &page)?.signed_in(&session).of_account(Part::Webhooks))
+}
+
+impl Row {
+    fn of(endpoint: &Endpoint, notices: &[Notice], now: DateTime<Utc>) -> Self {
+        let disabled = endpoint.disabled_reason.map(|it| match it {
+            DisabledReason::Owner => "Switched off by you.",
+            DisabledReason::Gone => "Switched off: it answered that it is gone (410).",
+            DisabledReason::Failing => "Switched off: it failed for five days.",
+        });
+        Self {
+            url: endpoint.url.to_string(),
+            events: endpoint.events.iter().copied().map(EventKind::as_str).collect(),
+            disabled: endpoint.is_disabled().then(|| disabled.unwrap_or("Switched off.")),
+            disabled_on: endpoint.disabled_at.map(date),
+            failing_since: endpoint.failing_since.filter(|_| !endpoint.is_disabled()).map(date_and_time),
+            sent: notices.iter().filter(|it| it.is_kept(now)).map(|it| Sent::of(it, now)).collect(),
+        }
+    }
+}
+
+impl Sent {
+    fn of(notice: &Notice, now: DateTime<Utc>) -> Self {
+        Self {
+            event: notice.message.kind.as_str(),
+            at: date_and_time(notice.created_at),
+            distance: distance(notice.created_at, now),
+            state: match notice.state {
+                NoticeState::Waiting => "On its way",
+                NoticeState::Delivered => "Delivered",
+                NoticeState::Failed => "Failed",
+            },
+            is_good: notice.state == NoticeState::Delivered,
+            is_bad: notice.state == NoticeState::Failed,
+            tries: notice.attempts.len(),
+            last: notice.attempts.last().map(answered),
+            next: (notice.state == NoticeState::Waiting && now < notice.look_at).then(|| distance(notice.look_at, now)),
+        }
+    }
+}
+
+/// How an attempt ended: "It answered 500 after 120 ms".
+fn answered(attempt: &Attempt) -> String {
+    let took = attempt.took_ms;
+    match (attempt.status, attempt.error.as_deref()) {
+        (Some(status), _) => format!("It answered {status} after {took} ms"),
+        (None, Some(error)) => format!("There was no answer after {took} ms: {error}"),
+        (None, None) => format!("There was no answer after {took} ms"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse;
+    use http::StatusCode;
+
+    use crate::testing::World;
+
+    #[tokio::test]
+    async fn a_person_sees_what_their_endpoint_answered() {
+        let world = World::new().await;
+        world.webhook().await;
+        world.answer(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
+        world.app.tell(&world.event(1)).await.unwrap();
+        world.work().await;
+
+        let page = world.page("/account/webhooks").await;
+
+        for shown in [&world.url, "post.published", "answered 500", "On its way", "in less than a minute"] {
+            assert!(page.contains(shown), "{shown}: {page}");
+        }
+    }
+
+    #[tokio::test]
+    async fn somebody_without_webhooks_is_told_what_they_are() {
+        let page = World::new().await.page("/account/webhooks").await;
+        assert!(page.contains("No webhook"), "{page}");
+    }
+}

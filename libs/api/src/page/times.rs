@@ -1,0 +1,66 @@
+//! Times as pages show them. A page runs no script and knows nobody's time zone:
+//! times are UTC and say so, and how far away they are is said beside them.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// A date: "21 November 2026".
+pub fn date(at: DateTime<Utc>) -> String {
+    at.format("%-d %B %Y").to_string()
+}
+
+/// A date with its day of the week: "Saturday, 21 November 2026".
+pub fn day(at: DateTime<Utc>) -> String {
+    at.format("%A, %-d %B %Y").to_string()
+}
+
+/// A time of the day: "09:30 UTC".
+pub fn time(at: DateTime<Utc>) -> String {
+    at.format("%H:%M UTC").to_string()
+}
+
+/// Both: "21 November 2026, 09:30 UTC".
+pub fn date_and_time(at: DateTime<Utc>) -> String {
+    at.format("%-d %B %Y, %H:%M UTC").to_string()
+}
+
+/// How far away a time is: "in 2 hours", "3 days ago".
+pub fn distance(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    let apart = at - now;
+    let seconds = apart.abs().num_seconds();
+    let (count, unit) = match seconds {
+        ..60 if apart <= TimeDelta::zero() => return "just now".to_owned(),
+        ..60 => return "in less than a minute".to_owned(),
+        60..3600 => (seconds / 60, "minute"),
+        3600..86_400 => (seconds / 3600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    let plural = if count == 1 { "" } else { "s" };
+    if apart < TimeDelta::zero() { format!("{count} {unit}{plural} ago") } else { format!("in {count} {unit}{plural}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+
+    use super::*;
+
+    #[test]
+    fn a_distance_is_told_in_the_largest_whole_unit() {
+        let told = |seconds| distance(noon() + TimeDelta::seconds(seconds), noon());
+        let told: Vec<_> = [0, 59, 60, 7199, 86_400, 700_000, -30, -60, -90_000].into_iter().map(told).collect();
+        assert_eq!(
+            told,
+            [
+                "just now",
+                "in less than a minute",
+                "in 1 minute",
+                "in 1 hour",
+                "in 1 day",
+                "in 8 days",
+                "just now",
+                "1 minute ago",
+                "1 day ago"
+            ]
+        );
+    }
+}
