@@ -8,6 +8,7 @@ import { readFileSync, mkdirSync } from 'node:fs';
 import zlib from 'node:zlib';
 import { parseArgs } from 'node:util';
 import { postEverywhere, reelAndCarousel } from './everywhere.mjs';
+import { ownConnections, ownPosts, ownWebhooks } from './own.mjs';
 import { DESKTOP, openPage } from './page.mjs';
 
 const { values: options } = parseArgs({
@@ -334,13 +335,18 @@ await step('a fault is switched on with the keyboard alone, and the attempts can
   ensure((await page.getByText(words).count()) === 1, 'the post is not on the timeline once');
 });
 
+const tools = { page, must, leads, photograph, ensure, ready };
+await step('a person cancels a post, and tries one again that failed', () => ownPosts(tools, token, connection));
+await step('a person connects an account again whose grant is gone', () => ownConnections(tools, token, connection));
+await step('a person sees what their endpoints answered', () => ownWebhooks(tools, token));
+
 const everywhere = await step('one post goes to an account on every stand-in', () =>
-  postEverywhere({ page, must, leads, photograph, ensure, ready }, token, upload));
+  postEverywhere(tools, token, upload));
 
 await step('a reel and a carousel are on Instagram', () => {
   const account = everywhere?.find((it) => it.provider === 'instagram');
   ensure(account, 'Instagram is not connected');
-  return reelAndCarousel({ page, must, photograph, ensure, ready }, token, account, upload);
+  return reelAndCarousel(tools, token, account, upload);
 });
 
 await step('/device can be used with the keyboard alone', async () => {

@@ -14,6 +14,7 @@ mod limits;
 mod media;
 mod options;
 mod own_media;
+mod own_pages;
 mod pages;
 mod pictures;
 mod posts_change;
@@ -49,6 +50,7 @@ pub fn checks() -> Vec<Check> {
         everywhere::checks(),
         tenants::checks(),
         pages::checks(),
+        own_pages::checks(),
         webhooks::checks(),
     ]
     .into_iter()

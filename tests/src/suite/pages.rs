@@ -34,7 +34,7 @@ pub(super) fn sandbox_checks() -> Vec<Check> {
     checks!("pages", [the_sandboxs_pages_can_be_read_by_everyone, what_a_person_types_at_the_sandbox_is_not_html])
 }
 
-fn check_page(page: &Page, own: bool) -> Result {
+pub(super) fn check_page(page: &Page, own: bool) -> Result {
     let tags = tags(&page.html);
     let language = tags.iter().find(|it| it.name == "html").and_then(|it| it.get("lang"));
     ensure!(language.is_some_and(|it| !it.is_empty()), "{}", page.fault("no language"));

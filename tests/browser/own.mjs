@@ -1,0 +1,103 @@
+// The pages on which people look after what is theirs: posts, connections, webhooks.
+
+const LONG = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft'.repeat(3);
+
+async function arm(ready, fault) {
+  const response = await fetch(`${ready.origin}/sandbox/faults`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(fault),
+  });
+  if (!response.ok) throw new Error(`the fault is answered ${response.status}`);
+}
+
+// Asks until `done(answer)`.
+async function until({ must, page, ensure }, path, token, done) {
+  const end = Date.now() + 40_000;
+  for (;;) {
+    const shown = await must(200, 'GET', path, undefined, token);
+    if (done(shown)) return shown;
+    ensure(Date.now() < end, `${path} stays ${JSON.stringify(shown)}`);
+    await page.waitForTimeout(300);
+  }
+}
+
+function post({ must }, token, content, account, seconds) {
+  const body = {
+    content,
+    platforms: [{ connected_account_id: account.id }],
+    scheduled_at: new Date(Date.now() + seconds * 1000).toISOString(),
+  };
+  return must(201, 'POST', '/posts', body, token);
+}
+
+// What comes is cancelled, and what failed is tried again.
+export async function ownPosts(tools, token, account) {
+  const { page, leads, photograph, ensure, ready } = tools;
+  const run = Date.now();
+  for (const [words, days] of [[`Tomorrow ${run}`, 1], [`The same day\n\n${'and more of it. '.repeat(30)}`, 1], [LONG, 3]]) {
+    await post(tools, token, words, account, 86_400 * days);
+  }
+  await arm(ready, { account: account.username, kind: 'refuse' });
+  const refused = await post(tools, token, `Refused at first ${run}`, account, 1);
+  await until(tools, `/posts/${refused.id}`, token, (it) => it.status === 'failed');
+
+  await page.goto(`${ready.origin}/account/posts`);
+  await photograph('own-posts');
+  const rows = page.locator('main li.row');
+  const comes = await rows.count();
+  await leads(() => rows.first().getByRole('button', { name: 'Cancel' }).click());
+  await page.getByText('The post does not go out.').waitFor();
+  ensure((await rows.count()) === comes - 1, 'the post that was cancelled still comes');
+  await photograph('own-posts-cancelled');
+
+  await leads(() => page.getByRole('link', { name: 'See why' }).click());
+  await photograph('own-posts-failed');
+  await leads(() => page.getByRole('button', { name: 'Try again' }).first().click());
+  await until(tools, `/posts/${refused.id}`, token, (it) => it.status === 'published');
+  await page.goto(`${ready.origin}/account/posts?show=published`);
+  await page.getByText(`Refused at first ${run}`).waitFor();
+  await photograph('own-posts-published');
+}
+
+// An account whose grant is gone is connected again, and what waited for it goes out.
+export async function ownConnections(tools, token, account) {
+  const { page, leads, photograph, ensure, ready } = tools;
+  await arm(ready, { account: account.username, kind: 'revoke' });
+  const waits = await post(tools, token, `Waits for its account ${Date.now()}`, account, 1);
+  await until(tools, `/connections/${account.id}`, token, (it) => it.needs_reconnection);
+  await page.goto(`${ready.origin}/account/posts`);
+  await photograph('own-posts-waiting');
+  await leads(() => page.getByRole('link', { name: 'See to the connection' }).first().click());
+  await photograph('own-connections-lost');
+  await page.getByRole('button', { name: /^Reconnect/ }).first().click();
+  await page.waitForURL((it) => it.pathname.includes('/sandbox/'));
+  // One grant covers them all.
+  await page.locator(`input[name=account][value=${account.username}]`).check();
+  await page.getByText('Allow it for other accounts too').click();
+  for (const handle of ['meadow', 'ferry']) await page.locator(`input[name="also.${handle}"]`).check();
+  await leads(() => page.getByRole('button', { name: 'Allow', exact: true }).click());
+  await leads(() => page.getByRole('button', { name: 'Connect all 3', exact: true }).click());
+  await leads(() => page.getByRole('link', { name: 'Go to your connections' }).click());
+  const lost = await page.getByText('Has to be connected again').count();
+  ensure(lost === 0, `${lost} accounts have to be connected again`);
+  await page.locator('main summary').first().click();
+  await photograph('own-connections');
+  await until(tools, `/posts/${waits.id}`, token, (it) => it.status === 'published');
+}
+
+// An endpoint that cannot be reached says so.
+export async function ownWebhooks(tools, token) {
+  const { must, page, photograph, ready } = tools;
+  await page.goto(`${ready.origin}/account/webhooks`);
+  await photograph('own-webhooks-none');
+  for (const url of [`https://hooks.example.com/${LONG}`, 'https://hooks.example.net/short']) {
+    const made = await must(201, 'POST', '/webhooks', { url }, token);
+    await must(202, 'POST', `/webhooks/${made.id}/test`, {}, token);
+    const path = `/webhooks/${made.id}/deliveries`;
+    await until(tools, path, token, ({ data }) => data.length !== 0 && data[0].attempts.length !== 0);
+  }
+  await page.goto(`${ready.origin}/account/webhooks`);
+  await page.getByText('There was no answer').first().waitFor();
+  await photograph('own-webhooks');
+}
