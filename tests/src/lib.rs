@@ -20,6 +20,7 @@ pub mod runner;
 pub mod shapes;
 pub mod suite;
 pub mod template;
+pub mod typescript;
 pub mod webhook_receiver;
 pub mod wordpress_server;
 pub mod world;

@@ -1,5 +1,5 @@
 //! What the local stack serves, read by programs that know nothing of it: its
-//! API document by schemathesis, its pages by a browser.
+//! API document by schemathesis and by TypeScript, its pages by a browser.
 
 use std::{
     fs,
@@ -14,6 +14,7 @@ use tests::{
     program::done,
     template::ROOT,
     tools::{SCHEMATHESIS, browser_driver},
+    typescript,
 };
 
 /// Starts the local stack and lets another program read what it serves.
@@ -28,6 +29,8 @@ struct Options {
 enum Reader {
     /// Calls everything that the API document describes.
     Schemathesis,
+    /// Makes a client in TypeScript from the API document, and runs README's journey with it.
+    Typescript,
     /// Walks the whole journey in Chromium; pictures of the pages are in
     /// target/screenshots afterwards.
     Browser,
@@ -35,6 +38,7 @@ enum Reader {
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    let _ = rustls::crypto::ring::default_provider().install_default();
     done(run(Options::parse().reader).await)
 }
 
@@ -47,6 +51,7 @@ async fn run(reader: Reader) -> Result {
     let folder = tempfile::TempDir::new()?;
     let mut command = match reader {
         Reader::Schemathesis => schemathesis(local.ready())?,
+        Reader::Typescript => return typescript::journey(local.ready()).await,
         Reader::Browser => {
             browser_driver()?;
             let ready = local.ready();

@@ -179,6 +179,12 @@ pub fn webhook_receiver() -> Result {
     packages("tests/webhooks")
 }
 
+/// What makes a client of the served document, for the script in tests/typescript; it
+/// is installed unless it is there.
+pub fn typescript() -> Result {
+    packages("tests/typescript")
+}
+
 /// Installs the packages of npm that a folder names, unless they are there.
 ///
 /// One at a time: checks that run side by side ask for the same, and npm empties

@@ -8,7 +8,8 @@ use steps::{
     functions,
     schedule::{Kind, Place},
     tools::{
-        AWS_CLI, CARGO_DENY, CARGO_MACHETE, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS, SYNAPSE, TYPOS, browser_driver,
+        AWS_CLI, CARGO_DENY, CARGO_MACHETE, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS, SYNAPSE, TYPOS,
+        browser_driver, typescript as typescript_packages,
     },
     wordpress::WordpressProgram,
 };
@@ -48,7 +49,7 @@ impl Step {
 
 /// All of them. Those that compute run one after the other in this order, which
 /// is why what others need comes first.
-pub(crate) const STEPS: [Step; 18] = [
+pub(crate) const STEPS: [Step; 19] = [
     step("tools", Kind::Waits, "programs from elsewhere are installed", tools),
     step(
         "supply",
@@ -77,6 +78,8 @@ pub(crate) const STEPS: [Step; 18] = [
     )
     .needs(&["build", "tools"]),
     step("schemathesis", Kind::Waits, "the served API document against the service", schemathesis)
+        .needs(&["build", "tools"]),
+    step("typescript", Kind::Waits, "the served document as types, and README's journey in them", typescript)
         .needs(&["build", "tools"]),
     step("browser", Kind::Waits, "the whole journey in Chromium, with screenshots", browser).needs(&["build", "tools"]),
     step(
@@ -119,6 +122,7 @@ fn tools(_: &Log) -> Result {
         tool.program()?;
     }
     browser_driver()?;
+    typescript_packages()?;
     BlueskyProgram::installed()?;
     WordpressProgram::installed().map(drop)
 }
@@ -156,6 +160,10 @@ fn platforms(log: &Log) -> Result {
 
 fn schemathesis(log: &Log) -> Result {
     program(log, "served", &["schemathesis"])
+}
+
+fn typescript(log: &Log) -> Result {
+    program(log, "served", &["typescript"])
 }
 
 fn browser(log: &Log) -> Result {

@@ -1,0 +1,96 @@
+//! README's journey by a program in TypeScript, whose client is made from the
+//! document that is served. The person beside it is played here.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{ChildStdout, Command, Stdio},
+};
+
+use steps::{ROOT, report::say, tools};
+
+use crate::{
+    browser::Browser,
+    ensure,
+    fault::{Fault, Result},
+    harness::Ready,
+    picture,
+    world::{World, fresh_email},
+};
+
+const FOLDER: &str = "tests/typescript";
+
+/// Compiles the program against the document and runs it to its end.
+pub async fn journey(ready: &Ready) -> Result {
+    tools::typescript()?;
+    let folder = Path::new(ROOT).join(FOLDER);
+    compile(&folder, ready)?;
+
+    let files = tempfile::TempDir::new()?;
+    let picture = files.path().join("picture.png");
+    std::fs::write(&picture, picture::png(64, 48, [30, 120, 90]))?;
+    let mut node = Command::new("node");
+    node.arg(folder.join("built/journey.js")).arg(&ready.origin).arg(&picture);
+    let mut program = node.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let out = program.stdout.take().ok_or_else(|| Fault::new("the program says nothing"))?;
+    let last = match accompany(out, ready).await {
+        Ok(last) => last,
+        Err(fault) => {
+            program.kill()?;
+            return Err(fault);
+        }
+    };
+    let status = program.wait()?;
+    ensure!(status.success(), "the program ended with {status} after {last:?}");
+    ensure!(last.starts_with("published http"), "the program ended with {last:?}");
+    say(&format!("ok    the journey in TypeScript ended: {last}"));
+    Ok(())
+}
+
+/// Opens what the program asks a person to open, until it ends; the last that it says.
+async fn accompany(out: ChildStdout, ready: &Ready) -> Result<String> {
+    let world = World::new(ready.clone()).await?;
+    let (mut browser, email) = (world.browser()?, fresh_email());
+    let mut last = String::new();
+    // It waits for whoever opens an address, and there is nothing else to do meanwhile.
+    for line in BufReader::new(out).lines() {
+        last = line?;
+        if let Some(address) = last.strip_prefix("open ") {
+            approve(&world, &mut browser, address, &email).await?;
+        }
+    }
+    Ok(last)
+}
+
+/// The document becomes types without a warning, and the program fits them.
+fn compile(folder: &Path, ready: &Ready) -> Result {
+    let document = format!("{}/openapi.json", ready.base_url);
+    let output = program(folder, "openapi-typescript").args([&document, "--output", "api.d.ts"]).output()?;
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    ensure!(output.status.success(), "openapi-typescript: {}\n{said}", output.status);
+    // Its warnings begin with this sign.
+    ensure!(!said.contains('\u{26a0}'), "openapi-typescript warns:\n{said}");
+    tools::run(program(folder, "tsc").args(["--project", "."]))?;
+    say("ok    the document became types without a warning, and the program compiles");
+    Ok(())
+}
+
+fn program(folder: &Path, name: &str) -> Command {
+    let mut command = Command::new(folder.join("node_modules/.bin").join(name));
+    command.current_dir(folder);
+    command
+}
+
+/// Does what a person does at this address: approves the device, or allows access to
+/// an account.
+async fn approve(world: &World, browser: &mut Browser, address: &str, email: &str) -> Result {
+    let page = world.sign_in(browser, address, email).await?;
+    if page.form_with_button("Allow").is_some() {
+        browser.press(&page, "Allow", &[]).await?;
+        return Ok(());
+    }
+    let page = browser.press(&page, "Continue", &[]).await?;
+    ensure!(page.html.contains("A script"), "{}", page.fault("the page does not say what asks"));
+    browser.press(&page, "Approve", &[]).await?;
+    Ok(())
+}
