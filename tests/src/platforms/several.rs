@@ -127,7 +127,7 @@ impl Stand {
     /// What a post says on its platform, in its entry.
     fn entry(&self, account: &Value) -> Result<Value> {
         let platform = provider(account)?;
-        let options = self.network(platform).map(|it| it.options()).unwrap_or_default();
+        let options = self.network(platform).map(Network::options).unwrap_or_default();
         Ok(json!({ "connected_account_id": integer(account, "id")?, "options": options }))
     }
 
