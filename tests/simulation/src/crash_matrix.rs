@@ -109,7 +109,7 @@ impl CrashMatrix {
 impl Flow {
     fn run(&self, kills: Vec<Kill>) -> Report {
         let faults = if kills.is_empty() { Faults::None } else { Faults::Script(kills) };
-        run(SEED, &Scenario { plot: Some(self.plot.clone()), faults })
+        run(SEED, &Scenario { plot: Some(self.plot.clone()), on: None, faults })
     }
 }
 

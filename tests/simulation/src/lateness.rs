@@ -38,5 +38,5 @@ pub fn lateness(seed: u64) -> Report {
         public_calls: Vec::new(),
         webhooks: false,
     };
-    run(seed, &Scenario { plot: Some(plot), faults: Faults::MissedTick })
+    run(seed, &Scenario { plot: Some(plot), on: None, faults: Faults::MissedTick })
 }

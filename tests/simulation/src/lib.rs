@@ -46,6 +46,7 @@ mod world;
 pub use crash_matrix::{CrashMatrix, crash_matrix, side_by_side};
 pub use faults::{Faults, Kill, When};
 pub use lateness::lateness;
+pub use network::platforms;
 pub use report::Report;
 pub use run::run;
 pub use scenario::{Plot, Scenario};

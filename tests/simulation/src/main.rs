@@ -10,10 +10,11 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use clap::Parser;
+use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 use simulation::mutations::{self, Verdict};
 use simulation::scale::{self, Profile, Scale};
-use simulation::{CrashMatrix, Faults, Report, Scenario, crash_matrix, lateness, run, side_by_side};
+use simulation::{CrashMatrix, Faults, Report, Scenario, crash_matrix, lateness, platforms, run, side_by_side};
 
 /// A run allocates all the time; with this allocator it takes a seventh less
 /// time.
@@ -46,12 +47,18 @@ struct Options {
     /// Only deaths and seeds, and only until something is broken.
     #[arg(long)]
     until_broken: bool,
+    /// All accounts of the seeds are on this platform, and nothing but seeds is
+    /// run.
+    #[arg(long, value_parser = PossibleValuesParser::new(platforms()))]
+    on: Option<String>,
 }
 
 fn main() -> ExitCode {
     let options = Options::parse();
+    let on = options.on.as_deref().and_then(|name| platforms().find(|it| *it == name));
     let well = match options.seed {
-        Some(seed) => replay(seed),
+        Some(seed) => replay(seed, &by_chance(on)),
+        None if options.on.is_some() => Seeds::run(1..=options.seeds, options.until_broken, &by_chance(on)).told(),
         None if options.until_broken => until_broken(options.seeds),
         None if options.mutations => mutate(&options.only, options.json.as_deref()),
         None => everything(&options),
@@ -59,16 +66,16 @@ fn main() -> ExitCode {
     if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn by_chance() -> Scenario {
-    Scenario { plot: None, faults: Faults::Chance }
+fn by_chance(on: Option<&'static str>) -> Scenario {
+    Scenario { plot: None, on, faults: Faults::Chance }
 }
 
 fn threads() -> usize {
     available_parallelism().map_or(2, std::num::NonZero::get)
 }
 
-fn replay(seed: u64) -> bool {
-    let report = run(seed, &by_chance());
+fn replay(seed: u64, scenario: &Scenario) -> bool {
+    let report = run(seed, scenario);
     for line in report.trace.lines() {
         println!("{line}");
     }
@@ -82,10 +89,10 @@ fn replay(seed: u64) -> bool {
 fn until_broken(seeds: u64) -> bool {
     // A few random seeds show most broken invariants at once; deaths at every
     // port call show the rest.
-    let few = seeds.min(100);
-    Seeds::run(1..=few, true).broken.is_empty()
+    let (few, any) = (seeds.min(100), by_chance(None));
+    Seeds::run(1..=few, true, &any).broken.is_empty()
         && crash_matrix(threads(), true).broken.is_empty()
-        && Seeds::run(few + 1..=seeds, true).broken.is_empty()
+        && Seeds::run(few + 1..=seeds, true, &any).broken.is_empty()
 }
 
 /// What came of many seeds.
@@ -103,17 +110,23 @@ struct Seeds {
 }
 
 impl Seeds {
-    fn run(seeds: RangeInclusive<u64>, until_broken: bool) -> Self {
+    fn run(seeds: RangeInclusive<u64>, until_broken: bool, scenario: &Scenario) -> Self {
         let all = Mutex::new(Self::default());
         let seeds: Vec<_> = seeds.collect();
         side_by_side(&seeds, threads(), until_broken, |seed| {
-            let report = run(*seed, &by_chance());
+            let report = run(*seed, scenario);
             if let Ok(mut all) = all.lock() {
                 all.add(&report);
             }
             report.broken.is_empty()
         });
         all.into_inner().unwrap_or_default()
+    }
+
+    /// Says what was broken; whether nothing was.
+    fn told(self) -> bool {
+        self.broken.iter().for_each(|it| println!("{it}"));
+        self.broken.is_empty()
     }
 
     fn add(&mut self, report: &Report) {
@@ -163,7 +176,7 @@ impl Lateness {
 const SHOWN: usize = 5;
 
 fn everything(options: &Options) -> bool {
-    let seeds = Seeds::run(1..=options.seeds, false);
+    let seeds = Seeds::run(1..=options.seeds, false, &by_chance(None));
     let matrix = crash_matrix(threads(), false);
     let late = Lateness::measure();
     let profile = Profile::measured();

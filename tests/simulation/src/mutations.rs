@@ -110,11 +110,10 @@ pub fn run(
     let mut caught = 0;
     for mutation in named(only) {
         let started = Instant::now();
-        let verdict = if passes(&program, &["--until-broken", "--seeds", SEEDS], mutation.name)? {
-            Verdict::Missed
-        } else {
-            Verdict::Caught
-        };
+        let on = mutation.on.map(|it| ["--on", it]);
+        let arguments: Vec<_> =
+            ["--until-broken", "--seeds", SEEDS].into_iter().chain(on.into_iter().flatten()).collect();
+        let verdict = if passes(&program, &arguments, mutation.name)? { Verdict::Missed } else { Verdict::Caught };
         caught += usize::from(verdict == Verdict::Caught);
         told(mutation, verdict, started.elapsed());
     }
@@ -137,7 +136,7 @@ pub(crate) fn broken(name: &str) -> bool {
 /// The files of the copy that differ from the sources, each with its new text.
 fn mutated(sources: &Path) -> Result<BTreeMap<PathBuf, String>, MutationError> {
     let mut changed: BTreeMap<PathBuf, String> = BTreeMap::new();
-    for Mutation { name, file, before, from, to } in ALL {
+    for Mutation { name, file, before, from, to, .. } in ALL {
         let crate_root = PathBuf::from(file.split_inclusive("/src/").next().unwrap_or_default()).join("lib.rs");
         if let Entry::Vacant(root) = changed.entry(crate_root) {
             let text = read(&sources.join(root.key()))? + SWITCH;

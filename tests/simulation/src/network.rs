@@ -58,6 +58,11 @@ impl Inner {
     }
 }
 
+/// The names of all platforms.
+pub fn platforms() -> impl Iterator<Item = &'static str> {
+    SPECS.iter().map(|it| it.name)
+}
+
 /// How long before a post is due each platform begins to prepare it.
 pub(crate) fn leads() -> Leads {
     Leads::of(SPECS.iter().map(|it| (it.name, it.lead())))

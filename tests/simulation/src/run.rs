@@ -39,7 +39,10 @@ pub fn run(seed: u64, scenario: &Scenario) -> Report {
 }
 
 async fn play(seed: u64, scenario: &Scenario, logs: &Logs) -> Report {
-    let plot = scenario.plot.clone().unwrap_or_else(|| Plot::drawn(seed));
+    let mut plot = scenario.plot.clone().unwrap_or_else(|| Plot::drawn(seed));
+    if let Some(platform) = scenario.on {
+        plot.accounts.iter_mut().for_each(|it| it.platform = platform);
+    }
     let world = Arc::new(World::new(seed, &scenario.faults, plot.quiet_after));
     let network = Network::new(Arc::clone(&world), &plot.public_calls);
     let deployment = Deployment::new(&world, network, plot.due_shards);

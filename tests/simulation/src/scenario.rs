@@ -10,6 +10,8 @@ use crate::network::PlatformFate;
 pub struct Scenario {
     /// What people do; with `None` it is drawn from the seed.
     pub plot: Option<Plot>,
+    /// The platform on which all accounts are; with `None` they are on any.
+    pub on: Option<&'static str>,
     /// What goes wrong.
     pub faults: Faults,
 }

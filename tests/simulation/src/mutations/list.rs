@@ -14,6 +14,8 @@ pub struct Mutation {
     pub from: &'static str,
     /// Another one of the same type.
     pub to: &'static str,
+    /// The platform that alone shows it, so that runs elsewhere are left out.
+    pub on: Option<&'static str>,
 }
 
 /// All of them.
@@ -24,6 +26,7 @@ pub const ALL: &[Mutation] = &[
         before: ".set_item(Some(delivery_item(after, self.due_shards)?))\n            .condition_expression(",
         from: "AS_READ",
         to: "\"(stamp = :stamp OR stamp <> :stamp) AND (revision = :revision OR revision <> :revision)\"",
+        on: None,
     },
     Mutation {
         name: "an unknown outcome is sent again",
@@ -31,6 +34,7 @@ pub const ALL: &[Mutation] = &[
         before: "intent.may_still_run = may_still_run;\n                }\n                ",
         from: "self.wait_until(now + FIRST_LOOK, Some(reason))",
         to: "self.intent = None; self.try_again(now + wait, reason, now)",
+        on: None,
     },
     Mutation {
         name: "what was taken and then refused is sent again",
@@ -38,6 +42,7 @@ pub const ALL: &[Mutation] = &[
         before: "Resolution::Refused { reason } => ",
         from: "self.failed(reason, FailureClass::Refused)",
         to: "self.intent = None; self.try_again(now, reason, now)",
+        on: None,
     },
     Mutation {
         name: "a quota that opens after a day is not waited for",
@@ -45,6 +50,7 @@ pub const ALL: &[Mutation] = &[
         before: "retry_at.filter(|it| ",
         from: "self.opens_late(*it)",
         to: "self.opens_late(*it) && false",
+        on: Some("rationing"),
     },
     Mutation {
         name: "what follows is done again after a death",
@@ -52,6 +58,7 @@ pub const ALL: &[Mutation] = &[
         before: "if ",
         from: "self.begun_at.is_some()",
         to: "self.begun_at.is_some() && false",
+        on: Some("following"),
     },
     Mutation {
         name: "what follows is done again when it is done or in doubt",
@@ -59,6 +66,7 @@ pub const ALL: &[Mutation] = &[
         before: "Err(Setback::Refused { .. } | Setback::Unknown { .. }) => ",
         from: "return self.follow_up_left(now)",
         to: "None",
+        on: None,
     },
     Mutation {
         name: "nobody looks for what is overdue",
@@ -66,6 +74,7 @@ pub const ALL: &[Mutation] = &[
         before: "for _ in 0..",
         from: "MAX_OVERDUE_PAGES",
         to: "0",
+        on: None,
     },
     Mutation {
         name: "a post is marked as public before it is sent",
@@ -74,6 +83,7 @@ pub const ALL: &[Mutation] = &[
         from: "delivery.clone().intended(now)",
         to: "delivery.clone().intended(now).settled(\
              Ok(domain::delivery::Published::new(\"1\".to_owned(), now)), now, 0)",
+        on: None,
     },
     Mutation {
         name: "not there is believed while the call may take effect",
@@ -81,6 +91,7 @@ pub const ALL: &[Mutation] = &[
         before: "Resolution::NotThere if ",
         from: "certain_at <= now",
         to: "certain_at <= now.max(certain_at)",
+        on: None,
     },
     Mutation {
         name: "a post is changed while it is being sent",
@@ -88,6 +99,7 @@ pub const ALL: &[Mutation] = &[
         before: ".condition_expression(\n                        ",
         from: "\"attribute_not_exists(delivery) OR \\\n                         (attribute_not_exists(intent) AND #state.#is <> :published)\"",
         to: "\"attribute_not_exists(delivery) OR (attribute_not_exists(nothing) AND #state.#is <> :published)\"",
+        on: None,
     },
     Mutation {
         name: "a roll-up forgets the counts",
@@ -95,6 +107,7 @@ pub const ALL: &[Mutation] = &[
         before: "*changes.entry(before.status).or_default() -= ",
         from: "1",
         to: "0",
+        on: None,
     },
     Mutation {
         name: "an event that the bus did not take is forgotten",
@@ -102,6 +115,7 @@ pub const ALL: &[Mutation] = &[
         before: "if !events.is_empty() {\n                ",
         from: "self.events.put(&events).await?",
         to: "let _ = self.events.put(&events).await;",
+        on: None,
     },
     Mutation {
         name: "what is told of a change is not written with it",
@@ -109,6 +123,7 @@ pub const ALL: &[Mutation] = &[
         before: "if let Some(event) = ",
         from: "write.news",
         to: "write.news.filter(|_| false)",
+        on: None,
     },
     Mutation {
         name: "an event leaves the outbox that the bus did not take",
@@ -116,6 +131,7 @@ pub const ALL: &[Mutation] = &[
         before: "-> Result<(), PublishingError> {\n    ",
         from: "events.put(std::slice::from_ref(event)).await?",
         to: "let _ = events.put(std::slice::from_ref(event)).await;",
+        on: None,
     },
     Mutation {
         name: "a notice that was not accepted is not due any more",
@@ -123,6 +139,7 @@ pub const ALL: &[Mutation] = &[
         before: "Self { look_at, due_at: ",
         from: "Some(due_at)",
         to: "Some(due_at).filter(|_| false)",
+        on: None,
     },
     Mutation {
         name: "a worker that dies takes its notice along",
@@ -130,6 +147,7 @@ pub const ALL: &[Mutation] = &[
         before: "Self { lease_ends: Some(lease_ends), due_at: ",
         from: "Some(lease_ends)",
         to: "Some(lease_ends).filter(|_| false)",
+        on: None,
     },
     Mutation {
         name: "many renew the same credentials at once",
@@ -138,6 +156,7 @@ pub const ALL: &[Mutation] = &[
         from: "\"generation = :generation AND is_gone = :no AND \\\n                 (attribute_not_exists(refresh_lease) OR refresh_lease <= :now OR refresh_holder = :holder)\"",
         to: "\"generation = :generation AND is_gone = :no AND \
              (attribute_not_exists(nothing) OR refresh_lease <= :now OR refresh_holder = :holder)\"",
+        on: None,
     },
     Mutation {
         name: "what a platform has forgotten is not prepared anew",
@@ -145,6 +164,7 @@ pub const ALL: &[Mutation] = &[
         before: "Err(Setback::Stale { reason }) => {\n                self.intent = None;\n                ",
         from: "self.prepared = false",
         to: "",
+        on: None,
     },
     Mutation {
         name: "nobody claims what it made",
@@ -152,6 +172,7 @@ pub const ALL: &[Mutation] = &[
         before: "published: &Published,\n    ) -> Result<Claim, PublishingError> {\n        if ",
         from: "!platform.recognises()",
         to: "true",
+        on: None,
     },
     Mutation {
         name: "the posts of other deliveries are taken for ours",
@@ -159,6 +180,7 @@ pub const ALL: &[Mutation] = &[
         before: "let unclaimed: Vec<_> = posts.iter().rev().filter(|it| ",
         from: "claim(it).is_none()",
         to: "claim(it) != Some(Claim::Ours)",
+        on: None,
     },
     Mutation {
         name: "what was there before is taken for ours",
@@ -166,6 +188,7 @@ pub const ALL: &[Mutation] = &[
         before: "let is_known = |post: &T::Post| ",
         from: "before.iter().any(|it| it == post.id())",
         to: "before.iter().any(|it| it == post.id() && it.is_empty())",
+        on: None,
     },
     Mutation {
         name: "what is paid is asked as often as anything",
@@ -173,5 +196,6 @@ pub const ALL: &[Mutation] = &[
         before: "Resolution::NotThere => self.wait_until(\n                if ",
         from: "are_paid",
         to: "false",
+        on: Some("charging"),
     },
 ];
