@@ -24,12 +24,13 @@ use crate::{
 };
 
 /// All scopes there are.
-pub const SCOPES: [&str; 7] = [
+pub const SCOPES: [&str; 8] = [
     "user:read",
     "connections:read",
     "connections:write",
     "posts:read",
     "posts:write",
+    "posts:draft",
     "media:write",
     "webhooks:write",
 ];

@@ -27,7 +27,7 @@ const INTERVAL: u32 = 5;
 #[expect(dead_code, reason = "describes the body, which is read field by field")]
 pub(crate) struct DeviceCodeRequest {
     /// What the token is to permit. Absent, null or empty: everything.
-    #[schema(nullable, max_items = 7, example = json!(["posts:read", "posts:write"]))]
+    #[schema(nullable, max_items = 8, example = json!(["posts:read", "posts:write"]))]
     scopes: Option<Vec<ScopeName>>,
     /// What the client calls itself, for the person who approves it.
     // As `domain::name::ClientName` takes it.
@@ -56,6 +56,8 @@ enum ScopeName {
     PostsRead,
     #[schema(rename = "posts:write")]
     PostsWrite,
+    #[schema(rename = "posts:draft")]
+    PostsDraft,
     #[schema(rename = "media:write")]
     MediaWrite,
     #[schema(rename = "webhooks:write")]

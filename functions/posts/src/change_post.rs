@@ -1,18 +1,19 @@
 //! `PATCH /posts/{post}`.
 
-use api::need::PostsWrite;
+use api::need::PostsDraft;
 use api::openapi::{BadBody, Missing, POSTS, Refused};
 use api::{ApiError, ApiResult, Caller, Given, Id, Incoming};
 use axum::Json;
 use axum::extract::State;
 use domain::id::PostId;
+use domain::post::Authority;
 use publishing::{ChangePost, Changed};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::create_post::{MediumBody, PlatformBody};
 use crate::post_view::PostView;
-use crate::{App, failed, reading};
+use crate::{App, drafts_only, failed, reading};
 
 /// What changes; what is left out stays as it is.
 #[derive(Deserialize, ToSchema)]
@@ -54,7 +55,7 @@ pub(crate) struct ChangesBody {
 )]
 pub(crate) async fn change_post(
     State(app): State<App>,
-    caller: Caller<PostsWrite>,
+    caller: Caller<PostsDraft>,
     Id(post): Id<PostId>,
     incoming: Incoming,
 ) -> ApiResult<Json<PostView>> {
@@ -85,12 +86,14 @@ pub(crate) async fn change_post(
         },
         media,
         faults: std::mem::take(fields.faults()),
+        authority: Authority::of(&caller.scopes),
     };
 
     let changed = app.publishing.change_post(post, request).await.map_err(failed)?;
     let post = match changed {
         Changed::Done(post) => *post,
         Changed::NotThere => return Err(ApiError::NotFound),
+        Changed::DraftsOnly => return Err(drafts_only()),
         Changed::NotInPlan(why) => return Err(caller.not_in_plan(why)),
         Changed::Invalid(faults) => return Err(faults.into()),
     };

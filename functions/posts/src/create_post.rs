@@ -1,6 +1,6 @@
 //! `POST /posts`.
 
-use api::need::PostsWrite;
+use api::need::PostsDraft;
 use api::openapi::{BadBody, POSTS, Refused};
 use api::{ApiError, ApiResult, Caller, ErrorBody, Fields, Given, Incoming};
 use axum::Json;
@@ -10,6 +10,7 @@ use chrono::{DateTime, Utc};
 use domain::faults::Faults;
 use domain::id::UserId;
 use domain::idempotency::IdempotencyKey;
+use domain::post::Authority;
 use domain::token;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use publishing::{CreatePost, Created, NotCreated};
@@ -19,7 +20,7 @@ use storage::IdempotencyUse;
 use utoipa::ToSchema;
 
 use crate::post_view::PostView;
-use crate::{App, failed, reading};
+use crate::{App, drafts_only, failed, reading};
 
 /// What a new post says, where it goes, when, and what it carries.
 #[derive(Deserialize, ToSchema)]
@@ -115,7 +116,7 @@ pub(crate) struct PlatformBody {
 )]
 pub(crate) async fn create_post(
     State(app): State<App>,
-    caller: Caller<PostsWrite>,
+    caller: Caller<PostsDraft>,
     headers: HeaderMap,
     incoming: Incoming,
 ) -> ApiResult<Response> {
@@ -123,6 +124,9 @@ pub(crate) async fn create_post(
     let mut fields = incoming.fields(reading::FIELDS)?;
     let key = idempotency(&headers, caller.user, &body, fields.faults());
     let request = CreatePost { key, ..read(fields, app.api.clock.now()) };
+    if request.scheduled_at.is_some() && !Authority::of(&caller.scopes).schedules() {
+        return Err(drafts_only());
+    }
 
     let created = app.publishing.create_post(caller.user, request).await.map_err(failed)?;
     let (post, replayed) = match created {
@@ -161,7 +165,7 @@ pub(crate) fn read(mut fields: Fields, now: DateTime<Utc>) -> CreatePost {
 }
 
 /// The answer where no post was made.
-pub(crate) fn refused(why: NotCreated, caller: &Caller<PostsWrite>) -> ApiError {
+pub(crate) fn refused(why: NotCreated, caller: &Caller<PostsDraft>) -> ApiError {
     match why {
         NotCreated::KeyReused => Faults::one("idempotency-key", "was used for another request; use a new one").into(),
         NotCreated::NotInPlan(why) => caller.not_in_plan(why),

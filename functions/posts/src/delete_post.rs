@@ -1,14 +1,15 @@
 //! `DELETE /posts/{post}`.
 
-use api::need::PostsWrite;
+use api::need::PostsDraft;
 use api::openapi::{Invalid, Missing, POSTS, Refused};
 use api::{ApiError, ApiResult, Caller, Id, Params};
 use axum::extract::State;
 use domain::id::PostId;
+use domain::post::Authority;
 use http::StatusCode;
 use publishing::Changed;
 
-use crate::{App, failed};
+use crate::{App, drafts_only, failed};
 
 /// Removes a post of which nothing is public.
 #[utoipa::path(
@@ -29,15 +30,16 @@ use crate::{App, failed};
 )]
 pub(crate) async fn delete_post(
     State(app): State<App>,
-    caller: Caller<PostsWrite>,
+    caller: Caller<PostsDraft>,
     Id(post): Id<PostId>,
     params: Params,
 ) -> ApiResult<StatusCode> {
     let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
     params.none()?;
-    match app.publishing.delete_post(post).await.map_err(failed)? {
+    match app.publishing.delete_post(post, Authority::of(&caller.scopes)).await.map_err(failed)? {
         Changed::Done(_) => Ok(StatusCode::NO_CONTENT),
         Changed::NotThere => Err(ApiError::NotFound),
+        Changed::DraftsOnly => Err(drafts_only()),
         Changed::NotInPlan(why) => Err(caller.not_in_plan(why)),
         Changed::Invalid(faults) => Err(faults.into()),
     }

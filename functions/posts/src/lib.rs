@@ -46,6 +46,15 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
+/// The refusal of a caller who may write drafts alone.
+fn drafts_only() -> ApiError {
+    ApiError::Forbidden(
+        "The token may write drafts only (posts:draft). Leave the post a draft, without scheduled_at, and have its user \
+         schedule it; or ask for a token with the scope posts:write."
+            .to_owned(),
+    )
+}
+
 /// The error that a client gets when publishing failed on our side.
 fn failed(error: PublishingError) -> ApiError {
     match error {

@@ -63,7 +63,8 @@ async fn found(app: &App, session: &SignedIn, form: &PostForm, post: &str) -> Pa
 async fn changed(app: &App, session: &SignedIn, address: ClientIp, post: Post, change: ChangePost) -> PageResult<()> {
     match app.publishing.change_post(post, change).await.map_err(failed)? {
         Changed::Done(_) => Ok(()),
-        Changed::NotThere => Err(not_there()),
+        // Whoever is signed in may write all that is theirs.
+        Changed::NotThere | Changed::DraftsOnly => Err(not_there()),
         Changed::NotInPlan(why) => {
             let entry = audit::Entry::new(audit::Event::PlanRefused).user(session.user).address(address.0);
             entry.why(&why).write();

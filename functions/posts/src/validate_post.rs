@@ -1,6 +1,6 @@
 //! `POST /posts/validate`.
 
-use api::need::PostsWrite;
+use api::need::PostsDraft;
 use api::openapi::{BadBody, POSTS, Refused};
 use api::{ApiResult, Caller, Incoming};
 use axum::Json;
@@ -46,7 +46,7 @@ struct WarningView {
 )]
 pub(crate) async fn validate_post(
     State(app): State<App>,
-    caller: Caller<PostsWrite>,
+    caller: Caller<PostsDraft>,
     incoming: Incoming,
 ) -> ApiResult<Json<Validation>> {
     let request = read(incoming.fields(reading::FIELDS)?, app.api.clock.now());

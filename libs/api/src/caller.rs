@@ -11,7 +11,7 @@ use axum::extract::FromRequestParts;
 use chrono::{DateTime, Utc};
 use cloud::audit::{self, Event};
 use domain::id::UserId;
-use domain::scope::Scopes;
+use domain::scope::{Scope, Scopes};
 use http::request::Parts;
 use storage::TokenGrant;
 
@@ -89,6 +89,17 @@ impl Seen {
     }
 }
 
+fn lacks(scope: Scope) -> String {
+    let name = scope.as_str();
+    match scope.wider() {
+        None => format!("The token lacks the scope {name}. Ask for a token that has it."),
+        Some(wider) => {
+            let wider = wider.as_str();
+            format!("The token lacks the scope {wider}, or {name} for drafts. Ask for a token that has one of them.")
+        }
+    }
+}
+
 fn seen(parts: &Parts) -> Result<&Seen, ApiError> {
     parts.extensions.get().ok_or_else(|| {
         tracing::error!("a route of the API was not finished with api::finish");
@@ -103,11 +114,8 @@ impl<S: Sync, N: Needs> FromRequestParts<S> for Caller<N> {
         let seen = seen(parts)?;
         seen.within_limit()?;
         let token = seen.token()?;
-        if !token.scopes.has(N::SCOPE) {
-            let scope = N::SCOPE.as_str();
-            return Err(ApiError::Forbidden(format!(
-                "The token lacks the scope {scope}. Ask for a token that has it."
-            )));
+        if !token.scopes.permit(N::SCOPE) {
+            return Err(ApiError::Forbidden(lacks(N::SCOPE)));
         }
         Ok(Self { user: token.owner, ip: seen.ip, scopes: token.scopes.clone(), need: PhantomData })
     }

@@ -21,4 +21,4 @@ macro_rules! needs {
     )+};
 }
 
-needs!(UserRead, ConnectionsRead, ConnectionsWrite, PostsRead, PostsWrite, MediaWrite, WebhooksWrite);
+needs!(UserRead, ConnectionsRead, ConnectionsWrite, PostsRead, PostsWrite, PostsDraft, MediaWrite, WebhooksWrite);

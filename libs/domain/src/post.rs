@@ -1,5 +1,6 @@
 //! A post and its targets: one entry for each account that it goes to.
 
+mod authority;
 mod change;
 mod charge;
 mod request;
@@ -17,6 +18,7 @@ use crate::faults::Faults;
 use crate::id::{ConnectionId, PostId, TargetId, UserId};
 use crate::media::Attachment;
 use crate::text::PostText;
+pub use authority::Authority;
 pub use charge::changes;
 pub use request::{Accounts, Changes, NamedMedium, NewPost, NewTarget};
 pub use status::{PostStatus, TargetStatus};

@@ -20,6 +20,9 @@ pub enum Scope {
     /// Create, change, schedule and delete posts.
     #[serde(rename = "posts:write")]
     PostsWrite,
+    /// Create, change and delete drafts, and nothing that goes out.
+    #[serde(rename = "posts:draft")]
+    PostsDraft,
     /// Upload pictures and videos.
     #[serde(rename = "media:write")]
     MediaWrite,
@@ -30,12 +33,13 @@ pub enum Scope {
 
 impl Scope {
     /// Every scope, in the order in which they are shown.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::UserRead,
         Self::ConnectionsRead,
         Self::ConnectionsWrite,
         Self::PostsRead,
         Self::PostsWrite,
+        Self::PostsDraft,
         Self::MediaWrite,
         Self::WebhooksWrite,
     ];
@@ -48,6 +52,7 @@ impl Scope {
             Self::ConnectionsWrite => "connections:write",
             Self::PostsRead => "posts:read",
             Self::PostsWrite => "posts:write",
+            Self::PostsDraft => "posts:draft",
             Self::MediaWrite => "media:write",
             Self::WebhooksWrite => "webhooks:write",
         }
@@ -61,8 +66,17 @@ impl Scope {
             Self::ConnectionsWrite => "Connect and disconnect accounts",
             Self::PostsRead => "See your posts",
             Self::PostsWrite => "Create, change, schedule and delete your posts",
+            Self::PostsDraft => "Create, change and delete your drafts, and publish nothing",
             Self::MediaWrite => "Upload pictures and videos",
             Self::WebhooksWrite => "Have your events sent to addresses of its choice",
+        }
+    }
+
+    /// The wider scope, which permits all of this one.
+    pub const fn wider(self) -> Option<Self> {
+        match self {
+            Self::PostsDraft => Some(Self::PostsWrite),
+            _ => None,
         }
     }
 
@@ -89,6 +103,25 @@ impl Scopes {
         self.0.contains(&scope)
     }
 
+    /// Whether they permit what this one permits.
+    pub fn permit(&self, scope: Scope) -> bool {
+        self.has(scope) || scope.wider().is_some_and(|it| self.has(it))
+    }
+
+    /// The same, but that posts can only be drafts.
+    #[must_use]
+    pub fn with_drafts_only(&self) -> Self {
+        let drafts = |it| if it == Scope::PostsWrite { Scope::PostsDraft } else { it };
+        Self::of(&self.iter().map(drafts).collect::<Vec<_>>())
+    }
+
+    /// What each means, for people. One that another among them includes is left
+    /// out.
+    pub fn meanings(&self) -> Vec<&'static str> {
+        let said = self.iter().filter(|it| it.wider().is_none_or(|wider| !self.has(wider)));
+        said.map(Scope::meaning).collect()
+    }
+
     /// Each.
     pub fn iter(&self) -> impl Iterator<Item = Scope> {
         self.0.iter().copied()
@@ -106,7 +139,17 @@ mod tests {
 
     #[test]
     fn no_scope_asked_for_means_all() {
-        assert_eq!(Scopes::of(&[]).names().len(), 7);
+        assert_eq!(Scopes::of(&[]).names().len(), 8);
+    }
+
+    #[test]
+    fn posts_include_drafts_and_drafts_include_no_posts() {
+        let [posts, drafts] = [Scope::PostsWrite, Scope::PostsDraft].map(|it| Scopes::of(&[it]));
+        assert!(posts.permit(Scope::PostsDraft) && posts.permit(Scope::PostsWrite));
+        assert!(drafts.permit(Scope::PostsDraft) && !drafts.permit(Scope::PostsWrite));
+        let both = Scopes::of(&[Scope::PostsWrite, Scope::PostsDraft, Scope::PostsRead]);
+        assert_eq!(both.meanings().len(), 2);
+        assert_eq!(both.with_drafts_only().names(), ["posts:read", "posts:draft"]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::faults::Faults;
 use domain::id::{ConnectionId, MediaId};
-use domain::post::{Changes, NamedMedium, NewTarget, Post, PostStatus, Target, TargetStatus};
+use domain::post::{Authority, Changes, NamedMedium, NewTarget, Post, PostStatus, Target, TargetStatus};
 use domain::text::PostText;
 use storage::{DeliveryWrite, PostWrite, PostWritten, StorageError};
 
@@ -33,6 +33,8 @@ pub struct ChangePost {
     pub media: Option<Vec<NamedMedium>>,
     /// What is wrong with the request as it was written.
     pub faults: Faults,
+    /// What its caller may write.
+    pub authority: Authority,
 }
 
 /// How it ended.
@@ -44,6 +46,8 @@ pub enum Changed {
     NotThere,
     /// The plan does not allow it, or the budget of the month.
     NotInPlan(String),
+    /// The caller may write drafts, and this is none, or would be none any more.
+    DraftsOnly,
     /// What is wrong.
     Invalid(Faults),
 }
@@ -69,6 +73,11 @@ impl Publishing {
         let mut turns = self.turns();
         loop {
             let now = self.clock.now();
+            // In every turn: its user may have scheduled it in the one before.
+            let schedules = matches!(request.scheduled_at, Some(Some(_)));
+            if !request.authority.covers(&before) || schedules && !request.authority.schedules() {
+                return Ok(Changed::DraftsOnly);
+            }
             if let Err(faults) = before.check_changeable() {
                 return Ok(Changed::Invalid(faults));
             }
@@ -128,10 +137,13 @@ impl Publishing {
     }
 
     /// Removes a post that was read.
-    pub async fn delete_post(&self, post: Post) -> Result<Changed, PublishingError> {
+    pub async fn delete_post(&self, post: Post, authority: Authority) -> Result<Changed, PublishingError> {
         let mut before = post;
         let mut turns = self.turns();
         loop {
+            if !authority.covers(&before) {
+                return Ok(Changed::DraftsOnly);
+            }
             if let Err(faults) = before.check_deletable() {
                 return Ok(Changed::Invalid(faults));
             }

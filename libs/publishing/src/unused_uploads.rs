@@ -216,7 +216,7 @@ mod tests {
     use crate::testing::Rig;
     use crate::{ChangePost, Changed, CreatePost, Created, NotCreated};
     use domain::media::Facts;
-    use domain::post::NamedMedium;
+    use domain::post::{Authority, NamedMedium};
 
     const ROOM: Room = Room { bytes: 1_000, files: 10 };
 
@@ -345,7 +345,7 @@ mod tests {
             remove_unused_uploads(store, bucket, clock.now()).await.unwrap()
         };
 
-        rig.publishing.delete_post(*first).await.unwrap();
+        rig.publishing.delete_post(*first, Authority::Posts).await.unwrap();
         rig.clock.advance(TimeDelta::days(8));
         assert_eq!(removed().await, 0);
         assert_eq!(is_there(&rig, &medium).await, (true, true), "the second post uses it");

@@ -72,7 +72,7 @@ async fn a_post_whose_call_is_under_way_cannot_be_changed_unscheduled_or_deleted
         let ends = [
             rig.publishing.change_post(read.clone(), rewritten).await.unwrap(),
             rig.publishing.change_post(read.clone(), unscheduled).await.unwrap(),
-            rig.publishing.delete_post(read).await.unwrap(),
+            rig.publishing.delete_post(read, Authority::Posts).await.unwrap(),
         ];
         assert_eq!(rig.post(&post).await.status, PostStatus::Publishing);
         gate.open();
@@ -125,13 +125,13 @@ async fn what_was_deleted_does_not_go_out() {
     let post = rig.schedule("Hello", later(100)).await;
     rig.live(later(97)).await;
 
-    done(rig.publishing.delete_post(rig.post(&post).await).await.unwrap());
+    done(rig.publishing.delete_post(rig.post(&post).await, Authority::Posts).await.unwrap());
     rig.live(later(7200)).await;
 
     assert_eq!(rig.network.calls(), 0);
     assert_eq!((rig.pending(0).await, rig.counts().await.of(None)), (0, 0));
     assert_eq!((rig.deliveries(&post).await, rig.due().await), (Vec::new(), Vec::new()));
-    let again = rig.publishing.delete_post(post).await.unwrap();
+    let again = rig.publishing.delete_post(post, Authority::Posts).await.unwrap();
     assert!(matches!(again, Changed::NotThere), "{again:?}");
 }
 
@@ -175,7 +175,7 @@ async fn a_failed_post_tries_again_only_what_is_not_public() {
     rig.live(later(60)).await;
     assert_eq!(rig.post(&post).await.status, PostStatus::Failed);
     assert_eq!(refused(rig.reschedule(&post, None).await), "scheduled_at");
-    let gone = rig.publishing.delete_post(rig.post(&post).await).await.unwrap();
+    let gone = rig.publishing.delete_post(rig.post(&post).await, Authority::Posts).await.unwrap();
     assert_eq!(refused(gone), "status");
 
     done(rig.reschedule(&post, Some(later(500))).await);
@@ -263,7 +263,7 @@ async fn of_changes_and_deletions_at_once_each_is_answered() {
 
     let (changed, deleted) = futures::join!(
         futures::future::try_join_all((0..6).map(|_| rig.publishing.change_post(read.clone(), new()))),
-        futures::future::try_join_all((0..2).map(|_| rig.publishing.delete_post(read.clone()))),
+        futures::future::try_join_all((0..2).map(|_| rig.publishing.delete_post(read.clone(), Authority::Posts))),
     );
 
     let (changed, deleted) = (changed.unwrap(), deleted.unwrap());
@@ -272,4 +272,30 @@ async fn of_changes_and_deletions_at_once_each_is_answered() {
     assert!(changed.iter().chain(&deleted).all(ended), "{changed:?} {deleted:?}");
     assert_eq!((rig.pending(0).await, rig.counts().await.of(None)), (0, 0));
     assert_eq!((rig.deliveries(&post).await, rig.due().await), (Vec::new(), Vec::new()));
+}
+
+#[tokio::test]
+async fn who_writes_drafts_alone_changes_no_post_that_was_scheduled_meanwhile() {
+    let rig = Rig::new().await;
+    let post = rig.schedule("Old", later(5000)).await;
+    let at = |scheduled_at| ChangePost { scheduled_at: Some(scheduled_at), ..ChangePost::default() };
+    let draft = done(rig.publishing.change_post(rig.post(&post).await, at(None)).await.unwrap());
+    let drafts = |request| ChangePost { authority: Authority::Drafts, ..request };
+    let rewrite = || drafts(ChangePost { text: Some(text("New")), ..ChangePost::default() });
+    let change = async |read: &Post, request| rig.publishing.change_post(read.clone(), request).await.unwrap();
+
+    assert_eq!(done(change(&draft, rewrite()).await).text.as_str(), "New");
+    let draft = rig.post(&post).await;
+    assert!(matches!(change(&draft, drafts(at(Some(later(5000))))).await, Changed::DraftsOnly));
+    let scheduled = done(change(&draft, at(Some(later(5000)))).await);
+
+    for read in [&draft, &scheduled] {
+        assert!(matches!(change(read, rewrite()).await, Changed::DraftsOnly));
+        assert!(matches!(change(read, drafts(at(None))).await, Changed::DraftsOnly));
+        let deleted = rig.publishing.delete_post(read.clone(), Authority::Drafts).await.unwrap();
+        assert!(matches!(deleted, Changed::DraftsOnly), "{deleted:?}");
+    }
+    assert_eq!(rig.post(&post).await.text.as_str(), "New");
+    rig.live(later(6000)).await;
+    assert_eq!(rig.network.texts(), ["New"]);
 }

@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Connection;
 use domain::id::PostId;
 use domain::idempotency::IdempotencyKey;
-use domain::post::{NewTarget, PostStatus};
+use domain::post::{Authority, NewTarget, PostStatus};
 use publishing::{ChangePost, Changed, CreatePost, Created, PublishingError};
 use storage::IdempotencyUse;
 use tokio::task::JoinSet;
@@ -160,7 +160,7 @@ impl Writer {
             // The same steps as in the posts function.
             let Some(read) = publishing.store.post(user, post).await? else { return Ok(Changed::NotThere) };
             match act {
-                PostAct::Delete => publishing.delete_post(read).await,
+                PostAct::Delete => publishing.delete_post(read, Authority::Posts).await,
                 _ => publishing.change_post(read, request).await,
             }
         };
