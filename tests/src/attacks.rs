@@ -8,6 +8,7 @@ mod laptop;
 mod mix_up;
 mod pictures;
 mod posts;
+mod programs;
 mod reach;
 mod slow_servers;
 mod struck;
@@ -67,6 +68,7 @@ pub fn attacks() -> Vec<Attack> {
         mix_up::attacks(),
         pictures::attacks(),
         posts::attacks(),
+        programs::attacks(),
         reach::attacks(),
         slow_servers::attacks(),
         struck::attacks(),

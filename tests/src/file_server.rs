@@ -37,9 +37,21 @@ pub async fn start() -> Result<SocketAddr> {
         .route("/to-metadata", get(|| async { Redirect::temporary("http://169.254.169.254/latest/") }))
         .route("/to-loopback", get(|| async { Redirect::temporary("http://127.0.0.1:9/good.png") }))
         .route("/to-file", get(|| async { Redirect::temporary("file:///etc/passwd") }))
+        .route("/client.json", get(move || async move { program(address) }))
         .merge(webhook_receiver::router());
     tokio::spawn(async move { axum::serve(listener, router).await });
     Ok(address)
+}
+
+/// How a program describes itself that is answered on its user's own machine.
+fn program(address: SocketAddr) -> Response {
+    let document = serde_json::json!({
+        "client_id": format!("http://{address}/client.json"),
+        "client_name": "Planner",
+        "redirect_uris": ["http://127.0.0.1/back", "https://app.example/back"],
+        "token_endpoint_auth_method": "none",
+    });
+    file("application/json", document.to_string().into_bytes())
 }
 
 fn file(kind: &'static str, bytes: Vec<u8>) -> Response {

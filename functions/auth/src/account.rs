@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use cloud::audit::{self, Event};
-use domain::scope::{Scope, Scopes};
+use domain::scope::Scope;
 use serde::Deserialize;
 use storage::{Race, SessionGrant, TokenGrant};
 
@@ -64,6 +64,8 @@ struct Device {
     grant: String,
     number: usize,
     client_name: Option<String>,
+    /// The server that describes it, of a program.
+    described_by: Option<String>,
     has_all: bool,
     scopes: Vec<&'static str>,
     approved: String,
@@ -143,8 +145,9 @@ impl Device {
             grant,
             number,
             client_name: token.client_name.as_ref().map(|it| it.as_str().to_owned()),
-            has_all: token.scopes == Scopes::of(&[]),
-            scopes: token.scopes.iter().map(Scope::meaning).collect(),
+            described_by: token.client_id.as_ref().map(|it| it.host().to_owned()),
+            has_all: Scope::ALL.into_iter().all(|it| token.scopes.permit(it)),
+            scopes: token.scopes.meanings(),
             approved: date_and_time(token.created_at),
             // Without a time: the store notes the last use once a day only.
             used: date(token.last_used_at),

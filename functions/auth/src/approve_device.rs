@@ -7,13 +7,13 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use cloud::audit;
-use domain::name::ClientName;
 use domain::token::UserCode;
 use http::StatusCode;
 use http::header::RETRY_AFTER;
 use serde::Deserialize;
 use storage::{DeviceGrant, DeviceStage, Race};
 
+use crate::approval::{Asker, Device};
 use crate::entries::{Entry, enter};
 
 #[derive(Deserialize)]
@@ -43,19 +43,6 @@ struct CodePage<'a> {
     csrf: &'a str,
     typed: &'a str,
     fault: Option<String>,
-}
-
-#[derive(Template)]
-#[template(path = "device_approve.html")]
-struct ApprovePage<'a> {
-    csrf: &'a str,
-    user_code: String,
-    client_name: Option<&'a str>,
-    scopes: Vec<&'static str>,
-    asked_at: String,
-    asked_from: String,
-    is_from_here: bool,
-    email: &'a str,
 }
 
 #[derive(Template)]
@@ -104,17 +91,13 @@ pub(crate) async fn enter_code(
 }
 
 fn approval(session: &SignedIn, ip: ClientIp, typed: &str, device: &DeviceGrant) -> PageResult<Response> {
-    let page = ApprovePage {
-        csrf: session.csrf(),
+    let asker = Asker::Device(Device {
         user_code: UserCode::parse(typed).map(|it| it.to_string()).unwrap_or_default(),
-        client_name: device.client_name.as_ref().map(ClientName::as_str),
-        scopes: device.scopes.iter().map(domain::scope::Scope::meaning).collect(),
         asked_at: device.created_at.format("%-d %B %Y, %H:%M:%S UTC").to_string(),
         asked_from: device.asked_from.to_string(),
         is_from_here: device.asked_from.to_canonical() == ip.0.to_canonical(),
-        email: &session.person().email,
-    };
-    Ok(Page::of("Approve a device", &page)?.signed_in(session).into_response())
+    });
+    Ok(asker.page(session, device.client_name.as_ref(), &device.scopes)?.into_response())
 }
 
 /// Asks for the user code again and says what was wrong with the last one.

@@ -1,18 +1,29 @@
 //! How a client obtains a token, and a person signs in: the device flow, the
-//! OpenID Connect sign-in, the pages around them, and the documentation.
+//! authorization code of OAuth, the OpenID Connect sign-in, the pages around
+//! them, and the documentation.
 //!
 //! A client asks for codes (`create_device_code`); its user signs in
 //! (`sign_in`, `oidc`), enters the user code and approves (`approve_device`,
 //! `entries`); the client exchanges its device code for a token
 //! (`exchange_device_code`). On `account` the user sees and revokes tokens.
+//!
+//! A program that can open the person's browser learns where to go
+//! (`metadata`), sends them there (`authorize`) and exchanges the code that it
+//! is answered with (`exchange_authorization_code`). Its id is the address of a
+//! document in which it describes itself (`client_documents`).
 
 mod account;
+mod approval;
 mod approve_device;
+mod authorize;
+mod client_documents;
 pub mod config;
 mod create_device_code;
 mod docs;
 mod entries;
+mod exchange_authorization_code;
 mod exchange_device_code;
+mod metadata;
 pub mod oidc;
 mod show_user;
 mod sign_in;
@@ -26,6 +37,7 @@ use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::{get, post};
 
+pub use client_documents::ClientDocuments;
 pub use oidc::{ClientSecret, Oidc, OidcSettings};
 pub use sign_up::SignUp;
 
@@ -36,6 +48,8 @@ pub struct App {
     pub api: Api,
     /// The issuer at which people sign in.
     pub oidc: Oidc,
+    /// What programs say of themselves.
+    pub clients: ClientDocuments,
     /// Who may become a user.
     pub sign_up: SignUp,
 }
@@ -46,7 +60,7 @@ impl FromRef<App> for Api {
     }
 }
 
-api::routes!(App: create_device_code, exchange_device_code, show_user);
+api::routes!(App: create_device_code, exchange_device_code, exchange_authorization_code, show_user);
 
 /// The routes, to be completed by [`api::finish`].
 pub fn router(app: App) -> Router {
@@ -58,6 +72,10 @@ pub fn router(app: App) -> Router {
         .route("/sign-in/callback", get(sign_in::callback))
         .route("/sign-out", post(sign_in::sign_out))
         .route("/device", get(approve_device::show_device).post(approve_device::enter_code))
+        .route("/oauth/authorize", get(authorize::show_program).post(authorize::decide))
+        .route("/.well-known/oauth-authorization-server", get(metadata::authorization_server))
+        .route("/.well-known/oauth-protected-resource", get(metadata::protected_resource))
+        .route("/.well-known/oauth-protected-resource/mcp", get(metadata::protected_mcp))
         .route("/account", get(account::account))
         .route("/account/revoke", post(account::revoke))
         .with_state(app)

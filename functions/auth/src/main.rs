@@ -2,7 +2,8 @@
 
 use api::Api;
 use auth::config::Config;
-use auth::{App, Oidc, router};
+use auth::{App, ClientDocuments, Oidc, router};
+use outbound::AddressPolicy;
 use storage::Table;
 
 #[tokio::main(flavor = "current_thread")]
@@ -14,7 +15,8 @@ async fn main() -> Result<(), lambda_http::Error> {
     let config = Config::from_env(&aws)?;
     let api = Api::from_env(&aws)?;
     let oidc = Oidc::new(config.oidc, &api.origin);
-    let app = App { api: api.clone(), oidc, sign_up: config.sign_up };
+    let clients = ClientDocuments::new(AddressPolicy::PublicOnly);
+    let app = App { api: api.clone(), oidc, clients, sign_up: config.sign_up };
     cloud::aws::warm_up(api.store.warm_up(Table::Grants)).await;
 
     lambda_http::run(api::lambda::with_client_ip(api::finish(router(app), api))).await

@@ -2,6 +2,7 @@
 //! signs anybody in with any e-mail address.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 
 use api::{Api, ClientIp, RateLimits, SignedIn};
 use axum::body::Body;
@@ -19,12 +20,13 @@ use domain::user::User;
 use http::HeaderMap;
 use http::header::{COOKIE, LOCATION, SET_COOKIE};
 use http_body_util::BodyExt;
+use outbound::AddressPolicy;
 use reqwest::Url;
 use serde_json::{Value, json};
 use storage::{DeviceStage, Identity, Store};
 use tower::ServiceExt;
 
-use crate::{App, ClientSecret, Oidc, OidcSettings, SignUp};
+use crate::{App, ClientDocuments, ClientSecret, Oidc, OidcSettings, SignUp};
 
 /// The function, and what tests send to it.
 pub(crate) struct Service {
@@ -32,6 +34,8 @@ pub(crate) struct Service {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) origin: String,
+    /// The id of a program.
+    pub(crate) program: String,
     router: Router,
 }
 
@@ -90,8 +94,11 @@ pub(crate) async fn service_for(sign_up: SignUp) -> Service {
         client_secret: Some(ClientSecret::Given("secret".into())),
     };
     let oidc = Oidc::new(settings, &api.origin);
-    let router = api::finish(crate::router(App { api: api.clone(), oidc, sign_up }), api.clone());
-    Service { store: api.store.clone(), origin: api.origin.clone(), api, clock, router }
+    let described = program().await;
+    let clients = ClientDocuments::new(AddressPolicy::Also(vec![described]));
+    let router = api::finish(crate::router(App { api: api.clone(), oidc, clients, sign_up }), api.clone());
+    let program = format!("http://{described}/client.json");
+    Service { store: api.store.clone(), origin: api.origin.clone(), program, api, clock, router }
 }
 
 impl Service {
@@ -177,6 +184,21 @@ impl Service {
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
         Answer { status: parts.status.as_u16(), headers: parts.headers, text, body }
     }
+}
+
+/// Starts a server that describes a program, answered at `http://127.0.0.1/back`
+/// with any port and at `https://app.example/back`.
+async fn program() -> SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let document = Json(json!({
+        "client_id": format!("http://{address}/client.json"),
+        "client_name": "Planner <b>",
+        "redirect_uris": ["http://127.0.0.1/back", "https://app.example/back"],
+    }));
+    let router = Router::new().route("/client.json", get(move || async { document }));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    address
 }
 
 /// The URL that the issuer of these tests gives as its own.

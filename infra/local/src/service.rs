@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{Api, ClientIp, RateLimits};
-use auth::{ClientSecret, Oidc, OidcSettings, SignUp};
+use auth::{ClientDocuments, ClientSecret, Oidc, OidcSettings, SignUp};
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::{from_fn, map_request};
@@ -233,11 +233,7 @@ impl Stack {
         };
         let delivering = Publishing { store: stores.of("delivery", log.as_ref()), ..publishing.clone() };
         let deployed = Router::new()
-            .merge(auth::router(auth::App {
-                api: api.clone(),
-                oidc: Oidc::new(oidc_settings(origin), &reached_at),
-                sign_up: SignUp::parse(""),
-            }))
+            .merge(auth::router(auth_app(&api, origin, policy.clone())))
             .merge(connections::router(connections::App {
                 api: api.clone(),
                 platforms: Registry::new(&setup)?,
@@ -308,6 +304,15 @@ fn api_at(origin: &str, options: &Options, store: &Store, ids: &Ids, clock: &Clo
         token_lifetime: TokenLifetime::default(),
         allowed_origins: Vec::new(),
         proxy: None,
+    }
+}
+
+fn auth_app(api: &Api, origin: &str, policy: AddressPolicy) -> auth::App {
+    auth::App {
+        api: api.clone(),
+        oidc: Oidc::new(oidc_settings(origin), &api.origin),
+        clients: ClientDocuments::new(policy),
+        sign_up: SignUp::parse(""),
     }
 }
 

@@ -26,7 +26,13 @@ pub enum Event {
     DeviceApproved,
     /// A person refused it.
     DeviceDenied,
-    /// A device got a token.
+    /// A person gave a program access, which then exchanges its code.
+    ClientApproved,
+    /// A person refused it.
+    ClientDenied,
+    /// A code was sent that was exchanged already, and its token ended.
+    CodeReplayed,
+    /// A device or a program got a token.
     TokenIssued,
     /// A token was ended by its owner.
     TokenRevoked,
@@ -62,6 +68,9 @@ impl Event {
             Self::SignedOutEverywhere => "signed_out_everywhere",
             Self::DeviceApproved => "device_approved",
             Self::DeviceDenied => "device_denied",
+            Self::ClientApproved => "client_approved",
+            Self::ClientDenied => "client_denied",
+            Self::CodeReplayed => "code_replayed",
             Self::TokenIssued => "token_issued",
             Self::TokenRevoked => "token_revoked",
             Self::TokenRefused => "token_refused",

@@ -16,6 +16,7 @@ pub mod listing;
 pub mod media;
 pub mod name;
 pub mod near;
+pub mod oauth;
 pub mod options;
 pub mod plan;
 pub mod post;

@@ -67,6 +67,12 @@ impl ClientName {
         }
     }
 
+    /// The same of a name that was not sent for this: cut and freed of marks;
+    /// `None` when nothing is left.
+    pub fn shown(raw: &str) -> Option<Self> {
+        shown(raw, |_, chars| chars < MAX_CLIENT_NAME_CHARS).map(Self)
+    }
+
     /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -129,6 +135,9 @@ mod tests {
             }
             if let Some(name) = username(&raw) {
                 prop_assert!(name.chars().count() <= MAX_USERNAME_CHARS && !name.chars().any(is_mark));
+            }
+            if let Some(name) = ClientName::shown(&raw) {
+                prop_assert_eq!(ClientName::parse(name.as_str()), Ok(name));
             }
         }
     }

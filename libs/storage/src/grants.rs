@@ -1,9 +1,10 @@
-//! What opens a door: access tokens, the codes of devices on their way to one,
-//! and sessions of the pages.
+//! What opens a door: access tokens, the codes of devices and programs on their
+//! way to one, and sessions of the pages.
 //!
 //! The key of each is its kind and the SHA-256 of its secret, so that nobody
 //! who reads the table can use what stands in it.
 
+mod authorization;
 mod device;
 mod session;
 mod token;
@@ -15,6 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::error::StorageError;
 use crate::item::{Item, attributes, from_item, n, s};
 use crate::{Store, Table};
+pub use authorization::AuthorizationGrant;
 pub use device::{DeviceGrant, DeviceStage};
 pub use session::SessionGrant;
 pub use token::TokenGrant;

@@ -217,7 +217,7 @@ async fn the_document_describes_every_operation(world: &World) -> Result {
             ensure!(2 <= responses, "{method} {path} has no errors");
         }
     }
-    same(found, 27, "operations of the document")?;
+    same(found, 28, "operations of the document")?;
     for id in ["deviceCode.store", "deviceCode.token", "connectionOAuth.store", "connectionOAuth.status"] {
         ensure!(document.to_string().contains(&format!("\"{id}\"")), "the operation id {id} is missing");
     }

@@ -4,6 +4,7 @@ use chrono::serde::ts_milliseconds;
 use chrono::{DateTime, Utc};
 use domain::id::UserId;
 use domain::name::ClientName;
+use domain::oauth::ClientId;
 use domain::scope::Scopes;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,9 @@ pub struct TokenGrant {
     /// What its client calls itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_name: Option<ClientName>,
+    /// The address of its client's document, if it came by an authorization code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<ClientId>,
     /// When its owner approved it.
     #[serde(with = "ts_milliseconds")]
     pub created_at: DateTime<Utc>,
@@ -40,7 +44,7 @@ pub struct TokenGrant {
 impl TokenGrant {
     /// A token that is made now, for a client that gave no name.
     pub fn made(owner: UserId, scopes: Scopes, now: DateTime<Utc>, expires_at: DateTime<Utc>) -> Self {
-        Self { owner, scopes, client_name: None, created_at: now, last_used_at: now, expires_at }
+        Self { owner, scopes, client_name: None, client_id: None, created_at: now, last_used_at: now, expires_at }
     }
 }
 

@@ -1,0 +1,95 @@
+//! The page on which a person sees what asks for access, whatever way it came.
+
+use api::SignedIn;
+use api::page::{Page, PageResult};
+use askama::Template;
+use domain::name::ClientName;
+use domain::scope::Scopes;
+
+/// What asks.
+pub(crate) enum Asker {
+    /// Something that shows a code.
+    Device(Device),
+    /// Something that was opened in the person's own browser.
+    Program(Program),
+}
+
+/// A device, as the page shows it.
+pub(crate) struct Device {
+    pub(crate) user_code: String,
+    pub(crate) asked_at: String,
+    pub(crate) asked_from: String,
+    pub(crate) is_from_here: bool,
+}
+
+/// A program, as the page shows it.
+pub(crate) struct Program {
+    /// The secret of its request.
+    pub(crate) request: String,
+    /// The server that describes it.
+    pub(crate) host: String,
+    /// The server that gets the code.
+    pub(crate) answered_at: String,
+    pub(crate) is_on_this_machine: bool,
+    /// Whether it asks to schedule posts, and can be held to drafts.
+    pub(crate) asks_to_schedule: bool,
+}
+
+#[derive(Template)]
+#[template(path = "approve.html")]
+struct ApprovePage<'a> {
+    csrf: &'a str,
+    asker: &'a Asker,
+    client_name: Option<&'a str>,
+    scopes: Vec<&'static str>,
+    email: &'a str,
+}
+
+impl Asker {
+    /// The page on which the person who is signed in decides.
+    pub(crate) fn page(
+        &self,
+        session: &SignedIn,
+        client_name: Option<&ClientName>,
+        scopes: &Scopes,
+    ) -> PageResult<Page> {
+        let page = ApprovePage {
+            csrf: session.csrf(),
+            asker: self,
+            client_name: client_name.map(ClientName::as_str),
+            scopes: scopes.meanings(),
+            email: &session.person().email,
+        };
+        let title = match self {
+            Self::Device(_) => "Approve a device",
+            Self::Program(_) => "Approve a program",
+        };
+        Ok(Page::of(title, &page)?.signed_in(session))
+    }
+
+    fn action(&self) -> &'static str {
+        match self {
+            Self::Device(_) => "/device",
+            Self::Program(_) => "/oauth/authorize",
+        }
+    }
+
+    /// The field by which the form says what is decided about.
+    fn field(&self) -> &'static str {
+        match self {
+            Self::Device(_) => "user_code",
+            Self::Program(_) => "request",
+        }
+    }
+
+    fn value(&self) -> &str {
+        match self {
+            Self::Device(device) => &device.user_code,
+            Self::Program(program) => &program.request,
+        }
+    }
+
+    fn offers_drafts(&self) -> bool {
+        matches!(self, Self::Program(program) if program.asks_to_schedule)
+    }
+}

@@ -1,0 +1,153 @@
+//! `/oauth/authorize`: the page on which a person sees which program asks for
+//! access, and approves or denies it.
+
+mod asked;
+
+use api::page::{Asked, Filled, Page, PageError, PageResult};
+use api::{Api, ClientIp, SignedIn};
+use askama::Template;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use chrono::TimeDelta;
+use cloud::audit::{self, Event};
+use domain::scope::Scope;
+use domain::token;
+use http::header::REFRESH;
+use http::{HeaderValue, StatusCode};
+use secrecy::ExposeSecret;
+use serde::Deserialize;
+use storage::{AuthorizationGrant, Race};
+
+use self::asked::AuthorizeQuery;
+use crate::App;
+use crate::approval::{Asker, Program};
+
+/// How long a person may take to decide.
+const DECIDED_WITHIN: TimeDelta = TimeDelta::minutes(10);
+
+/// How long a program may take to exchange its code (RFC 6749, section 4.1.2,
+/// permits ten minutes).
+const CODE_LIFETIME: TimeDelta = TimeDelta::minutes(1);
+
+#[derive(Deserialize)]
+pub(crate) struct DecisionForm {
+    csrf: String,
+    request: String,
+    decision: Decision,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Decision {
+    Approve,
+    ApproveDrafts,
+    Deny,
+}
+
+#[derive(Template)]
+#[template(path = "program_done.html")]
+struct DonePage<'a> {
+    approved: bool,
+    host: String,
+    back: &'a str,
+}
+
+/// Shows which program asks, and for what.
+pub(crate) async fn show_program(
+    State(app): State<App>,
+    session: SignedIn,
+    Asked(query): Asked<AuthorizeQuery>,
+) -> PageResult<Page> {
+    let now = app.api.clock.now();
+    let asked = query.read(&app).await?;
+    let secret = token::random_token();
+    let request = AuthorizationGrant {
+        user_id: session.user,
+        client_id: asked.client_id,
+        client_name: asked.client_name,
+        redirect_uri: asked.redirect_uri,
+        state: asked.state,
+        challenge: asked.challenge,
+        resource: asked.resource,
+        scopes: asked.scopes,
+        created_at: now,
+        expires_at: now + DECIDED_WITHIN,
+        code_hash: None,
+        token_hash: None,
+    };
+    app.api.store.put_authorization(&token::hash(secret.expose_secret()), &request).await?;
+    let shown = Asker::Program(Program {
+        request: secret.expose_secret().to_owned(),
+        host: request.client_id.host().to_owned(),
+        answered_at: request.redirect_uri.host(),
+        is_on_this_machine: request.redirect_uri.is_loopback(),
+        asks_to_schedule: request.scopes.has(Scope::PostsWrite),
+    });
+    shown.page(&session, Some(&request.client_name), &request.scopes)
+}
+
+/// Approves or denies a request, as the person decided, and sends the browser
+/// back to the program.
+pub(crate) async fn decide(
+    State(api): State<Api>,
+    session: SignedIn,
+    ip: ClientIp,
+    Filled(form): Filled<DecisionForm>,
+) -> PageResult<Response> {
+    session.check(&form.csrf)?;
+    let now = api.clock.now();
+    let hash = token::hash(&form.request);
+    let mut request = api.store.authorization(&hash).await?.ok_or_else(over)?;
+    let secret = token::random_token();
+    if form.decision == Decision::ApproveDrafts {
+        request.scopes = request.scopes.with_drafts_only();
+    }
+    request.user_id = session.user;
+    let approved = form.decision != Decision::Deny;
+    let decided = if approved {
+        let code_hash = token::hash(secret.expose_secret());
+        api.store.approve_authorization(&hash, &request, &code_hash, now, now + CODE_LIFETIME).await?
+    } else {
+        api.store.deny_authorization(&hash, session.user).await?
+    };
+    // Its time ended, it was decided before, or it was made in the browser of
+    // somebody else.
+    if decided == Race::Lost {
+        return Err(over());
+    }
+    let event = if approved { Event::ClientApproved } else { Event::ClientDenied };
+    audit::Entry::new(event).user(session.user).address(ip.0).write();
+    let code = format!("{}.{}", form.request, secret.expose_secret());
+    let answer = if approved { ("code", code.as_str()) } else { ("error", "access_denied") };
+    back_to(&api, &session, &request, answer)
+}
+
+/// The page that goes on to the program by itself: a redirect would be the
+/// answer to a form, and the policy of our pages lets no form lead to another
+/// site.
+fn back_to(api: &Api, session: &SignedIn, request: &AuthorizationGrant, answer: (&str, &str)) -> PageResult<Response> {
+    // By `iss` the program knows that the answer is ours (RFC 9207).
+    let mut parameters = vec![answer, ("iss", api.origin.as_str())];
+    parameters.extend(request.state.as_deref().map(|it| ("state", it)));
+    let back = request.redirect_uri.with(&parameters);
+    let approved = answer.0 == "code";
+    let title = if approved { "Access approved" } else { "Access denied" };
+    let page = DonePage { approved, host: request.redirect_uri.host(), back: &back };
+    let mut response = Page::of(title, &page)?.signed_in(session).into_response();
+    if let Ok(onward) = HeaderValue::try_from(format!("0; url={back}")) {
+        response.headers_mut().insert(REFRESH, onward);
+    }
+    Ok(response)
+}
+
+fn over() -> PageError {
+    PageError::new(
+        StatusCode::GONE,
+        "This request is over",
+        "It was approved or denied, more than 10 minutes have passed, or it belongs to somebody else. Nothing was \
+         changed. Begin again in the program that wants access.",
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! What a program asks for, read from the address with which it opens the page.
+//!
+//! What is wrong is told on a page of ours, with a link that leads back to the
+//! program with its error where the program is known. The browser is not sent
+//! there by itself: anybody can describe a program, and a link to this service
+//! could then lead people to any site.
+
+use api::page::{PageError, PageResult};
+use domain::name::ClientName;
+use domain::oauth::{Challenge, ClientId, RedirectUri};
+use domain::scope::{Scope, Scopes};
+use http::StatusCode;
+use serde::Deserialize;
+
+use crate::App;
+use crate::metadata::{SCOPES_OF_TOOLS, is_our_resource};
+
+/// The longest `state`, in bytes.
+const MAX_STATE: usize = 2048;
+
+/// The parameters of RFC 6749, section 4.1.1, RFC 7636 and RFC 8707. Others have
+/// no meaning here and are passed over.
+#[derive(Deserialize)]
+pub(crate) struct AuthorizeQuery {
+    response_type: Option<String>,
+    client_id: Option<String>,
+    redirect_uri: Option<String>,
+    scope: Option<String>,
+    state: Option<String>,
+    code_challenge: Option<String>,
+    code_challenge_method: Option<String>,
+    resource: Option<String>,
+}
+
+/// What a program asks for that is known, and may be answered where it says.
+pub(crate) struct Request {
+    pub(crate) client_id: ClientId,
+    pub(crate) client_name: ClientName,
+    pub(crate) redirect_uri: RedirectUri,
+    pub(crate) state: Option<String>,
+    pub(crate) challenge: Challenge,
+    pub(crate) resource: Option<String>,
+    pub(crate) scopes: Scopes,
+}
+
+impl AuthorizeQuery {
+    /// Reads it, and the document of the program.
+    pub(crate) async fn read(self, app: &App) -> PageResult<Request> {
+        let (client_id, client_name, redirect_uri) = self.client(app).await?;
+        let wrong = |error: &str, text: &str| self.wrong(app, &redirect_uri, error, text);
+        if self.state.as_ref().is_some_and(|it| MAX_STATE < it.len()) {
+            return Err(unknown("Its state is longer than 2048 bytes."));
+        }
+        if self.response_type.as_deref() != Some("code") {
+            return Err(wrong("unsupported_response_type", "It does not ask for a code, with response_type=code."));
+        }
+        let challenge = self.code_challenge.as_deref().and_then(Challenge::parse);
+        let Some(challenge) = challenge.filter(|_| self.code_challenge_method.as_deref() == Some("S256")) else {
+            let text = "It sends no code_challenge of the method S256, without which others could use its code.";
+            return Err(wrong("invalid_request", text));
+        };
+        if self.resource.as_ref().is_some_and(|it| !is_our_resource(&app.api.origin, it)) {
+            return Err(wrong("invalid_target", "It wants access to another service than this one."));
+        }
+        let Some(scopes) = scopes(self.scope.as_deref().unwrap_or_default()) else {
+            return Err(wrong("invalid_scope", "It asks for nothing that this service knows."));
+        };
+        let Self { state, resource, .. } = self;
+        Ok(Request { client_id, client_name, redirect_uri, state, challenge, resource, scopes })
+    }
+
+    /// The program, by what it says of itself at its address.
+    async fn client(&self, app: &App) -> PageResult<(ClientId, ClientName, RedirectUri)> {
+        let Some(id) = self.client_id.as_deref().and_then(ClientId::parse) else {
+            return Err(unknown(
+                "Its client_id is not the https address of a document that describes it, as \
+                 https://app.example/client.json would be.",
+            ));
+        };
+        let document = app.clients.read(&id).await;
+        let document = document.map_err(|why| unknown(&format!("Its description at {id} cannot be used: {why}.")))?;
+        let asked = self.redirect_uri.as_deref().and_then(RedirectUri::parse);
+        match asked.filter(|asked| document.redirect_uris.iter().any(|it| it.permits(asked))) {
+            Some(redirect_uri) => Ok((id, document.name, redirect_uri)),
+            None => Err(unknown("It wants to be answered at an address that its own description does not name.")),
+        }
+    }
+
+    fn wrong(&self, app: &App, redirect_uri: &RedirectUri, error: &str, text: &str) -> PageError {
+        let mut parameters = vec![("error", error), ("iss", app.api.origin.as_str())];
+        parameters.extend(self.state.as_deref().map(|it| ("state", it)));
+        unknown(text).with_link(redirect_uri.with(&parameters), format!("Go back to {}", redirect_uri.host()))
+    }
+}
+
+/// The scopes that are asked for by name, or what tools need where none is. Names of other services are passed
+/// over; a program is told what it got (RFC 6749, section 3.3).
+fn scopes(asked: &str) -> Option<Scopes> {
+    let mut names = asked.split_ascii_whitespace().peekable();
+    if names.peek().is_none() {
+        return Some(Scopes::of(&SCOPES_OF_TOOLS));
+    }
+    let known: Vec<_> = names.filter_map(Scope::parse).collect();
+    (!known.is_empty()).then(|| Scopes::of(&known))
+}
+
+fn unknown(text: &str) -> PageError {
+    let text = format!("{text} Nothing was changed. Tell whoever makes the program.");
+    PageError::new(StatusCode::BAD_REQUEST, "This program cannot be given access", text)
+}

@@ -1,0 +1,260 @@
+use chrono::TimeDelta;
+use domain::token::Pkce;
+use reqwest::Url;
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use crate::testing::{Answer, Service, service};
+
+const BACK: &str = "http://127.0.0.1:33418/back";
+
+/// A program that wants access, with what it keeps until it has the code.
+struct Asking {
+    program: String,
+    pkce: Pkce,
+}
+
+impl Asking {
+    fn of(service: &Service) -> Self {
+        Self { program: service.program.clone(), pkce: Pkce::random() }
+    }
+
+    /// The address that it opens, with these parameters in place of its own.
+    fn address(&self, instead: &[(&str, &str)]) -> String {
+        let own = [
+            ("response_type", "code"),
+            ("client_id", &self.program),
+            ("redirect_uri", BACK),
+            ("code_challenge", &self.pkce.challenge),
+            ("code_challenge_method", "S256"),
+            ("state", "s t"),
+            ("resource", "https://social.example/mcp"),
+        ];
+        let own = own.into_iter().filter(|it| instead.iter().all(|other| other.0 != it.0));
+        let given = instead.iter().copied().filter(|it| !it.1.is_empty());
+        let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(own.chain(given)).finish();
+        format!("/oauth/authorize?{query}")
+    }
+
+    /// Exchanges a code, with these fields in place of its own.
+    async fn exchange(&self, service: &Service, code: &str, instead: &[(&str, &str)]) -> Answer {
+        let own = [
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("client_id", &self.program),
+            ("redirect_uri", BACK),
+            ("code_verifier", self.pkce.verifier.expose_secret()),
+        ];
+        let own = own.into_iter().filter(|it| instead.iter().all(|other| other.0 != it.0));
+        let form: Vec<_> = own.chain(instead.iter().copied()).collect();
+        service.submit("/api/v1/oauth/token", "", &form).await
+    }
+}
+
+fn request_on(page: &Answer) -> String {
+    let after = page.text.split("name=\"request\" value=\"").nth(1);
+    after.unwrap_or_else(|| panic!("{}", page.text)).split('"').next().unwrap().to_owned()
+}
+
+/// Opens the page as the person of this session, and decides.
+async fn decide(service: &Service, asking: &Asking, session: &str, decision: &str) -> Url {
+    let page = service.page(&asking.address(&[]), session).await;
+    assert_eq!(page.status, 200, "{}", page.text);
+    let (csrf, request) = (service.csrf(session).await, request_on(&page));
+    let form = [("csrf", csrf.as_str()), ("request", request.as_str()), ("decision", decision)];
+    let done = service.submit("/oauth/authorize", session, &form).await;
+    assert_eq!(done.status, 200, "{}", done.text);
+    Url::parse(done.header("refresh").strip_prefix("0; url=").unwrap()).unwrap()
+}
+
+fn parameter(url: &Url, name: &str) -> Option<String> {
+    url.query_pairs().find(|it| it.0 == name).map(|it| it.1.into_owned())
+}
+
+#[tokio::test]
+async fn a_program_gets_what_its_user_approved_and_loses_it_when_revoked() {
+    let service = service().await;
+    let asking = Asking::of(&service);
+    let session = service.sign_in("one@example.com", "/account").await.session();
+    let page = service.page(&asking.address(&[("scope", "user:read posts:write openid")]), &session).await;
+    for shown in ["Planner &#60;b&#62;", "127.0.0.1", "Read your name", "schedule and delete", "your own computer"] {
+        assert!(page.text.contains(shown), "{shown}: {}", page.text);
+    }
+    assert!(!page.text.contains("Upload pictures"), "{}", page.text);
+
+    let back = decide(&service, &asking, &session, "approve").await;
+    assert!(back.as_str().starts_with(BACK), "{back}");
+    assert_eq!(parameter(&back, "state").as_deref(), Some("s t"));
+    assert_eq!(parameter(&back, "iss").as_deref(), Some("https://social.example"));
+    let answer = asking.exchange(&service, &parameter(&back, "code").unwrap(), &[]).await;
+
+    assert_eq!((answer.status, answer.header("cache-control")), (200, "no-store"), "{}", answer.text);
+    assert_eq!(answer.body["scope"], "connections:read posts:read posts:write media:write");
+    assert_eq!((&answer.body["token_type"], &answer.body["expires_in"]), (&json!("Bearer"), &json!(15_552_000)));
+    let token = answer.body["access_token"].as_str().unwrap();
+    assert_eq!(service.send("GET", "/api/v1/user", Some(token), "").await.status, 403);
+    let account = service.page("/account", &session).await.text;
+    assert!(account.contains("Planner &#60;b&#62;") && account.contains("127.0.0.1"), "{account}");
+    let grant = account.split("name=\"grant\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let csrf = service.csrf(&session).await;
+    service.submit("/account/revoke", &session, &[("csrf", &csrf), ("grant", grant)]).await;
+    assert_eq!(service.send("GET", "/api/v1/user", Some(token), "").await.status, 401);
+}
+
+#[tokio::test]
+async fn a_person_can_hold_a_program_to_drafts_or_refuse_it() {
+    let service = service().await;
+    let asking = Asking::of(&service);
+    let session = service.sign_in("one@example.com", "/account").await.session();
+
+    let drafts = decide(&service, &asking, &session, "approve_drafts").await;
+    let answer = asking.exchange(&service, &parameter(&drafts, "code").unwrap(), &[]).await;
+    assert_eq!(answer.body["scope"], "connections:read posts:read posts:draft media:write");
+
+    let denied = decide(&service, &asking, &session, "deny").await;
+    assert_eq!(parameter(&denied, "error").as_deref(), Some("access_denied"));
+    assert_eq!((parameter(&denied, "code"), parameter(&denied, "state").as_deref()), (None, Some("s t")));
+}
+
+#[tokio::test]
+async fn a_code_is_for_the_program_that_asked_for_it_and_once() {
+    let service = service().await;
+    let asking = Asking::of(&service);
+    let session = service.sign_in("one@example.com", "/account").await.session();
+    let code = parameter(&decide(&service, &asking, &session, "approve").await, "code").unwrap();
+    let other = Pkce::random();
+    let error = async |instead: &[(&str, &str)]| {
+        let answer = asking.exchange(&service, &code, instead).await;
+        (answer.status, answer.body["error"].as_str().unwrap_or_default().to_owned())
+    };
+    let refused = |error: &str| (400, error.to_owned());
+
+    assert_eq!(error(&[("client_id", "https://app.example/other.json")]).await, refused("invalid_grant"));
+    assert_eq!(error(&[("redirect_uri", "http://127.0.0.1:1/back")]).await, refused("invalid_grant"));
+    assert_eq!(error(&[("code_verifier", other.verifier.expose_secret())]).await, refused("invalid_grant"));
+    assert_eq!(error(&[("code_verifier", "")]).await, refused("invalid_request"));
+    assert_eq!(error(&[("resource", "https://social.example/api/v1")]).await, refused("invalid_target"));
+    assert_eq!(error(&[("grant_type", "refresh_token")]).await, refused("unsupported_grant_type"));
+    assert_eq!(error(&[("code", "x")]).await, refused("invalid_grant"));
+    assert_eq!(error(&[("code", &format!("{code}x"))]).await, refused("invalid_grant"));
+    assert_eq!(error(&[("client_id", "a"), ("client_id", "b")]).await, refused("invalid_request"));
+
+    let token = asking.exchange(&service, &code, &[]).await.body["access_token"].as_str().unwrap().to_owned();
+    assert_eq!(service.send("GET", "/api/v1/posts/1", Some(&token), "").await.status, 404);
+    // Whoever sends it again is not the program: what it got ends.
+    assert_eq!(error(&[]).await, refused("invalid_grant"));
+    assert_eq!(service.send("GET", "/api/v1/user", Some(&token), "").await.status, 401);
+}
+
+#[tokio::test]
+async fn of_two_exchanges_at_once_one_gets_the_token() {
+    let service = service().await;
+    let asking = Asking::of(&service);
+    let session = service.sign_in("one@example.com", "/account").await.session();
+    let code = parameter(&decide(&service, &asking, &session, "approve").await, "code").unwrap();
+
+    let answers = futures::join!(asking.exchange(&service, &code, &[]), asking.exchange(&service, &code, &[]));
+
+    let mut statuses = [answers.0.status, answers.1.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 400]);
+}
+
+#[tokio::test]
+async fn a_code_ends_after_a_minute_and_a_request_after_ten() {
+    let service = service().await;
+    let asking = Asking::of(&service);
+    let session = service.sign_in("one@example.com", "/account").await.session();
+    let code = parameter(&decide(&service, &asking, &session, "approve").await, "code").unwrap();
+    let page = service.page(&asking.address(&[]), &session).await;
+    let (csrf, request) = (service.csrf(&session).await, request_on(&page));
+
+    service.clock.advance(TimeDelta::minutes(1));
+    assert_eq!(asking.exchange(&service, &code, &[]).await.body["error"], "invalid_grant");
+    service.clock.advance(TimeDelta::minutes(9));
+
+    let form = [("csrf", csrf.as_str()), ("request", request.as_str()), ("decision", "approve")];
+    assert_eq!(service.submit("/oauth/authorize", &session, &form).await.status, 410);
+}
+
+#[tokio::test]
+async fn a_request_is_decided_by_a_form_of_the_person_who_made_it_once() {
+    let service = service().await;
+    let asking = Asking::of(&service);
+    let session = service.sign_in("one@example.com", "/account").await.session();
+    let other = service.sign_in("two@example.com", "/account").await.session();
+    let request = request_on(&service.page(&asking.address(&[]), &session).await);
+    let send = async |session: &str, csrf: &str, decision: &str| {
+        let form = [("csrf", csrf), ("request", request.as_str()), ("decision", decision)];
+        service.submit("/oauth/authorize", session, &form).await.status
+    };
+    let (own, others) = (service.csrf(&session).await, service.csrf(&other).await);
+
+    assert_eq!(send(&session, &others, "approve").await, 403);
+    assert_eq!(send(&other, &others, "approve").await, 410);
+    assert_eq!(send(&other, &others, "deny").await, 410);
+    assert_eq!(send("", &own, "approve").await, 401);
+    assert_eq!(send(&session, &own, "approve").await, 200);
+    assert_eq!(send(&session, &own, "approve").await, 410);
+    assert_eq!(send(&session, &own, "deny").await, 410);
+}
+
+#[tokio::test]
+async fn nobody_is_sent_to_an_address_that_the_program_does_not_name() {
+    let service = service().await;
+    let asking = Asking::of(&service);
+    let session = service.sign_in("one@example.com", "/account").await.session();
+    let open = async |instead: &[(&str, &str)]| service.page(&asking.address(instead), &session).await;
+
+    for (instead, words) in [
+        (("redirect_uri", "https://evil.example/back"), "does not name"),
+        (("redirect_uri", "http://127.0.0.1:1/other"), "does not name"),
+        (("redirect_uri", ""), "does not name"),
+        (("redirect_uri", "https://app.example/back/"), "does not name"),
+        (("client_id", "planner"), "client_id is not"),
+        (("client_id", ""), "client_id is not"),
+        (("client_id", "https://192.168.0.1/client.json"), "not public"),
+        (("client_id", "http://localhost:1/client.json"), "not permitted"),
+    ] {
+        let page = open(&[instead]).await;
+        assert_eq!((page.status, page.header("refresh")), (400, ""), "{instead:?}");
+        assert!(page.text.contains(words) && !page.text.contains("Go back to"), "{instead:?}: {}", page.text);
+    }
+    let [known, other] = ["/client.json", "/client.json?x"].map(|it| service.program.replace("/client.json", it));
+    assert_eq!(open(&[("client_id", &known)]).await.status, 200);
+    assert!(open(&[("client_id", &other)]).await.text.contains("another address"));
+}
+
+#[tokio::test]
+async fn what_else_is_wrong_is_told_to_the_person_and_by_a_link_to_the_program() {
+    let service = service().await;
+    let asking = Asking::of(&service);
+    let session = service.sign_in("one@example.com", "/account").await.session();
+
+    for (instead, error) in [
+        (("response_type", "token"), "unsupported_response_type"),
+        (("code_challenge", ""), "invalid_request"),
+        (("code_challenge_method", "plain"), "invalid_request"),
+        (("code_challenge_method", ""), "invalid_request"),
+        (("resource", "https://other.example/mcp"), "invalid_target"),
+        (("scope", "admin"), "invalid_scope"),
+    ] {
+        let page = service.page(&asking.address(&[instead]), &session).await;
+        assert_eq!((page.status, page.header("refresh")), (400, ""), "{instead:?}");
+        let link = format!("{BACK}?error={error}&#38;iss=https%3A%2F%2Fsocial.example&#38;state=s+t");
+        assert!(page.text.contains(&link), "{instead:?}: {}", page.text);
+    }
+}
+
+#[tokio::test]
+async fn whoever_is_not_signed_in_signs_in_first_and_comes_back() {
+    let service = service().await;
+    let asking = Asking::of(&service);
+
+    let sent = service.page(&asking.address(&[]), "").await;
+    let back = service.sign_in("one@example.com", &asking.address(&[])).await;
+
+    assert_eq!(sent.status, 303);
+    assert!(sent.header("location").starts_with("/sign-in?next=/oauth/authorize%3F"), "{}", sent.header("location"));
+    assert_eq!((back.status, back.header("location")), (303, asking.address(&[]).as_str()));
+}

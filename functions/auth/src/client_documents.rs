@@ -1,0 +1,195 @@
+//! The documents in which programs describe themselves, at the addresses that
+//! are their ids.
+//!
+//! Source: OAuth Client ID Metadata Document, sections 3, 4 and 6.
+
+use std::time::Duration;
+
+use domain::name::ClientName;
+use domain::oauth::{ClientId, RedirectUri};
+use outbound::{AddressPolicy, Outbound, Schemes};
+use reqwest::header::ACCEPT;
+use reqwest::{Client, ClientBuilder, Response, StatusCode};
+use serde::Deserialize;
+use thiserror::Error;
+
+/// The largest document, in bytes. Servers are advised to take 5 KiB.
+const MAX_BYTES: usize = 16 * 1024;
+
+/// The most places that a program can be answered at.
+const MAX_REDIRECTS: usize = 50;
+
+/// A person waits for it, and the gateway for 30 seconds at most.
+const TIME_OUT: Duration = Duration::from_secs(8);
+
+const USER_AGENT: &str = concat!("social-publishing/", env!("CARGO_PKG_VERSION"));
+
+/// Fetches the documents of programs.
+#[derive(Clone, Debug)]
+pub struct ClientDocuments(Outbound);
+
+/// What a program says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ClientDocument {
+    /// What it calls itself.
+    pub(crate) name: ClientName,
+    /// Where it may be answered.
+    pub(crate) redirect_uris: Vec<RedirectUri>,
+}
+
+/// Why there is no document, for the person who wants to use the program.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum NoDocument {
+    #[error("its address {0}")]
+    Refused(outbound::Refusal),
+    #[error("its server does not answer")]
+    Silent,
+    #[error("its server answers with the status {0}")]
+    Status(u16),
+    #[error("what its server sends is larger than 16 KiB")]
+    TooLarge,
+    #[error("what its server sends is no description of a program")]
+    Unreadable,
+    #[error("it describes a program with another address")]
+    AnotherId,
+    #[error("it names no place where the program can be answered")]
+    NoRedirect,
+    #[error("it wants to prove who it is, which this service does not take from programs")]
+    Confidential,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    client_id: String,
+    client_name: String,
+    redirect_uris: Vec<String>,
+    client_secret: Option<serde::de::IgnoredAny>,
+    token_endpoint_auth_method: Option<String>,
+}
+
+impl ClientDocuments {
+    /// Reaches what this policy permits.
+    pub fn new(policy: AddressPolicy) -> Self {
+        Self(Outbound::new(policy, build))
+    }
+
+    /// What the program with this id says of itself now.
+    pub(crate) async fn read(&self, id: &ClientId) -> Result<ClientDocument, NoDocument> {
+        let client = self.0.client(id.url(), Schemes::Encrypted).map_err(NoDocument::Refused)?;
+        let sending = client.get(id.url().clone()).header(ACCEPT, "application/json").timeout(TIME_OUT).send();
+        let response = sending.await.map_err(|error| {
+            tracing::info!(error = &error as &dyn std::error::Error, host = id.host(), "a program is not described");
+            Outbound::refusal(&error).map_or(NoDocument::Silent, NoDocument::Refused)
+        })?;
+        if response.status() != StatusCode::OK {
+            return Err(NoDocument::Status(response.status().as_u16()));
+        }
+        described(id, &bounded(response).await?)
+    }
+}
+
+fn build() -> ClientBuilder {
+    // One call for each program that is connected: no connection is kept.
+    Client::builder().pool_max_idle_per_host(0).user_agent(USER_AGENT)
+}
+
+async fn bounded(mut response: Response) -> Result<Vec<u8>, NoDocument> {
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await.map_err(|_| NoDocument::Silent)? {
+        if MAX_BYTES < body.len() + piece.len() {
+            return Err(NoDocument::TooLarge);
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(body)
+}
+
+fn described(id: &ClientId, body: &[u8]) -> Result<ClientDocument, NoDocument> {
+    let document: Document = serde_json::from_slice(body).map_err(|_| NoDocument::Unreadable)?;
+    if document.client_id != id.url().as_str() {
+        return Err(NoDocument::AnotherId);
+    }
+    let is_public = document.token_endpoint_auth_method.is_none_or(|it| it == "none");
+    if !is_public || document.client_secret.is_some() {
+        return Err(NoDocument::Confidential);
+    }
+    let name = ClientName::shown(&document.client_name).ok_or(NoDocument::Unreadable)?;
+    let named = document.redirect_uris.iter().take(MAX_REDIRECTS);
+    let redirect_uris: Vec<_> = named.filter_map(|it| RedirectUri::parse(it)).collect();
+    if redirect_uris.is_empty() {
+        return Err(NoDocument::NoRedirect);
+    }
+    Ok(ClientDocument { name, redirect_uris })
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::response::Redirect;
+    use axum::routing::get;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const ID: &str = "https://app.example/client.json";
+
+    fn document() -> Value {
+        json!({
+            "client_id": ID,
+            "client_name": "Planner",
+            "redirect_uris": ["http://127.0.0.1/back", "cursor://back"],
+            "grant_types": ["authorization_code"],
+            "token_endpoint_auth_method": "none",
+            "logo_uri": "https://app.example/logo.png",
+        })
+    }
+
+    fn read(document: &Value) -> Result<ClientDocument, NoDocument> {
+        described(&ClientId::parse(ID).unwrap(), document.to_string().as_bytes())
+    }
+
+    #[test]
+    fn a_document_describes_the_program_at_its_own_address() {
+        let with = |name: &str, value: Value| {
+            let mut document = document();
+            document[name] = value;
+            read(&document)
+        };
+
+        let plain = read(&document()).unwrap();
+        assert_eq!((plain.name.as_str(), plain.redirect_uris.len()), ("Planner", 1));
+        assert_eq!(with("client_name", json!("\u{202e}live\n")).unwrap().name.as_str(), "live");
+        assert_eq!(with("client_name", json!("\u{202e}")), Err(NoDocument::Unreadable));
+        assert_eq!(with("client_id", json!("https://app.example/other.json")), Err(NoDocument::AnotherId));
+        assert_eq!(with("redirect_uris", json!(["cursor://back"])), Err(NoDocument::NoRedirect));
+        assert_eq!(with("redirect_uris", json!("http://127.0.0.1/back")), Err(NoDocument::Unreadable));
+        assert_eq!(with("client_secret", json!("x")), Err(NoDocument::Confidential));
+        assert_eq!(with("token_endpoint_auth_method", json!("client_secret_basic")), Err(NoDocument::Confidential));
+        assert_eq!(read(&json!([])), Err(NoDocument::Unreadable));
+    }
+
+    #[tokio::test]
+    async fn a_document_is_fetched_from_its_own_address_within_bounds() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let own = format!("http://{address}/own");
+        let own = json!({"client_id": own, "client_name": "Planner", "redirect_uris": ["http://[::1]/"]}).to_string();
+        let router = Router::new()
+            .route("/own", get(move || async { own }))
+            .route("/moved", get(|| async { Redirect::temporary("/own") }))
+            .route("/large", get(|| async { " ".repeat(MAX_BYTES + 1) }));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let id = |path: &str| ClientId::parse(&format!("http://{address}{path}")).unwrap();
+        let documents = ClientDocuments::new(AddressPolicy::Also(vec![address]));
+
+        assert_eq!(documents.read(&id("/own")).await.unwrap().name.as_str(), "Planner");
+        assert_eq!(documents.read(&id("/moved")).await, Err(NoDocument::Status(307)));
+        assert_eq!(documents.read(&id("/large")).await, Err(NoDocument::TooLarge));
+        assert_eq!(documents.read(&id("/none")).await, Err(NoDocument::Status(404)));
+        let public = ClientDocuments::new(AddressPolicy::PublicOnly);
+        assert!(matches!(public.read(&id("/own")).await, Err(NoDocument::Refused(_))));
+        let private = ClientId::parse("https://192.168.0.1/client.json").unwrap();
+        assert_eq!(public.read(&private).await, Err(NoDocument::Refused(outbound::Refusal::NotPublic)));
+    }
+}

@@ -1,0 +1,194 @@
+//! `POST /oauth/token`: a program exchanges its code for a token.
+
+use std::collections::BTreeMap;
+
+use api::openapi::{AUTHENTICATION, Limited};
+use api::{Api, ApiError, ApiResult, ErrorBody, Incoming, Visitor};
+use axum::Json;
+use axum::extract::State;
+use cloud::audit::{self, Event};
+use domain::access_token::AccessToken;
+use domain::token;
+use http::StatusCode;
+use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
+use storage::{AuthorizationGrant, Race, TokenGrant};
+use url::form_urlencoded;
+use utoipa::ToSchema;
+
+/// A form, as OAuth wants it. Fields that are not named here are passed over.
+#[derive(Deserialize, ToSchema)]
+#[expect(dead_code, reason = "describes the body, which is read field by field")]
+pub(crate) struct CodeExchange {
+    /// Always `authorization_code`.
+    #[schema(example = "authorization_code")]
+    grant_type: String,
+    /// As it came back to the program.
+    #[schema(example = "vB8nQ2mXw0yJ4kT7rL5pS9dF1gH3cZ6aE0uI2oP4qWs.T5yU8iO1pA4sD7fG0hJ3kL6zX9cV2bN5mQ8wE1rT4yU")]
+    code: String,
+    /// The same as before.
+    #[schema(example = "http://127.0.0.1:33418/")]
+    redirect_uri: String,
+    /// The same as before.
+    #[schema(example = "https://app.example/client.json")]
+    client_id: String,
+    /// What the challenge was made of.
+    #[schema(example = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", min_length = 43, max_length = 128)]
+    code_verifier: String,
+    /// The same as before, if any.
+    #[schema(example = "https://social.example/mcp")]
+    resource: Option<String>,
+}
+
+/// A token, shown once.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OAuthToken)]
+pub(crate) struct TokenBody {
+    /// To be sent as `Authorization: Bearer …`.
+    #[schema(example = "sp_0aK4vTq8wXz2mN6pR1sD5fG9hJ3kL7bV0cX4zQ8wE2rT6yU1iO5pA9sD3fG7hJ0kL")]
+    access_token: String,
+    /// Always `Bearer`.
+    #[schema(example = "Bearer")]
+    token_type: &'static str,
+    /// Seconds until it ends unless it is used before.
+    #[schema(example = 15_552_000)]
+    expires_in: i64,
+    /// What its user approved, which can be less than was asked for.
+    #[schema(example = "posts:read posts:draft")]
+    scope: String,
+}
+
+/// Exchange an authorization code for an access token
+///
+/// The authorization code flow of OAuth 2.1 for public clients, which are
+/// described by a document at the address that is their id. Where a person is
+/// sent first stands in /.well-known/oauth-authorization-server.
+#[utoipa::path(
+    post,
+    path = "/api/v1/oauth/token",
+    tag = AUTHENTICATION,
+    operation_id = "oauth.token",
+    request_body(content = CodeExchange, content_type = "application/x-www-form-urlencoded"),
+    responses(
+        Limited,
+        (status = 200, description = "The token", body = TokenBody),
+        (status = 400, description = "There is no token", body = ErrorBody, example = json!({
+            "error": "invalid_grant",
+            "error_description": "The code is unknown, or has expired. Send the person to the authorization page again."
+        })),
+        (status = 413, description = "The body is too large", body = ErrorBody, example = json!({
+            "message": "The body is larger than 256 KiB"
+        })),
+    ),
+)]
+pub(crate) async fn exchange_authorization_code(
+    State(api): State<Api>,
+    visitor: Visitor,
+    incoming: Incoming,
+) -> ApiResult<Json<TokenBody>> {
+    let form = Form::read(&incoming.bytes()?)?;
+    match form.get("grant_type")? {
+        "authorization_code" => {}
+        _ => return Err(outcome("unsupported_grant_type", "The only grant_type is authorization_code.")),
+    }
+    let (request, secret) = form.get("code")?.split_once('.').ok_or_else(unknown)?;
+    let (hash, code_hash) = (token::hash(request), token::hash(secret));
+    let found = api.store.authorization(&hash).await?;
+    let request = found.filter(|it| it.code_hash.as_ref() == Some(&code_hash)).ok_or_else(unknown)?;
+    if let Some(token_hash) = &request.token_hash {
+        // Somebody has a code that is not theirs, and it is not known who: what it
+        // was exchanged for ends (RFC 6749, section 4.1.2).
+        api.store.revoke_token(request.user_id, token_hash).await?;
+        audit::Entry::new(Event::CodeReplayed).user(request.user_id).token(token_hash).address(visitor.ip).write();
+        return Err(unknown());
+    }
+    form.check(&request)?;
+    if request.expires_at <= api.clock.now() {
+        return Err(unknown());
+    }
+    let (token, grant) = exchange(&api, &hash, &code_hash, &request).await?;
+    audit::Entry::new(Event::TokenIssued).user(grant.owner).token(&token.hash()).address(visitor.ip).write();
+    Ok(Json(TokenBody {
+        access_token: token.secret().expose_secret().to_owned(),
+        token_type: "Bearer",
+        expires_in: (grant.expires_at - grant.created_at).num_seconds(),
+        scope: grant.scopes.names().join(" "),
+    }))
+}
+
+async fn exchange(
+    api: &Api,
+    hash: &str,
+    code_hash: &str,
+    request: &AuthorizationGrant,
+) -> ApiResult<(AccessToken, TokenGrant)> {
+    let (now, owner) = (api.clock.now(), request.user_id);
+    let token = AccessToken::mint(owner);
+    let token_hash = token.hash();
+    let expires_at = api.token_lifetime.ends(now, now);
+    let grant = TokenGrant {
+        client_name: Some(request.client_name.clone()),
+        client_id: Some(request.client_id.clone()),
+        ..TokenGrant::made(owner, request.scopes.clone(), now, expires_at)
+    };
+    // Nobody has the token yet, so a mark without one opens nothing.
+    api.store.mark_token(owner, &token_hash, expires_at).await?.ok_or_else(unknown)?;
+    if api.store.exchange_authorization(hash, code_hash, &token_hash, &grant).await? == Race::Won {
+        return Ok((token, grant));
+    }
+    api.store.unmark_token(owner, &token_hash).await?;
+    Err(unknown())
+}
+
+/// The fields that were sent.
+struct Form(BTreeMap<String, String>);
+
+impl Form {
+    /// Reads them. One that is given twice is refused (RFC 6749, section 3.2).
+    fn read(body: &[u8]) -> ApiResult<Self> {
+        let mut fields = BTreeMap::new();
+        for (name, value) in form_urlencoded::parse(body).into_owned() {
+            if fields.insert(name, value).is_some() {
+                return Err(outcome("invalid_request", "A field is given more than once."));
+            }
+        }
+        Ok(Self(fields))
+    }
+
+    fn get(&self, name: &str) -> ApiResult<&str> {
+        self.0.get(name).map(String::as_str).filter(|it| !it.is_empty()).ok_or_else(|| {
+            let text = format!("Send {name}, in a body of the type application/x-www-form-urlencoded.");
+            outcome("invalid_request", &text)
+        })
+    }
+
+    /// Refuses whoever is not the program that the person approved.
+    fn check(&self, request: &AuthorizationGrant) -> ApiResult<()> {
+        if self.get("client_id")? != request.client_id.url().as_str() {
+            return Err(outcome("invalid_grant", "The code was given to another client_id."));
+        }
+        if self.get("redirect_uri")? != request.redirect_uri.as_str() {
+            return Err(outcome("invalid_grant", "The redirect_uri is not the one that the code was sent to."));
+        }
+        if !request.challenge.is_met_by(self.get("code_verifier")?) {
+            return Err(outcome("invalid_grant", "The code_verifier does not belong to the code_challenge."));
+        }
+        match self.0.get("resource") {
+            Some(it) if Some(it) != request.resource.as_ref() => {
+                Err(outcome("invalid_target", "The resource is not the one that the person was asked about."))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn unknown() -> ApiError {
+    outcome(
+        "invalid_grant",
+        "The code is unknown, has expired, or was exchanged already. Send the person to the authorization page again.",
+    )
+}
+
+fn outcome(error: &'static str, description: &str) -> ApiError {
+    ApiError::OAuth { status: StatusCode::BAD_REQUEST, error, description: description.to_owned() }
+}

@@ -1,0 +1,117 @@
+//! What programs find out about this service before they ask for access.
+
+use api::Api;
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use domain::scope::Scope;
+use http::HeaderValue;
+use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL};
+use serde_json::{Value, json};
+
+/// The path at which assistants call.
+const MCP: &str = "/mcp";
+
+/// Where the API is.
+const API: &str = "/api/v1";
+
+/// What the tools of an assistant need, which asks for all that is named here.
+pub(crate) const SCOPES_OF_TOOLS: [Scope; 4] =
+    [Scope::ConnectionsRead, Scope::PostsRead, Scope::PostsWrite, Scope::MediaWrite];
+
+/// `/.well-known/oauth-authorization-server` (RFC 8414).
+pub(crate) async fn authorization_server(State(api): State<Api>) -> Response {
+    let origin = &api.origin;
+    public(json!({
+        "issuer": origin,
+        "authorization_endpoint": format!("{origin}/oauth/authorize"),
+        "token_endpoint": format!("{origin}/api/v1/oauth/token"),
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": ["authorization_code"],
+        "code_challenge_methods_supported": ["S256"],
+        "token_endpoint_auth_methods_supported": ["none"],
+        "scopes_supported": Scope::ALL.map(Scope::as_str),
+        "authorization_response_iss_parameter_supported": true,
+        "client_id_metadata_document_supported": true,
+        "service_documentation": format!("{origin}/docs"),
+    }))
+}
+
+/// `/.well-known/oauth-protected-resource` (RFC 9728), of the whole service.
+pub(crate) async fn protected_resource(State(api): State<Api>) -> Response {
+    let scopes = Scope::ALL.map(Scope::as_str);
+    resource(&api, "", &scopes)
+}
+
+/// The same of the place at which assistants call.
+pub(crate) async fn protected_mcp(State(api): State<Api>) -> Response {
+    let scopes = SCOPES_OF_TOOLS.map(Scope::as_str);
+    resource(&api, MCP, &scopes)
+}
+
+fn resource(api: &Api, path: &str, scopes: &[&str]) -> Response {
+    let origin = &api.origin;
+    public(json!({
+        "resource": format!("{origin}{path}"),
+        "resource_name": "Social Publishing",
+        "authorization_servers": [origin],
+        "scopes_supported": scopes,
+        "bearer_methods_supported": ["header"],
+        "resource_documentation": format!("{origin}/docs"),
+    }))
+}
+
+/// Anybody may read it, scripts of other sites too: it is the same for all.
+fn public(document: Value) -> Response {
+    let headers = [
+        (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
+        (CACHE_CONTROL, HeaderValue::from_static("public, max-age=300")),
+    ];
+    (headers, Json(document)).into_response()
+}
+
+/// Whether a program that names this resource (RFC 8707) means this service.
+/// Tokens are good for all of it.
+pub(crate) fn is_our_resource(origin: &str, resource: &str) -> bool {
+    let path = resource.strip_prefix(origin).map(|it| it.strip_suffix('/').unwrap_or(it));
+    path.is_some_and(|it| ["", MCP, API].contains(&it))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::service;
+
+    #[tokio::test]
+    async fn programs_find_the_way_from_the_resource_to_the_token() {
+        let service = service().await;
+        let read = async |path: &str| {
+            let answer = service.page(path, "").await;
+            assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, "*"), "{path}");
+            answer.body
+        };
+
+        let resource = read("/.well-known/oauth-protected-resource/mcp").await;
+        assert_eq!(resource["resource"], "https://social.example/mcp");
+        assert_eq!(resource["authorization_servers"], json!(["https://social.example"]));
+        assert_eq!(read("/.well-known/oauth-protected-resource").await["resource"], "https://social.example");
+        let server = read("/.well-known/oauth-authorization-server").await;
+        assert_eq!(server["issuer"], "https://social.example");
+        assert_eq!(server["authorization_endpoint"], "https://social.example/oauth/authorize");
+        assert_eq!(server["token_endpoint"], "https://social.example/api/v1/oauth/token");
+        assert_eq!(server["code_challenge_methods_supported"], json!(["S256"]));
+    }
+
+    #[test]
+    fn a_resource_is_ours_or_another() {
+        for ours in ["", "/", "/mcp", "/mcp/", "/api/v1"] {
+            assert!(is_our_resource("https://a.example", &format!("https://a.example{ours}")), "{ours}");
+        }
+        for other in
+            ["https://a.example.evil", "https://b.example/mcp", "http://a.example/mcp", "/mcp", "https://a.example/x"]
+        {
+            assert!(!is_our_resource("https://a.example", other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Where the browser is sent back to with a code.
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::{is_loopback, plain};
+
+/// Where the browser is sent back to with a code: a page by https, or a program
+/// on the person's own machine. Kept as it was written, because it is compared
+/// by its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RedirectUri(String);
+
+impl RedirectUri {
+    /// Reads one.
+    pub fn parse(raw: &str) -> Option<Self> {
+        let url = plain(raw)?;
+        let is_safe = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
+        is_safe.then(|| Self(raw.to_owned()))
+    }
+
+    /// Whether a client that registered this one may be answered at the other.
+    /// A program on the person's machine takes any port that is free (RFC 8252,
+    /// section 7.3); all else is the same text.
+    pub fn permits(&self, asked: &Self) -> bool {
+        if self == asked {
+            return true;
+        }
+        match (self.without_port(), asked.without_port()) {
+            (Some(registered), Some(asked)) => registered == asked,
+            _ => false,
+        }
+    }
+
+    /// Whether it leads to a program on the person's own machine.
+    pub fn is_loopback(&self) -> bool {
+        Url::parse(&self.0).is_ok_and(|it| is_loopback(&it))
+    }
+
+    /// The host, for people.
+    pub fn host(&self) -> String {
+        Url::parse(&self.0).ok().and_then(|it| it.host_str().map(str::to_owned)).unwrap_or_default()
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// With these parameters behind those that it has.
+    pub fn with(&self, parameters: &[(&str, &str)]) -> String {
+        match Url::parse(&self.0) {
+            Ok(mut url) => {
+                url.query_pairs_mut().extend_pairs(parameters);
+                url.into()
+            }
+            // It was read before, so it is one.
+            Err(_) => self.0.clone(),
+        }
+    }
+
+    fn without_port(&self) -> Option<Url> {
+        let mut url = Url::parse(&self.0).ok().filter(|it| it.scheme() == "http" && is_loopback(it))?;
+        url.set_port(None).ok()?;
+        Some(url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uri(raw: &str) -> RedirectUri {
+        RedirectUri::parse(raw).unwrap()
+    }
+
+    #[test]
+    fn a_person_is_sent_back_by_https_or_to_their_own_machine() {
+        for raw in ["https://app.example/back", "http://127.0.0.1:33418/", "http://[::1]/x", "http://localhost:1/x"] {
+            assert_eq!(uri(raw).as_str(), raw);
+        }
+        for raw in [
+            "http://app.example/back",
+            "http://localhost.evil.example/",
+            "https://app.example/back#x",
+            "https://app.example@evil.example/",
+            "javascript:alert(1)",
+            "app.example:/back",
+            "https://app.example/\r\nset-cookie: a",
+            "",
+        ] {
+            assert_eq!(RedirectUri::parse(raw), None, "{raw}");
+        }
+    }
+
+    #[test]
+    fn only_the_port_of_a_program_on_the_own_machine_is_free() {
+        assert!(uri("http://127.0.0.1/back").permits(&uri("http://127.0.0.1:50000/back")));
+        assert!(uri("http://localhost:1/back?a=1").permits(&uri("http://localhost:2/back?a=1")));
+        for (registered, asked) in [
+            ("http://127.0.0.1/back", "http://localhost/back"),
+            ("http://127.0.0.1/back", "http://127.0.0.1:1/other"),
+            ("http://127.0.0.1/back", "http://127.0.0.1:1/back?x=1"),
+            ("http://127.0.0.1/back", "https://127.0.0.1/back"),
+            ("https://127.0.0.1/back", "https://127.0.0.1:1/back"),
+            ("https://app.example/back", "https://app.example:8443/back"),
+            ("https://app.example/back", "https://app.example/back/"),
+            ("https://app.example/back", "https://app.example/back?x=1"),
+            ("https://app.example/a/b", "https://app.example/a/x/../b"),
+        ] {
+            assert!(!uri(registered).permits(&uri(asked)), "{registered} {asked}");
+        }
+    }
+
+    #[test]
+    fn an_answer_keeps_the_parameters_that_are_there() {
+        let answer = uri("https://app.example/back?a=1").with(&[("code", "x y"), ("iss", "https://b.example")]);
+        assert_eq!(answer, "https://app.example/back?a=1&code=x+y&iss=https%3A%2F%2Fb.example");
+    }
+}

@@ -1,0 +1,224 @@
+//! Requests of programs for access by the authorization code of OAuth, from the
+//! page that a person sees to the token.
+//!
+//! A request is kept under a secret of its own, which only the person's browser
+//! has until they approve; the code is that secret and another one behind it.
+
+use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
+use chrono::serde::ts_milliseconds;
+use chrono::{DateTime, Utc};
+use domain::id::UserId;
+use domain::name::ClientName;
+use domain::oauth::{Challenge, ClientId, RedirectUri};
+use domain::scope::Scopes;
+use serde::{Deserialize, Serialize};
+
+use super::key;
+use super::token::{TokenGrant, token_item};
+use crate::error::StorageError;
+use crate::item::{at, attributes, n, s, to_item, ttl};
+use crate::race::Race;
+use crate::{Store, Table};
+
+/// A request of a program for access.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuthorizationGrant {
+    /// In whose browser it was made: nobody else can decide about it.
+    pub user_id: UserId,
+    /// Which program asks.
+    pub client_id: ClientId,
+    /// What it calls itself, by its document.
+    pub client_name: ClientName,
+    /// Where its answer goes.
+    pub redirect_uri: RedirectUri,
+    /// What it wants to be told again with the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// What the exchange of the code has to meet.
+    pub challenge: Challenge,
+    /// Which of our addresses it wants to use the token at, if it said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
+    /// What it asks for; what it gets, once it is approved.
+    pub scopes: Scopes,
+    /// When it asked.
+    #[serde(with = "ts_milliseconds")]
+    pub created_at: DateTime<Utc>,
+    /// From then on it can be neither approved nor exchanged.
+    #[serde(with = "ts_milliseconds")]
+    pub expires_at: DateTime<Utc>,
+    /// The hash of its code, once it is approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_hash: Option<String>,
+    /// The hash of its token, once the code is exchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_hash: Option<String>,
+}
+
+impl Store {
+    /// Keeps a request.
+    pub async fn put_authorization(&self, hash: &str, request: &AuthorizationGrant) -> Result<(), StorageError> {
+        let mut item = to_item(request)?;
+        item.extend(attributes([("grant", s(authorization_key(hash))), ("ttl", ttl(request.expires_at))]));
+        self.client.put_item().table_name(self.table(Table::Grants)).set_item(Some(item)).send().await?;
+        Ok(())
+    }
+
+    /// The request with this hash.
+    pub async fn authorization(&self, hash: &str) -> Result<Option<AuthorizationGrant>, StorageError> {
+        self.grant(authorization_key(hash)).await
+    }
+
+    /// Approves a request of this user, which then has this code until
+    /// `expires_at`. Only one that waits and has not expired can be approved, once.
+    pub async fn approve_authorization(
+        &self,
+        hash: &str,
+        approved: &AuthorizationGrant,
+        code_hash: &str,
+        now: DateTime<Utc>,
+        expires_at: DateTime<Utc>,
+    ) -> Result<Race, StorageError> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Grants))
+            .set_key(Some(key(authorization_key(hash))))
+            .condition_expression("user_id = :user AND attribute_not_exists(code_hash) AND expires_at > :now")
+            .update_expression("SET code_hash = :code, scopes = :scopes, expires_at = :expires, #ttl = :ttl")
+            .expression_attribute_names("#ttl", "ttl")
+            .expression_attribute_values(":user", n(approved.user_id))
+            .expression_attribute_values(":now", at(now))
+            .expression_attribute_values(":code", s(code_hash))
+            .expression_attribute_values(":scopes", serde_dynamo::to_attribute_value(&approved.scopes)?)
+            .expression_attribute_values(":expires", at(expires_at))
+            .expression_attribute_values(":ttl", ttl(expires_at))
+            .send()
+            .await;
+        Race::of(update)
+    }
+
+    /// Removes a request of this user that waits.
+    pub async fn deny_authorization(&self, hash: &str, user: UserId) -> Result<Race, StorageError> {
+        let deleted = self
+            .client
+            .delete_item()
+            .table_name(self.table(Table::Grants))
+            .set_key(Some(key(authorization_key(hash))))
+            .condition_expression("user_id = :user AND attribute_not_exists(code_hash)")
+            .expression_attribute_values(":user", n(user))
+            .send()
+            .await;
+        Race::of(deleted)
+    }
+
+    /// Spends a code on this token. Of any number of exchanges at the same time,
+    /// at most one gets [`Race::Won`], and no code is spent without its token
+    /// being there. The token is marked at its owner before
+    /// ([`Store::mark_token`]).
+    pub async fn exchange_authorization(
+        &self,
+        hash: &str,
+        code_hash: &str,
+        token_hash: &str,
+        token: &TokenGrant,
+    ) -> Result<Race, StorageError> {
+        let spend = Update::builder()
+            .table_name(self.table(Table::Grants))
+            .set_key(Some(key(authorization_key(hash))))
+            .condition_expression("user_id = :user AND code_hash = :code AND attribute_not_exists(token_hash)")
+            .update_expression("SET token_hash = :token")
+            .expression_attribute_values(":user", n(token.owner))
+            .expression_attribute_values(":code", s(code_hash))
+            .expression_attribute_values(":token", s(token_hash))
+            .build()
+            .map_err(StorageError::build)?;
+        let written = self
+            .client
+            .transact_write_items()
+            .transact_items(TransactWriteItem::builder().update(spend).build())
+            .transact_items(self.put_new_grant(token_item(token_hash, token)?)?)
+            .send()
+            .await;
+        Race::of_transaction(written)
+    }
+}
+
+fn authorization_key(hash: &str) -> String {
+    format!("authorization#{hash}")
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::testing::{a_user, noon};
+    use domain::token;
+
+    use super::super::testing::a_token;
+    use super::*;
+    use crate::testing::store;
+
+    fn a_request(user: UserId) -> AuthorizationGrant {
+        AuthorizationGrant {
+            user_id: user,
+            client_id: ClientId::parse("https://app.example/client.json").unwrap(),
+            client_name: ClientName::parse("Planner").unwrap(),
+            redirect_uri: RedirectUri::parse("http://127.0.0.1:1/back").unwrap(),
+            state: Some("s".to_owned()),
+            challenge: Challenge::parse(&token::hash("v")).unwrap(),
+            resource: None,
+            scopes: Scopes::of(&[]),
+            created_at: noon(),
+            expires_at: noon() + TimeDelta::minutes(10),
+            code_hash: None,
+            token_hash: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_is_approved_once_by_its_user_and_in_time() {
+        let store = store().await;
+        let (user, other) = (a_user().user_id, a_user().user_id);
+        let (mine, theirs) = (a_request(user), a_request(other));
+        store.put_authorization("a", &mine).await.unwrap();
+        let end = noon() + TimeDelta::minutes(1);
+        let approve = async |hash: &'static str, request: &AuthorizationGrant, now| {
+            store.approve_authorization(hash, request, "c", now, end).await.unwrap()
+        };
+
+        assert_eq!(approve("a", &theirs, noon()).await, Race::Lost, "somebody else");
+        assert_eq!(approve("b", &mine, noon()).await, Race::Lost, "unknown");
+        assert_eq!(approve("a", &mine, mine.expires_at).await, Race::Lost, "late");
+        assert_eq!(store.deny_authorization("a", other).await.unwrap(), Race::Lost);
+        assert_eq!(approve("a", &mine, noon()).await, Race::Won);
+        assert_eq!(approve("a", &mine, noon()).await, Race::Lost, "again");
+        assert_eq!(store.deny_authorization("a", user).await.unwrap(), Race::Lost, "decided");
+
+        let kept = store.authorization("a").await.unwrap().unwrap();
+        assert_eq!((kept.code_hash.as_deref(), kept.expires_at), (Some("c"), end));
+        store.put_authorization("b", &mine).await.unwrap();
+        assert_eq!(store.deny_authorization("b", user).await.unwrap(), Race::Won);
+        assert_eq!(store.authorization("b").await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_code_is_spent_by_one_of_ten_exchanges_at_once() {
+        let store = store().await;
+        let user = a_user().user_id;
+        let (request, token) = (a_request(user), a_token(user));
+        store.put_authorization("a", &request).await.unwrap();
+        let exchange =
+            async |code: &'static str, hash: &str| store.exchange_authorization("a", code, hash, &token).await.unwrap();
+        assert_eq!(exchange("c", "early").await, Race::Lost, "not approved");
+        store.approve_authorization("a", &request, "c", noon(), request.expires_at).await.unwrap();
+        assert_eq!(exchange("x", "wrong").await, Race::Lost, "another code");
+
+        let hashes: Vec<String> = (0..10).map(|number| format!("t{number}")).collect();
+        let won = futures::future::join_all(hashes.iter().map(|it| exchange("c", it))).await;
+
+        assert_eq!(won.iter().filter(|it| **it == Race::Won).count(), 1, "{won:?}");
+        assert_eq!(store.grants_of(user).await.unwrap().tokens.len(), 1);
+        let spent = store.authorization("a").await.unwrap().unwrap();
+        assert!(spent.token_hash.is_some_and(|it| hashes.contains(&it)));
+    }
+}

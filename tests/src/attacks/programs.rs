@@ -1,0 +1,221 @@
+//! Attempts of programs that ask for access in a person's browser.
+
+use domain::token::Pkce;
+use reqwest::Method;
+use secrecy::ExposeSecret;
+use serde_json::json;
+use url::{Url, form_urlencoded};
+
+use super::{Arena, Attack};
+use crate::{
+    answer::{Answer, integer, text},
+    attacks,
+    browser::Page,
+    ensure,
+    fault::{Fault, Result, same},
+    world::{User, World, fresh, missing},
+};
+
+pub(super) fn attacks() -> Vec<Attack> {
+    attacks!(16, [
+        "a program is described at a private address, by a redirect, under another's address, or without end",
+            "400, and nobody is sent anywhere" => strange_descriptions;
+        "a program wants its code sent to an address that its description does not name",
+            "400, and nobody is sent anywhere" => strange_addresses;
+        "a code is exchanged by another program, without its secret, and a second time",
+            "invalid_grant, and the second time ends the token" => stolen_codes;
+        "somebody else decides about a request that they got hold of",
+            "403 and 410, and it can still be decided" => stolen_requests;
+        "a token for drafts schedules, changes what is scheduled, unschedules and deletes it",
+            "403 each time, and the post stays as it was" => more_than_drafts;
+    ])
+}
+
+const BACK: &str = "http://127.0.0.1:33418/back";
+
+/// A program that is described by the server of the tests.
+struct Program {
+    id: String,
+    pkce: Pkce,
+}
+
+impl Program {
+    fn new(world: &World) -> Result<Self> {
+        let files = world.files().ok_or_else(|| missing("the server of the tests"))?;
+        Ok(Self { id: format!("http://{files}/client.json"), pkce: Pkce::random() })
+    }
+
+    /// The address that it opens.
+    fn address(&self, world: &World, id: &str, back: &str) -> String {
+        let parameters = [
+            ("response_type", "code"),
+            ("client_id", id),
+            ("redirect_uri", back),
+            ("code_challenge", &self.pkce.challenge),
+            ("code_challenge_method", "S256"),
+            ("scope", "posts:read posts:write"),
+            ("state", "kept"),
+        ];
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+        format!("{}/oauth/authorize?{query}", world.origin())
+    }
+
+    async fn page(&self, user: &mut User<'_>) -> Result<Page> {
+        let world = user.world;
+        let address = self.address(world, &self.id, BACK);
+        let email = user.email.clone();
+        world.sign_in(&mut user.browser, &address, &email).await
+    }
+
+    /// The code that the person lets it have.
+    async fn code(&self, user: &mut User<'_>) -> Result<String> {
+        let page = self.page(user).await?;
+        let (form, _) = page.form_with_button("Approve").ok_or_else(|| page.fault("nothing to approve"))?;
+        let back = user.browser.leads_on(&page, &form, &[]).await?;
+        ensure!(back.as_str().starts_with(BACK), "the browser is led to {back}");
+        parameter(&back, "code").ok_or_else(|| Fault::new(format!("no code in {back}")))
+    }
+
+    async fn exchange(&self, world: &World, code: &str, id: &str, verifier: &str) -> Result<Answer> {
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("client_id", id),
+            ("redirect_uri", BACK),
+            ("code_verifier", verifier),
+        ];
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let call = world.stranger()?;
+        let call = call.call(Method::POST, "/oauth/token");
+        call.raw("application/x-www-form-urlencoded", body.as_bytes()).send().await
+    }
+}
+
+fn parameter(url: &Url, name: &str) -> Option<String> {
+    url.query_pairs().find(|it| it.0 == name).map(|it| it.1.into_owned())
+}
+
+/// A page that refuses, and leads nowhere by itself.
+fn refused(page: &Page, words: &str) -> Result<()> {
+    let is_refused = page.status.as_u16() == 400 && page.html.contains(words) && page.headers.get("refresh").is_none();
+    ensure!(is_refused, "{}", page.fault("it is not refused"));
+    Ok(())
+}
+
+async fn strange_descriptions(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    let (program, mut user) = (Program::new(world)?, world.new_user().await?);
+    let own = |path: &str| program.id.replace("/client.json", path);
+    let rows = [
+        (own("/to-loopback"), "status 307"),
+        (own("/page.png"), "no description"),
+        (own("/client.json?other"), "another address"),
+        (own("/large.png"), "larger than 16 KiB"),
+        (own("/endless.png"), "larger than 16 KiB"),
+        ("https://169.254.169.254/latest/meta-data/client.json".to_owned(), "not public"),
+        ("https://127.0.0.1/client.json".to_owned(), "not public"),
+        ("https://10.0.0.1/client.json".to_owned(), "not public"),
+        ("https://[::ffff:10.0.0.1]/client.json".to_owned(), "client_id is not"),
+        ("http://127.0.0.1:9/client.json".to_owned(), "not permitted"),
+        ("file:///etc/passwd".to_owned(), "client_id is not"),
+        ("https://app.example/a/../client.json".to_owned(), "client_id is not"),
+    ];
+    for (id, words) in &rows {
+        let address = program.address(world, id, BACK);
+        refused(&user.browser.open(&address).await?, words)?;
+    }
+    Ok(format!("{} refused", rows.len()))
+}
+
+async fn strange_addresses(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    let (program, mut user) = (Program::new(world)?, world.new_user().await?);
+    let rows = [
+        "https://evil.example/back",
+        "https://app.example.evil.example/back",
+        "https://app.example/back/../evil",
+        "https://app.example@evil.example/back",
+        "http://app.example/back",
+        "http://localhost:33418/back",
+        "http://127.0.0.1:33418/back/",
+        "http://127.0.0.1:33418/back#x",
+        "javascript:alert(1)//127.0.0.1/back",
+        "",
+    ];
+    for back in rows {
+        let address = program.address(world, &program.id, back);
+        refused(&user.browser.open(&address).await?, "does not name")?;
+    }
+    Ok(format!("{} refused", rows.len()))
+}
+
+async fn stolen_codes(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    let (program, mut user) = (Program::new(world)?, world.new_user().await?);
+    let code = program.code(&mut user).await?;
+    let own = program.pkce.verifier.expose_secret();
+    let other = Pkce::random();
+
+    let by_another = program.exchange(world, &code, "https://app.example/client.json", own).await?;
+    by_another.error(400, "invalid_grant")?;
+    program.exchange(world, &code, &program.id, other.verifier.expose_secret()).await?.error(400, "invalid_grant")?;
+    let granted = program.exchange(world, &code, &program.id, own).await?.ok(200)?;
+    let api = world.stranger()?.with_token(Some(text(&granted, "access_token")?));
+    api.get("/posts").await?.is(200)?;
+    program.exchange(world, &code, &program.id, own).await?.error(400, "invalid_grant")?;
+    api.get("/posts").await?.refused(401)?;
+    Ok("invalid_grant three times, and the token has ended".to_owned())
+}
+
+async fn stolen_requests(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    let program = Program::new(world)?;
+    let (mut user, mut thief) = (world.new_user().await?, world.new_user().await?);
+    let page = program.page(&mut user).await?;
+    let theirs = program.page(&mut thief).await?;
+    let hidden = |page: &Page, name: &str| {
+        let form = page.form_with_button("Approve").map(|it| it.0);
+        let field = form.and_then(|it| it.fields.into_iter().find(|it| it.name == name));
+        field.and_then(|it| it.value).ok_or_else(|| page.fault(&format!("no field {name}")))
+    };
+    let (request, own, csrf) = (hidden(&page, "request")?, hidden(&page, "csrf")?, hidden(&theirs, "csrf")?);
+    let address = format!("{}/oauth/authorize", world.origin());
+    for (csrf, decision, status) in [(&own, "approve", 403), (&csrf, "approve", 410), (&csrf, "deny", 410)] {
+        let form = [("csrf", csrf.as_str()), ("request", &request), ("decision", decision)];
+        let answer = thief.browser.post(&address, &form).await?;
+        same(answer.status.as_u16(), status, decision)?;
+    }
+    let (form, _) = page.form_with_button("Approve").ok_or_else(|| page.fault("nothing to approve"))?;
+    let back = user.browser.leads_on(&page, &form, &[]).await?;
+    ensure!(parameter(&back, "code").is_some(), "the user cannot approve any more: {back}");
+    Ok("403, 410 and 410; its user could approve it".to_owned())
+}
+
+async fn more_than_drafts(arena: &Arena) -> Result<String> {
+    let world = arena.lifted();
+    let mut user = world.new_user().await?;
+    let email = user.email.clone();
+    let drafts = world.grant(&mut user.browser, &email, &["posts:read", "posts:draft"]).await?;
+    let account = integer(&user.connect(0).await?, "id")?;
+    let words = fresh("drafts");
+    let at = "2031-01-01T00:00:00Z";
+    let body = json!({ "content": words, "platforms": [{ "connected_account_id": account }], "scheduled_at": at });
+
+    drafts.post("/posts", &body).await?.refused(403)?;
+    let post = integer(&user.api.post("/posts", &body).await?.ok(201)?, "id")?;
+    let path = format!("/posts/{post}");
+    for change in [json!({"content": "x"}), json!({"scheduled_at": null}), json!({"scheduled_at": at}), json!({})] {
+        let message = drafts.patch(&path, &change).await?.refused(403)?;
+        ensure!(message.contains("posts:write"), "403 does not say what to do: {message}");
+    }
+    drafts.delete(&path).await?.refused(403)?;
+    let kept = user.api.get(&path).await?.ok(200)?;
+    ensure!(kept["content"] == words.as_str() && kept["status"] == "scheduled", "the post is now {kept}");
+
+    let draft = integer(&drafts.post("/posts", &json!({ "content": words })).await?.ok(201)?, "id")?;
+    let draft = format!("/posts/{draft}");
+    drafts.patch(&draft, &json!({ "scheduled_at": at })).await?.refused(403)?;
+    drafts.patch(&draft, &json!({ "content": "x" })).await?.ok(200)?;
+    drafts.delete(&draft).await?.is(204)?;
+    Ok("403 seven times; its own draft could be changed and deleted".to_owned())
+}
