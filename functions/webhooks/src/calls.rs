@@ -59,7 +59,7 @@ impl Calls for OverHttp {
         let began = Instant::now();
         let client = match self.0.client(request.url.url(), Schemes::Encrypted) {
             Ok(client) => client,
-            Err(refusal) => return Answer::none(format!("the address {refusal}"), 0),
+            Err(refusal) => return Answer::none(refusal.to_string(), 0),
         };
         let sending = client
             .post(request.url.url().clone())
@@ -102,7 +102,7 @@ fn wait(raw: &str, now: DateTime<Utc>) -> Option<TimeDelta> {
 
 fn in_words(error: &reqwest::Error) -> String {
     if let Some(refusal) = Outbound::refusal(error) {
-        return format!("the address {refusal}");
+        return refusal.to_string();
     }
     if error.is_timeout() {
         return format!("no answer within {} s", TIME_OUT.num_seconds());
