@@ -47,16 +47,20 @@ impl Base {
         self.0.origin().ascii_serialization()
     }
 
-    /// Whether nobody on the way can read a token that is sent there: https, or
-    /// this machine.
-    pub fn keeps_secrets(&self) -> bool {
-        let is_this_machine = match self.0.host() {
+    /// Whether it is on this machine.
+    pub fn is_this_machine(&self) -> bool {
+        match self.0.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
             Some(Host::Ipv4(address)) => IpAddr::V4(address).is_loopback(),
             Some(Host::Ipv6(address)) => IpAddr::V6(address).is_loopback(),
             None => false,
-        };
-        self.0.scheme() == "https" || is_this_machine
+        }
+    }
+
+    /// Whether nobody on the way can read a token that is sent there: https, or
+    /// this machine.
+    pub fn keeps_secrets(&self) -> bool {
+        self.0.scheme() == "https" || self.is_this_machine()
     }
 
     /// The URL of a path, each part of it encoded.

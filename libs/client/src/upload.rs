@@ -15,10 +15,12 @@ impl Client {
     ///
     /// It takes as long as it takes; whoever wants a limit sets it around it.
     pub async fn upload(&self, to: &PresignedUpload, body: impl Into<Body>, size: u64) -> Result<(), Error> {
-        let mut request = self.http.put(&to.upload_url).header(CONTENT_LENGTH, size);
-        for (name, value) in &to.upload_headers {
+        let mut request = self.http.put(&to.upload_url);
+        // The length is among the headers where it was said beforehand.
+        for (name, value) in to.upload_headers.iter().filter(|it| !it.0.eq_ignore_ascii_case(CONTENT_LENGTH.as_str())) {
             request = request.header(name, value);
         }
+        request = request.header(CONTENT_LENGTH, size);
         // An upload that ended without an answer is no risk: nothing is public by it.
         let mut response = request.body(body.into()).send().await.map_err(|error| Error::Unreachable(chain(error)))?;
         let status = response.status().as_u16();
