@@ -1,0 +1,111 @@
+//! Accounts as people name them.
+
+use client::Connection;
+
+use crate::exit::Failure;
+use crate::output::plain;
+
+/// How an account is written: `mastodon/harbour`, or its id where it has no handle.
+pub(crate) fn name(account: &Connection) -> String {
+    match &account.username {
+        Some(username) => plain(&format!("{}/{username}", account.provider)),
+        None => account.id.to_string(),
+    }
+}
+
+/// The account that was meant.
+pub(crate) fn find<'a>(accounts: &'a [Connection], said: &str) -> Result<&'a Connection, Failure> {
+    let said = said.trim();
+    let is_handle = |it: &Connection, handle: &str| {
+        it.username
+            .as_deref()
+            .is_some_and(|name| name.trim_start_matches('@').eq_ignore_ascii_case(handle.trim_start_matches('@')))
+    };
+    let is_meant = |it: &&Connection| match said.split_once('/') {
+        Some((platform, handle)) => it.provider == platform && is_handle(it, handle),
+        None => it.id.to_string() == said || it.provider == said || is_handle(it, said),
+    };
+    let found: Vec<_> = accounts.iter().filter(is_meant).collect();
+    match found.as_slice() {
+        [one] => Ok(one),
+        [] => Err(Failure::Usage(format!("there is no account {said:?}; {}", there_are(accounts.iter())))),
+        several => Err(Failure::Usage(format!("{said:?} is several accounts; {}", there_are(several.iter().copied())))),
+    }
+}
+
+/// The accounts that were meant, each once; `all` is every one.
+pub(crate) fn find_all<'a>(accounts: &'a [Connection], said: &[String]) -> Result<Vec<&'a Connection>, Failure> {
+    let mut found: Vec<&Connection> = Vec::new();
+    for said in said {
+        let named = if said.trim() == "all" { accounts.iter().collect() } else { vec![find(accounts, said)?] };
+        if named.is_empty() {
+            return Err(Failure::Usage("no account is connected; `social connect` connects one".to_owned()));
+        }
+        for account in named {
+            if !found.iter().any(|it| it.id == account.id) {
+                found.push(account);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn there_are<'a>(accounts: impl Iterator<Item = &'a Connection>) -> String {
+    let names: Vec<_> = accounts.map(|it| format!("{} ({})", name(it), it.id)).collect();
+    match names.as_slice() {
+        [] => "none is connected; `social connect` connects one".to_owned(),
+        names => format!("use one of {}", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+    use super::*;
+
+    fn accounts() -> Vec<Connection> {
+        let one = |id, provider: &str, username: Option<&str>| Connection {
+            id,
+            provider: provider.to_owned(),
+            username: username.map(ToOwned::to_owned),
+            display_name: None,
+            avatar: None,
+            needs_reconnection: false,
+            created_at: None,
+        };
+        vec![
+            one(1, "mastodon", Some("@Harbour")),
+            one(2, "mastodon", Some("pier")),
+            one(3, "bluesky", Some("harbour")),
+            one(4, "slack", None),
+        ]
+    }
+
+    #[test]
+    fn an_account_is_named_by_what_is_enough() {
+        let accounts = accounts();
+        for (said, id) in
+            [("1", 1), ("bluesky", 3), ("mastodon/harbour", 1), ("mastodon/@pier", 2), ("pier", 2), ("slack", 4)]
+        {
+            assert_eq!(find(&accounts, said).unwrap().id, id, "{said}");
+        }
+    }
+
+    #[test]
+    fn what_could_be_several_is_asked_back() {
+        let accounts = accounts();
+        let told = find(&accounts, "mastodon").unwrap_err().to_string();
+        assert_eq!(told, "\"mastodon\" is several accounts; use one of mastodon/@Harbour (1), mastodon/pier (2)");
+        assert!(find(&accounts, "harbour").is_err() && find(&accounts, "x").is_err());
+    }
+
+    #[test]
+    fn each_account_is_meant_once() {
+        let accounts = accounts();
+        let said = ["pier", "all", "2"].map(ToOwned::to_owned);
+        let ids: Vec<_> = find_all(&accounts, &said).unwrap().iter().map(|it| it.id).collect();
+        assert_eq!(ids, [2, 1, 3, 4]);
+        assert!(find_all(&[], &["all".to_owned()]).is_err());
+    }
+}

@@ -1,0 +1,168 @@
+//! `social export`: posts as lines that `social import` reads.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use client::{ListPosts, Post};
+use serde_json::{Map, Value, json};
+
+use crate::arguments::{Export, Format};
+use crate::exit::Failure;
+use crate::output::notice;
+use crate::posting::entry_name;
+use crate::posts::status;
+use crate::session::Session;
+
+/// The columns. The first six are those of an import; the others are told.
+const COLUMNS: [&str; 11] =
+    ["content", "to", "at", "media", "alt", "options", "id", "status", "created_at", "urls", "errors"];
+
+/// What a file is: by its name, or as it was said.
+pub(crate) fn format(said: Option<Format>, file: &Path) -> Option<Format> {
+    said.or_else(|| match file.extension()?.to_str()? {
+        "csv" => Some(Format::Csv),
+        "jsonl" | "ndjson" => Some(Format::Jsonl),
+        _ => None,
+    })
+}
+
+/// Writes posts, the oldest first.
+pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), Failure> {
+    let by_name = arguments.file.as_deref().and_then(|it| format(arguments.format, it));
+    let format = match (by_name, &arguments.file) {
+        (Some(format), _) => format,
+        (None, None) => arguments.format.unwrap_or(Format::Jsonl),
+        (None, Some(_)) => return Err(Failure::Usage("say by --format whether it is csv or jsonl".to_owned())),
+    };
+    let status = status(arguments.status.as_deref())?;
+    let mut out: Box<dyn Write> = match &arguments.file {
+        Some(file) => Box::new(BufWriter::new(File::create(file)?)),
+        None => Box::new(io::stdout()),
+    };
+    let mut lines = Lines::begin(format, &mut out)?;
+    let (mut page, mut written) = (1, 0);
+    loop {
+        let (sort, direction) = (Some("created_at".to_owned()), Some("asc".to_owned()));
+        let which = ListPosts { status: status.clone(), per_page: Some(100), page: Some(page), sort, direction };
+        let posts = session.client.list_posts(&which).await?;
+        for post in &posts.data {
+            lines.write(post)?;
+            written += 1;
+        }
+        if posts.meta.last_page <= page {
+            break;
+        }
+        page += 1;
+    }
+    lines.end()?;
+    notice(&format!("{written} posts written"));
+    Ok(())
+}
+
+enum Lines<W: Write> {
+    Csv(Box<csv::Writer<W>>),
+    Jsonl(W),
+}
+
+impl<W: Write> Lines<W> {
+    fn begin(format: Format, out: W) -> Result<Self, Failure> {
+        Ok(match format {
+            Format::Jsonl => Self::Jsonl(out),
+            Format::Csv => {
+                let mut writer = csv::Writer::from_writer(out);
+                writer.write_record(COLUMNS).map_err(failed)?;
+                Self::Csv(Box::new(writer))
+            }
+        })
+    }
+
+    fn write(&mut self, post: &Post) -> Result<(), Failure> {
+        let fields = fields(post);
+        match self {
+            Self::Jsonl(out) => Ok(writeln!(out, "{}", Value::Object(fields))?),
+            Self::Csv(writer) => {
+                let cells = COLUMNS.map(|it| fields.get(it).map(cell).unwrap_or_default());
+                writer.write_record(cells).map_err(failed)
+            }
+        }
+    }
+
+    fn end(self) -> Result<(), Failure> {
+        match self {
+            Self::Jsonl(mut out) => Ok(out.flush()?),
+            Self::Csv(mut writer) => Ok(writer.flush()?),
+        }
+    }
+}
+
+fn failed(error: csv::Error) -> Failure {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error.into(),
+        other => Failure::Failed(format!("{other:?}")),
+    }
+}
+
+fn fields(post: &Post) -> Map<String, Value> {
+    let (mut options, mut urls, mut errors) = (Map::new(), Vec::new(), Vec::new());
+    for entry in &post.platforms {
+        options.extend(entry.options.iter().map(|(name, it)| (format!("{}:{name}", entry.provider), it.clone())));
+        urls.extend(entry.platform_post_url.clone());
+        errors.extend(entry.error_message.as_ref().map(|it| format!("{}: {it}", entry_name(entry))));
+    }
+    let alt: Vec<_> = post.media.iter().map(|it| it.alt_text.clone().unwrap_or_default()).collect();
+    let has_alt = alt.iter().any(|it| !it.is_empty());
+    let all = [
+        ("content", json!(post.content)),
+        ("to", json!(post.platforms.iter().map(entry_name).collect::<Vec<_>>())),
+        ("at", json!(post.scheduled_at)),
+        ("media", json!(post.media.iter().map(|it| &it.url).collect::<Vec<_>>())),
+        ("alt", if has_alt { json!(alt) } else { json!([]) }),
+        ("options", Value::Object(options)),
+        ("id", json!(post.id)),
+        ("status", json!(post.status)),
+        ("created_at", json!(post.created_at)),
+        ("urls", json!(urls)),
+        ("errors", json!(errors)),
+    ];
+    all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// A value in a cell: lists with | between their entries, or as JSON where that
+/// would not be read as it was meant.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(entries) if entries.is_empty() => String::new(),
+        Value::Object(entries) if entries.is_empty() => String::new(),
+        Value::Array(entries) => {
+            let texts: Vec<_> = entries.iter().filter_map(Value::as_str).collect();
+            let is_plain = |it: &&str| !it.contains('|') && !it.starts_with(['[', '{']) && it.trim() == *it;
+            if texts.len() == entries.len() && texts.iter().all(is_plain) { texts.join("|") } else { value.to_string() }
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_plain_where_that_says_the_same() {
+        for (value, expected) in [
+            (json!(null), ""),
+            (json!([]), ""),
+            (json!({}), ""),
+            (json!("a|b"), "a|b"),
+            (json!(["a", "b"]), "a|b"),
+            (json!(["a|b"]), r#"["a|b"]"#),
+            (json!(["[x]"]), r#"["[x]"]"#),
+            (json!({"a": "b"}), r#"{"a":"b"}"#),
+            (json!(7), "7"),
+        ] {
+            assert_eq!(cell(&value), expected);
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! `social import`: a post of each line of a file, once.
+//!
+//! Two things keep a line from being posted twice. Its idempotency key, by
+//! which the service knows it for a day, and the report, which is written
+//! before and after each request and knows it for good. What was under way when
+//! the program died is sent again under its key, with the very same body; when
+//! it is older than what the service remembers, it is left for people to look at.
+
+mod line;
+mod plan;
+mod report;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use client::{Client, Connection, Error, ListConnections, NewPost, Patience};
+use indicatif::ProgressBar;
+
+use self::line::{Broken, Line, lines};
+use self::plan::Plan;
+use self::report::{Before, Report, What};
+use crate::arguments::Import;
+use crate::exit::Failure;
+use crate::export::format;
+use crate::output::{self, is_watched, notice, plain_lines};
+use crate::posting::{entries, send};
+use crate::session::Session;
+use crate::when::Zone;
+
+/// The largest file that is read.
+const MAX_FILE: u64 = 64 * 1024 * 1024;
+
+/// The service keeps the answer to a key for 24 hours; an hour for clocks that
+/// differ, and for a request that is long under way.
+const REMEMBERED: TimeDelta = TimeDelta::hours(23);
+
+/// An import that is under way.
+struct Importing<'a> {
+    session: &'a Session,
+    arguments: &'a Import,
+    client: Client,
+    accounts: Vec<Connection>,
+    zone: Zone,
+    report: Report,
+    sums: Sums,
+}
+
+/// How many lines ended how.
+#[derive(Default)]
+struct Sums {
+    posted: usize,
+    before: usize,
+    broken: usize,
+    refused: usize,
+    unknown: usize,
+}
+
+/// Makes a post of each line.
+pub(crate) async fn run(session: &Session, arguments: &Import) -> Result<(), Failure> {
+    let file = &arguments.file;
+    let named = |error: std::io::Error| Failure::Usage(format!("{}: {error}", file.display()));
+    let format = format(arguments.format, file);
+    let format = format.ok_or_else(|| Failure::Usage("say by --format whether it is csv or jsonl".to_owned()))?;
+    if MAX_FILE < fs::metadata(file).map_err(named)?.len() {
+        return Err(Failure::Usage(format!("{}: is larger than 64 MiB; divide it", file.display())));
+    }
+    let bytes = fs::read(file).map_err(named)?;
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let lines = lines(format, &bytes, &name)?;
+
+    // An import is patient: a file of some hundred lines meets the limit of each minute.
+    let patience = Patience { limits: 60, ..Patience::default() };
+    let client = session.client.clone().with_patience(patience);
+    let whose = match client.show_user().await {
+        Ok(user) => user.value.id,
+        // A token without `user:read` cannot ask who it is.
+        Err(error) if error.status() == Some(403) => String::new(),
+        Err(error) => return Err(error.into()),
+    };
+    let account = format!("{}#{whose}", client.base().origin());
+    let zone = match &arguments.zone {
+        Some(said) => Zone::parse(said).ok_or_else(|| Failure::Usage(format!("{said:?} is no time zone")))?,
+        None => Zone::Here,
+    };
+    let accounts = client.list_connections(&ListConnections::default()).await?.value.data;
+    let report = Report::open(&report_path(arguments), &account)?;
+    let importing = Importing { session, arguments, client, accounts, zone, report, sums: Sums::default() };
+    importing.all(lines).await
+}
+
+fn report_path(arguments: &Import) -> PathBuf {
+    arguments.report.clone().unwrap_or_else(|| {
+        let mut name = arguments.file.as_os_str().to_owned();
+        name.push(".report.jsonl");
+        name.into()
+    })
+}
+
+impl Importing<'_> {
+    async fn all(mut self, lines: Vec<Result<Line, Broken>>) -> Result<(), Failure> {
+        let bar = if is_watched() { ProgressBar::new(lines.len() as u64) } else { ProgressBar::hidden() };
+        for line in lines {
+            let ended = match line {
+                Ok(line) => self.one(&line).await,
+                Err(broken) => self.broken(&broken, None),
+            };
+            if let Err(failure) = ended {
+                bar.abandon();
+                notice(&format!("{}; run the same command again for what is left", self.summary()));
+                return Err(failure);
+            }
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        self.end()
+    }
+
+    /// One line. An error is one for which the rest cannot go on.
+    async fn one(&mut self, line: &Line) -> Result<(), Failure> {
+        let now = Utc::now();
+        if !self.arguments.dry_run {
+            match self.report.before(line.key()) {
+                Before::Posted => {
+                    self.sums.before += 1;
+                    return Ok(());
+                }
+                Before::UnderWay { body, since } if now - since < REMEMBERED => return self.send(line, *body).await,
+                Before::UnderWay { since, .. } => {
+                    self.too_old(line, since);
+                    return Ok(());
+                }
+                Before::Nothing => {}
+            }
+        }
+        let plan = match Plan::of(line, &self.zone, self.folder()) {
+            Ok(plan) => plan,
+            Err(broken) => return self.broken(&broken, Some(line)),
+        };
+        let platforms = match entries(&self.accounts, &plan.to, &plan.options) {
+            Ok(platforms) => platforms,
+            Err(failure) => return self.broken(&Broken::new(line.number, "to", &failure), Some(line)),
+        };
+        let mut post =
+            NewPost { content: plan.content, platforms: Some(platforms), scheduled_at: plan.at, media: None };
+        if self.arguments.dry_run {
+            return self.check(line, &post).await;
+        }
+        post.media = match send(self.session, &plan.files, &plan.alt, line.key().as_str()).await {
+            Ok(media) => Some(media),
+            Err(Failure::Refused(why)) => return self.refused(line, "media", &why),
+            Err(failure) => return Err(failure),
+        };
+        self.send(line, post).await
+    }
+
+    /// Paths in the file count from where it is.
+    fn folder(&self) -> &Path {
+        self.arguments.file.parent().unwrap_or(Path::new(""))
+    }
+
+    async fn send(&mut self, line: &Line, post: NewPost) -> Result<(), Failure> {
+        self.report.write(line, What::Sending { body: Box::new(post.clone()) })?;
+        match self.client.create_post(&post, Some(line.key())).await {
+            Ok(made) => {
+                self.sums.posted += 1;
+                let (status, scheduled_at) = (made.status.clone(), made.scheduled_at);
+                self.tell(line, What::Posted { post: made.id, status, scheduled_at })
+            }
+            Err(Error::Refused(refusal)) if refusal.status == 429 => {
+                self.report.write(line, What::Refused { field: String::new(), message: refusal.message.clone() })?;
+                Err(Failure::Failed(refusal.message))
+            }
+            Err(Error::Refused(refusal)) => {
+                let (field, message) = refusal
+                    .errors
+                    .iter()
+                    .next()
+                    .map_or(("", refusal.message.clone()), |it| (column(it.0), it.1.join("; ")));
+                self.refused(line, field, &message)
+            }
+            Err(error @ (Error::Unknown(_) | Error::Unreadable(_))) => {
+                self.sums.unknown += 1;
+                self.complain(line.number, "", &error.to_string());
+                self.tell(line, What::Unknown { message: error.to_string() })
+            }
+            // Nothing was sent under this key now; it stays under way in the report, in case it
+            // was before.
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn check(&mut self, line: &Line, post: &NewPost) -> Result<(), Failure> {
+        match self.client.validate_post(post).await {
+            Ok(_) => {
+                self.sums.posted += 1;
+                Ok(())
+            }
+            Err(Error::Refused(refusal)) if refusal.status != 429 => {
+                self.sums.refused += 1;
+                self.complain(line.number, "", &refusal.to_string());
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn broken(&mut self, broken: &Broken, line: Option<&Line>) -> Result<(), Failure> {
+        self.sums.broken += 1;
+        self.complain(broken.number, &broken.field, &broken.why);
+        let Some(line) = line.filter(|_| !self.arguments.dry_run) else { return Ok(()) };
+        self.tell(line, What::Refused { field: broken.field.clone(), message: broken.why.clone() })
+    }
+
+    fn refused(&mut self, line: &Line, field: &str, message: &str) -> Result<(), Failure> {
+        self.sums.refused += 1;
+        self.complain(line.number, field, message);
+        self.tell(line, What::Refused { field: field.to_owned(), message: message.to_owned() })
+    }
+
+    fn too_old(&mut self, line: &Line, since: DateTime<Utc>) {
+        self.sums.unknown += 1;
+        let why = format!(
+            "it was sent {} and nobody knows how that ended; the service has forgotten its key. Look at `social posts \
+             list`: if it is not there, take its lines out of {} and run this again",
+            since.to_rfc3339(),
+            report_path(self.arguments).display()
+        );
+        self.complain(line.number, "", &why);
+    }
+
+    /// Writes to the report how a line ended.
+    fn tell(&mut self, line: &Line, what: What) -> Result<(), Failure> {
+        let written = self.report.write(line, what)?;
+        if self.session.json { output::line(&written) } else { Ok(()) }
+    }
+
+    /// Says what is wrong with a line: `posts.csv:4: at: …`.
+    fn complain(&self, number: u64, field: &str, why: &str) {
+        let file = self.arguments.file.display();
+        let field = if field.is_empty() { String::new() } else { format!("{field}: ") };
+        notice(&format!("{file}:{number}: {field}{}", plain_lines(why)));
+    }
+
+    fn summary(&self) -> String {
+        let Sums { posted, before, broken, refused, unknown } = &self.sums;
+        let posted_now = if self.arguments.dry_run { "would be taken" } else { "posted" };
+        let file = self.arguments.file.display();
+        format!(
+            "{file}: {posted} {posted_now}, {before} posted before, {} refused, {unknown} unknown",
+            broken + refused
+        )
+    }
+
+    fn end(self) -> Result<(), Failure> {
+        notice(&self.summary());
+        if !self.arguments.dry_run {
+            notice(&format!("What became of each line: {}", report_path(self.arguments).display()));
+        }
+        let Sums { broken, refused, unknown, .. } = self.sums;
+        match (unknown, refused, broken) {
+            (0, 0, 0) => Ok(()),
+            (0, 0, _) => Err(Failure::Usage("some lines are not right; put them right and run it again".to_owned())),
+            (0, _, _) => Err(Failure::Refused("some lines were refused; put them right and run it again".to_owned())),
+            _ => Err(Failure::Unknown("of some lines nobody knows how they ended; run it again".to_owned())),
+        }
+    }
+}
+
+/// The column in which a field of the API stands.
+fn column(field: &str) -> &'static str {
+    match field.split('.').collect::<Vec<_>>().as_slice() {
+        ["scheduled_at", ..] => "at",
+        ["platforms", _, "options", ..] => "options",
+        ["platforms", _, "media", ..] | ["media", ..] => "media",
+        ["platforms", _, "content", ..] | ["content", ..] => "content",
+        ["platforms", ..] => "to",
+        _ => "",
+    }
+}

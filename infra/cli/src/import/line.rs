@@ -1,0 +1,207 @@
+//! The lines of a file.
+
+use std::collections::BTreeMap;
+
+use client::IdempotencyKey;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::arguments::Format;
+use crate::exit::Failure;
+use crate::files::hex;
+
+/// What a line may say.
+const FIELDS: [&str; 6] = ["content", "to", "at", "media", "alt", "options"];
+
+/// What an export says besides.
+const TOLD: [&str; 5] = ["id", "status", "created_at", "urls", "errors"];
+
+/// The longest line, in bytes: a text of 65,000 characters is less.
+const MAX_LINE: usize = 1024 * 1024;
+
+/// A line that could be read.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    /// Counted from 1, as editors do.
+    pub(crate) number: u64,
+    fields: Map<String, Value>,
+    key: IdempotencyKey,
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Broken {
+    pub(crate) number: u64,
+    /// The field; empty where it is the whole line.
+    pub(crate) field: String,
+    pub(crate) why: String,
+}
+
+impl Broken {
+    pub(crate) fn new(number: u64, field: &str, why: &(impl ToString + ?Sized)) -> Self {
+        Self { number, field: field.to_owned(), why: why.to_string() }
+    }
+}
+
+impl Line {
+    /// By which the service and the report know it.
+    pub(crate) fn key(&self) -> &IdempotencyKey {
+        &self.key
+    }
+
+    /// A field; `None` where it is absent or empty.
+    pub(crate) fn field(&self, name: &str) -> Option<&Value> {
+        self.fields.get(name)
+    }
+}
+
+/// Reads every line. The name of the file is part of their keys.
+pub(crate) fn lines(format: Format, bytes: &[u8], name: &str) -> Result<Vec<Result<Line, Broken>>, Failure> {
+    // Spreadsheets write a mark of the byte order.
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    let read = match format {
+        Format::Csv => of_csv(bytes)?,
+        Format::Jsonl => of_jsonl(bytes),
+    };
+    let mut seen = BTreeMap::new();
+    let keyed = read.into_iter().map(|read| {
+        let (number, fields) = read?;
+        let fields = cleaned(number, fields)?;
+        let said = Value::Object(fields.clone()).to_string();
+        let equal: &mut u64 = seen.entry(said.clone()).or_default();
+        *equal += 1;
+        let key = key(name, &said, *equal).map_err(|it| Broken::new(number, "", &it))?;
+        Ok(Line { number, fields, key })
+    });
+    Ok(keyed.collect())
+}
+
+/// The key of a line: of its file's name, of what it says, and of how many
+/// lines say the same up to it. Its number is not in it, so that a line that is
+/// added or taken out above makes no other line a new one; neither are the
+/// order of columns, spaces of JSON, or the folder.
+fn key(name: &str, said: &str, equal: u64) -> Result<IdempotencyKey, client::InvalidIdempotencyKey> {
+    let mut hash = Sha256::new();
+    for part in ["social import 1", name, said, &equal.to_string()] {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    IdempotencyKey::parse(format!("social-import-{}", hex(&hash.finalize())))
+}
+
+type Numbered = Result<(u64, Map<String, Value>), Broken>;
+
+fn of_jsonl(bytes: &[u8]) -> Vec<Numbered> {
+    let numbered = (1..).zip(bytes.split(|it| *it == b'\n'));
+    let filled = numbered.filter(|(_, line)| !line.trim_ascii().is_empty());
+    let read = filled.map(|(number, line)| {
+        if MAX_LINE < line.len() {
+            return Err(Broken::new(number, "", "is longer than 1 MiB"));
+        }
+        match serde_json::from_slice(line) {
+            Ok(Value::Object(fields)) => Ok((number, fields)),
+            Ok(_) => Err(Broken::new(number, "", "is no JSON object")),
+            Err(error) => Err(Broken::new(number, "", &format!("is no JSON, see column {}", error.column()))),
+        }
+    });
+    read.collect()
+}
+
+fn of_csv(bytes: &[u8]) -> Result<Vec<Numbered>, Failure> {
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
+    let wrong = |error: csv::Error| Failure::Usage(format!("the first line has to name the columns: {error}"));
+    let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(|it| it.trim().to_lowercase()).collect();
+    if !names.iter().any(|it| it == "content") {
+        return Err(Failure::Usage("the first line has to name the columns, content among them".to_owned()));
+    }
+    let read = reader.byte_records().map(|record| {
+        let record = record.map_err(|error| {
+            let number = error.position().map_or(0, csv::Position::line);
+            Broken::new(number, "", &error)
+        })?;
+        let number = record.position().map_or(0, csv::Position::line);
+        if record.len() != names.len() {
+            let why = format!("has {} fields, the first line names {}", record.len(), names.len());
+            return Err(Broken::new(number, "", &why));
+        }
+        let mut fields = Map::new();
+        for (name, cell) in names.iter().zip(&record) {
+            let text = std::str::from_utf8(cell).map_err(|_| Broken::new(number, name, "is not UTF-8"))?;
+            if MAX_LINE < text.len() {
+                return Err(Broken::new(number, name, "is longer than 1 MiB"));
+            }
+            fields.insert(name.clone(), Value::String(text.to_owned()));
+        }
+        Ok((number, fields))
+    });
+    Ok(read.collect())
+}
+
+/// The fields that say something; one that is not known is refused, for it may
+/// be a time that was misspelt.
+fn cleaned(number: u64, fields: Map<String, Value>) -> Result<Map<String, Value>, Broken> {
+    let mut kept = Map::new();
+    for (name, value) in fields {
+        let is_empty = value.is_null() || value.as_str().is_some_and(|it| it.trim().is_empty());
+        match name.as_str() {
+            it if FIELDS.contains(&it) && !is_empty => drop(kept.insert(name, value)),
+            it if FIELDS.contains(&it) || TOLD.contains(&it) => {}
+            _ if is_empty && name.is_empty() => {}
+            _ => return Err(Broken::new(number, &name, &format!("is not a field; use {}", FIELDS.join(", ")))),
+        }
+    }
+    Ok(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+    use super::*;
+
+    fn csv(text: &str) -> Vec<Result<Line, Broken>> {
+        lines(Format::Csv, text.as_bytes(), "posts.csv").unwrap()
+    }
+
+    fn keys(text: &str) -> Vec<String> {
+        csv(text).into_iter().map(|it| it.unwrap().key.to_string()).collect()
+    }
+
+    #[test]
+    fn a_line_is_known_wherever_it_stands() {
+        let before = keys("content,at\none,\ntwo,2026-12-24T18:00:00Z\n");
+        let after = keys("at,content\n,three\n2026-12-24T18:00:00Z,two\n,one\n");
+        assert_eq!((&after[1], &after[2]), (&before[1], &before[0]));
+        let json = lines(Format::Jsonl, b"{\"content\": \"one\"}\n\n", "posts.csv").unwrap();
+        assert_eq!(json[0].as_ref().unwrap().key.to_string(), before[0]);
+    }
+
+    #[test]
+    fn equal_lines_are_several_posts_and_another_file_has_its_own() {
+        let keys = keys("content\nsame\nsame\n");
+        assert_ne!(keys[0], keys[1]);
+        let other = lines(Format::Csv, b"content\nsame\n", "other.csv").unwrap();
+        assert_ne!(other[0].as_ref().unwrap().key.to_string(), keys[0]);
+    }
+
+    #[test]
+    fn a_broken_line_is_named_and_the_rest_is_read() {
+        let read = csv("content,at\none,\n\"two\nlines\",\nthree,,4\nfour,\n");
+        let numbers: Vec<_> = read.iter().map(|it| it.as_ref().map_or_else(|it| it.number, |it| it.number)).collect();
+        assert_eq!(numbers, [2, 3, 5, 6]);
+        assert_eq!(read[2].as_ref().unwrap_err().why, "has 3 fields, the first line names 2");
+
+        let read = lines(Format::Jsonl, b"{\"content\":\"a\"}\n{\"contents\":\"a\"}\n[]\n{\n{\"content\":\"b\"}", "a")
+            .unwrap();
+        let faults: Vec<_> =
+            read.iter().filter_map(|it| it.as_ref().err()).map(|it| (it.number, it.field.as_str())).collect();
+        assert_eq!(faults, [(2, "contents"), (3, ""), (4, "")]);
+    }
+
+    #[test]
+    fn what_an_export_tells_is_passed_over() {
+        let told = keys("content,id,status,urls\none,7,published,https://example.com\n");
+        assert_eq!(told, keys("content\none\n"));
+        assert!(lines(Format::Csv, b"text\none\n", "a").is_err());
+    }
+}

@@ -1,0 +1,132 @@
+//! What a line asks for.
+
+use std::path::Path;
+
+use client::Timestamp;
+use serde_json::Value;
+
+use super::line::{Broken, Line};
+use crate::files::Medium;
+use crate::posting::options::PostOption;
+use crate::when::{self, Zone};
+
+/// What a line asks for.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) content: String,
+    pub(crate) to: Vec<String>,
+    pub(crate) at: Option<Timestamp>,
+    pub(crate) files: Vec<Medium>,
+    pub(crate) alt: Vec<String>,
+    pub(crate) options: Vec<PostOption>,
+}
+
+impl Plan {
+    /// Reads a line; its files are in `folder`.
+    pub(crate) fn of(line: &Line, zone: &Zone, folder: &Path) -> Result<Self, Broken> {
+        let broken = |field: &str, why: &dyn std::fmt::Display| Broken::new(line.number, field, &why);
+        let content = text(line, "content")?.ok_or_else(|| broken("content", &"is required"))?;
+        let at = text(line, "at")?.map(|it| when::parse_fixed(&it, zone)).transpose();
+        let at = at.map_err(|it| broken("at", &it))?.map(Timestamp);
+        let media = list(line, "media")?;
+        let files = media.iter().map(|it| Medium::look(it, folder)).collect::<Result<_, _>>();
+        let files: Vec<_> = files.map_err(|it| broken("media", &it))?;
+        let alt = list(line, "alt")?;
+        if files.len() < alt.len() {
+            return Err(broken("alt", &"has more entries than media"));
+        }
+        let options = PostOption::read_all(&options(line)?).map_err(|it| broken("options", &it))?;
+        let to = list(line, "to")?;
+        if to.is_empty() && at.is_some() {
+            return Err(broken("to", &"is required where there is a time"));
+        }
+        Ok(Self { content, to, at, files, alt, options })
+    }
+}
+
+fn text(line: &Line, name: &str) -> Result<Option<String>, Broken> {
+    match line.field(name) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(Broken::new(line.number, name, "must be text")),
+    }
+}
+
+/// A list: of JSON, or with | between its entries.
+fn list(line: &Line, name: &str) -> Result<Vec<String>, Broken> {
+    let wrong = || Broken::new(line.number, name, "must be a list of texts");
+    let entries = match line.field(name) {
+        None => return Ok(Vec::new()),
+        Some(Value::Array(entries)) => entries.clone(),
+        Some(Value::Number(id)) => return Ok(vec![id.to_string()]),
+        Some(Value::String(text)) if text.trim_start().starts_with('[') => {
+            serde_json::from_str(text).map_err(|_| wrong())?
+        }
+        Some(Value::String(text)) => return Ok(text.split('|').map(|it| it.trim().to_owned()).collect()),
+        Some(_) => return Err(wrong()),
+    };
+    let entry = |it: &Value| match it {
+        Value::String(text) => Ok(text.clone()),
+        Value::Number(id) => Ok(id.to_string()),
+        _ => Err(wrong()),
+    };
+    entries.iter().map(entry).collect()
+}
+
+/// Options as `social post` takes them.
+fn options(line: &Line) -> Result<Vec<String>, Broken> {
+    let object = match line.field("options") {
+        Some(Value::Object(object)) => object.clone(),
+        Some(Value::String(text)) if text.trim_start().starts_with('{') => {
+            let wrong = |_| Broken::new(line.number, "options", "is no JSON object");
+            serde_json::from_str(text).map_err(wrong)?
+        }
+        _ => return list(line, "options"),
+    };
+    // The value is written as JSON, in which it is read again as what it is.
+    Ok(object.iter().map(|(name, value)| format!("{name}={value}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+    use super::super::line::lines;
+    use super::*;
+    use crate::arguments::Format;
+    use crate::posting::options;
+
+    fn plan(format: Format, text: &str) -> Result<Plan, Broken> {
+        let line = lines(format, text.as_bytes(), "posts").unwrap().remove(0).unwrap();
+        Plan::of(&line, &Zone::parse("Europe/Berlin").unwrap(), Path::new("."))
+    }
+
+    #[test]
+    fn a_line_says_the_same_in_both_forms() {
+        let csv = "content,to,at,options\nHello,mastodon|7,2026-12-24 18:00,language=en|mastodon:sensitive=true\n";
+        let json = r#"{"content":"Hello","to":["mastodon",7],"at":"2026-12-24T17:00:00Z",
+            "options":{"language":"en","mastodon:sensitive":true}}"#
+            .replace('\n', " ");
+        let (csv, json) = (plan(Format::Csv, csv).unwrap(), plan(Format::Jsonl, &json).unwrap());
+        assert_eq!((csv.content, csv.to, csv.at), (json.content, json.to, json.at));
+        assert_eq!(options::of(&csv.options, "mastodon"), options::of(&json.options, "mastodon"));
+        assert_eq!(options::of(&csv.options, "x").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_field_that_is_wrong_is_named() {
+        for (line, field) in [
+            (r#"{"to":"x"}"#, "content"),
+            (r#"{"content":7}"#, "content"),
+            (r#"{"content":"a","at":"tomorrow 9:00","to":"x"}"#, "at"),
+            (r#"{"content":"a","at":"2026-12-24 18:00"}"#, "to"),
+            (r#"{"content":"a","media":"missing.png"}"#, "media"),
+            (r#"{"content":"a","alt":"words"}"#, "alt"),
+            (r#"{"content":"a","options":"language"}"#, "options"),
+            (r#"{"content":"a","to":[true]}"#, "to"),
+        ] {
+            let broken = plan(Format::Jsonl, line).unwrap_err();
+            assert_eq!((broken.field.as_str(), broken.number), (field, 1), "{line}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The report of an import: what became of each line. Each entry is on the disk
+//! before the program goes on.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+use client::{IdempotencyKey, NewPost, PostStatus, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::line::Line;
+use crate::exit::Failure;
+
+/// An entry of the report.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    at: Timestamp,
+    /// The deployment and the user: the same file may be for several.
+    account: String,
+    line: u64,
+    key: String,
+    #[serde(flatten)]
+    what: What,
+}
+
+/// What happened to a line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub(crate) enum What {
+    /// It is about to be sent, with this body.
+    Sending { body: Box<NewPost> },
+    /// It is this post.
+    Posted { post: u64, status: PostStatus, scheduled_at: Option<Timestamp> },
+    /// There is no post.
+    Refused { field: String, message: String },
+    /// Nobody knows.
+    Unknown { message: String },
+}
+
+/// What is known of a line from before.
+#[derive(Clone, Debug)]
+pub(crate) enum Before {
+    /// It was never sent, or refused.
+    Nothing,
+    /// It was sent with this body, first at this time; how that ended is not known.
+    UnderWay { body: Box<NewPost>, since: DateTime<Utc> },
+    /// It is posted.
+    Posted,
+}
+
+/// The report of one file.
+pub(crate) struct Report {
+    file: File,
+    account: String,
+    known: HashMap<String, Before>,
+}
+
+impl Report {
+    /// Opens the report, and keeps it from a second import at the same time.
+    pub(crate) fn open(path: &Path, account: &str) -> Result<Self, Failure> {
+        let named = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(|it| named(&it))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(named(&"another import of this file is running")),
+            Err(TryLockError::Error(error)) => return Err(named(&error)),
+        }
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(|it| named(&it))?;
+        if text.last().is_some_and(|it| *it != b'\n') {
+            // Died while it was writing. What it wrote about had not been sent then, or is
+            // sent again under its key.
+            file.write_all(b"\n").map_err(|it| named(&it))?;
+        }
+        let mut report = Self { file, account: account.to_owned(), known: HashMap::new() };
+        for line in text.split(|it| *it == b'\n') {
+            if let Ok(entry) = serde_json::from_slice::<Entry>(line) {
+                report.note(entry);
+            }
+        }
+        Ok(report)
+    }
+
+    /// What is known of a line from before.
+    pub(crate) fn before(&self, key: &IdempotencyKey) -> Before {
+        self.known.get(key.as_str()).cloned().unwrap_or(Before::Nothing)
+    }
+
+    /// Writes what happened to a line, and gives the entry as it was written.
+    pub(crate) fn write(&mut self, line: &Line, what: What) -> Result<String, Failure> {
+        let (account, key) = (self.account.clone(), line.key().to_string());
+        let entry = Entry { at: Timestamp(Utc::now()), account, line: line.number, key, what };
+        let text = serde_json::to_string(&entry).map_err(|it| Failure::Failed(it.to_string()))?;
+        self.file.write_all(format!("{text}\n").as_bytes())?;
+        self.file.sync_data()?;
+        self.note(entry);
+        Ok(text)
+    }
+
+    fn note(&mut self, entry: Entry) {
+        if entry.account != self.account {
+            return;
+        }
+        let before = match (entry.what, self.known.get(&entry.key)) {
+            // The oldest time counts: it may be that one that took effect.
+            (What::Sending { body }, Some(Before::UnderWay { since, .. })) => Before::UnderWay { body, since: *since },
+            (What::Sending { body }, _) => Before::UnderWay { body, since: entry.at.0 },
+            (What::Posted { .. }, _) => Before::Posted,
+            (What::Refused { .. }, _) => Before::Nothing,
+            (What::Unknown { .. }, before) => before.cloned().unwrap_or(Before::Nothing),
+        };
+        self.known.insert(entry.key, before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+    use super::super::line::lines;
+    use super::*;
+    use crate::arguments::Format;
+
+    fn line() -> Line {
+        lines(Format::Csv, b"content\none\n", "posts.csv").unwrap().remove(0).unwrap()
+    }
+
+    fn sending() -> What {
+        What::Sending { body: Box::new(NewPost { content: "one".to_owned(), ..NewPost::default() }) }
+    }
+
+    #[test]
+    fn what_was_under_way_is_known_after_a_crash_with_its_body() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report");
+        let mut report = Report::open(&path, "a").unwrap();
+        report.write(&line(), sending()).unwrap();
+        drop(report);
+        // Half of an entry, as a crash leaves it.
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"at\":\"2026").unwrap();
+
+        let mut report = Report::open(&path, "a").unwrap();
+        assert!(matches!(report.before(line().key()), Before::UnderWay { body, .. } if body.content == "one"));
+
+        report.write(&line(), What::Posted { post: 7, status: PostStatus::Draft, scheduled_at: None }).unwrap();
+        drop(report);
+        assert!(matches!(Report::open(&path, "a").unwrap().before(line().key()), Before::Posted));
+    }
+
+    #[test]
+    fn another_account_has_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report");
+        Report::open(&path, "a").unwrap().write(&line(), sending()).unwrap();
+        assert!(matches!(Report::open(&path, "b").unwrap().before(line().key()), Before::Nothing));
+    }
+
+    #[test]
+    fn the_first_time_counts_for_what_is_sent_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report");
+        let mut report = Report::open(&path, "a").unwrap();
+        report.write(&line(), sending()).unwrap();
+        let since = |report: &Report| match report.before(line().key()) {
+            Before::UnderWay { since, .. } => since,
+            other => panic!("{other:?}"),
+        };
+        let first = since(&report);
+        report.write(&line(), What::Unknown { message: "silence".to_owned() }).unwrap();
+        report.write(&line(), sending()).unwrap();
+        assert_eq!(since(&report), first);
+
+        report.write(&line(), What::Refused { field: String::new(), message: "no".to_owned() }).unwrap();
+        assert!(matches!(report.before(line().key()), Before::Nothing));
+    }
+
+    #[test]
+    fn two_imports_of_a_file_do_not_run_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report");
+        let _first = Report::open(&path, "a").unwrap();
+        let second = Report::open(&path, "a").map(drop).unwrap_err();
+        assert!(second.to_string().ends_with("another import of this file is running"));
+    }
+}

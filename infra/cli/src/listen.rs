@@ -1,0 +1,168 @@
+//! `social listen`: what a webhook is told, sent to a program on this machine.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use client::{Error, ListDeliveries, Timestamp, WebhookDelivery};
+use secrecy::{ExposeSecret, SecretString};
+use standardwebhooks::Webhook;
+use url::Url;
+
+use crate::arguments::Listen;
+use crate::exit::Failure;
+use crate::output::{self, notice, plain};
+use crate::session::{self, Session};
+
+/// How much later than what came after it a delivery may show in the list.
+const MAY_BE_LATE: TimeDelta = TimeDelta::minutes(2);
+
+/// The most pages of a hundred that are read at once.
+const MAX_PAGES: usize = 20;
+
+/// How long the local program may take.
+const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+
+/// How often the local program is tried.
+const TRIES: u64 = 3;
+
+/// Forwards until it is ended.
+pub(crate) async fn run(session: &Session, arguments: &Listen) -> Result<(), Failure> {
+    let webhook = which(session, arguments.webhook).await?;
+    let receiver = arguments.forward.as_deref().map(|it| Receiver::new(it, arguments.secret.as_deref())).transpose()?;
+    let mut heard = Heard::default();
+    for delivery in heard.fresh(session, webhook).await? {
+        heard.note(&delivery);
+    }
+    notice(&format!("Listening to webhook {webhook}; Ctrl-C ends it"));
+    loop {
+        tokio::time::sleep(Duration::from_secs(arguments.every)).await;
+        let fresh = match heard.fresh(session, webhook).await {
+            Ok(fresh) => fresh,
+            Err(Error::Unreachable(why)) => {
+                notice(&format!("the service gives no answer: {why}"));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        for delivery in fresh {
+            heard.note(&delivery);
+            tell(receiver.as_ref(), &delivery).await?;
+        }
+    }
+}
+
+async fn which(session: &Session, said: Option<u64>) -> Result<u64, Failure> {
+    if let Some(id) = said {
+        return Ok(session.client.show_webhook(id).await?.id);
+    }
+    let webhooks = session.client.list_webhooks().await?;
+    match webhooks.data.as_slice() {
+        [one] => Ok(one.id),
+        [] => Err(Failure::Usage("there is no webhook; add one by `social webhooks create https://…`".to_owned())),
+        several => {
+            let ids: Vec<_> = several.iter().map(|it| it.id.to_string()).collect();
+            Err(Failure::Usage(format!("which webhook? There are {}", ids.join(", "))))
+        }
+    }
+}
+
+/// What was heard already.
+#[derive(Default)]
+struct Heard {
+    ids: BTreeMap<String, Timestamp>,
+}
+
+impl Heard {
+    /// What is new in the list, the oldest first. The list may show something
+    /// later than what came after it, so it is read some way back.
+    async fn fresh(&self, session: &Session, webhook: u64) -> Result<Vec<WebhookDelivery>, Error> {
+        let newest = self.ids.values().max();
+        let floor = newest.map(|it| it.0 - MAY_BE_LATE);
+        let mut fresh = Vec::new();
+        let mut which = ListDeliveries { per_page: Some(100), before: None };
+        for _ in 0..MAX_PAGES {
+            let page = session.client.list_deliveries(webhook, &which).await?.value;
+            let is_late = |it: &WebhookDelivery| floor.is_some_and(|floor| it.created_at.0 < floor);
+            let reached = page.data.iter().any(is_late);
+            fresh.extend(page.data.into_iter().filter(|it| !is_late(it) && !self.ids.contains_key(&it.id)));
+            which.before = page.meta.next;
+            if reached || which.before.is_none() {
+                break;
+            }
+        }
+        fresh.reverse();
+        Ok(fresh)
+    }
+
+    fn note(&mut self, delivery: &WebhookDelivery) {
+        self.ids.insert(delivery.id.clone(), delivery.created_at);
+        if let Some(newest) = self.ids.values().max().copied() {
+            // Twice the window, so that nothing at its edge is new again.
+            self.ids.retain(|_, at| newest.0 - MAY_BE_LATE * 2 < at.0);
+        }
+    }
+}
+
+async fn tell(receiver: Option<&Receiver>, delivery: &WebhookDelivery) -> Result<(), Failure> {
+    let payload = serde_json::to_string(&delivery.payload).map_err(|it| Failure::Failed(it.to_string()))?;
+    let Some(receiver) = receiver else { return output::line(&payload) };
+    let answered = receiver.send(&delivery.id, payload).await;
+    output::line(&format!("{}  {}  {answered}", plain(&delivery.event), plain(&delivery.id)))
+}
+
+/// A program on this machine.
+struct Receiver {
+    http: reqwest::Client,
+    url: Url,
+    signer: Webhook,
+}
+
+impl Receiver {
+    fn new(url: &str, secret: Option<&str>) -> Result<Self, Failure> {
+        let wrong = || Failure::Usage(format!("{url:?} is no address such as http://localhost:4000/hooks"));
+        let url = Url::parse(url).ok().filter(|it| matches!(it.scheme(), "http" | "https")).ok_or_else(wrong)?;
+        let secret = match secret {
+            Some(secret) => SecretString::from(secret),
+            None => own_secret()?,
+        };
+        let signer = Webhook::new(secret.expose_secret());
+        let signer = signer.map_err(|_| Failure::Usage("the secret is no whsec_…".to_owned()))?;
+        Ok(Self { http: session::http(true)?, url, signer })
+    }
+
+    /// Sends a message, and gives what was answered in words.
+    async fn send(&self, id: &str, payload: String) -> String {
+        let mut answered = String::new();
+        for tried in 1..=TRIES {
+            match self.attempt(id, payload.clone(), Utc::now()).await {
+                Ok(status) if status.is_success() => return status.as_u16().to_string(),
+                Ok(status) => answered = status.as_u16().to_string(),
+                Err(why) => answered = why,
+            }
+            if tried < TRIES {
+                tokio::time::sleep(Duration::from_secs(tried)).await;
+            }
+        }
+        answered
+    }
+
+    async fn attempt(&self, id: &str, payload: String, at: DateTime<Utc>) -> Result<reqwest::StatusCode, String> {
+        let signature = self.signer.sign(id, at.timestamp(), payload.as_bytes()).map_err(|it| it.to_string())?;
+        let request = self.http.post(self.url.clone()).timeout(ANSWER_WITHIN);
+        let request = request.header("content-type", "application/json").header("webhook-id", id);
+        let request = request.header("webhook-timestamp", at.timestamp()).header("webhook-signature", signature);
+        let sent = request.body(payload).send().await;
+        sent.map(|it| it.status())
+            .map_err(|it| if it.is_timeout() { "no answer in time" } else { "not reached" }.to_owned())
+    }
+}
+
+/// A secret of this run, shown to whoever started it.
+fn own_secret() -> Result<SecretString, Failure> {
+    let mut bytes = [0; 24];
+    getrandom::fill(&mut bytes).map_err(|it| Failure::Failed(it.to_string()))?;
+    let secret = format!("whsec_{}", base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes));
+    notice(&format!("Messages are signed with {secret}"));
+    Ok(secret.into())
+}

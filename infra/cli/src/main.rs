@@ -1,0 +1,59 @@
+//! `social`: posts from a terminal.
+
+mod account;
+mod arguments;
+mod connecting;
+mod exit;
+mod export;
+mod files;
+mod import;
+mod keyring;
+mod listen;
+mod manual;
+mod output;
+mod posting;
+mod posts;
+mod profile;
+mod session;
+mod sign_in;
+mod webhooks;
+mod when;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use self::arguments::{Arguments, Command};
+use self::exit::Failure;
+use self::session::Session;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    // Once for all clients of this process.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let arguments = Arguments::parse();
+    match run(arguments).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.tell(),
+    }
+}
+
+async fn run(arguments: Arguments) -> Result<(), Failure> {
+    let Arguments { common, command } = arguments;
+    match command {
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { folder } => manual::pages(&folder),
+        Command::Login(it) => sign_in::login(&common, &it).await,
+        Command::Logout => sign_in::logout(&common),
+        Command::Status => sign_in::status(&common).await,
+        Command::Platforms => connecting::platforms(&Session::open(&common)?).await,
+        Command::Connect(it) => connecting::connect(&Session::open(&common)?, &it).await,
+        Command::Connections { command } => connecting::run(&Session::open(&common)?, command).await,
+        Command::Post(it) => posting::post(&Session::open(&common)?, it).await,
+        Command::Posts { command } => posts::run(&Session::open(&common)?, command).await,
+        Command::Import(it) => import::run(&Session::open(&common)?, &it).await,
+        Command::Export(it) => export::run(&Session::open(&common)?, &it).await,
+        Command::Webhooks { command } => webhooks::run(&Session::open(&common)?, command).await,
+        Command::Listen(it) => listen::run(&Session::open(&common)?, &it).await,
+    }
+}

@@ -1,0 +1,77 @@
+//! What is printed.
+
+use std::io::{self, IsTerminal, Write};
+
+use crate::exit::Failure;
+
+/// Prints a line.
+pub(crate) fn line(text: &str) -> Result<(), Failure> {
+    Ok(writeln!(io::stdout(), "{text}")?)
+}
+
+/// Prints what is no result: notices, progress. It goes to standard error, so
+/// that programs read results alone.
+pub(crate) fn notice(text: &str) {
+    // Where nobody reads notices, none are needed.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Whether a person looks at notices.
+pub(crate) fn is_watched() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// A text on one line, without what would steer a terminal: it comes from
+/// platforms and from other people.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|it| if it.is_control() || is_mark(it) { ' ' } else { it }).collect()
+}
+
+/// The same, with its lines.
+pub(crate) fn plain_lines(text: &str) -> String {
+    text.lines().map(plain).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a character changes the direction of what follows.
+fn is_mark(it: char) -> bool {
+    matches!(it, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The beginning of a text, on one line.
+pub(crate) fn beginning(text: &str, most: usize) -> String {
+    let text = plain(text);
+    if text.chars().count() <= most {
+        return text;
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// Prints rows in columns, below their names.
+pub(crate) fn table(names: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
+    let names: Vec<_> = names.iter().map(|it| (*it).to_owned()).collect();
+    let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|it| plain(it)).collect()).collect();
+    let width =
+        |at: usize| rows.iter().chain([&names]).filter_map(|row| row.get(at)).map(|it| it.chars().count()).max();
+    for row in [&names].into_iter().chain(&rows) {
+        let cells = row.iter().enumerate().map(|(at, it)| format!("{it:<0$}", width(at).unwrap_or_default()));
+        line(cells.collect::<Vec<_>>().join("  ").trim_end())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_wrote_steers_no_terminal() {
+        assert_eq!(plain("a\u{1b}[2Jb\nc\u{202e}d"), "a [2Jb c d");
+        assert_eq!(plain_lines("a\n\u{7}b"), "a\n b");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        assert_eq!(beginning("grüße aus dem hafen", 6), "grüße…");
+        assert_eq!(beginning("kurz", 6), "kurz");
+    }
+}

@@ -1,0 +1,174 @@
+//! `social post`.
+
+pub(crate) mod options;
+
+use std::io::{self, IsTerminal, Read};
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+use client::{
+    Connection, DescribedMedia, Error, IdempotencyKey, ListConnections, NewPost, NewPostMedia, NewPostPlatform, Post,
+    Timestamp,
+};
+
+use self::options::PostOption;
+use crate::account;
+use crate::arguments;
+use crate::exit::Failure;
+use crate::files::{Medium, hex};
+use crate::output::{self, notice, plain, plain_lines};
+use crate::session::Session;
+use crate::when::{self, Zone};
+
+/// The most bytes that are read as a text: 65,000 characters are less.
+const MAX_TEXT: u64 = 1024 * 1024;
+
+/// Writes a post.
+pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Result<(), Failure> {
+    if arguments.to.is_empty() && !arguments.draft {
+        return Err(Failure::Usage("where to? Name an account by --to, or keep it by --draft".to_owned()));
+    }
+    // Everything that can be wrong here is found before anything is sent.
+    let content = text(arguments.text.as_deref())?;
+    let at = arguments.at.as_deref().map(|it| when::parse(it, Utc::now(), &Zone::Here)).transpose();
+    let at = at.map_err(|it| Failure::Usage(it.to_string()))?;
+    let options = PostOption::read_all(&arguments.options)?;
+    let files = look(&arguments.media, arguments.alt.len())?;
+    let key = key(arguments.key.as_deref())?;
+
+    let platforms = targets(session, &arguments.to, &options).await?;
+    let media = send(session, &files, &arguments.alt, key.as_str()).await?;
+    let now = || (!arguments.draft).then(Utc::now);
+    let scheduled_at = at.or_else(now).map(Timestamp);
+    let post = NewPost { content, platforms: Some(platforms), scheduled_at, media: Some(media) };
+    if arguments.dry_run {
+        return dry_run(session, &post).await;
+    }
+    match session.client.create_post(&post, Some(&key)).await {
+        Ok(answer) if session.json => output::line(&answer.json),
+        Ok(answer) => output::line(&made(&answer, at.is_none())),
+        Err(error @ (Error::Unknown(_) | Error::Unreadable(_))) => {
+            let time = scheduled_at.map(|it| format!(" --at {it}")).unwrap_or_default();
+            let again = format!("run the same command with --key {key}{time}: then it is made once");
+            Err(Failure::Unknown(format!("{error}\n{again}")))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What became of a post that was made.
+pub(crate) fn made(post: &Post, at_once: bool) -> String {
+    let accounts: Vec<_> = post.platforms.iter().map(entry_name).collect();
+    let to = if accounts.is_empty() { String::new() } else { format!(" to {}", accounts.join(", ")) };
+    match post.scheduled_at {
+        None => format!("Post {} is a draft{}", post.id, if to.is_empty() { to } else { format!(" for{}", &to[3..]) }),
+        Some(_) if at_once => format!("Post {} goes out now{to}; see `social posts show {}`", post.id, post.id),
+        Some(at) => format!("Post {} goes out at {}{to}", post.id, local(at.0)),
+    }
+}
+
+/// The account of an entry.
+pub(crate) fn entry_name(entry: &client::PostPlatform) -> String {
+    match &entry.username {
+        Some(username) => plain(&format!("{}/{username}", entry.provider)),
+        None => plain(&format!("{}/{}", entry.provider, entry.connected_account_id)),
+    }
+}
+
+/// A time as the clock of this machine shows it, with its offset.
+pub(crate) fn local(at: DateTime<Utc>) -> String {
+    at.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M:%S %:z").to_string()
+}
+
+async fn dry_run(session: &Session, post: &NewPost) -> Result<(), Failure> {
+    let answer = session.client.validate_post(post).await?;
+    if session.json {
+        return output::line(&answer.json);
+    }
+    for warning in &answer.warnings {
+        notice(&format!("warning: {}", plain_lines(&warning.message)));
+    }
+    output::line("It would be taken; nothing was posted")
+}
+
+/// What the post says: the argument, or standard input.
+pub(crate) fn text(said: Option<&str>) -> Result<String, Failure> {
+    if let Some(text) = said.filter(|it| *it != "-") {
+        return Ok(text.to_owned());
+    }
+    if io::stdin().is_terminal() {
+        notice("Write the post; Ctrl-D ends it.");
+    }
+    let mut text = String::new();
+    io::stdin().take(MAX_TEXT).read_to_string(&mut text)?;
+    Ok(text.trim_end().to_owned())
+}
+
+fn key(said: Option<&str>) -> Result<IdempotencyKey, Failure> {
+    let key = if let Some(key) = said {
+        IdempotencyKey::parse(key)
+    } else {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|it| Failure::Failed(it.to_string()))?;
+        IdempotencyKey::parse(format!("social-{}", hex(&bytes)))
+    };
+    key.map_err(|it| Failure::Usage(it.to_string()))
+}
+
+/// The files on this machine, looked at.
+pub(crate) fn look(said: &[String], described: usize) -> Result<Vec<Medium>, Failure> {
+    if said.len() < described {
+        return Err(Failure::Usage("there are more --alt than --media".to_owned()));
+    }
+    said.iter().map(|it| Medium::look(it, Path::new(""))).collect()
+}
+
+/// Sends files, and gives what a post says of them.
+pub(crate) async fn send(
+    session: &Session,
+    files: &[Medium],
+    alt: &[String],
+    key: &str,
+) -> Result<Vec<NewPostMedia>, Failure> {
+    let mut media = Vec::with_capacity(files.len());
+    for (at, file) in files.iter().enumerate() {
+        // The same file twice is one upload each, so its place is in its key.
+        let path = file.send(&session.client, &format!("{key} {at}")).await?;
+        let alt_text = alt.get(at).filter(|it| !it.trim().is_empty()).cloned();
+        media.push(match alt_text {
+            Some(_) => NewPostMedia::Described(DescribedMedia { path, alt_text }),
+            None => NewPostMedia::Path(path),
+        });
+    }
+    Ok(media)
+}
+
+/// An entry for each account that was named.
+pub(crate) async fn targets(
+    session: &Session,
+    said: &[String],
+    options: &[PostOption],
+) -> Result<Vec<NewPostPlatform>, Failure> {
+    if said.is_empty() {
+        return Ok(Vec::new());
+    }
+    let accounts = session.client.list_connections(&ListConnections::default()).await?;
+    entries(&accounts.data, said, options)
+}
+
+/// An entry for each account that was named.
+pub(crate) fn entries(
+    accounts: &[Connection],
+    said: &[String],
+    options: &[PostOption],
+) -> Result<Vec<NewPostPlatform>, Failure> {
+    let found = account::find_all(accounts, said)?;
+    if let Some(unused) = options.iter().find(|it| !found.iter().any(|account| it.is_for(&account.provider))) {
+        return Err(Failure::Usage(format!("no account of the post is on {}", unused.platform())));
+    }
+    let entry = |account: &&Connection| {
+        let options = options::of(options, &account.provider);
+        NewPostPlatform { connected_account_id: account.id, options, ..NewPostPlatform::default() }
+    };
+    Ok(found.iter().map(entry).collect())
+}

@@ -1,0 +1,117 @@
+//! `social posts …`.
+
+use chrono::Utc;
+use client::{ListPosts, NewPostMedia, Post, PostChanges, PostStatus, Timestamp};
+use serde_json::Value;
+
+use crate::arguments::{Edit, ListArguments, PostsCommand};
+use crate::exit::Failure;
+use crate::output::{self, beginning, plain, plain_lines};
+use crate::posting::options::PostOption;
+use crate::posting::{entry_name, local, look, send, targets, text};
+use crate::session::Session;
+use crate::when::{self, Zone};
+
+/// `social posts …`.
+pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), Failure> {
+    match command {
+        PostsCommand::List(arguments) => list(session, arguments).await,
+        PostsCommand::Show { id } => {
+            let post = session.client.show_post(id).await?;
+            if session.json { output::line(&post.json) } else { show(&post) }
+        }
+        PostsCommand::Edit(arguments) => edit(session, *arguments).await,
+        PostsCommand::Cancel { id } => {
+            let changes = PostChanges { scheduled_at: Some(None), ..PostChanges::default() };
+            change(session, id, &changes).await
+        }
+        PostsCommand::Delete { id } => {
+            session.client.delete_post(id).await?;
+            output::line(&format!("Post {id} is deleted"))
+        }
+    }
+}
+
+/// A status as it is written.
+pub(crate) fn status(said: Option<&str>) -> Result<Option<PostStatus>, Failure> {
+    let Some(said) = said else { return Ok(None) };
+    match serde_json::from_value(Value::String(said.to_owned())) {
+        Ok(PostStatus::Other(_)) | Err(_) => {
+            let known = "draft, scheduled, publishing, published or failed";
+            Err(Failure::Usage(format!("{said:?} is no status; use {known}")))
+        }
+        Ok(status) => Ok(Some(status)),
+    }
+}
+
+async fn list(session: &Session, arguments: ListArguments) -> Result<(), Failure> {
+    let which = ListPosts {
+        status: status(arguments.status.as_deref())?,
+        per_page: Some(arguments.per_page),
+        page: Some(arguments.page),
+        sort: Some(arguments.sort),
+        direction: Some(arguments.direction),
+    };
+    let posts = session.client.list_posts(&which).await?;
+    if session.json {
+        return output::line(&posts.json);
+    }
+    let row = |it: &Post| {
+        let at = it.scheduled_at.map(|it| local(it.0)).unwrap_or_default();
+        let accounts: Vec<_> = it.platforms.iter().map(entry_name).collect();
+        let accounts = beginning(&accounts.join(", "), 30);
+        vec![it.id.to_string(), it.status.as_str().to_owned(), at, accounts, beginning(&it.content, 40)]
+    };
+    output::table(&["ID", "STATUS", "AT", "TO", "TEXT"], &posts.data.iter().map(row).collect::<Vec<_>>())?;
+    let meta = posts.meta;
+    if 1 < meta.last_page {
+        output::notice(&format!("page {} of {}, {} posts", meta.current_page, meta.last_page, meta.total));
+    }
+    Ok(())
+}
+
+fn show(post: &Post) -> Result<(), Failure> {
+    let at = post.scheduled_at.map(|it| format!(", for {}", local(it.0))).unwrap_or_default();
+    output::line(&format!("Post {}: {}{at}", post.id, plain(post.status.as_str())))?;
+    output::line(&format!("\n{}\n", plain_lines(&post.content)))?;
+    for medium in &post.media {
+        let words = medium.alt_text.as_deref().map_or_else(|| "no alt text".to_owned(), plain);
+        output::line(&format!("  {} ({words})", plain(&medium.mime_type)))?;
+    }
+    for entry in &post.platforms {
+        let more = [entry.platform_post_url.as_deref(), entry.error_message.as_deref()];
+        let more: Vec<_> = more.into_iter().flatten().map(plain).collect();
+        output::line(
+            format!("  {}: {}  {}", entry_name(entry), plain(entry.status.as_str()), more.join("  ")).trim_end(),
+        )?;
+    }
+    Ok(())
+}
+
+async fn edit(session: &Session, arguments: Edit) -> Result<(), Failure> {
+    let at = arguments.at.as_deref().map(|it| when::parse(it, Utc::now(), &Zone::Here)).transpose();
+    let at = at.map_err(|it| Failure::Usage(it.to_string()))?;
+    let options = PostOption::read_all(&arguments.options)?;
+    let files = look(&arguments.media, arguments.alt.len())?;
+    let content = arguments.text.as_deref().map(|it| text(Some(it))).transpose()?;
+    let platforms = if arguments.to.is_empty() { None } else { Some(targets(session, &arguments.to, &options).await?) };
+    let key = format!("edit {} {}", arguments.id, Utc::now().timestamp_millis());
+    let media: Option<Vec<NewPostMedia>> = match (files.is_empty(), arguments.no_media) {
+        (true, false) => None,
+        _ => Some(send(session, &files, &arguments.alt, &key).await?),
+    };
+    let changes = PostChanges { content, platforms, scheduled_at: at.map(|it| Some(Timestamp(it))), media };
+    if changes == PostChanges::default() {
+        return Err(Failure::Usage("what is to change? See `social posts edit --help`".to_owned()));
+    }
+    change(session, arguments.id, &changes).await
+}
+
+async fn change(session: &Session, id: u64, changes: &PostChanges) -> Result<(), Failure> {
+    let post = session.client.change_post(id, changes).await?;
+    if session.json {
+        return output::line(&post.json);
+    }
+    let at = post.scheduled_at.map(|it| format!(" for {}", local(it.0))).unwrap_or_default();
+    output::line(&format!("Post {id} is {}{at}", plain(post.status.as_str())))
+}

@@ -1,0 +1,113 @@
+//! The sign-ins that are remembered, in `profiles.json`, which only its owner
+//! can read.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::PathBuf;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Failure;
+use crate::keyring;
+
+/// All sign-ins, by name.
+#[derive(Default, Serialize, Deserialize)]
+struct Profiles {
+    #[serde(default)]
+    profiles: BTreeMap<String, Profile>,
+}
+
+/// One of them.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Profile {
+    /// The origin of the deployment.
+    pub(crate) url: String,
+    /// The token, where no keyring keeps it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+}
+
+/// Where a token is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    Keyring,
+    File(PathBuf),
+}
+
+impl Profile {
+    /// The sign-in of this name.
+    pub(crate) fn find(name: &str) -> Result<Option<Self>, Failure> {
+        Ok(read()?.profiles.remove(name))
+    }
+
+    /// Remembers a sign-in: its token in the keyring, or in the file.
+    pub(crate) fn keep(name: &str, url: &str, token: &SecretString) -> Result<Kept, Failure> {
+        let is_in_keyring = keyring::keep(name, token);
+        let token = (!is_in_keyring).then(|| token.expose_secret().to_owned());
+        let mut all = read()?;
+        all.profiles.insert(name.to_owned(), Self { url: url.to_owned(), token });
+        write(&all)?;
+        Ok(if is_in_keyring { Kept::Keyring } else { Kept::File(path()?) })
+    }
+
+    /// Forgets the token of a sign-in. `false` where there was none.
+    pub(crate) fn forget(name: &str) -> Result<bool, Failure> {
+        let mut all = read()?;
+        let Some(profile) = all.profiles.remove(name) else { return Ok(false) };
+        if profile.token.is_none() && !keyring::remove(name) && keyring::find(name).is_some() {
+            return Err(Failure::Failed("the keyring does not let the token go; remove it there".to_owned()));
+        }
+        write(&all)?;
+        Ok(true)
+    }
+
+    /// Its token, and where it is kept.
+    pub(crate) fn token(&self, name: &str) -> Result<Option<(SecretString, Kept)>, Failure> {
+        Ok(match &self.token {
+            Some(token) => Some((token.clone().into(), Kept::File(path()?))),
+            None => keyring::find(name).map(|it| (it, Kept::Keyring)),
+        })
+    }
+}
+
+/// Where sign-ins are remembered.
+pub(crate) fn path() -> Result<PathBuf, Failure> {
+    let folder = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let home = || folder("HOME").map(|it| it.join(".config"));
+    let config = folder("XDG_CONFIG_HOME").or_else(home);
+    let config = config.ok_or_else(|| Failure::Failed("there is no home folder: set XDG_CONFIG_HOME".to_owned()))?;
+    Ok(config.join("social").join("profiles.json"))
+}
+
+fn read() -> Result<Profiles, Failure> {
+    let path = path()?;
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Profiles::default()),
+        Err(error) => return Err(Failure::Failed(format!("{}: {error}", path.display()))),
+    };
+    // Also where somebody opened it up by hand.
+    let others = fs::metadata(&path)?.permissions().mode() & 0o077;
+    if others != 0 {
+        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+    }
+    serde_json::from_str(&text).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
+}
+
+fn write(all: &Profiles) -> Result<(), Failure> {
+    let path = path()?;
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let text = serde_json::to_string_pretty(all).map_err(|it| Failure::Failed(it.to_string()))?;
+    // Written beside it and renamed, so that no crash leaves half of it.
+    let part = path.with_extension(format!("{}.part", std::process::id()));
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_data()?;
+    Ok(fs::rename(part, path)?)
+}

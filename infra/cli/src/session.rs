@@ -1,0 +1,99 @@
+//! The deployment that a command works with, and as whom.
+
+use std::env;
+use std::time::Duration;
+
+use client::{Base, Client, InvalidBase};
+use secrecy::SecretString;
+
+use crate::arguments::Common;
+use crate::exit::Failure;
+use crate::profile::{Kept, Profile};
+
+/// The variable that wins over every profile.
+const TOKEN: &str = "SOCIAL_TOKEN";
+
+/// Where a token came from.
+pub(crate) enum Source {
+    Environment,
+    Profile(Kept),
+}
+
+/// A deployment and a token for it.
+pub(crate) struct Session {
+    pub(crate) client: Client,
+    pub(crate) json: bool,
+    pub(crate) source: Source,
+}
+
+impl Session {
+    /// The deployment and the token that arguments, environment and profile
+    /// name. A profile's token goes to the deployment it is of, and no other.
+    pub(crate) fn open(common: &Common) -> Result<Self, Failure> {
+        let profile = Profile::find(&common.profile)?;
+        let client = at(&address(common, profile.as_ref())?)?;
+        let (token, source) = match from_environment()? {
+            Some(token) => (token, Source::Environment),
+            None => of_profile(common, profile.as_ref(), client.base())?,
+        };
+        Ok(Self { client: client.with_token(token), json: common.json, source })
+    }
+}
+
+fn of_profile(common: &Common, profile: Option<&Profile>, base: &Base) -> Result<(SecretString, Source), Failure> {
+    let origin = base.origin();
+    let missing = || Failure::NotSignedIn(format!("not signed in at {origin}; run `social login --url {origin}`"));
+    let profile = profile.ok_or_else(missing)?;
+    if Base::parse(&profile.url).map_err(|it| usage(&it))?.origin() != origin {
+        return Err(missing());
+    }
+    let (token, kept) = profile.token(&common.profile)?.ok_or_else(missing)?;
+    Ok((token, Source::Profile(kept)))
+}
+
+fn from_environment() -> Result<Option<SecretString>, Failure> {
+    match env::var(TOKEN) {
+        Ok(token) if token.trim().is_empty() => Ok(None),
+        Ok(token) => Ok(Some(token.trim().to_owned().into())),
+        Err(env::VarError::NotPresent) => Ok(None),
+        Err(env::VarError::NotUnicode(_)) => Err(Failure::Usage(format!("{TOKEN} is no token"))),
+    }
+}
+
+/// The deployment: what was said, or what the profile remembers.
+fn address(common: &Common, profile: Option<&Profile>) -> Result<String, Failure> {
+    let said = common.url.clone().or_else(|| profile.map(|it| it.url.clone()));
+    said.ok_or_else(|| Failure::NotSignedIn("which deployment? Run `social login --url https://…` once".to_owned()))
+}
+
+/// A deployment without a token, to sign in at.
+pub(crate) fn visitor(common: &Common) -> Result<Client, Failure> {
+    let profile = Profile::find(&common.profile)?;
+    at(&address(common, profile.as_ref())?)
+}
+
+fn at(address: &str) -> Result<Client, Failure> {
+    let base = Base::parse(address).map_err(|it| usage(&it))?;
+    check(&base)?;
+    Client::new(http(base.is_this_machine())?, address, None).map_err(|it| usage(&it))
+}
+
+/// A token is sent nowhere where others could read it.
+fn check(base: &Base) -> Result<(), Failure> {
+    if base.keeps_secrets() {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!("{base} would carry the token openly; use https://")))
+}
+
+/// What makes calls, to this machine past any proxy.
+pub(crate) fn http(is_this_machine: bool) -> Result<reqwest::Client, Failure> {
+    let builder = reqwest::Client::builder().user_agent(concat!("social/", env!("CARGO_PKG_VERSION")));
+    let builder = builder.redirect(reqwest::redirect::Policy::none()).connect_timeout(Duration::from_secs(10));
+    let builder = if is_this_machine { builder.no_proxy() } else { builder };
+    builder.build().map_err(|error| Failure::Failed(error.to_string()))
+}
+
+fn usage(error: &InvalidBase) -> Failure {
+    Failure::Usage(error.to_string())
+}

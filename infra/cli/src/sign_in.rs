@@ -1,0 +1,127 @@
+//! `social login`, `logout` and `status`.
+
+use std::io::{self, Read};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use client::{Client, DeviceAuthorization, DeviceCodeRequest, Error};
+use secrecy::SecretString;
+use tokio::time::Instant;
+
+use crate::arguments::{Common, Login};
+use crate::exit::Failure;
+use crate::output::{self, notice};
+use crate::profile::{Kept, Profile};
+use crate::session::{self, Session, Source};
+
+/// The most bytes that are read as a token.
+const MAX_TOKEN: u64 = 4096;
+
+/// Gets a token and remembers it.
+pub(crate) async fn login(common: &Common, arguments: &Login) -> Result<(), Failure> {
+    let client = session::visitor(common)?;
+    let token = if arguments.with_token { given()? } else { by_device(&client, arguments).await? };
+    let who = match client.clone().with_token(token.clone()).show_user().await {
+        Ok(user) => format!("{} <{}>", user.name, user.email),
+        // A token without `user:read` cannot ask who it is.
+        Err(error) if error.status() == Some(403) => "a token that may not say whose it is".to_owned(),
+        Err(Error::NotSignedIn(_)) => return Err(Failure::NotSignedIn("the token is not valid".to_owned())),
+        Err(error) => return Err(error.into()),
+    };
+    let kept = Profile::keep(&common.profile, &client.base().origin(), &token)?;
+    if let Kept::File(path) = &kept {
+        notice(&format!("No keyring was found: the token is in {}, which only you can read.", path.display()));
+    }
+    output::line(&format!("Signed in at {} as {}", client.base().origin(), output::plain(&who)))
+}
+
+fn given() -> Result<SecretString, Failure> {
+    let mut text = String::new();
+    io::stdin().take(MAX_TOKEN).read_to_string(&mut text)?;
+    match text.trim() {
+        "" => Err(Failure::Usage("standard input has no token".to_owned())),
+        token => Ok(token.to_owned().into()),
+    }
+}
+
+/// The device flow: shows the code, and asks until the person has decided.
+async fn by_device(client: &Client, arguments: &Login) -> Result<SecretString, Failure> {
+    let scopes = (!arguments.scopes.is_empty()).then(|| arguments.scopes.clone());
+    let request = DeviceCodeRequest { scopes, client_name: Some("social, the command line".to_owned()) };
+    let device = client.create_device_code(&request).await?;
+    let page = web_page(&device.verification_uri_complete)?;
+    notice(&format!("Open {page}\nand check that it shows the code {}", output::plain(&device.user_code)));
+    if !arguments.no_browser && output::is_watched() {
+        open(&page);
+    }
+    approved(client, &device).await
+}
+
+async fn approved(client: &Client, device: &DeviceAuthorization) -> Result<SecretString, Failure> {
+    let ends = Instant::now() + Duration::from_secs(device.expires_in.min(3600));
+    let interval = Duration::from_secs(device.interval.clamp(1, 60));
+    while Instant::now() < ends {
+        tokio::time::sleep(interval).await;
+        let error = match client.exchange_device_code(&device.device_code).await {
+            Ok(answer) => return Ok(answer.value.access_token),
+            Err(error) => error,
+        };
+        match error.refusal().and_then(|it| it.code.as_deref()) {
+            Some("authorization_pending") => {}
+            Some("expired_token") => break,
+            Some("invalid_device_code") => {
+                return Err(Failure::Refused("the code is spent; run `social login` again".to_owned()));
+            }
+            // The way there may come back before the code ends.
+            None if matches!(error, Error::Unreachable(_) | Error::Unknown(_)) => {}
+            _ => return Err(error.into()),
+        }
+    }
+    Err(Failure::Refused("nobody approved the code in time; run `social login` again".to_owned()))
+}
+
+/// Forgets the token of this profile.
+pub(crate) fn logout(common: &Common) -> Result<(), Failure> {
+    let profile = Profile::find(&common.profile)?;
+    if !Profile::forget(&common.profile)? {
+        return output::line("Nobody was signed in");
+    }
+    let origin = profile.map(|it| it.url).unwrap_or_default();
+    output::line(&format!("Signed out. The token itself ends when you revoke it at {origin}/account"))
+}
+
+/// Says who is signed in, and where.
+pub(crate) async fn status(common: &Common) -> Result<(), Failure> {
+    let session = Session::open(common)?;
+    let user = session.client.show_user().await?;
+    if session.json {
+        return output::line(&user.json);
+    }
+    let kept = match &session.source {
+        Source::Environment => "SOCIAL_TOKEN".to_owned(),
+        Source::Profile(Kept::Keyring) => "the keyring".to_owned(),
+        Source::Profile(Kept::File(path)) => path.display().to_string(),
+    };
+    output::line(&format!(
+        "{} as {} <{}>",
+        session.client.base().origin(),
+        output::plain(&user.name),
+        output::plain(&user.email)
+    ))?;
+    output::line(&format!("token from {kept}, for {}", output::plain(&user.scopes.join(", "))))
+}
+
+/// An address that may be given to a browser: what a service says is opened by
+/// a program of this machine.
+pub(crate) fn web_page(address: &str) -> Result<url::Url, Failure> {
+    let page = url::Url::parse(address).ok().filter(|it| matches!(it.scheme(), "http" | "https"));
+    page.ok_or_else(|| Failure::Failed("the service answered with an address that is no web page".to_owned()))
+}
+
+/// Opens a page in the person's browser. Where there is none, the printed
+/// address is what they have.
+pub(crate) fn open(page: &url::Url) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let quiet = || Stdio::null();
+    let _ = Command::new(program).arg(page.as_str()).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
+}

@@ -1,0 +1,110 @@
+//! `social webhooks …`.
+
+use client::{ListDeliveries, NewWebhook, Webhook, WebhookChanges, WebhookDelivery, WebhookWithSecret};
+use secrecy::ExposeSecret;
+
+use crate::arguments::WebhooksCommand;
+use crate::exit::Failure;
+use crate::output::{self, plain};
+use crate::posting::local;
+use crate::session::Session;
+
+/// `social webhooks …`.
+pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(), Failure> {
+    let client = &session.client;
+    let told = |json: &str, words: String| output::line(if session.json { json } else { &words });
+    match command {
+        WebhooksCommand::List => list(session).await,
+        WebhooksCommand::Create { endpoint, events } => {
+            let webhook = NewWebhook { url: endpoint, events: (!events.is_empty()).then_some(events) };
+            let made = client.create_webhook(&webhook).await?;
+            told(&made.json, with_secret(&made))
+        }
+        WebhooksCommand::Show { id } => {
+            let webhook = client.show_webhook(id).await?;
+            told(&webhook.json, state(&webhook))
+        }
+        WebhooksCommand::Edit { id, endpoint, events, disable, enable } => {
+            let disabled = (disable || enable).then_some(disable);
+            let changes = WebhookChanges { url: endpoint, events: (!events.is_empty()).then_some(events), disabled };
+            if changes == WebhookChanges::default() {
+                return Err(Failure::Usage("what is to change? See `social webhooks edit --help`".to_owned()));
+            }
+            let webhook = client.change_webhook(id, &changes).await?;
+            told(&webhook.json, state(&webhook))
+        }
+        WebhooksCommand::Delete { id } => {
+            client.delete_webhook(id).await?;
+            output::line(&format!("Webhook {id} is deleted"))
+        }
+        WebhooksCommand::Test { id } => {
+            let delivery = client.test_webhook(id).await?;
+            let see = format!("A test is on its way; see `social webhooks deliveries {id}`");
+            told(&delivery.json, see)
+        }
+        WebhooksCommand::Rotate { id } => {
+            let rotated = client.rotate_secret(id).await?;
+            told(&rotated.json, with_secret(&rotated))
+        }
+        WebhooksCommand::Deliveries { id, per_page, before } => deliveries(session, id, per_page, before).await,
+        WebhooksCommand::Redeliver { id, delivery } => {
+            let again = client.redeliver(id, &delivery).await?;
+            told(&again.json, format!("{} is sent again", plain(&again.id)))
+        }
+        WebhooksCommand::Key => {
+            let key = client.show_webhook_key().await?;
+            told(&key.json, plain(&key.public_key))
+        }
+    }
+}
+
+async fn list(session: &Session) -> Result<(), Failure> {
+    let webhooks = session.client.list_webhooks().await?;
+    if session.json {
+        return output::line(&webhooks.json);
+    }
+    let row = |it: &Webhook| vec![it.id.to_string(), it.url.clone(), events(it), is_told(it)];
+    output::table(&["ID", "ENDPOINT", "EVENTS", "STATE"], &webhooks.data.iter().map(row).collect::<Vec<_>>())
+}
+
+async fn deliveries(session: &Session, id: u64, per_page: u64, before: Option<String>) -> Result<(), Failure> {
+    let which = ListDeliveries { per_page: Some(per_page), before };
+    let deliveries = session.client.list_deliveries(id, &which).await?;
+    if session.json {
+        return output::line(&deliveries.json);
+    }
+    let row = |it: &WebhookDelivery| {
+        let last = it.attempts.last().map(|it| match (it.status, &it.error) {
+            (Some(status), _) => status.to_string(),
+            (None, error) => error.clone().unwrap_or_default(),
+        });
+        let (at, status) = (local(it.created_at.0), it.status.as_str().to_owned());
+        vec![it.id.clone(), it.event.clone(), at, status, last.unwrap_or_default()]
+    };
+    output::table(&["ID", "EVENT", "AT", "STATE", "ANSWER"], &deliveries.data.iter().map(row).collect::<Vec<_>>())?;
+    if let Some(next) = &deliveries.meta.next {
+        output::notice(&format!("more: social webhooks deliveries {id} --before {}", plain(next)));
+    }
+    Ok(())
+}
+
+fn events(webhook: &Webhook) -> String {
+    if webhook.events.is_empty() { "all".to_owned() } else { webhook.events.join(", ") }
+}
+
+fn is_told(webhook: &Webhook) -> String {
+    match (&webhook.disabled_reason, webhook.failing_since) {
+        (Some(reason), _) => format!("disabled ({reason})"),
+        (None, Some(since)) => format!("failing since {}", local(since.0)),
+        (None, None) => "active".to_owned(),
+    }
+}
+
+fn state(webhook: &Webhook) -> String {
+    plain(&format!("Webhook {}: {}, events: {}, {}", webhook.id, webhook.url, events(webhook), is_told(webhook)))
+}
+
+/// With the secret, which whoever asked for it has to see once.
+fn with_secret(made: &WebhookWithSecret) -> String {
+    format!("{}\nIts secret, shown this once: {}", state(&made.webhook), plain(made.secret.expose_secret()))
+}

@@ -1,0 +1,230 @@
+//! Times as people write them.
+
+mod zone;
+
+#[cfg(test)]
+mod tests;
+
+use chrono::{DateTime, Days, Duration, NaiveDate, NaiveDateTime, NaiveTime, Utc, Weekday};
+use thiserror::Error;
+
+pub(crate) use self::zone::Zone;
+
+/// Why a text is no time.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum InvalidTime {
+    /// It cannot be read.
+    #[error(
+        "{0:?} is no time; write 2026-12-24T18:00:00+01:00, '2026-12-24 18:00 Europe/Berlin', 'tomorrow 9:00' or 'in 2 hours'"
+    )]
+    Unreadable(String),
+    /// There is a day and no time.
+    #[error("{0:?} is a day; at which time?")]
+    NoTime(String),
+    /// There is no such zone.
+    #[error("{0:?} is no time zone; write one like Europe/Berlin, UTC or +01:00")]
+    NoZone(String),
+    /// The clocks of a zone leave it out.
+    #[error("{at} does not exist in {zone}: its clocks are set forward then")]
+    Skipped {
+        /// The time.
+        at: NaiveDateTime,
+        /// The zone.
+        zone: String,
+    },
+    /// The clocks of a zone show it twice.
+    #[error("{at} is twice in {zone}, whose clocks are set back then; say which: {first} or {second}")]
+    Twice {
+        /// The time.
+        at: NaiveDateTime,
+        /// The zone.
+        zone: String,
+        /// The earlier of the two, with its offset.
+        first: String,
+        /// The later.
+        second: String,
+    },
+    /// It says another time each time it is read.
+    #[error("{0:?} would say something else later; write a date and a time")]
+    Moving(String),
+}
+
+/// Reads a time; words count from `now`, and in `zone` where the text has none.
+pub(crate) fn parse(text: &str, now: DateTime<Utc>, zone: &Zone) -> Result<DateTime<Utc>, InvalidTime> {
+    let text = text.trim();
+    if text.eq_ignore_ascii_case("now") {
+        return Ok(now);
+    }
+    if let Some(wait) = wait(text) {
+        return now.checked_add_signed(wait?).ok_or_else(|| unreadable(text));
+    }
+    Reading::of(text, zone)?.resolve(now)
+}
+
+/// Reads a time that is the same whenever it is read.
+pub(crate) fn parse_fixed(text: &str, zone: &Zone) -> Result<DateTime<Utc>, InvalidTime> {
+    let text = text.trim();
+    let moving = || InvalidTime::Moving(text.to_owned());
+    if text.eq_ignore_ascii_case("now") || wait(text).is_some() {
+        return Err(moving());
+    }
+    let reading = Reading::of(text, zone)?;
+    match reading.day {
+        Day::Date(date) => reading.zone.resolve(date.and_time(reading.time)),
+        Day::Unsaid | Day::Ahead(_) | Day::Weekday(_) => Err(moving()),
+    }
+}
+
+fn unreadable(text: &str) -> InvalidTime {
+    InvalidTime::Unreadable(text.to_owned())
+}
+
+/// `in 2 hours`, `in 1 hour 30 minutes`; `None` for what does not begin like that.
+fn wait(text: &str) -> Option<Result<Duration, InvalidTime>> {
+    let words: Vec<_> = text.split_whitespace().map(str::to_lowercase).collect();
+    let (first, words) = words.split_first()?;
+    if first != "in" {
+        return None;
+    }
+    let parts = words.chunks(2).map(|it| match it {
+        [count, unit] => part(count, unit),
+        _ => None,
+    });
+    let sum = parts.reduce(|sum, it| sum?.checked_add(&it?)).flatten();
+    Some(sum.ok_or_else(|| unreadable(text)))
+}
+
+fn part(count: &str, unit: &str) -> Option<Duration> {
+    let count: i64 =
+        if matches!(count, "a" | "an") { 1 } else { count.parse().ok().filter(|it| (0..=100_000_000).contains(it))? };
+    match unit.trim_end_matches('s') {
+        "" | "sec" | "second" => Duration::try_seconds(count),
+        "m" | "min" | "minute" => Duration::try_minutes(count),
+        "h" | "hour" => Duration::try_hours(count),
+        "d" | "day" => Duration::try_days(count),
+        "w" | "week" => Duration::try_weeks(count),
+        _ => None,
+    }
+}
+
+/// A day as it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Day {
+    Unsaid,
+    Date(NaiveDate),
+    /// So many days from today.
+    Ahead(u64),
+    Weekday(Weekday),
+}
+
+/// A day, a time and a zone.
+#[derive(Debug)]
+struct Reading {
+    day: Day,
+    time: NaiveTime,
+    zone: Zone,
+}
+
+impl Reading {
+    fn of(text: &str, zone: &Zone) -> Result<Self, InvalidTime> {
+        // Year-month-day and the time may be joined by a T.
+        let is_joined = text.as_bytes().get(10).is_some_and(|it| matches!(it, b'T' | b't'))
+            && date(text.get(..10).unwrap_or_default()).is_some();
+        let apart = if is_joined { format!("{} {}", &text[..10], &text[11..]) } else { text.to_owned() };
+        let mut words = apart.split_whitespace().filter(|it| !it.eq_ignore_ascii_case("at")).peekable();
+
+        let mut day = Day::Unsaid;
+        if let Some(said) = words.peek().and_then(|it| self::day(it)) {
+            day = said;
+            words.next();
+        }
+        let Some(clock) = words.next() else {
+            return Err(if day == Day::Unsaid { unreadable(text) } else { InvalidTime::NoTime(text.to_owned()) });
+        };
+        let (clock, offset) = split_offset(clock);
+        let mut clock = clock.to_lowercase();
+        if let Some(half) = words.next_if(|it| it.eq_ignore_ascii_case("am") || it.eq_ignore_ascii_case("pm")) {
+            clock.push_str(&half.to_lowercase());
+        }
+        let time = time(&clock).ok_or_else(|| unreadable(text))?;
+        let zone = match offset.or_else(|| words.next()) {
+            Some(said) => Zone::parse(said).ok_or_else(|| InvalidTime::NoZone(said.to_owned()))?,
+            None => zone.clone(),
+        };
+        if words.next().is_some() {
+            return Err(unreadable(text));
+        }
+        Ok(Self { day, time, zone })
+    }
+
+    /// Words are counted on the calendar of the zone. A time without a day, and
+    /// a day of the week, is the next one that is not over.
+    fn resolve(&self, now: DateTime<Utc>) -> Result<DateTime<Utc>, InvalidTime> {
+        let today = self.zone.local(now).date();
+        let at = |date: NaiveDate| self.zone.resolve(date.and_time(self.time));
+        let ahead = |days: u64| today.checked_add_days(Days::new(days)).unwrap_or(today);
+        match self.day {
+            Day::Date(date) => at(date),
+            Day::Ahead(days) => at(ahead(days)),
+            Day::Unsaid => at(today).and_then(|it| if now < it { Ok(it) } else { at(ahead(1)) }),
+            Day::Weekday(day) => {
+                use chrono::Datelike;
+                let days = u64::from(day.days_since(today.weekday()));
+                at(ahead(days)).and_then(|it| if now < it { Ok(it) } else { at(ahead(days + 7)) })
+            }
+        }
+    }
+}
+
+/// `18:00Z` and `18:00+01:00` as their two parts.
+fn split_offset(clock: &str) -> (&str, Option<&str>) {
+    match clock.find(['+', '-', 'Z', 'z']) {
+        Some(at) if 0 < at => (&clock[..at], Some(&clock[at..])),
+        _ => (clock, None),
+    }
+}
+
+fn date(text: &str) -> Option<NaiveDate> {
+    NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().filter(|_| text.len() == 10)
+}
+
+fn day(word: &str) -> Option<Day> {
+    match word.to_lowercase().as_str() {
+        "today" => Some(Day::Ahead(0)),
+        "tomorrow" => Some(Day::Ahead(1)),
+        word => date(word).map(Day::Date).or_else(|| word.parse().ok().map(Day::Weekday)),
+    }
+}
+
+/// `9:00`, `18:30:15`, `9am`, `5:30pm`.
+fn time(text: &str) -> Option<NaiveTime> {
+    let (text, half) = match (text.strip_suffix("am"), text.strip_suffix("pm")) {
+        (Some(text), _) => (text, Some(0)),
+        (_, Some(text)) => (text, Some(12)),
+        _ => (text, None),
+    };
+    let text = text.trim();
+    let whole = text.contains(':') || half.is_some();
+    let mut parts = text.splitn(3, ':');
+    let hour: u32 = number(parts.next()?)?;
+    let minute: u32 = parts.next().map_or(Some(0), number)?;
+    let (second, nanos) = parts.next().map_or(Some((0, 0)), seconds)?;
+    let hour = match half {
+        Some(half) if (1..=12).contains(&hour) => hour % 12 + half,
+        Some(_) => return None,
+        None => hour,
+    };
+    NaiveTime::from_hms_nano_opt(hour, minute, second, nanos).filter(|_| whole)
+}
+
+fn number(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|_| text.len() <= 2 && text.bytes().all(|it| it.is_ascii_digit()))
+}
+
+/// Seconds and nanoseconds of `15` or `15.250`; as fine as milliseconds.
+fn seconds(text: &str) -> Option<(u32, u32)> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let digits: String = part.chars().chain("000".chars()).take(3).collect();
+    let millis: u32 = digits.parse().ok().filter(|_| part.bytes().all(|it| it.is_ascii_digit()))?;
+    Some((number(whole)?, millis * 1_000_000))
+}
