@@ -3,6 +3,7 @@
 mod accounts;
 mod alt_texts;
 mod auth;
+mod command_line;
 mod connections;
 pub mod crash;
 mod everywhere;
@@ -52,6 +53,7 @@ pub fn checks() -> Vec<Check> {
         pages::checks(),
         own_pages::checks(),
         webhooks::checks(),
+        command_line::checks(),
     ]
     .into_iter()
     .flatten()
@@ -61,7 +63,13 @@ pub fn checks() -> Vec<Check> {
 /// Checks that only the local stack can pass: it fetches files from a server of
 /// the tests and calls webhooks there, and its sandbox shows what became of each delivery.
 pub fn local_checks() -> Vec<Check> {
-    let all = [fetching::checks(), faults::sandbox_checks(), pages::sandbox_checks(), webhook_calls::checks()];
+    let all = [
+        fetching::checks(),
+        faults::sandbox_checks(),
+        pages::sandbox_checks(),
+        webhook_calls::checks(),
+        command_line::local_checks(),
+    ];
     all.into_iter().flatten().collect()
 }
 

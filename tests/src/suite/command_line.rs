@@ -1,0 +1,348 @@
+//! `social`, the command line.
+
+mod imports;
+mod social;
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    os::unix::fs::PermissionsExt,
+    time::Duration,
+};
+
+use serde_json::json;
+use standardwebhooks::Webhook;
+use tokio::net::TcpListener;
+
+use self::social::{Social, ended};
+use crate::{
+    answer::{integer, list, text},
+    checks, ensure,
+    fault::{Fault, Result, same},
+    moment, picture,
+    runner::Check,
+    webhook_receiver::got,
+    world::{User, World, fresh, fresh_email, targets},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    let mut all = checks!(
+        "cli",
+        [
+            a_person_signs_in_by_a_code_and_out_again,
+            a_token_is_in_the_keyring_where_there_is_one,
+            a_token_goes_nowhere_else,
+            a_post_goes_out_with_its_picture,
+            a_draft_is_read_from_standard_input_changed_scheduled_cancelled_and_deleted,
+            a_time_is_read_as_it_is_written,
+            a_dry_run_keeps_nothing,
+            accounts_are_named_and_disconnected,
+            an_account_is_connected,
+            json_is_what_the_service_answers,
+            the_exit_code_says_what_happened,
+            what_had_no_answer_is_made_once,
+            completions_and_manual_pages_are_written,
+        ]
+    );
+    all.extend(imports::checks());
+    all
+}
+
+/// Those with an endpoint of webhooks on this machine.
+pub(super) fn local_checks() -> Vec<Check> {
+    checks!("cli", [what_a_webhook_is_told_is_forwarded])
+}
+
+async fn a_person_signs_in_by_a_code_and_out_again(world: &World) -> Result {
+    let social = Social::at(world.origin())?;
+    let email = fresh_email();
+    let mut child = social.start(&["login", "--no-browser"])?;
+    let said = child.stderr.take().ok_or_else(|| Fault::new("nothing is said"))?;
+    let (line, said) = tokio::task::spawn_blocking(move || {
+        let mut said = BufReader::new(said);
+        let mut line = String::new();
+        said.read_line(&mut line).map(|_| (line, said))
+    })
+    .await??;
+    let address = line.trim().strip_prefix("Open ").ok_or_else(|| Fault::new(format!("it said {line:?}")))?;
+    let mut browser = world.browser()?;
+    let page = world.sign_in(&mut browser, address, &email).await?;
+    let page = browser.press(&page, "Continue", &[]).await?;
+    browser.press(&page, "Approve", &[]).await?;
+    let ran = ended(child).await?;
+    drop(said);
+    ensure!(ran.code == 0 && ran.out.contains(&email), "login ended with {ran:?}");
+
+    let file = social.folder().join("social").join("profiles.json");
+    same(fs::metadata(&file)?.permissions().mode() & 0o777, 0o600, "mode of the file with the token")?;
+    let status = social.done(&["status"]).await?;
+    ensure!(status.contains(&email) && status.contains("profiles.json"), "status is {status:?}");
+
+    social.done(&["logout"]).await?;
+    social.fails(3, "not signed in", &["status"]).await?;
+    ensure!(!fs::read_to_string(&file)?.contains("sp_"), "the token is still in the file");
+    Ok(())
+}
+
+async fn a_token_is_in_the_keyring_where_there_is_one(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let programs = tempfile::TempDir::new()?;
+    // As `secret-tool` of libsecret: the secret comes by standard input.
+    let tool = programs.path().join("secret-tool");
+    let script = "#!/bin/sh\nf=\"$(dirname \"$0\")/kept\"\ncase \"$1\" in store) cat > \"$f\";; lookup) cat \"$f\";; \
+                  clear) rm -f \"$f\";; esac\n";
+    fs::write(&tool, script)?;
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755))?;
+    let social = Social::at(world.origin())?.programs(programs.path());
+
+    let ran = social.reading(user.api.token(), &["login", "--with-token"]).await?;
+    ensure!(ran.code == 0 && !ran.err.contains("No keyring"), "login ended with {ran:?}");
+
+    let file = fs::read_to_string(social.folder().join("social").join("profiles.json"))?;
+    ensure!(!file.contains("sp_"), "the token is in the file, too");
+    same(fs::read_to_string(programs.path().join("kept"))?, user.api.token().to_owned(), "what the keyring has")?;
+    ensure!(social.done(&["status"]).await?.contains("the keyring"), "status does not say where the token is");
+    social.done(&["logout"]).await?;
+    ensure!(!programs.path().join("kept").exists(), "the keyring still has the token");
+    Ok(())
+}
+
+async fn a_token_goes_nowhere_else(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let social = Social::at(world.origin())?;
+    let ran = social.reading(user.api.token(), &["login", "--with-token"]).await?;
+    ensure!(ran.code == 0 && ran.err.contains("profiles.json"), "login says nothing of the file: {ran:?}");
+    social.fails(3, "not signed in at http://localhost:1", &["--url", "http://localhost:1", "status"]).await?;
+    social.fails(2, "use https://", &["--url", "http://social.example", "status"]).await?;
+    Ok(())
+}
+
+async fn a_post_goes_out_with_its_picture(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let account = user.connect(0).await?;
+    let social = Social::of(&user)?;
+    social.file("harbour.png", picture::png(64, 48, [30, 120, 90]))?;
+    let words = fresh("from a terminal");
+    let to = format!("sandbox/{}", text(&account, "username")?);
+
+    let command =
+        ["post", &words, "--to", &to, "--media", "harbour.png", "--alt", "A boat", "--option", "sandbox:language=en"];
+    let post = social.json(&command).await?;
+    let post = user.reaches(integer(&post, "id")?, "published", 30).await?;
+
+    same(&post["platforms"][0]["options"], &json!({ "language": "en" }), "options")?;
+    let shown = world.appears(&words, 10).await?;
+    same(&shown["media"][0]["alt_text"], &json!("A boat"), "alt text")?;
+    let id = post["id"].to_string();
+    let shown = social.done(&["posts", "show", &id]).await?;
+    ensure!(shown.contains("published") && shown.contains(&to), "posts show says {shown:?}");
+    let listed = social.done(&["posts", "list", "--status", "published"]).await?;
+    ensure!(listed.contains(&id), "posts list says {listed:?}");
+    Ok(())
+}
+
+async fn a_draft_is_read_from_standard_input_changed_scheduled_cancelled_and_deleted(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    user.connect(0).await?;
+    let social = Social::of(&user)?;
+
+    let made = social.reading("two\nlines\n", &["post", "--draft", "--json"]).await?;
+    let made: serde_json::Value = serde_json::from_str(&made.out)?;
+    same(&made["content"], &json!("two\nlines"), "text")?;
+    let (id, number) = (made["id"].to_string(), integer(&made, "id")?);
+
+    let changed =
+        social.json(&["posts", "edit", &id, "--text", "another", "--to", "sandbox", "--at", "in 2 hours"]).await?;
+    same((&changed["content"], &changed["status"]), (&json!("another"), &json!("scheduled")), "after the change")?;
+    social.fails(2, "what is to change", &["posts", "edit", &id]).await?;
+    social.done(&["posts", "cancel", &id]).await?;
+    same(&user.show(number).await?["status"], &json!("draft"), "after cancelling")?;
+    social.done(&["posts", "delete", &id]).await?;
+    user.api.get(&format!("/posts/{id}")).await?.is(404)?;
+    social.fails(4, "Not found", &["posts", "delete", &id]).await?;
+    Ok(())
+}
+
+async fn a_time_is_read_as_it_is_written(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    user.connect(0).await?;
+    let social = Social::of(&user)?;
+    let year = moment::now().format("%Y").to_string().parse::<i32>()? + 1;
+    let at = |text: &str| ["post", "later", "--to", "all", "--at", text].map(ToOwned::to_owned);
+    for (text, expected) in [
+        (format!("{year}-12-24 18:00 Europe/Berlin"), format!("{year}-12-24T17:00:00.000Z")),
+        (format!("{year}-07-01T18:00:00+02:00"), format!("{year}-07-01T16:00:00.000Z")),
+    ] {
+        let command = at(&text);
+        let post = social.json(&command.each_ref().map(String::as_str)).await?;
+        same(&post["scheduled_at"], &json!(expected), &text)?;
+    }
+    for (text, told) in [("soon", "is no time"), ("tomorrow", "at which time?"), ("9:00 Europe/Berlun", "no time zone")]
+    {
+        let command = at(text);
+        social.fails(2, told, &command.each_ref().map(String::as_str)).await?;
+    }
+    Ok(())
+}
+
+async fn a_dry_run_keeps_nothing(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    user.connect(0).await?;
+    let social = Social::of(&user)?;
+
+    social.done(&["post", "Hello", "--to", "sandbox", "--dry-run"]).await?;
+    let long = "x".repeat(600);
+    social.fails(4, "at most 500", &["post", &long, "--to", "sandbox", "--dry-run"]).await?;
+
+    same(integer(&user.api.get("/posts").await?.ok(200)?["meta"], "total")?, 0, "posts")
+}
+
+async fn accounts_are_named_and_disconnected(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let (a, b) = (user.connect(0).await?, user.connect(1).await?);
+    let social = Social::of(&user)?;
+
+    let listed = social.done(&["connections"]).await?;
+    ensure!(listed.contains(text(&a, "username")?) && listed.contains(text(&b, "username")?), "it lists {listed:?}");
+    social.fails(2, "is several accounts", &["post", "x", "--to", "sandbox"]).await?;
+    social.fails(2, "there is no account", &["post", "x", "--to", "elsewhere"]).await?;
+    let shown = social.done(&["connections", "show", text(&a, "username")?]).await?;
+    ensure!(shown.contains("max_text"), "it shows {shown:?}");
+    social.done(&["connections", "disconnect", &a["id"].to_string()]).await?;
+    let left = social.json(&["connections"]).await?;
+    same(list(&left, "data")?.len(), 1, "accounts")?;
+    ensure!(social.done(&["platforms"]).await?.contains("sandbox"), "platforms does not list the sandbox");
+    Ok(())
+}
+
+async fn an_account_is_connected(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let social = Social::of(&user)?;
+    let mut child = social.start(&["connect", "sandbox", "--no-browser"])?;
+    let said = child.stderr.take().ok_or_else(|| Fault::new("nothing is said"))?;
+    let line = tokio::task::spawn_blocking(move || {
+        let mut line = String::new();
+        BufReader::new(said).read_line(&mut line).map(|_| line)
+    })
+    .await??;
+    let address = line.trim().strip_prefix("Open ").ok_or_else(|| Fault::new(format!("it said {line:?}")))?;
+    user.consent(&json!({ "authorization_url": address }), 0, "Allow").await?;
+
+    let ran = ended(child).await?;
+    ensure!(ran.code == 0 && ran.out.starts_with("Connected sandbox/"), "connect ended with {ran:?}");
+    social.fails(4, "There is no platform", &["connect", "elsewhere"]).await?;
+    Ok(())
+}
+
+async fn json_is_what_the_service_answers(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let social = Social::of(&user)?;
+    for (command, path) in [
+        (["posts", "list"].as_slice(), "/posts"),
+        (&["connections"], "/connections"),
+        (&["platforms"], "/platforms"),
+        (&["status"], "/user"),
+        (&["webhooks", "list"], "/webhooks"),
+        (&["webhooks", "key"], "/webhooks/key"),
+    ] {
+        let answer = user.api.get(path).await?.is(200)?.text;
+        same(social.done(&[command, &["--json"]].concat()).await?.trim_end(), answer.as_str(), path)?;
+    }
+    Ok(())
+}
+
+async fn the_exit_code_says_what_happened(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let social = Social::of(&user)?;
+    social.fails(2, "where to?", &["post", "x"]).await?;
+    social.fails(2, "is no option", &["post", "x", "--draft", "--option", "language"]).await?;
+    social.fails(2, "no .jpg", &["post", "x", "--draft", "--media", "notes.txt"]).await?;
+    social.fails(2, "unrecognized", &["publish"]).await?;
+    social.fails(4, "content", &["post", " ", "--draft"]).await?;
+    social.fails(4, "Not found", &["posts", "show", "1"]).await?;
+    let nobody = Social::at("http://127.0.0.1:9")?.token(Some("sp_x"));
+    nobody.fails(1, "gives no answer", &["post", "x", "--draft"]).await?;
+    let stranger = Social::at(world.origin())?.token(Some("sp_x"));
+    stranger.fails(3, "social login", &["status"]).await?;
+    Social::at(world.origin())?.fails(3, "social login", &["posts", "list"]).await?;
+    let reader = world.new_user_with(&["posts:read"]).await?;
+    Social::of(&reader)?.fails(4, "posts:write", &["post", "x", "--draft"]).await?;
+    Ok(())
+}
+
+async fn what_had_no_answer_is_made_once(world: &World) -> Result {
+    let user = world.new_user().await?;
+    // Takes every call and cuts it.
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let silent = Social::at(&format!("http://{}", listener.local_addr()?))?.token(Some(user.api.token()));
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = tokio::io::AsyncReadExt::read(&mut stream, &mut [0; 4096]).await;
+        }
+    });
+
+    let ran = silent.fails(5, "run the same command with --key", &["post", "x", "--draft"]).await?;
+
+    let after = ran.err.split("--key ").nth(1).unwrap_or_default();
+    let key = after.split(':').next().unwrap_or_default().trim();
+    let social = Social::of(&user)?;
+    let again = ["post", "x", "--draft", "--key", key];
+    let (first, second) = (social.json(&again).await?, social.json(&again).await?);
+    same(&first["id"], &second["id"], "the post of the same key")?;
+    social.fails(4, "idempotency-key", &["post", "y", "--draft", "--key", key]).await?;
+    Ok(())
+}
+
+async fn completions_and_manual_pages_are_written(world: &World) -> Result {
+    let social = Social::at(world.origin())?;
+    for shell in ["bash", "zsh", "fish"] {
+        ensure!(social.done(&["completions", shell]).await?.contains("webhooks"), "{shell} completes nothing");
+    }
+    social.done(&["man", "pages"]).await?;
+    let page = fs::read_to_string(social.folder().join("pages").join("social-import.1"))?;
+    ensure!(page.contains("report"), "the page of import says nothing of the report");
+    Ok(())
+}
+
+async fn what_a_webhook_is_told_is_forwarded(world: &World) -> Result {
+    let files = world.files().ok_or_else(|| Fault::new("there is no server of the tests"))?;
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let social = Social::of(&user)?;
+    let (there, here) = (fresh("there"), fresh("here"));
+    let endpoint = format!("http://{files}/webhooks/{there}/fails");
+    let made = social.json(&["webhooks", "create", &endpoint, "--event", "post.published"]).await?;
+    let secret = text(&made, "secret")?;
+    post_one(&user, &connection, "before").await?;
+
+    let forward = format!("http://{files}/webhooks/{here}/accepts");
+    let mut child = social.start(&["listen", "--forward", &forward, "--every", "1", "--secret", secret])?;
+    let said = child.stderr.take().ok_or_else(|| Fault::new("nothing is said"))?;
+    tokio::task::spawn_blocking(move || BufReader::new(said).read_line(&mut String::new())).await??;
+    let post = post_one(&user, &connection, "after").await?;
+    let heard = moment::eventually(Duration::from_secs(20), "a forwarded message", || async {
+        Ok(got(&here).into_iter().next())
+    })
+    .await;
+    child.kill()?;
+    let _ = child.wait();
+
+    let heard = heard?;
+    let theirs = Webhook::new(secret).map_err(|it| Fault::new(it.to_string()))?;
+    theirs.verify(heard.body.as_bytes(), &heard.headers).map_err(|it| Fault::new(it.to_string()))?;
+    let payload: serde_json::Value = serde_json::from_str(&heard.body)?;
+    same(&payload["data"]["post_id"], &json!(post), "the post, which is not the one before")?;
+    let listed = social.done(&["webhooks", "deliveries", &made["id"].to_string()]).await?;
+    ensure!(listed.contains("post.published"), "deliveries lists {listed:?}");
+    social.done(&["webhooks", "delete", &made["id"].to_string()]).await?;
+    Ok(())
+}
+
+async fn post_one(user: &User<'_>, connection: &serde_json::Value, words: &str) -> Result<i64> {
+    let body = json!({
+        "content": fresh(words), "platforms": targets(&[connection])?, "scheduled_at": moment::in_seconds(0),
+    });
+    let id = integer(&user.create(&body).await?, "id")?;
+    user.reaches(id, "published", 30).await?;
+    Ok(id)
+}

@@ -1,0 +1,179 @@
+//! `social import` and `export`: each line once, whatever is interrupted when.
+
+use std::{collections::BTreeMap, fs, time::Duration};
+
+use serde_json::{Value, json};
+
+use super::social::{Social, ended};
+use crate::{
+    answer::{integer, list, text},
+    checks, ensure,
+    fault::{Result, same},
+    moment, picture,
+    report::say,
+    runner::Check,
+    world::{User, World, fresh},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "cli",
+        [
+            each_line_of_an_import_is_posted_once,
+            a_broken_line_is_named_and_the_rest_goes_on,
+            an_import_that_is_killed_again_and_again_posts_each_line_once,
+            what_is_exported_can_be_imported,
+        ]
+    )
+}
+
+async fn total(user: &User<'_>) -> Result<i64> {
+    integer(&user.api.get("/posts").await?.ok(200)?["meta"], "total")
+}
+
+async fn each_line_of_an_import_is_posted_once(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let account = user.connect(0).await?;
+    let social = Social::of(&user)?;
+    social.file("boat.png", picture::png(64, 48, [30, 120, 90]))?;
+    let later = moment::written(moment::now() + Duration::from_hours(48));
+    let to = format!("sandbox/{}", text(&account, "username")?);
+    let table = format!(
+        "content,to,at,media,alt,options\nfirst,{to},{later},boat.png,A boat,language=en\nsame,,,,,\nsame,,,,,\n"
+    );
+    social.file("posts.csv", &table)?;
+
+    let ran = social.run(&["import", "posts.csv"]).await?;
+    ensure!(ran.code == 0 && ran.err.contains("3 posted, 0 posted before"), "the first import ended with {ran:?}");
+    same(total(&user).await?, 3, "posts")?;
+    let scheduled = user.api.get("/posts?status=scheduled").await?.ok(200)?;
+    let first = &list(&scheduled, "data")?[0];
+    same(&first["media"][0]["alt_text"], &json!("A boat"), "alt text")?;
+    same(&first["scheduled_at"], &json!(later), "time")?;
+
+    let again = social.run(&["import", "posts.csv"]).await?;
+    ensure!(again.code == 0 && again.err.contains("0 posted, 3 posted before"), "the second ended with {again:?}");
+    // Moved, and with a line more above.
+    fs::create_dir(social.folder().join("moved"))?;
+    for name in ["posts.csv.report.jsonl", "boat.png"] {
+        fs::rename(social.folder().join(name), social.folder().join("moved").join(name))?;
+    }
+    social.file("moved/posts.csv", table.replacen('\n', "\nanother,,,,,\n", 1))?;
+    let moved = social.run(&["import", "moved/posts.csv"]).await?;
+    ensure!(moved.code == 0 && moved.err.contains("1 posted, 3 posted before"), "the moved one ended with {moved:?}");
+    // Without a report, the service knows the lines by their keys, and the picture too.
+    fs::remove_file(social.folder().join("moved/posts.csv.report.jsonl"))?;
+    let blind = social.run(&["import", "moved/posts.csv"]).await?;
+    ensure!(blind.code == 0, "without a report it ended with {blind:?}");
+    same(total(&user).await?, 4, "posts")
+}
+
+async fn a_broken_line_is_named_and_the_rest_goes_on(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    user.connect(0).await?;
+    let social = Social::of(&user)?;
+    let long = "x".repeat(600);
+    let lines = [
+        json!({ "content": "one" }).to_string(),
+        json!({ "content": "two", "at": "tomorrow 9:00", "to": "sandbox" }).to_string(),
+        "{".to_owned(),
+        json!({ "content": "four", "to": "elsewhere" }).to_string(),
+        json!({ "content": long, "to": "sandbox", "at": "2031-01-01T09:00:00Z" }).to_string(),
+        json!({ "content": "six", "schedule_at": "2031-01-01T09:00:00Z" }).to_string(),
+        json!({ "content": "seven" }).to_string(),
+    ];
+    let file = social.file("posts.jsonl", lines.join("\n"))?;
+
+    let ran = social.run(&["import", "posts.jsonl"]).await?;
+
+    same(ran.code, 4, "exit code")?;
+    for told in [
+        "posts.jsonl:2: at: ",
+        "posts.jsonl:3: ",
+        "posts.jsonl:4: to: ",
+        "posts.jsonl:5: content: ",
+        "posts.jsonl:6: schedule_at: ",
+    ] {
+        ensure!(ran.err.contains(told), "it does not say {told:?}: {}", ran.err);
+    }
+    same(total(&user).await?, 2, "posts")?;
+    // Put right, the line is posted, and no other.
+    fs::write(file, lines.join("\n").replace(&long, "short"))?;
+    let ran = social.run(&["import", "posts.jsonl", "--json"]).await?;
+    let told: Vec<Value> = ran.out.lines().map(serde_json::from_str).collect::<std::result::Result<_, _>>()?;
+    same(told.iter().filter(|it| it["state"] == "posted").count(), 1, "lines that were posted")?;
+    same(total(&user).await?, 3, "posts")
+}
+
+async fn an_import_that_is_killed_again_and_again_posts_each_line_once(world: &World) -> Result {
+    const LINES: usize = 60;
+    let mut user = world.new_user().await?;
+    user.connect(0).await?;
+    let social = Social::of(&user)?;
+    social.file("boat.png", picture::png(64, 48, [30, 120, 90]))?;
+    let later = moment::written(moment::now() + Duration::from_hours(48));
+    let start = fresh("line");
+    let line = |at: usize| {
+        let media = if at.is_multiple_of(5) { "boat.png" } else { "" };
+        format!("{start} {at},sandbox,{later},{media}\n")
+    };
+    social.file("posts.csv", format!("content,to,at,media\n{}", (0..LINES).map(line).collect::<String>()))?;
+
+    let mut kills = 0;
+    let ran = loop {
+        let mut child = social.start(&["import", "posts.csv"])?;
+        if kills == 40 {
+            break ended(child).await?;
+        }
+        // At another moment of its work each time.
+        tokio::time::sleep(Duration::from_millis(40 + kills * 67 % 230)).await;
+        if child.try_wait()?.is_some() {
+            break ended(child).await?;
+        }
+        child.kill()?;
+        child.wait()?;
+        kills += 1;
+    };
+
+    ensure!(ran.code == 0, "the last run ended with {ran:?}");
+    let mut found: BTreeMap<String, usize> = BTreeMap::new();
+    for page in 1..=2 {
+        let posts = user.api.get(&format!("/posts?per_page=100&page={page}")).await?.ok(200)?;
+        for post in list(&posts, "data")? {
+            *found.entry(text(post, "content")?.to_owned()).or_default() += 1;
+        }
+    }
+    let twice: Vec<_> = found.iter().filter(|it| *it.1 != 1).collect();
+    ensure!(twice.is_empty(), "posted more than once: {twice:?}");
+    same(found.len(), LINES, "lines that are posted")?;
+    ensure!(3 < kills, "it was killed {kills} times only");
+    say(&format!("     {LINES} lines imported, killed {kills} times"));
+    Ok(())
+}
+
+async fn what_is_exported_can_be_imported(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let account = user.connect(0).await?;
+    let later = moment::written(moment::now() + Duration::from_hours(48));
+    let to = json!([{ "connected_account_id": account["id"], "options": { "language": "en" } }]);
+    user.create(&json!({ "content": "with, a \"comma\"\nand | a line", "platforms": to, "scheduled_at": later }))
+        .await?;
+    user.create(&json!({ "content": "a draft" })).await?;
+    let social = Social::of(&user)?;
+
+    for (name, count) in [("all.csv", 4), ("all.jsonl", 8)] {
+        social.done(&["export", name]).await?;
+        let ran = social.run(&["import", name]).await?;
+        ensure!(ran.code == 0, "the import of {name} ended with {ran:?}");
+        same(total(&user).await?, count, "posts")?;
+    }
+
+    let posts = user.api.get("/posts?status=scheduled").await?.ok(200)?;
+    for post in list(&posts, "data")? {
+        same(&post["content"], &json!("with, a \"comma\"\nand | a line"), "text")?;
+        same(&post["scheduled_at"], &json!(later), "time")?;
+        same(&post["platforms"][0]["options"], &json!({ "language": "en" }), "options")?;
+    }
+    let drafts = social.done(&["export", "--status", "draft", "--format", "csv"]).await?;
+    same(drafts.lines().count(), 5, "lines of the export")
+}
