@@ -68,7 +68,7 @@ export async function ownConnections(tools, token, account) {
   await until(tools, `/connections/${account.id}`, token, (it) => it.needs_reconnection);
   await page.goto(`${ready.origin}/account/posts`);
   await photograph('own-posts-waiting');
-  await leads(() => page.getByRole('link', { name: 'See to the connection' }).first().click());
+  await leads(() => page.getByRole('link', { name: 'Connect again' }).first().click());
   await photograph('own-connections-lost');
   await page.getByRole('button', { name: /^Reconnect/ }).first().click();
   await page.waitForURL((it) => it.pathname.includes('/sandbox/'));
@@ -98,6 +98,6 @@ export async function ownWebhooks(tools, token) {
     await until(tools, path, token, ({ data }) => data.length !== 0 && data[0].attempts.length !== 0);
   }
   await page.goto(`${ready.origin}/account/webhooks`);
-  await page.getByText('There was no answer').first().waitFor();
+  await page.getByText('the host of this URL was not found').first().waitFor();
   await photograph('own-webhooks');
 }

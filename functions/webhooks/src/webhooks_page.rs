@@ -101,8 +101,8 @@ fn answered(attempt: &Attempt) -> String {
     let took = attempt.took_ms;
     match (attempt.status, attempt.error.as_deref()) {
         (Some(status), _) => format!("It answered {status} after {took} ms"),
-        (None, Some(error)) => format!("There was no answer after {took} ms: {error}"),
-        (None, None) => format!("There was no answer after {took} ms"),
+        (None, Some(error)) => format!("It was not delivered: {error}"),
+        (None, None) => format!("It was not delivered, after {took} ms"),
     }
 }
 

@@ -276,7 +276,7 @@ async fn an_account_whose_grant_is_gone_is_connected_again(world: &World) -> Res
     })
     .await?;
 
-    shows(&open(&mut user, POSTS).await?, "See to the connection")?;
+    shows(&open(&mut user, POSTS).await?, "Connect again")?;
     let page = open(&mut user, CONNECTIONS).await?;
     check_page(&page, true)?;
     shows(&page, "Has to be connected again")?;
