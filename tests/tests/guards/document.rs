@@ -51,6 +51,11 @@ fn every_operation_is_described_in_full() {
             if response["description"].as_str().is_none_or(str::is_empty) {
                 lacks.push(format!("{name}: a description of {status}"));
             }
+            let mut bodies = response["content"].as_object().into_iter().flat_map(|it| it.values());
+            let is_error = status.starts_with(['4', '5']);
+            if is_error && !bodies.all(|it| it["schema"]["$ref"] == "#/components/schemas/Error") {
+                lacks.push(format!("{name}: the one schema of errors for {status}"));
+            }
             if response["content"].is_object() && !has_example(&document, response) {
                 lacks.push(format!("{name}: an example of {status}"));
             }
