@@ -1,6 +1,7 @@
 //! The checks, one file per area.
 
 mod accounts;
+mod action;
 mod alt_texts;
 mod auth;
 mod command_line;
@@ -69,6 +70,7 @@ pub fn local_checks() -> Vec<Check> {
         pages::sandbox_checks(),
         webhook_calls::checks(),
         command_line::local_checks(),
+        action::checks(),
     ];
     all.into_iter().flatten().collect()
 }

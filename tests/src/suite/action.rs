@@ -1,0 +1,119 @@
+//! `infra/action`: a workflow posts once, however often its job is run.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
+use steps::ROOT;
+use tempfile::TempDir;
+
+use crate::{
+    answer::integer,
+    checks, ensure,
+    fault::{Fault, Result, same},
+    harness::binary,
+    moment,
+    runner::Check,
+    world::{User, World, fresh},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!("action", [a_job_that_is_run_again_does_not_post_again, a_run_that_is_old_is_not_continued])
+}
+
+/// A run of a workflow, whose age the API of GitHub tells: here, a file.
+struct Run {
+    folder: TempDir,
+    id: String,
+    words: String,
+    to: i64,
+}
+
+impl Run {
+    fn new(words: &str, connection: &Value, began: DateTime<Utc>) -> Result<Self> {
+        let (folder, id) = (TempDir::new()?, moment::now().timestamp_micros().to_string());
+        let runs = folder.path().join("repos/harbour/site/actions/runs");
+        fs::create_dir_all(&runs)?;
+        let told = json!({ "created_at": began.format("%Y-%m-%dT%H:%M:%SZ").to_string() });
+        fs::write(runs.join(&id), told.to_string())?;
+        Ok(Self { folder, id, words: words.to_owned(), to: integer(connection, "id")? })
+    }
+
+    /// Runs the action's script, as the job does in this attempt.
+    async fn attempt(&self, user: &User<'_>, number: u32) -> Result<Output> {
+        let social = binary("social")?;
+        let beside = social.parent().unwrap_or(Path::new("/")).display();
+        let path = format!("{beside}:{}", std::env::var("PATH").unwrap_or_default());
+        let folder = self.folder.path();
+        let mut script = Command::new(Path::new(ROOT).join("infra/action/post"));
+        script.env_clear().env("PATH", path).env("HOME", folder).current_dir(folder);
+        script.envs([
+            ("SOCIAL_URL", user.world.origin()),
+            ("SOCIAL_TOKEN", user.api.token()),
+            ("GITHUB_REPOSITORY", "harbour/site"),
+            ("GITHUB_SHA", "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"),
+            ("GITHUB_RUN_ID", &self.id),
+            ("GITHUB_RUN_ATTEMPT", &number.to_string()),
+            ("GITHUB_API_URL", &format!("file://{}", folder.display())),
+            ("GITHUB_OUTPUT", &folder.join("output").display().to_string()),
+            ("POST_NAME", "post"),
+            ("POST_TEXT", &self.words),
+            ("POST_TO", &format!("{}\n", self.to)),
+            ("POST_AT", ""),
+            ("POST_MEDIA", ""),
+            ("POST_ALT", ""),
+            ("POST_OPTIONS", "language=en"),
+        ]);
+        Ok(tokio::task::spawn_blocking(move || script.output()).await??)
+    }
+
+    /// The post that the action says it made last.
+    fn post(&self) -> Result<i64> {
+        let said = fs::read_to_string(self.folder.path().join("output"))?;
+        let id = said.lines().last().and_then(|it| it.strip_prefix("post=")?.parse().ok());
+        id.ok_or_else(|| Fault::new(format!("no post in {said:?}")))
+    }
+}
+
+fn done(output: &Output) -> Result {
+    let said = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    ensure!(output.status.success(), "{}: {}{}", output.status, said(&output.stdout), said(&output.stderr));
+    Ok(())
+}
+
+async fn a_job_that_is_run_again_does_not_post_again(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let words = fresh("from a workflow; $(touch it) `id`");
+    let run = Run::new(&words, &connection, moment::now())?;
+
+    done(&run.attempt(&user, 1).await?)?;
+    let post = run.post()?;
+    let together = futures::join!(run.attempt(&user, 2), run.attempt(&user, 3));
+    done(&together.0?)?;
+    done(&together.1?)?;
+    user.reaches(post, "published", 30).await?;
+    done(&run.attempt(&user, 4).await?)?;
+
+    same(run.post()?, post, "the post of every attempt")?;
+    same(world.timeline(&words).await?.len(), 1, "how often it is public")?;
+    let listed = user.api.get("/posts").await?.ok(200)?;
+    same(&listed["meta"]["total"], &json!(1), "posts")
+}
+
+async fn a_run_that_is_old_is_not_continued(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = user.connect(0).await?;
+    let run = Run::new(&fresh("too late"), &connection, moment::now() - TimeDelta::days(2))?;
+
+    let refused = run.attempt(&user, 2).await?;
+
+    ensure!(!refused.status.success(), "a run of two days ago was continued");
+    ensure!(String::from_utf8_lossy(&refused.stdout).contains("Start a new one to post."), "it does not say why");
+    let listed = user.api.get("/posts").await?.ok(200)?;
+    same(&listed["meta"]["total"], &json!(0), "posts")
+}
