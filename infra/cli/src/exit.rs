@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use client::{Error, Refusal};
 use thiserror::Error;
 
+use crate::plain::plain_lines;
+
 /// Why a command did not do what it was told; each kind has its exit code.
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
@@ -67,7 +69,7 @@ impl From<Error> for Failure {
 
 /// What a refusal says, with what the words of the API are called here.
 fn sentence(refusal: &Refusal) -> String {
-    let printed = crate::output::plain_lines(&refusal.to_string());
+    let printed = plain_lines(&refusal.to_string());
     match &refusal.request_id {
         Some(id) if 500 <= refusal.status => format!("{printed} (request {id})"),
         _ => printed,

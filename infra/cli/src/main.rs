@@ -11,6 +11,7 @@ mod keyring;
 mod listen;
 mod manual;
 mod output;
+mod plain;
 mod posting;
 mod posts;
 mod profile;
