@@ -13,6 +13,7 @@ mod fetching;
 mod grants;
 mod idempotency;
 mod limits;
+mod mcp;
 mod media;
 mod options;
 mod own_media;
@@ -61,8 +62,8 @@ pub fn checks() -> Vec<Check> {
     .collect()
 }
 
-/// Checks that only the local stack can pass: it fetches files from a server of
-/// the tests and calls webhooks there, and its sandbox shows what became of each delivery.
+/// Checks that only the local stack can pass: it fetches files and descriptions
+/// of programs from a server of the tests and calls webhooks there, and its sandbox shows what became of each delivery.
 pub fn local_checks() -> Vec<Check> {
     let all = [
         fetching::checks(),
@@ -71,6 +72,7 @@ pub fn local_checks() -> Vec<Check> {
         webhook_calls::checks(),
         command_line::local_checks(),
         action::checks(),
+        mcp::checks(),
     ];
     all.into_iter().flatten().collect()
 }

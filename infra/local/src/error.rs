@@ -54,6 +54,9 @@ pub enum LocalError {
     /// `--platforms` says something that the platforms do not take.
     #[error("--platforms: {0}")]
     Setup(#[from] platforms::SetupError),
+    /// The tools of assistants cannot be offered.
+    #[error(transparent)]
+    Assistants(#[from] mcp::AppError),
     /// The demo user could not be made.
     #[error("the demo user is being made by another process; use another --data folder")]
     Demo,

@@ -8,8 +8,8 @@ use std::{
 use crate::{ROOT, fault::Result, tools::run};
 
 /// The functions, and the folders they are in.
-pub const FUNCTIONS: [&str; 9] =
-    ["auth", "connections", "delivery", "media", "pictures", "posts", "publisher", "upkeep", "webhooks"];
+pub const FUNCTIONS: [&str; 10] =
+    ["auth", "connections", "delivery", "mcp", "media", "pictures", "posts", "publisher", "upkeep", "webhooks"];
 
 /// The function that does nothing, to compare the others with.
 pub const HELLO: &str = "hello";

@@ -179,6 +179,12 @@ pub fn webhook_receiver() -> Result {
     packages("tests/webhooks")
 }
 
+/// What an assistant speaks to this service with, for the script in tests/assistant;
+/// it is installed unless it is there.
+pub fn assistant() -> Result {
+    packages("tests/assistant")
+}
+
 /// What makes a client of the served document, for the script in tests/typescript; it
 /// is installed unless it is there.
 pub fn typescript() -> Result {

@@ -108,6 +108,16 @@ async fn connections_media_and_posts_want_a_token() {
 }
 
 #[tokio::test]
+async fn mcp_says_what_it_offers() {
+    let answer = answer("mcp").await;
+
+    assert_eq!(answer["statusCode"], 200, "{answer}");
+    let said: Value = serde_json::from_str(answer["body"].as_str().unwrap()).unwrap();
+    assert_eq!(said["result"]["protocolVersion"], "2025-11-25", "{said}");
+    assert!(said["result"]["capabilities"]["tools"].is_object(), "{said}");
+}
+
+#[tokio::test]
 async fn publisher_and_upkeep_find_nothing_to_do() {
     for name in ["publisher", "upkeep"] {
         assert_eq!(answer(name).await, Value::Null, "{name}");
@@ -216,7 +226,11 @@ async fn a_function_that_lacks_a_variable_names_it_and_does_not_start() {
     for name in FUNCTIONS {
         let full = environment(name);
         // Where there are no tables, the prefix is only the name that measures go under.
-        let is_optional = |it: &str| optional.contains(&it) || (name, it) == ("pictures", "TABLE_PREFIX");
+        let is_optional = |it: &str| {
+            optional.contains(&it)
+                || (name, it) == ("pictures", "TABLE_PREFIX")
+                || (name, it) == ("mcp", "TABLE_PREFIX")
+        };
         for missing in full.keys().filter(needed).filter(|it| !is_optional(it)) {
             let mut environment = full.clone();
             environment.remove(missing);

@@ -36,6 +36,8 @@ pub(crate) fn documented() -> BTreeMap<&'static str, OpenApi> {
     BTreeMap::from([
         ("auth", auth::documented()),
         ("connections", connections::documented()),
+        // What it takes is described by the protocol.
+        ("mcp", OpenApi::default()),
         ("media", media::documented()),
         ("posts", posts::documented()),
         ("webhooks", webhooks::documented()),

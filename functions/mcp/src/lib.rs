@@ -1,0 +1,137 @@
+//! The tools of an assistant over HTTP: `POST /mcp`.
+//!
+//! Each request stands for itself and is answered with JSON, so that any
+//! instance can answer it. It reaches no table and keeps nothing: the tools call
+//! the deployment's own API at its public address, with the token that the
+//! assistant sent, and so can do what that token can do and nothing else. The API
+//! counts those calls, and knows the tokens; nothing of it calls this function.
+
+pub mod config;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use client::{Client, InvalidBase, Patience};
+use domain::clock::Clock;
+use http::header::{AUTHORIZATION, CACHE_CONTROL, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use secrecy::SecretString;
+use thiserror::Error;
+use tools::Server;
+
+/// The largest message, in bytes. The largest body that the API takes fits into it.
+const MAX_BYTES: usize = 300 * 1024;
+
+/// How long the API may take for one call. It fetches a file within 25 s, and a
+/// tool that makes two calls makes short ones; the gateway waits for 30 s.
+pub const LONGEST: Duration = Duration::from_secs(26);
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// What the handler needs, the same for every request.
+#[derive(Clone, Debug)]
+pub struct App {
+    client: Client,
+    clock: Clock,
+    /// Where an assistant learns how to get a token.
+    challenge: HeaderValue,
+    config: StreamableHttpServerConfig,
+}
+
+/// Why there is no function.
+#[derive(Debug, Error)]
+pub enum AppError {
+    /// The client of the API cannot be made.
+    #[error("no HTTP client can be made: {0}")]
+    Http(#[from] reqwest::Error),
+    /// The origin is none.
+    #[error("the origin cannot be called: {0}")]
+    Origin(#[from] InvalidBase),
+    /// It cannot be named in a header.
+    #[error("the origin cannot be sent: {0}")]
+    Header(#[from] http::header::InvalidHeaderValue),
+}
+
+impl App {
+    /// For the deployment at this origin. Pages of `allowed_origins` may call it
+    /// beside its own.
+    pub fn new(origin: &str, allowed_origins: &[String], clock: Clock) -> Result<Self, AppError> {
+        // A token goes to the address that it was meant for, and nowhere else.
+        let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+        let http = http.connect_timeout(CONNECT_TIMEOUT).build()?;
+        let patience = Patience { answer_within: LONGEST, ..Patience::NONE };
+        let client = Client::new(http, origin, None)?.with_patience(patience);
+        let metadata = format!("Bearer resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\"");
+        let config = StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true)
+            .with_max_request_body_bytes(MAX_BYTES)
+            // The gateway answers at its own names only, behind a proxy under another
+            // one than the service's; the local stack looks at the host itself.
+            .disable_allowed_hosts()
+            .with_allowed_origins(allowed_origins.iter().map(String::as_str).chain([origin]).map(with_port))
+            .enforce_origin_validation();
+        Ok(Self { client, clock, challenge: HeaderValue::try_from(metadata)?, config })
+    }
+
+    fn unauthenticated(&self) -> Response {
+        let text = "Send a valid token: Authorization: Bearer <token>";
+        let mut response = (StatusCode::UNAUTHORIZED, text).into_response();
+        response.headers_mut().insert(WWW_AUTHENTICATE, self.challenge.clone());
+        response
+    }
+}
+
+/// The routes.
+pub fn router(app: App) -> Router {
+    Router::new().route("/mcp", post(call)).with_state(app)
+}
+
+/// One message of an assistant.
+async fn call(State(app): State<App>, request: Request) -> Response {
+    let mut response = match bearer(request.headers()) {
+        Some(token) => answer(&app, token, request).await,
+        None => app.unauthenticated(),
+    };
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+async fn answer(app: &App, token: SecretString, mut request: Request) -> Response {
+    // The SDK hands a request's headers on, and has no use for this one.
+    request.headers_mut().remove(AUTHORIZATION);
+    let server = Server::new(app.client.clone().with_token(token), app.clock.clone()).proving_the_token();
+    let tools = server.clone();
+    let never = Arc::new(NeverSessionManager::default());
+    let service = StreamableHttpService::new(move || Ok(tools.clone()), never, app.config.clone());
+    let response = service.handle(request).await;
+    // Assistants learn by the status that they have to ask their person again.
+    if server.was_refused() { app.unauthenticated() } else { response.map(Body::new) }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<SecretString> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| token.into())
+}
+
+/// An origin with its port: without one, any port would do.
+fn with_port(origin: &str) -> String {
+    let has_port = origin.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    match origin.split_once("://") {
+        Some(("https", _)) if !has_port => format!("{origin}:443"),
+        Some(("http", _)) if !has_port => format!("{origin}:80"),
+        _ => origin.to_owned(),
+    }
+}

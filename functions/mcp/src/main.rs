@@ -1,0 +1,18 @@
+//! The mcp function on Lambda.
+
+use cloud::aws;
+use domain::clock::Clock;
+use mcp::config::Config;
+use mcp::{App, router};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_http::Error> {
+    aws::init_logs();
+    aws::install_tls();
+
+    // Made once per process and shared by every request.
+    let config = Config::from_env()?;
+    let app = App::new(&config.origin, &config.allowed_origins, Clock::System)?;
+
+    lambda_http::run(router(app)).await
+}

@@ -1,0 +1,80 @@
+//! What a tool answers.
+
+use client::Error;
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde::Serialize;
+
+/// What a tool answers: a sentence, and what it is about.
+pub(crate) struct Answer {
+    sentence: String,
+    json: Option<String>,
+}
+
+/// Why a tool did not do it, in words by which an assistant can go on.
+pub(crate) enum Failure {
+    /// The API did not.
+    Api(Error),
+    /// The arguments cannot be used.
+    Input(String),
+}
+
+impl Answer {
+    /// A sentence with what it is about.
+    pub(crate) fn of(sentence: impl Into<String>, value: &impl Serialize) -> Self {
+        let json = serde_json::to_string(value).inspect_err(|error| tracing::error!(%error, "an answer is lost"));
+        Self { sentence: sentence.into(), json: json.ok() }
+    }
+
+    /// A sentence alone.
+    pub(crate) fn only(sentence: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), json: None }
+    }
+}
+
+impl Failure {
+    /// Whether the token is none, or none any more.
+    pub(crate) fn is_of_the_token(&self) -> bool {
+        matches!(self, Self::Api(Error::NotSignedIn(_)))
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Input(what) => format!("The arguments cannot be used: {what}. Nothing happened."),
+            Self::Api(Error::Unknown(why)) => format!(
+                "Nobody knows whether it happened: {why}. Look with list_posts before you do it again; create_post may \
+                 be called again with the same idempotency_key and arguments."
+            ),
+            Self::Api(Error::Unreachable(why)) => {
+                format!("The service gives no answer: {why}. Nothing happened; try again in a minute.")
+            }
+            Self::Api(Error::Unreadable(why)) => {
+                format!("It worked, and the answer cannot be read: {why}. Look with get_post or list_posts.")
+            }
+            Self::Api(Error::NotSignedIn(refusal)) => {
+                format!("{refusal}. The person has to give access again: their token is missing, revoked or expired.")
+            }
+            Self::Api(Error::Refused(refusal)) => {
+                let next = crate::refusals::of_status(refusal.status);
+                format!("Refused with {}: {refusal}\nNothing happened. {next}", refusal.status)
+            }
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Api(error)
+    }
+}
+
+/// An answer as the protocol has it. A failure is a result too: the assistant
+/// reads it and can do better.
+pub(crate) fn result(answered: Result<Answer, Failure>) -> CallToolResult {
+    match answered {
+        Ok(Answer { sentence, json }) => {
+            let blocks = [Some(sentence), json];
+            CallToolResult::success(blocks.into_iter().flatten().map(ContentBlock::text).collect())
+        }
+        Err(failure) => CallToolResult::error(vec![ContentBlock::text(failure.words())]),
+    }
+}

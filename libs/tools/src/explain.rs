@@ -1,0 +1,63 @@
+//! What a refusal means, why a post is not public, and what to do next.
+
+use client::{Client, Connection, ListConnections, PostPlatform, PostStatus, TargetStatus};
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, Failure};
+use crate::input::ExplainError;
+use crate::reading::stands;
+use crate::refusals::{of_code, of_status};
+
+pub(crate) async fn explain(client: &Client, asked: &ExplainError) -> Result<Answer, Failure> {
+    if let Some(post) = asked.post {
+        return of_post(client, post).await;
+    }
+    let code = asked.code.as_deref().and_then(of_code);
+    let status = asked.status.map(of_status);
+    match code.or(status) {
+        Some(words) => Ok(Answer::only(words)),
+        None => {
+            Err(Failure::Input("give a post, a status such as 422, or a code such as has_pending_posts".to_owned()))
+        }
+    }
+}
+
+async fn of_post(client: &Client, id: u64) -> Result<Answer, Failure> {
+    let post = client.show_post(id).await?.value;
+    let accounts = client.list_connections(&ListConnections::default()).await?.value.data;
+    let open: Vec<_> = post.platforms.iter().filter(|it| it.status != TargetStatus::Published).collect();
+    let explained: Vec<_> = open
+        .iter()
+        .filter(|it| it.error_message.is_some() || it.status == TargetStatus::Failed)
+        .map(|it| of_target(it, accounts.iter().find(|account| account.id == it.connected_account_id)))
+        .collect();
+    let next = match (&post.status, explained.is_empty()) {
+        (_, true) => "Nothing has gone wrong with it.",
+        (PostStatus::Failed, _) => {
+            "Where a message asks to look at the account first, somebody has to look before retry_post: the post may \
+             be public there. Otherwise correct what the message names with change_post, or use retry_post."
+        }
+        _ => "It is still tried; nothing has to be done unless a message asks for it.",
+    };
+    Ok(Answer::of(format!("{} {next}", stands(&post)), &explained))
+}
+
+fn of_target(target: &PostPlatform, account: Option<&Connection>) -> Value {
+    let next = match account {
+        None => {
+            Some("The account is not connected any more. Take it out with change_post, or have it connected again.")
+        }
+        Some(account) if account.needs_reconnection => {
+            Some("The person has to connect the account again: `social connect`, or the service's pages.")
+        }
+        Some(_) => None,
+    };
+    json!({
+        "connection": target.connected_account_id,
+        "platform": target.provider,
+        "username": target.username,
+        "status": target.status,
+        "why": target.error_message,
+        "next": next,
+    })
+}

@@ -1,0 +1,117 @@
+//! The tools that change nothing.
+
+use client::{Client, ListConnections, ListPosts, Post, PostStatus};
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, Failure};
+use crate::input;
+
+/// How much of a text a list shows.
+const BEGINNING: usize = 280;
+
+const PER_PAGE: u64 = 10;
+const MAX_PER_PAGE: u64 = 50;
+
+pub(crate) async fn list_platforms(client: &Client, asked: input::ListPlatforms) -> Result<Answer, Failure> {
+    let all = client.list_platforms().await?.value.data;
+    let Some(name) = asked.platform else {
+        let briefly = |it: &client::Platform| json!({ "name": it.name, "title": it.title, "usable": it.usable, "access": it.access });
+        let all: Vec<_> = all.iter().map(briefly).collect();
+        return Ok(Answer::of(format!("{} platforms. Name one to see its options and rules.", all.len()), &all));
+    };
+    if let Some(platform) = all.iter().find(|it| it.name == name) {
+        return Ok(Answer::of(format!("{}: options and rules.", platform.title), platform));
+    }
+    let names: Vec<_> = all.iter().map(|it| it.name.as_str()).collect();
+    Err(Failure::Input(format!("there is no such platform; there are {}", names.join(", "))))
+}
+
+pub(crate) async fn list_connections(client: &Client, asked: input::ListConnections) -> Result<Answer, Failure> {
+    if let Some(connection) = asked.connection {
+        let account = client.show_connection(connection).await?.value;
+        return Ok(Answer::of("What this account asks of a post is in meta.", &account));
+    }
+    let which = ListConnections { provider: asked.platform, status: None };
+    let accounts = client.list_connections(&which).await?.value.data;
+    let gone = accounts.iter().filter(|it| it.needs_reconnection).count();
+    let sentence = match (accounts.len(), gone) {
+        (0, _) => "No accounts. The person connects them: `social connect`, or the service's pages.".to_owned(),
+        (all, 0) => format!("{all} accounts."),
+        (all, gone) => format!("{all} accounts; {gone} cannot publish until the person connects them again."),
+    };
+    Ok(Answer::of(sentence, &accounts))
+}
+
+pub(crate) async fn list_posts(client: &Client, asked: input::ListPosts) -> Result<Answer, Failure> {
+    let which = ListPosts {
+        status: asked.status.map(status),
+        per_page: Some(asked.per_page.unwrap_or(PER_PAGE).clamp(1, MAX_PER_PAGE)),
+        page: asked.page,
+        ..ListPosts::default()
+    };
+    let page = client.list_posts(&which).await?.value;
+    let posts: Vec<_> = page.data.iter().map(briefly).collect();
+    let meta = page.meta;
+    let sentence = format!("{} posts in all, page {} of {}.", meta.total, meta.current_page, meta.last_page);
+    Ok(Answer::of(sentence, &posts))
+}
+
+pub(crate) async fn get_post(client: &Client, asked: input::GetPost) -> Result<Answer, Failure> {
+    let post = client.show_post(asked.post).await?.value;
+    Ok(Answer::of(stands(&post), &post))
+}
+
+fn briefly(post: &Post) -> Value {
+    let beginning: String = post.content.chars().take(BEGINNING).collect();
+    let is_cut = beginning.len() < post.content.len();
+    let account = |it: &client::PostPlatform| {
+        json!({
+            "connection": it.connected_account_id,
+            "platform": it.provider,
+            "username": it.username,
+            "status": it.status,
+            "url": it.platform_post_url,
+        })
+    };
+    let accounts: Vec<_> = post.platforms.iter().map(account).collect();
+    json!({
+        "id": post.id,
+        "status": post.status,
+        "scheduled_at": post.scheduled_at,
+        "content": beginning,
+        "is_cut": is_cut,
+        "files": post.media.len(),
+        "accounts": accounts,
+    })
+}
+
+/// Where a post stands, in words that leave no doubt about what is public.
+pub(crate) fn stands(post: &Post) -> String {
+    let id = post.id;
+    match (&post.status, post.scheduled_at) {
+        (PostStatus::Draft, _) => {
+            format!("Post {id} is a draft. Nothing of it goes out until it gets a time with change_post.")
+        }
+        (PostStatus::Scheduled, Some(at)) => format!(
+            "Post {id} is scheduled, not public yet: it goes out at {at} to {} accounts. get_post says afterwards \
+             whether it is public.",
+            post.platforms.len()
+        ),
+        (PostStatus::Publishing, _) => {
+            format!("Post {id} is going out, and not public everywhere yet. Ask again in a minute.")
+        }
+        (PostStatus::Published, _) => format!("Post {id} is public on all its accounts."),
+        (PostStatus::Failed, _) => format!("Post {id} is not public everywhere. explain_error says why."),
+        (other, _) => format!("Post {id} is {}.", other.as_str()),
+    }
+}
+
+fn status(asked: input::Status) -> PostStatus {
+    match asked {
+        input::Status::Draft => PostStatus::Draft,
+        input::Status::Scheduled => PostStatus::Scheduled,
+        input::Status::Publishing => PostStatus::Publishing,
+        input::Status::Published => PostStatus::Published,
+        input::Status::Failed => PostStatus::Failed,
+    }
+}

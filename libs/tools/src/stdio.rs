@@ -1,0 +1,32 @@
+//! The tools for a program that starts this one and talks to it by its standard
+//! streams.
+
+use std::fmt;
+
+use client::Client;
+use domain::clock::Clock;
+use rmcp::ServiceExt;
+
+use crate::Server;
+
+/// Why the conversation ended otherwise than by its end.
+#[derive(Debug)]
+pub struct StdioError(String);
+
+impl fmt::Display for StdioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StdioError {}
+
+/// Serves the tools by the standard streams until the other side closes them.
+/// Nothing else may be written to standard output meanwhile.
+pub async fn over_stdio(client: Client) -> Result<(), StdioError> {
+    let server = Server::new(client, Clock::System);
+    let failed = |error: &dyn fmt::Display| StdioError(format!("the assistant's program cannot be served: {error}"));
+    let running = server.serve(rmcp::transport::stdio()).await.map_err(|error| failed(&error))?;
+    running.waiting().await.map_err(|error| failed(&error))?;
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! The tools against an API that answers what the test says, and writes down
+//! what it was asked.
+
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use client::{Client, Patience};
+use domain::clock::Clock;
+use domain::testing::noon;
+use rmcp::model::CallToolResult;
+use serde_json::{Value, json};
+
+use crate::Server;
+use crate::answer::{Failure, result};
+use crate::catalogue::Tool;
+
+/// One request that the API got.
+#[derive(Clone, Debug)]
+struct Asked {
+    key: Option<String>,
+    body: Value,
+}
+
+/// An API: the answers that it gives, each to the request that it belongs to.
+#[derive(Clone, Default)]
+struct Api {
+    answers: Arc<Mutex<Vec<(String, u16, Value)>>>,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl Api {
+    fn answers(self, what: &str, status: u16, body: Value) -> Self {
+        self.answers.lock().unwrap().push((what.to_owned(), status, body));
+        self
+    }
+
+    async fn server(&self) -> Server {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let router = Router::new().fallback(answer).with_state(self.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let client = Client::new(reqwest::Client::new(), &origin, Some("token".into())).unwrap();
+        Server::new(client.with_patience(Patience::NONE), Clock::manual(noon()))
+    }
+
+    fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+async fn answer(State(api): State<Api>, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    let path = uri.path().strip_prefix("/api/v1").unwrap_or_default();
+    let what = format!("{method} {path}");
+    let key = headers.get("idempotency-key").map(|it| it.to_str().unwrap().to_owned());
+    let body = serde_json::from_slice(&body).unwrap_or_default();
+    api.asked.lock().unwrap().push(Asked { key, body });
+    let found = api.answers.lock().unwrap().iter().find(|it| it.0 == what).cloned();
+    match found {
+        Some((_, 204, _)) => StatusCode::NO_CONTENT.into_response(),
+        Some((_, status, body)) => {
+            (StatusCode::from_u16(status).unwrap(), [("content-type", "application/json")], body.to_string())
+                .into_response()
+        }
+        None => (StatusCode::NOT_FOUND, r#"{"message":"Not found"}"#).into_response(),
+    }
+}
+
+async fn call(server: &Server, tool: &str, arguments: Value) -> (bool, String) {
+    let Value::Object(arguments) = arguments else { panic!("{arguments}") };
+    let answered = Tool::named(tool).unwrap().call(server, arguments).await;
+    if let Err(failure) = &answered {
+        server.note(failure);
+    }
+    read(&result(answered))
+}
+
+/// Whether it is an error, and its texts.
+fn read(result: &CallToolResult) -> (bool, String) {
+    let texts: Vec<_> = result.content.iter().filter_map(|it| it.as_text()).map(|it| it.text.clone()).collect();
+    (result.is_error == Some(true), texts.join("\n"))
+}
+
+fn post(status: &str, scheduled_at: &Value, platforms: &Value) -> Value {
+    json!({
+        "id": 7, "content": "Hello", "status": status, "scheduled_at": scheduled_at,
+        "created_at": "2026-11-21T09:30:00.000Z", "updated_at": "2026-11-21T09:30:00.000Z",
+        "creator": { "id": 1, "name": "Test User" }, "platforms": platforms, "media": [],
+    })
+}
+
+fn target(status: &str, error: &str) -> Value {
+    json!({
+        "id": 1, "connected_account_id": 5, "provider": "sandbox", "username": "harbour", "content": "Hello",
+        "options": {}, "status": status, "published_at": null, "platform_post_id": null,
+        "platform_post_url": null, "error_message": error,
+    })
+}
+
+#[test]
+fn there_are_eleven_tools_each_with_a_schema_that_takes_nothing_else() {
+    let described: Vec<_> = Tool::ALL.map(Tool::described).into();
+    for tool in &described {
+        assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
+        assert_eq!(tool.input_schema["additionalProperties"], false, "{}", tool.name);
+        assert!(tool.description.as_ref().is_some_and(|it| 40 < it.len()), "{}", tool.name);
+        assert!(Tool::named(&tool.name).is_some());
+    }
+    let hints = |name: &str| Tool::named(name).unwrap().described().annotations.unwrap();
+    assert_eq!(hints("list_posts").read_only_hint, Some(true));
+    assert_eq!(hints("create_post").idempotent_hint, Some(true));
+    assert_eq!(hints("create_post").destructive_hint, Some(false));
+    assert_eq!(hints("cancel_post").destructive_hint, Some(true));
+    let create = &described.iter().find(|it| it.name == "create_post").unwrap().input_schema;
+    assert_eq!(create["required"], json!(["idempotency_key", "content"]));
+    assert_eq!(create["properties"]["content"]["maxLength"], 65_000);
+}
+
+#[tokio::test]
+async fn a_post_with_a_time_is_said_to_be_scheduled_and_not_public() {
+    let scheduled = post("scheduled", &json!("2026-11-21T12:00:00.000Z"), &json!([]));
+    let api = Api::default().answers("POST /posts", 201, scheduled);
+    let server = api.server().await;
+    let arguments = json!({
+        "idempotency_key": "hello-1", "content": "Hello", "scheduled_at": "now",
+        "accounts": [{ "connection": 5 }], "media": [{ "path": "media/1/2.png", "alt_text": "A boat" }],
+    });
+
+    let (is_error, said) = call(&server, "create_post", arguments).await;
+
+    assert!(!is_error && said.contains("scheduled, not public yet"), "{said}");
+    let asked = api.asked().remove(0);
+    assert_eq!(asked.key.as_deref(), Some("hello-1"));
+    assert_eq!(asked.body["scheduled_at"], "2026-11-21T12:00:00.000Z");
+    assert_eq!(asked.body["platforms"], json!([{ "connected_account_id": 5 }]));
+    assert_eq!(asked.body["media"], json!([{ "path": "media/1/2.png", "alt_text": "A boat" }]));
+}
+
+#[tokio::test]
+async fn what_cannot_be_meant_is_refused_before_anything_is_asked() {
+    let api = Api::default();
+    let server = api.server().await;
+
+    for (tool, arguments, word) in [
+        ("create_post", json!({ "idempotency_key": "a", "content": "x", "schedule_at": "now" }), "schedule_at"),
+        ("create_post", json!({ "content": "x" }), "idempotency_key"),
+        ("create_post", json!({ "idempotency_key": "a b", "content": "x" }), "idempotency_key"),
+        ("create_post", json!({ "idempotency_key": "a", "content": "x", "scheduled_at": "tomorrow" }), "offset"),
+        ("change_post", json!({ "post": 7, "scheduled_at": "2026-11-21T09:30:00" }), "offset"),
+        ("get_post", json!({ "post": "seven" }), "seven"),
+        ("cancel_post", json!({ "post": 7, "then": "publish" }), "publish"),
+        ("explain_error", json!({}), "give a post"),
+    ] {
+        let (is_error, said) = call(&server, tool, arguments.clone()).await;
+        assert!(is_error && said.contains(word) && said.contains("Nothing happened"), "{tool} {arguments}: {said}");
+    }
+    assert!(api.asked().is_empty());
+}
+
+#[tokio::test]
+async fn only_a_failed_post_is_tried_again() {
+    let draft = Api::default().answers("GET /posts/7", 200, post("draft", &Value::Null, &json!([])));
+    let failed = Api::default()
+        .answers("GET /posts/7", 200, post("failed", &json!("2026-11-21T09:30:00.000Z"), &json!([])))
+        .answers("PATCH /posts/7", 200, post("scheduled", &json!("2026-11-21T12:00:00.000Z"), &json!([])));
+
+    let (is_error, said) = call(&draft.server().await, "retry_post", json!({ "post": 7 })).await;
+    assert!(is_error && said.contains("is draft"), "{said}");
+    assert_eq!(draft.asked().len(), 1, "a time would have scheduled it");
+
+    let (is_error, said) = call(&failed.server().await, "retry_post", json!({ "post": 7 })).await;
+    assert!(!is_error && said.contains("not public yet"), "{said}");
+    assert_eq!(failed.asked().remove(1).body, json!({ "scheduled_at": "2026-11-21T12:00:00.000Z" }));
+}
+
+#[tokio::test]
+async fn a_post_is_cancelled_to_a_draft_unless_it_is_to_be_deleted() {
+    let api = Api::default().answers("PATCH /posts/7", 200, post("draft", &Value::Null, &json!([]))).answers(
+        "DELETE /posts/7",
+        204,
+        Value::Null,
+    );
+    let server = api.server().await;
+
+    let (_, back) = call(&server, "cancel_post", json!({ "post": 7 })).await;
+    let (_, gone) = call(&server, "cancel_post", json!({ "post": 7, "then": "delete" })).await;
+
+    assert!(back.contains("is a draft") && gone.contains("is deleted"), "{back} {gone}");
+    assert_eq!(api.asked().remove(0).body, json!({ "scheduled_at": null }));
+}
+
+#[tokio::test]
+async fn a_failed_post_is_explained_by_the_words_of_the_service_and_the_state_of_the_account() {
+    let account = |needs: bool| {
+        json!({ "data": [{
+            "id": 5, "provider": "sandbox", "username": "harbour", "display_name": null, "avatar": null,
+            "needs_reconnection": needs, "created_at": null,
+        }] })
+    };
+    let targets = json!([target("failed", "The grant is gone")]);
+    let failed = post("failed", &json!("2026-11-21T09:30:00.000Z"), &targets);
+    let api = Api::default().answers("GET /posts/7", 200, failed).answers("GET /connections", 200, account(true));
+
+    let (is_error, said) = call(&api.server().await, "explain_error", json!({ "post": 7 })).await;
+
+    assert!(!is_error && said.contains("The grant is gone"), "{said}");
+    assert!(said.contains("connect the account again") && said.contains("look before retry_post"), "{said}");
+}
+
+#[tokio::test]
+async fn a_refusal_says_what_is_wrong_and_what_to_do() {
+    let faults = json!({
+        "message": "content is required (and 1 more error)",
+        "errors": { "content": ["content is required"], "platforms.0.content": ["is too long"] },
+    });
+    let limited = json!({ "message": "Too many requests. Try again in 17 s" });
+    let api = Api::default().answers("POST /posts/validate", 422, faults).answers("GET /posts", 429, limited);
+    let server = api.server().await;
+
+    let (is_error, said) = call(&server, "validate_post", json!({ "content": "x" })).await;
+    assert!(is_error && said.contains("platforms.0.content: is too long") && said.contains("Correct"), "{said}");
+    let (_, said) = call(&server, "list_posts", json!({})).await;
+    assert!(said.contains("17 s") && said.contains("Wait until the minute is over"), "{said}");
+    let (_, said) = call(&server, "get_post", json!({ "post": 9 })).await;
+    assert!(said.contains("404") && said.contains("list_posts"), "{said}");
+    assert!(!server.was_refused());
+}
+
+#[tokio::test]
+async fn a_token_that_has_ended_is_noted() {
+    let refused = json!({ "message": "Send a valid token: Authorization: Bearer <token>" });
+    let api = Api::default().answers("GET /connections", 401, refused);
+    let server = api.server().await;
+
+    let (is_error, said) = call(&server, "list_connections", json!({})).await;
+
+    assert!(is_error && said.contains("give access again"), "{said}");
+    assert!(server.clone().was_refused());
+}
+
+#[test]
+fn who_cannot_know_whether_it_happened_is_told_how_to_find_out() {
+    let failure = Failure::Api(client::Error::Unknown("the connection broke".to_owned()));
+    let (is_error, said) = read(&result(Err(failure)));
+    assert!(is_error && said.contains("same idempotency_key"), "{said}");
+}

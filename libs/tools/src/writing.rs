@@ -1,0 +1,77 @@
+//! The tools that change something.
+
+use client::{Client, CreateMedium, IdempotencyKey, PostChanges, PostStatus};
+use domain::clock::Clock;
+
+use crate::answer::{Answer, Failure};
+use crate::input::{self, Account, Then, files, time};
+use crate::reading::stands;
+
+pub(crate) async fn validate_post(
+    client: &Client,
+    clock: &Clock,
+    asked: input::ValidatePost,
+) -> Result<Answer, Failure> {
+    let checked = client.validate_post(&asked.written(clock)?).await?.value;
+    let sentence = match checked.warnings.len() {
+        0 => "It would be taken as it is. Nothing was created.".to_owned(),
+        _ => "It would be taken; look at the warnings first. Nothing was created.".to_owned(),
+    };
+    Ok(Answer::of(sentence, &checked))
+}
+
+pub(crate) async fn create_post(client: &Client, clock: &Clock, asked: input::CreatePost) -> Result<Answer, Failure> {
+    let (key, asked) = asked.parted();
+    let key = IdempotencyKey::parse(key)
+        .map_err(|_| Failure::Input("idempotency_key must have 1 to 255 visible ASCII characters".to_owned()))?;
+    let post = client.create_post(&asked.written(clock)?, Some(&key)).await?.value;
+    Ok(Answer::of(stands(&post), &post))
+}
+
+pub(crate) async fn change_post(client: &Client, clock: &Clock, asked: input::ChangePost) -> Result<Answer, Failure> {
+    let changes = PostChanges {
+        content: asked.content,
+        platforms: asked.accounts.map(|it| it.into_iter().map(Account::written).collect()),
+        scheduled_at: asked.scheduled_at.map(|it| time(&it, clock)).transpose()?.map(Some),
+        media: asked.media.map(files),
+    };
+    let post = client.change_post(asked.post, &changes).await?.value;
+    Ok(Answer::of(stands(&post), &post))
+}
+
+pub(crate) async fn cancel_post(client: &Client, asked: input::CancelPost) -> Result<Answer, Failure> {
+    match asked.then {
+        Then::Draft => {
+            let unscheduled = PostChanges { scheduled_at: Some(None), ..PostChanges::default() };
+            let post = client.change_post(asked.post, &unscheduled).await?.value;
+            Ok(Answer::of(stands(&post), &post))
+        }
+        Then::Delete => {
+            client.delete_post(asked.post).await?;
+            Ok(Answer::only(format!("Post {} is deleted. It does not go out.", asked.post)))
+        }
+    }
+}
+
+pub(crate) async fn retry_post(client: &Client, clock: &Clock, asked: input::RetryPost) -> Result<Answer, Failure> {
+    let at = time(asked.scheduled_at.as_deref().unwrap_or("now"), clock)?;
+    // A time would schedule a draft too, and nobody asked for that.
+    let before = client.show_post(asked.post).await?.value;
+    if before.status != PostStatus::Failed {
+        let status = before.status.as_str();
+        return Err(Failure::Input(format!(
+            "only a failed post can be tried again, and post {} is {status}",
+            before.id
+        )));
+    }
+    let again = PostChanges { scheduled_at: Some(Some(at)), ..PostChanges::default() };
+    let post = client.change_post(asked.post, &again).await?.value;
+    Ok(Answer::of(stands(&post), &post))
+}
+
+pub(crate) async fn upload_media(client: &Client, asked: input::UploadMedia) -> Result<Answer, Failure> {
+    let medium = CreateMedium { mime_type: asked.mime_type, source_url: Some(asked.url), ..CreateMedium::default() };
+    let medium = client.create_medium(&medium, None).await?.value;
+    let sentence = format!("The file is there. Name it in a post by its path {}.", medium.path());
+    Ok(Answer::of(sentence, &medium))
+}

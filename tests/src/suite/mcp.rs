@@ -1,0 +1,215 @@
+//! What an assistant does with an account, through the client of the protocol's
+//! own authors; `tests/assistant` is its program.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+};
+
+use reqwest::{Method, header::WWW_AUTHENTICATE};
+use serde_json::{Value, json};
+use steps::{ROOT, tools};
+
+use crate::{
+    answer::integer,
+    checks, ensure,
+    fault::{Fault, Result, same},
+    harness::binary,
+    runner::Check,
+    world::{User, World, missing},
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "mcp",
+        [
+            an_assistant_gets_access_and_uses_every_tool,
+            who_has_no_good_token_is_told_where_to_get_one,
+            only_post_is_taken_and_only_from_our_own_pages,
+            a_token_for_drafts_writes_drafts_and_schedules_nothing,
+            social_mcp_offers_the_same_to_whoever_starts_it,
+        ]
+    )
+}
+
+const TOOLS: [&str; 11] = [
+    "list_platforms",
+    "list_connections",
+    "validate_post",
+    "create_post",
+    "list_posts",
+    "get_post",
+    "change_post",
+    "cancel_post",
+    "retry_post",
+    "upload_media_from_url",
+    "explain_error",
+];
+
+/// What the program of an assistant has seen, whose person approves what it asks for.
+async fn assisted(user: &mut User<'_>, connection: i64) -> Result<Value> {
+    tools::assistant()?;
+    let files = user.world.files().ok_or_else(|| missing("the server of the tests"))?;
+    let mut program = Command::new("node")
+        .arg(format!("{ROOT}/tests/assistant/assistant.mjs"))
+        .args([user.world.origin(), &format!("http://{files}/client.json"), &connection.to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut lines = BufReader::new(program.stdout.take().ok_or_else(|| missing("its output"))?).lines();
+    let mut last = String::new();
+    loop {
+        // Waiting for a line stops nobody else: others have threads of their own.
+        let (line, rest) = tokio::task::spawn_blocking(move || (lines.next(), lines)).await?;
+        lines = rest;
+        let Some(line) = line else { break };
+        last = line?;
+        if let Some(address) = last.strip_prefix("open ") {
+            let page = user.browser.open(address).await?;
+            ensure!(page.html.contains("Planner"), "{}", page.fault("the page does not say what asks"));
+            user.browser.press(&page, "Approve", &[]).await?;
+        }
+    }
+    let status = program.wait()?;
+    ensure!(status.success(), "the program ended with {status}");
+    serde_json::from_str(&last).map_err(|it| Fault::new(format!("{it}: {last}")))
+}
+
+async fn an_assistant_gets_access_and_uses_every_tool(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = integer(&user.connect(0).await?, "id")?;
+
+    let seen = assisted(&mut user, connection).await?;
+
+    let versions: Vec<_> = seen["revisions"].as_array().into_iter().flatten().map(|it| it["version"].clone()).collect();
+    same(versions, vec![json!("2025-11-25"), json!("2026-07-28")], "the revisions that were spoken")?;
+    for revision in seen["revisions"].as_array().into_iter().flatten() {
+        let tools: Vec<_> = revision["tools"].as_array().into_iter().flatten().map(|it| it["name"].clone()).collect();
+        same(tools, TOOLS.map(Value::from).to_vec(), "the tools")?;
+    }
+    same(&seen["scope"], &json!("connections:read posts:read posts:write media:write"), "the scopes")?;
+    let calls = &seen["calls"];
+    ensure!(calls["same"] == true, "the same key made two posts");
+    let failing = ["refused", "mistyped", "retried", "missing"];
+    for (name, call) in calls.as_object().into_iter().flatten().filter(|it| it.0 != "same") {
+        ensure!(call["is_error"] == failing.contains(&name.as_str()), "{name}: {call}");
+    }
+    for (name, words) in [
+        ("draft", "is a draft"),
+        ("scheduled", "scheduled, not public yet"),
+        ("mistyped", "schedule_at"),
+        ("refused", "platforms.0.connected_account_id"),
+        ("retried", "is scheduled"),
+        ("cancelled", "is a draft"),
+        ("deleted", "is deleted"),
+        ("missing", "404"),
+        ("explained", "not valid"),
+        ("file", "media/"),
+    ] {
+        let said = calls[name]["sentence"].as_str().unwrap_or_default();
+        ensure!(said.contains(words), "{name} does not say {words}: {said}");
+    }
+    ensure!(calls["connection"]["value"]["meta"].is_array(), "no limits: {}", calls["connection"]);
+    ensure!(calls["platform"]["value"]["options"].is_object(), "no options: {}", calls["platform"]);
+    same(&calls["changed"]["value"]["content"], &json!("Hello once more"), "the changed text")?;
+    same(calls["listed"]["value"].as_array().map(Vec::len), Some(1), "scheduled posts")
+}
+
+/// A message of the revision before the latest, and its answer.
+async fn send(
+    world: &World,
+    method: Method,
+    token: Option<&str>,
+    origin: Option<&str>,
+    body: &Value,
+) -> Result<reqwest::Response> {
+    let mut request = world.http().request(method, format!("{}/mcp", world.origin()));
+    request =
+        request.header("accept", "application/json, text/event-stream").header("content-type", "application/json");
+    if let Some(token) = token {
+        request = request.bearer_auth(token);
+    }
+    if let Some(origin) = origin {
+        request = request.header("origin", origin);
+    }
+    Ok(request.body(body.to_string()).send().await?)
+}
+
+fn message(method: &str, params: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
+}
+
+async fn who_has_no_good_token_is_told_where_to_get_one(world: &World) -> Result {
+    for token in [None, Some("sp_made_up")] {
+        for body in [message("tools/list", &json!({})), message("tools/call", &json!({ "name": "list_posts" }))] {
+            let answer = send(world, Method::POST, token, None, &body).await?;
+            same(answer.status().as_u16(), 401, "status")?;
+            let challenge = answer.headers().get(WWW_AUTHENTICATE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+            let metadata = challenge.split('"').nth(1).unwrap_or_default();
+            let resource: Value = serde_json::from_str(&world.http().get(metadata).send().await?.text().await?)?;
+            same(&resource["resource"], &json!(format!("{}/mcp", world.origin())), "resource")?;
+        }
+    }
+    Ok(())
+}
+
+async fn only_post_is_taken_and_only_from_our_own_pages(world: &World) -> Result {
+    let user = world.new_user().await?;
+    let (token, body) = (user.api.token(), message("tools/list", &json!({})));
+    for (method, origin, status) in [
+        (Method::POST, None, 200),
+        (Method::POST, Some(world.origin()), 200),
+        (Method::POST, Some("https://evil.example"), 403),
+        (Method::POST, Some("null"), 403),
+        (Method::GET, None, 405),
+        (Method::DELETE, None, 405),
+    ] {
+        let answer = send(world, method.clone(), Some(token), origin, &body).await?;
+        same(answer.status().as_u16(), status, &format!("{method} from {origin:?}"))?;
+    }
+    let large = message("tools/call", &json!({ "name": "list_posts", "arguments": { "x": "x".repeat(400_000) } }));
+    same(send(world, Method::POST, Some(token), None, &large).await?.status().as_u16(), 413, "a large message")
+}
+
+async fn a_token_for_drafts_writes_drafts_and_schedules_nothing(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = integer(&user.connect(0).await?, "id")?;
+    let email = user.email.clone();
+    let drafts = world.grant(&mut user.browser, &email, &["posts:read", "posts:draft"]).await?;
+    let create = async |key: &str, at: Value| {
+        let mut arguments =
+            json!({ "idempotency_key": key, "content": "x", "accounts": [{ "connection": connection }] });
+        if !at.is_null() {
+            arguments["scheduled_at"] = at;
+        }
+        let body = message("tools/call", &json!({ "name": "create_post", "arguments": arguments }));
+        let answer = send(world, Method::POST, Some(drafts.token()), None, &body).await?;
+        Ok::<Value, Fault>(serde_json::from_str(&answer.text().await?)?)
+    };
+
+    let draft = create("a", Value::Null).await?;
+    let scheduled = create("b", json!("now")).await?;
+
+    ensure!(draft["result"]["isError"] == false, "the draft: {draft}");
+    let said = scheduled["result"]["content"][0]["text"].as_str().unwrap_or_default();
+    ensure!(scheduled["result"]["isError"] == true && said.contains("posts:write"), "the post: {scheduled}");
+    let all = user.api.get("/posts").await?.ok(200)?;
+    same(&all["meta"]["total"], &json!(1), "posts")
+}
+
+async fn social_mcp_offers_the_same_to_whoever_starts_it(world: &World) -> Result {
+    tools::assistant()?;
+    let user = world.new_user().await?;
+    let mut node = Command::new("node");
+    node.arg(format!("{ROOT}/tests/assistant/local.mjs")).arg(binary("social")?);
+    node.env("SOCIAL_URL", world.origin()).env("SOCIAL_TOKEN", user.api.token()).env("SOCIAL_KEYRING", "off");
+    let output = tokio::task::spawn_blocking(move || node.output()).await??;
+    ensure!(output.status.success(), "local.mjs: {}", String::from_utf8_lossy(&output.stderr));
+    let seen: Vec<Value> = serde_json::from_slice(&output.stdout)?;
+    same(seen.len(), 2, "revisions")?;
+    for one in &seen {
+        same(&one["tools"], &json!(TOOLS.len()), "tools")?;
+        ensure!(one["said"].as_str().is_some_and(|it| it.contains("is a draft")), "{one}");
+    }
+    same(&seen[0]["id"], &seen[1]["id"], "the post of one key")
+}
