@@ -82,6 +82,9 @@ pub(crate) enum Command {
     /// Forward what a webhook is told to a program on this machine.
     #[command(after_help = webhooks::LISTEN_HELP)]
     Listen(Listen),
+    /// Give an assistant your account: it starts this, and talks to it by its
+    /// standard input and output.
+    Mcp,
     /// Print what makes a shell complete commands.
     Completions {
         /// Which shell.

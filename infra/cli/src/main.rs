@@ -55,6 +55,10 @@ async fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Import(it) => import::run(&Session::open(&common)?, &it).await,
         Command::Export(it) => export::run(&Session::open(&common)?, &it).await,
         Command::Webhooks { command } => webhooks::run(&Session::open(&common)?, command).await,
+        Command::Mcp => {
+            let client = Session::open(&common)?.client;
+            tools::over_stdio(client).await.map_err(|error| Failure::Failed(error.to_string()))
+        }
         Command::Listen(it) => listen::run(&Session::open(&common)?, &it).await,
     }
 }
