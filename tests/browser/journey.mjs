@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { postEverywhere, reelAndCarousel } from './everywhere.mjs';
 import { ownConnections, ownPosts, ownWebhooks } from './own.mjs';
 import { DESKTOP, openPage } from './page.mjs';
+import { approveProgram } from './program.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -385,13 +386,15 @@ await step('a wrong code is explained', async () => {
   ensure((await buttonNamed('Approve').count()) === 0, 'a wrong code can be approved');
 });
 
+await step('a program is approved for drafts, and another time denied', () => approveProgram(tools));
+
 await step('access is taken back on /account', async () => {
   await page.goto(`${ready.origin}/account`);
   await photograph('account');
   await must(200, 'GET', '/user', undefined, token);
   const revoke = page.getByRole('button', { name: /^Revoke/ });
   const rows = await revoke.count();
-  ensure(rows === 2, `${rows} devices are listed instead of 2`);
+  ensure(rows === 3, `${rows} devices and programs are listed instead of 3`);
   while (await revoke.count()) await leads(() => revoke.first().click());
   await must(401, 'GET', '/user', undefined, token);
   await photograph('account-empty');

@@ -10,7 +10,7 @@ pub mod config;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -18,7 +18,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use client::{Client, InvalidBase, Patience};
+use client::{Base, Client, InvalidBase, Patience};
 use domain::clock::Clock;
 use http::header::{AUTHORIZATION, CACHE_CONTROL, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -40,7 +40,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// What the handler needs, the same for every request.
 #[derive(Clone, Debug)]
 pub struct App {
-    client: Client,
+    /// Made for the first call that has a token: it reads all of the machine's root
+    /// certificates, which takes longer than the rest of the start.
+    client: Arc<OnceLock<Client>>,
+    base: Base,
     clock: Clock,
     /// Where an assistant learns how to get a token.
     challenge: HeaderValue,
@@ -50,9 +53,6 @@ pub struct App {
 /// Why there is no function.
 #[derive(Debug, Error)]
 pub enum AppError {
-    /// The client of the API cannot be made.
-    #[error("no HTTP client can be made: {0}")]
-    Http(#[from] reqwest::Error),
     /// The origin is none.
     #[error("the origin cannot be called: {0}")]
     Origin(#[from] InvalidBase),
@@ -65,11 +65,7 @@ impl App {
     /// For the deployment at this origin. Pages of `allowed_origins` may call it
     /// beside its own.
     pub fn new(origin: &str, allowed_origins: &[String], clock: Clock) -> Result<Self, AppError> {
-        // A token goes to the address that it was meant for, and nowhere else.
-        let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
-        let http = http.connect_timeout(CONNECT_TIMEOUT).build()?;
-        let patience = Patience { answer_within: LONGEST, ..Patience::NONE };
-        let client = Client::new(http, origin, None)?.with_patience(patience);
+        let base = Base::parse(origin)?;
         let metadata = format!("Bearer resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\"");
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
@@ -80,7 +76,21 @@ impl App {
             .disable_allowed_hosts()
             .with_allowed_origins(allowed_origins.iter().map(String::as_str).chain([origin]).map(with_port))
             .enforce_origin_validation();
-        Ok(Self { client, clock, challenge: HeaderValue::try_from(metadata)?, config })
+        let challenge = HeaderValue::try_from(metadata)?;
+        Ok(Self { client: Arc::default(), base, clock, challenge, config })
+    }
+
+    fn client(&self) -> reqwest::Result<&Client> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        // A token goes to the address that it was meant for, and nowhere else.
+        let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+        let http = http.connect_timeout(CONNECT_TIMEOUT).build()?;
+        let patience = Patience { answer_within: LONGEST, ..Patience::NONE };
+        let client = Client::new(http, self.base.clone(), None).with_patience(patience);
+        // Where another call has stored one meanwhile, this one is dropped: both are alike.
+        Ok(self.client.get_or_init(|| client))
     }
 
     fn unauthenticated(&self) -> Response {
@@ -111,7 +121,15 @@ async fn call(State(app): State<App>, request: Request) -> Response {
 async fn answer(app: &App, token: SecretString, mut request: Request) -> Response {
     // The SDK hands a request's headers on, and has no use for this one.
     request.headers_mut().remove(AUTHORIZATION);
-    let server = Server::new(app.client.clone().with_token(token), app.clock.clone()).proving_the_token();
+    let client = match app.client() {
+        Ok(client) => client.clone().with_token(token),
+        Err(error) => {
+            tracing::error!(error = &error as &dyn std::error::Error, "no HTTP client can be made");
+            return (StatusCode::INTERNAL_SERVER_ERROR, "The service cannot call its API; try again later")
+                .into_response();
+        }
+    };
+    let server = Server::new(client, app.clock.clone()).proving_the_token();
     let tools = server.clone();
     let never = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(tools.clone()), never, app.config.clone());

@@ -56,9 +56,9 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match &error {
-            Error::NotSignedIn(_) => {
-                Self::NotSignedIn("the token is not valid any more; run `social login`".to_owned())
-            }
+            Error::NotSignedIn(_) => Self::NotSignedIn(
+                "the token is not valid any more; run `social login`, or replace the one in SOCIAL_TOKEN".to_owned(),
+            ),
             Error::Refused(refusal) => Self::Refused(sentence(refusal)),
             // With an answer that cannot be read, it worked, and what became of it is not known.
             Error::Unknown(_) | Error::Unreadable(_) => Self::Unknown(error.to_string()),

@@ -41,6 +41,9 @@ pub(crate) fn table(names: &[&str], rows: &[Vec<String>]) -> Result<(), Failure>
         let cells = row.iter().enumerate().map(|(at, it)| format!("{it:<0$}", width(at).unwrap_or_default()));
         line(cells.collect::<Vec<_>>().join("  ").trim_end())?;
     }
+    if rows.is_empty() {
+        notice("nothing to list");
+    }
     Ok(())
 }
 

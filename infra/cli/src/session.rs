@@ -75,7 +75,7 @@ pub(crate) fn visitor(common: &Common) -> Result<Client, Failure> {
 fn at(address: &str) -> Result<Client, Failure> {
     let base = Base::parse(address).map_err(|it| usage(&it))?;
     check(&base)?;
-    Client::new(http(base.is_this_machine())?, address, None).map_err(|it| usage(&it))
+    Ok(Client::new(http(base.is_this_machine())?, base, None))
 }
 
 /// A token is sent nowhere where others could read it.

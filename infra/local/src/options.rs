@@ -66,7 +66,7 @@ pub struct Options {
     /// them the link.
     #[arg(long)]
     pub guest_hand_offs: bool,
-    /// Write here what the media function asks of its stores.
+    /// Write here what functions ask of their stores.
     #[arg(long, value_name = "FILE")]
     pub log_calls: Option<PathBuf>,
     /// Record each call of the store for `GET /dev/store-calls`.

@@ -232,6 +232,7 @@ impl Stack {
             places: publishing::Places::default(),
         };
         let delivering = Publishing { store: stores.of("delivery", log.as_ref()), ..publishing.clone() };
+        let of_posts = stores.of("posts", log.as_ref());
         let deployed = Router::new()
             .merge(auth::router(auth_app(&api, origin, policy.clone())))
             .merge(connections::router(connections::App {
@@ -251,7 +252,10 @@ impl Stack {
                 limits: MediaLimits::default(),
                 plans: Plans::default(),
             }))
-            .merge(posts::router(posts::App { api: api.clone(), publishing: publishing.clone() }))
+            .merge(posts::router(posts::App {
+                api: Api { store: of_posts.clone(), ..api.clone() },
+                publishing: Publishing { store: of_posts, ..publishing.clone() },
+            }))
             .merge(webhooks::router(webhooks));
         let network = Sandbox::open(data.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;
         let files = s3::router(&folder.join(FILES), secret)?;

@@ -5,7 +5,7 @@
 //! out, and an error says whether something may have happened: see [`Error`].
 //!
 //! ```text
-//! let client = Client::new(http, "https://social.example", Some(token))?;
+//! let client = Client::new(http, Base::parse("https://social.example")?, Some(token));
 //! let posts = client.list_posts(&ListPosts::default()).await?;
 //! println!("{} posts", posts.meta.total);
 //! ```
@@ -45,11 +45,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the deployment at `base`, its origin with or without
-    /// `/api/v1`. `http` should follow no redirects: the token is for this
-    /// deployment alone.
-    pub fn new(http: reqwest::Client, base: &str, token: Option<SecretString>) -> Result<Self, InvalidBase> {
-        Ok(Self { http, base: Base::parse(base)?, token, patience: Patience::default() })
+    /// A client of the deployment at `base`. `http` should follow no redirects: the
+    /// token is for this deployment alone.
+    pub fn new(http: reqwest::Client, base: Base, token: Option<SecretString>) -> Self {
+        Self { http, base, token, patience: Patience::default() }
     }
 
     /// The same with another token.

@@ -10,7 +10,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use client::{Client, Error, IdempotencyKey, ListPosts, NewPost, NewWebhook, Patience, PostChanges};
+use client::{Base, Client, Error, IdempotencyKey, ListPosts, NewPost, NewWebhook, Patience, PostChanges};
 use serde_json::json;
 
 /// How a server answers one request.
@@ -41,7 +41,7 @@ impl Server {
         let router = Router::new().fallback(answer).with_state(server.clone());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         let quick = Patience { first_wait: Duration::from_millis(1), ..Patience::default() };
-        let client = Client::new(reqwest::Client::new(), &origin, Some("sp_test".into())).unwrap();
+        let client = Client::new(reqwest::Client::new(), Base::parse(&origin).unwrap(), Some("sp_test".into()));
         (server, client.with_patience(quick))
     }
 
@@ -182,7 +182,7 @@ async fn a_limit_is_waited_out_and_a_longer_one_is_told() {
 async fn a_service_that_is_not_there_was_sent_nothing() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let client = Client::new(reqwest::Client::new(), &format!("http://{closed}"), None).unwrap();
+    let client = Client::new(reqwest::Client::new(), Base::parse(&format!("http://{closed}")).unwrap(), None);
     let quick = Patience { first_wait: Duration::from_millis(1), ..Patience::default() };
     let error = client.with_patience(quick).create_post(&new_post(), None).await.unwrap_err();
     assert!(matches!(error, Error::Unreachable(_)), "{error}");

@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use client::{Client, Patience};
+use client::{Base, Client, Patience};
 use domain::clock::Clock;
 use domain::testing::noon;
 use rmcp::model::CallToolResult;
@@ -44,7 +44,7 @@ impl Api {
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let router = Router::new().fallback(answer).with_state(self.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        let client = Client::new(reqwest::Client::new(), &origin, Some("token".into())).unwrap();
+        let client = Client::new(reqwest::Client::new(), Base::parse(&origin).unwrap(), Some("token".into()));
         Server::new(client.with_patience(Patience::NONE), Clock::manual(noon()))
     }
 

@@ -10,6 +10,7 @@ use clap::{Parser, ValueEnum};
 use serde_json::json;
 use tests::{
     fault::{Fault, Result},
+    file_server,
     harness::{Harness, LIFTED, Ready},
     program::done,
     template::ROOT,
@@ -44,8 +45,10 @@ async fn main() -> ExitCode {
 
 async fn run(reader: Reader) -> Result {
     let mut arguments = LIFTED.to_vec();
+    let files = file_server::start().await?.to_string();
     if matches!(reader, Reader::Browser) {
-        arguments.push("--stand-ins");
+        // A program that asks for access is described there.
+        arguments.extend(["--stand-ins", "--allow-fetch-from", &files]);
     }
     let local = Harness::start(&arguments).await?;
     let folder = tempfile::TempDir::new()?;
@@ -56,7 +59,12 @@ async fn run(reader: Reader) -> Result {
             browser_driver()?;
             let ready = local.ready();
             let ready_file = folder.path().join("ready.json");
-            let known = json!({ "origin": ready.origin, "base_url": ready.base_url, "token": ready.token });
+            let known = json!({
+                "origin": ready.origin,
+                "base_url": ready.base_url,
+                "token": ready.token,
+                "client_id": format!("http://{files}/client.json"),
+            });
             fs::write(&ready_file, known.to_string())?;
             let mut node = Command::new("node");
             node.arg("tests/browser/journey.mjs").arg("--ready-file").arg(ready_file);

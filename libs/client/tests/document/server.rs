@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use client::{Client, Patience};
+use client::{Base, Client, Patience};
 use serde_json::Value;
 
 use super::sample::{Operation, Size, document, of, operations};
@@ -31,7 +31,7 @@ impl Server {
     }
 
     pub(crate) fn client(&self) -> Client {
-        let client = Client::new(reqwest::Client::new(), &self.origin, Some("sp_test".into())).unwrap();
+        let client = Client::new(reqwest::Client::new(), Base::parse(&self.origin).unwrap(), Some("sp_test".into()));
         client.with_patience(Patience::NONE)
     }
 
