@@ -65,6 +65,8 @@ struct Document {
     redirect_uris: Vec<String>,
     client_secret: Option<serde::de::IgnoredAny>,
     token_endpoint_auth_method: Option<String>,
+    #[serde(default)]
+    token_endpoint_auth_methods_supported: Vec<String>,
 }
 
 impl ClientDocuments {
@@ -109,7 +111,9 @@ fn described(id: &ClientId, body: &[u8]) -> Result<ClientDocument, NoDocument> {
     if document.client_id != id.url().as_str() {
         return Err(NoDocument::AnotherId);
     }
-    let is_public = document.token_endpoint_auth_method.is_none_or(|it| it == "none");
+    // A program may prefer to prove who it is, and still do without where a service has no use for it.
+    let does_without = document.token_endpoint_auth_methods_supported.iter().any(|it| it == "none");
+    let is_public = does_without || document.token_endpoint_auth_method.is_none_or(|it| it == "none");
     if !is_public || document.client_secret.is_some() {
         return Err(NoDocument::Confidential);
     }
@@ -165,7 +169,17 @@ mod tests {
         assert_eq!(with("redirect_uris", json!("http://127.0.0.1/back")), Err(NoDocument::Unreadable));
         assert_eq!(with("client_secret", json!("x")), Err(NoDocument::Confidential));
         assert_eq!(with("token_endpoint_auth_method", json!("client_secret_basic")), Err(NoDocument::Confidential));
+        assert_eq!(with("token_endpoint_auth_method", json!("private_key_jwt")), Err(NoDocument::Confidential));
         assert_eq!(read(&json!([])), Err(NoDocument::Unreadable));
+    }
+
+    #[test]
+    fn a_program_that_can_do_without_a_proof_is_taken() {
+        let mut document = document();
+        document["token_endpoint_auth_method"] = json!("private_key_jwt");
+        document["token_endpoint_auth_methods_supported"] = json!(["none", "private_key_jwt"]);
+
+        assert!(read(&document).is_ok());
     }
 
     #[tokio::test]

@@ -16,6 +16,8 @@ use storage::{AuthorizationGrant, Race, TokenGrant};
 use url::form_urlencoded;
 use utoipa::ToSchema;
 
+use crate::metadata::is_our_resource;
+
 /// A form, as OAuth wants it. Fields that are not named here are passed over.
 #[derive(Deserialize, ToSchema)]
 #[expect(dead_code, reason = "describes the body, which is read field by field")]
@@ -26,16 +28,16 @@ pub(crate) struct CodeExchange {
     /// As it came back to the program.
     #[schema(example = "vB8nQ2mXw0yJ4kT7rL5pS9dF1gH3cZ6aE0uI2oP4qWs.T5yU8iO1pA4sD7fG0hJ3kL6zX9cV2bN5mQ8wE1rT4yU")]
     code: String,
-    /// The same as before.
+    /// The same as before, if it is sent at all.
     #[schema(example = "http://127.0.0.1:33418/")]
-    redirect_uri: String,
+    redirect_uri: Option<String>,
     /// The same as before.
     #[schema(example = "https://app.example/client.json")]
     client_id: String,
     /// What the challenge was made of.
     #[schema(example = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", min_length = 43, max_length = 128)]
     code_verifier: String,
-    /// The same as before, if any.
+    /// An address of this service.
     #[schema(example = "https://social.example/mcp")]
     resource: Option<String>,
 }
@@ -102,7 +104,7 @@ pub(crate) async fn exchange_authorization_code(
         audit::Entry::new(Event::CodeReplayed).user(request.user_id).token(token_hash).address(visitor.ip).write();
         return Err(unknown());
     }
-    form.check(&request)?;
+    form.check(&api, &request)?;
     if request.expires_at <= api.clock.now() {
         return Err(unknown());
     }
@@ -163,22 +165,22 @@ impl Form {
     }
 
     /// Refuses whoever is not the program that the person approved.
-    fn check(&self, request: &AuthorizationGrant) -> ApiResult<()> {
+    fn check(&self, api: &Api, request: &AuthorizationGrant) -> ApiResult<()> {
         if self.get("client_id")? != request.client_id.url().as_str() {
             return Err(outcome("invalid_grant", "The code was given to another client_id."));
         }
-        if self.get("redirect_uri")? != request.redirect_uri.as_str() {
+        // OAuth 2.1 has left it out here; whoever sends it sends the one it named (draft, section 10.2).
+        if self.0.get("redirect_uri").is_some_and(|it| it != request.redirect_uri.as_str()) {
             return Err(outcome("invalid_grant", "The redirect_uri is not the one that the code was sent to."));
         }
         if !request.challenge.is_met_by(self.get("code_verifier")?) {
             return Err(outcome("invalid_grant", "The code_verifier does not belong to the code_challenge."));
         }
-        match self.0.get("resource") {
-            Some(it) if Some(it) != request.resource.as_ref() => {
-                Err(outcome("invalid_target", "The resource is not the one that the person was asked about."))
-            }
-            _ => Ok(()),
+        // A token is for all of this service, whichever of its addresses is named.
+        if self.0.get("resource").is_some_and(|it| !is_our_resource(&api.origin, it)) {
+            return Err(outcome("invalid_target", "The resource is another service than this one."));
         }
+        Ok(())
     }
 }
 

@@ -19,7 +19,6 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use client::{Base, Client, InvalidBase, Patience};
-use domain::clock::Clock;
 use http::header::{AUTHORIZATION, CACHE_CONTROL, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -44,7 +43,6 @@ pub struct App {
     /// certificates, which takes longer than the rest of the start.
     client: Arc<OnceLock<Client>>,
     base: Base,
-    clock: Clock,
     /// Where an assistant learns how to get a token.
     challenge: HeaderValue,
     config: StreamableHttpServerConfig,
@@ -64,7 +62,7 @@ pub enum AppError {
 impl App {
     /// For the deployment at this origin. Pages of `allowed_origins` may call it
     /// beside its own.
-    pub fn new(origin: &str, allowed_origins: &[String], clock: Clock) -> Result<Self, AppError> {
+    pub fn new(origin: &str, allowed_origins: &[String]) -> Result<Self, AppError> {
         let base = Base::parse(origin)?;
         let metadata = format!("Bearer resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\"");
         let config = StreamableHttpServerConfig::default()
@@ -77,7 +75,7 @@ impl App {
             .with_allowed_origins(allowed_origins.iter().map(String::as_str).chain([origin]).map(with_port))
             .enforce_origin_validation();
         let challenge = HeaderValue::try_from(metadata)?;
-        Ok(Self { client: Arc::default(), base, clock, challenge, config })
+        Ok(Self { client: Arc::default(), base, challenge, config })
     }
 
     fn client(&self) -> reqwest::Result<&Client> {
@@ -129,7 +127,7 @@ async fn answer(app: &App, token: SecretString, mut request: Request) -> Respons
                 .into_response();
         }
     };
-    let server = Server::new(client, app.clock.clone()).proving_the_token();
+    let server = Server::new(client).proving_the_token();
     let tools = server.clone();
     let never = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(tools.clone()), never, app.config.clone());

@@ -1,7 +1,6 @@
 //! The mcp function on Lambda.
 
 use cloud::aws;
-use domain::clock::Clock;
 use mcp::config::Config;
 use mcp::{App, router};
 
@@ -12,7 +11,7 @@ async fn main() -> Result<(), lambda_http::Error> {
 
     // Made once per process and shared by every request.
     let config = Config::from_env()?;
-    let app = App::new(&config.origin, &config.allowed_origins, Clock::System)?;
+    let app = App::new(&config.origin, &config.allowed_origins)?;
 
     lambda_http::run(router(app)).await
 }

@@ -29,7 +29,7 @@ struct Answer {
 }
 
 async fn send(origin: &str, headers: &[(&str, &str)], method: &str, params: Value) -> Answer {
-    let app = App::new(origin, &["https://pages.example".to_owned()], Clock::System).unwrap();
+    let app = App::new(origin, &["https://pages.example".to_owned()]).unwrap();
     let mut request = Request::builder().method("POST").uri("/mcp");
     request = request
         .header("host", "social.example")

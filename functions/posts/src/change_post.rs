@@ -11,7 +11,7 @@ use publishing::{ChangePost, Changed};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::create_post::{MediumBody, PlatformBody};
+use crate::create_post::{MediumBody, PlatformBody, PostTime};
 use crate::post_view::PostView;
 use crate::{App, drafts_only, failed, reading};
 
@@ -28,8 +28,7 @@ pub(crate) struct ChangesBody {
     #[schema(max_items = 30)]
     platforms: Option<Vec<PlatformBody>>,
     /// When; `null` takes the post back to draft.
-    #[schema(format = DateTime)]
-    scheduled_at: Option<String>,
+    scheduled_at: Option<PostTime>,
     /// Replaces the whole list.
     #[schema(max_items = 30)]
     media: Option<Vec<MediumBody>>,

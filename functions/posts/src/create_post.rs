@@ -40,11 +40,33 @@ pub(crate) struct NewPostBody {
     #[schema(max_items = 30)]
     platforms: Option<Vec<PlatformBody>>,
     /// When; absent for a draft. Up to five minutes past means at once.
-    #[schema(format = DateTime)]
-    scheduled_at: Option<String>,
+    scheduled_at: Option<PostTime>,
     /// What `POST /media` answered, each file once.
     #[schema(max_items = 30)]
     media: Option<Vec<MediumBody>>,
+}
+
+/// A post's time.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "read field by field; this is its description")]
+pub(crate) enum PostTime {
+    At(Instant),
+    /// At once. The same request under the same `idempotency-key` stays the same request.
+    AtOnce(AtOnce),
+}
+
+/// A date and a time with its offset.
+#[derive(Deserialize, ToSchema)]
+#[schema(format = DateTime)]
+#[expect(dead_code, reason = "read field by field; this is its description")]
+pub(crate) struct Instant(String);
+
+/// The word for it.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum AtOnce {
+    Now,
 }
 
 /// A file that a post carries: its path alone, or with words.
@@ -167,7 +189,11 @@ pub(crate) fn read(mut fields: Fields, now: DateTime<Utc>) -> CreatePost {
 /// The answer where no post was made.
 pub(crate) fn refused(why: NotCreated, caller: &Caller<PostsDraft>) -> ApiError {
     match why {
-        NotCreated::KeyReused => Faults::one("idempotency-key", "was used for another request; use a new one").into(),
+        NotCreated::KeyReused => Faults::one(
+            "idempotency-key",
+            "was used for another request; look whether its post is there before you use a new one",
+        )
+        .into(),
         NotCreated::NotInPlan(why) => caller.not_in_plan(why),
         NotCreated::NoUser => ApiError::Unauthenticated,
         NotCreated::Invalid(faults) => faults.into(),

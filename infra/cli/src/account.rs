@@ -22,7 +22,7 @@ pub(crate) fn find<'a>(accounts: &'a [Connection], said: &str) -> Result<&'a Con
             .is_some_and(|name| name.trim_start_matches('@').eq_ignore_ascii_case(handle.trim_start_matches('@')))
     };
     let is_meant = |it: &&Connection| match said.split_once('/') {
-        Some((platform, handle)) => it.provider == platform && is_handle(it, handle),
+        Some((platform, handle)) => it.provider == platform && (is_handle(it, handle) || it.id.to_string() == handle),
         None => it.id.to_string() == said || it.provider == said || is_handle(it, said),
     };
     let found: Vec<_> = accounts.iter().filter(is_meant).collect();
@@ -85,9 +85,15 @@ mod tests {
     #[test]
     fn an_account_is_named_by_what_is_enough() {
         let accounts = accounts();
-        for (said, id) in
-            [("1", 1), ("bluesky", 3), ("mastodon/harbour", 1), ("mastodon/@pier", 2), ("pier", 2), ("slack", 4)]
-        {
+        for (said, id) in [
+            ("1", 1),
+            ("bluesky", 3),
+            ("mastodon/harbour", 1),
+            ("mastodon/@pier", 2),
+            ("pier", 2),
+            ("slack", 4),
+            ("slack/4", 4),
+        ] {
             assert_eq!(find(&accounts, said).unwrap().id, id, "{said}");
         }
     }

@@ -35,7 +35,7 @@ impl Failure {
     /// Says what is wrong, and gives the exit code.
     pub(crate) fn tell(&self) -> ExitCode {
         if !matches!(self, Self::NobodyReads) {
-            let _ = writeln!(io::stderr(), "social: {self}");
+            let _ = writeln!(io::stderr(), "social: {}", plain_lines(&self.to_string()));
         }
         ExitCode::from(self.code())
     }

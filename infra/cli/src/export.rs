@@ -1,11 +1,12 @@
 //! `social export`: posts as lines that `social import` reads.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use client::{ListPosts, Post};
+use client::{ListPosts, Post, PostPlatform};
 use serde_json::{Map, Value, json};
+use tempfile::NamedTempFile;
 
 use crate::arguments::{Export, Format};
 use crate::exit::Failure;
@@ -36,17 +37,26 @@ pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), Fai
         (None, Some(_)) => return Err(Failure::Usage("say by --format whether it is csv or jsonl".to_owned())),
     };
     let status = status(arguments.status.as_deref())?;
-    let mut out: Box<dyn Write> = match &arguments.file {
-        Some(file) => Box::new(BufWriter::new(File::create(file)?)),
-        None => Box::new(io::stdout()),
-    };
-    let mut lines = Lines::begin(format, &mut out)?;
-    let (mut page, mut written) = (1, 0);
+    let mut target = Target::open(arguments.file.as_deref())?;
+    let mut lines = Lines::begin(format, &mut target)?;
+    let (mut page, mut total, mut written) = (1, 0, 0);
     loop {
+        // All of them, because one that goes out meanwhile changes its status, and then another
+        // would change its page.
         let (sort, direction) = (Some("created_at".to_owned()), Some("asc".to_owned()));
-        let which = ListPosts { status: status.clone(), per_page: Some(100), page: Some(page), sort, direction };
+        let which = ListPosts { status: None, per_page: Some(100), page: Some(page), sort, direction };
         let posts = session.client.list_posts(&which).await?;
-        for post in &posts.data {
+        if posts.meta.total < total {
+            let why = "a post was deleted meanwhile, so that another may be missing here; run it again";
+            return Err(Failure::Failed(why.to_owned()));
+        }
+        total = posts.meta.total;
+        for post in posts.data.iter().filter(|it| status.as_ref().is_none_or(|status| *status == it.status)) {
+            if has_more_than_a_line(post) {
+                let what = "texts, files or options of its own for one account, which a line cannot say";
+                notice(&format!("post {} is left out: it has {what}", post.id));
+                continue;
+            }
             lines.write(post)?;
             written += 1;
         }
@@ -56,8 +66,59 @@ pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), Fai
         page += 1;
     }
     lines.end()?;
+    target.keep()?;
     notice(&format!("{written} posts written"));
     Ok(())
+}
+
+/// Where lines go.
+enum Target {
+    /// Standard output, a pipe, a device.
+    Stream(Box<dyn Write>),
+    /// A file, which replaces another one when it is whole.
+    File { part: BufWriter<NamedTempFile>, path: PathBuf },
+}
+
+impl Target {
+    fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = path else { return Ok(Self::Stream(Box::new(io::stdout()))) };
+        if fs::metadata(path).is_ok_and(|it| !it.is_file()) {
+            return Ok(Self::Stream(Box::new(File::create(path)?)));
+        }
+        let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Ok(Self::File { part: BufWriter::new(NamedTempFile::new_in(folder)?), path: path.to_owned() })
+    }
+
+    fn keep(self) -> Result<(), Failure> {
+        let Self::File { part, path } = self else { return Ok(()) };
+        let part = part.into_inner().map_err(io::IntoInnerError::into_error)?;
+        part.persist(path).map_err(|it| it.error)?;
+        Ok(())
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stream(out) => out.write(bytes),
+            Self::File { part, .. } => part.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stream(out) => out.flush(),
+            Self::File { part, .. } => part.flush(),
+        }
+    }
+}
+
+/// Whether an account has a text or files of its own, or options that another account of its
+/// platform has not.
+fn has_more_than_a_line(post: &Post) -> bool {
+    let differs =
+        |one: &PostPlatform| post.platforms.iter().any(|it| it.provider == one.provider && it.options != one.options);
+    post.platforms.iter().any(|it| it.content != post.content || it.media.is_some() || differs(it))
 }
 
 enum Lines<W: Write> {

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use client::{Client, CreateMedium, Error, IdempotencyKey, MediumView, PresignedUpload};
+use client::{Client, CreateMedium, Error, IdempotencyKey, MediumView, NewPost, NewPostMedia, PresignedUpload};
 use futures::stream;
 use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
@@ -65,21 +65,27 @@ impl Medium {
             let url = Some(self.said.clone());
             let medium =
                 CreateMedium { mime_type: self.mime_type.to_owned(), source_url: url, ..CreateMedium::default() };
-            let answer = client.create_medium(&medium, Some(&derived(&[key, &self.said])?)).await?;
+            let answer =
+                client.create_medium(&medium, Some(&derived(&[key, &self.said])?)).await.map_err(not_posted)?;
             return Ok(answer.path().to_owned());
         };
         let medium =
             CreateMedium { mime_type: self.mime_type.to_owned(), size: Some(*size), ..CreateMedium::default() };
         for again in ["", "again"] {
-            let answer = client.create_medium(&medium, Some(&derived(&[key, hash, again])?)).await?;
+            let answer =
+                client.create_medium(&medium, Some(&derived(&[key, hash, again])?)).await.map_err(not_posted)?;
             let MediumView::Presigned(target) = &answer.value else {
                 return Err(Failure::Failed("the service does not say where to upload to".to_owned()));
             };
             match self.put(client, target, path, *size).await {
-                // A target of hours ago: it takes nothing any more, and whether it did is
-                // not known. Another one is asked for.
-                Err(Error::Refused(_)) if answer.replayed && again.is_empty() => {}
-                ended => return ended.map(|()| target.path.clone()).map_err(Failure::from),
+                // A target of hours ago takes nothing any more. Where it did, the file keeps its
+                // path, for a post under the same key has to say the same.
+                Err(Error::Refused(_)) if answer.replayed && again.is_empty() => {
+                    if is_there(client, &target.path).await? {
+                        return Ok(target.path.clone());
+                    }
+                }
+                ended => return ended.map(|()| target.path.clone()).map_err(not_posted),
             }
         }
         Err(Failure::Failed(format!("{}: the upload was refused", plain(&self.said))))
@@ -104,6 +110,28 @@ impl Medium {
                 }
             }
         }
+    }
+}
+
+/// Whether the service has a file: what it says of a post with it, which it does not keep.
+async fn is_there(client: &Client, path: &str) -> Result<bool, Failure> {
+    let media = Some(vec![NewPostMedia::Path(path.to_owned())]);
+    let post = NewPost { content: "-".to_owned(), media, ..NewPost::default() };
+    match client.validate_post(&post).await {
+        Ok(_) => Ok(true),
+        // Without an account it is refused in any case.
+        Err(Error::Refused(refusal)) if refusal.status == 422 => {
+            Ok(!refusal.errors.keys().any(|it| it.starts_with("media")))
+        }
+        Err(error) => Err(not_posted(error)),
+    }
+}
+
+/// What a file failed on. Whether it arrived may not be known; that there is no post is.
+fn not_posted(error: Error) -> Failure {
+    match error {
+        Error::Unknown(why) | Error::Unreadable(why) => Failure::Failed(why),
+        error => error.into(),
     }
 }
 

@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use client::{Client, Connection, Error, ListConnections, NewPost, Patience};
+use client::{Client, Connection, Error, ListConnections, NewPost, Patience, Refusal};
 use indicatif::ProgressBar;
 
 use self::line::{Broken, Line, lines};
@@ -23,7 +23,7 @@ use self::report::{Before, Report, What};
 use crate::arguments::Import;
 use crate::exit::Failure;
 use crate::export::format;
-use crate::output::{self, is_watched, notice, plain_lines};
+use crate::output::{self, is_watched, notice, plain, plain_lines};
 use crate::posting::{entries, send};
 use crate::session::Session;
 use crate::when::Zone;
@@ -31,9 +31,12 @@ use crate::when::Zone;
 /// The largest file that is read.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
-/// The service keeps the answer to a key for 24 hours; an hour for clocks that
-/// differ, and for a request that is long under way.
-const REMEMBERED: TimeDelta = TimeDelta::hours(23);
+/// The service keeps the answer to a key for 24 hours; two for clocks that differ,
+/// and for a request that waits out the limits of an hour ([`LIMITS`]).
+const REMEMBERED: TimeDelta = TimeDelta::hours(22);
+
+/// How many limits of a minute are waited out: a file of some hundred lines meets them.
+const LIMITS: u32 = 60;
 
 /// An import that is under way.
 struct Importing<'a> {
@@ -69,16 +72,17 @@ pub(crate) async fn run(session: &Session, arguments: &Import) -> Result<(), Fai
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let lines = lines(format, &bytes, &name)?;
 
-    // An import is patient: a file of some hundred lines meets the limit of each minute.
-    let patience = Patience { limits: 60, ..Patience::default() };
-    let client = session.client.clone().with_patience(patience);
-    let whose = match client.show_user().await {
-        Ok(user) => user.value.id,
-        // A token without `user:read` cannot ask who it is.
-        Err(error) if error.status() == Some(403) => String::new(),
+    let client = session.client.clone().with_patience(Patience { limits: LIMITS, ..Patience::default() });
+    let account = match client.show_user().await {
+        Ok(user) => format!("{}#{}", client.base().origin(), user.value.id),
+        // The report is each person's own: without knowing whose posts these are, a line
+        // could be posted twice, or never.
+        Err(error) if error.status() == Some(403) => {
+            let why = "an import has to know whose posts these are: it needs a token with the scope user:read";
+            return Err(Failure::Refused(why.to_owned()));
+        }
         Err(error) => return Err(error.into()),
     };
-    let account = format!("{}#{whose}", client.base().origin());
     let zone = match &arguments.zone {
         Some(said) => Zone::parse(said).ok_or_else(|| Failure::Usage(format!("{said:?} is no time zone")))?,
         None => Zone::Here,
@@ -108,7 +112,8 @@ impl Importing<'_> {
             if let Err(failure) = ended {
                 bar.abandon();
                 notice(&format!("{}; run the same command again for what is left", self.summary()));
-                return Err(failure);
+                let is_clear = self.sums.unknown == 0;
+                return Err(if is_clear { failure } else { Failure::Unknown(failure.to_string()) });
             }
             bar.inc(1);
         }
@@ -125,7 +130,9 @@ impl Importing<'_> {
                     self.sums.before += 1;
                     return Ok(());
                 }
-                Before::UnderWay { body, since } if now - since < REMEMBERED => return self.send(line, *body).await,
+                Before::UnderWay { body, since } if now - since < REMEMBERED => {
+                    return self.send(line, *body, true).await;
+                }
                 Before::UnderWay { since, .. } => {
                     self.too_old(line, since);
                     return Ok(());
@@ -146,12 +153,12 @@ impl Importing<'_> {
         if self.arguments.dry_run {
             return self.check(line, &post).await;
         }
-        post.media = match send(self.session, &plan.files, &plan.alt, line.key().as_str()).await {
+        post.media = match send(&self.client, &plan.files, &plan.alt, line.key().as_str()).await {
             Ok(media) => Some(media),
             Err(Failure::Refused(why)) => return self.refused(line, "media", &why),
             Err(failure) => return Err(failure),
         };
-        self.send(line, post).await
+        self.send(line, post, false).await
     }
 
     /// Paths in the file count from where it is.
@@ -159,19 +166,23 @@ impl Importing<'_> {
         self.arguments.file.parent().unwrap_or(Path::new(""))
     }
 
-    async fn send(&mut self, line: &Line, post: NewPost) -> Result<(), Failure> {
+    /// Sends a line, for the first time or `again`, after one of which nobody knows how it
+    /// ended.
+    async fn send(&mut self, line: &Line, post: NewPost, again: bool) -> Result<(), Failure> {
         self.report.write(line, What::Sending { body: Box::new(post.clone()) })?;
-        match self.client.create_post(&post, Some(line.key())).await {
+        let error = match self.client.create_post(&post, Some(line.key())).await {
             Ok(made) => {
                 self.sums.posted += 1;
                 let (status, scheduled_at) = (made.status.clone(), made.scheduled_at);
-                self.tell(line, What::Posted { post: made.id, status, scheduled_at })
+                return self.tell(line, What::Posted { post: made.id, status, scheduled_at });
             }
-            Err(Error::Refused(refusal)) if refusal.status == 429 => {
-                self.report.write(line, What::Refused { field: String::new(), message: refusal.message.clone() })?;
-                Err(Failure::Failed(refusal.message))
-            }
-            Err(Error::Refused(refusal)) => {
+            Err(error) => error,
+        };
+        match error {
+            Error::Refused(refusal) if refusal.status != 429 => {
+                if !there_is_none(&refusal, again) {
+                    return self.unknown(line, &refusal.message);
+                }
                 let (field, message) = refusal
                     .errors
                     .iter()
@@ -179,14 +190,14 @@ impl Importing<'_> {
                     .map_or(("", refusal.message.clone()), |it| (column(it.0), it.1.join("; ")));
                 self.refused(line, field, &message)
             }
-            Err(error @ (Error::Unknown(_) | Error::Unreadable(_))) => {
-                self.sums.unknown += 1;
-                self.complain(line.number, "", &error.to_string());
-                self.tell(line, What::Unknown { message: error.to_string() })
+            Error::Unknown(_) | Error::Unreadable(_) => self.unknown(line, &error.to_string()),
+            // Nothing happened now, and the rest would fare no better.
+            Error::Refused(_) | Error::NotSignedIn(_) | Error::Unreachable(_) => {
+                if !again {
+                    self.report.write(line, What::Refused { field: String::new(), message: error.to_string() })?;
+                }
+                Err(if error.status() == Some(429) { Failure::Failed(error.to_string()) } else { error.into() })
             }
-            // Nothing was sent under this key now; it stays under way in the report, in case it
-            // was before.
-            Err(error) => Err(error.into()),
         }
     }
 
@@ -218,6 +229,12 @@ impl Importing<'_> {
         self.tell(line, What::Refused { field: field.to_owned(), message: message.to_owned() })
     }
 
+    fn unknown(&mut self, line: &Line, message: &str) -> Result<(), Failure> {
+        self.sums.unknown += 1;
+        self.complain(line.number, "", message);
+        self.tell(line, What::Unknown { message: message.to_owned() })
+    }
+
     fn too_old(&mut self, line: &Line, since: DateTime<Utc>) {
         self.sums.unknown += 1;
         let why = format!(
@@ -232,13 +249,17 @@ impl Importing<'_> {
     /// Writes to the report how a line ended.
     fn tell(&mut self, line: &Line, what: What) -> Result<(), Failure> {
         let written = self.report.write(line, what)?;
-        if self.session.json { output::line(&written) } else { Ok(()) }
+        if self.session.json {
+            // The report has it: the lines that follow do not wait for whoever reads here.
+            let _ = output::line(&written);
+        }
+        Ok(())
     }
 
     /// Says what is wrong with a line: `posts.csv:4: at: …`.
     fn complain(&self, number: u64, field: &str, why: &str) {
         let file = self.arguments.file.display();
-        let field = if field.is_empty() { String::new() } else { format!("{field}: ") };
+        let field = if field.is_empty() { String::new() } else { format!("{}: ", plain(field)) };
         notice(&format!("{file}:{number}: {field}{}", plain_lines(why)));
     }
 
@@ -267,6 +288,15 @@ impl Importing<'_> {
     }
 }
 
+/// Whether a refusal says that there is no post of this line. The service looks for the key
+/// before it finds anything wrong with a post; what it refuses sooner says nothing of a try
+/// whose answer was lost. A key that was used with another body has a post, and one that is
+/// in use (409) may get one.
+fn there_is_none(refusal: &Refusal, again: bool) -> bool {
+    let is_used = refusal.errors.contains_key("idempotency-key") || refusal.status == 409;
+    !is_used && (!again || refusal.status == 422)
+}
+
 /// The column in which a field of the API stands.
 fn column(field: &str) -> &'static str {
     match field.split('.').collect::<Vec<_>>().as_slice() {
@@ -276,5 +306,29 @@ fn column(field: &str) -> &'static str {
         ["platforms", _, "content", ..] | ["content", ..] => "content",
         ["platforms", ..] => "to",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_silence_only_a_look_at_the_post_says_that_there_is_none() {
+        let refusal = |status, field: &str| Refusal {
+            status,
+            errors: [(field.to_owned(), vec!["is not right".to_owned()])].into(),
+            ..Refusal::default()
+        };
+        for (status, field, first, again) in [
+            (422, "content", true, true),
+            (403, "", true, false),
+            (404, "", true, false),
+            (409, "", false, false),
+            (422, "idempotency-key", false, false),
+        ] {
+            assert_eq!(there_is_none(&refusal(status, field), false), first, "{status} {field}");
+            assert_eq!(there_is_none(&refusal(status, field), true), again, "{status} {field} again");
+        }
     }
 }

@@ -14,7 +14,16 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
 /// that programs read results alone.
 pub(crate) fn notice(text: &str) {
     // Where nobody reads notices, none are needed.
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", plain_lines(text));
+}
+
+/// Prints what became of a change. The change has happened: where this cannot be
+/// printed, the exit code must not say that nothing has.
+pub(crate) fn done(text: &str) -> Result<(), Failure> {
+    line(text).map_err(|failure| match failure {
+        Failure::Failed(why) => Failure::Unknown(format!("it is done, and cannot be printed: {why}")),
+        other => other,
+    })
 }
 
 /// Whether a person looks at notices.

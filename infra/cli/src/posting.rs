@@ -7,8 +7,8 @@ use std::path::Path;
 
 use chrono::{DateTime, Utc};
 use client::{
-    Connection, DescribedMedia, Error, IdempotencyKey, ListConnections, NewPost, NewPostMedia, NewPostPlatform, Post,
-    Timestamp,
+    Client, Connection, DescribedMedia, Error, IdempotencyKey, ListConnections, NewPost, NewPostMedia, NewPostPlatform,
+    Post, PostTime,
 };
 
 use self::options::PostOption;
@@ -30,30 +30,37 @@ pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Resul
     }
     // Everything that can be wrong here is found before anything is sent.
     let content = text(arguments.text.as_deref())?;
-    let at = arguments.at.as_deref().map(|it| when::parse(it, Utc::now(), &Zone::Here)).transpose();
-    let at = at.map_err(|it| Failure::Usage(it.to_string()))?;
+    let at = arguments.at.as_deref().map(|it| time(it, arguments.key.is_some())).transpose()?;
     let options = PostOption::read_all(&arguments.options)?;
     let files = look(&arguments.media, arguments.alt.len())?;
     let key = key(arguments.key.as_deref())?;
 
     let platforms = targets(session, &arguments.to, &options).await?;
-    let media = send(session, &files, &arguments.alt, key.as_str()).await?;
-    let now = || (!arguments.draft).then(Utc::now);
-    let scheduled_at = at.or_else(now).map(Timestamp);
+    let media = send(&session.client, &files, &arguments.alt, key.as_str()).await?;
+    let scheduled_at = at.or((!arguments.draft).then_some(PostTime::Now));
     let post = NewPost { content, platforms: Some(platforms), scheduled_at, media: Some(media) };
     if arguments.dry_run {
         return dry_run(session, &post).await;
     }
     match session.client.create_post(&post, Some(&key)).await {
-        Ok(answer) if session.json => output::line(&answer.json),
-        Ok(answer) => output::line(&made(&answer, at.is_none())),
+        Ok(answer) if session.json => output::done(&answer.json),
+        Ok(answer) => output::done(&made(&answer, scheduled_at == Some(PostTime::Now))),
         Err(error @ (Error::Unknown(_) | Error::Unreadable(_))) => {
-            let time = scheduled_at.map(|it| format!(" --at {it}")).unwrap_or_default();
+            let time = at.map(|it| format!(" --at {it}")).unwrap_or_default();
             let again = format!("run the same command with --key {key}{time}: then it is made once");
             Err(Failure::Unknown(format!("{error}\n{again}")))
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// When a post goes out. With a key, the command has to say the same when it is run again.
+pub(crate) fn time(said: &str, has_key: bool) -> Result<PostTime, Failure> {
+    if said.trim().eq_ignore_ascii_case("now") {
+        return Ok(PostTime::Now);
+    }
+    let read = if has_key { when::parse_fixed(said, &Zone::Here) } else { when::parse(said, Utc::now(), &Zone::Here) };
+    read.map(PostTime::from).map_err(|it| Failure::Usage(it.to_string()))
 }
 
 /// What became of a post that was made.
@@ -125,7 +132,7 @@ pub(crate) fn look(said: &[String], described: usize) -> Result<Vec<Medium>, Fai
 
 /// Sends files, and gives what a post says of them.
 pub(crate) async fn send(
-    session: &Session,
+    client: &Client,
     files: &[Medium],
     alt: &[String],
     key: &str,
@@ -133,7 +140,7 @@ pub(crate) async fn send(
     let mut media = Vec::with_capacity(files.len());
     for (at, file) in files.iter().enumerate() {
         // The same file twice is one upload each, so its place is in its key.
-        let path = file.send(&session.client, &format!("{key} {at}")).await?;
+        let path = file.send(client, &format!("{key} {at}")).await?;
         let alt_text = alt.get(at).filter(|it| !it.trim().is_empty()).cloned();
         media.push(match alt_text {
             Some(_) => NewPostMedia::Described(DescribedMedia { path, alt_text }),
@@ -171,4 +178,19 @@ pub(crate) fn entries(
         NewPostPlatform { connected_account_id: account.id, options, ..NewPostPlatform::default() }
     };
     Ok(found.iter().map(entry).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+    use super::*;
+
+    #[test]
+    fn with_a_key_a_command_says_the_same_when_it_is_run_again() {
+        assert_eq!(time("now", true).unwrap(), PostTime::Now);
+        assert!(time("in 2 hours", false).is_ok() && time("tomorrow 9:00", false).is_ok());
+        assert_eq!(time("in 2 hours", true).unwrap_err().code(), 2);
+        assert!(time("2026-12-24T18:00:00+01:00", true).is_ok());
+    }
 }

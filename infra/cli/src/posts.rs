@@ -1,16 +1,15 @@
 //! `social posts …`.
 
 use chrono::Utc;
-use client::{ListPosts, NewPostMedia, Post, PostChanges, PostStatus, Timestamp};
+use client::{ListPosts, NewPostMedia, Post, PostChanges, PostStatus};
 use serde_json::Value;
 
 use crate::arguments::{Edit, ListArguments, PostsCommand};
 use crate::exit::Failure;
 use crate::output::{self, beginning, plain, plain_lines};
 use crate::posting::options::PostOption;
-use crate::posting::{entry_name, local, look, send, targets, text};
+use crate::posting::{entry_name, local, look, send, targets, text, time};
 use crate::session::Session;
-use crate::when::{self, Zone};
 
 /// `social posts …`.
 pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), Failure> {
@@ -27,7 +26,7 @@ pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), 
         }
         PostsCommand::Delete { id } => {
             session.client.delete_post(id).await?;
-            output::line(&format!("Post {id} is deleted"))
+            output::done(&format!("Post {id} is deleted"))
         }
     }
 }
@@ -89,8 +88,7 @@ fn show(post: &Post) -> Result<(), Failure> {
 }
 
 async fn edit(session: &Session, arguments: Edit) -> Result<(), Failure> {
-    let at = arguments.at.as_deref().map(|it| when::parse(it, Utc::now(), &Zone::Here)).transpose();
-    let at = at.map_err(|it| Failure::Usage(it.to_string()))?;
+    let at = arguments.at.as_deref().map(|it| time(it, false)).transpose()?;
     let options = PostOption::read_all(&arguments.options)?;
     let files = look(&arguments.media, arguments.alt.len())?;
     let content = arguments.text.as_deref().map(|it| text(Some(it))).transpose()?;
@@ -98,9 +96,9 @@ async fn edit(session: &Session, arguments: Edit) -> Result<(), Failure> {
     let key = format!("edit {} {}", arguments.id, Utc::now().timestamp_millis());
     let media: Option<Vec<NewPostMedia>> = match (files.is_empty(), arguments.no_media) {
         (true, false) => None,
-        _ => Some(send(session, &files, &arguments.alt, &key).await?),
+        _ => Some(send(&session.client, &files, &arguments.alt, &key).await?),
     };
-    let changes = PostChanges { content, platforms, scheduled_at: at.map(|it| Some(Timestamp(it))), media };
+    let changes = PostChanges { content, platforms, scheduled_at: at.map(Some), media };
     if changes == PostChanges::default() {
         return Err(Failure::Usage("what is to change? See `social posts edit --help`".to_owned()));
     }
@@ -110,8 +108,8 @@ async fn edit(session: &Session, arguments: Edit) -> Result<(), Failure> {
 async fn change(session: &Session, id: u64, changes: &PostChanges) -> Result<(), Failure> {
     let post = session.client.change_post(id, changes).await?;
     if session.json {
-        return output::line(&post.json);
+        return output::done(&post.json);
     }
     let at = post.scheduled_at.map(|it| format!(" for {}", local(it.0))).unwrap_or_default();
-    output::line(&format!("Post {id} is {}{at}", plain(post.status.as_str())))
+    output::done(&format!("Post {id} is {}{at}", plain(post.status.as_str())))
 }

@@ -46,7 +46,7 @@ impl Profile {
 
     /// Remembers a sign-in: its token in the keyring, or in the file.
     pub(crate) fn keep(name: &str, url: &str, token: &SecretString) -> Result<Kept, Failure> {
-        let is_in_keyring = keyring::keep(name, token);
+        let is_in_keyring = keyring::keep(&entry(name, url), token);
         let token = (!is_in_keyring).then(|| token.expose_secret().to_owned());
         let mut all = read()?;
         all.profiles.insert(name.to_owned(), Self { url: url.to_owned(), token });
@@ -58,7 +58,8 @@ impl Profile {
     pub(crate) fn forget(name: &str) -> Result<bool, Failure> {
         let mut all = read()?;
         let Some(profile) = all.profiles.remove(name) else { return Ok(false) };
-        if profile.token.is_none() && !keyring::remove(name) && keyring::find(name).is_some() {
+        let entry = entry(name, &profile.url);
+        if profile.token.is_none() && !keyring::remove(&entry) && keyring::find(&entry).is_some() {
             return Err(Failure::Failed("the keyring does not let the token go; remove it there".to_owned()));
         }
         write(&all)?;
@@ -69,9 +70,15 @@ impl Profile {
     pub(crate) fn token(&self, name: &str) -> Result<Option<(SecretString, Kept)>, Failure> {
         Ok(match &self.token {
             Some(token) => Some((token.clone().into(), Kept::File(path()?))),
-            None => keyring::find(name).map(|it| (it, Kept::Keyring)),
+            None => keyring::find(&entry(name, &self.url)).map(|it| (it, Kept::Keyring)),
         })
     }
+}
+
+/// What a token is called in the keyring: its deployment is part of it, so that whatever
+/// is interrupted, a token is never sent to another one.
+fn entry(name: &str, url: &str) -> String {
+    format!("{name}#{url}")
 }
 
 /// Where sign-ins are remembered.

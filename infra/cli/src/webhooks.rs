@@ -12,7 +12,7 @@ use crate::session::Session;
 /// `social webhooks …`.
 pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(), Failure> {
     let client = &session.client;
-    let told = |json: &str, words: String| output::line(if session.json { json } else { &words });
+    let told = |json: &str, words: String| output::done(if session.json { json } else { &words });
     match command {
         WebhooksCommand::List => list(session).await,
         WebhooksCommand::Create { endpoint, events } => {
@@ -35,7 +35,7 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
         }
         WebhooksCommand::Delete { id } => {
             client.delete_webhook(id).await?;
-            output::line(&format!("Webhook {id} is deleted"))
+            output::done(&format!("Webhook {id} is deleted"))
         }
         WebhooksCommand::Test { id } => {
             let delivery = client.test_webhook(id).await?;

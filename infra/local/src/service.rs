@@ -261,7 +261,7 @@ impl Stack {
         let files = s3::router(&folder.join(FILES), secret)?;
         // What the cloud serves too, and all that whoever comes from outside is
         // answered from.
-        let assistants = mcp::App::new(&reached_at, &[], clock.clone())?;
+        let assistants = mcp::App::new(&reached_at, &[])?;
         let public = api::finish(deployed, api.clone()).merge(mcp::router(assistants)).merge(match log {
             Some(log) => log.watch_links(files),
             None => files,

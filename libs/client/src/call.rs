@@ -42,9 +42,10 @@ enum Attempt {
 
 impl<'a> Call<'a> {
     /// A call that is made again if it is one that changes nothing, or can
-    /// only take effect once.
+    /// only take effect once. A PATCH cannot: what it changed may have been
+    /// changed by somebody else since, or have failed and be tried once more.
     pub(crate) fn new(client: &'a Client, method: Method, path: &[&str]) -> Self {
-        let may_repeat = method != Method::POST;
+        let may_repeat = method == Method::GET || method == Method::DELETE;
         Self { client, method, url: client.base.join(path), key: None, body: None, may_repeat }
     }
 
@@ -75,8 +76,12 @@ impl<'a> Call<'a> {
 
     /// Makes the call and reads its answer.
     pub(crate) async fn read<T: DeserializeOwned>(self) -> Result<Answer<T>, Error> {
+        let changes_nothing = self.changes_nothing();
         let (json, headers) = self.make().await?;
-        Answer::read(json, headers.contains_key("idempotent-replayed"))
+        match Answer::read(json, headers.contains_key("idempotent-replayed")) {
+            Err(Error::Unreadable(why)) if changes_nothing => Err(Error::Unreachable(why)),
+            read => read,
+        }
     }
 
     /// Makes a call that has no answer.

@@ -31,7 +31,7 @@ pub use self::error::{Error, Refusal};
 pub use self::key::{IdempotencyKey, InvalidIdempotencyKey};
 pub use self::operations::{ListConnections, ListDeliveries, ListPosts};
 pub use self::patience::Patience;
-pub use self::timestamp::Timestamp;
+pub use self::timestamp::{PostTime, Timestamp};
 
 use self::call::Call;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A point in time. It is read with any offset, and written in UTC with
 /// milliseconds: `2026-11-21T09:30:00.000Z`.
@@ -26,5 +26,49 @@ impl Serialize for Timestamp {
 impl From<DateTime<Utc>> for Timestamp {
     fn from(at: DateTime<Utc>) -> Self {
         Self(at)
+    }
+}
+
+/// When a post is to go out. [`PostTime::Now`] says the same whenever it is sent, so that a
+/// request with it can be sent again under its idempotency key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PostTime {
+    /// At once.
+    Now,
+    /// At this time.
+    At(Timestamp),
+}
+
+const NOW: &str = "now";
+
+impl fmt::Display for PostTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Now => f.write_str(NOW),
+            Self::At(at) => at.fmt(f),
+        }
+    }
+}
+
+impl Serialize for PostTime {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for PostTime {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = String::deserialize(deserializer)?;
+        if raw == NOW {
+            return Ok(Self::Now);
+        }
+        let at = DateTime::parse_from_rfc3339(&raw).map_err(serde::de::Error::custom)?;
+        Ok(Self::At(Timestamp(at.to_utc())))
+    }
+}
+
+impl From<DateTime<Utc>> for PostTime {
+    fn from(at: DateTime<Utc>) -> Self {
+        Self::At(Timestamp(at))
     }
 }

@@ -10,7 +10,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use client::{Base, Client, Error, IdempotencyKey, ListPosts, NewPost, NewWebhook, Patience, PostChanges};
+use client::{Base, Client, Error, IdempotencyKey, ListPosts, NewPost, NewWebhook, Patience, PostChanges, PostTime};
 use serde_json::json;
 
 /// How a server answers one request.
@@ -104,6 +104,16 @@ async fn a_post_without_a_key_is_sent_once() {
     }
     let (_, client) = Server::saying(&[Says::Nothing]).await;
     assert!(matches!(client.create_webhook(&NewWebhook::default()).await, Err(Error::Unknown(_))));
+}
+
+#[tokio::test]
+async fn a_change_is_sent_once() {
+    let (server, client) = Server::saying(&[Says::Nothing, Says::Post]).await;
+    let again = PostChanges { scheduled_at: Some(Some(PostTime::Now)), ..PostChanges::default() };
+
+    assert!(matches!(client.change_post(7, &again).await, Err(Error::Unknown(_))));
+
+    assert_eq!(server.keys().len(), 1);
 }
 
 #[tokio::test]

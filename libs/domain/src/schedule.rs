@@ -14,6 +14,9 @@ pub enum InvalidSchedule {
     /// It is not in the form of RFC 3339, or has no offset.
     #[error("must be a date and time with an offset, such as 2026-11-21T09:30:00Z")]
     NotAnInstant,
+    /// The same of a post's time, which may be [`NOW`] too.
+    #[error("must be a date and time with an offset, such as 2026-11-21T09:30:00Z, or now")]
+    NoTime,
     /// It is more than [`GRACE`] in the past.
     #[error("is in the past; give a time from now on")]
     Past,
@@ -21,6 +24,10 @@ pub enum InvalidSchedule {
     #[error("is more than 5 years ahead; give an earlier time")]
     TooFar,
 }
+
+/// The word for "at once". A request with it says the same when it is sent again, and so can be
+/// sent again under its idempotency key.
+pub const NOW: &str = "now";
 
 /// How far in the past a time may be to be taken as "at once".
 pub const GRACE: TimeDelta = TimeDelta::minutes(5);
@@ -38,9 +45,12 @@ pub fn parse_instant(raw: &str) -> Result<DateTime<Utc>, InvalidSchedule> {
     DateTime::from_timestamp_millis(at.timestamp_millis()).ok_or(InvalidSchedule::NotAnInstant)
 }
 
-/// Reads the time at which a post is to go out.
+/// Reads the time at which a post is to go out: an instant, or [`NOW`].
 pub fn parse_schedule(raw: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, InvalidSchedule> {
-    let at = parse_instant(raw)?;
+    if raw == NOW {
+        return Ok(now);
+    }
+    let at = parse_instant(raw).map_err(|_| InvalidSchedule::NoTime)?;
     if at < now - GRACE {
         return Err(InvalidSchedule::Past);
     }
@@ -66,6 +76,13 @@ mod tests {
     fn any_offset_is_read_and_shown_in_utc() {
         let at = parse_instant("2026-11-21T10:30:00.1239+01:00").unwrap();
         assert_eq!(show(at), "2026-11-21T09:30:00.123Z");
+    }
+
+    #[test]
+    fn at_once_is_a_word() {
+        assert_eq!(parse_schedule("now", noon()), Ok(noon()));
+        assert_eq!(parse_schedule("Now", noon()), Err(InvalidSchedule::NoTime));
+        assert_eq!(parse_instant("now"), Err(InvalidSchedule::NotAnInstant));
     }
 
     #[test]

@@ -41,8 +41,9 @@ impl Failure {
         match self {
             Self::Input(what) => format!("The arguments cannot be used: {what}. Nothing happened."),
             Self::Api(Error::Unknown(why)) => format!(
-                "Nobody knows whether it happened: {why}. Look with list_posts before you do it again; create_post may \
-                 be called again with the same idempotency_key and arguments."
+                "Nobody knows whether it happened: {why}. Look with list_posts or get_post before you do it again; \
+                 create_post may be called again with the same idempotency_key and arguments, and a file may be uploaded \
+                 again."
             ),
             Self::Api(Error::Unreachable(why)) => {
                 format!("The service gives no answer: {why}. Nothing happened; try again in a minute.")
@@ -54,7 +55,16 @@ impl Failure {
                 format!("{refusal}. The person has to give access again: their token is missing, revoked or expired.")
             }
             Self::Api(Error::Refused(refusal)) => {
+                if refusal.errors.contains_key("idempotency-key") {
+                    return format!(
+                        "The idempotency_key was used before, with other arguments: {refusal}\nNothing happened now, and \
+                         what happened then stands. Look for it with list_posts. Use a new key only for another post."
+                    );
+                }
                 let next = crate::refusals::of_status(refusal.status);
+                if refusal.status == 409 {
+                    return format!("Refused with 409: {refusal}\n{next}");
+                }
                 format!("Refused with {}: {refusal}\nNothing happened. {next}", refusal.status)
             }
         }

@@ -111,7 +111,7 @@ impl Tool {
             Self::GetPost => "Shows a post: its text, and for each account whether it is public, where, or why not.",
             Self::ChangePost => {
                 "Changes a draft, a scheduled or a failed post. What is left out stays. With scheduled_at, a draft is \
-                 scheduled."
+                 scheduled, and a failed post is tried again as by retry_post."
             }
             Self::CancelPost => {
                 "Stops a scheduled post before it goes out: back to a draft, or deleted. Drafts can be deleted with \
@@ -156,7 +156,7 @@ impl Tool {
             Effect::Reads => hints.read_only(true),
             Effect::Adds => hints.read_only(false).destructive(false).idempotent(false),
             Effect::AddsOnce => hints.read_only(false).destructive(false).idempotent(true),
-            Effect::Replaces => hints.read_only(false).destructive(true).idempotent(self != Self::RetryPost),
+            Effect::Replaces => hints.read_only(false).destructive(true).idempotent(self == Self::CancelPost),
         };
         let tool = rmcp::model::Tool::new(self.name(), self.words(), self.schema());
         tool.with_title(self.title()).with_annotations(hints)
@@ -180,17 +180,17 @@ impl Tool {
 
     /// Does it.
     pub(crate) async fn call(self, server: &Server, arguments: JsonObject) -> Result<Answer, Failure> {
-        let (client, clock) = (&server.client, &server.clock);
+        let client = &server.client;
         match self {
             Self::ListPlatforms => reading::list_platforms(client, read(arguments)?).await,
             Self::ListConnections => reading::list_connections(client, read(arguments)?).await,
-            Self::ValidatePost => writing::validate_post(client, clock, read(arguments)?).await,
-            Self::CreatePost => writing::create_post(client, clock, read(arguments)?).await,
+            Self::ValidatePost => writing::validate_post(client, read(arguments)?).await,
+            Self::CreatePost => writing::create_post(client, read(arguments)?).await,
             Self::ListPosts => reading::list_posts(client, read(arguments)?).await,
             Self::GetPost => reading::get_post(client, read(arguments)?).await,
-            Self::ChangePost => writing::change_post(client, clock, read(arguments)?).await,
+            Self::ChangePost => writing::change_post(client, read(arguments)?).await,
             Self::CancelPost => writing::cancel_post(client, read(arguments)?).await,
-            Self::RetryPost => writing::retry_post(client, clock, read(arguments)?).await,
+            Self::RetryPost => writing::retry_post(client, read(arguments)?).await,
             Self::UploadMediaFromUrl => writing::upload_media(client, read(arguments)?).await,
             Self::ExplainError => explain::explain(client, &read(arguments)?).await,
         }

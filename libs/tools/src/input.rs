@@ -1,7 +1,6 @@
 //! The arguments of the tools. Their comments are what an assistant reads.
 
-use client::{DescribedMedia, NewPost, NewPostMedia, NewPostPlatform, Timestamp};
-use domain::clock::Clock;
+use client::{DescribedMedia, NewPost, NewPostMedia, NewPostPlatform, PostTime};
 use rmcp::schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -84,8 +83,8 @@ pub(crate) struct ValidatePost {
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct CreatePost {
-    /// A word of your choice, new for each new post and the same when you call again for the same post: then it is
-    /// not made twice.
+    /// A word of your choice, new for each new post and the same when you call again within a day for the same post:
+    /// then it is not made twice.
     #[schemars(length(min = 1, max = 255), regex(pattern = "^[!-~]+$"))]
     pub(crate) idempotency_key: String,
     /// The text.
@@ -215,11 +214,11 @@ pub(crate) struct ExplainError {
 }
 
 impl ValidatePost {
-    pub(crate) fn written(self, clock: &Clock) -> Result<NewPost, Failure> {
+    pub(crate) fn written(self) -> Result<NewPost, Failure> {
         Ok(NewPost {
             content: self.content,
             platforms: Some(self.accounts.into_iter().map(Account::written).collect()),
-            scheduled_at: self.scheduled_at.map(|it| time(&it, clock)).transpose()?,
+            scheduled_at: self.scheduled_at.map(|it| time(&it)).transpose()?,
             media: Some(files(self.media)),
         })
     }
@@ -250,10 +249,7 @@ pub(crate) fn files(media: Vec<Medium>) -> Vec<NewPostMedia> {
 }
 
 /// A time as an assistant writes it.
-pub(crate) fn time(raw: &str, clock: &Clock) -> Result<Timestamp, Failure> {
-    if raw == "now" {
-        return Ok(clock.now().into());
-    }
+pub(crate) fn time(raw: &str) -> Result<PostTime, Failure> {
     serde_json::from_value(Value::String(raw.to_owned())).map_err(|_| {
         let what = "scheduled_at must be a time with an offset, such as 2026-11-21T09:30:00+01:00, or now";
         Failure::Input(what.to_owned())

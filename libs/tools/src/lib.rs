@@ -21,11 +21,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use client::Client;
-use domain::clock::Clock;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams,
-    ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, DiscoverResult, ErrorData, Implementation, InitializeRequestParams,
+    InitializeResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer};
 
@@ -44,20 +43,19 @@ const INSTRUCTIONS: &str = "Writes, schedules and looks after posts on the accou
 #[derive(Clone, Debug)]
 pub struct Server {
     client: Client,
-    clock: Clock,
     proves: bool,
     refused: Arc<AtomicBool>,
 }
 
 impl Server {
     /// Tools that call the API by this client, which has a token.
-    pub fn new(client: Client, clock: Clock) -> Self {
-        Self { client, clock, proves: false, refused: Arc::default() }
+    pub fn new(client: Client) -> Self {
+        Self { client, proves: false, refused: Arc::default() }
     }
 
-    /// The same, but that the list of the tools is for holders of a good token:
-    /// an assistant that finds out late that its token has ended disturbs the
-    /// person in the middle of their work.
+    /// The same, but that whatever calls nothing of the API asks it whether the
+    /// token is good: an assistant that finds out late that its token has ended
+    /// disturbs the person in the middle of their work.
     #[must_use]
     pub fn proving_the_token(self) -> Self {
         Self { proves: true, ..self }
@@ -67,6 +65,15 @@ impl Server {
     /// clones.
     pub fn was_refused(&self) -> bool {
         self.refused.load(Ordering::Relaxed)
+    }
+
+    async fn prove(&self) {
+        if self.proves
+            && let Err(error) = self.client.show_user().await
+        {
+            // Any other refusal is about something else than the token.
+            self.note(&Failure::Api(error));
+        }
     }
 
     fn note(&self, failure: &Failure) {
@@ -83,17 +90,27 @@ impl ServerHandler for Server {
         ServerConfig::new(capabilities).with_server_info(name).with_instructions(INSTRUCTIONS)
     }
 
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        self.prove().await;
+        context.peer.set_peer_info(request.clone());
+        self.negotiate_initialize(&request)
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        self.prove().await;
+        Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), self.get_info()))
+    }
+
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        if self.proves
-            && let Err(error) = self.client.show_user().await
-        {
-            // Any other refusal is about something else than the token.
-            self.note(&Failure::Api(error));
-        }
+        self.prove().await;
         Ok(ListToolsResult::with_all_items(Tool::ALL.map(Tool::described).into()))
     }
 
@@ -107,11 +124,17 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = Tool::named(&request.name) else {
+            self.prove().await;
             return Err(ErrorData::invalid_params(format!("there is no tool {}", shortened(&request.name)), None));
         };
         let answered = tool.call(self, request.arguments.unwrap_or_default()).await;
-        if let Err(failure) = &answered {
-            self.note(failure);
+        match &answered {
+            // Found wrong before anything was asked.
+            Err(Failure::Input(_)) => self.prove().await,
+            Err(failure) => self.note(failure),
+            // What a status means is said without the API.
+            Ok(_) if tool == Tool::ExplainError => self.prove().await,
+            Ok(_) => {}
         }
         Ok(answer::result(answered).into())
     }

@@ -1,6 +1,6 @@
 //! The tools that change nothing.
 
-use client::{Client, ListConnections, ListPosts, Post, PostStatus};
+use client::{Client, ListConnections, ListPosts, Post, PostStatus, TargetStatus};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure};
@@ -92,11 +92,18 @@ pub(crate) fn stands(post: &Post) -> String {
         (PostStatus::Draft, _) => {
             format!("Post {id} is a draft. Nothing of it goes out until it gets a time with change_post.")
         }
-        (PostStatus::Scheduled, Some(at)) => format!(
-            "Post {id} is scheduled, not public yet: it goes out at {at} to {} accounts. get_post says afterwards \
-             whether it is public.",
-            post.platforms.len()
-        ),
+        (PostStatus::Scheduled, Some(at)) => {
+            let all = post.platforms.len();
+            let public = post.platforms.iter().filter(|it| it.status == TargetStatus::Published).count();
+            let now = match public {
+                0 => "scheduled, not public yet".to_owned(),
+                _ => format!("public on {public} of {all} accounts, and scheduled for the others"),
+            };
+            let to = all - public;
+            format!(
+                "Post {id} is {now}: it goes out at {at} to {to} accounts. get_post says afterwards whether it is public."
+            )
+        }
         (PostStatus::Publishing, _) => {
             format!("Post {id} is going out, and not public everywhere yet. Ask again in a minute.")
         }

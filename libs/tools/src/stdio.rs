@@ -4,7 +4,6 @@
 use std::fmt;
 
 use client::Client;
-use domain::clock::Clock;
 use rmcp::ServiceExt;
 
 use crate::Server;
@@ -24,7 +23,7 @@ impl std::error::Error for StdioError {}
 /// Serves the tools by the standard streams until the other side closes them.
 /// Nothing else may be written to standard output meanwhile.
 pub async fn over_stdio(client: Client) -> Result<(), StdioError> {
-    let server = Server::new(client, Clock::System);
+    let server = Server::new(client);
     let failed = |error: &dyn fmt::Display| StdioError(format!("the assistant's program cannot be served: {error}"));
     let running = server.serve(rmcp::transport::stdio()).await.map_err(|error| failed(&error))?;
     running.waiting().await.map_err(|error| failed(&error))?;

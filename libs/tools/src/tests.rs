@@ -9,8 +9,6 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use client::{Base, Client, Patience};
-use domain::clock::Clock;
-use domain::testing::noon;
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
@@ -45,7 +43,7 @@ impl Api {
         let router = Router::new().fallback(answer).with_state(self.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         let client = Client::new(reqwest::Client::new(), Base::parse(&origin).unwrap(), Some("token".into()));
-        Server::new(client.with_patience(Patience::NONE), Clock::manual(noon()))
+        Server::new(client.with_patience(Patience::NONE))
     }
 
     fn asked(&self) -> Vec<Asked> {
@@ -135,9 +133,33 @@ async fn a_post_with_a_time_is_said_to_be_scheduled_and_not_public() {
     assert!(!is_error && said.contains("scheduled, not public yet"), "{said}");
     let asked = api.asked().remove(0);
     assert_eq!(asked.key.as_deref(), Some("hello-1"));
-    assert_eq!(asked.body["scheduled_at"], "2026-11-21T12:00:00.000Z");
+    assert_eq!(asked.body["scheduled_at"], "now");
     assert_eq!(asked.body["platforms"], json!([{ "connected_account_id": 5 }]));
     assert_eq!(asked.body["media"], json!([{ "path": "media/1/2.png", "alt_text": "A boat" }]));
+}
+
+#[tokio::test]
+async fn a_key_that_was_used_otherwise_does_not_lead_to_a_second_post() {
+    let errors = json!({ "message": "used", "errors": { "idempotency-key": ["was used for another request"] } });
+    let api = Api::default().answers("POST /posts", 422, errors);
+    let server = api.server().await;
+
+    let (is_error, said) = call(&server, "create_post", json!({ "idempotency_key": "a", "content": "x" })).await;
+
+    assert!(is_error && said.contains("Look for it with list_posts"), "{said}");
+    assert!(!said.contains("Nothing happened."), "{said}");
+}
+
+#[tokio::test]
+async fn a_post_that_is_public_somewhere_is_not_said_to_be_private() {
+    let platforms = json!([target("published", ""), target("pending", "")]);
+    let api =
+        Api::default().answers("GET /posts/7", 200, post("scheduled", &json!("2026-11-21T12:00:00Z"), &platforms));
+    let server = api.server().await;
+
+    let (_, said) = call(&server, "get_post", json!({ "post": 7 })).await;
+
+    assert!(said.contains("public on 1 of 2 accounts") && !said.contains("not public"), "{said}");
 }
 
 #[tokio::test]
@@ -174,7 +196,7 @@ async fn only_a_failed_post_is_tried_again() {
 
     let (is_error, said) = call(&failed.server().await, "retry_post", json!({ "post": 7 })).await;
     assert!(!is_error && said.contains("not public yet"), "{said}");
-    assert_eq!(failed.asked().remove(1).body, json!({ "scheduled_at": "2026-11-21T12:00:00.000Z" }));
+    assert_eq!(failed.asked().remove(1).body, json!({ "scheduled_at": "now" }));
 }
 
 #[tokio::test]

@@ -1,18 +1,13 @@
 //! The tools that change something.
 
 use client::{Client, CreateMedium, IdempotencyKey, PostChanges, PostStatus};
-use domain::clock::Clock;
 
 use crate::answer::{Answer, Failure};
 use crate::input::{self, Account, Then, files, time};
 use crate::reading::stands;
 
-pub(crate) async fn validate_post(
-    client: &Client,
-    clock: &Clock,
-    asked: input::ValidatePost,
-) -> Result<Answer, Failure> {
-    let checked = client.validate_post(&asked.written(clock)?).await?.value;
+pub(crate) async fn validate_post(client: &Client, asked: input::ValidatePost) -> Result<Answer, Failure> {
+    let checked = client.validate_post(&asked.written()?).await?.value;
     let sentence = match checked.warnings.len() {
         0 => "It would be taken as it is. Nothing was created.".to_owned(),
         _ => "It would be taken; look at the warnings first. Nothing was created.".to_owned(),
@@ -20,19 +15,24 @@ pub(crate) async fn validate_post(
     Ok(Answer::of(sentence, &checked))
 }
 
-pub(crate) async fn create_post(client: &Client, clock: &Clock, asked: input::CreatePost) -> Result<Answer, Failure> {
+pub(crate) async fn create_post(client: &Client, asked: input::CreatePost) -> Result<Answer, Failure> {
     let (key, asked) = asked.parted();
     let key = IdempotencyKey::parse(key)
         .map_err(|_| Failure::Input("idempotency_key must have 1 to 255 visible ASCII characters".to_owned()))?;
-    let post = client.create_post(&asked.written(clock)?, Some(&key)).await?.value;
-    Ok(Answer::of(stands(&post), &post))
+    let made = client.create_post(&asked.written()?, Some(&key)).await?;
+    if !made.replayed {
+        return Ok(Answer::of(stands(&made.value), &made.value));
+    }
+    // What was answered the first time; it may be public by now.
+    let post = client.show_post(made.value.id).await?.value;
+    Ok(Answer::of(format!("It was created before, by this key. {}", stands(&post)), &post))
 }
 
-pub(crate) async fn change_post(client: &Client, clock: &Clock, asked: input::ChangePost) -> Result<Answer, Failure> {
+pub(crate) async fn change_post(client: &Client, asked: input::ChangePost) -> Result<Answer, Failure> {
     let changes = PostChanges {
         content: asked.content,
         platforms: asked.accounts.map(|it| it.into_iter().map(Account::written).collect()),
-        scheduled_at: asked.scheduled_at.map(|it| time(&it, clock)).transpose()?.map(Some),
+        scheduled_at: asked.scheduled_at.map(|it| time(&it)).transpose()?.map(Some),
         media: asked.media.map(files),
     };
     let post = client.change_post(asked.post, &changes).await?.value;
@@ -53,8 +53,8 @@ pub(crate) async fn cancel_post(client: &Client, asked: input::CancelPost) -> Re
     }
 }
 
-pub(crate) async fn retry_post(client: &Client, clock: &Clock, asked: input::RetryPost) -> Result<Answer, Failure> {
-    let at = time(asked.scheduled_at.as_deref().unwrap_or("now"), clock)?;
+pub(crate) async fn retry_post(client: &Client, asked: input::RetryPost) -> Result<Answer, Failure> {
+    let at = time(asked.scheduled_at.as_deref().unwrap_or("now"))?;
     // A time would schedule a draft too, and nobody asked for that.
     let before = client.show_post(asked.post).await?.value;
     if before.status != PostStatus::Failed {

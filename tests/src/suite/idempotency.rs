@@ -19,6 +19,7 @@ pub(super) fn checks() -> Vec<Check> {
         [
             the_first_answer_is_given_again,
             another_body_is_refused,
+            at_once_is_the_same_request_when_it_is_sent_again,
             a_malformed_key_is_refused,
             a_refusal_leaves_the_key_free,
             at_the_same_time_only_one_post_is_made,
@@ -49,6 +50,21 @@ async fn the_first_answer_is_given_again(world: &World) -> Result {
         }
     }
     total(&user, 3).await
+}
+
+async fn at_once_is_the_same_request_when_it_is_sent_again(world: &World) -> Result {
+    let mut user = world.new_user().await?;
+    let connection = integer(&user.connect(0).await?, "id")?;
+    let words = fresh("once, and now");
+    let platforms = json!([{ "connected_account_id": connection }]);
+    let body = json!({ "content": words, "platforms": platforms, "scheduled_at": "now" });
+
+    let first = send(&user, "/posts", "now", &body).await?.ok(201)?;
+    user.reaches(integer(&first, "id")?, "published", 30).await?;
+    let second = send(&user, "/posts", "now", &body).await?;
+
+    same(&second.ok(201)?["id"], &first["id"], "the post of the second request")?;
+    same(world.timeline(&words).await?.len(), 1, "how often it is public")
 }
 
 async fn total(user: &User<'_>, expected: i64) -> Result {

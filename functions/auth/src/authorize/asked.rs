@@ -15,8 +15,9 @@ use serde::Deserialize;
 use crate::App;
 use crate::metadata::{SCOPES_OF_TOOLS, is_our_resource};
 
-/// The longest `state`, in bytes.
-const MAX_STATE: usize = 2048;
+/// The longest `state`, in bytes: with the rest of the address it outlives a sign-in, which keeps
+/// it in a cookie.
+const MAX_STATE: usize = 1024;
 
 /// The parameters of RFC 6749, section 4.1.1, RFC 7636 and RFC 8707. Others have
 /// no meaning here and are passed over.
@@ -49,7 +50,7 @@ impl AuthorizeQuery {
         let (client_id, client_name, redirect_uri) = self.client(app).await?;
         let wrong = |error: &str, text: &str| self.wrong(app, &redirect_uri, error, text);
         if self.state.as_ref().is_some_and(|it| MAX_STATE < it.len()) {
-            return Err(unknown("Its state is longer than 2048 bytes."));
+            return Err(unknown("Its state is longer than 1024 bytes."));
         }
         if self.response_type.as_deref() != Some("code") {
             return Err(wrong("unsupported_response_type", "It does not ask for a code, with response_type=code."));

@@ -133,7 +133,7 @@ async fn a_code_is_for_the_program_that_asked_for_it_and_once() {
     assert_eq!(error(&[("redirect_uri", "http://127.0.0.1:1/back")]).await, refused("invalid_grant"));
     assert_eq!(error(&[("code_verifier", other.verifier.expose_secret())]).await, refused("invalid_grant"));
     assert_eq!(error(&[("code_verifier", "")]).await, refused("invalid_request"));
-    assert_eq!(error(&[("resource", "https://social.example/api/v1")]).await, refused("invalid_target"));
+    assert_eq!(error(&[("resource", "https://other.example/mcp")]).await, refused("invalid_target"));
     assert_eq!(error(&[("grant_type", "refresh_token")]).await, refused("unsupported_grant_type"));
     assert_eq!(error(&[("code", "x")]).await, refused("invalid_grant"));
     assert_eq!(error(&[("code", &format!("{code}x"))]).await, refused("invalid_grant"));

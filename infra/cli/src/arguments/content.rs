@@ -40,7 +40,8 @@ pub(crate) struct Post {
     /// Only say whether it would be taken. Nothing is kept but uploaded files, for a week.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Makes it the same post when the command is run again within a day.
+    /// Makes it the same post when the same command is run again within a day; --at then has to
+    /// be a date and a time.
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<String>,
 }

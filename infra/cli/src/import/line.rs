@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::arguments::Format;
 use crate::exit::Failure;
 use crate::files::hex;
+use crate::output::plain;
 
 /// What a line may say.
 const FIELDS: [&str; 6] = ["content", "to", "at", "media", "alt", "options"];
@@ -114,6 +115,9 @@ fn of_csv(bytes: &[u8]) -> Result<Vec<Numbered>, Failure> {
     if !names.iter().any(|it| it == "content") {
         return Err(Failure::Usage("the first line has to name the columns, content among them".to_owned()));
     }
+    if let Some(twice) = names.iter().enumerate().find(|(at, it)| !it.is_empty() && names[..*at].contains(it)) {
+        return Err(Failure::Usage(format!("the first line names {} twice", plain(twice.1))));
+    }
     let read = reader.byte_records().map(|record| {
         let record = record.map_err(|error| {
             let number = error.position().map_or(0, csv::Position::line);
@@ -158,6 +162,11 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
     use super::*;
+
+    #[test]
+    fn a_column_that_is_named_twice_is_refused() {
+        assert!(lines(Format::Csv, b"content,at,at\na,,\n", "posts.csv").is_err());
+    }
 
     fn csv(text: &str) -> Vec<Result<Line, Broken>> {
         lines(Format::Csv, text.as_bytes(), "posts.csv").unwrap()

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use client::Timestamp;
+use client::PostTime;
 use serde_json::Value;
 
 use super::line::{Broken, Line};
@@ -15,7 +15,7 @@ use crate::when::{self, Zone};
 pub(crate) struct Plan {
     pub(crate) content: String,
     pub(crate) to: Vec<String>,
-    pub(crate) at: Option<Timestamp>,
+    pub(crate) at: Option<PostTime>,
     pub(crate) files: Vec<Medium>,
     pub(crate) alt: Vec<String>,
     pub(crate) options: Vec<PostOption>,
@@ -27,7 +27,7 @@ impl Plan {
         let broken = |field: &str, why: &dyn std::fmt::Display| Broken::new(line.number, field, &why);
         let content = text(line, "content")?.ok_or_else(|| broken("content", &"is required"))?;
         let at = text(line, "at")?.map(|it| when::parse_fixed(&it, zone)).transpose();
-        let at = at.map_err(|it| broken("at", &it))?.map(Timestamp);
+        let at = at.map_err(|it| broken("at", &it))?.map(PostTime::from);
         let media = list(line, "media")?;
         let files = media.iter().map(|it| Medium::look(it, folder)).collect::<Result<_, _>>();
         let files: Vec<_> = files.map_err(|it| broken("media", &it))?;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::present;
-use crate::Timestamp;
+use crate::{PostTime, Timestamp};
 
 /// A post.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -185,7 +185,7 @@ pub struct NewPost {
     pub platforms: Option<Vec<NewPostPlatform>>,
     /// When; `None` for a draft. Up to five minutes past means at once.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheduled_at: Option<Timestamp>,
+    pub scheduled_at: Option<PostTime>,
     /// Files, each once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<Vec<NewPostMedia>>,
@@ -238,7 +238,7 @@ pub struct PostChanges {
     pub platforms: Option<Vec<NewPostPlatform>>,
     /// Another time; `Some(None)` takes the post back to draft.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub scheduled_at: Option<Option<Timestamp>>,
+    pub scheduled_at: Option<Option<PostTime>>,
     /// Replaces the whole list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<Vec<NewPostMedia>>,
