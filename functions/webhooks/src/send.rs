@@ -33,11 +33,19 @@ impl App {
         }
         let answer = self.calls.call(request).await;
         let settled = held.settled(&answer, now, self.api.clock.now(), random_u32());
+        // Before the notice ends: whoever takes over from a worker that dies in between finds it
+        // waiting, and the endpoint disabled where it said so.
+        let is_last = settled.state == NoticeState::Failed;
+        let heard = if notice.is_test() && !answer.is_accepted() && !answer.is_gone() {
+            Ok(())
+        } else {
+            self.heard(record, &answer, is_last).await
+        };
         if store.swap_notice(&held, &settled).await? == Race::Lost {
             tracing::info!(webhook_id = %name.webhook_id, "a notice was asked for again while it was sent");
         }
         self.hint(&settled).await?;
-        self.heard(record, &answer).await
+        heard
     }
 
     async fn request(&self, notice: &Notice, record: &EndpointRecord) -> Result<Request, Failure> {

@@ -185,7 +185,7 @@ mod tests {
         let before = record(an_endpoint());
         store.add_webhook(&before).await.unwrap();
         let answer = domain::webhook::Answer { status: Some(410), ..domain::webhook::Answer::none("", 0) };
-        let gone = before.endpoint.heard(&answer, noon()).unwrap();
+        let gone = before.endpoint.heard(&answer, false, noon()).unwrap();
         let event = gone.disabled_event().unwrap();
         let after = EndpointRecord { endpoint: gone, previous: Some(vec![3]), ..before.clone() };
 

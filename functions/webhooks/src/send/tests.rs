@@ -160,12 +160,37 @@ async fn five_days_of_failures_disable_an_endpoint() {
     world.answer(|| StatusCode::BAD_GATEWAY.into_response());
     world.app.tell(&world.event(7)).await.unwrap();
     world.work().await;
+    let reason = async || {
+        let (_, shown) = world.call("GET", &format!("/webhooks/{}", webhook["id"]), None).await;
+        shown["disabled_reason"].clone()
+    };
     world.clock.advance(DISABLED_AFTER);
     world.app.tell(&world.event(8)).await.unwrap();
     world.work().await;
+    assert_eq!(reason().await, Value::Null, "two failures, days apart");
+
+    // Until nothing is tried any more.
+    for _ in 0..12 {
+        world.clock.advance(TimeDelta::hours(27));
+        world.app.tick().await.unwrap();
+        world.work().await;
+    }
+    assert_eq!(reason().await, "failing");
+}
+
+#[tokio::test]
+async fn a_test_that_fails_says_nothing_of_an_endpoint() {
+    let world = World::new().await;
+    let webhook = world.webhook().await;
+    world.answer(|| StatusCode::BAD_GATEWAY.into_response());
+    world.call("POST", &format!("/webhooks/{}/test", webhook["id"]), None).await;
+    world.work().await;
+    world.clock.advance(DISABLED_AFTER);
+    world.call("POST", &format!("/webhooks/{}/test", webhook["id"]), None).await;
+    world.work().await;
 
     let (_, shown) = world.call("GET", &format!("/webhooks/{}", webhook["id"]), None).await;
-    assert_eq!(shown["disabled_reason"], "failing");
+    assert_eq!(shown["disabled_reason"], Value::Null);
 }
 
 #[tokio::test]

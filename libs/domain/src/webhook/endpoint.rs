@@ -151,7 +151,9 @@ impl Endpoint {
     }
 
     /// The same after an attempt that was answered so; `None` when nothing changes.
-    pub fn heard(&self, answer: &Answer, now: DateTime<Utc>) -> Option<Self> {
+    /// `is_last` is one after which its notice is given up: single failures, days apart,
+    /// say nothing of an endpoint that has taken the notices in between.
+    pub fn heard(&self, answer: &Answer, is_last: bool, now: DateTime<Utc>) -> Option<Self> {
         if self.is_disabled() {
             return None;
         }
@@ -163,7 +165,7 @@ impl Endpoint {
         } else {
             match self.failing_since {
                 None => after.failing_since = Some(now),
-                Some(since) if since + DISABLED_AFTER <= now => after.disable(DisabledReason::Failing, now),
+                Some(since) if is_last && since + DISABLED_AFTER <= now => after.disable(DisabledReason::Failing, now),
                 Some(_) => return None,
             }
         }
@@ -206,14 +208,15 @@ mod tests {
 
     #[test]
     fn five_days_of_failures_end_it_and_one_success_begins_anew() {
-        let first = an_endpoint().heard(&answered(500), noon()).unwrap();
+        let first = an_endpoint().heard(&answered(500), false, noon()).unwrap();
         assert_eq!(first.failing_since, Some(noon()));
-        assert_eq!(first.heard(&answered(500), noon() + TimeDelta::days(4)), None);
-        let accepted = first.heard(&answered(204), noon() + TimeDelta::days(4)).unwrap();
+        assert_eq!(first.heard(&answered(500), true, noon() + TimeDelta::days(4)), None);
+        let accepted = first.heard(&answered(204), false, noon() + TimeDelta::days(4)).unwrap();
         assert_eq!(accepted.failing_since, None);
-        assert_eq!(accepted.heard(&answered(200), noon()), None, "nothing changes");
+        assert_eq!(accepted.heard(&answered(200), false, noon()), None, "nothing changes");
 
-        let ended = first.heard(&answered(302), noon() + DISABLED_AFTER).unwrap();
+        assert_eq!(first.heard(&answered(302), false, noon() + DISABLED_AFTER), None, "it is tried again");
+        let ended = first.heard(&answered(302), true, noon() + DISABLED_AFTER).unwrap();
         assert_eq!(ended.disabled_reason, Some(DisabledReason::Failing));
         assert!(!ended.wants(EventKind::PostPublished));
         let event = ended.disabled_event().unwrap();
@@ -222,9 +225,9 @@ mod tests {
 
     #[test]
     fn gone_is_the_end_at_once_until_its_owner_says_otherwise() {
-        let gone = an_endpoint().heard(&answered(410), noon()).unwrap();
+        let gone = an_endpoint().heard(&answered(410), false, noon()).unwrap();
         assert_eq!(gone.disabled_reason, Some(DisabledReason::Gone));
-        assert_eq!(gone.heard(&answered(500), noon()), None);
+        assert_eq!(gone.heard(&answered(500), true, noon()), None);
         let back = gone.changed(None, None, Some(false), noon());
         assert!(back.wants(EventKind::PostFailed) && back.disabled_event().is_none());
     }
@@ -253,7 +256,7 @@ mod tests {
 
     #[test]
     fn another_place_has_not_failed_yet() {
-        let failing = an_endpoint().heard(&answered(500), noon()).unwrap();
+        let failing = an_endpoint().heard(&answered(500), false, noon()).unwrap();
         let same = failing.changed(Some(failing.url.clone()), None, None, noon());
         assert_eq!(same.failing_since, Some(noon()));
         let moved = failing.changed(EndpointUrl::parse("https://b.example").ok(), None, None, noon());

@@ -193,7 +193,8 @@ impl Notice {
         after.waiting(now, now)
     }
 
-    fn is_test(&self) -> bool {
+    /// Whether its owner only tries whether their endpoint works.
+    pub fn is_test(&self) -> bool {
         self.message.kind == EventKind::WebhookTest
     }
 
