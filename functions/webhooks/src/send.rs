@@ -17,11 +17,12 @@ impl App {
         let (notice, endpoint) = store.notice_and_endpoint(name).await?;
         let Some(notice) = notice.filter(|it| it.state == NoticeState::Waiting) else { return Ok(()) };
         let Some(record) = endpoint else { return Ok(store.remove_notice(name).await?) };
-        if record.endpoint.is_disabled() {
+        let now = self.api.clock.now();
+        // Whoever holds it writes down what became of their call.
+        if record.endpoint.is_disabled() && !notice.is_held(now) {
             store.swap_notice(&notice, &notice.dropped()).await?;
             return Ok(());
         }
-        let now = self.api.clock.now();
         if !notice.is_due(now) {
             return Ok(());
         }

@@ -179,6 +179,27 @@ async fn five_days_of_failures_disable_an_endpoint() {
 }
 
 #[tokio::test]
+async fn what_somebody_holds_is_not_dropped_under_their_hands() {
+    let world = World::new().await;
+    let webhook = world.webhook().await;
+    world.app.tell(&world.event(7)).await.unwrap();
+    let name = world.sent.hints.lock().unwrap().remove(0).name;
+    let notice = world.app.api.store.notice_and_endpoint(&name).await.unwrap().0.unwrap();
+    let held = notice.begun(world.clock.now());
+    world.app.api.store.swap_notice(&notice, &held).await.unwrap();
+    world.call("PATCH", &format!("/webhooks/{}", webhook["id"]), Some(json!({ "disabled": true }))).await;
+
+    world.app.send(&name).await.unwrap();
+    let kept = world.app.api.store.notice_and_endpoint(&name).await.unwrap().0.unwrap();
+    assert_eq!(kept, held);
+
+    world.clock.advance(LEASE);
+    world.app.send(&name).await.unwrap();
+    assert_eq!(world.deliveries(&webhook).await[0]["status"], "failed");
+    assert!(world.got().is_empty());
+}
+
+#[tokio::test]
 async fn a_test_that_fails_says_nothing_of_an_endpoint() {
     let world = World::new().await;
     let webhook = world.webhook().await;

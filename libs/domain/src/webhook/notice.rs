@@ -147,9 +147,14 @@ impl Notice {
         now < self.created_at + KEPT_FOR
     }
 
+    /// Whether somebody makes an attempt now.
+    pub fn is_held(&self, now: DateTime<Utc>) -> bool {
+        self.lease_ends.is_some_and(|it| now < it)
+    }
+
     /// Whether the next attempt is due, and nobody makes it.
     pub fn is_due(&self, now: DateTime<Utc>) -> bool {
-        self.state == NoticeState::Waiting && self.look_at <= now + EARLY && self.lease_ends.is_none_or(|it| it <= now)
+        self.state == NoticeState::Waiting && self.look_at <= now + EARLY && !self.is_held(now)
     }
 
     /// Held for an attempt that begins now.
