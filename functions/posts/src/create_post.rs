@@ -51,9 +51,8 @@ pub(crate) struct NewPostBody {
 #[serde(untagged)]
 #[expect(dead_code, reason = "read field by field; this is its description")]
 pub(crate) enum PostTime {
-    At(Instant),
-    /// At once. The same request under the same `idempotency-key` stays the same request.
-    AtOnce(AtOnce),
+    At(#[schema(inline)] Instant),
+    AtOnce(#[schema(inline)] AtOnce),
 }
 
 /// A date and a time with its offset.
@@ -62,7 +61,7 @@ pub(crate) enum PostTime {
 #[expect(dead_code, reason = "read field by field; this is its description")]
 pub(crate) struct Instant(String);
 
-/// The word for it.
+/// At once. The same request under the same `idempotency-key` stays the same request.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AtOnce {

@@ -83,6 +83,7 @@ types!(
     PostList,
     PostMedia,
     PostPlatform,
+    PostTime,
     PresignedUpload,
     RuleCondition,
     TokenRequest,
