@@ -73,7 +73,7 @@ pub(crate) async fn change_webhook(
         record = EndpointRecord { endpoint, ..record };
         if store.swap_webhook(&before, &record, None).await? == Race::Won {
             audit::Entry::new(audit::Event::WebhookChanged).user(caller.user).address(caller.ip).write();
-            return Ok(Json(WebhookView::from(&record.endpoint)));
+            return Ok(Json(WebhookView::from(&record)));
         }
         record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
     }

@@ -8,7 +8,7 @@ use axum::extract::State;
 use cloud::audit;
 use domain::faults::Faults;
 use domain::id::UserId;
-use domain::webhook::{Endpoint, EndpointUrl, EventKind, MAX_ENDPOINTS, Secret};
+use domain::webhook::{Endpoint, EndpointUrl, EventKind, MAX_ENDPOINTS, Secret, Secrets};
 use http::StatusCode;
 use serde::Deserialize;
 use storage::{EndpointAdded, EndpointRecord};
@@ -65,12 +65,12 @@ pub(crate) async fn create_webhook(
     let events = reading::events(&mut fields).value().unwrap_or_default();
     let Some(url) = fields.finish(url)? else { return Err(Faults::one("url", "is required").into()) };
 
-    let Some((endpoint, secret)) = app.add(caller.user, url, events).await? else {
+    let Some((record, secret)) = app.add(caller.user, url, events).await? else {
         let full = format!("would be the {}th webhook; a user has {MAX_ENDPOINTS} at most", MAX_ENDPOINTS + 1);
         return Err(Faults::one("url", full).into());
     };
     audit::Entry::new(audit::Event::WebhookMade).user(caller.user).address(caller.ip).write();
-    Ok((StatusCode::CREATED, Json(WithSecret::of(&endpoint, &secret))))
+    Ok((StatusCode::CREATED, Json(WithSecret::of(&record, &secret))))
 }
 
 impl App {
@@ -80,12 +80,12 @@ impl App {
         user: UserId,
         url: EndpointUrl,
         events: Vec<EventKind>,
-    ) -> Result<Option<(Endpoint, Secret)>, Failure> {
+    ) -> Result<Option<(EndpointRecord, Secret)>, Failure> {
         let endpoint = Endpoint::new(user, self.api.ids.fresh(), url, events, self.api.clock.now());
         let secret = Secret::random();
         let sealed = self.seal(&endpoint, &secret).await?;
-        let record = EndpointRecord { endpoint, secret: sealed, previous: None };
+        let record = EndpointRecord { endpoint, secrets: Secrets::new(sealed) };
         let added = self.api.store.add_webhook(&record).await?;
-        Ok((added == EndpointAdded::Added).then_some((record.endpoint, secret)))
+        Ok((added == EndpointAdded::Added).then_some((record, secret)))
     }
 }

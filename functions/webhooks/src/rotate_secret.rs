@@ -21,7 +21,7 @@ use crate::view::WithSecret;
     operation_id = "webhook.rotate",
     tag = WEBHOOKS,
     summary = "Replace a webhook's secret",
-    description = "For 24 hours messages are signed with both secrets, so that none fails while the new one is put in place.",
+    description = "For 24 hours messages are signed with both secrets, so that none fails while the new one is put in place. This holds for each of the last four that were replaced.",
     security(("token" = [])),
     params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
     responses((status = 200, description = "The webhook and its new secret", body = WithSecret), Refused, Missing, BadBody)
@@ -40,11 +40,13 @@ pub(crate) async fn rotate_secret(
     let sealed = app.seal(&record.endpoint, &secret).await?;
     for _ in 0..TRIES {
         let before = record.endpoint;
-        let endpoint = before.rotated(app.api.clock.now());
-        record = EndpointRecord { endpoint, secret: sealed.clone(), previous: Some(record.secret) };
+        let now = app.api.clock.now();
+        // Nothing but its secret changes.
+        let endpoint = before.changed(None, None, None, now);
+        record = EndpointRecord { endpoint, secrets: record.secrets.rotated(sealed.clone(), now) };
         if store.swap_webhook(&before, &record, None).await? == Race::Won {
             audit::Entry::new(audit::Event::WebhookRotated).user(caller.user).address(caller.ip).write();
-            return Ok(Json(WithSecret::of(&record.endpoint, &secret)));
+            return Ok(Json(WithSecret::of(&record, &secret)));
         }
         record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
     }

@@ -18,9 +18,8 @@ impl App {
     pub(crate) async fn secrets(&self, record: &EndpointRecord, now: DateTime<Utc>) -> Result<Vec<Secret>, Failure> {
         let endpoint = &record.endpoint;
         let context = webhook_context(endpoint.user_id, endpoint.webhook_id);
-        let previous = record.previous.iter().filter(|_| endpoint.signs_with_both(now));
         let mut secrets = Vec::new();
-        for sealed in [&record.secret].into_iter().chain(previous) {
+        for sealed in record.secrets.signing(now) {
             let plain = self.sealer.open(sealed, &context).await?;
             let text = String::from_utf8(plain).map_err(|_| Failure::Unreadable)?;
             secrets.push(Secret::parse(text.into()).ok_or(Failure::Unreadable)?);

@@ -1,9 +1,10 @@
 //! Endpoints and notices as clients see them.
 
 use domain::schedule::show;
-use domain::webhook::{Endpoint, EventKind, Notice, NoticeState, Secret};
+use domain::webhook::{EventKind, Notice, NoticeState, Secret};
 use serde::Serialize;
 use serde_json::Value;
+use storage::EndpointRecord;
 use utoipa::ToSchema;
 
 /// An endpoint.
@@ -91,8 +92,8 @@ struct AttemptView {
     took_ms: u64,
 }
 
-impl From<&Endpoint> for WebhookView {
-    fn from(endpoint: &Endpoint) -> Self {
+impl From<&EndpointRecord> for WebhookView {
+    fn from(EndpointRecord { endpoint, secrets }: &EndpointRecord) -> Self {
         Self {
             id: endpoint.webhook_id.get(),
             url: endpoint.url.to_string(),
@@ -101,7 +102,7 @@ impl From<&Endpoint> for WebhookView {
             disabled_at: endpoint.disabled_at.map(show),
             disabled_reason: endpoint.disabled_reason.map(domain::webhook::DisabledReason::as_str),
             failing_since: endpoint.failing_since.map(show),
-            previous_secret_until: endpoint.rotated_until.map(show),
+            previous_secret_until: secrets.previous_until().map(show),
             created_at: show(endpoint.created_at),
             updated_at: show(endpoint.updated_at),
         }
@@ -110,8 +111,8 @@ impl From<&Endpoint> for WebhookView {
 
 impl WithSecret {
     /// The endpoint and its newest secret.
-    pub(crate) fn of(endpoint: &Endpoint, secret: &Secret) -> Self {
-        Self { webhook: endpoint.into(), secret: secret.expose().to_owned() }
+    pub(crate) fn of(record: &EndpointRecord, secret: &Secret) -> Self {
+        Self { webhook: record.into(), secret: secret.expose().to_owned() }
     }
 }
 

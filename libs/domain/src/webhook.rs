@@ -13,14 +13,16 @@ mod message;
 mod notice;
 mod schedule;
 mod secret;
+mod secrets;
 mod signing_key;
 
 pub use address::{EndpointUrl, InvalidUrl};
 pub use answer::{Answer, SHOWN_BYTES, shown};
-pub use endpoint::{DISABLED_AFTER, DisabledReason, Endpoint, MAX_ENDPOINTS, ROTATION};
+pub use endpoint::{DISABLED_AFTER, DisabledReason, Endpoint, MAX_ENDPOINTS};
 pub use kind::EventKind;
 pub use message::{Message, MessageId};
 pub use notice::{Attempt, KEPT_FOR, LEASE, Notice, NoticeName, NoticeState};
 pub use schedule::{PLANNED_AHEAD, TIME_OUT, TRIES};
 pub use secret::Secret;
+pub use secrets::{MAX_REPLACED, ROTATION, Replaced, Secrets};
 pub use signing_key::SigningKey;

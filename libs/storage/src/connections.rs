@@ -11,8 +11,6 @@ mod moved;
 #[cfg(test)]
 mod tests;
 
-use aws_sdk_dynamodb::error::SdkError;
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::connection::Connection;
@@ -135,32 +133,6 @@ impl Store {
     pub(crate) fn update_connection(&self, user: UserId, id: ConnectionId) -> UpdateItemFluentBuilder {
         self.client.update_item().table_name(self.table(Table::Connections)).set_key(Some(connection_key(user, id)))
     }
-}
-
-/// Why one item of a transaction was not written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lost {
-    /// This item was not the reason.
-    Nothing,
-    /// Its condition did not hold.
-    Condition,
-    /// Another transaction was writing it at that moment.
-    Conflict,
-}
-
-/// What each item of a cancelled transaction lost, in their order; `None` when
-/// the transaction failed for another reason than a race.
-fn lost<R>(error: &SdkError<TransactWriteItemsError, R>) -> Option<Vec<Lost>> {
-    let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error() else {
-        return None;
-    };
-    let reason = |code: Option<&str>| match code {
-        None | Some("None") => Some(Lost::Nothing),
-        Some("ConditionalCheckFailed") => Some(Lost::Condition),
-        Some("TransactionConflict") => Some(Lost::Conflict),
-        Some(_) => None,
-    };
-    cancelled.cancellation_reasons().iter().map(|it| reason(it.code())).collect()
 }
 
 pub(crate) fn connection_key(user: UserId, id: ConnectionId) -> Item {

@@ -49,6 +49,7 @@ mod race;
 mod schema;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod transaction;
 mod users;
 mod vault;
 mod webhooks;

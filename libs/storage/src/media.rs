@@ -23,10 +23,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StorageError;
 use crate::item::{Item, attributes, from_item, n, s, to_item};
+use crate::transaction::Transacted;
 use crate::{Store, Table};
 
 pub use self::room::Room;
-use self::room::Written;
 
 /// Partitions of the index of unused files: a constant, because a file's
 /// partition follows from its id.
@@ -145,10 +145,10 @@ impl Store {
             let Some(taken) = self.take_room(medium.user_id, bytes, room)? else { return Ok(MediumAdded::NoRoom) };
             writes.push(taken);
         }
-        Ok(match self.write_media(writes).await? {
-            Written::Done => MediumAdded::Added,
-            Written::Refused(0) => MediumAdded::IdTaken,
-            Written::Refused(_) => MediumAdded::NoRoom,
+        Ok(match self.transact(writes).await? {
+            Transacted::Done => MediumAdded::Added,
+            Transacted::Refused(0) => MediumAdded::IdTaken,
+            Transacted::Refused(_) => MediumAdded::NoRoom,
         })
     }
 
@@ -204,7 +204,7 @@ impl Store {
             if let Some(held) = read.held_bytes.filter(|it| *it != size_bytes) {
                 writes.push(self.change_room(read.user_id, 0, difference(held, size_bytes))?);
             }
-            if self.write_media(writes).await? == Written::Done {
+            if self.transact(writes).await? == Transacted::Done {
                 return Ok(MediumUse::Kept);
             }
             match self.media(read.user_id, &[read.media_id]).await?.pop() {

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
 use domain::delivery::Delivery;
 use domain::event::Event;
@@ -12,13 +11,13 @@ use domain::id::{ConnectionId, TargetId, UserId};
 use domain::post::{Post, PostStatus, changes};
 
 use crate::Store;
-use crate::conflict::Patience;
 use crate::deliveries::{AS_READ, delivery_item, delivery_key};
 use crate::error::StorageError;
 use crate::idempotency::{IdempotencyUse, KEY_IS_FREE, kept_item};
 use crate::item::{at, attributes, n, s};
 use crate::posts::{counts_key, post_item, post_key};
 use crate::schema::Table;
+use crate::transaction::Transacted;
 
 /// The most items that DynamoDB changes in one transaction.
 const MAX_ACTIONS: usize = 100;
@@ -81,27 +80,10 @@ impl Store {
             return Ok(PostWritten::TooMany);
         }
         let (roles, items): (Vec<_>, Vec<_>) = actions.into_iter().unzip();
-        let mut patience = Patience::default();
-        loop {
-            let sent = self.client.transact_write_items().set_transact_items(Some(items.clone())).send().await;
-            let Err(error) = sent else { return Ok(PostWritten::Done) };
-            let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error()
-            else {
-                return Err(error.into());
-            };
-            let failed = |code: &str| cancelled.cancellation_reasons().iter().position(|it| it.code() == Some(code));
-            if let Some(index) = failed("ConditionalCheckFailed") {
-                return Ok(roles[index]);
-            }
-            if failed("TransactionConflict").is_none() && failed("ThrottlingError").is_none() {
-                return Err(error.into());
-            }
-            // Another transaction is writing one of the items: the counts, mostly,
-            // which are the same for all posts of the user.
-            if !patience.wait().await {
-                return Err(StorageError::Contended);
-            }
-        }
+        Ok(match self.transact(items).await? {
+            Transacted::Done => PostWritten::Done,
+            Transacted::Refused(index) => roles[index],
+        })
     }
 
     /// The writes of the transaction, each with what it means when its condition

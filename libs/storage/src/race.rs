@@ -27,19 +27,6 @@ impl Race {
         Ok(if if_won(sent)?.is_some() { Self::Won } else { Self::Lost })
     }
 
-    /// How a transaction ended in which it does not matter which of the items
-    /// was in the way.
-    pub(crate) fn of_transaction<T, E, R>(sent: Result<T, SdkError<E, R>>) -> Result<Self, StorageError>
-    where
-        E: ProvideErrorMetadata,
-    {
-        match sent {
-            Ok(_) => Ok(Self::Won),
-            Err(error) if error.code() == Some("TransactionCanceledException") => Ok(Self::Lost),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// Whether it is written.
     pub fn is_won(self) -> bool {
         self == Self::Won

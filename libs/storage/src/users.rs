@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item};
-use crate::race::Race;
+use crate::transaction::Transacted;
 use crate::{Store, Table};
 pub use admission::{Admitted, Stale};
 
@@ -96,18 +96,11 @@ impl Store {
             .condition_expression("attribute_not_exists(user_id)")
             .build()
             .map_err(StorageError::build)?;
-        let written = self
-            .client
-            .transact_write_items()
-            .transact_items(TransactWriteItem::builder().put(pointer).build())
-            .transact_items(TransactWriteItem::builder().put(user).build())
-            .send()
-            .await;
-        Ok(match Race::of_transaction(written)? {
-            Race::Won => Joined::Ours,
-            // Another first sign-in was faster, or is being written at this
-            // moment. The caller looks for its user.
-            Race::Lost => Joined::Taken,
+        let put = |it| TransactWriteItem::builder().put(it).build();
+        Ok(match self.transact(vec![put(pointer), put(user)]).await? {
+            Transacted::Done => Joined::Ours,
+            // Another first sign-in was faster. The caller looks for its user.
+            Transacted::Refused(_) => Joined::Taken,
         })
     }
 
@@ -147,7 +140,7 @@ impl Store {
     /// Throws a user out, or lets them in again, as an operator does by
     /// `infra/disable-user`. [`Race::Lost`] when there is no such user.
     #[cfg(any(test, feature = "testing"))]
-    pub async fn set_disabled(&self, user: UserId, disabled: bool) -> Result<Race, StorageError> {
+    pub async fn set_disabled(&self, user: UserId, disabled: bool) -> Result<crate::Race, StorageError> {
         let update = self
             .client
             .update_item()
@@ -158,7 +151,7 @@ impl Store {
             .expression_attribute_values(":disabled", aws_sdk_dynamodb::types::AttributeValue::Bool(disabled))
             .send()
             .await;
-        Race::of(update)
+        crate::Race::of(update)
     }
 }
 

@@ -2,25 +2,25 @@
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
+use chrono::DateTime;
 use domain::event::Event;
 use domain::id::{UserId, WebhookId};
-use domain::webhook::{Endpoint, MAX_ENDPOINTS};
+use domain::webhook::{Endpoint, MAX_ENDPOINTS, Replaced, Secrets};
 
 use crate::Store;
 use crate::error::StorageError;
-use crate::item::{Item, attributes, from_item, n, to_item};
+use crate::item::{Item, at, attributes, from_item, n, to_item};
 use crate::race::Race;
 use crate::schema::Table;
+use crate::transaction::Transacted;
 
 /// An endpoint as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointRecord {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// Its secret, sealed for [`webhook_context`].
-    pub secret: Vec<u8>,
-    /// The secret before the last rotation, sealed for the same.
-    pub previous: Option<Vec<u8>>,
+    /// Its secrets, sealed for [`webhook_context`].
+    pub secrets: Secrets,
 }
 
 /// How the addition of an endpoint ended.
@@ -77,8 +77,10 @@ impl Store {
             .condition_expression("attribute_not_exists(webhook_id)");
         let count = TransactWriteItem::builder().update(count.build().map_err(StorageError::build)?).build();
         let put = TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build();
-        let sent = self.client.transact_write_items().transact_items(count).transact_items(put).send().await;
-        Ok(if Race::of_transaction(sent)?.is_won() { EndpointAdded::Added } else { EndpointAdded::Full })
+        Ok(match self.transact(vec![count, put]).await? {
+            Transacted::Done => EndpointAdded::Added,
+            Transacted::Refused(_) => EndpointAdded::Full,
+        })
     }
 
     /// Writes an endpoint over the one that was read, and with it an event that
@@ -95,11 +97,11 @@ impl Store {
             .condition_expression("revision = :before")
             .expression_attribute_values(":before", n(before.revision));
         let put = TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build();
-        let mut request = self.client.transact_write_items().transact_items(put);
+        let mut writes = vec![put];
         if let Some(event) = news {
-            request = request.transact_items(self.outbox_put(event)?);
+            writes.push(self.outbox_put(event)?);
         }
-        Race::of_transaction(request.send().await)
+        Ok(self.transact(writes).await?.race())
     }
 
     /// Removes an endpoint. False when there is none.
@@ -116,8 +118,7 @@ impl Store {
             .expression_attribute_values(":less", n(-1));
         let delete = TransactWriteItem::builder().delete(delete.build().map_err(StorageError::build)?).build();
         let count = TransactWriteItem::builder().update(count.build().map_err(StorageError::build)?).build();
-        let sent = self.client.transact_write_items().transact_items(delete).transact_items(count).send().await;
-        Ok(Race::of_transaction(sent)?.is_won())
+        Ok(self.transact(vec![delete, count]).await? == Transacted::Done)
     }
 }
 
@@ -132,19 +133,36 @@ fn count_key(user: UserId) -> Item {
 
 fn item(record: &EndpointRecord) -> Result<Item, StorageError> {
     let mut item = to_item(&record.endpoint)?;
-    let sealed = |bytes: &Vec<u8>| AttributeValue::B(Blob::new(bytes.clone()));
-    item.insert("secret".to_owned(), sealed(&record.secret));
-    item.extend(record.previous.iter().map(|it| ("previous".to_owned(), sealed(it))));
+    let sealed = |bytes: &[u8]| AttributeValue::B(Blob::new(bytes));
+    let replaced =
+        |it: &Replaced| AttributeValue::M(attributes([("secret", sealed(&it.sealed)), ("until", at(it.until))]));
+    item.insert("secret".to_owned(), sealed(&record.secrets.newest));
+    item.insert("replaced".to_owned(), AttributeValue::L(record.secrets.replaced.iter().map(replaced).collect()));
     Ok(item)
 }
 
 pub(crate) fn read(mut item: Item) -> Result<EndpointRecord, StorageError> {
-    let mut sealed = |name: &str| match item.remove(name) {
-        Some(AttributeValue::B(bytes)) => Some(bytes.into_inner()),
-        _ => None,
-    };
-    let (secret, previous) = (sealed("secret").unwrap_or_default(), sealed("previous"));
-    Ok(EndpointRecord { endpoint: from_item(item)?, secret, previous })
+    let newest = take_secret(&mut item)?;
+    let Some(AttributeValue::L(replaced)) = item.remove("replaced") else { return Err(without_secret()) };
+    let replaced = replaced.into_iter().map(read_replaced).collect::<Result<_, _>>()?;
+    Ok(EndpointRecord { endpoint: from_item(item)?, secrets: Secrets { newest, replaced } })
+}
+
+fn read_replaced(kept: AttributeValue) -> Result<Replaced, StorageError> {
+    let AttributeValue::M(mut kept) = kept else { return Err(without_secret()) };
+    let until = kept.get("until").and_then(|it| DateTime::from_timestamp_millis(it.as_n().ok()?.parse().ok()?));
+    Ok(Replaced { sealed: take_secret(&mut kept)?, until: until.ok_or_else(without_secret)? })
+}
+
+fn take_secret(item: &mut Item) -> Result<Vec<u8>, StorageError> {
+    match item.remove("secret") {
+        Some(AttributeValue::B(bytes)) => Ok(bytes.into_inner()),
+        _ => Err(without_secret()),
+    }
+}
+
+fn without_secret() -> StorageError {
+    StorageError::Request("the secrets of a webhook are unreadable".to_owned())
 }
 
 #[cfg(test)]
@@ -155,7 +173,7 @@ mod tests {
     use crate::testing::store;
 
     fn record(endpoint: Endpoint) -> EndpointRecord {
-        EndpointRecord { endpoint, secret: vec![1, 2], previous: None }
+        EndpointRecord { endpoint, secrets: Secrets::new(vec![1, 2]) }
     }
 
     #[tokio::test]
@@ -187,7 +205,7 @@ mod tests {
         let answer = domain::webhook::Answer { status: Some(410), ..domain::webhook::Answer::none("", 0) };
         let gone = before.endpoint.heard(&answer, false, noon()).unwrap();
         let event = gone.disabled_event().unwrap();
-        let after = EndpointRecord { endpoint: gone, previous: Some(vec![3]), ..before.clone() };
+        let after = EndpointRecord { endpoint: gone, secrets: before.secrets.clone().rotated(vec![3], noon()) };
 
         assert_eq!(store.swap_webhook(&before.endpoint, &after, Some(&event)).await.unwrap(), Race::Won);
         assert_eq!(store.swap_webhook(&before.endpoint, &after, None).await.unwrap(), Race::Lost);

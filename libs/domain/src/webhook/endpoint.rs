@@ -14,9 +14,6 @@ use crate::schedule::show;
 /// The most endpoints of a user.
 pub const MAX_ENDPOINTS: u32 = 10;
 
-/// How long the secret before a rotation still signs.
-pub const ROTATION: TimeDelta = TimeDelta::hours(24);
-
 /// How long an endpoint may fail before it is told nothing any more.
 pub const DISABLED_AFTER: TimeDelta = TimeDelta::days(5);
 
@@ -63,9 +60,6 @@ pub struct Endpoint {
     /// Since when every attempt has failed.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub failing_since: Option<DateTime<Utc>>,
-    /// Until when the secret before the last rotation signs too.
-    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
-    pub rotated_until: Option<DateTime<Utc>>,
     /// When it was made.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
@@ -93,7 +87,6 @@ impl Endpoint {
             disabled_at: None,
             disabled_reason: None,
             failing_since: None,
-            rotated_until: None,
             created_at: now,
             updated_at: now,
             revision: 1,
@@ -137,17 +130,6 @@ impl Endpoint {
             _ => {}
         }
         after
-    }
-
-    /// The same with a new secret; that before it signs for [`ROTATION`] longer.
-    #[must_use]
-    pub fn rotated(&self, now: DateTime<Utc>) -> Self {
-        Self { rotated_until: Some(now + ROTATION), updated_at: now, revision: self.revision + 1, ..self.clone() }
-    }
-
-    /// Whether the secret before the last rotation signs too.
-    pub fn signs_with_both(&self, now: DateTime<Utc>) -> bool {
-        self.rotated_until.is_some_and(|it| now < it)
     }
 
     /// The same after an attempt that was answered so; `None` when nothing changes.
@@ -244,14 +226,6 @@ mod tests {
         assert!(EventKind::ALL.into_iter().all(|it| all.wants(it)));
         let some = all.changed(None, Some(vec![EventKind::PostFailed]), None, noon());
         assert!(some.wants(EventKind::PostFailed) && !some.wants(EventKind::PostPublished));
-    }
-
-    #[test]
-    fn both_secrets_sign_for_a_day_after_a_rotation() {
-        let rotated = an_endpoint().rotated(noon());
-        assert!(rotated.signs_with_both(noon() + TimeDelta::hours(23)));
-        assert!(!rotated.signs_with_both(noon() + ROTATION));
-        assert!(!an_endpoint().signs_with_both(noon()));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use domain::connection::Connection;
 use domain::event::Event;
 use domain::id::{ConnectionId, UserId};
 
-use super::{ConnectionRecord, Lost, connection_key, lost, marker, read};
+use super::{ConnectionRecord, connection_key, marker, read};
 use crate::Store;
 use crate::change::Change;
 use crate::credentials::{CredentialsRecord, NewCredentials};
@@ -17,6 +17,7 @@ use crate::error::StorageError;
 use crate::handoffs;
 use crate::item::{at, n, s, to_item};
 use crate::schema::Table;
+use crate::transaction::Transacted;
 
 /// The most accounts that one hand-off connects. A transaction has a hundred
 /// writes: one for the hand-off, and four at most for each account, which are
@@ -111,13 +112,13 @@ impl Store {
         let grants = self.grants_before(user, accounts).await?;
         let ids: Vec<ConnectionId> = accounts.iter().map(|it| it.connection.connection_id).collect();
         let completed = handoffs::completed(self.table(Table::Handoffs), hand_off, &ids, left_out, now)?;
-        let mut request = self.client.transact_write_items().transact_items(completed);
+        let mut writes = vec![completed];
         let mut generations = HashMap::new();
         for new in credentials {
             let before = grants.before.get(&new.grant_name);
             generations.insert(new.grant_name.as_str(), NewCredentials::generation(before, now));
             let connections = grants.connections(&new.grant_name);
-            request = request.transact_items(self.granted(user, provider, new, before, &connections, now)?);
+            writes.push(self.granted(user, provider, new, before, &connections, now)?);
         }
         let mut left = Vec::new();
         for (name, leaving) in &grants.leaving {
@@ -127,26 +128,21 @@ impl Store {
             if before.connections.is_subset(leaving) {
                 left.push(before.clone());
             }
-            request = request.transact_items(self.released(before, leaving)?);
+            writes.push(self.released(before, leaving)?);
         }
         for account in accounts {
             let generation = generations.get(account.grant_name.as_str()).copied().unwrap_or_default();
-            for write in self.connected(account, generation)? {
-                request = request.transact_items(write);
-            }
+            writes.extend(self.connected(account, generation)?);
             if account.found.is_none() {
-                request = request.transact_items(self.outbox_put(&Event::connected(&account.connection, now))?);
+                writes.push(self.outbox_put(&Event::connected(&account.connection, now))?);
             }
         }
-        match request.send().await {
-            Ok(_) => Ok(Connected::Done { left }),
-            Err(error) => match lost(&error) {
-                // The hand-off is the first of the items.
-                Some(items) if items.first() == Some(&Lost::Condition) => Ok(Connected::Closed),
-                Some(_) => Ok(Connected::Overtaken),
-                None => Err(error.into()),
-            },
-        }
+        Ok(match self.transact(writes).await? {
+            Transacted::Done => Connected::Done { left },
+            // The hand-off is the first of the items.
+            Transacted::Refused(0) => Connected::Closed,
+            Transacted::Refused(_) => Connected::Overtaken,
+        })
     }
 
     async fn grants_before(&self, user: UserId, accounts: &[Connecting]) -> Result<Grants, StorageError> {

@@ -6,13 +6,14 @@ use domain::connection::Connection;
 use domain::event::Event;
 use domain::id::{ConnectionId, UserId};
 
-use super::{KeptIn, connection_key, lost, marker};
+use super::{KeptIn, connection_key, marker};
 use crate::Store;
 use crate::conflict::Patience;
 use crate::credentials::CredentialsRecord;
 use crate::error::StorageError;
 use crate::item::n;
 use crate::schema::Table;
+use crate::transaction::Transacted;
 
 /// How a disconnection ended.
 #[derive(Clone, Debug)]
@@ -66,27 +67,18 @@ impl Store {
                 &connection.provider,
                 &connection.profile.account_id,
             )));
-            let mut request = self
-                .client
-                .transact_write_items()
-                .transact_items(item_delete(delete)?)
-                .transact_items(item_delete(unmark)?)
-                .transact_items(self.outbox_put(&Event::disconnected(connection, now))?);
+            let told = self.outbox_put(&Event::disconnected(connection, now))?;
+            let mut writes = vec![item_delete(delete)?, item_delete(unmark)?, told];
             if let (Some(credentials), KeptIn::Grant { .. }) = (&credentials, &record.kept) {
-                request = request.transact_items(self.released(credentials, &[id].into())?);
+                writes.push(self.released(credentials, &[id].into())?);
             }
-            match request.send().await {
-                Ok(_) => {
-                    let ended = credentials.filter(|it| it.connections.iter().all(|it| *it == id)).map(Box::new);
-                    return Ok(Disconnected::Deleted { connection: Box::new(record.connection), ended });
-                }
-                // Something changed since it was read: look again.
-                Err(error) if lost(&error).is_some() => {
-                    if !patience.wait().await {
-                        return Err(StorageError::Contended);
-                    }
-                }
-                Err(error) => return Err(error.into()),
+            if self.transact(writes).await? == Transacted::Done {
+                let ended = credentials.filter(|it| it.connections.iter().all(|it| *it == id)).map(Box::new);
+                return Ok(Disconnected::Deleted { connection: Box::new(record.connection), ended });
+            }
+            // Something changed since it was read: look again.
+            if !patience.wait().await {
+                return Err(StorageError::Contended);
             }
         }
     }

@@ -80,13 +80,8 @@ impl Store {
             .set_expression_attribute_values(Some(change.values))
             .expression_attribute_values(":before", n(connection.generation));
         let update = update.build().map_err(StorageError::build)?;
-        let sent = self
-            .client
-            .transact_write_items()
-            .transact_items(TransactWriteItem::builder().update(update).build())
-            .transact_items(self.granted(user, &connection.provider, moved, None, &[id].into(), now)?)
-            .send()
-            .await;
-        Race::of_transaction(sent)
+        let update = TransactWriteItem::builder().update(update).build();
+        let granted = self.granted(user, &connection.provider, moved, None, &[id].into(), now)?;
+        Ok(self.transact(vec![update, granted]).await?.race())
     }
 }

@@ -133,14 +133,9 @@ impl Store {
             .expression_attribute_values(":token", s(token_hash))
             .build()
             .map_err(StorageError::build)?;
-        let written = self
-            .client
-            .transact_write_items()
-            .transact_items(TransactWriteItem::builder().update(spend).build())
-            .transact_items(self.put_new_grant(token_item(token_hash, token)?)?)
-            .send()
-            .await;
-        Race::of_transaction(written)
+        let spend = TransactWriteItem::builder().update(spend).build();
+        let put = self.put_new_grant(token_item(token_hash, token)?)?;
+        Ok(self.transact(vec![spend, put]).await?.race())
     }
 }
 

@@ -75,14 +75,7 @@ impl Store {
             ("device", s(device_hash)),
             ("ttl", ttl(device.expires_at)),
         ]);
-        let written = self
-            .client
-            .transact_write_items()
-            .transact_items(self.put_new_grant(item)?)
-            .transact_items(self.put_new_grant(pointer)?)
-            .send()
-            .await;
-        Race::of_transaction(written)
+        Ok(self.transact(vec![self.put_new_grant(item)?, self.put_new_grant(pointer)?]).await?.race())
     }
 
     /// The request with this device code.
@@ -152,14 +145,9 @@ impl Store {
             .expression_attribute_values(":user", n(token.owner))
             .build()
             .map_err(StorageError::build)?;
-        let written = self
-            .client
-            .transact_write_items()
-            .transact_items(TransactWriteItem::builder().update(spend).build())
-            .transact_items(self.put_new_grant(token_item(token_hash, token)?)?)
-            .send()
-            .await;
-        Race::of_transaction(written)
+        let spend = TransactWriteItem::builder().update(spend).build();
+        let put = self.put_new_grant(token_item(token_hash, token)?)?;
+        Ok(self.transact(vec![spend, put]).await?.race())
     }
 }
 

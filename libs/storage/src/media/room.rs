@@ -1,14 +1,13 @@
 //! The room that each user has for files that are not part of a published post.
 
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
 use domain::id::{MediaId, UserId};
 
 use super::{Medium, TRIES, difference, medium_key};
-use crate::conflict::Patience;
 use crate::error::StorageError;
 use crate::item::{Item, attributes, n};
+use crate::transaction::Transacted;
 use crate::{Store, Table};
 
 /// How much room a user has.
@@ -18,15 +17,6 @@ pub struct Room {
     pub bytes: u64,
     /// For files.
     pub files: u64,
-}
-
-/// How a transaction ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Written {
-    /// All is written.
-    Done,
-    /// Nothing is, because the condition of this write did not hold.
-    Refused(usize),
 }
 
 impl Store {
@@ -106,35 +96,11 @@ impl Store {
             let bytes = holding.iter().filter_map(|it| it.held_bytes).sum();
             let files = i64::try_from(holding.len()).unwrap_or(i64::MAX);
             writes.push(self.change_room(user, -files, difference(bytes, 0))?);
-            if self.write_media(writes).await? == Written::Done {
+            if self.transact(writes).await? == Transacted::Done {
                 return Ok(());
             }
         }
         Err(StorageError::Contended)
-    }
-
-    /// Writes all of these or nothing. A transaction that meets another one, of
-    /// the same user's count, waits and is tried again.
-    pub(super) async fn write_media(&self, writes: Vec<TransactWriteItem>) -> Result<Written, StorageError> {
-        let mut patience = Patience::default();
-        loop {
-            let sent = self.client.transact_write_items().set_transact_items(Some(writes.clone())).send().await;
-            let Err(error) = sent else { return Ok(Written::Done) };
-            let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error()
-            else {
-                return Err(error.into());
-            };
-            let failed = |code: &str| cancelled.cancellation_reasons().iter().position(|it| it.code() == Some(code));
-            if let Some(index) = failed("ConditionalCheckFailed") {
-                return Ok(Written::Refused(index));
-            }
-            if failed("TransactionConflict").is_none() && failed("ThrottlingError").is_none() {
-                return Err(error.into());
-            }
-            if !patience.wait().await {
-                return Err(StorageError::Contended);
-            }
-        }
     }
 }
 

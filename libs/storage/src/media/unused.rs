@@ -9,12 +9,12 @@ use domain::id::{MediaId, UserId};
 use domain::media::{MediaPath, MimeType};
 use serde::Deserialize;
 
-use super::room::Written;
 use super::{MediumRemoval, TRIES, UNUSED_SHARDS, difference, medium_key, shard_named};
 use crate::conflict::{Patience, meets_a_transaction};
 use crate::error::StorageError;
 use crate::item::{at, from_item, n, s};
 use crate::race::Race;
+use crate::transaction::Transacted;
 use crate::{Store, Table};
 
 /// A file as it is found in the index.
@@ -219,7 +219,7 @@ impl Store {
             if let Some(held) = medium.held_bytes {
                 writes.push(self.change_room(path.user(), -1, difference(held, 0))?);
             }
-            if self.write_media(writes).await? == Written::Done {
+            if self.transact(writes).await? == Transacted::Done {
                 return Ok(());
             }
         }

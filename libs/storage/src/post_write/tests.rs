@@ -305,18 +305,3 @@ async fn counts_and_marks_are_exact_after_every_write() {
         assert_eq!(desk.pending().await, model, "step {step}");
     }
 }
-
-#[tokio::test]
-async fn a_write_that_meets_others_is_tried_again_for_a_second() {
-    const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
-        "CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict"}]}"#;
-    let user = domain::testing::a_user();
-    let post = domain::testing::a_post(&user, None, &[]);
-    let write = async |conflicts| {
-        let write = PostWrite { after: Some(&post), ..PostWrite::default() };
-        crate::testing::refusing(conflicts, CONFLICT).await.write_post(&write, noon()).await
-    };
-
-    assert_eq!(write(6).await.unwrap(), PostWritten::Done);
-    assert!(matches!(write(usize::MAX).await, Err(StorageError::Contended)));
-}

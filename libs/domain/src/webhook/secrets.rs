@@ -1,0 +1,87 @@
+//! The secrets of an endpoint: the one that signs, and those it replaced.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// How long a secret signs after it was replaced.
+pub const ROTATION: TimeDelta = TimeDelta::hours(24);
+
+/// The most replaced secrets that sign. More rotations than that in
+/// [`ROTATION`] end the oldest early: each is a signature in every message.
+pub const MAX_REPLACED: usize = 4;
+
+/// The secrets of an endpoint, sealed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Secrets {
+    /// The newest.
+    pub newest: Vec<u8>,
+    /// Those before it, the latest first.
+    pub replaced: Vec<Replaced>,
+}
+
+/// A secret that another has replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    /// The secret, sealed.
+    pub sealed: Vec<u8>,
+    /// Until when it signs.
+    pub until: DateTime<Utc>,
+}
+
+impl Secrets {
+    /// The first one.
+    pub fn new(sealed: Vec<u8>) -> Self {
+        Self { newest: sealed, replaced: Vec::new() }
+    }
+
+    /// The same with a new one. Each before it signs as long as was said when it was
+    /// replaced: whoever rotates again, because the answer was lost, breaks nothing.
+    #[must_use]
+    pub fn rotated(self, sealed: Vec<u8>, now: DateTime<Utc>) -> Self {
+        let last = Replaced { sealed: self.newest, until: now + ROTATION };
+        let before = self.replaced.into_iter().filter(|it| now < it.until);
+        Self { newest: sealed, replaced: std::iter::once(last).chain(before).take(MAX_REPLACED).collect() }
+    }
+
+    /// Those that sign now, the newest first.
+    pub fn signing(&self, now: DateTime<Utc>) -> impl Iterator<Item = &[u8]> {
+        let replaced = self.replaced.iter().filter(move |it| now < it.until).map(|it| it.sealed.as_slice());
+        std::iter::once(self.newest.as_slice()).chain(replaced)
+    }
+
+    /// Until when the secret before the last rotation signs too.
+    pub fn previous_until(&self) -> Option<DateTime<Utc>> {
+        self.replaced.first().map(|it| it.until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::noon;
+
+    fn signing(secrets: &Secrets, now: DateTime<Utc>) -> Vec<u8> {
+        secrets.signing(now).flatten().copied().collect()
+    }
+
+    #[test]
+    fn a_replaced_secret_signs_for_a_day_whatever_replaces_the_next() {
+        let later = |hours| noon() + TimeDelta::hours(hours);
+        let secrets = Secrets::new(vec![1]);
+        assert_eq!(secrets.previous_until(), None);
+
+        let secrets = secrets.rotated(vec![2], noon()).rotated(vec![3], later(1));
+
+        assert_eq!(secrets.previous_until(), Some(later(25)));
+        assert_eq!(signing(&secrets, later(23)), [3, 2, 1]);
+        assert_eq!(signing(&secrets, later(24)), [3, 2]);
+        assert_eq!(signing(&secrets, later(25)), [3]);
+        let secrets = secrets.rotated(vec![4], later(24));
+        assert_eq!(secrets.replaced.len(), 2, "one that has ended is not kept");
+    }
+
+    #[test]
+    fn a_message_has_five_signatures_at_most() {
+        let secrets = (2..=9).fold(Secrets::new(vec![1]), |it, next| it.rotated(vec![next], noon()));
+        assert_eq!(signing(&secrets, noon()), [9, 8, 7, 6, 5]);
+    }
+}

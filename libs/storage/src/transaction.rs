@@ -1,0 +1,96 @@
+//! Transactions: all of their writes, or nothing.
+
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::TransactWriteItem;
+
+use crate::Store;
+use crate::conflict::Patience;
+use crate::error::StorageError;
+use crate::race::Race;
+
+/// How a transaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transacted {
+    /// All is written.
+    Done,
+    /// Nothing is. Of the writes whose condition did not hold, this is the first.
+    Refused(usize),
+}
+
+impl Transacted {
+    /// For those to whom it is one which of the writes was in the way.
+    pub(crate) fn race(self) -> Race {
+        match self {
+            Self::Done => Race::Won,
+            Self::Refused(_) => Race::Lost,
+        }
+    }
+}
+
+impl Store {
+    /// Writes all of these or nothing. One that meets another transaction on the
+    /// way, over a user's counts mostly, waits and is tried again: that the other
+    /// one is there does not say that a condition fails.
+    pub(crate) async fn transact(&self, writes: Vec<TransactWriteItem>) -> Result<Transacted, StorageError> {
+        let mut patience = Patience::default();
+        loop {
+            let sent = self.client.transact_write_items().set_transact_items(Some(writes.clone())).send().await;
+            let Err(error) = sent else { return Ok(Transacted::Done) };
+            let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error()
+            else {
+                return Err(error.into());
+            };
+            let failed = |code: &str| cancelled.cancellation_reasons().iter().position(|it| it.code() == Some(code));
+            if let Some(index) = failed("ConditionalCheckFailed") {
+                return Ok(Transacted::Refused(index));
+            }
+            if failed("TransactionConflict").is_none() && failed("ThrottlingError").is_none() {
+                return Err(error.into());
+            }
+            if !patience.wait().await {
+                return Err(StorageError::Contended);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::{a_post, a_user, an_endpoint, noon};
+    use domain::webhook::Secrets;
+
+    use crate::testing::refusing;
+    use crate::{EndpointAdded, EndpointRecord, PostWrite, PostWritten, Race, StorageError};
+
+    const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+        "CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict"}]}"#;
+
+    const REFUSAL: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+        "CancellationReasons":[{"Code":"TransactionConflict"},{"Code":"ConditionalCheckFailed"}]}"#;
+
+    #[tokio::test]
+    async fn one_that_meets_another_is_tried_again_for_a_second() {
+        let post = a_post(&a_user(), None, &[]);
+        let write = async |conflicts| {
+            let write = PostWrite { after: Some(&post), ..PostWrite::default() };
+            refusing(conflicts, CONFLICT).await.write_post(&write, noon()).await
+        };
+
+        assert_eq!(write(6).await.unwrap(), PostWritten::Done);
+        assert!(matches!(write(usize::MAX).await, Err(StorageError::Contended)));
+    }
+
+    #[tokio::test]
+    async fn to_meet_another_is_no_refusal() {
+        let endpoint = an_endpoint();
+        let record = EndpointRecord { endpoint: endpoint.clone(), secrets: Secrets::new(vec![1]) };
+        let store = async || refusing(1, CONFLICT).await;
+
+        assert_eq!(store().await.add_webhook(&record).await.unwrap(), EndpointAdded::Added);
+        assert_eq!(store().await.swap_webhook(&endpoint, &record, None).await.unwrap(), Race::Won);
+        assert!(store().await.remove_webhook(endpoint.user_id, endpoint.webhook_id).await.unwrap());
+
+        let full = refusing(1, REFUSAL).await.add_webhook(&record).await.unwrap();
+        assert_eq!(full, EndpointAdded::Full, "a condition that fails beside it is one");
+    }
+}
