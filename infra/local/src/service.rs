@@ -232,7 +232,6 @@ impl Stack {
             places: publishing::Places::default(),
         };
         let delivering = Publishing { store: stores.of("delivery", log.as_ref()), ..publishing.clone() };
-        let of_posts = stores.of("posts", log.as_ref());
         let deployed = Router::new()
             .merge(auth::router(auth_app(&api, origin, policy.clone())))
             .merge(connections::router(connections::App {
@@ -252,10 +251,7 @@ impl Stack {
                 limits: MediaLimits::default(),
                 plans: Plans::default(),
             }))
-            .merge(posts::router(posts::App {
-                api: Api { store: of_posts.clone(), ..api.clone() },
-                publishing: Publishing { store: of_posts, ..publishing.clone() },
-            }))
+            .merge(posts::router(posts_app(&api, &publishing, stores.of("posts", log.as_ref()))))
             .merge(webhooks::router(webhooks));
         let network = Sandbox::open(data.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;
         let files = s3::router(&folder.join(FILES), secret)?;
@@ -291,6 +287,14 @@ impl Stack {
             lanes,
             router: doors.router(),
         })
+    }
+}
+
+/// The function `posts` with a store of its own: its calls can be logged.
+fn posts_app(api: &Api, publishing: &Publishing, store: Store) -> posts::App {
+    posts::App {
+        api: Api { store: store.clone(), ..api.clone() },
+        publishing: Publishing { store, ..publishing.clone() },
     }
 }
 
