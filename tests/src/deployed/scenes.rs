@@ -105,10 +105,10 @@ pub async fn upkeep_has_work(stack: &Stack, world: &World) -> Result {
     let media = stack.name("MediaTable")?;
     let credentials = stack.name("CredentialsTable")?;
     let grant_key = grant_of(stack, &connection_key).await?;
-    set_time(stack, credentials, &grant_key, "refresh_at", moment::now().timestamp_millis()).await?;
+    set_number(stack, credentials, &grant_key, "refresh_at", moment::now().timestamp_millis()).await?;
     left_by_an_older_version(stack, &connection_key).await?;
     let long_ago = (moment::now() - chrono::TimeDelta::days(30)).timestamp_millis();
-    set_time(stack, media, &medium_key, "unused_since", long_ago).await?;
+    set_number(stack, media, &medium_key, "unused_since", long_ago).await?;
 
     // Another user's grant is revoked by the platform, and this user must be
     // told.
@@ -116,7 +116,7 @@ pub async fn upkeep_has_work(stack: &Stack, world: &World) -> Result {
     let lost = other.connect(1).await?;
     let lost_key = json!({ "user_id": number(other.id), "connection_id": number(integer(&lost, "id")?) });
     let lost_grant = grant_of(stack, &lost_key).await?;
-    set_time(stack, credentials, &lost_grant, "refresh_at", moment::now().timestamp_millis()).await?;
+    set_number(stack, credentials, &lost_grant, "refresh_at", moment::now().timestamp_millis()).await?;
     let account = text(&lost, "username")?;
     world.arm(&json!({ "account": account, "kind": "refuse_refresh" })).await?;
 
@@ -194,7 +194,7 @@ pub async fn a_day_passes(stack: &Stack, world: &World) -> Result {
         let mut found = Vec::new();
         for token in tokens {
             let key = json!({ "grant": token["grant"] });
-            set_time(stack, table, &key, "last_used_at", before).await?;
+            set_number(stack, table, &key, "last_used_at", before).await?;
             found.push(key);
         }
         ensure!(!found.is_empty(), "the user has no token: {grants}");
@@ -370,14 +370,14 @@ async fn left_by_an_older_version(stack: &Stack, connection_key: &Value) -> Resu
     Ok(())
 }
 
-async fn set_time(stack: &Stack, table: &str, key: &Value, name: &str, at: i64) -> Result {
+async fn set_number(stack: &Stack, table: &str, key: &Value, name: &str, number: i64) -> Result {
     let change = json!({
         "TableName": table,
         "Key": key,
-        "UpdateExpression": "SET #it = :at",
+        "UpdateExpression": "SET #it = :number",
         "ConditionExpression": "attribute_exists(#it)",
         "ExpressionAttributeNames": { "#it": name },
-        "ExpressionAttributeValues": { ":at": { "N": at.to_string() } },
+        "ExpressionAttributeValues": { ":number": { "N": number.to_string() } },
     });
     stack.root().call("DynamoDB_20120810.UpdateItem", &change).await?;
     Ok(())

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{RECOVERED, Stack, item, set_time};
+use super::{RECOVERED, Stack, item, set_number};
 use crate::{
     answer::{integer, list, text},
     ensure,
@@ -27,7 +27,7 @@ pub async fn uploads_are_looked_at(stack: &Stack, world: &World) -> Result {
         }
         let id: i64 = text(&target, "path")?.rsplit(['/', '.']).nth(1).unwrap_or_default().parse()?;
         let key = json!({ "user_id": number(user.id), "media_id": number(id) });
-        set_time(stack, media, &key, "unused_since", long_ago).await?;
+        set_number(stack, media, &key, "unused_since", long_ago).await?;
         keys.push(key);
     }
 
