@@ -11,5 +11,7 @@ pub async fn tick(publishing: &Publishing) -> Result<Planned, PublishingError> {
     if 0 < overdue_s {
         tracing::info!(target: cloud::metrics::TARGET, oldest_overdue_s = overdue_s, "a delivery is overdue");
     }
+    // Posts come first: what is told of them may be a minute late.
+    publishing.empty_outbox().await?;
     Ok(planned)
 }

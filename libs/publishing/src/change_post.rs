@@ -89,7 +89,10 @@ impl Publishing {
             let deliveries = self.deliveries_of(&after, now);
             let writes = writes(&before, &after, &deliveries);
             let again = before.status != PostStatus::Scheduled || before.scheduled_at != after.scheduled_at;
-            let news = (after.status == PostStatus::Scheduled && again).then(|| Event::scheduled(&after));
+            // A failed post whose failed targets were removed is published by the change.
+            let ended = Event::ended(&after).filter(|_| before.status != after.status);
+            let news =
+                ended.or_else(|| (after.status == PostStatus::Scheduled && again).then(|| Event::scheduled(&after)));
             let write = PostWrite {
                 before: Some(&before),
                 after: Some(&after),
@@ -98,13 +101,6 @@ impl Publishing {
                 news: news.as_ref(),
             };
 
-            // A failed post whose failed targets were removed is published by the
-            // change. The event goes first: after a crash in between, the change
-            // is made again and the event repeated, while one that comes after
-            // the write could be lost.
-            if let Some(ended) = Event::ended(&after).filter(|_| before.status != after.status) {
-                self.events.put(&[ended]).await?;
-            }
             match self.write_in_turn(&write, now).await? {
                 Some(PostWritten::Done) => {
                     // The change is made, whatever comes of this.

@@ -26,7 +26,7 @@ use crate::change::Change;
 use crate::connections::{Connected, Connecting};
 use crate::credentials::NewCredentials;
 use crate::handoffs::{HandOff, Stage};
-use crate::item::n;
+use crate::item::{attributes, n, s};
 use crate::users::{Identity, Joined};
 use crate::{Store, Table};
 
@@ -189,6 +189,19 @@ pub async fn connect_as_before(
         .set_expression_attribute_values(Some(change.values));
     update.send().await.expect("a store");
     store.erase(Table::Credentials, user).await.expect("a store");
+}
+
+/// Puts something into a shard of the outbox that is no event.
+#[expect(clippy::expect_used, reason = "a test without its item cannot go on")]
+pub async fn spoil_outbox(store: &Store, user: &User, shard: u32) {
+    let item = attributes([
+        ("user_id", n(user.user_id)),
+        ("event", s(format!("spoiled:{shard}"))),
+        ("due_shard", s(format!("due#{shard}"))),
+        ("due_at", n(0)),
+    ]);
+    let put = store.client.put_item().table_name(store.table(Table::Outbox)).set_item(Some(item));
+    put.send().await.expect("a store");
 }
 
 /// A client of a DynamoDB that listens there.

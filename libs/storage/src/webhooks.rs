@@ -214,7 +214,9 @@ mod tests {
         assert_eq!(store.webhook(user, id).await.unwrap(), Some(after));
         let mut left = Vec::new();
         for shard in 0..store.due_shards() {
-            left.extend(store.outbox_due(shard, noon() + chrono::TimeDelta::hours(1), 9).await.unwrap());
+            left.extend(
+                store.outbox_due(shard, noon() + chrono::TimeDelta::hours(1), 9).await.unwrap().into_iter().flatten(),
+            );
         }
         assert_eq!(left, [event]);
     }

@@ -1,3 +1,7 @@
+use std::sync::atomic::Ordering;
+
+use chrono::TimeDelta;
+use domain::post::TargetStatus;
 use domain::testing::{noon, text};
 
 use super::*;
@@ -272,6 +276,30 @@ async fn of_changes_and_deletions_at_once_each_is_answered() {
     assert!(changed.iter().chain(&deleted).all(ended), "{changed:?} {deleted:?}");
     assert_eq!((rig.pending(0).await, rig.counts().await.of(None)), (0, 0));
     assert_eq!((rig.deliveries(&post).await, rig.due().await), (Vec::new(), Vec::new()));
+}
+
+#[tokio::test]
+async fn a_post_that_is_public_by_a_change_is_told_of_with_the_change_and_once() {
+    let rig = Rig::with(2, Network::default().fated([Fate::Refused])).await;
+    let post = rig.schedule("Hello", later(100)).await;
+    rig.live(later(200)).await;
+    let failed = rig.post(&post).await;
+    let public = failed.targets.iter().find(|it| it.status == TargetStatus::Published).unwrap();
+    let kept = NewTarget::of(0, public.connection_id);
+    let told = || rig.events.types().iter().filter(|it| **it == "post.published").count();
+
+    // While the bus is down the change is made all the same.
+    rig.events.down.store(true, Ordering::SeqCst);
+    let change = || ChangePost { targets: Some(vec![kept.clone()]), ..ChangePost::default() };
+    let (one, other) =
+        tokio::join!(rig.publishing.change_post(failed.clone(), change()), rig.change(&failed, change()));
+    assert!([one.unwrap(), other].iter().any(|it| matches!(it, Changed::Done(_))));
+    rig.events.down.store(false, Ordering::SeqCst);
+    assert_eq!((rig.post(&post).await.status, told()), (PostStatus::Published, 0));
+
+    rig.clock.advance(TimeDelta::minutes(1));
+    rig.publishing.empty_outbox().await.unwrap();
+    assert_eq!(told(), 1);
 }
 
 #[tokio::test]
