@@ -19,22 +19,36 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use client::{Base, Client, InvalidBase, Patience};
-use http::header::{AUTHORIZATION, CACHE_CONTROL, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderName, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use secrecy::SecretString;
 use thiserror::Error;
 use tools::Server;
+use tower_http::cors::{AllowOrigin, CorsLayer};
 
 /// The largest message, in bytes. The largest body that the API takes fits into it.
 const MAX_BYTES: usize = 300 * 1024;
 
-/// How long the API may take for one call. It fetches a file within 25 s, and a
-/// tool that makes two calls makes short ones; the gateway waits for 30 s.
+/// How long the API may take for one call. It fetches a file within 25 s; the
+/// gateway waits for 30 s.
 pub const LONGEST: Duration = Duration::from_secs(26);
 
+/// How long all calls for one message may take together.
+const LONGEST_TOGETHER: Duration = Duration::from_secs(28);
+
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// What scripts send beside what any request has: the last ones are of the protocol.
+const HEADERS_OF_SCRIPTS: [HeaderName; 5] = [
+    AUTHORIZATION,
+    CONTENT_TYPE,
+    HeaderName::from_static("mcp-protocol-version"),
+    HeaderName::from_static("mcp-method"),
+    HeaderName::from_static("mcp-name"),
+];
 
 /// What the handler needs, the same for every request.
 #[derive(Clone, Debug)]
@@ -46,6 +60,9 @@ pub struct App {
     /// Where an assistant learns how to get a token.
     challenge: HeaderValue,
     config: StreamableHttpServerConfig,
+    cors: CorsLayer,
+    /// How long one message may take.
+    within: Duration,
 }
 
 /// Why there is no function.
@@ -75,7 +92,8 @@ impl App {
             .with_allowed_origins(allowed_origins.iter().map(String::as_str).chain([origin]).map(with_port))
             .enforce_origin_validation();
         let challenge = HeaderValue::try_from(metadata)?;
-        Ok(Self { client: Arc::default(), base, challenge, config })
+        let cors = cors(allowed_origins);
+        Ok(Self { client: Arc::default(), base, challenge, config, cors, within: LONGEST_TOGETHER })
     }
 
     fn client(&self) -> reqwest::Result<&Client> {
@@ -101,7 +119,21 @@ impl App {
 
 /// The routes.
 pub fn router(app: App) -> Router {
-    Router::new().route("/mcp", post(call)).with_state(app)
+    let cors = app.cors.clone();
+    Router::new().route("/mcp", post(call)).layer(cors).with_state(app)
+}
+
+/// Lets the scripts of these origins send messages and read the answers.
+fn cors(allowed_origins: &[String]) -> CorsLayer {
+    let allowed = allowed_origins.to_vec();
+    // As the API compares them: its layer's own list would take a `*` for a reason to panic.
+    let is_allowed = move |origin: &HeaderValue, _: &Parts| allowed.iter().any(|it| it.as_bytes() == origin.as_bytes());
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::predicate(is_allowed))
+        .allow_methods([Method::POST])
+        .allow_headers(HEADERS_OF_SCRIPTS)
+        .expose_headers([WWW_AUTHENTICATE])
+        .max_age(Duration::from_mins(10))
 }
 
 /// One message of an assistant.
@@ -131,7 +163,11 @@ async fn answer(app: &App, token: SecretString, mut request: Request) -> Respons
     let tools = server.clone();
     let never = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(tools.clone()), never, app.config.clone());
-    let response = service.handle(request).await;
+    let Ok(response) = tokio::time::timeout(app.within, service.handle(request)).await else {
+        let text = "No answer came in time, and what was asked may have happened. Look before you ask again, or send \
+            the very same again with the same idempotency_key.";
+        return (StatusCode::GATEWAY_TIMEOUT, text).into_response();
+    };
     // Assistants learn by the status that they have to ask their person again.
     if server.was_refused() { app.unauthenticated() } else { response.map(Body::new) }
 }

@@ -116,3 +116,56 @@ async fn both_revisions_are_spoken_and_a_tool_that_is_none_is_named() {
     let answer = send(&origin, &[GOOD], "tools/call", json!({ "name": "publish_everything" })).await;
     assert!(answer.body["error"]["message"].as_str().unwrap().contains("publish_everything"), "{}", answer.body);
 }
+
+#[tokio::test]
+async fn scripts_of_allowed_origins_may_ask_and_read() {
+    let own = origin().await;
+    // A star is no origin, and allows none.
+    let app = App::new(&own, &["*".to_owned(), "https://pages.example".to_owned()]).unwrap();
+    let send = |method: &str, origin: &str| {
+        let request = Request::builder().method(method).uri("/mcp").header("origin", origin);
+        let request = request.header("access-control-request-method", "POST").body(Body::empty()).unwrap();
+        router(app.clone()).oneshot(request)
+    };
+
+    let preflight = send("OPTIONS", "https://pages.example").await.unwrap();
+    assert_eq!(preflight.status(), 200);
+    assert_eq!(preflight.headers()["access-control-allow-origin"], "https://pages.example");
+    assert_eq!(preflight.headers()["access-control-allow-methods"], "POST");
+    let headers = preflight.headers()["access-control-allow-headers"].to_str().unwrap();
+    for name in ["authorization", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name"] {
+        assert!(headers.split(',').any(|it| it == name), "{headers}");
+    }
+    let refused = send("OPTIONS", "https://evil.example").await.unwrap();
+    assert!(!refused.headers().contains_key("access-control-allow-origin"));
+
+    // Where to get a token is what such a script has to read first.
+    let answer = send("POST", "https://pages.example").await.unwrap();
+    assert_eq!(answer.status(), 401);
+    assert_eq!(answer.headers()["access-control-allow-origin"], "https://pages.example");
+    assert_eq!(answer.headers()["access-control-expose-headers"], "www-authenticate");
+}
+
+#[tokio::test]
+async fn what_takes_too_long_is_answered_before_the_gateway_gives_up() {
+    cloud::aws::install_tls();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let silent = tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((connection, _)) = listener.accept().await {
+            held.push(connection);
+        }
+    });
+    let app = App { within: Duration::from_millis(20), ..App::new(&origin, &[]).unwrap() };
+    let call = json!({ "name": "list_connections", "arguments": {} });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call }).to_string();
+    let request = Request::builder().method("POST").uri("/mcp").header(GOOD.0, GOOD.1).header("host", "social.example");
+    let request =
+        request.header("content-type", "application/json").header("accept", "application/json, text/event-stream");
+
+    let response = router(app).oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
+
+    assert_eq!(response.status(), StatusCode::GATEWAY_TIMEOUT);
+    silent.abort();
+}
