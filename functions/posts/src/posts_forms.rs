@@ -20,6 +20,13 @@ pub(crate) struct PostForm {
     csrf: String,
 }
 
+#[derive(Deserialize)]
+pub(crate) struct TryAgainForm {
+    csrf: String,
+    /// Of the post as the page showed it.
+    revision: u64,
+}
+
 /// Takes a post that is not out yet back to draft.
 pub(crate) async fn cancel(
     State(app): State<App>,
@@ -28,7 +35,7 @@ pub(crate) async fn cancel(
     Segments(post): Segments<String>,
     Filled(form): Filled<PostForm>,
 ) -> PageResult<Redirect> {
-    let post = found(&app, &session, &form, &post).await?;
+    let post = found(&app, &session, &form.csrf, &post).await?;
     let change = ChangePost { scheduled_at: Some(None), ..ChangePost::default() };
     changed(&app, &session, address, post, change).await?;
     Ok(Redirect::to("/account/posts?done=cancelled"))
@@ -40,22 +47,22 @@ pub(crate) async fn try_again(
     session: SignedIn,
     address: ClientIp,
     Segments(post): Segments<String>,
-    Filled(form): Filled<PostForm>,
+    Filled(form): Filled<TryAgainForm>,
 ) -> PageResult<Redirect> {
-    let post = found(&app, &session, &form, &post).await?;
-    // The page may be old: what was scheduled for another day since does not go out
-    // because of it.
-    if post.status != PostStatus::Failed {
+    let post = found(&app, &session, &form.csrf, &post).await?;
+    // The page may be old: neither what was scheduled for another day since goes out
+    // because of it, nor what failed again in a way that may be public.
+    if post.status != PostStatus::Failed || post.revision != form.revision {
         let text = "It stands otherwise than when you opened the page. Look at your posts again.";
-        return Err(refused("It has not failed any more", text));
+        return Err(refused("The post was changed", text));
     }
     let change = ChangePost { scheduled_at: Some(Some(app.api.clock.now())), ..ChangePost::default() };
     changed(&app, &session, address, post, change).await?;
     Ok(Redirect::to("/account/posts?done=tried_again"))
 }
 
-async fn found(app: &App, session: &SignedIn, form: &PostForm, post: &str) -> PageResult<Post> {
-    session.check(&form.csrf)?;
+async fn found(app: &App, session: &SignedIn, csrf: &str, post: &str) -> PageResult<Post> {
+    session.check(csrf)?;
     let id = PostId::parse(post).ok_or_else(not_there)?;
     app.api.store.post(session.user, id).await?.ok_or_else(not_there)
 }

@@ -111,7 +111,8 @@ async fn nobody_elses_things_are_seen_or_changed(world: &World) -> Result {
         format!("{POSTS}/0/cancel"),
         format!("{CONNECTIONS}/x/disconnect"),
     ] {
-        let page = other.browser.post(&format!("{}{path}", world.origin()), &[("csrf", &csrf)]).await?;
+        let fields = [("csrf", csrf.as_str()), ("revision", "1")];
+        let page = other.browser.post(&format!("{}{path}", world.origin()), &fields).await?;
         ensure!(page.status == 404, "{}", page.fault(&format!("{path} is somebody else's")));
     }
 
@@ -141,7 +142,8 @@ async fn forms_need_their_token(world: &World) -> Result {
         format!("{CONNECTIONS}/connect"),
     ] {
         let address = format!("{}{path}", world.origin());
-        for fields in [&[("platform", "sandbox")][..], &[("csrf", &foreign), ("platform", "sandbox")]] {
+        let fields = [("platform", "sandbox"), ("revision", "1"), ("csrf", &foreign)];
+        for fields in [&fields[..2], &fields] {
             let page = user.browser.post(&address, fields).await?;
             ensure!(page.status.is_client_error(), "{}", page.fault(&format!("{path} was taken")));
         }
@@ -186,7 +188,9 @@ async fn a_post_is_cancelled_before_its_account_is_disconnected(world: &World) -
     shows(&open(&mut user, "/account/posts?show=drafts").await?, &words)?;
     // What is no longer failed does not go out because an old page is pressed.
     let again = format!("{}{POSTS}/{post}/try-again", world.origin());
-    let refused = user.browser.post(&again, &[("csrf", &token_of(&page)?)]).await?;
+    // Once made, once cancelled.
+    let fields = [("csrf", token_of(&page)?), ("revision", "2".to_owned())];
+    let refused = user.browser.post(&again, &fields.each_ref().map(|it| (it.0, it.1.as_str()))).await?;
     same(refused.status.as_u16(), 422, "trying a draft again")?;
 
     let page = open(&mut user, CONNECTIONS).await?;
@@ -308,6 +312,14 @@ async fn a_failed_post_is_tried_again(world: &World) -> Result {
     let why = text(&failed["platforms"][0], "error_message")?;
     let shown: String = tags(&page.html).into_iter().map(|it| it.text).collect();
     ensure!(shown.contains(why), "{}", page.fault(&format!("it does not say why: {why:?}")));
+    // What goes out is what the person has seen.
+    let words = fresh("at the second try, corrected");
+    user.api.patch(&format!("/posts/{post}"), &json!({ "content": words })).await?.is(200)?;
+    let refused = user.browser.press(&page, "Try again", &[]).await?;
+    same(refused.status.as_u16(), 422, "an old page")?;
+    same(&user.show(post).await?["status"], &json!("failed"), "the post")?;
+    let page = open(&mut user, "/account/posts?show=failed").await?;
+    shows(&page, &words)?;
     let page = user.browser.press(&page, "Try again", &[]).await?;
     shows(&page, "The post goes out again now")?;
 

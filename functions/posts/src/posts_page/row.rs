@@ -13,6 +13,7 @@ const SHOWN_CHARS: usize = 280;
 /// A post.
 pub(super) struct Row {
     pub(super) id: String,
+    pub(super) revision: u64,
     /// The time of the day, and how far away it is; empty for drafts.
     pub(super) at: String,
     pub(super) distance: String,
@@ -52,6 +53,7 @@ impl Row {
         let must_reconnect = unsent().any(|it| accounts.get(&it.connection_id).is_none_or(|it| it.needs_reconnection));
         Self {
             id: post.post_id.to_string(),
+            revision: post.revision,
             at: post.scheduled_at.map(time).unwrap_or_default(),
             distance: post.scheduled_at.map(|it| distance(it, now)).unwrap_or_default(),
             text: beginning(post.text.as_str()),
