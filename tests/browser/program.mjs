@@ -62,7 +62,7 @@ export async function approveProgram({ page, leads, photograph, ensure, ready })
   ensure(denied.get('error') === 'access_denied' && denied.get('state') === 'mine', `the program is told ${denied}`);
 
   await page.goto(asked.page);
-  const approved = await decide('Approve, posts as drafts only', 'program-approved');
+  const approved = await decide('Approve drafts only', 'program-approved');
   const token = await exchanged(ready, asked, approved.get('code'));
   const scopes = token.scope?.split(' ') ?? [];
   ensure(scopes.includes('posts:draft') && !scopes.includes('posts:write'), `it got ${JSON.stringify(token)}`);

@@ -22,7 +22,10 @@ lines before it say the same: so the file may be moved, lines may be added and c
 and two equal lines are two posts. A line that is changed is another post. What became of each
 line stands in FILE.report.jsonl, written before and after each request; whatever is
 interrupted, run the same command again. Without the report, the service itself still knows
-each line for 24 hours. A line of which nobody knows how it ended is not sent again after that.";
+each line for 24 hours. A line of which nobody knows how it ended is not sent again after that.
+
+Exit codes, beside those of `social help`: 1 it stopped, and the lines before are posted; 2 some
+lines are not right, 4 some were refused, and all others are posted.";
 
 #[derive(Args)]
 pub(crate) struct Import {
