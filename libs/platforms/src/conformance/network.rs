@@ -88,6 +88,12 @@ pub trait Network: Send + Sync {
         true
     }
 
+    /// Whether a success of the publish call proves that a post with files is public. Otherwise its outcome is unknown
+    /// until a look-up finds it.
+    fn confirms_files(&self) -> bool {
+        true
+    }
+
     /// Whether a grant ends when it is given back: not where a person has made it
     /// for other uses as well.
     fn ends_grants(&self) -> bool {
@@ -213,6 +219,11 @@ pub enum Trouble {
     Gibberish,
     /// The content is not wanted, in the platform's own words.
     Unwanted,
+    /// A proxy, CDN or firewall answers with a page of HTML. The call does not reach the platform.
+    Intermediary {
+        /// A client error, such as 403.
+        status: u16,
+    },
 }
 
 /// A post that everybody can see.

@@ -8,6 +8,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Response};
+use http::StatusCode;
 use http::request::Parts;
 use platforms::conformance::network::{Call, Trouble};
 
@@ -61,6 +62,10 @@ async fn pass<P: Front>(State(platform): State<Arc<P>>, request: Request, next: 
         }
         Some((_, Trouble::Gibberish)) => {
             Html("<!DOCTYPE html>\n<html><body>Welcome! Please sign in.</body></html>\n").into_response()
+        }
+        Some((_, Trouble::Intermediary { status })) => {
+            let status = StatusCode::from_u16(status).expect("tests name statuses that there are");
+            (status, Html("<!DOCTYPE html>\n<html><head><title>Access denied</title></head></html>\n")).into_response()
         }
         Some((call, trouble)) => platform.answer(call, trouble),
     }
