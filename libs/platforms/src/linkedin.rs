@@ -330,10 +330,10 @@ impl Publish for LinkedIn {
         }
     }
 
-    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+    async fn resolve(&self, job: &Job<'_>, _since: DateTime<Utc>) -> Resolution {
         let resolved = async {
             match look_up::resolve(&self.api, job).await {
-                Resolution::Unknowable { advice } if self.replay => replay::once(&self.api, job, since, advice).await,
+                Resolution::Unknowable { advice } if self.replay => replay::once(&self.api, job, advice).await,
                 other => other,
             }
         };

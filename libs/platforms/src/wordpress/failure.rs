@@ -144,7 +144,10 @@ impl From<Failure> for HandOffRefusal {
     fn from(failure: Failure) -> Self {
         let words = failure.words();
         match failure.setback() {
-            Setback::Refused { .. } | Setback::Disconnected { .. } | Setback::Stale { .. } => Self::Refused(words),
+            Setback::Refused { .. }
+            | Setback::Disconnected { .. }
+            | Setback::Stale { .. }
+            | Setback::Duplicate { .. } => Self::Refused(words),
             Setback::Busy { .. } | Setback::Unknown { .. } => Self::Unreachable,
         }
     }

@@ -193,7 +193,7 @@ impl Failure {
     /// What follows where X has such a post, and one of ours may have arrived before: it is
     /// looked for, and not sent again before that.
     pub(super) fn made_before(&self) -> Setback {
-        Setback::Unknown { may_still_run: false, reason: self.words() }
+        Setback::Duplicate { reason: self.words() }
     }
 
     /// The same after a call that makes nothing public, and may be repeated.
