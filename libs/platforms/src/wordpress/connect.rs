@@ -12,7 +12,7 @@ use url::{Position, Url};
 
 use super::api::{Api, Caller, Me};
 use super::failure::Failure;
-use super::site::{self, Index, Root, Site};
+use super::site::{self, Approval, Index, Root, Site};
 use super::{Grant, TITLE, Wordpress};
 use crate::account::{Account, Credentials};
 use crate::answer::shown;
@@ -151,7 +151,7 @@ impl Connect for Wordpress {
     ) -> Result<Departure, HandOffRefusal> {
         let typed = |name| answers.get(name).map_or("", |it| it.expose_secret()).trim();
         let (user, password) = (typed(USER), typed(PASSWORD));
-        let Site { root, authorization } = site::discover(&self.http, typed(site::FIELD)).await?;
+        let Site { root, approval } = site::discover(&self.http, typed(site::FIELD)).await?;
         match (user, password) {
             ("", "") => {}
             ("", _) => return Err(field(USER, "Type the user name that the application password is of.")),
@@ -168,13 +168,26 @@ impl Connect for Wordpress {
                 });
             }
         }
-        let Some(mut page) = authorization else {
-            let message = format!(
-                "{} has no page to approve this on: application passwords are switched off there, or it has no https. \
-                 Where its dashboard has them under Users, Profile, type your user name and a new one here.",
-                root.host()
-            );
-            return Err(field(PASSWORD, &message));
+        let mut page = match approval {
+            Approval::Page(page) => page,
+            Approval::None => {
+                let message = format!(
+                    "{} has no page to approve this on: application passwords are switched off there, or it has no \
+                     https. Where its dashboard has them under Users, Profile, type your user name and a new one here.",
+                    root.host()
+                );
+                return Err(field(PASSWORD, &message));
+            }
+            // A site could otherwise have the password of another site sent to itself (mix-up attack).
+            Approval::Elsewhere(host) => {
+                let message = format!(
+                    "The API of this site is at {}, and its approval page is at {host}. For your safety, a password from \
+                     there is not sent to another address. Make one in the dashboard of your site, under Users, Profile, \
+                     and type it here with your user name.",
+                    root.host()
+                );
+                return Err(field(PASSWORD, &message));
+            }
         };
         let here = request.here.for_server(root.as_str());
         if here.redirect_uri.starts_with("http:") && !root.is_open() {
@@ -212,6 +225,7 @@ impl Connect for Wordpress {
         let (Some(user), Some(password)) = (said("user_login"), said("password")) else {
             return Err(HandOffRefusal::Refused("the site sent no password".to_owned()));
         };
+        check_site(&root, said("site_url"))?;
         let secret = SecretString::from(password);
         let account = self.account(root.clone(), user, password, now).await;
         match account {
@@ -237,6 +251,21 @@ impl Connect for Wordpress {
             ended => ended.map_err(Failure::setback),
         }
     }
+}
+
+/// Refuses a password that another site has made, before anything is sent. WordPress sends people to any address, so
+/// that a site can lead its visitors to the approval page of another one with our address for itself.
+fn check_site(root: &Root, site_url: Option<&str>) -> Result<(), HandOffRefusal> {
+    let site = site_url.and_then(|it| Url::parse(it).ok());
+    if site.as_ref().is_some_and(|it| root.is_origin_of(it)) {
+        return Ok(());
+    }
+    let other = site.map_or_else(|| "an unknown site".to_owned(), |it| it[..Position::BeforePath].to_owned());
+    Err(HandOffRefusal::Refused(shown(&format!(
+        "the password is of {other}, and not of {}. It was sent nowhere: delete it in the dashboard of the site that made \
+         it, under Users, Profile",
+        root.host()
+    ))))
 }
 
 /// Why an account was not connected.

@@ -52,9 +52,18 @@ pub(super) struct Root(Url);
 #[derive(Clone, Debug)]
 pub(super) struct Site {
     pub(super) root: Root,
-    /// The page on which a person makes an application password; `None` where the site
-    /// has none.
-    pub(super) authorization: Option<Url>,
+    pub(super) approval: Approval,
+}
+
+/// Where a person makes an application password.
+#[derive(Clone, Debug)]
+pub(super) enum Approval {
+    /// The page of the site.
+    Page(Url),
+    /// The site has none.
+    None,
+    /// The site names a page at this host, which is not that of its API.
+    Elsewhere(String),
 }
 
 /// `GET {root}`, in part.
@@ -92,6 +101,11 @@ impl Root {
     /// Its host.
     pub(super) fn host(&self) -> &str {
         &self.0[Position::BeforeHost..Position::AfterPort]
+    }
+
+    /// Whether an address has the same scheme, host and port.
+    pub(super) fn is_origin_of(&self, url: &Url) -> bool {
+        self.0.origin() == url.origin()
     }
 
     /// Whether what is sent there can be read on the way.
@@ -160,8 +174,13 @@ async fn find(http: &HttpClients, typed: &Url) -> Result<Site, HandOffRefusal> {
         let Ok((root, response)) = get(http, &with_fields(&root)).await else { continue };
         let Ok(index) = answer::json_up_to::<Index>(response, MAX_BYTES).await else { continue };
         if index.namespaces.iter().any(|it| it == "wp/v2") {
-            let authorization = index.authorization().filter(|it| http.check_named(it).is_ok());
-            return Ok(Site { root: Root::at(without_fields(&root)), authorization });
+            let root = Root::at(without_fields(&root));
+            let approval = match index.authorization() {
+                Some(page) if root.is_origin_of(&page) => Approval::Page(page),
+                Some(page) => Approval::Elsewhere(host_of(&page).to_owned()),
+                None => Approval::None,
+            };
+            return Ok(Site { root, approval });
         }
     }
     Err(refused(format!(

@@ -3,6 +3,7 @@
 
 mod connecting;
 mod files;
+mod mix_up;
 mod posts;
 mod troubles;
 
