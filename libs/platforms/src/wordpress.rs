@@ -135,11 +135,13 @@ pub(crate) struct Wordpress {
 
 /// What is kept with an application password, so that nothing else is needed to act
 /// for its account.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Grant {
     root: Root,
     /// Whose it is.
     user: String,
+    /// The name under which the approval page made it; `None` where a person made it by hand.
+    password_name: Option<String>,
 }
 
 /// The credentials do not say where they are good for.

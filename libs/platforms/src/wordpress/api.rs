@@ -26,6 +26,9 @@ const WRITE: Duration = Duration::from_secs(20);
 /// versions.
 const MAX_BYTES: usize = 2 << 20;
 
+/// The application passwords of an account.
+const PASSWORDS: &str = "wp/v2/users/me/application-passwords";
+
 /// What is read of a post.
 const OF_A_POST: &str = "id,slug,status,link,date_gmt";
 
@@ -86,9 +89,14 @@ pub(super) struct Term {
     pub(super) name: String,
 }
 
+/// An application password, without its secret.
 #[derive(Deserialize)]
 struct Password {
     uuid: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    app_id: String,
 }
 
 #[derive(Deserialize)]
@@ -125,11 +133,34 @@ impl Api {
         answered(self.request(caller, Method::GET, "wp/v2/users/me", &query)?, caller.now).await
     }
 
-    /// Deletes the application password with which it is asked.
-    pub(super) async fn end(&self, caller: Caller<'_>) -> Result<(), Failure> {
-        const PASSWORDS: &str = "wp/v2/users/me/application-passwords";
-        let request = self.request(caller, Method::GET, &format!("{PASSWORDS}/introspect"), &[("_fields", "uuid")])?;
-        let Password { uuid } = answered(request, caller.now).await?;
+    /// The id of the application password that the call is made with; `None` before version 5.7, which cannot say it.
+    pub(super) async fn own_password(&self, caller: Caller<'_>) -> Result<Option<String>, Failure> {
+        let path = format!("{PASSWORDS}/introspect");
+        match answered(self.request(caller, Method::GET, &path, &[("_fields", "uuid")])?, caller.now).await {
+            Ok(Password { uuid, .. }) => Ok(Some(uuid)),
+            // Version 5.6 looks for a password with the id `introspect`.
+            Err(failure) if failure.is_of_no_password() => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// The id of the application password of this program that has this name, or of the only one. Names are unique; a
+    /// person can change one before they approve. `last_used` does not tell: WordPress stores it once a day.
+    pub(super) async fn password_of(
+        &self,
+        caller: Caller<'_>,
+        app_id: &str,
+        name: &str,
+    ) -> Result<Option<String>, Failure> {
+        let request = self.request(caller, Method::GET, PASSWORDS, &[("_fields", "uuid,name,app_id")])?;
+        let mut ours: Vec<Password> = answered(request, caller.now).await?;
+        ours.retain(|it| it.app_id == app_id);
+        let named = ours.iter().position(|it| it.name == name).or((ours.len() == 1).then_some(0));
+        Ok(named.map(|at| ours.swap_remove(at).uuid))
+    }
+
+    /// Deletes an application password.
+    pub(super) async fn delete_password(&self, caller: Caller<'_>, uuid: &str) -> Result<(), Failure> {
         let is_plain = uuid.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_'));
         if !is_plain {
             return Err(Failure::Unreadable);

@@ -69,6 +69,7 @@ const STRIPPED: &str = "the site does not see who asks. Its host seems to remove
 #[derive(Serialize, Deserialize)]
 struct Memory {
     root: Root,
+    password_name: String,
 }
 
 /// Who an account is, and where.
@@ -157,7 +158,8 @@ impl Connect for Wordpress {
             ("", _) => return Err(field(USER, "Type the user name that the application password is of.")),
             (_, "") => return Err(field(PASSWORD, "Type an application password, or leave the user name empty, too.")),
             (user, password) => {
-                let account = self.account(root, user, password, now).await;
+                let grant = Grant { root, user: user.to_owned(), password_name: None };
+                let account = self.account(grant, password, now).await;
                 return account.map(|it| Departure::Arrived(vec![it])).map_err(|refusal| match refusal {
                     Refusal::Unknown(words) => field(PASSWORD, &format!(
                         "{} Check the user name and the application password, which is not the one you sign in with. \
@@ -198,18 +200,19 @@ impl Connect for Wordpress {
         let back = |further: &str| format!("{}?state={}{further}", here.redirect_uri, request.state.expose_secret());
         // A site takes no two passwords of one name.
         let distinct: String = token::hash(request.state.expose_secret()).chars().take(6).collect();
+        let password_name = format!("{} {} {distinct}", self.client_name, now.format("%Y-%m-%d"));
         page.query_pairs_mut()
-            .append_pair("app_name", &format!("{} {} {distinct}", self.client_name, now.format("%Y-%m-%d")))
+            .append_pair("app_name", &password_name)
             .append_pair("app_id", APP_ID)
             .append_pair("success_url", &back(""))
             .append_pair("reject_url", &back("&success=false"));
-        let memory = serde_json::to_string(&Memory { root }).map_err(|_| HandOffRefusal::Unreachable)?;
+        let memory = serde_json::to_string(&Memory { root, password_name }).map_err(|_| HandOffRefusal::Unreachable)?;
         Ok(Departure::Page { url: page.into(), memory: Some(memory.into()) })
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
         let memory = callback.memory.as_ref().and_then(|it| serde_json::from_str(it.expose_secret()).ok());
-        let Some(Memory { root }) = memory else {
+        let Some(Memory { root, password_name }) = memory else {
             return Err(HandOffRefusal::Refused("what was begun is not known any more; connect again".to_owned()));
         };
         callback.check_arrival(&callback.here.for_server(root.as_str()))?;
@@ -227,15 +230,15 @@ impl Connect for Wordpress {
         };
         check_site(&root, said("site_url"))?;
         let secret = SecretString::from(password);
-        let account = self.account(root.clone(), user, password, now).await;
-        match account {
+        let grant = Grant { root, user: user.to_owned(), password_name: Some(password_name) };
+        match self.account(grant.clone(), password, now).await {
             Ok(account) => Ok(vec![account]),
             Err(Refusal::Unknown(_)) => Err(HandOffRefusal::Refused(STRIPPED.to_owned())),
             Err(Refusal::Other(refusal)) => Err(without_token(refusal, &secret)),
             Err(Refusal::Role(refusal)) => {
                 // It was made for us, and is of no use.
-                let caller = Caller { root: &root, user, password: &plain_password(password), now };
-                if let Err(failure) = self.api.end(caller).await {
+                let caller = Caller { root: &grant.root, user, password: &plain_password(password), now };
+                if let Err(failure) = self.end(&grant, caller).await {
                     tracing::info!(why = failure.words(), "an application password was left behind");
                 }
                 Err(without_token(refusal, &secret))
@@ -246,9 +249,15 @@ impl Connect for Wordpress {
     /// Deletes the application password. One that is gone is as good as deleted.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), Setback> {
         let grant = Grant::of(credentials)?;
-        match self.api.end(grant.caller(credentials, now)).await {
+        match self.end(&grant, grant.caller(credentials, now)).await {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                let reason = "this version of WordPress does not say which application password this is: delete it in the \
+                              dashboard of the site, under Users, Profile";
+                Err(Setback::Refused { reason: reason.to_owned() })
+            }
             Err(failure) if failure.is_lost_grant() => Ok(()),
-            ended => ended.map_err(Failure::setback),
+            Err(failure) => Err(failure.setback()),
         }
     }
 }
@@ -278,10 +287,20 @@ enum Refusal {
 }
 
 impl Wordpress {
-    async fn account(&self, root: Root, user: &str, password: &str, now: DateTime<Utc>) -> Result<Account, Refusal> {
-        let grant = Grant { root, user: user.to_owned() };
+    /// Deletes the application password that the call is made with; `false` where it cannot be told from others.
+    async fn end(&self, grant: &Grant, caller: Caller<'_>) -> Result<bool, Failure> {
+        let mut uuid = self.api.own_password(caller).await?;
+        if let (None, Some(name)) = (&uuid, &grant.password_name) {
+            uuid = self.api.password_of(caller, APP_ID, name).await?;
+        }
+        let Some(uuid) = uuid else { return Ok(false) };
+        self.api.delete_password(caller, &uuid).await?;
+        Ok(true)
+    }
+
+    async fn account(&self, grant: Grant, password: &str, now: DateTime<Utc>) -> Result<Account, Refusal> {
         let password = plain_password(password);
-        let caller = Caller { root: &grant.root, user, password: &password, now };
+        let caller = Caller { root: &grant.root, user: &grant.user, password: &password, now };
         let who = who(&self.api, caller).await.map_err(|failure| {
             if failure.is_lost_grant() { Refusal::Unknown(failure.said()) } else { Refusal::Other(failure.into()) }
         })?;

@@ -96,6 +96,11 @@ impl Failure {
         matches!(self, Self::Refused(it) if it.code.as_deref() == Some("rest_post_invalid_id"))
     }
 
+    /// Whether there is no such application password.
+    pub(super) fn is_of_no_password(&self) -> bool {
+        matches!(self, Self::Refused(it) if it.code.as_deref() == Some("rest_application_password_not_found"))
+    }
+
     /// The term that has the name already which another was to get.
     pub(super) fn existing_term(&self) -> Option<u64> {
         match self {

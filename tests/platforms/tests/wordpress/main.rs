@@ -4,6 +4,7 @@
 mod connecting;
 mod files;
 mod mix_up;
+mod oldest_version;
 mod posts;
 mod troubles;
 
