@@ -222,6 +222,14 @@ impl Api {
         answered(form.onto(request).0.timeout(within), caller.now).await
     }
 
+    /// Makes the sizes of a picture that are missing, as the editor of WordPress does after an upload that failed.
+    pub(super) async fn make_sizes(&self, caller: Caller<'_>, id: u64) -> Result<Medium, Failure> {
+        let path = format!("wp/v2/media/{id}/post-process");
+        let request = self.request(caller, Method::POST, &path, &[("_fields", "id,source_url")])?;
+        let request = request.json(&BTreeMap::from([("action", "create-image-subsizes")]));
+        answered(request.timeout(WRITE), caller.now).await
+    }
+
     /// The terms of a taxonomy, `categories` or `tags`, with these words in their names.
     pub(super) async fn terms(&self, caller: Caller<'_>, taxonomy: &str, words: &str) -> Result<Vec<Term>, Failure> {
         let query = [("search", words), ("per_page", "100"), ("_fields", "id,name")];

@@ -124,7 +124,10 @@ impl Drafting<'_> {
         let in_place = |failure: Failure| failure.before_the_call().in_words(|why| format!("{place}: {why}"));
         let slug = format!("{}-{}", mark(job), number + 1);
         let uploaded = if let Some(medium) = api.medium(caller, &slug).await.map_err(in_place)? {
-            medium
+            // An upload whose response was lost may have died while WordPress made the smaller pictures. Themes show the
+            // post without them, too.
+            let is_image = file.mime_type.file_type() == FileType::Image;
+            if is_image { api.make_sizes(caller, medium.id).await.unwrap_or(medium) } else { medium }
         } else {
             let bytes = job.files.open(file).await;
             let bytes = bytes.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })?;
