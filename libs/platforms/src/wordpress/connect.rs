@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use url::{Position, Url};
 
 use super::api::{Api, Caller, Me};
-use super::failure::Failure;
 use super::site::{self, Approval, Index, Root, Site};
 use super::{Grant, TITLE, Wordpress};
 use crate::account::{Account, Credentials};
@@ -19,6 +18,7 @@ use crate::answer::shown;
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal};
 use crate::html::plain;
+use crate::kit::{CallError, ErrorKind};
 use crate::platform::Connect;
 
 /// By which sites know this program, whoever runs it.
@@ -79,7 +79,7 @@ pub(super) struct Who {
 }
 
 /// Asks who somebody is.
-pub(super) async fn who(api: &Api, caller: Caller<'_>) -> Result<Who, Failure> {
+pub(super) async fn who(api: &Api, caller: Caller<'_>) -> Result<Who, CallError> {
     let (me, index) = futures::join!(api.me(caller), api.index(caller));
     Ok(Who { me: me?, index: index? })
 }
@@ -238,8 +238,9 @@ impl Connect for Wordpress {
             Err(Refusal::Role(refusal)) => {
                 // It was made for us, and is of no use.
                 let caller = Caller { root: &grant.root, user, password: &plain_password(password), now };
-                if let Err(failure) = self.end(&grant, caller).await {
-                    tracing::info!(why = failure.words(), "an application password was left behind");
+                if let Err(error) = self.end(&grant, caller).await {
+                    // Without the message, in which a site may repeat the password.
+                    tracing::info!(kind = ?error.kind, status = ?error.status, "an application password was left behind");
                 }
                 Err(without_token(refusal, &secret))
             }
@@ -256,8 +257,8 @@ impl Connect for Wordpress {
                               dashboard of the site, under Users, Profile";
                 Err(Setback::Refused { reason: reason.to_owned() })
             }
-            Err(failure) if failure.is_lost_grant() => Ok(()),
-            Err(failure) => Err(failure.setback()),
+            Err(error) if error.kind == ErrorKind::Unauthorized => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
 }
@@ -288,7 +289,7 @@ enum Refusal {
 
 impl Wordpress {
     /// Deletes the application password that the call is made with; `false` where it cannot be told from others.
-    async fn end(&self, grant: &Grant, caller: Caller<'_>) -> Result<bool, Failure> {
+    async fn end(&self, grant: &Grant, caller: Caller<'_>) -> Result<bool, CallError> {
         let mut uuid = self.api.own_password(caller).await?;
         if let (None, Some(name)) = (&uuid, &grant.password_name) {
             uuid = self.api.password_of(caller, APP_ID, name).await?;
@@ -301,8 +302,9 @@ impl Wordpress {
     async fn account(&self, grant: Grant, password: &str, now: DateTime<Utc>) -> Result<Account, Refusal> {
         let password = plain_password(password);
         let caller = Caller { root: &grant.root, user: &grant.user, password: &password, now };
-        let who = who(&self.api, caller).await.map_err(|failure| {
-            if failure.is_lost_grant() { Refusal::Unknown(failure.said()) } else { Refusal::Other(failure.into()) }
+        let who = who(&self.api, caller).await.map_err(|error| match error.kind {
+            ErrorKind::Unauthorized => Refusal::Unknown(error.message),
+            _ => Refusal::Other(error.into()),
         })?;
         who.check_role().map_err(Refusal::Role)?;
         let (profile, scopes) = (who.profile(&grant.root), who.scopes());

@@ -94,6 +94,11 @@ impl Root {
     }
 
     /// Its address.
+    pub(super) fn url(&self) -> &Url {
+        &self.0
+    }
+
+    /// Its address as text.
     pub(super) fn as_str(&self) -> &str {
         self.0.as_str()
     }

@@ -3,6 +3,8 @@
 
 mod connecting;
 mod files;
+mod intermediary;
+mod log;
 mod mix_up;
 mod oldest_version;
 mod posts;
