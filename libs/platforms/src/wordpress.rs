@@ -19,7 +19,7 @@
 //! tells later whether the public call took effect.
 //!
 //! `site.rs` finds a site's API, `api.rs` knows its calls, `errors.rs` what errors mean,
-//! `connect.rs` has the hand-off, `content.rs` writes
+//! `json.rs` reads past what PHP prints, `connect.rs` has the hand-off, `content.rs` writes
 //! a post in blocks, `terms.rs` finds categories and tags, `draft.rs` prepares, and
 //! `publish.rs` is the rest.
 
@@ -28,6 +28,7 @@ mod connect;
 mod content;
 mod draft;
 mod errors;
+mod json;
 mod publish;
 mod site;
 mod terms;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::json::json_within;
 use crate::html::plain;
 use crate::kit::{ErrorKind, ErrorRule, ErrorTable};
 
@@ -22,6 +23,7 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
     // An error of one parameter stands within that of the request.
     code_at: &["/code", "/data/details/status/data/status"],
     message: Some(message),
+    json_of: json_within,
     // WordPress repeats the status in the body. Firewalls and gateways with JSON do not.
     is_own: |it| it["code"].is_string() && it["data"]["status"].is_u64(),
     rules: &[

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 use url::{Position, Url};
 
+use super::json::json_within;
 use crate::answer;
 use crate::handoff::HandOffRefusal;
 use crate::html::{self, plain};
@@ -177,7 +178,8 @@ async fn find(http: &HttpClients, typed: &Url) -> Result<Site, HandOffRefusal> {
     let named = named_by(&page, response).await;
     for root in named.into_iter().chain([by_parameter]) {
         let Ok((root, response)) = get(http, &with_fields(&root)).await else { continue };
-        let Ok(index) = answer::json_up_to::<Index>(response, MAX_BYTES).await else { continue };
+        let Ok(body) = answer::body_up_to(response, MAX_BYTES).await else { continue };
+        let Ok(index) = serde_json::from_slice::<Index>(json_within(&body)) else { continue };
         if index.namespaces.iter().any(|it| it == "wp/v2") {
             let root = Root::at(without_fields(&root));
             let approval = match index.authorization() {

@@ -6,6 +6,7 @@ mod files;
 mod intermediary;
 mod log;
 mod mix_up;
+mod noise;
 mod oldest_version;
 mod posts;
 mod troubles;
