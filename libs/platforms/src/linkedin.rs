@@ -91,15 +91,13 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// What is asked for: who somebody is, and to post for them.
+/// What an app with "Share on LinkedIn" and "Sign In with LinkedIn using OpenID Connect" may ask for.
 const SCOPES: &[&str] = &["openid", "profile", "w_member_social"];
 
-/// The same for pages as well: which there are, to post for them, to find out what
-/// became of a post whose answer was lost, and to comment. LinkedIn refuses all if the
-/// app may not ask for one.
+/// What an app with "Community Management API" may ask for. LinkedIn gives that product only to an app without any
+/// other, so there is no OpenID Connect, and the member is read by `/v2/me` (`r_basicprofile`).
 const SCOPES_WITH_PAGES: &[&str] = &[
-    "openid",
-    "profile",
+    "r_basicprofile",
     "w_member_social",
     "w_organization_social",
     "r_organization_social",
@@ -107,6 +105,10 @@ const SCOPES_WITH_PAGES: &[&str] = &[
     "w_member_social_feed",
     "w_organization_social_feed",
 ];
+
+/// LinkedIn sends people back with this error, without having asked them, when the app's products do not include
+/// every scope.
+const UNAUTHORIZED_SCOPE: &str = "unauthorized_scope_error";
 
 /// How its OAuth differs.
 const DIALECT: Dialect = Dialect {
@@ -141,10 +143,10 @@ struct Settings {
     /// The version of the API.
     #[serde(default)]
     version: Version,
-    /// Whether the app may ask for pages.
+    /// Whether people connect pages as well. LinkedIn has to approve the app for that.
     #[serde(default)]
     pages: bool,
-    /// What is asked for instead, where the app may ask for something else.
+    /// What people are asked for, where the products of the app include other scopes.
     scopes: Option<Vec<String>>,
     /// Whether a post of which nobody may read what became is sent once more.
     #[serde(default)]
@@ -245,6 +247,7 @@ impl Connect for LinkedIn {
 
     /// The member, and behind the pages, because whoever has pages posts for them.
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        self.check_scopes(callback)?;
         let tokens = self.oauth.complete(callback).await?;
         let by = Caller { token: &tokens.access_token, now };
         let asked = async {
@@ -279,7 +282,19 @@ impl LinkedIn {
         if is_page(profile) { rules.and_where(When::option(VISIBILITY, ["connections"]), [refused]) } else { rules }
     }
 
-    /// Whether the app has a part in signing in. One for pages alone may have none.
+    /// People can do nothing about an app that asks for more than its products include.
+    fn check_scopes(&self, callback: &Callback) -> Result<(), HandOffRefusal> {
+        if callback.query.get("error").is_none_or(|it| it != UNAUTHORIZED_SCOPE) {
+            return Ok(());
+        }
+        let scopes = self.scopes.join(" ");
+        tracing::error!(scopes, "the products of the app at LinkedIn do not include all of these scopes");
+        let reason = "LinkedIn refuses what this service asks for. Its operator has to compare the setting `scopes` of \
+                      linkedin with the scopes that LinkedIn lists for the app under Auth.";
+        Err(HandOffRefusal::NotFromHere(reason.to_owned()))
+    }
+
+    /// Whether the app has the product OpenID Connect.
     fn has_openid(&self) -> bool {
         self.scopes.iter().any(|it| it == "openid")
     }

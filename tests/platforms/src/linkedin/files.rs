@@ -94,14 +94,14 @@ pub(super) async fn image(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Value>, Refusal> {
-    here.accept_rest(&headers, "/rest/images", SCOPES)?;
+    let grant = here.accept_rest(&headers, "/rest/images", SCOPES)?;
     let mut fields = action(query.as_deref(), "initializeUpload", &body)?;
     let owner = fields.text("owner")?;
     fields.end()?;
     let now = here.clock.now();
     let mut memory = here.memory();
     let parts = vec![Part { at: 0, length: None, arrived: None }];
-    let (urn, file) = memory.announce("image", owner, parts, now)?;
+    let (urn, file) = memory.announce(("image", owner), parts, &grant, now)?;
     let upload_url = memory.address(&file, 0);
     memory.files.insert(urn.clone(), file);
     let expires = (now + TICKET_LIVES).timestamp_millis();
@@ -115,7 +115,8 @@ pub(super) async fn video(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Value>, Refusal> {
-    here.accept_rest(&headers, "/rest/videos", SCOPES)?;
+    let path = format!("/rest/videos?{}", query.as_deref().unwrap_or_default());
+    let grant = here.accept_rest(&headers, &path, SCOPES)?;
     if query.as_deref() == Some("action=finalizeUpload") {
         return finalize(&here, action(query.as_deref(), "finalizeUpload", &body)?);
     }
@@ -137,7 +138,7 @@ pub(super) async fn video(
         length: Some(step.min(size - it * step)),
         arrived: None,
     });
-    let (urn, file) = memory.announce("video", owner, parts.collect(), now)?;
+    let (urn, file) = memory.announce(("video", owner), parts.collect(), &grant, now)?;
     let instructions = file.parts.iter().enumerate().map(|(number, it)| {
         let last = it.at + it.length.unwrap_or_default() - 1;
         json!({ "uploadUrl": memory.address(&file, number), "firstByte": it.at, "lastByte": last })
@@ -253,11 +254,15 @@ impl Here {
 impl Memory {
     fn announce(
         &mut self,
-        kind: &str,
-        owner: String,
+        (kind, owner): (&str, String),
         parts: Vec<Part>,
+        grant: &Grant,
         now: DateTime<Utc>,
     ) -> Result<(String, File), Refusal> {
+        let is_of_pages = grant.scopes.iter().any(|it| it == SCOPES[1]);
+        if owner.starts_with("urn:li:organization:") && !is_of_pages {
+            return Err(Refusal::no_organization_permission("owner"));
+        }
         if !self.may_post(&owner) {
             return Err(Refusal::denied("Not enough permissions to act for the owner"));
         }
@@ -274,6 +279,6 @@ impl Memory {
     }
 
     fn address(&self, file: &File, part: usize) -> String {
-        format!("{}/dms-uploads/{}/{part}", self.base_url, file.ticket)
+        format!("{}/dms-uploads/{}/{part}", self.uploads_at, file.ticket)
     }
 }
