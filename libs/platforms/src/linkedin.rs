@@ -9,13 +9,13 @@
 //!   member has, cannot: of a call whose answer was lost nothing is known then, and the
 //!   post is not sent again, unless the operator wants that (`replay`).
 //!
-//! `linkedin/api.rs` knows addresses and answers, `failure.rs` what errors mean,
+//! `linkedin/api.rs` knows URLs and responses, `errors.rs` what errors mean,
 //! `little_text.rs` how a text is written, `preparation.rs` and `video.rs` what comes
 //! before the public call, `look_up.rs` what became of it.
 
 mod api;
 mod article;
-mod failure;
+mod errors;
 mod little_text;
 mod look_up;
 mod organizations;
@@ -40,10 +40,10 @@ use self::progress::Progress;
 use self::version::Version;
 use crate::account::{About, Account, Credentials};
 use crate::app::NoFurther;
-use crate::caller::Caller;
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
+use crate::kit::{Auth, CallError, Effect};
 use crate::known::Access;
 use crate::lead::Lead;
 use crate::oauth2::{Dialect, OAuth2, Of, TokenCall};
@@ -162,16 +162,17 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<LinkedIn>, SetupError> {
     let Some(Settings { url, version, pages, scopes, replay }) = setup.settings(NAME)? else { return Ok(None) };
     let site = url.clone().unwrap_or_else(|| official("https://www.linkedin.com"));
     let base_url = url.unwrap_or_else(|| official("https://api.linkedin.com"));
-    let api = Api::new(setup.http.clone(), (&site, &base_url), version);
+    let api = Api::new(setup.http.clone(), site, base_url, &version);
     let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, api.oauth());
     let usual = if pages { SCOPES_WITH_PAGES } else { SCOPES };
     let scopes = scopes.unwrap_or_else(|| usual.iter().map(|it| (*it).to_owned()).collect());
-    Ok(Some(LinkedIn { api, oauth, pages, scopes, replay }))
+    Ok(Some(LinkedIn { api, version, oauth, pages, scopes, replay }))
 }
 
 /// LinkedIn.
 pub(crate) struct LinkedIn {
     api: Api,
+    version: Version,
     oauth: OAuth2,
     pages: bool,
     scopes: Vec<String>,
@@ -199,14 +200,13 @@ impl Platform for LinkedIn {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<About>, Setback> {
-        self.api.version.check(now);
-        let by = Caller { token: &credentials.access_token, now };
+        self.version.check(now);
+        let auth = Auth::token(&credentials.access_token, now);
         let told = if is_page(profile) {
-            organizations::one(&self.api, by, &profile.account_id).await
+            organizations::one(&self.api, auth, &profile.account_id).await?
         } else {
-            self.api.member(by, self.has_openid()).await.map(profile_of)
+            profile_of(self.api.member(auth, self.has_openid()).await?)
         };
-        let told = told.map_err(failure::Failure::of_account)?;
         Ok(told.map(|profile| About { rules: self.rules_of(&profile), profile }))
     }
 }
@@ -240,7 +240,7 @@ impl Connect for LinkedIn {
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
-        self.api.version.check(now);
+        self.version.check(now);
         let url = self.oauth.authorization_url(request, &self.scopes(), &[]).await?;
         Ok(Departure::Page { url, memory: None })
     }
@@ -249,11 +249,12 @@ impl Connect for LinkedIn {
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
         self.check_scopes(callback)?;
         let tokens = self.oauth.complete(callback).await?;
-        let by = Caller { token: &tokens.access_token, now };
+        let auth = Auth::token(&tokens.access_token, now);
         let asked = async {
-            let member = profile_of(self.api.member(by, self.has_openid()).await?).ok_or_else(api::unreadable)?;
-            let pages = if self.pages { organizations::all(&self.api, by).await? } else { Vec::new() };
-            Ok::<_, failure::Failure>((member, pages))
+            let member = profile_of(self.api.member(auth, self.has_openid()).await?);
+            let member = member.ok_or_else(|| self.api.unreadable(Effect::Read))?;
+            let pages = if self.pages { organizations::all(&self.api, auth).await? } else { Vec::new() };
+            Ok::<_, CallError>((member, pages))
         };
         let (member, pages) = asked.await.map_err(|it| without_token(it, &tokens.access_token))?;
         let (scopes, credentials) = (tokens.granted(&self.scopes()), tokens.credentials(None, now));
@@ -339,9 +340,9 @@ impl Publish for LinkedIn {
 
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
         let post = post::of(job, &Progress::of(job))?;
-        match self.api.post(Caller::of(job), &post).await {
-            Ok(name) => Ok(look_up::published(name, job.now)),
-            Err(failure) => look_up::made_before(job, &failure).await.ok_or_else(|| failure.setback(job)),
+        match self.api.create_post(Auth::post(job), &job.profile.account_id, &post).await {
+            Ok(urn) => Ok(look_up::published(urn, job.now)),
+            Err(error) => look_up::made_before(job, error).await.map_err(|error| errors::timed(error, job).into()),
         }
     }
 
@@ -362,8 +363,7 @@ impl Publish for LinkedIn {
     async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
         if let (FIRST_COMMENT, Some(text)) = (it.name, job.options.text(FIRST_COMMENT)) {
             let (actor, post) = (&job.profile.account_id, &it.published.platform_post_id);
-            let commented = self.api.comment(Caller::of(job), (actor, post), text).await;
-            commented.map_err(|it| it.of_follow_up(job))?;
+            self.api.comment(Auth::account(job.credentials, job.now), (actor, post), text).await?;
         }
         Ok(Followed::Done)
     }

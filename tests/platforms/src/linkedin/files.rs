@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{OriginalUri, Path, RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::{FileType, MimeType};
@@ -171,9 +171,11 @@ fn finalize(here: &Here, mut fields: Fields) -> Result<Json<Value>, Refusal> {
 pub(super) async fn show(
     State(here): State<Arc<Here>>,
     Path(urn): Path<String>,
+    OriginalUri(uri): OriginalUri,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
     here.accept_rest(&headers, "/rest/videos/", SCOPES)?;
+    Refusal::unless_encoded(uri.path())?;
     let memory = here.memory();
     let file = memory.files.get(&urn).filter(|it| it.is_video).ok_or_else(Refusal::not_found)?;
     let mut told = json!({ "id": urn, "owner": file.owner });

@@ -31,6 +31,15 @@ impl Refusal {
         Self::new(400, 100, code, message)
     }
 
+    /// Protocol 2.0.0 gives colons in a path a meaning of their own, so those of a URN are encoded.
+    pub(super) fn unless_encoded(path: &str) -> Result<(), Self> {
+        if path.contains(':') {
+            Err(Self::bad("ILLEGAL_ARGUMENT", "Syntax exception in path variables"))
+        } else {
+            Ok(())
+        }
+    }
+
     pub(super) fn denied(message: &str) -> Self {
         Self::new(403, 100, "ACCESS_DENIED", message)
     }

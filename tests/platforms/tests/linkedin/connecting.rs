@@ -12,7 +12,7 @@ use platforms::{Departure, HandOffRefusal, Renewal};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use super::{of, stage};
+use super::{PAGE_OF_A_PROXY, of, stage};
 
 #[tokio::test]
 async fn a_member_is_known_by_name_and_has_to_come_back_after_sixty_days() {
@@ -185,4 +185,18 @@ async fn one_scope_that_the_app_may_not_ask_for_is_a_task_of_the_operator() {
     let refusal = stage.complete(&returning(callback, &back)).await.unwrap_err();
 
     assert!(matches!(&refusal, HandOffRefusal::NotFromHere(words) if words.contains("scopes")), "{refusal:?}");
+}
+
+/// A page of HTML comes from a proxy, a CDN or a firewall in front of LinkedIn.
+#[tokio::test]
+async fn a_page_of_an_intermediary_does_not_end_a_connection() {
+    let (stage, account) = stage().await;
+    for status in [400, 401, 403, 404, 408, 413] {
+        stage.network.refuses("/v2/userinfo", status, json!(PAGE_OF_A_PROXY));
+        let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        assert!(matches!(about, Err(Setback::Busy { .. })), "{status}: {about:?}");
+    }
+    stage.network.revoke();
+    let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+    assert!(matches!(about, Err(Setback::Disconnected { .. })), "{about:?}");
 }

@@ -3,12 +3,14 @@
 use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::media::{AltText, MimeType};
+use networks::linkedin::LinkedIn;
 use platforms::Step;
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::sample;
+use platforms::conformance::stage::Stage;
 use serde_json::json;
 
-use super::stage;
+use super::{PAGE_OF_A_PROXY, stage};
 
 #[tokio::test]
 async fn pictures_go_up_one_by_one_with_their_words() {
@@ -116,11 +118,62 @@ async fn an_address_that_lets_nobody_in_says_nothing_of_the_account() {
     for (mime_type, number) in [(MimeType::Png, 1), (MimeType::Mp4, 2)] {
         for status in [401, 403, 404, 410] {
             let mut post = stage.post(&account, &format!("{mime_type:?} {status}"), vec![sample(mime_type, number)]);
-            stage.network.refuses("/dms-uploads", status, json!({ "message": "the signature has expired" }));
+            stage.network.refuses(
+                "/dms-uploads",
+                status,
+                json!({ "status": status, "message": "the signature has expired" }),
+            );
 
             let passage = stage.deliver(&mut post).await.unwrap();
 
             assert!(matches!(passage.setbacks[..], [Setback::Stale { .. }]), "{status}: {:?}", passage.setbacks);
         }
+    }
+}
+
+/// The address of an upload is LinkedIn's. With any other one, the file and the token would go to somebody else.
+#[tokio::test]
+async fn a_file_goes_to_linkedin_alone() {
+    let other = Stage::<LinkedIn>::new().await.network;
+    for mime_type in [MimeType::Png, MimeType::Mp4] {
+        let stage = Stage::<LinkedIn>::beside(&other.addresses()).await;
+        let account = stage.connect().await;
+        stage.network.uploads_to(&other.base_url());
+        let mut post = stage.post(&account, "not there", vec![sample(mime_type, 1)]);
+
+        let setback = loop {
+            match stage.prepare(&post).await {
+                Ok(Step::Again { progress, .. }) => post.progress = Some(progress),
+                Ok(step) => panic!("{mime_type:?}: {step:?}"),
+                Err(setback) => break setback,
+            }
+        };
+
+        assert!(matches!(setback, Setback::Busy { .. }), "{mime_type:?}: {setback:?}");
+    }
+    assert!(other.arrivals.all().is_empty(), "{:?}", other.arrivals.all());
+}
+
+#[tokio::test]
+async fn a_page_of_an_intermediary_does_not_end_an_upload() {
+    let (stage, account) = stage().await;
+    for (path, mime_type) in [
+        ("/rest/images", MimeType::Png),
+        ("/rest/videos?action=initialize", MimeType::Mp4),
+        ("/rest/videos?action=finalize", MimeType::Mp4),
+        ("/rest/videos/", MimeType::Mp4),
+        ("/dms-uploads", MimeType::Png),
+        ("/dms-uploads", MimeType::Mp4),
+    ] {
+        for status in [400, 401, 403, 404, 408, 413] {
+            let mut post = stage.post(&account, &format!("{path} {mime_type:?} {status}"), vec![sample(mime_type, 1)]);
+            stage.network.refuses(path, status, json!(PAGE_OF_A_PROXY));
+
+            let passage = stage.deliver(&mut post).await.unwrap();
+
+            let setback = &passage.setbacks[..];
+            assert!(matches!(setback, [Setback::Busy { .. } | Setback::Stale { .. }]), "{path} {status}: {setback:?}");
+        }
+        stage.clock.advance(TimeDelta::days(1));
     }
 }
