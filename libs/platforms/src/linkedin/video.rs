@@ -36,6 +36,10 @@ const MOST_ADDRESS_BYTES: usize = 200_000;
 const FIRST_WAIT: TimeDelta = TimeDelta::seconds(5);
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(40);
 
+/// How often LinkedIn may say that a finalized video waits for its parts: for more than two minutes, because what it
+/// says may be behind what was done.
+const STALE_LOOKS: u32 = 6;
+
 /// A video on its way.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Video {
@@ -49,6 +53,9 @@ pub(super) struct Video {
     missing: VecDeque<Part>,
     /// What the others were answered, in order.
     tags: Vec<String>,
+    /// Whether the parts were put together. Remembered, because the status may be behind.
+    #[serde(default)]
+    is_finalized: bool,
     /// How often it was looked at since.
     looks: u32,
 }
@@ -100,7 +107,7 @@ pub(super) async fn step(
         return Ok(Uploaded::NotYet(job.now));
     };
     if video.missing.is_empty() {
-        return video.look(api, job).await;
+        return if video.is_finalized { video.look(api, job).await } else { video.finalize(api, job).await };
     }
     if video.ends_at.is_some_and(|it| it <= job.now) {
         return Err(expired("the time to upload the video is over"));
@@ -133,6 +140,7 @@ impl Video {
             ends_at: begun.upload_urls_expire_at,
             missing: begun.upload_instructions,
             tags: Vec::new(),
+            is_finalized: false,
             looks: 0,
         })
     }
@@ -158,14 +166,21 @@ impl Video {
     }
 
     /// Has the parts put together.
-    async fn finalize(&self, api: &Api, job: &Job<'_>) -> Result<(), CallError> {
+    async fn finalize(&mut self, api: &Api, job: &Job<'_>) -> Result<Uploaded, CallError> {
         let body = json!({ "finalizeUploadRequest": {
             "video": self.urn,
             "uploadToken": self.token,
             "uploadedPartIds": self.tags,
         } });
         let call = api.private(Auth::post(job), &job.profile.account_id, "videos?action=finalizeUpload");
-        call.json(&body).done().await.map_err(of_video)
+        match call.json(&body).done().await.map_err(of_video) {
+            Ok(()) => {}
+            // A repeated call is refused, where the response to the first was lost.
+            Err(error) if error.kind == ErrorKind::InvalidPost => {}
+            Err(error) => return Err(error),
+        }
+        self.is_finalized = true;
+        Ok(Uploaded::NotYet(job.now + FIRST_WAIT))
     }
 
     async fn look(&mut self, api: &Api, job: &Job<'_>) -> Result<Uploaded, CallError> {
@@ -178,8 +193,9 @@ impl Video {
                 let message = format!("LinkedIn could not process the video: {}", answer::shown(&why));
                 return Err(CallError::invalid_post(message));
             }
-            // Asked before, because the response to this may have been lost.
-            "WAITING_UPLOAD" => self.finalize(api, job).await?,
+            "WAITING_UPLOAD" if STALE_LOOKS <= self.looks => {
+                return Err(expired("LinkedIn did not put the parts of the video together"));
+            }
             _ => {}
         }
         let wait = (FIRST_WAIT * (1 << self.looks.min(3))).min(LONGEST_WAIT);

@@ -31,6 +31,9 @@ const TICKET_LIVES: TimeDelta = TimeDelta::hours(24);
 const PICTURE_TAKES: TimeDelta = TimeDelta::seconds(2);
 const VIDEO_TAKES: TimeDelta = TimeDelta::seconds(12);
 
+/// How long the status of a video may be behind what was done with it. LinkedIn names no number.
+const READ_LAG: TimeDelta = TimeDelta::seconds(6);
+
 /// The scopes of uploads.
 const SCOPES: &[&str] = &["w_member_social", "w_organization_social"];
 
@@ -45,6 +48,8 @@ pub(super) struct File {
     token: String,
     parts: Vec<Part>,
     state: Stage,
+    /// When all parts were put together.
+    finalized_at: Option<DateTime<Utc>>,
 }
 
 #[derive(Clone, Debug)]
@@ -79,6 +84,12 @@ impl File {
             Stage::ReadyAt(_) => Asset::Available,
             Stage::Failed => Asset::Failed,
         }
+    }
+
+    /// What a read says, which is behind the write.
+    fn read(&self, now: DateTime<Utc>) -> Asset {
+        let is_behind = self.finalized_at.is_some_and(|it| now < it + READ_LAG);
+        if is_behind { Asset::WaitingUpload } else { self.asset(now) }
     }
 
     /// All of it, as far as it has arrived.
@@ -164,6 +175,7 @@ fn finalize(here: &Here, mut fields: Fields) -> Result<Json<Value>, Refusal> {
     }
     let is_video = MimeType::sniff(&file.bytes()).is_some_and(|it| it == MimeType::Mp4);
     file.state = if is_video && !spoils { Stage::ReadyAt(now + VIDEO_TAKES) } else { Stage::Failed };
+    file.finalized_at = Some(now);
     Ok(Json(json!({})))
 }
 
@@ -179,7 +191,7 @@ pub(super) async fn show(
     let memory = here.memory();
     let file = memory.files.get(&urn).filter(|it| it.is_video).ok_or_else(Refusal::not_found)?;
     let mut told = json!({ "id": urn, "owner": file.owner });
-    told["status"] = match file.asset(here.clock.now()) {
+    told["status"] = match file.read(here.clock.now()) {
         Asset::WaitingUpload => "WAITING_UPLOAD",
         Asset::Processing => "PROCESSING",
         Asset::Available => "AVAILABLE",
@@ -276,6 +288,7 @@ impl Memory {
             token: if kind == "video" { secret() } else { String::new() },
             parts,
             state: Stage::Waiting,
+            finalized_at: None,
         };
         Ok((format!("urn:li:{kind}:C5{:x}", self.next()), file))
     }

@@ -131,6 +131,51 @@ async fn an_address_that_lets_nobody_in_says_nothing_of_the_account() {
     }
 }
 
+/// What LinkedIn says of a video may be behind what was done with it.
+#[tokio::test]
+async fn a_video_is_finalized_once_although_the_read_is_behind() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    assert!(passage.setbacks.is_empty(), "{:?}", passage.setbacks);
+    let sent = stage.network.arrivals.all();
+    let finalized = sent.iter().filter(|it| it.asked == "POST /rest/videos?action=finalizeUpload").count();
+    assert_eq!(finalized, 1);
+}
+
+/// The response to the first call was lost. LinkedIn refuses the second one.
+#[tokio::test]
+async fn a_repeated_finalize_that_is_refused_does_not_end_the_post() {
+    for trouble in [Trouble::LoseAnswer, Trouble::BrokenAfter] {
+        let (stage, account) = stage().await;
+        let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+        stage.network.trouble(Call::Process, trouble, 1);
+
+        let passage = stage.deliver(&mut post).await.unwrap();
+
+        assert!(matches!(passage.setbacks[..], [Setback::Busy { .. }]), "{trouble:?}: {:?}", passage.setbacks);
+        let sent = stage.network.arrivals.all();
+        let finalized = sent.iter().filter(|it| it.asked == "POST /rest/videos?action=finalizeUpload");
+        assert_eq!(finalized.last().unwrap().status, Some(400), "the second one");
+    }
+}
+
+/// Its parts do not fit together, so that waiting does not help.
+#[tokio::test]
+async fn a_video_that_is_never_put_together_is_uploaded_again() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    let refused = json!({ "status": 400, "code": "INVALID_VALUE_FOR_FIELD", "message": "/uploadedPartIds" });
+    stage.network.refuses("/rest/videos?action=finalizeUpload", 400, refused);
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    let [Setback::Stale { reason }] = &passage.setbacks[..] else { panic!("{:?}", passage.setbacks) };
+    assert!(reason.contains("did not put the parts"), "{reason}");
+}
+
 /// The address of an upload is LinkedIn's. With any other one, the file and the token would go to somebody else.
 #[tokio::test]
 async fn a_file_goes_to_linkedin_alone() {
