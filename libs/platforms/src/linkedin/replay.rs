@@ -7,11 +7,12 @@
 use domain::delivery::Resolution;
 
 use super::api::Api;
+use super::errors::duplicate_of;
 use super::look_up::{made_before, published};
 use super::progress::Progress;
 use super::{SETTLES, post};
-use crate::caller::Caller;
 use crate::job::Job;
+use crate::kit::Auth;
 
 /// What became of the latest public call, of which nothing can be read; `advice` is what
 /// the user is told otherwise.
@@ -27,13 +28,14 @@ pub(super) async fn once(api: &Api, job: &Job<'_>, advice: String) -> Resolution
     if job.called_at + SETTLES * 2 <= job.now {
         return Resolution::Unknowable { advice };
     }
-    match api.post(Caller::of(job), &post).await {
-        Ok(name) => Resolution::Public(published(name, job.now)),
-        Err(failure) => match made_before(job, &failure).await {
-            Some(published) => Resolution::Public(published),
-            // It is the duplicate of another post, and so was the first.
-            None if failure.duplicate_of().is_some() => Resolution::Refused { reason: failure.words() },
-            None => failure.resolution(),
-        },
+    let repeated = match api.create_post(Auth::post(job), &job.profile.account_id, &post).await {
+        Ok(urn) => Ok(published(urn, job.now)),
+        Err(error) => made_before(job, error).await,
+    };
+    match repeated {
+        Ok(published) => Resolution::Public(published),
+        // It is the duplicate of another post, and so was the first.
+        Err(error) if duplicate_of(&error).is_some() => Resolution::Refused { reason: error.message },
+        Err(error) => error.resolution(),
     }
 }
