@@ -270,7 +270,7 @@ async fn the_same_words_again_are_refused_with_what_to_do() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("change them")), "{refused:?}");
+    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("change it")), "{refused:?}");
 }
 
 /// The call arrived before, and cannot be read yet: it is not sent again and again, and
