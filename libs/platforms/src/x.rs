@@ -148,6 +148,9 @@ const OWN_DIALECT: Dialect = Dialect {
 pub(crate) const LEAD: Lead =
     Lead { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..Lead::NONE };
 
+/// The longest video of an account that does not pay X.
+const MAX_SECONDS: u32 = 140;
+
 /// How long a public call that was cut off may still take effect, and appear in lists.
 const SETTLES: TimeDelta = TimeDelta::seconds(60);
 
@@ -306,7 +309,7 @@ fn rules(pays: bool) -> Rules {
         Rule::OfPost(PostRule::NotWithMedia { options: vec![POLL_OPTIONS.to_owned(), QUOTE_URL.to_owned()] }),
     ];
     if !pays {
-        rules.push(Rule::OfFiles(FileRule::MaxDuration { max: 140 }));
+        rules.push(Rule::OfFiles(FileRule::MaxDuration { max: MAX_SECONDS }));
     }
     Rules::of(TITLE, rules)
 }
