@@ -174,7 +174,7 @@ async fn album_of_which_a_file_failed_may_be_public_in_part() {
     let stage = Stage::<Telegram>::new().await;
     let account = stage.connect().await;
     let mut files = pictures(3);
-    // Taken for a picture of another size by whoever reads the facts alone.
+    // The facts of the post do not say so.
     files[1].bytes = tall_png();
     files[1].attachment.size_bytes = files[1].bytes.len() as u64;
     let post = stage.due(&account, "two of three", files).await;

@@ -120,7 +120,7 @@ async fn is_in(bot: Bot<'_>, server: Server, watch: &Watch) -> Option<bool> {
     }
 }
 
-/// What became of the public call. First the channel is read. Where that does not
+/// What became of the public calls, the first of which began at `since`. First the channel is read. Where that does not
 /// decide, the same message is sent again, with its nonce: not before the first call can
 /// no longer be running, and only as long as Discord certainly knows the nonce.
 pub(super) async fn resolve(bot: Bot<'_>, server: Server, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
@@ -152,7 +152,7 @@ pub(super) async fn resolve(bot: Bot<'_>, server: Server, job: &Job<'_>, since: 
         Err(error) if is_of_place(&error) => return in_doubt(bot, server, error, &watch).await,
         Err(error) => error.message,
     };
-    let is_settled = since + SETTLES <= job.now;
+    let is_settled = job.called_at + SETTLES <= job.now;
     if !has_nonce || !is_settled || !is_known(job.now + A_STEP) {
         return unclear(reason);
     }

@@ -140,8 +140,8 @@ impl Api {
         self.ask(bot, "getChatMember", &json!({"chat_id": chat, "user_id": user})).await
     }
 
-    /// The id that a chat has now: a group gets another one when it becomes a supergroup. `getChat` still knows the
-    /// old one; whoever counts the members is told the new one.
+    /// The id that a chat has now: a group gets another one when it becomes a supergroup. `getChat` still accepts the
+    /// old id; `getChatMemberCount` refuses it and returns the new one (`check_chat_access` in `Client.cpp`).
     pub(super) async fn current_id(&self, bot: Bot<'_>, chat: i64) -> Result<i64, CallError> {
         match self.ask::<u64>(bot, "getChatMemberCount", &json!({"chat_id": chat})).await {
             Ok(_) => Ok(chat),
