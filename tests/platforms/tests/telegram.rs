@@ -5,11 +5,14 @@ use domain::delivery::Setback;
 use domain::media::{Facts, MimeType, Pixels};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
-use networks::telegram::{CHANNEL, CHAT, TOKEN, Telegram};
+use networks::telegram::{CHANNEL, CHAT, GROUP, TOKEN, Telegram};
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::Stage;
 use platforms::{Answers, HandOffRefusal};
+
+/// What a group that moves becomes.
+const SUPERGROUP: i64 = -1_009_876_543_210;
 
 fn typed(token: &str, chat: &str) -> Answers {
     Answers::from([("token".to_owned(), token.into()), ("chat".to_owned(), chat.into())])
@@ -100,8 +103,9 @@ async fn options_are_said_in_telegrams_words() {
 #[tokio::test]
 async fn a_group_that_moved_is_followed() {
     let stage = Stage::<Telegram>::new().await;
+    stage.network.is_a_group();
     let account = stage.connect().await;
-    stage.network.moves_to(-1_009_999);
+    stage.network.moves_to(SUPERGROUP);
 
     for (sent, text) in (1..).zip(["here as well", "and here", "and here again"]) {
         let mut post = stage.post(&account, text, pictures(1));
@@ -119,12 +123,13 @@ async fn a_group_that_moved_is_followed() {
 #[tokio::test]
 async fn group_that_moved_can_be_connected_by_its_old_id() {
     let stage = Stage::<Telegram>::new().await;
-    stage.network.moves_to(-1_009_999);
+    stage.network.is_a_group();
+    stage.network.moves_to(SUPERGROUP);
 
-    let (departure, _) = stage.depart(&typed(TOKEN, &CHAT.to_string())).await.unwrap();
+    let (departure, _) = stage.depart(&typed(TOKEN, &GROUP.to_string())).await.unwrap();
 
     let platforms::Departure::Arrived(accounts) = departure else { panic!("{departure:?}") };
-    assert_eq!(accounts[0].profile.account_id, "-1009999");
+    assert_eq!(accounts[0].profile.account_id, SUPERGROUP.to_string());
 }
 
 /// The server's own texts: TDLib's `can_send_message`, MTProto's errors, and those of the Bot API.
