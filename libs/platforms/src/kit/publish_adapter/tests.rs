@@ -195,6 +195,7 @@ impl Target {
             reference: "post-1",
             progress: self.progress.as_deref(),
             doubted: false,
+            called_at: noon(),
             publish_at: noon(),
             files: &Files,
             claims: &self.claims,
