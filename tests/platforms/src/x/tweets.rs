@@ -151,12 +151,21 @@ pub(super) async fn list(
         count.ok_or_else(|| Refusal::invalid("The `max_results` query parameter value is not between 5 and 100"))?;
     let since = says("start_time").map(|it| DateTime::parse_from_rfc3339(it).map(|it| it.to_utc()));
     let since = since.transpose().map_err(|_| Refusal::invalid("The `start_time` query parameter value is no time"))?;
+    let before = says("pagination_token").map(|it| it.strip_prefix("before").and_then(|it| it.parse::<u64>().ok()));
+    let before =
+        before.map(|it| it.ok_or_else(|| Refusal::invalid("The `pagination_token` is not valid"))).transpose()?;
     let fields: Vec<&str> = says("tweet.fields").unwrap_or_default().split(',').collect();
     let mut memory = here.memory();
-    let posts = memory.tweets.iter().rev().filter(|it| since.is_none_or(|since| since <= it.at)).take(count);
-    let data: Vec<_> = posts.map(|it| told(&memory, it, &fields)).collect();
+    let number = |it: &Tweet| it.id.parse::<u64>().unwrap_or_default();
+    let is_asked =
+        |it: &&Tweet| since.is_none_or(|since| since <= it.at) && before.is_none_or(|before| number(it) < before);
+    let posts: Vec<_> = memory.tweets.iter().rev().filter(is_asked).collect();
+    let data: Vec<_> = posts.iter().take(count).map(|it| told(&memory, it, &fields)).collect();
+    let mut meta = json!({ "result_count": data.len() });
+    if let Some(last) = posts.get(count - 1).filter(|_| count < posts.len()) {
+        meta["next_token"] = format!("before{}", last.id).into();
+    }
     memory.read += data.len();
-    let meta = json!({ "result_count": data.len() });
     Ok(Json(if data.is_empty() { json!({ "meta": meta }) } else { json!({ "data": data, "meta": meta }) }))
 }
 
