@@ -162,6 +162,11 @@ impl Here {
         format!("http://{address}{}", self.base())
     }
 
+    /// The page for application passwords.
+    fn authorization_page(&self) -> String {
+        format!("{}/wp-admin/authorize-application.php", self.home())
+    }
+
     /// Where its API is.
     fn root(&self) -> String {
         let home = self.home();

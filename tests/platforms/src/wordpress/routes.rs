@@ -67,7 +67,7 @@ async fn called(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<(Stat
 fn index(here: &Here) -> Value {
     let home = here.home();
     let has_passwords = !here.memory().is(Oddity::HasNoPasswords);
-    let page = format!("{home}/wp-admin/authorize-application.php");
+    let page = here.memory().authorized_at.clone().unwrap_or_else(|| here.authorization_page());
     let passwords = json!({ "application-passwords": { "endpoints": { "authorization": page } } });
     json!({
         "name": "Harbour &amp; Lighthouse",

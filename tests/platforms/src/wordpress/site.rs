@@ -21,6 +21,8 @@ pub(super) struct Memory {
     pub(super) troubles: Troubles,
     pub(super) max_file: usize,
     pub(super) oddities: Vec<Oddity>,
+    /// The page for application passwords that it names in place of its own.
+    pub(super) authorized_at: Option<String>,
     last_id: u64,
 }
 
@@ -114,6 +116,7 @@ impl Memory {
             troubles: Troubles::default(),
             max_file: MAX_FILE,
             oddities: Vec::new(),
+            authorized_at: None,
             last_id: 0,
         };
         memory.add_term("categories", "Uncategorized");
