@@ -20,6 +20,7 @@ mod html;
 mod http_clients;
 mod instagram;
 mod job;
+mod kit;
 mod known;
 mod lead;
 mod link_card;

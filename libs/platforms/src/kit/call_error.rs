@@ -1,0 +1,240 @@
+//! A call that failed, and what follows for the protocol.
+
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+use domain::delivery::{Resolution, Setback};
+use http::StatusCode;
+use outbound::Refusal;
+use serde_json::Value;
+
+use crate::handoff::HandOffRefusal;
+use crate::job::MediaUnreadable;
+use crate::no_answer::NoAnswer;
+use crate::not_now::NotNow;
+
+/// What a call may change. It decides what follows when the call fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Nothing: an account, a list, a look-up.
+    Read,
+    /// Nothing that others see, and it may be repeated: an upload, a container.
+    Private,
+    /// It makes a post public: the call of an intent.
+    Public,
+}
+
+/// Why a call failed. [`ErrorTable`](super::ErrorTable) says which response is which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ErrorKind {
+    /// Nothing was sent, or nothing arrived.
+    NotSent,
+    /// It was sent, and there is no response, or a success that cannot be read.
+    NoResponse,
+    /// Too many calls.
+    RateLimited,
+    /// By the platform's own word nothing was done, and it may be later.
+    Unavailable,
+    /// The id, secret, version or plan of our app: only the operator can correct it.
+    AppMisconfigured,
+    /// What was uploaded is still being processed.
+    NotReady,
+    /// The platform could not fetch a file from us.
+    FetchFailed,
+    /// A proxy, CDN or firewall answered instead of the platform.
+    Intermediary,
+    /// The platform failed while it worked on the call.
+    ServerError,
+    /// The token or the grant is not accepted.
+    Unauthorized,
+    /// The account may not do this.
+    Forbidden,
+    /// The platform does not accept the post or the file.
+    InvalidPost,
+    /// The account has published the same before.
+    Duplicate,
+    /// What was prepared is not known any more.
+    PreparationExpired,
+}
+
+/// A call that failed.
+#[derive(Clone)]
+pub(crate) struct CallError {
+    pub(crate) kind: ErrorKind,
+    pub(crate) effect: Effect,
+    /// `None` where there is no response.
+    pub(crate) status: Option<StatusCode>,
+    /// The platform's codes, the most general first.
+    pub(crate) codes: Vec<String>,
+    /// For the user.
+    pub(crate) message: String,
+    /// When the platform wants to be called again.
+    pub(crate) retry_at: Option<DateTime<Utc>>,
+    /// Whether the platform certainly works on the call no more.
+    pub(crate) has_ended: bool,
+    /// Whether the adapter can find out whether the call took effect.
+    pub(super) can_look_up: bool,
+    /// Whether an earlier publish call of the same post had an unknown outcome.
+    pub(super) may_have_published: bool,
+    /// The response, where it is JSON.
+    pub(super) body: Value,
+}
+
+/// Without the body, which may repeat a token or the text.
+impl fmt::Debug for CallError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, effect, status, codes, .. } = self;
+        formatter
+            .debug_struct("CallError")
+            .field("kind", kind)
+            .field("effect", effect)
+            .field("status", status)
+            .field("codes", codes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl CallError {
+    /// An error without a response of the platform.
+    pub(crate) fn new(kind: ErrorKind, effect: Effect, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            effect,
+            status: None,
+            codes: Vec::new(),
+            message: message.into(),
+            retry_at: None,
+            has_ended: false,
+            can_look_up: true,
+            may_have_published: false,
+            body: Value::Null,
+        }
+    }
+
+    /// The post cannot be published as it is; nothing was sent.
+    pub(crate) fn invalid_post(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidPost, Effect::Private, message)
+    }
+
+    /// A response of success that is not in the documented form.
+    pub(crate) fn unreadable(title: &str, effect: Effect) -> Self {
+        Self::new(ErrorKind::NoResponse, effect, format!("{title}'s response could not be read"))
+    }
+
+    /// A call to `title` that has no response.
+    pub(crate) fn of_transport(error: impl Into<NoAnswer>, effect: Effect, title: &str) -> Self {
+        let error = error.into();
+        let kind = if error.is_unsent() { ErrorKind::NotSent } else { ErrorKind::NoResponse };
+        Self::new(kind, effect, error.words(title))
+    }
+
+    /// For a publish call: whether an earlier one of the same post had an unknown outcome.
+    #[must_use]
+    pub(crate) fn may_have_published(self, may_have_published: bool) -> Self {
+        Self { may_have_published, ..self }
+    }
+
+    /// The same error with another user message.
+    #[must_use]
+    pub(crate) fn with_message(self, message: impl FnOnce(&str) -> String) -> Self {
+        Self { message: message(&self.message), ..self }
+    }
+
+    /// Whether the platform sent one of these codes.
+    pub(crate) fn has_code(&self, codes: &[&str]) -> bool {
+        self.codes.iter().any(|it| codes.contains(&it.as_str()))
+    }
+
+    /// Whether the platform itself answered with this status. False for a page of an intermediary.
+    pub(crate) fn is_status(&self, status: StatusCode) -> bool {
+        self.kind != ErrorKind::Intermediary && self.status == Some(status)
+    }
+
+    /// A value of the response, by its JSON pointer.
+    pub(crate) fn value(&self, pointer: &str) -> Option<&Value> {
+        self.body.pointer(pointer)
+    }
+
+    /// What the error says about a publish call that is looked up. Only the end of the grant is certain.
+    pub(crate) fn resolution(self) -> Resolution {
+        match self.kind {
+            ErrorKind::Unauthorized => Resolution::Disconnected { reason: self.message },
+            _ => Resolution::Unclear { reason: self.message },
+        }
+    }
+}
+
+/// The table of `design.md`, section 5: what each kind means for each effect.
+impl From<CallError> for Setback {
+    fn from(error: CallError) -> Self {
+        use ErrorKind as K;
+        let CallError { kind, effect, message: reason, retry_at, has_ended, .. } = error;
+        let is_public = effect == Effect::Public;
+        match kind {
+            K::Unauthorized => Self::Disconnected { reason },
+            K::PreparationExpired if effect != Effect::Read => Self::Stale { reason },
+            K::NoResponse if is_public => Self::Unknown { may_still_run: true, reason },
+            K::ServerError if is_public => Self::Unknown { may_still_run: !has_ended, reason },
+            // A proxy may rewrite the response of a call that was accepted.
+            K::Intermediary if is_public && error.can_look_up => Self::Unknown { may_still_run: false, reason },
+            // The earlier call published it.
+            K::Duplicate if is_public && error.may_have_published => Self::Unknown { may_still_run: false, reason },
+            K::Forbidden | K::InvalidPost | K::Duplicate if effect != Effect::Read => Self::Refused { reason },
+            K::NotSent
+            | K::NoResponse
+            | K::RateLimited
+            | K::Unavailable
+            | K::AppMisconfigured
+            | K::NotReady
+            | K::FetchFailed
+            | K::Intermediary
+            | K::ServerError
+            | K::Forbidden
+            | K::InvalidPost
+            | K::Duplicate
+            | K::PreparationExpired => Self::Busy { retry_at, reason },
+        }
+    }
+}
+
+/// The person reads a reason that will be the same at the next try, and is otherwise asked to try again.
+impl From<CallError> for HandOffRefusal {
+    fn from(error: CallError) -> Self {
+        match error.kind {
+            ErrorKind::Unauthorized
+            | ErrorKind::Forbidden
+            | ErrorKind::InvalidPost
+            | ErrorKind::Duplicate
+            | ErrorKind::PreparationExpired => Self::Refused(error.message),
+            ErrorKind::NotSent
+            | ErrorKind::NoResponse
+            | ErrorKind::RateLimited
+            | ErrorKind::Unavailable
+            | ErrorKind::AppMisconfigured
+            | ErrorKind::NotReady
+            | ErrorKind::FetchFailed
+            | ErrorKind::Intermediary
+            | ErrorKind::ServerError => Self::Unreachable,
+        }
+    }
+}
+
+impl From<NotNow> for CallError {
+    fn from(not_now: NotNow) -> Self {
+        Self::new(ErrorKind::NotSent, Effect::Read, not_now.to_string())
+    }
+}
+
+/// Our own store, not the platform.
+impl From<MediaUnreadable> for CallError {
+    fn from(error: MediaUnreadable) -> Self {
+        Self::new(ErrorKind::NotSent, Effect::Private, error.to_string())
+    }
+}
+
+/// An address that may not be called.
+impl From<Refusal> for CallError {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(ErrorKind::NotSent, Effect::Read, refusal.to_string())
+    }
+}

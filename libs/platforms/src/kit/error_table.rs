@@ -1,0 +1,292 @@
+//! Which response means what, as data: status, code and words of one platform.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use http::{HeaderMap, StatusCode};
+use serde_json::Value;
+
+use super::call_error::{CallError, Effect, ErrorKind};
+use crate::answer;
+
+/// The errors of one platform. The first rule that matches wins, else the standard meaning of the status.
+///
+/// Rules are asked only for responses in the platform's error format, which are those with a code or a message at the
+/// documented places: whatever a proxy or firewall answers says nothing about the account or the post.
+pub(crate) struct ErrorTable {
+    /// The platform, for the user: `X`, or `the server` where users name it.
+    pub(crate) title: &'static str,
+    /// Where codes are, as JSON pointers; `*` stands for every element of a list. Of a URL, the last part is the code.
+    pub(crate) code_at: &'static [&'static str],
+    /// Where the message is, the most readable place first.
+    pub(crate) message_at: &'static [&'static str],
+    /// The message, where it is more than one value of the response.
+    pub(crate) message: Option<fn(&Value) -> Option<String>>,
+    /// Whether a response with a status of success is an error.
+    pub(crate) is_error: fn(&Value) -> bool,
+    /// Where it says when calls are accepted again, besides `Retry-After`.
+    pub(crate) resets: &'static [Reset],
+    pub(crate) rules: &'static [ErrorRule],
+    /// Whether the adapter can find out whether a publish call took effect.
+    pub(crate) can_look_up: bool,
+}
+
+/// One row: what has to be so, and what it means then.
+#[derive(Clone, Copy)]
+pub(crate) struct ErrorRule {
+    status: Option<u16>,
+    codes: &'static [&'static str],
+    code_range: Option<(i64, i64)>,
+    contains: &'static [&'static str],
+    is_true: Option<&'static str>,
+    kind: ErrorKind,
+    retry_after: Option<TimeDelta>,
+    has_ended: bool,
+    user_message: Option<&'static str>,
+}
+
+/// Where a response says when calls are accepted again.
+#[derive(Clone, Copy)]
+pub(crate) enum Reset {
+    /// A header with Unix seconds, which counts while the other one is 0.
+    UnixWhenUsedUp { remaining: &'static str, reset: &'static str },
+    /// Seconds, at a JSON pointer.
+    Seconds(&'static str),
+    /// Milliseconds, at a JSON pointer.
+    Milliseconds(&'static str),
+    /// Anything else.
+    Custom(fn(&HeaderMap, DateTime<Utc>) -> Option<DateTime<Utc>>),
+}
+
+impl ErrorRule {
+    const ANY: Self = Self {
+        status: None,
+        codes: &[],
+        code_range: None,
+        contains: &[],
+        is_true: None,
+        kind: ErrorKind::InvalidPost,
+        retry_after: None,
+        has_ended: false,
+        user_message: None,
+    };
+
+    /// Responses with this status.
+    pub(crate) const fn status(status: u16) -> Self {
+        Self { status: Some(status), ..Self::ANY }
+    }
+
+    /// Responses with one of these codes, whatever their status.
+    pub(crate) const fn codes(codes: &'static [&'static str]) -> Self {
+        Self { codes, ..Self::ANY }
+    }
+
+    /// Responses with a numeric code in this range, both ends included.
+    pub(crate) const fn code_range(first: i64, last: i64) -> Self {
+        Self { code_range: Some((first, last)), ..Self::ANY }
+    }
+
+    /// Responses whose message contains one of these, in lower case. For platforms that send no code.
+    pub(crate) const fn message(contains: &'static [&'static str]) -> Self {
+        Self { contains, ..Self::ANY }
+    }
+
+    /// Responses with `true` at this JSON pointer.
+    pub(crate) const fn is_true(pointer: &'static str) -> Self {
+        Self { is_true: Some(pointer), ..Self::ANY }
+    }
+
+    /// And one of these codes.
+    pub(crate) const fn and_codes(self, codes: &'static [&'static str]) -> Self {
+        Self { codes, ..self }
+    }
+
+    /// And a message that contains one of these, in lower case.
+    pub(crate) const fn message_contains(self, contains: &'static [&'static str]) -> Self {
+        Self { contains, ..self }
+    }
+
+    /// What it means.
+    pub(crate) const fn kind(self, kind: ErrorKind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// How long to wait where the platform does not say it.
+    pub(crate) const fn retry_after(self, wait: TimeDelta) -> Self {
+        Self { retry_after: Some(wait), ..self }
+    }
+
+    /// The platform certainly works on the call no more, although it failed.
+    pub(crate) const fn ended(self) -> Self {
+        Self { has_ended: true, ..self }
+    }
+
+    /// What the user reads, with the platform's own message in parentheses.
+    pub(crate) const fn user_message(self, message: &'static str) -> Self {
+        Self { user_message: Some(message), ..self }
+    }
+
+    fn matches(&self, status: StatusCode, response: &Parsed<'_>) -> bool {
+        self.status.is_none_or(|it| it == status.as_u16())
+            && (self.codes.is_empty() || response.codes.iter().any(|it| self.codes.contains(&it.as_str())))
+            && self.code_range.is_none_or(|range| response.codes.iter().any(|it| is_within(it, range)))
+            && (self.contains.is_empty() || self.contains.iter().any(|it| response.lower_message.contains(it)))
+            && self.is_true.is_none_or(|it| response.body.pointer(it) == Some(&Value::Bool(true)))
+    }
+}
+
+fn is_within(code: &str, (first, last): (i64, i64)) -> bool {
+    code.parse::<i64>().is_ok_and(|it| (first..=last).contains(&it))
+}
+
+/// An error response, as the rules see it.
+struct Parsed<'a> {
+    body: &'a Value,
+    codes: Vec<String>,
+    message: Option<String>,
+    lower_message: String,
+}
+
+impl ErrorTable {
+    /// No code, no message, no rule: each status has its standard meaning. The base of every table.
+    pub(crate) const STANDARD: Self = Self {
+        title: "the platform",
+        code_at: &[],
+        message_at: &["/message", "/error_description", "/error"],
+        message: None,
+        is_error: |_| false,
+        resets: &[],
+        rules: &[],
+        can_look_up: true,
+    };
+
+    /// What a response that is no success means.
+    pub(crate) fn classify(
+        &self,
+        effect: Effect,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: &[u8],
+        now: DateTime<Utc>,
+    ) -> CallError {
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let response = self.parse(&body);
+        let is_in_format = response.message.is_some() || !response.codes.is_empty();
+        let rule = self.rules.iter().find(|it| is_in_format && it.matches(status, &response));
+        let kind = rule.map_or_else(|| standard_kind(status, is_in_format), |it| it.kind);
+        let waits = rule.and_then(|it| it.retry_after).and_then(|it| now.checked_add_signed(it));
+        CallError {
+            kind,
+            effect,
+            status: Some(status),
+            message: self.user_message(kind, status, rule, response.message.as_deref()),
+            codes: response.codes,
+            retry_at: self.retry_at(headers, &body, now).or(waits),
+            has_ended: rule.is_some_and(|it| it.has_ended),
+            can_look_up: self.can_look_up,
+            may_have_published: false,
+            body,
+        }
+    }
+
+    /// Whether a response with a status of success is an error all the same.
+    pub(crate) fn is_error_in_success(&self, body: &[u8]) -> bool {
+        serde_json::from_slice(body).is_ok_and(|it| (self.is_error)(&it))
+    }
+
+    fn parse<'a>(&self, body: &'a Value) -> Parsed<'a> {
+        let codes = self.code_at.iter().flat_map(|it| values(body, it)).filter_map(code).collect();
+        let text = |it: &&str| values(body, it).into_iter().find_map(|it| it.as_str()).map(str::to_owned);
+        let message = match self.message {
+            Some(message) => message(body),
+            None => self.message_at.iter().find_map(text),
+        };
+        let message = message.map(|it| answer::shown(&it)).filter(|it| !it.is_empty());
+        let lower_message = message.as_deref().unwrap_or_default().to_lowercase();
+        Parsed { body, codes, message, lower_message }
+    }
+
+    fn user_message(
+        &self,
+        kind: ErrorKind,
+        status: StatusCode,
+        rule: Option<&ErrorRule>,
+        message: Option<&str>,
+    ) -> String {
+        let title = self.title;
+        match (rule.and_then(|it| it.user_message), message) {
+            (Some(ours), Some(theirs)) => format!("{ours} ({theirs})"),
+            (Some(ours), None) => ours.to_owned(),
+            (None, Some(theirs)) => theirs.to_owned(),
+            (None, None) if kind == ErrorKind::Intermediary => {
+                format!("a proxy or firewall in front of {title} answered {status}")
+            }
+            (None, None) => format!("{title} answered {status}"),
+        }
+    }
+
+    fn retry_at(&self, headers: &HeaderMap, body: &Value, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let stated = self.resets.iter().find_map(|it| it.read(headers, body, now));
+        stated.or_else(|| answer::retry_at(headers, now))
+    }
+}
+
+/// RFC 9110, and what follows for a call that may have been carried out. A 4xx outside the platform's error format
+/// comes from an intermediary.
+fn standard_kind(status: StatusCode, is_in_format: bool) -> ErrorKind {
+    match status {
+        StatusCode::TOO_MANY_REQUESTS => ErrorKind::RateLimited,
+        StatusCode::REQUEST_TIMEOUT => ErrorKind::ServerError,
+        it if it.is_client_error() && !is_in_format => ErrorKind::Intermediary,
+        StatusCode::UNAUTHORIZED => ErrorKind::Unauthorized,
+        StatusCode::FORBIDDEN => ErrorKind::Forbidden,
+        it if it.is_client_error() => ErrorKind::InvalidPost,
+        // An error that the platform sends with a status of success.
+        it if it.is_success() && is_in_format => ErrorKind::InvalidPost,
+        it if it.is_success() => ErrorKind::NoResponse,
+        _ => ErrorKind::ServerError,
+    }
+}
+
+impl Reset {
+    fn read(self, headers: &HeaderMap, body: &Value, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let number = |name: &str| headers.get(name)?.to_str().ok()?.parse::<i64>().ok();
+        match self {
+            Self::UnixWhenUsedUp { remaining, reset } => {
+                number(reset).filter(|_| number(remaining) == Some(0)).and_then(|it| DateTime::from_timestamp(it, 0))
+            }
+            Self::Seconds(pointer) => after(now, body.pointer(pointer)?, 1_000.0),
+            Self::Milliseconds(pointer) => after(now, body.pointer(pointer)?, 1.0),
+            Self::Custom(read) => read(headers, now),
+        }
+    }
+}
+
+/// `now` and a number of units of so many milliseconds, rounded up.
+fn after(now: DateTime<Utc>, value: &Value, unit_ms: f64) -> Option<DateTime<Utc>> {
+    let milliseconds = (value.as_f64()? * unit_ms).ceil();
+    #[expect(clippy::cast_possible_truncation, reason = "it is limited to what fits")]
+    let wait = (0.0..=1e15).contains(&milliseconds).then_some(milliseconds as i64)?;
+    now.checked_add_signed(TimeDelta::try_milliseconds(wait)?)
+}
+
+/// The values at a JSON pointer, in which `*` stands for every element of a list.
+fn values<'a>(body: &'a Value, pointer: &str) -> Vec<&'a Value> {
+    match pointer.split_once("/*") {
+        None => body.pointer(pointer).into_iter().collect(),
+        Some((list, rest)) => {
+            let elements = body.pointer(list).and_then(Value::as_array).into_iter().flatten();
+            elements.flat_map(|it| values(it, rest)).collect()
+        }
+    }
+}
+
+/// A code as text: a number, a word, or the last part of a URL.
+fn code(value: &Value) -> Option<String> {
+    match value {
+        Value::Number(number) => Some(number.to_string()),
+        Value::String(text) => text.rsplit('/').next().filter(|it| !it.is_empty()).map(str::to_owned),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
