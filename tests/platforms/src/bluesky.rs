@@ -210,6 +210,16 @@ impl Bluesky {
         self.world.state().videos.left = videos;
     }
 
+    /// So many jobs of the video service fail with this `failureCode`; `None`: without one, as before July 2026.
+    pub fn fail_video_jobs(&self, count: usize, code: Option<&'static str>) {
+        self.world.state().videos.failing = (count, code);
+    }
+
+    /// So many uploads in parts fail when they are finished.
+    pub fn fail_uploads(&self, count: usize) {
+        self.world.state().videos.parts.failing = count;
+    }
+
     /// Whether `uploadVideo` answers as the lexicon says, or barely as the
     /// service does in practice.
     pub fn video_by_lexicon(&self, by_lexicon: bool) {

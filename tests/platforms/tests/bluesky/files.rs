@@ -227,6 +227,63 @@ async fn a_video_that_cannot_be_played_is_refused_in_the_services_words() {
 }
 
 #[tokio::test]
+async fn a_video_whose_job_failed_is_uploaded_again_twice() {
+    for code in [Some("encoding_failure"), Some("pds_upload_failure"), Some("generic_failure"), Some("new_code"), None]
+    {
+        for (failures, is_published) in [(1, true), (2, true), (3, false)] {
+            let (stage, account) = connected().await;
+            stage.network.fail_video_jobs(failures, code);
+            let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+
+            let delivered = stage.deliver(&mut post).await;
+
+            match delivered {
+                Ok(passage) => assert!(is_published && passage.setbacks.is_empty(), "{code:?}: {:?}", passage.setbacks),
+                Err(Setback::Refused { reason }) => {
+                    assert!(!is_published && reason.contains("3 times") && reason.contains("Failed to"), "{reason}");
+                }
+                Err(other) => panic!("{code:?}: {other:?}"),
+            }
+            assert_eq!(stage.network.public().len(), usize::from(is_published));
+            assert_eq!(stage.network.calls(Call::Upload), (failures + 1).min(3), "{code:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_video_that_the_accounts_server_does_not_take_is_refused_at_once() {
+    let (stage, account) = connected().await;
+    stage.network.fail_video_jobs(1, Some("pds_upload_unsupported_blob_size"));
+    let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+
+    let setback = stage.deliver(&mut post).await.unwrap_err();
+
+    let Setback::Refused { reason } = setback else { panic!("{setback:?}") };
+    assert!(reason.contains("account's server") && reason.contains("size"), "{reason}");
+    assert_eq!(stage.network.calls(Call::Upload), 1);
+}
+
+#[tokio::test]
+async fn an_upload_in_parts_that_failed_is_made_again_twice() {
+    for (failures, is_published) in [(2, true), (3, false)] {
+        let (stage, account) = connected().await;
+        stage.network.fail_uploads(failures);
+        let mut post = stage.post(&account, "moving", vec![large_video()]);
+
+        let delivered = stage.deliver(&mut post).await;
+
+        match delivered {
+            Ok(passage) => assert!(is_published && passage.setbacks.is_empty(), "{:?}", passage.setbacks),
+            Err(Setback::Refused { reason }) => {
+                assert!(!is_published && reason.contains("could not be assembled"), "{reason}");
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+        assert_eq!(stage.network.parts_taken().len(), 4 * 3);
+    }
+}
+
+#[tokio::test]
 async fn a_video_that_is_never_done_is_given_up() {
     let (stage, account) = connected().await;
     stage.network.video_takes(1000);
