@@ -168,6 +168,13 @@ impl Bluesky {
     /// The server is one from before August 2025, which knows no narrow scopes.
     pub fn is_old(&self) {
         self.world.state().knows_no_narrow_scopes = true;
+        self.knows_no_galleries();
+    }
+
+    /// The server is one from before June 2026. Real ones take a gallery without looking at it; this one refuses it,
+    /// because many readers would see nothing of it.
+    pub fn knows_no_galleries(&self) {
+        self.world.state().knows_no_galleries = true;
     }
 
     /// The account moves to another server, and this one goes on without it.

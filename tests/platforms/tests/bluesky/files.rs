@@ -5,7 +5,8 @@ use std::io::Cursor;
 use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::id::MediaId;
-use domain::media::{Attachment, Facts, MimeType, Pixels};
+use domain::media::{AltText, Attachment, Facts, MimeType, Pixels};
+use domain::rules::Rule;
 use image::{DynamicImage, ImageFormat, RgbImage};
 use networks::bluesky::Bluesky;
 use platforms::Step;
@@ -55,6 +56,30 @@ async fn pictures_are_made_to_fit_and_shown_with_their_shape() {
     assert!(images[1]["image"]["size"].as_u64().unwrap() <= 1_000_000, "{}", images[1]);
     let ratio = |side| images[1]["aspectRatio"][side].as_f64().unwrap();
     assert!((ratio("width") / ratio("height") - 1.5).abs() < 0.01, "{}", images[1]);
+}
+
+#[tokio::test]
+async fn more_than_four_pictures_are_a_gallery_where_the_server_knows_it() {
+    let (stage, account) = connected().await;
+    assert!(account.rules.rules.contains(&Rule::max_images(10)), "{:?}", account.rules);
+    for (pictures, kind, field) in [
+        (4, "app.bsky.embed.images", "images"),
+        (5, "app.bsky.embed.gallery", "items"),
+        (10, "app.bsky.embed.gallery", "items"),
+    ] {
+        let mut files: Vec<_> = (1..=pictures).map(|number| sample(MimeType::Png, number)).collect();
+        files[1].attachment.alt_text = Some(AltText::parse("A boat").unwrap());
+
+        let record = record(&stage, &account, &format!("{pictures} pictures"), files.clone()).await;
+
+        assert_eq!(record["embed"]["$type"], kind);
+        let shown = record["embed"][field].as_array().unwrap();
+        assert_eq!(shown.len(), files.len());
+        assert!(shown.iter().all(|it| it["aspectRatio"]["width"].is_u64()), "{shown:?}");
+        assert_eq!((&shown[0]["alt"], &shown[1]["alt"]), (&json!(""), &json!("A boat")));
+        let public = stage.network.public().pop().unwrap().media;
+        assert!(public.iter().map(|it| &it.bytes).eq(files.iter().map(|it| &it.bytes)), "another order");
+    }
 }
 
 #[tokio::test]
