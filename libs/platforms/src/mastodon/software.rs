@@ -125,6 +125,17 @@ impl Software {
         }
     }
 
+    /// The most code points of an alternative text, where the server does not say it. Mastodon says it since 4.4, in the
+    /// second version of the call alone.
+    /// Source: pull request 39306 of `mastodon/mastodon` (June 2026).
+    pub(super) fn longest_description(self, version: &str) -> u64 {
+        match self {
+            Self::Mastodon if (4, 7) <= release(version) => 10_000,
+            Self::Pixelfed => 1000,
+            Self::Mastodon | Self::GoToSocial | Self::Pleroma | Self::Akkoma | Self::Other => 1500,
+        }
+    }
+
     /// Whether a warning is kept only of a status that is marked as sensitive.
     /// Elsewhere it is kept of any, or marks it by itself.
     pub(super) const fn drops_warnings(self) -> bool {
