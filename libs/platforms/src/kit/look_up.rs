@@ -126,7 +126,8 @@ impl<A: PublishAdapter> List<'_, A> {
             let asks_since = known.is_empty().then_some(since);
             let page = self.adapter.list_posts(self.job, asks_since, next.as_deref()).await?;
             let is_known = |it: &ListedPost| known.contains(&it.id);
-            let is_older = |it: &ListedPost| page.is_sorted && it.at.is_some_and(|at| at < since);
+            // With a snapshot, clocks are not compared.
+            let is_older = |it: &ListedPost| known.is_empty() && it.at.is_some_and(|at| at < since);
             let has_reached_call = page.posts.iter().any(|it| is_known(it) || is_older(it));
             let is_new =
                 |it: &ListedPost| !is_known(it) && !is_older(it) && posts.iter().all(|other| other.id != it.id);

@@ -8,11 +8,11 @@ use domain::clock::Clock;
 use domain::media::{FileType, MimeType};
 use platforms::conformance::network::{Call, Decision, Network, PublicMedium, PublicPost, Trouble};
 use platforms::{Answers, AppCredentials};
-use serde_json::{Value, json};
+use serde_json::Value;
 use url::Url;
 
 use super::posts::Post;
-use super::{ALONE, LATER_VERSION, LinkedIn, MEMBER, Memory, Products};
+use super::{LinkedIn, MEMBER, Memory, Products};
 use crate::stand_in::oauth::{Authorizes, decide};
 
 #[async_trait]
@@ -30,15 +30,8 @@ impl<P: Products> Network for LinkedIn<P> {
     }
 
     fn settings(&self) -> Value {
-        let mut settings = json!({ "url": self.base_url(), "pages": P::APPROVED });
-        if P::REPLAYS {
-            settings["replay"] = true.into();
-            settings["scopes"] = json!(["openid", "profile", "email", "w_member_social"]);
-            settings["version"] = LATER_VERSION.into();
-        }
-        if P::ALONE {
-            settings["scopes"] = json!(ALONE);
-        }
+        let mut settings = P::settings();
+        settings["url"] = self.base_url().into();
         settings
     }
 
@@ -60,7 +53,7 @@ impl<P: Products> Network for LinkedIn<P> {
 
     /// What pages have posted.
     fn can_be_asked(&self) -> bool {
-        P::APPROVED
+        P::has_pages()
     }
 
     fn takes_repeats(&self) -> bool {
@@ -78,7 +71,7 @@ impl<P: Products> Network for LinkedIn<P> {
     /// It never says when it wants to be asked again.
     fn can(&self, call: Call, trouble: Trouble) -> bool {
         let is_limited = matches!(trouble, Trouble::Limited { .. });
-        !(call == Call::Publish && is_limited) && (call != Call::Refresh || P::APPROVED)
+        !(call == Call::Publish && is_limited) && (call != Call::Refresh || P::has_pages())
     }
 
     fn echo(&self) -> bool {
