@@ -169,6 +169,13 @@ impl Bluesky {
     /// The server is one from before August 2025, which knows no narrow scopes.
     pub fn is_old(&self) {
         self.world.state().knows_no_narrow_scopes = true;
+        self.knows_no_galleries();
+    }
+
+    /// The server is one from before June 2026. Real ones take a gallery without looking at it; this one refuses it,
+    /// because many readers would see nothing of it.
+    pub fn knows_no_galleries(&self) {
+        self.world.state().knows_no_galleries = true;
     }
 
     /// The account moves to another server, and this one goes on without it.
@@ -209,6 +216,16 @@ impl Bluesky {
     /// How many videos the account may still upload today; 25 before this.
     pub fn videos_left(&self, videos: u64) {
         self.world.state().videos.left = videos;
+    }
+
+    /// So many jobs of the video service fail with this `failureCode`; `None`: without one, as before July 2026.
+    pub fn fail_video_jobs(&self, count: usize, code: Option<&'static str>) {
+        self.world.state().videos.failing = (count, code);
+    }
+
+    /// So many uploads in parts fail when they are finished.
+    pub fn fail_uploads(&self, count: usize) {
+        self.world.state().videos.parts.failing = count;
     }
 
     /// Whether `uploadVideo` answers as the lexicon says, or barely as the

@@ -24,6 +24,7 @@ const PER_ACCOUNT: Limit = per("account", 1500, 5);
 const PER_TOKEN: Limit = per("token", 300, 5);
 const PER_ADDRESS: Limit = per("address", 300, 5);
 const UPLOADS: Limit = per("uploads", 30, 30);
+const APPS: Limit = per("apps", 5, 10);
 
 const fn per(name: &'static str, most: u64, minutes: i64) -> Limit {
     Limit { name, most, period: TimeDelta::minutes(minutes), begins: Begins::ByTheClock }
@@ -167,6 +168,9 @@ fn count(here: &Instance, request: &Request) -> Standing {
     let is_upload = request.method() == Method::POST && (path == "/api/v1/media" || path == "/api/v2/media");
     if is_upload && token.is_some() && !here.differences.limits_by_address {
         limits.push((UPLOADS, "us"));
+    }
+    if request.method() == Method::POST && path == "/api/v1/apps" && !here.differences.limits_by_address {
+        limits.push((APPS, "loopback"));
     }
     let standings: Vec<_> =
         limits.into_iter().map(|(limit, whose)| memory.limits.count(limit, whose, 1, now)).collect();
