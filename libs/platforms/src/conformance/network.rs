@@ -88,6 +88,12 @@ pub trait Network: Send + Sync {
         true
     }
 
+    /// Whether a success of the publish call proves that a post with files is public. Otherwise its outcome is unknown
+    /// until a look-up finds it.
+    fn confirms_files(&self) -> bool {
+        true
+    }
+
     /// Whether a grant ends when it is given back: not where a person has made it
     /// for other uses as well.
     fn ends_grants(&self) -> bool {

@@ -59,7 +59,7 @@ impl Network for Telegram {
     }
 
     fn can(&self, call: Call, _: Trouble) -> bool {
-        matches!(call, Call::Exchange | Call::Publish | Call::Account)
+        matches!(call, Call::Exchange | Call::Refresh | Call::Publish | Call::Account)
     }
 
     fn echo(&self) -> bool {
