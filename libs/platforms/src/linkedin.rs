@@ -384,11 +384,11 @@ impl PublishAdapter for LinkedIn {
         &self,
         job: &Job<'_>,
         prepared: &Prepared<'_, String>,
-        since: DateTime<Utc>,
+        _: DateTime<Utc>,
         advice: String,
     ) -> Resolution {
         if self.replay {
-            replay::once(&self.api, job, prepared, since, advice).await
+            replay::once(&self.api, job, prepared, advice).await
         } else {
             Resolution::Unknowable { advice }
         }

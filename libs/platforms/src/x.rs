@@ -10,12 +10,12 @@
 //! - Reads are paid by the post: what became of a call is looked up in what was posted
 //!   since, and nothing is read before.
 //!
-//! `x/api.rs` knows addresses and answers, `failure.rs` what errors mean, `upload.rs` and
+//! `x/api.rs` knows addresses and answers, `errors.rs` what errors mean, `upload.rs` and
 //! `preparation.rs` what comes before the public call, `post.rs` what a post is sent as,
 //! `look_up.rs` what became of it, `own_app.rs` apps that people bring.
 
 mod api;
-mod failure;
+mod errors;
 mod look_up;
 mod own_app;
 mod post;
@@ -35,19 +35,18 @@ use serde::Deserialize;
 use url::Url;
 
 use self::api::{Api, Member};
-use self::failure::Failure;
 use self::own_app::OwnApp;
 use self::preparation::Progress;
 use crate::account::{About, Account, Credentials};
 use crate::app::NoFurther;
 use crate::budget::Budget;
-use crate::caller::Caller;
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, Field, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
+use crate::kit::{Auth, CallError, Effect};
 use crate::known::Access;
 use crate::lead::Lead;
-use crate::oauth2::{ClientAuth, Dialect, OAuth2};
+use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2};
 use crate::platform::{Connect, Platform, Publish, Step};
 use crate::renewal::Renewal;
 use crate::setup::{Setup, SetupError};
@@ -149,6 +148,9 @@ const OWN_DIALECT: Dialect = Dialect {
 pub(crate) const LEAD: Lead =
     Lead { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..Lead::NONE };
 
+/// The longest video of an account that does not pay X.
+const MAX_SECONDS: u32 = 140;
+
 /// How long a public call that was cut off may still take effect, and appear in lists.
 const SETTLES: TimeDelta = TimeDelta::seconds(60);
 
@@ -173,19 +175,33 @@ const fn yes() -> bool {
 /// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<X>, SetupError> {
     let Some(Settings { url, app, .. }) = setup.settings(NAME)? else { return Ok(None) };
-    let plain = |it: &Url| it.as_str().trim_end_matches('/').to_owned();
-    let (site, base_url) = match &url {
-        Some(url) => (plain(url), plain(url)),
-        None => ("https://x.com".to_owned(), "https://api.x.com".to_owned()),
+    let official =
+        |it: &str| serde_json::from_value(it.into()).map_err(|source| SetupError::Settings { name: NAME, source });
+    let (site, base_url) = match url {
+        Some(url) => (url.clone(), url),
+        None => (official("https://x.com")?, official("https://api.x.com")?),
     };
-    let api = Api::new(setup.http.clone(), &site, base_url);
-    let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, api.oauth());
-    Ok(Some(X { api, oauth, has_app: app }))
+    let http = || setup.http.clone();
+    let oauth = OAuth2::new(http(), setup.app::<NoFurther>(NAME), &DIALECT, endpoints(&site, &base_url));
+    let (api, of_own_apps) = (Api::new(http(), base_url.clone()), Api::of_own_apps(http(), base_url));
+    Ok(Some(X { api, of_own_apps, oauth, has_app: app }))
+}
+
+/// Where its OAuth is: the page on the website, the rest with the API.
+fn endpoints(site: &Url, base_url: &Url) -> Endpoints {
+    let at = |host: &Url, path: &str| format!("{}/{path}", host.as_str().trim_end_matches('/'));
+    Endpoints {
+        authorization: at(site, "i/oauth2/authorize"),
+        token: at(base_url, "2/oauth2/token"),
+        revocation: Some(at(base_url, "2/oauth2/revoke")),
+        ..Endpoints::default()
+    }
 }
 
 /// X.
 pub(crate) struct X {
     api: Api,
+    of_own_apps: Api,
     oauth: OAuth2,
     /// Whether the operator has an app.
     has_app: bool,
@@ -200,9 +216,9 @@ impl X {
         }
     }
 
-    /// Its API, for an account with these credentials.
-    fn api(&self, credentials: &Credentials) -> Api {
-        self.api.by(OwnApp::of(credentials).as_ref())
+    /// Its API, for an account with or without an app of its own.
+    fn api(&self, own: Option<&OwnApp>) -> &Api {
+        if own.is_some() { &self.of_own_apps } else { &self.api }
     }
 }
 
@@ -228,8 +244,7 @@ impl Platform for X {
         now: DateTime<Utc>,
     ) -> Result<Option<About>, Setback> {
         let own = OwnApp::of(credentials);
-        let member = self.api.by(own.as_ref()).member(Caller { token: &credentials.access_token, now }).await;
-        let member = member.map_err(Failure::of_account)?;
+        let member = self.api(own.as_ref()).member(Auth::token(&credentials.access_token, now)).await?;
         let rules = rules_of(&member, own.as_ref());
         Ok(profile_of(member).map(|profile| About { profile, rules }))
     }
@@ -259,12 +274,11 @@ impl Connect for X {
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
         let own = callback.memory.as_ref().map(OwnApp::read);
         let tokens = self.oauth(own.as_ref()).complete(callback).await?;
-        let api = self.api.by(own.as_ref());
-        let by = Caller { token: &tokens.access_token, now };
+        let api = self.api(own.as_ref());
         let asked = async {
-            let member = api.member(by).await?;
+            let member = api.member(Auth::token(&tokens.access_token, now)).await?;
             let rules = rules_of(&member, own.as_ref());
-            Ok::<_, Failure>((profile_of(member).ok_or_else(api::unreadable)?, rules))
+            Ok::<_, CallError>((profile_of(member).ok_or_else(|| api.unreadable(Effect::Read))?, rules))
         };
         let (profile, rules) = asked.await.map_err(|it| without_token(it, &tokens.access_token))?;
         let (scopes, credentials) = (tokens.granted(SCOPES), tokens.credentials(own.map(|it| it.kept()), now));
@@ -295,7 +309,7 @@ fn rules(pays: bool) -> Rules {
         Rule::OfPost(PostRule::NotWithMedia { options: vec![POLL_OPTIONS.to_owned(), QUOTE_URL.to_owned()] }),
     ];
     if !pays {
-        rules.push(Rule::OfFiles(FileRule::MaxDuration { max: 140 }));
+        rules.push(Rule::OfFiles(FileRule::MaxDuration { max: MAX_SECONDS }));
     }
     Rules::of(TITLE, rules)
 }
@@ -324,20 +338,17 @@ fn profile_of(member: Member) -> Option<Profile> {
 #[async_trait::async_trait]
 impl Publish for X {
     async fn prepare(&self, job: &Job<'_>) -> Result<Step, Setback> {
-        watch::step(TITLE, job, preparation::step(&self.api(job.credentials), job)).await
+        watch::step(TITLE, job, preparation::step(self.api(OwnApp::of(job.credentials).as_ref()), job)).await
     }
 
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
         let post = post::of(job, &Progress::of(job))?;
-        match self.api(job.credentials).post(Caller::of(job), &post).await {
-            Ok(id) => Ok(look_up::published(job.profile, id, job.now)),
-            Err(failure) if failure.is_duplicate() && job.doubted => Err(failure.made_before()),
-            Err(failure) => Err(failure.setback()),
-        }
+        let id = self.api(OwnApp::of(job.credentials).as_ref()).post(Auth::post(job), &post).await?;
+        Ok(look_up::published(job.profile, id, job.now))
     }
 
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
-        watch::look(TITLE, job, look_up::resolve(&self.api(job.credentials), job, since)).await
+        watch::look(TITLE, job, look_up::resolve(self.api(OwnApp::of(job.credentials).as_ref()), job, since)).await
     }
 
     fn settles(&self) -> TimeDelta {

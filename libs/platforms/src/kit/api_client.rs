@@ -48,6 +48,8 @@ enum Reach {
 #[derive(Clone, Copy)]
 pub(crate) struct Auth<'a> {
     token: Option<&'a SecretString>,
+    /// For `Basic`, where the token is a password.
+    user: Option<&'a str>,
     pub(crate) now: DateTime<Utc>,
     may_have_published: bool,
 }
@@ -55,7 +57,17 @@ pub(crate) struct Auth<'a> {
 impl<'a> Auth<'a> {
     /// With a bearer token.
     pub(crate) fn token(token: &'a SecretString, now: DateTime<Utc>) -> Self {
-        Self { token: Some(token), now, may_have_published: false }
+        Self { token: Some(token), user: None, now, may_have_published: false }
+    }
+
+    /// With a user name and a password.
+    pub(crate) fn basic(user: &'a str, password: &'a SecretString, now: DateTime<Utc>) -> Self {
+        Self { user: Some(user), ..Self::token(password, now) }
+    }
+
+    /// As anybody.
+    pub(crate) fn anonymous(now: DateTime<Utc>) -> Self {
+        Self { token: None, user: None, now, may_have_published: false }
     }
 
     /// For an account.
@@ -156,14 +168,19 @@ impl ApiClient {
         self.prepare(auth, &method, Err(self.unreadable(Effect::Private))).effect(Effect::Private)
     }
 
-    fn call_url(&self, auth: Auth<'_>, method: Method, url: Url) -> Call {
+    /// A URL of this host that has more than a path.
+    pub(crate) fn call_url(&self, auth: Auth<'_>, method: Method, url: Url) -> Call {
         let request = match self.reach {
             Reach::Known => self.http.to_known(method.clone(), url).map_err(CallError::from),
             Reach::Named => self.http.to_named(method.clone(), url).map_err(CallError::from),
         };
         let request = request.map(|it| {
             let it = it.headers(self.headers.clone());
-            if let Some(token) = auth.token { it.bearer_auth(token.expose_secret()) } else { it }
+            match (auth.user, auth.token) {
+                (Some(user), password) => it.basic_auth(user, password.map(ExposeSecret::expose_secret)),
+                (None, Some(token)) => it.bearer_auth(token.expose_secret()),
+                (None, None) => it,
+            }
         });
         self.prepare(auth, &method, request)
     }
@@ -286,7 +303,8 @@ impl Call {
     pub(crate) async fn read<T: DeserializeOwned>(self) -> Result<T, CallError> {
         let context = self.context;
         let response = self.response().await?;
-        serde_json::from_slice(&response.body).map_err(|_| context.unreadable())
+        let json = (context.errors.json_of)(&response.body);
+        serde_json::from_slice(json).map_err(|_| context.unreadable())
     }
 
     /// Sends it; nothing of the response is needed. It may be empty, but not a page for people: that is an

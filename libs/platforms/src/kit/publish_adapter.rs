@@ -387,3 +387,6 @@ async fn bounds<U>(
         }
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,10 +11,9 @@ use domain::connection::Profile;
 use domain::delivery::{Published, Resolution};
 
 use super::api::{Api, Entities, Post};
-use super::failure::Failure;
 use super::preparation::Progress;
-use crate::caller::Caller;
 use crate::job::Job;
+use crate::kit::{Auth, CallError};
 use crate::recognition::{self, Found, Likeness, Listed, Timeline};
 
 /// How far X's clock may be behind ours.
@@ -57,13 +56,13 @@ struct Posts<'a> {
 #[async_trait::async_trait]
 impl Timeline for Posts<'_> {
     type Post = Post;
-    type Failure = Failure;
+    type Failure = CallError;
 
     /// One page has all that was posted since, but for accounts that post without a pause.
-    async fn page(&self, after: Option<&str>) -> Result<Vec<Post>, Failure> {
+    async fn page(&self, after: Option<&str>) -> Result<Vec<Post>, CallError> {
         match after {
             Some(_) => Ok(Vec::new()),
-            None => self.api.posts_since(Caller::of(self.job), &self.job.profile.account_id, self.since).await,
+            None => self.api.posts_since(Auth::post(self.job), &self.job.profile.account_id, self.since).await,
         }
     }
 

@@ -15,10 +15,8 @@ pub(super) fn of(job: &Job<'_>, progress: &Progress) -> Result<Value, Setback> {
     if progress.files.len() != job.media.len() {
         return Err(Setback::Stale { reason: "not every file is uploaded".to_owned() });
     }
-    let mut post = json!({});
-    if !job.text.is_empty() {
-        post["text"] = job.text.into();
-    }
+    // Always with a text: what is behind X's API rejects a post without one.
+    let mut post = json!({ "text": job.text });
     if !progress.files.is_empty() {
         let ids: Vec<&str> = progress.files.iter().map(|it| it.id.as_str()).collect();
         post["media"] = json!({ "media_ids": ids });

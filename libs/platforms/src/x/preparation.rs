@@ -6,10 +6,9 @@ use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::api::Api;
-use super::failure::Failure;
 use super::upload::{self, Contents, File, Upload, Uploaded};
-use crate::caller::Caller;
 use crate::job::Job;
+use crate::kit::{Auth, CallError};
 use crate::picture::{self, Awaited, Look};
 use crate::platform::Step;
 
@@ -54,8 +53,8 @@ pub(super) async fn step(api: &Api, job: &Job<'_>) -> Result<Step, Setback> {
     let named = |setback: Setback| setback.in_words(|why| format!("{place}: {why}"));
     if let Some(file) = progress.silent.take() {
         if let Some(words) = words_of(next) {
-            let described = api.describe(Caller::of(job), &file.id, words.as_str()).await;
-            described.map_err(|it| named(it.before_the_call()))?;
+            let described = api.describe(Auth::post(job), &file.id, words.as_str()).await;
+            described.map_err(|it| named(it.into()))?;
         }
         progress.files.push(file);
         return Ok(Step::Again { progress: progress.store(), at: job.now });
@@ -104,9 +103,8 @@ async fn image(
             }
         }
     } else {
-        let bytes = job.files.open(file).await.map_err(|error| Failure::from(error).before_the_call())?;
+        let bytes = job.files.open(file).await.map_err(CallError::from)?;
         (file.mime_type, Contents { length: file.size_bytes, bytes })
     };
-    let uploaded = upload::whole(api, job, mime_type, contents).await;
-    uploaded.map(Uploaded::Ready).map_err(Failure::before_the_call)
+    Ok(Uploaded::Ready(upload::whole(api, job, mime_type, contents).await?))
 }

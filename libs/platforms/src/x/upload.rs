@@ -5,6 +5,7 @@
 //! to look again. A part may be sent again. What no post shows is forgotten after a day.
 //! Source: `x-api/media`.
 
+use std::future::ready;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -12,24 +13,28 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
 use domain::media::{Attachment, FileType, MimeType};
 use futures::{StreamExt, stream};
-use http::Method;
-use serde::de::IgnoredAny;
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::time::Instant;
 
-use super::api::{Api, Media, Processing, is_id, unreadable};
-use super::failure::Failure;
+use super::MAX_SECONDS;
+use super::api::{Api, Data, Media, Processing, is_id};
 use crate::answer;
-use crate::caller::Caller;
 use crate::job::{Job, MediaBytes};
+use crate::kit::{Auth, CallError, Effect, ErrorKind};
 use crate::multipart::Form;
 
-/// How large parts are: the largest file has 128 of them.
-const PART_BYTES: u64 = 4 << 20;
+/// How large parts are: the largest file has 489 of them. X's guide and the most used clients
+/// send as much, and 5 MB were answered with 413.
+const PART_BYTES: u64 = 1 << 20;
 
 /// The most parts that are sent in one step, and how many at the same time.
-const IN_A_STEP: u64 = 6;
+const IN_A_STEP: u64 = 24;
 const AT_A_TIME: usize = 3;
+
+/// For how long a step begins with further parts: on a slow line fewer arrive, and are stored.
+const BEGINS_FOR: Duration = Duration::from_secs(15);
 
 /// For a picture, or a part.
 const WITHIN: Duration = Duration::from_secs(15);
@@ -70,15 +75,16 @@ pub(super) struct Contents {
 }
 
 /// A picture, with one call.
-pub(super) async fn whole(api: &Api, job: &Job<'_>, mime_type: MimeType, contents: Contents) -> Result<File, Failure> {
-    let by = Caller::of(job);
+pub(super) async fn whole(
+    api: &Api,
+    job: &Job<'_>,
+    mime_type: MimeType,
+    contents: Contents,
+) -> Result<File, CallError> {
     let form = Form::new().text("media_category", "tweet_image");
     let form = form.file(("media", "media"), mime_type, contents.length, contents.bytes);
-    let (request, unread) = form.onto(api.request(by, Method::POST, "media/upload")?.timeout(WITHIN));
-    match api.data::<Media>(request, by).await {
-        Err(_) if unread.is_set() => Err(Failure::NotSent { why: "the file could not be read".to_owned() }),
-        uploaded => file_of(uploaded?),
-    }
+    let call = api.upload(Auth::post(job), &[]).timeout(WITHIN).multipart(form);
+    file_of(api, call.read().await?)
 }
 
 /// One step of any other file: its announcement, some of its parts, their end, or a look
@@ -90,21 +96,24 @@ pub(super) async fn step(
     reached: &mut Option<Upload>,
 ) -> Result<Uploaded, Setback> {
     let Some(upload) = reached else {
-        *reached = Some(Upload::begin(api, job, file).await.map_err(Failure::before_the_call)?);
+        *reached = Some(Upload::begin(api, job, file).await?);
         return Ok(Uploaded::NotYet(job.now));
     };
-    upload.go_on(api, job, file).await.map_err(|failure| {
-        if failure.is_not_found() {
-            return Setback::Stale { reason: failure.words() };
+    upload.go_on(api, job, file).await.map_err(|mut error| {
+        // What was announced is not known any more.
+        if error.is_status(StatusCode::NOT_FOUND) {
+            error.kind = ErrorKind::PreparationExpired;
         }
-        failure.before_the_call()
+        error
     })?
 }
 
 impl Upload {
-    async fn begin(api: &Api, job: &Job<'_>, file: &Attachment) -> Result<Self, Failure> {
-        let by = Caller::of(job);
+    async fn begin(api: &Api, job: &Job<'_>, file: &Attachment) -> Result<Self, CallError> {
+        let duration_ms = file.facts.and_then(|it| it.duration_ms).unwrap_or_default();
         let category = match file.mime_type.file_type() {
+            // Only accounts that pay X have such videos.
+            FileType::Video if u64::from(MAX_SECONDS) * 1_000 < duration_ms => "amplify_video",
             FileType::Video => "tweet_video",
             FileType::Image => "tweet_gif",
         };
@@ -113,8 +122,8 @@ impl Upload {
             "total_bytes": file.size_bytes,
             "media_category": category,
         });
-        let request = api.request(by, Method::POST, "media/upload/initialize")?.json(&body);
-        Ok(Self { file: file_of(api.data(request, by).await?)?, sent: 0, is_ended: false })
+        let begun = api.upload(Auth::post(job), &["initialize"]).json(&body).read().await?;
+        Ok(Self { file: file_of(api, begun)?, sent: 0, is_ended: false })
     }
 
     async fn go_on(
@@ -122,12 +131,13 @@ impl Upload {
         api: &Api,
         job: &Job<'_>,
         file: &Attachment,
-    ) -> Result<Result<Uploaded, Setback>, Failure> {
+    ) -> Result<Result<Uploaded, Setback>, CallError> {
         if self.sent < file.size_bytes.div_ceil(PART_BYTES) {
             self.send(api, job, file).await?;
             return Ok(Ok(Uploaded::NotYet(job.now)));
         }
-        let media = if self.is_ended { self.status(api, job).await? } else { self.end(api, job).await? };
+        let media =
+            if self.is_ended { api.status(Auth::post(job), &self.file.id).await? } else { self.end(api, job).await? };
         self.is_ended = true;
         let Some(Processing { state, check_after_secs, error }) = media.processing_info else {
             return Ok(Ok(Uploaded::Ready(self.file.clone())));
@@ -146,13 +156,14 @@ impl Upload {
     }
 
     /// Sends the next parts. Those behind one that fails are sent again.
-    async fn send(&mut self, api: &Api, job: &Job<'_>, file: &Attachment) -> Result<(), Failure> {
+    async fn send(&mut self, api: &Api, job: &Job<'_>, file: &Attachment) -> Result<(), CallError> {
         let all = file.size_bytes.div_ceil(PART_BYTES);
         let next = self.sent..all.min(self.sent + IN_A_STEP);
         let id = self.file.id.clone();
         // All are waited for, so that none is cut off by the failure of another.
-        let sent: Vec<_> =
-            stream::iter(next).map(|it| send_part(api, job, file, &id, it)).buffered(AT_A_TIME).collect().await;
+        let ends = Instant::now() + BEGINS_FOR;
+        let begun = stream::iter(next).take_while(|_| ready(Instant::now() < ends));
+        let sent: Vec<_> = begun.map(|it| send_part(api, job, file, &id, it)).buffered(AT_A_TIME).collect().await;
         for (at, part) in sent.into_iter().enumerate() {
             match part {
                 Ok(()) => self.sent += 1,
@@ -164,40 +175,31 @@ impl Upload {
         Ok(())
     }
 
-    /// Says that all parts are there. Where that is refused, it may have been said before,
-    /// and the answer lost.
-    async fn end(&self, api: &Api, job: &Job<'_>) -> Result<Media, Failure> {
-        let by = Caller::of(job);
-        let request = api.request(by, Method::POST, &format!("media/upload/{}/finalize", self.file.id))?;
-        match api.data(request, by).await {
-            Err(refused @ Failure::Refused(_)) => match self.status(api, job).await {
-                Err(Failure::Refused(_)) => Err(refused),
-                asked => asked,
+    /// Says that all parts are there. X wants a JSON object as the body, although its
+    /// description names none.
+    async fn end(&self, api: &Api, job: &Job<'_>) -> Result<Media, CallError> {
+        let (auth, id) = (Auth::post(job), &self.file.id);
+        let ended: Result<Data<Media>, _> = api.upload(auth, &[id, "finalize"]).json(&json!({})).read().await;
+        match ended {
+            Err(refused) if refused.kind == ErrorKind::InvalidPost => match api.status(auth, id).await {
+                // An earlier call ended it, and its response was lost. Without this an upload that never ended
+                // would look like one that is ready.
+                Ok(media) if media.processing_info.is_some() => Ok(media),
+                Err(unknown) if unknown.kind != ErrorKind::InvalidPost => Err(unknown),
+                _ => Err(refused),
             },
-            ended => ended,
+            ended => ended.map(|it| it.data),
         }
-    }
-
-    async fn status(&self, api: &Api, job: &Job<'_>) -> Result<Media, Failure> {
-        let by = Caller::of(job);
-        let asked = [("command", "STATUS"), ("media_id", &self.file.id)];
-        api.data(api.request(by, Method::GET, "media/upload")?.query(&asked), by).await
     }
 }
 
-async fn send_part(api: &Api, job: &Job<'_>, file: &Attachment, id: &str, number: u64) -> Result<(), Failure> {
-    let by = Caller::of(job);
+async fn send_part(api: &Api, job: &Job<'_>, file: &Attachment, id: &str, number: u64) -> Result<(), CallError> {
     let Range { start, end } = part(number, file.size_bytes);
     let bytes = job.files.open_range(file, start..end).await?;
     let form = Form::new().text("segment_index", &number.to_string());
     let form = form.file(("media", "media"), file.mime_type, end - start, bytes);
-    let request = api.request(by, Method::POST, &format!("media/upload/{id}/append"))?.timeout(WITHIN);
-    let (request, unread) = form.onto(request);
-    // A page of somebody in between is no confirmation.
-    match api.data::<IgnoredAny>(request, by).await {
-        Err(_) if unread.is_set() => Err(Failure::NotSent { why: "the file could not be read".to_owned() }),
-        sent => sent.map(|_| ()),
-    }
+    // It may be empty: the description has a body, X's own playground has none.
+    api.upload(Auth::post(job), &[id, "append"]).timeout(WITHIN).multipart(form).done().await
 }
 
 /// The bytes of a part.
@@ -206,9 +208,9 @@ fn part(number: u64, size_bytes: u64) -> Range<u64> {
     start..size_bytes.min(start + PART_BYTES)
 }
 
-fn file_of(media: Media) -> Result<File, Failure> {
+fn file_of(api: &Api, Data { data: media }: Data<Media>) -> Result<File, CallError> {
     if !is_id(&media.id) {
-        return Err(unreadable());
+        return Err(api.unreadable(Effect::Private));
     }
     Ok(File { id: media.id, key: media.key })
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod own_app;
+mod uploads;
 
 use domain::delivery::{Resolution, Setback};
 use domain::faults::Faults;
@@ -33,7 +34,7 @@ fn list(values: &[&str]) -> OptionValue {
     OptionValue::List(values.iter().map(|it| (*it).to_owned()).collect())
 }
 
-/// A video of three parts.
+/// A video of nine parts.
 fn long_video() -> Sample {
     let mut video = sample(MimeType::Mp4, 1);
     video.bytes.resize(9 << 20, 0);
@@ -270,7 +271,7 @@ async fn the_same_words_again_are_refused_with_what_to_do() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("change them")), "{refused:?}");
+    assert!(matches!(&refused, Setback::Refused { reason } if reason.contains("change it")), "{refused:?}");
 }
 
 /// The call arrived before, and cannot be read yet: it is not sent again and again, and
@@ -285,7 +286,7 @@ async fn a_duplicate_of_what_may_be_ours_is_looked_for() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(&setback, Setback::Unknown { may_still_run: false, .. }), "{setback:?}");
+    assert!(matches!(&setback, Setback::Duplicate { .. }), "{setback:?}");
     let found = stage.resolve(&post, began).await;
     assert!(matches!(found, Resolution::Public(_)), "{found:?}");
 }
