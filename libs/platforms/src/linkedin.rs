@@ -9,13 +9,13 @@
 //!   member has, cannot: of a call whose answer was lost nothing is known then, and the
 //!   post is not sent again, unless the operator wants that (`replay`).
 //!
-//! `linkedin/api.rs` knows addresses and answers, `failure.rs` what errors mean,
+//! `linkedin/api.rs` knows URLs and responses, `errors.rs` what errors mean,
 //! `little_text.rs` how a text is written, `preparation.rs` and `video.rs` what comes
 //! before the public call, `look_up.rs` what became of it.
 
 mod api;
 mod article;
-mod failure;
+mod errors;
 mod little_text;
 mod look_up;
 mod organizations;
@@ -40,10 +40,10 @@ use self::progress::Progress;
 use self::version::Version;
 use crate::account::{About, Account, Credentials};
 use crate::app::NoFurther;
-use crate::caller::Caller;
 use crate::discreet::without_token;
 use crate::handoff::{Answers, AuthorizationRequest, Callback, Departure, HandOffRefusal, RefreshRefusal};
 use crate::job::Job;
+use crate::kit::{Auth, CallError, Effect};
 use crate::known::Access;
 use crate::lead::Lead;
 use crate::oauth2::{Dialect, OAuth2, Of, TokenCall};
@@ -91,15 +91,13 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// What is asked for: who somebody is, and to post for them.
+/// What an app with "Share on LinkedIn" and "Sign In with LinkedIn using OpenID Connect" may ask for.
 const SCOPES: &[&str] = &["openid", "profile", "w_member_social"];
 
-/// The same for pages as well: which there are, to post for them, to find out what
-/// became of a post whose answer was lost, and to comment. LinkedIn refuses all if the
-/// app may not ask for one.
+/// What an app with "Community Management API" may ask for. LinkedIn gives that product only to an app without any
+/// other, so there is no OpenID Connect, and the member is read by `/v2/me` (`r_basicprofile`).
 const SCOPES_WITH_PAGES: &[&str] = &[
-    "openid",
-    "profile",
+    "r_basicprofile",
     "w_member_social",
     "w_organization_social",
     "r_organization_social",
@@ -107,6 +105,10 @@ const SCOPES_WITH_PAGES: &[&str] = &[
     "w_member_social_feed",
     "w_organization_social_feed",
 ];
+
+/// LinkedIn sends people back with this error, without having asked them, when the app's products do not include
+/// every scope.
+const UNAUTHORIZED_SCOPE: &str = "unauthorized_scope_error";
 
 /// How its OAuth differs.
 const DIALECT: Dialect = Dialect {
@@ -141,10 +143,10 @@ struct Settings {
     /// The version of the API.
     #[serde(default)]
     version: Version,
-    /// Whether the app may ask for pages.
+    /// Whether people connect pages as well. LinkedIn has to approve the app for that.
     #[serde(default)]
     pages: bool,
-    /// What is asked for instead, where the app may ask for something else.
+    /// What people are asked for, where the products of the app include other scopes.
     scopes: Option<Vec<String>>,
     /// Whether a post of which nobody may read what became is sent once more.
     #[serde(default)]
@@ -160,16 +162,17 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<LinkedIn>, SetupError> {
     let Some(Settings { url, version, pages, scopes, replay }) = setup.settings(NAME)? else { return Ok(None) };
     let site = url.clone().unwrap_or_else(|| official("https://www.linkedin.com"));
     let base_url = url.unwrap_or_else(|| official("https://api.linkedin.com"));
-    let api = Api::new(setup.http.clone(), (&site, &base_url), version);
+    let api = Api::new(setup.http.clone(), site, base_url, &version);
     let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoFurther>(NAME), &DIALECT, api.oauth());
     let usual = if pages { SCOPES_WITH_PAGES } else { SCOPES };
     let scopes = scopes.unwrap_or_else(|| usual.iter().map(|it| (*it).to_owned()).collect());
-    Ok(Some(LinkedIn { api, oauth, pages, scopes, replay }))
+    Ok(Some(LinkedIn { api, version, oauth, pages, scopes, replay }))
 }
 
 /// LinkedIn.
 pub(crate) struct LinkedIn {
     api: Api,
+    version: Version,
     oauth: OAuth2,
     pages: bool,
     scopes: Vec<String>,
@@ -197,14 +200,13 @@ impl Platform for LinkedIn {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<About>, Setback> {
-        self.api.version.check(now);
-        let by = Caller { token: &credentials.access_token, now };
+        self.version.check(now);
+        let auth = Auth::token(&credentials.access_token, now);
         let told = if is_page(profile) {
-            organizations::one(&self.api, by, &profile.account_id).await
+            organizations::one(&self.api, auth, &profile.account_id).await?
         } else {
-            self.api.member(by, self.has_openid()).await.map(profile_of)
+            profile_of(self.api.member(auth, self.has_openid()).await?)
         };
-        let told = told.map_err(failure::Failure::of_account)?;
         Ok(told.map(|profile| About { rules: self.rules_of(&profile), profile }))
     }
 }
@@ -238,19 +240,21 @@ impl Connect for LinkedIn {
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<Departure, HandOffRefusal> {
-        self.api.version.check(now);
+        self.version.check(now);
         let url = self.oauth.authorization_url(request, &self.scopes(), &[]).await?;
         Ok(Departure::Page { url, memory: None })
     }
 
     /// The member, and behind the pages, because whoever has pages posts for them.
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, HandOffRefusal> {
+        self.check_scopes(callback)?;
         let tokens = self.oauth.complete(callback).await?;
-        let by = Caller { token: &tokens.access_token, now };
+        let auth = Auth::token(&tokens.access_token, now);
         let asked = async {
-            let member = profile_of(self.api.member(by, self.has_openid()).await?).ok_or_else(api::unreadable)?;
-            let pages = if self.pages { organizations::all(&self.api, by).await? } else { Vec::new() };
-            Ok::<_, failure::Failure>((member, pages))
+            let member = profile_of(self.api.member(auth, self.has_openid()).await?);
+            let member = member.ok_or_else(|| self.api.unreadable(Effect::Read))?;
+            let pages = if self.pages { organizations::all(&self.api, auth).await? } else { Vec::new() };
+            Ok::<_, CallError>((member, pages))
         };
         let (member, pages) = asked.await.map_err(|it| without_token(it, &tokens.access_token))?;
         let (scopes, credentials) = (tokens.granted(&self.scopes()), tokens.credentials(None, now));
@@ -279,7 +283,19 @@ impl LinkedIn {
         if is_page(profile) { rules.and_where(When::option(VISIBILITY, ["connections"]), [refused]) } else { rules }
     }
 
-    /// Whether the app has a part in signing in. One for pages alone may have none.
+    /// People can do nothing about an app that asks for more than its products include.
+    fn check_scopes(&self, callback: &Callback) -> Result<(), HandOffRefusal> {
+        if callback.query.get("error").is_none_or(|it| it != UNAUTHORIZED_SCOPE) {
+            return Ok(());
+        }
+        let scopes = self.scopes.join(" ");
+        tracing::error!(scopes, "the products of the app at LinkedIn do not include all of these scopes");
+        let reason = "LinkedIn refuses what this service asks for. Its operator has to compare the setting `scopes` of \
+                      linkedin with the scopes that LinkedIn lists for the app under Auth.";
+        Err(HandOffRefusal::NotFromHere(reason.to_owned()))
+    }
+
+    /// Whether the app has the product OpenID Connect.
     fn has_openid(&self) -> bool {
         self.scopes.iter().any(|it| it == "openid")
     }
@@ -324,16 +340,16 @@ impl Publish for LinkedIn {
 
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback> {
         let post = post::of(job, &Progress::of(job))?;
-        match self.api.post(Caller::of(job), &post).await {
-            Ok(name) => Ok(look_up::published(name, job.now)),
-            Err(failure) => look_up::made_before(job, &failure).await.ok_or_else(|| failure.setback(job)),
+        match self.api.create_post(Auth::post(job), &job.profile.account_id, &post).await {
+            Ok(urn) => Ok(look_up::published(urn, job.now)),
+            Err(error) => look_up::made_before(job, error).await.map_err(|error| errors::timed(error, job).into()),
         }
     }
 
-    async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
+    async fn resolve(&self, job: &Job<'_>, _since: DateTime<Utc>) -> Resolution {
         let resolved = async {
             match look_up::resolve(&self.api, job).await {
-                Resolution::Unknowable { advice } if self.replay => replay::once(&self.api, job, since, advice).await,
+                Resolution::Unknowable { advice } if self.replay => replay::once(&self.api, job, advice).await,
                 other => other,
             }
         };
@@ -347,8 +363,7 @@ impl Publish for LinkedIn {
     async fn follow_up(&self, job: &Job<'_>, it: &FollowUp<'_>) -> Result<Followed, Setback> {
         if let (FIRST_COMMENT, Some(text)) = (it.name, job.options.text(FIRST_COMMENT)) {
             let (actor, post) = (&job.profile.account_id, &it.published.platform_post_id);
-            let commented = self.api.comment(Caller::of(job), (actor, post), text).await;
-            commented.map_err(|it| it.of_follow_up(job))?;
+            self.api.comment(Auth::account(job.credentials, job.now), (actor, post), text).await?;
         }
         Ok(Followed::Done)
     }

@@ -193,8 +193,9 @@ pub trait Publish: Platform {
     /// The one call that makes the post public.
     async fn publish(&self, job: &Job<'_>) -> Result<Published, Setback>;
 
-    /// Asks whether a call of [`Publish::publish`] with this reference, begun
-    /// at `since`, took effect.
+    /// Asks whether a call of [`Publish::publish`] with this reference took effect.
+    /// The first one whose outcome is not known began at `since`, so its post can be as
+    /// old as that; the latest one began at [`Job::called_at`].
     async fn resolve(&self, job: &Job<'_>, since: DateTime<Utc>) -> Resolution;
 
     /// What is to be done once this is public, each by a name, such as

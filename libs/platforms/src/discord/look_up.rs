@@ -26,7 +26,7 @@ const LATEST: TimeDelta = TimeDelta::minutes(3);
 /// The most pages that are read at one look: as many calls as Discord takes at once.
 const MAX_PAGES: usize = 5;
 
-/// Looks for what the call that was begun at `since` may have made.
+/// Looks for what the calls from `since` on may have made.
 pub(super) async fn look_up(
     bot: &Bot,
     server: Server,
@@ -34,7 +34,7 @@ pub(super) async fn look_up(
     job: &Job<'_>,
     since: DateTime<Utc>,
 ) -> Result<Found, Failure> {
-    let (from, to) = (Snowflake::at(since - CLOCKS_DIFFER), Snowflake::at(since + LATEST + CLOCKS_DIFFER));
+    let (from, to) = (Snowflake::at(since - CLOCKS_DIFFER), Snowflake::at(job.called_at + LATEST + CLOCKS_DIFFER));
     let look = LookUp { bot, server, place, job, from, to, nonce: message::nonce(job) };
     let seen = match place.title {
         None => look.messages().await?,

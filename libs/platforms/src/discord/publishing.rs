@@ -122,7 +122,7 @@ async fn is_in(bot: &Bot, server: Server, watch: &Watch) -> Option<bool> {
     }
 }
 
-/// What became of the public call. First the channel is read. Where that does not
+/// What became of the public calls, the first of which began at `since`. First the channel is read. Where that does not
 /// decide, the same message is sent again, with its nonce: not before the first call can
 /// no longer be running, and only as long as Discord certainly knows the nonce.
 pub(super) async fn resolve(bot: &Bot, server: Server, job: &Job<'_>, since: DateTime<Utc>) -> Resolution {
@@ -154,7 +154,7 @@ pub(super) async fn resolve(bot: &Bot, server: Server, job: &Job<'_>, since: Dat
         Err(failure) if failure.is_of_place() => return in_doubt(bot, server, failure, &watch).await,
         Err(failure) => failure.into_words(),
     };
-    let is_settled = since + SETTLES <= job.now;
+    let is_settled = job.called_at + SETTLES <= job.now;
     if !has_nonce || !is_settled || !is_known(job.now + A_STEP) {
         return unclear(reason);
     }

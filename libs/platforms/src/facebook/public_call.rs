@@ -87,9 +87,7 @@ fn of_a_post(job: &Job<'_>, progress: &Progress, failure: Failure) -> Setback {
     match failure.blame() {
         // Pictures that a post shows already can only be shown by ours; words can be
         // somebody else's, unless a call of ours may have arrived.
-        Some(Blame::Duplicate) if has_photos || job.doubted => {
-            Setback::Unknown { may_still_run: false, reason: failure.into_words() }
-        }
+        Some(Blame::Duplicate) if has_photos || job.doubted => Setback::Duplicate { reason: failure.into_words() },
         Some(Blame::Duplicate) => {
             let said = failure.into_words();
             let reason = format!(

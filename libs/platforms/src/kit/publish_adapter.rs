@@ -381,3 +381,6 @@ async fn bounds<U>(
         }
     })
 }
+
+#[cfg(test)]
+mod tests;

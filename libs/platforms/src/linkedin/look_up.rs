@@ -8,17 +8,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::{DateTime, Utc};
 use domain::delivery::{Claim, Published, Resolution};
-use http::Method;
+use http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::api::{Api, encoded};
-use super::failure::Failure;
+use super::errors::duplicate_of;
 use super::progress::Progress;
 use super::{is_page, link, little_text};
-use crate::caller::Caller;
 use crate::job::Job;
-use crate::recognition::{self, Before, Likeness, Listed, Timeline};
+use crate::kit::{Auth, CallError, Effect, ErrorKind};
+use crate::recognition::{self, Before, ClaimsUnreadable, Likeness, Listed, Timeline};
 
 /// How many posts a page of a list has.
 const PAGE: usize = 50;
@@ -79,31 +79,15 @@ impl Post {
     }
 }
 
-/// Why a list was not read.
-pub(super) enum Unread {
-    /// The grant does not cover it.
-    Forbidden,
-    /// Anything else.
-    Failed(Failure),
-}
-
-impl From<Failure> for Unread {
-    fn from(failure: Failure) -> Self {
-        if failure.is_forbidden() { Self::Forbidden } else { Self::Failed(failure) }
-    }
-}
-
 /// The newest posts of the job's page.
-pub(super) async fn first_page(api: &Api, job: &Job<'_>) -> Result<Vec<Post>, Unread> {
-    Ok(page(api, job, 0).await?)
+pub(super) async fn first_page(api: &Api, job: &Job<'_>) -> Result<Vec<Post>, CallError> {
+    page(api, job, 0).await
 }
 
-async fn page(api: &Api, job: &Job<'_>, start: usize) -> Result<Vec<Post>, Failure> {
-    let by = Caller::of(job);
+async fn page(api: &Api, job: &Job<'_>, start: usize) -> Result<Vec<Post>, CallError> {
     let author = encoded(&job.profile.account_id);
     let path = format!("posts?author={author}&q=author&count={PAGE}&start={start}&sortBy=CREATED");
-    let request = api.rest(by, Method::GET, &path)?.header("X-RestLi-Method", "FINDER");
-    Ok(api.json::<Elements>(request, by).await?.elements)
+    Ok(api.find(Auth::post(job), &path).read::<Elements>().await?.elements)
 }
 
 /// What a page has posted.
@@ -119,9 +103,9 @@ struct Posts<'a> {
 #[async_trait::async_trait]
 impl Timeline for Posts<'_> {
     type Post = Post;
-    type Failure = Failure;
+    type Failure = CallError;
 
-    async fn page(&self, after: Option<&str>) -> Result<Vec<Post>, Failure> {
+    async fn page(&self, after: Option<&str>) -> Result<Vec<Post>, CallError> {
         let start = if after.is_none() { 0 } else { self.read.load(Ordering::Relaxed) };
         let posts = page(self.api, self.job, start).await?;
         self.read.store(start + posts.len(), Ordering::Relaxed);
@@ -162,19 +146,23 @@ pub(super) async fn resolve(api: &Api, job: &Job<'_>) -> Resolution {
     let posts = Posts { api, job, files: &progress.files, read: AtomicUsize::new(0) };
     match recognition::look_for(&posts, before, job.claims, job.now).await {
         Ok(found) => found.into(),
-        Err(failure) if failure.is_forbidden() => Resolution::Unknowable { advice: OF_A_PAGE.to_owned() },
-        Err(failure) => failure.resolution(),
+        Err(error) if error.is_status(StatusCode::FORBIDDEN) => Resolution::Unknowable { advice: OF_A_PAGE.to_owned() },
+        Err(error) => error.resolution(),
     }
 }
 
-/// The post of which ours is refused as a duplicate, where it can only be ours: a call
-/// before this one may have had an effect, and no other delivery has made that post.
-/// Without such a call it is another post with the same words.
-pub(super) async fn made_before(job: &Job<'_>, failure: &Failure) -> Option<Published> {
-    let name = failure.duplicate_of().filter(|_| job.doubted)?.to_owned();
-    let claims = job.claims.of(std::slice::from_ref(&name)).await.ok()?;
-    let is_others = claims.iter().any(|(_, claim)| *claim == Claim::Others);
-    (!is_others).then(|| published(name, job.now))
+/// The post of which ours is refused as a duplicate, where it can only be ours: a call before this one may have had an
+/// effect, and no other delivery has made that post. Without such a call it is another post with the same words.
+pub(super) async fn made_before(job: &Job<'_>, error: CallError) -> Result<Published, CallError> {
+    let Some(urn) = duplicate_of(&error).filter(|_| job.doubted).map(str::to_owned) else { return Err(error) };
+    let Ok(claims) = job.claims.of(std::slice::from_ref(&urn)).await else {
+        return Err(CallError::new(ErrorKind::Unavailable, Effect::Public, ClaimsUnreadable.to_string()));
+    };
+    if claims.iter().any(|(_, claim)| *claim == Claim::Others) {
+        // Then LinkedIn refused the earlier call as well.
+        return Err(error.may_have_published(false));
+    }
+    Ok(published(urn, job.now))
 }
 
 /// A post that is public.

@@ -6,16 +6,16 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::media::{Attachment, FileType, MimeType, PictureBounds};
-use futures::{StreamExt, stream};
+use http::StatusCode;
 
 use super::api::{Api, Contents};
-use super::failure::Failure;
-use super::look_up::{self, Unread};
+use super::errors::timed;
+use super::look_up;
 use super::progress::Progress;
 use super::video::{self, Uploaded};
 use super::{MAX_SIDE, article, is_page};
-use crate::caller::Caller;
 use crate::job::Job;
+use crate::kit::{Auth, CallError};
 use crate::picture::{self, Look};
 use crate::platform::Step;
 use crate::recognition::Before;
@@ -43,7 +43,10 @@ pub(super) async fn step(api: &Api, job: &Job<'_>) -> Result<Step, Setback> {
         let place = format!("file {} of {}", progress.files.len() + 1, job.media.len());
         let uploaded = match next.mime_type.file_type() {
             FileType::Image => image(api, job, next, &mut progress).await,
-            FileType::Video => video::step(api, job, next, &mut progress.video).await,
+            FileType::Video => {
+                let step = video::step(api, job, next, &mut progress.video).await;
+                step.map_err(|error| timed(error, job).into())
+            }
         };
         let at = match uploaded.map_err(|it| it.in_words(|why| format!("{place}: {why}")))? {
             Uploaded::Ready(file) => {
@@ -85,16 +88,13 @@ async fn image(api: &Api, job: &Job<'_>, file: &Attachment, progress: &mut Progr
                 progress.picture = Some(awaited);
                 return Ok(Uploaded::NotYet(at));
             }
-            Look::Ready((picture, _)) => {
-                Contents { length: picture.bytes.len() as u64, bytes: stream::iter([Ok(picture.bytes)]).boxed() }
-            }
+            Look::Ready((picture, _)) => picture.bytes.into(),
         }
     } else {
-        let opened = job.files.open(file).await.map_err(|error| Failure::from(error).before_the_call(job))?;
-        Contents { length: file.size_bytes, bytes: opened }
+        Contents { length: file.size_bytes, bytes: job.files.open(file).await.map_err(CallError::from)? }
     };
-    let uploaded = api.upload_image(Caller::of(job), &job.profile.account_id, contents, UPLOAD).await;
-    uploaded.map(Uploaded::Ready).map_err(|it| it.before_the_call(job))
+    let uploaded = api.upload_image(Auth::post(job), &job.profile.account_id, contents, UPLOAD).await;
+    uploaded.map(Uploaded::Ready).map_err(|error| timed(error, job).into())
 }
 
 /// What a page shows before the public call. A post that it shows later is then known
@@ -102,8 +102,8 @@ async fn image(api: &Api, job: &Job<'_>, file: &Attachment, progress: &mut Progr
 async fn look_back(api: &Api, job: &Job<'_>) -> Result<Before, Setback> {
     match look_up::first_page(api, job).await {
         Ok(posts) => Ok(Before::showed(&posts)),
-        Err(Unread::Forbidden) => Ok(Before::Unreadable),
-        Err(Unread::Failed(failure)) => match failure.before_the_call(job) {
+        Err(error) if error.is_status(StatusCode::FORBIDDEN) => Ok(Before::Unreadable),
+        Err(error) => match timed(error, job).into() {
             Setback::Busy { .. } if job.publish_at + PATIENCE <= job.now => Ok(Before::Unreadable),
             setback => Err(setback),
         },

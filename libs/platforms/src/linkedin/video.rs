@@ -9,20 +9,17 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Setback;
 use domain::media::Attachment;
 use futures::{StreamExt, stream};
-use http::Method;
-use http::header::ETAG;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
 
-use super::api::{Api, Contents, encoded, unreadable, urn};
-use super::failure::Failure;
+use super::api::{Action, Api, Contents, encoded};
+use super::errors::of_video;
 use crate::answer;
-use crate::caller::Caller;
 use crate::job::Job;
+use crate::kit::{Auth, CallError, Effect, ErrorKind};
 
 /// The most parts that are sent in one step, and how many at the same time.
 const IN_A_STEP: usize = 6;
@@ -35,9 +32,13 @@ const PART: Duration = Duration::from_secs(15);
 /// steps. A video of 500 MB has 120 parts.
 const MOST_ADDRESS_BYTES: usize = 200_000;
 
-/// The longest wait between two looks at a video that is worked on. The first is five
-/// seconds; each is a call of the 150 that a member has in a day.
+/// The waits between two looks at a video that is processed. Each look is a call of the 150 that a member has in a day.
+const FIRST_WAIT: TimeDelta = TimeDelta::seconds(5);
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(40);
+
+/// How often LinkedIn may say that a finalized video waits for its parts: for more than two minutes, because what it
+/// says may be behind what was done.
+const STALE_LOOKS: u32 = 6;
 
 /// A video on its way.
 #[derive(Serialize, Deserialize)]
@@ -52,6 +53,9 @@ pub(super) struct Video {
     missing: VecDeque<Part>,
     /// What the others were answered, in order.
     tags: Vec<String>,
+    /// Whether the parts were put together. Remembered, because the status may be behind.
+    #[serde(default)]
+    is_finalized: bool,
     /// How often it was looked at since.
     looks: u32,
 }
@@ -91,52 +95,58 @@ struct Status {
     processing_failure_reason: Option<String>,
 }
 
-/// One step of a video: its announcement, some of its parts, or a look at it.
+/// One step of a video: its announcement, some of its parts, their end, or a look at it.
 pub(super) async fn step(
     api: &Api,
     job: &Job<'_>,
     file: &Attachment,
     reached: &mut Option<Video>,
-) -> Result<Uploaded, Setback> {
-    let before_the_call = |it: Failure| it.before_the_call(job);
+) -> Result<Uploaded, CallError> {
     let Some(video) = reached else {
-        *reached = Some(Video::begin(api, job, file).await.map_err(before_the_call)?);
+        *reached = Some(Video::begin(api, job, file).await?);
         return Ok(Uploaded::NotYet(job.now));
     };
-    if !video.missing.is_empty() {
-        if video.ends_at.is_some_and(|it| it <= job.now) {
-            return Err(Setback::Stale { reason: "the time to upload the video is over".to_owned() });
-        }
-        video.send(api, job, file).await.map_err(before_the_call)?;
-        return Ok(Uploaded::NotYet(job.now));
+    if video.missing.is_empty() {
+        return if video.is_finalized { video.look(api, job).await } else { video.finalize(api, job).await };
     }
-    video.look(api, job).await
+    if video.ends_at.is_some_and(|it| it <= job.now) {
+        return Err(expired("the time to upload the video is over"));
+    }
+    video.send(api, job, file).await?;
+    Ok(Uploaded::NotYet(job.now))
+}
+
+/// The upload has to begin anew.
+fn expired(reason: &str) -> CallError {
+    CallError::new(ErrorKind::PreparationExpired, Effect::Private, reason)
 }
 
 impl Video {
-    async fn begin(api: &Api, job: &Job<'_>, file: &Attachment) -> Result<Self, Failure> {
+    async fn begin(api: &Api, job: &Job<'_>, file: &Attachment) -> Result<Self, CallError> {
         let body = json!({ "initializeUploadRequest": {
             "owner": job.profile.account_id,
             "fileSizeBytes": file.size_bytes,
             "uploadCaptions": false,
             "uploadThumbnail": false,
         } });
-        let begun: Begun = api.action(Caller::of(job), "videos?action=initializeUpload", &body).await?;
+        let call = api.private(Auth::post(job), &job.profile.account_id, "videos?action=initializeUpload").json(&body);
+        let Action { value: begun } = call.read::<Action<Begun>>().await?;
         if !cuts(&begun.upload_instructions, file.size_bytes) {
-            return Err(unreadable());
+            return Err(api.unreadable(Effect::Private));
         }
         Ok(Self {
-            urn: urn(begun.video)?,
+            urn: api.urn(begun.video)?,
             token: begun.upload_token,
             ends_at: begun.upload_urls_expire_at,
             missing: begun.upload_instructions,
             tags: Vec::new(),
+            is_finalized: false,
             looks: 0,
         })
     }
 
     /// Sends the next parts. Those behind one that fails are sent again.
-    async fn send(&mut self, api: &Api, job: &Job<'_>, file: &Attachment) -> Result<(), Failure> {
+    async fn send(&mut self, api: &Api, job: &Job<'_>, file: &Attachment) -> Result<(), CallError> {
         let next: Vec<_> = self.missing.iter().take(IN_A_STEP).cloned().collect();
         // All are waited for, so that none is cut off by the failure of another.
         let sent: Vec<_> =
@@ -149,57 +159,56 @@ impl Video {
                 }
                 // What did arrive is remembered.
                 Err(_) if at != 0 => break,
-                Err(failure) => return Err(failure),
+                Err(error) => return Err(error),
             }
         }
         Ok(())
     }
 
-    /// Has the parts put together, once, and waits until that is done.
-    async fn look(&mut self, api: &Api, job: &Job<'_>) -> Result<Uploaded, Setback> {
-        let by = Caller::of(job);
-        let asked = async {
-            let request = api.rest(by, Method::GET, &format!("videos/{}", encoded(&self.urn)))?;
-            api.json::<Status>(request, by).await
-        };
-        let Status { status, processing_failure_reason } = match asked.await {
-            Err(failure) if failure.is_not_found() => return Err(Setback::Stale { reason: failure.words() }),
-            asked => asked.map_err(|it| it.before_the_call(job))?,
-        };
-        match status.as_str() {
+    /// Has the parts put together.
+    async fn finalize(&mut self, api: &Api, job: &Job<'_>) -> Result<Uploaded, CallError> {
+        let body = json!({ "finalizeUploadRequest": {
+            "video": self.urn,
+            "uploadToken": self.token,
+            "uploadedPartIds": self.tags,
+        } });
+        let call = api.private(Auth::post(job), &job.profile.account_id, "videos?action=finalizeUpload");
+        match call.json(&body).done().await.map_err(of_video) {
+            Ok(()) => {}
+            // A repeated call is refused, where the response to the first was lost.
+            Err(error) if error.kind == ErrorKind::InvalidPost => {}
+            Err(error) => return Err(error),
+        }
+        self.is_finalized = true;
+        Ok(Uploaded::NotYet(job.now + FIRST_WAIT))
+    }
+
+    async fn look(&mut self, api: &Api, job: &Job<'_>) -> Result<Uploaded, CallError> {
+        let call = api.get(Auth::post(job), &format!("videos/{}", encoded(&self.urn)));
+        let status: Status = call.read().await.map_err(of_video)?;
+        match status.status.as_str() {
             "AVAILABLE" => return Ok(Uploaded::Ready(self.urn.clone())),
             "PROCESSING_FAILED" => {
-                let why = processing_failure_reason.unwrap_or_else(|| "no reason given".to_owned());
-                let reason = format!("LinkedIn could not process the video: {}", answer::shown(&why));
-                return Err(Setback::Refused { reason });
+                let why = status.processing_failure_reason.unwrap_or_else(|| "no reason given".to_owned());
+                let message = format!("LinkedIn could not process the video: {}", answer::shown(&why));
+                return Err(CallError::invalid_post(message));
             }
-            // Asked before, because an answer to this may have been lost.
-            "WAITING_UPLOAD" => {
-                let body = json!({ "finalizeUploadRequest": {
-                    "video": self.urn,
-                    "uploadToken": self.token,
-                    "uploadedPartIds": self.tags,
-                } });
-                let request = api.rest(by, Method::POST, "videos?action=finalizeUpload");
-                let finalized = async { api.answered(request?.json(&body), by).await };
-                finalized.await.map_err(|it| it.before_the_call(job))?;
+            "WAITING_UPLOAD" if STALE_LOOKS <= self.looks => {
+                return Err(expired("LinkedIn did not put the parts of the video together"));
             }
             _ => {}
         }
-        let wait = (TimeDelta::seconds(5) * (1 << self.looks.min(3))).min(LONGEST_WAIT);
+        let wait = (FIRST_WAIT * (1 << self.looks.min(3))).min(LONGEST_WAIT);
         self.looks = self.looks.saturating_add(1);
         Ok(Uploaded::NotYet(job.now + wait))
     }
 }
 
-async fn send_part(api: &Api, job: &Job<'_>, file: &Attachment, part: Part) -> Result<String, Failure> {
+async fn send_part(api: &Api, job: &Job<'_>, file: &Attachment, part: Part) -> Result<String, CallError> {
     let range = part.first_byte..part.last_byte + 1;
     let length = range.end - range.start;
     let bytes = job.files.open_range(file, range).await?;
-    let request = api.put(part.upload_url, Contents { length, bytes }, PART)?;
-    let response = api.answered(request, Caller::of(job)).await.map_err(Failure::of_an_address)?;
-    let tag = response.headers().get(ETAG).and_then(|it| it.to_str().ok());
-    tag.map(|it| it.trim_matches('"').to_owned()).filter(|it| !it.is_empty()).ok_or_else(unreadable)
+    api.upload_part(Auth::post(job), part.upload_url, Contents { length, bytes }, PART).await
 }
 
 /// Whether these are the parts of a file of this size.

@@ -75,6 +75,7 @@ impl Target {
             progress: self.progress.as_deref(),
             doubted: false,
             publish_at: noon(),
+            called_at: noon(),
             files: &Files,
             claims: &crate::recognition::NobodyElse,
             now: noon(),

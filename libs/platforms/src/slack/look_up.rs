@@ -43,9 +43,9 @@ async fn of_files(api: &Api, job: &Job<'_>, channel: &str, file: &str) -> Resolu
     }
 }
 
-/// Reads what was posted in the channel around the call.
+/// Reads what was posted in the channel around the calls.
 async fn of_message(api: &Api, job: &Job<'_>, channel: &str, since: DateTime<Utc>) -> Resolution {
-    let around = (since - CLOCKS_DIFFER, since + CLOCKS_DIFFER);
+    let around = (since - CLOCKS_DIFFER, job.called_at + CLOCKS_DIFFER);
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
         let page = match api.history(Bot::of(job), channel, around, cursor.as_deref()).await {

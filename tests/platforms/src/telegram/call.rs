@@ -86,6 +86,7 @@ impl Front for Here {
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
         match head.uri.path().rsplit('/').next().unwrap_or_default() {
             "getMe" => Some(Call::Exchange),
+            "getChat" => Some(Call::Account),
             it if it.starts_with("send") => Some(Call::Publish),
             _ => None,
         }

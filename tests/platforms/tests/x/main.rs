@@ -288,7 +288,7 @@ async fn a_duplicate_of_what_may_be_ours_is_looked_for() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(&setback, Setback::Unknown { may_still_run: false, .. }), "{setback:?}");
+    assert!(matches!(&setback, Setback::Duplicate { .. }), "{setback:?}");
     let found = stage.resolve(&post, began).await;
     assert!(matches!(found, Resolution::Public(_)), "{found:?}");
 }
