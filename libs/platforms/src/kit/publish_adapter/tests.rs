@@ -197,6 +197,7 @@ impl Target {
             doubted: false,
             called_at: noon(),
             publish_at: noon(),
+            called_at: self.now,
             files: &Files,
             claims: &self.claims,
             now: self.now,
