@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use domain::media::MimeType;
+use platforms::conformance::network::Detour;
 
 use crate::stand_in::oauth::secret;
 use crate::stand_in::troubles::Troubles;
@@ -21,8 +22,8 @@ pub(super) struct Memory {
     pub(super) troubles: Troubles,
     pub(super) max_file: usize,
     pub(super) oddities: Vec<Oddity>,
-    /// The page for application passwords that it names in place of its own.
-    pub(super) authorized_at: Option<String>,
+    /// The page for application passwords of another site to which it leads its users.
+    pub(super) leads_to: Option<(Detour, String)>,
     last_id: u64,
 }
 
@@ -116,7 +117,7 @@ impl Memory {
             troubles: Troubles::default(),
             max_file: MAX_FILE,
             oddities: Vec::new(),
-            authorized_at: None,
+            leads_to: None,
             last_id: 0,
         };
         memory.add_term("categories", "Uncategorized");
