@@ -273,6 +273,7 @@ impl Front for Here {
             (&Method::GET, _) if path.starts_with("/v5/media/") => Some(Call::Process),
             (&Method::POST, "/v5/pins") => Some(Call::Publish),
             (&Method::GET, _) if path.ends_with("/pins") => Some(Call::LookUp),
+            (&Method::GET, "/v5/user_account") => Some(Call::Account),
             _ => None,
         }
     }

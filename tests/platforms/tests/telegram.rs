@@ -9,7 +9,7 @@ use networks::telegram::{CHANNEL, CHAT, GROUP, TOKEN, Telegram};
 use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::stage::Stage;
-use platforms::{Answers, HandOffRefusal};
+use platforms::{Answers, HandOffRefusal, RefreshRefusal};
 
 /// What a group that moves becomes.
 const SUPERGROUP: i64 = -1_009_876_543_210;
@@ -118,6 +118,24 @@ async fn a_group_that_moved_is_followed() {
     let kept = stage.credentials().await.unwrap();
     let about = stage.connecting().about(&account.profile, &kept, stage.clock.now()).await.unwrap().unwrap();
     assert_eq!(about.profile.account_id, account.profile.account_id, "it is the same account");
+}
+
+#[tokio::test]
+async fn only_telegrams_own_word_ends_a_group() {
+    let stage = Stage::<Telegram>::new().await;
+    stage.network.is_a_group();
+    stage.connect().await;
+    let pages = [401, 403, 404].map(|status| Trouble::Intermediary { status });
+    for trouble in pages.into_iter().chain([Trouble::CutBefore, Trouble::Broken, Trouble::Gibberish]) {
+        stage.network.trouble(Call::Refresh, trouble, 1);
+        let refusal = stage.renew().await.unwrap_err();
+        assert!(matches!(refusal, RefreshRefusal::Unreachable(_)), "{trouble:?}: {refusal:?}");
+    }
+    stage.renew().await.unwrap();
+
+    stage.network.revoke();
+    let refusal = stage.renew().await.unwrap_err();
+    assert!(matches!(refusal, RefreshRefusal::Gone(_)), "{refusal:?}");
 }
 
 #[tokio::test]

@@ -85,6 +85,19 @@ impl<R: Rotation> Network for Slack<R> {
         self.here.oauth().end_access_tokens(now);
     }
 
+    fn others_post(&self, count: usize) {
+        let now = self.here.clock.now();
+        let mut memory = self.here.memory();
+        for number in 1..=count {
+            memory.say(CHANNEL, &format!("by hand, number {number}"), None, Vec::new(), now);
+        }
+    }
+
+    /// Refusals are codes, without words.
+    fn translate_refusals(&self) -> bool {
+        false
+    }
+
     fn public(&self) -> Vec<PublicPost> {
         let memory = self.here.memory();
         let now = self.here.clock.now();

@@ -105,7 +105,8 @@ impl Front for Here {
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
         match head.uri.path().rsplit('/').next().unwrap_or_default() {
             "getMe" => Some(Call::Exchange),
-            "getChat" | "getChatMemberCount" => Some(Call::Refresh),
+            "getChat" => Some(Call::Account),
+            "getChatMemberCount" => Some(Call::Refresh),
             it if it.starts_with("send") => Some(Call::Publish),
             _ => None,
         }

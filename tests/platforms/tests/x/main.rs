@@ -1,7 +1,9 @@
 //! What is special about X.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
+mod look_up;
 mod own_app;
+mod refusals;
 mod uploads;
 
 use domain::delivery::{Resolution, Setback};
@@ -187,7 +189,7 @@ async fn a_film_that_cannot_be_processed_is_refused_in_the_words_of_x() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    let said = "file 1 of 1: X could not process it: Unsupported video format";
+    let said = "file 1 of 1 (video/mp4): X could not process it: Unsupported video format";
     assert!(matches!(&refused, Setback::Refused { reason } if reason == said), "{refused:?}");
 }
 

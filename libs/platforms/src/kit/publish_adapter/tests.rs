@@ -196,6 +196,7 @@ impl Target {
             progress: self.progress.as_deref(),
             doubted: false,
             publish_at: noon(),
+            called_at: self.now,
             files: &Files,
             claims: &self.claims,
             now: self.now,
