@@ -195,7 +195,6 @@ impl Target {
             reference: "post-1",
             progress: self.progress.as_deref(),
             doubted: false,
-            called_at: noon(),
             publish_at: noon(),
             called_at: self.now,
             files: &Files,
