@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use domain::delivery::Setback;
 use domain::media::{AltText, MimeType};
 use platforms::Step;
-use platforms::conformance::network::{Call, Network, Trouble};
+use platforms::conformance::network::{Call, Network};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
@@ -40,8 +40,8 @@ async fn a_video_goes_up_in_parts_and_what_has_arrived_is_not_sent_again() {
         post.progress = Some(progress);
         assert_eq!(stage.network.calls(Call::Upload), sent);
     }
-    // One of the next fails, and the worker dies.
-    stage.network.trouble(Call::Upload, Trouble::Broken, 1);
+    // The first of the next fails, whichever arrives first, and the worker dies.
+    stage.network.refuses("/dms-uploads/6", 500, json!({ "status": 500, "message": "Internal Server Error" }));
     let setback = stage.prepare(&post).await.unwrap_err();
     assert!(matches!(&setback, Setback::Busy { reason, .. } if reason.starts_with("file 1 of 1")), "{setback:?}");
     let before = stage.network.calls(Call::Upload);
