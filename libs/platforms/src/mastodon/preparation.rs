@@ -5,14 +5,16 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
 use domain::media::Attachment;
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use super::account;
 use super::api::Api;
 use super::api::statuses::{Medium, UPLOAD, UPLOAD_AT_ONCE, Upload, Uploaded};
+use super::errors::{failed_on_a_file, has_no_such_call, is_beyond_the_scopes, may_pass};
 use super::grant::Grant;
-use super::refused::{Failure, Refused};
 use crate::job::{Job, MediaBytes};
+use crate::kit::{CallError, ErrorKind};
 use crate::platform::Step;
 use crate::recognition::Before;
 
@@ -86,27 +88,30 @@ impl Preparation<'_> {
     async fn upload(&self, mut progress: Progress, file: &Attachment) -> Result<Step, Setback> {
         let Self { api, grant, job } = *self;
         let token = &job.credentials.access_token;
-        let mut uploaded = Err(Failure::Refused(Refused::not_there()));
-        if grant.software.uploads_in_background() {
-            uploaded = api.upload(grant, token, UPLOAD, file, self.open(file).await?, job.now).await;
-        }
-        if matches!(&uploaded, Err(Failure::Refused(refused)) if refused.has_no_such_call()) {
-            uploaded = api.upload(grant, token, UPLOAD_AT_ONCE, file, self.open(file).await?, job.now).await;
-        }
+        let upload =
+            async |path| Ok::<_, Setback>(api.upload(grant, token, path, file, self.open(file).await?, job.now).await);
+        let uploaded = if grant.software.uploads_in_background() {
+            match upload(UPLOAD).await? {
+                Err(error) if has_no_such_call(&error) => upload(UPLOAD_AT_ONCE).await?,
+                uploaded => uploaded,
+            }
+        } else {
+            upload(UPLOAD_AT_ONCE).await?
+        };
         match uploaded {
             Ok(Upload::Ready(file)) => Ok(progress.with(file).again_with_the_rest(job)),
             Ok(Upload::Processing(id)) => {
                 progress.processing = Some(Processing { id, looks: 0 });
                 Ok(progress.again(job.now + wait(0)))
             }
-            Err(Failure::Refused(refused)) if refused.failed_on_a_file() && !progress.failed_once => {
+            Err(error) if failed_on_a_file(&error) && !progress.failed_once => {
                 progress.failed_once = true;
                 Ok(progress.again(job.now + PROCESSING_WAIT))
             }
-            Err(Failure::Refused(refused)) if refused.failed_on_a_file() => {
-                Err(Setback::Refused { reason: of_file(job, &progress, &refused.reason()) })
+            Err(error) if failed_on_a_file(&error) => {
+                Err(Setback::Refused { reason: of_file(job, &progress, &error.message) })
             }
-            Err(failure) => Err(in_words_of_file(failure.setback(), job, &progress)),
+            Err(error) => Err(in_words_of_file(error, job, &progress)),
         }
     }
 
@@ -119,7 +124,8 @@ impl Preparation<'_> {
                 progress.processing = Some(Processing { id, looks });
                 Ok(progress.again(job.now + wait(looks)))
             }
-            Err(Failure::Refused(refused)) if refused.failed_on_a_file() && !progress.failed_once => {
+            // It could not be processed, which may succeed the second time.
+            Err(error) if error.is_status(StatusCode::UNPROCESSABLE_ENTITY) && !progress.failed_once => {
                 (progress.processing, progress.failed_once) = (None, true);
                 Ok(progress.again(job.now + PROCESSING_WAIT))
             }
@@ -130,7 +136,7 @@ impl Preparation<'_> {
                 Ok(progress.again(job.now))
             }
             Ok(Medium::Unknown) => Err(Setback::Stale { reason: of_file(job, &progress, "it is not there any more") }),
-            Err(failure) => Err(in_words_of_file(failure.setback(), job, &progress)),
+            Err(error) => Err(in_words_of_file(error, job, &progress)),
         }
     }
 
@@ -145,20 +151,22 @@ impl Preparation<'_> {
         progress.before = Some(match read {
             Ok(Some(statuses)) => Before::showed(&statuses),
             Ok(None) => Before::Unreadable,
-            Err(failure) if failure.is_lost_grant() => return Err(failure.setback()),
+            Err(error) if error.kind == ErrorKind::Unauthorized && !is_beyond_the_scopes(&error) => {
+                return Err(error.into());
+            }
             // A listing that cannot be read does not hold a post back for long. On
             // servers with idempotency keys it is not made late at all, because
             // the key can tell what became of a call. On the others it waits for
             // `PATIENCE`: a server that cannot list statuses would probably not
             // take one either.
-            Err(failure) => {
+            Err(error) => {
                 let patience = if grant.software.keeps_keys() { TimeDelta::zero() } else { PATIENCE };
-                match failure.may_pass() {
+                match may_pass(&error) {
                     true if job.now < job.publish_at => {
                         let at = (job.now + LOOK_BACK_AGAIN).min(job.publish_at);
                         return Ok(progress.again(at));
                     }
-                    true if job.now < job.publish_at + patience => return Err(failure.setback()),
+                    true if job.now < job.publish_at + patience => return Err(error.into()),
                     _ => Before::Unreadable,
                 }
             }
@@ -212,8 +220,8 @@ fn of_file(job: &Job<'_>, progress: &Progress, reason: &str) -> String {
     format!("file {} of {}: {reason}", progress.media.len() + 1, job.media.len())
 }
 
-fn in_words_of_file(setback: Setback, job: &Job<'_>, progress: &Progress) -> Setback {
-    match setback {
+fn in_words_of_file(error: CallError, job: &Job<'_>, progress: &Progress) -> Setback {
+    match error.into() {
         Setback::Refused { reason } => Setback::Refused { reason: of_file(job, progress, &reason) },
         other => other,
     }

@@ -2,17 +2,18 @@
 
 use chrono::DateTime;
 use http::StatusCode;
-use reqwest::Method;
+use reqwest::{Method, RequestBuilder};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::discovery::Discovered;
-use super::{Api, SHORT, expected, id};
+use super::{Api, Context, SHORT, id};
 use crate::handoff::{HandOffRefusal, OurAddresses};
+use crate::kit::{CallError, Effect};
+use crate::mastodon::errors::may_be_of_our_app;
 use crate::mastodon::grant::{App, DIALECT, Grant};
-use crate::mastodon::refused::Failure;
 use crate::mastodon::server::Server;
 use crate::oauth2::{TokenCall, Tokens, Us};
 
@@ -57,8 +58,8 @@ impl Api {
     /// Registers this service at a server.
     pub(crate) async fn register(&self, found: &Discovered, new: &NewApp<'_>) -> Result<App, HandOffRefusal> {
         let url = found.server.url(&found.endpoints.registration);
-        let response = self.send(&url, Method::POST, |it| it.json(new).timeout(SHORT)).await?;
-        let Registered { client_id, client_secret } = expected(response, DateTime::UNIX_EPOCH).await?;
+        let registered = self.read(&url, Method::POST, context(Effect::Private), |it| it.json(new).timeout(SHORT));
+        let Registered { client_id, client_secret } = registered.await?;
         Ok(App { client_id, client_secret, scopes: new.scopes.to_owned(), any_code: false })
     }
 
@@ -88,7 +89,7 @@ impl Api {
             (&DIALECT.code, "0", redirect_uri.as_slice())
         };
         match self.ask::<Tokens>(grant, call, what, further).await {
-            Err(Failure::Refused(refused)) if refused.may_be_of_our_app() => Knows::Not,
+            Err(error) if may_be_of_our_app(&error) => Knows::Not,
             Err(_) => Knows::It,
             Ok(Tokens { access_token, .. }) => {
                 // The server's words are not logged: it may repeat the token in them.
@@ -107,27 +108,27 @@ impl Api {
         code: &str,
         verifier: &SecretString,
         here: &OurAddresses,
-    ) -> Result<Tokens, Failure> {
+    ) -> Result<Tokens, CallError> {
         let further = [("code_verifier", verifier.expose_secret()), ("redirect_uri", &here.redirect_uri)];
         self.ask(grant, &DIALECT.code, code, &further).await
     }
 
     /// New tokens for a refresh token, which may work only this once.
-    pub(crate) async fn refresh(&self, grant: &Grant, token: &SecretString) -> Result<Tokens, Failure> {
+    pub(crate) async fn refresh(&self, grant: &Grant, token: &SecretString) -> Result<Tokens, CallError> {
         self.ask(grant, &DIALECT.renewal, token.expose_secret(), &[]).await
     }
 
     /// Ends the grant of a token.
-    pub(crate) async fn revoke(&self, grant: &Grant, token: &SecretString) -> Result<(), Failure> {
+    pub(crate) async fn revoke(&self, grant: &Grant, token: &SecretString) -> Result<(), CallError> {
         let asked = self.ask(grant, &DIALECT.revocation, token.expose_secret(), &[]).await;
         asked.map(|IgnoredAny| ())
     }
 
     /// The account behind a token.
-    pub(crate) async fn me(&self, server: &Server, token: &SecretString) -> Result<Me, Failure> {
+    pub(crate) async fn me(&self, server: &Server, token: &SecretString) -> Result<Me, CallError> {
         let url = server.url("/api/v1/accounts/verify_credentials");
-        let response = self.send(&url, Method::GET, |it| it.bearer_auth(token.expose_secret()).timeout(SHORT)).await?;
-        expected(response, DateTime::UNIX_EPOCH).await
+        let with_token = |it: RequestBuilder| it.bearer_auth(token.expose_secret()).timeout(SHORT);
+        self.read(&url, Method::GET, context(Effect::Read), with_token).await
     }
 
     /// Asks with the app's own id and secret.
@@ -137,12 +138,16 @@ impl Api {
         call: &TokenCall,
         what: &str,
         further: &[(&str, &str)],
-    ) -> Result<T, Failure> {
+    ) -> Result<T, CallError> {
         let is_revocation = call.parameter == DIALECT.revocation.parameter;
         let path = if is_revocation { &grant.endpoints.revocation } else { &grant.endpoints.token };
         let us = Us { client_id: &grant.app.client_id, client_secret: &grant.app.client_secret };
         let fill = |it| DIALECT.fill(it, call, Some(us), what, further).timeout(SHORT);
-        let response = self.send(&grant.server.url(path), Method::POST, fill).await?;
-        expected(response, DateTime::UNIX_EPOCH).await
+        self.read(&grant.server.url(path), Method::POST, context(Effect::Private), fill).await
     }
+}
+
+/// Nobody asks when these calls may be repeated.
+fn context(effect: Effect) -> Context {
+    Context::new(effect, DateTime::UNIX_EPOCH)
 }
