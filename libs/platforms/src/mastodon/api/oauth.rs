@@ -11,7 +11,7 @@ use url::Url;
 use super::discovery::Discovered;
 use super::{Api, Context, SHORT, id};
 use crate::handoff::{HandOffRefusal, OurAddresses};
-use crate::kit::{CallError, Effect};
+use crate::kit::{CallError, Effect, ErrorKind};
 use crate::mastodon::errors::may_be_of_our_app;
 use crate::mastodon::grant::{App, DIALECT, Grant};
 use crate::mastodon::server::Server;
@@ -58,8 +58,16 @@ impl Api {
     /// Registers this service at a server.
     pub(crate) async fn register(&self, found: &Discovered, new: &NewApp<'_>) -> Result<App, HandOffRefusal> {
         let url = found.server.url(&found.endpoints.registration);
-        let registered = self.read(&url, Method::POST, context(Effect::Private), |it| it.json(new).timeout(SHORT));
-        let Registered { client_id, client_secret } = registered.await?;
+        let registered =
+            self.read(&url, Method::POST, context(Effect::Private), |it| it.json(new).timeout(SHORT)).await;
+        let Registered { client_id, client_secret } = registered.map_err(|error| match error.kind {
+            // Mastodon takes five registrations of an address in ten minutes.
+            ErrorKind::RateLimited => HandOffRefusal::Refused(format!(
+                "{} received too many registrations from this service. Connect the account again in 10 minutes",
+                found.server.name()
+            )),
+            _ => error.into(),
+        })?;
         Ok(App { client_id, client_secret, scopes: new.scopes.to_owned(), any_code: false })
     }
 
