@@ -13,6 +13,7 @@ use super::api::Api;
 use super::api::statuses::{Medium, UPLOAD, UPLOAD_AT_ONCE, Upload, Uploaded};
 use super::errors::{failed_on_a_file, has_no_such_call, is_beyond_the_scopes, may_pass};
 use super::grant::Grant;
+use super::software::Software;
 use crate::job::{Job, MediaBytes};
 use crate::kit::{CallError, ErrorKind};
 use crate::platform::Step;
@@ -48,6 +49,10 @@ pub(super) struct Progress {
     /// Whether the server has failed once to process the next one, or lost it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed_once: bool,
+    /// Who sees the account's posts by its own setting, on unknown software. It is sent along, because some servers
+    /// (snac) do not apply it, and because it decides whether a lost post can be found in the listing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) own_visibility: Option<String>,
     /// What the account showed after all files were uploaded; the last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<Before>,
@@ -143,14 +148,12 @@ impl Preparation<'_> {
     /// Reads what the account shows before the public call. A status that appears
     /// in the listing later is then known to be newer.
     async fn look_back(&self, mut progress: Progress) -> Result<Step, Setback> {
-        let Self { api, grant, job } = *self;
-        let read = match account::id_on_server(job.profile) {
-            Some(account) => api.statuses(grant, &job.credentials.access_token, account, None, job.now).await.map(Some),
-            None => Ok(None),
-        };
-        progress.before = Some(match read {
-            Ok(Some(statuses)) => Before::showed(&statuses),
-            Ok(None) => Before::Unreadable,
+        let Self { grant, job, .. } = *self;
+        progress.before = Some(match self.read_account().await {
+            Ok((own_visibility, before)) => {
+                progress.own_visibility = own_visibility;
+                before
+            }
             Err(error) if error.kind == ErrorKind::Unauthorized && !is_beyond_the_scopes(&error) => {
                 return Err(error.into());
             }
@@ -174,6 +177,19 @@ impl Preparation<'_> {
         Ok(Step::Ready { progress: progress.store() })
     }
 
+    /// The visibility that the account has set, where it is needed, and what the account shows.
+    async fn read_account(&self) -> Result<(Option<String>, Before), CallError> {
+        let Self { api, grant, job } = *self;
+        let token = &job.credentials.access_token;
+        let needs_visibility = grant.software == Software::Other && job.options.text("visibility").is_none();
+        let own = if needs_visibility { api.me(&grant.server, token).await?.own_visibility() } else { None };
+        let before = match account::id_on_server(job.profile) {
+            Some(account) => Before::showed(&api.statuses(grant, token, account, None, job.now).await?),
+            None => Before::Unreadable,
+        };
+        Ok((own.map(str::to_owned), before))
+    }
+
     async fn open(&self, file: &Attachment) -> Result<MediaBytes, Setback> {
         let opened = self.job.files.open(file).await;
         opened.map_err(|error| Setback::Busy { retry_at: None, reason: error.to_string() })
@@ -193,9 +209,9 @@ impl Progress {
 
     /// With one more file that is ready.
     fn with(self, file: Uploaded) -> Self {
-        let Self { mut media, before, .. } = self;
+        let Self { mut media, own_visibility, before, .. } = self;
         media.push(file);
-        Self { media, processing: None, failed_once: false, before }
+        Self { media, processing: None, failed_once: false, own_visibility, before }
     }
 
     /// Ends a step with a file that is ready. The next step follows at once, or

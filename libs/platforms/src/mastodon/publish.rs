@@ -99,7 +99,7 @@ impl Publish for Mastodon {
         let late = || Err(Unread::Passing { reason: NoAnswer::Late.words(WHO) });
         let in_doubt = match looked.unwrap_or_else(late) {
             Ok(Found::Public(published)) => return Resolution::Public(published),
-            Ok(Found::NotThere) if is_perhaps_unlisted(job, &grant) => {
+            Ok(Found::NotThere) if is_perhaps_unlisted(job, &grant, &progress) => {
                 return Resolution::Unknowable { advice: UNLISTED.to_owned() };
             }
             Ok(Found::NotThere) => return Resolution::NotThere,
@@ -131,17 +131,15 @@ impl Publish for Mastodon {
     }
 }
 
-/// Who sees a post; `None` leaves it to the account's own setting. Of software that
-/// is not known, nobody knows whether its listing has what not everybody sees.
-fn visibility<'a>(job: &Job<'a>, grant: &Grant) -> Option<&'a str> {
-    let everybody = (grant.software == Software::Other).then_some("public");
-    job.options.text("visibility").or(everybody)
+/// Who sees a post; `None` leaves it to the server.
+fn visibility<'a>(job: &Job<'a>, progress: &'a Progress) -> Option<&'a str> {
+    job.options.text("visibility").or(progress.own_visibility.as_deref())
 }
 
 /// Whether the listing may lack a post that is there: snac lists what everybody
 /// sees, also for its owner.
-fn is_perhaps_unlisted(job: &Job<'_>, grant: &Grant) -> bool {
-    grant.software == Software::Other && visibility(job, grant) != Some("public")
+fn is_perhaps_unlisted(job: &Job<'_>, grant: &Grant, progress: &Progress) -> bool {
+    grant.software == Software::Other && visibility(job, progress) != Some("public")
 }
 
 impl Mastodon {
@@ -152,14 +150,14 @@ impl Mastodon {
         let status = NewStatus {
             status: job.text,
             media_ids: progress.media.iter().map(|it| it.id.as_str()).collect(),
-            visibility: visibility(job, grant),
+            visibility: visibility(job, progress),
             spoiler_text: warning,
             sensitive: if is_kept_of_any { job.options.flag("sensitive") } else { Some(true) },
             language: job.options.text("language"),
             content_type: grant.software.content_type(),
         };
         let key = grant.software.keeps_keys().then_some(job.reference);
-        let errors = if is_perhaps_unlisted(job, grant) { &WITHOUT_LOOK_UP } else { &ERRORS };
+        let errors = if is_perhaps_unlisted(job, grant, progress) { &WITHOUT_LOOK_UP } else { &ERRORS };
         let made = self.api.post(grant, &job.credentials.access_token, &status, key, errors, job.now).await?;
         let at = made.created_at().unwrap_or(job.now);
         let url = made.url();

@@ -6,6 +6,7 @@ use reqwest::{Method, RequestBuilder};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use url::Url;
 
 use super::discovery::Discovered;
@@ -46,6 +47,17 @@ pub(crate) struct Me {
     pub(crate) display_name: Option<String>,
     pub(crate) avatar: Option<String>,
     pub(crate) url: Option<String>,
+    /// What the account has set.
+    #[serde(default)]
+    source: Value,
+}
+
+impl Me {
+    /// Who sees a post that does not say it; `None` where the server does not say so, or in a word that no post can have.
+    pub(crate) fn own_visibility(&self) -> Option<&'static str> {
+        let said = self.source["privacy"].as_str()?;
+        ["public", "unlisted", "private"].into_iter().find(|it| *it == said)
+    }
 }
 
 #[derive(Deserialize)]
