@@ -38,6 +38,7 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use axum::Router;
+use chrono::SecondsFormat;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use platforms::Answers;
@@ -47,7 +48,7 @@ use url::Url;
 
 use self::account::Status;
 use self::dpop::Realm;
-use self::world::repo::Entry;
+use self::world::repo::{Entry, Prepared};
 use self::world::{Shared, World};
 use crate::stand_in::echo::{self, Echo};
 use crate::stand_in::wire;
@@ -315,6 +316,22 @@ impl Network for Bluesky {
         let mut state = self.world.state();
         state.grants.end_access(now);
         state.passwords.end_access();
+    }
+
+    fn translate_refusals(&self) -> bool {
+        self.world.state().troubles.translate();
+        true
+    }
+
+    fn others_post(&self, count: usize) {
+        let now = self.world.clock.now();
+        let mut state = self.world.state();
+        for number in 1..=count {
+            let created_at = now.to_rfc3339_opts(SecondsFormat::Millis, true);
+            let value = json!({ "text": format!("by hand, number {number}"), "createdAt": created_at });
+            let prepared = Prepared::read(record::POST, Some(&tid::at(now, number)), value, String::new);
+            state.repo.entries.push(prepared.expect("it is a post").entry);
+        }
     }
 
     fn public(&self) -> Vec<PublicPost> {

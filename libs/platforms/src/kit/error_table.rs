@@ -219,7 +219,9 @@ impl ErrorTable {
             None => self.message_at.iter().find_map(text),
         };
         let message = message.map(|it| answer::shown(&it)).filter(|it| !it.is_empty());
-        let lower_message = message.as_deref().unwrap_or_default().to_lowercase();
+        // Rules see every message, also those that the user does not.
+        let every = self.message_at.iter().flat_map(|it| values(body, it)).filter_map(Value::as_str);
+        let lower_message = message.as_deref().into_iter().chain(every).collect::<Vec<_>>().join("\n").to_lowercase();
         Parsed { body, codes, message, lower_message }
     }
 

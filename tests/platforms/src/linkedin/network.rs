@@ -11,8 +11,9 @@ use platforms::{Answers, AppCredentials};
 use serde_json::Value;
 use url::Url;
 
+use super::little::Read;
 use super::posts::Post;
-use super::{LinkedIn, MEMBER, Memory, Products};
+use super::{LinkedIn, MEMBER, Memory, PAGE_URN, Products};
 use crate::stand_in::oauth::{Authorizes, decide};
 
 #[async_trait]
@@ -68,10 +69,11 @@ impl<P: Products> Network for LinkedIn<P> {
         self.here.memory().troubles.order(call, trouble, count);
     }
 
-    /// It never says when it wants to be asked again.
+    /// It never says when it wants to be asked again, and its response to the publish call
+    /// has its id in a header and no body.
     fn can(&self, call: Call, trouble: Trouble) -> bool {
-        let is_limited = matches!(trouble, Trouble::Limited { .. });
-        !(call == Call::Publish && is_limited) && (call != Call::Refresh || P::has_pages())
+        let is_other = matches!(trouble, Trouble::Limited { .. } | Trouble::CutBody | Trouble::EmptyBody);
+        !(call == Call::Publish && is_other) && (call != Call::Refresh || P::has_pages())
     }
 
     fn echo(&self) -> bool {
@@ -86,6 +88,20 @@ impl<P: Products> Network for LinkedIn<P> {
     fn end_access_tokens(&self) {
         let now = self.here.clock.now();
         self.here.oauth().end_access_tokens(now);
+    }
+
+    fn translate_refusals(&self) -> bool {
+        self.here.memory().troubles.translate();
+        true
+    }
+
+    fn others_post(&self, count: usize) {
+        let now = self.here.clock.now();
+        let mut memory = self.here.memory();
+        for number in 1..=count {
+            let text = Read::of(&format!("by hand, number {number}"));
+            memory.add(PAGE_URN, text, Value::Null, "PUBLIC", now);
+        }
     }
 
     fn public(&self) -> Vec<PublicPost> {

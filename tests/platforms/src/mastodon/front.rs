@@ -89,8 +89,13 @@ impl Front for Instance {
                 | ["api", "v1", "statuses", _]
                 | ["api", "v1", "statuses", _, "source"],
             ) => Some(Call::LookUp),
+            (&Method::GET, ["api", "v1", "accounts", "verify_credentials"]) => Some(Call::Account),
             _ => None,
         }
+    }
+
+    fn translated(&self) -> &'static [&'static str] {
+        self.memory().troubles.translated(&["/error", "/error_description"])
     }
 
     fn meet(&self, call: Call) -> Option<Trouble> {
@@ -132,7 +137,7 @@ fn unwanted(call: Call) -> Refusal {
         Call::Upload => Refusal::unprocessable("File type of uploaded media could not be verified"),
         Call::Process => Refusal::unprocessable("Error processing thumbnail for uploaded media"),
         Call::Publish => Refusal::invalid("Text contained a disallowed hashtag: lighthouse"),
-        Call::LookUp => Refusal::not_found(),
+        Call::LookUp | Call::Account => Refusal::not_found(),
     }
 }
 

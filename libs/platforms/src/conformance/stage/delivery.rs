@@ -173,7 +173,7 @@ impl<N: Network> Stage<N> {
 
     /// Delivers a post: it is prepared and published. When an answer is lost, the
     /// platform is asked, and the call is repeated only when it is certain that
-    /// the post is not there.
+    /// the post is not there. Where nobody can be asked, it ends with the lost answer.
     pub async fn deliver(&self, post: &mut Post<'_>) -> Result<Passage, Setback> {
         let mut setbacks = Vec::new();
         self.prepare_all(post, &mut setbacks).await?;
@@ -182,6 +182,7 @@ impl<N: Network> Stage<N> {
             let since = self.clock.now();
             match self.publish(post).await {
                 Ok(published) => return Ok(Passage { published, setbacks }),
+                Err(lost @ Setback::Unknown { .. }) if !self.network.can_be_asked() => return Err(lost),
                 Err(Setback::Unknown { may_still_run, reason }) => {
                     setbacks.push(Setback::Unknown { may_still_run, reason });
                     if let Some(published) = self.settle(post, since, may_still_run).await {
