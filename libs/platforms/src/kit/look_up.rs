@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Resolution;
+use domain::delivery::{Claim, Resolution};
 use serde_json::Value;
 
 use super::call_error::CallError;
@@ -132,7 +132,11 @@ impl<A: PublishAdapter> List<'_, A> {
             let is_new =
                 |it: &ListedPost| !is_known(it) && !is_older(it) && posts.iter().all(|other| other.id != it.id);
             let newer: Vec<_> = page.posts.into_iter().filter(is_new).collect();
+            let is_found = self.has_ours(&newer).await;
             posts.extend(newer);
+            if is_found {
+                return Ok(Newer { posts, is_all: false });
+            }
             if has_reached_call && (page.is_sorted || !known.is_empty()) {
                 return Ok(Newer { posts, is_all: true });
             }
@@ -145,6 +149,19 @@ impl<A: PublishAdapter> List<'_, A> {
             }
         }
         Ok(Newer { posts, is_all: false })
+    }
+
+    /// Whether one of these is certainly ours. Other pages cannot change that, and reading them may be billed.
+    async fn has_ours(&self, posts: &[ListedPost]) -> bool {
+        let is_certain = |it: &&ListedPost| self.adapter.compare(self.job, self.prepared, it) == Likeness::It;
+        let ids: Vec<_> = posts.iter().filter(is_certain).map(|it| it.id.clone()).collect();
+        if ids.is_empty() {
+            return false;
+        }
+        let is_ours = |claims: Vec<(String, Claim)>| {
+            ids.iter().any(|id| !claims.iter().any(|(it, claim)| it == id && *claim == Claim::Others))
+        };
+        self.job.claims.of(&ids).await.is_ok_and(is_ours)
     }
 }
 

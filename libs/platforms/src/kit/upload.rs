@@ -1,6 +1,8 @@
 //! One file on its way to a platform: fitted, sent whole or in parts, and processed there.
 
+use std::future::ready;
 use std::ops::Range;
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::Setback;
@@ -9,6 +11,7 @@ use futures::{StreamExt, stream};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::call_error::{CallError, ErrorKind};
 use super::publish_adapter::PublishAdapter;
@@ -17,6 +20,9 @@ use crate::job::{Job, MediaBytes, Picture};
 /// How many bytes of parts are sent in one step, and how many parts at the same time.
 const STEP_BYTES: u64 = 24 << 20;
 const PARALLEL_PARTS: usize = 3;
+
+/// How long a step begins with further parts. On a slow line fewer parts arrive in a step, but they are stored.
+const BEGIN_PARTS_FOR: Duration = Duration::from_secs(15);
 
 /// The pause before a finish whose response was lost is repeated.
 const FINISH_AGAIN: TimeDelta = TimeDelta::seconds(5);
@@ -224,8 +230,10 @@ async fn send_parts<A: PublishAdapter>(
         let bytes = job.files.open_range(file.attachment, range.clone()).await?;
         adapter.send_part(job, file, sending, Part { index, range, bytes }).await
     };
+    let ends = Instant::now() + BEGIN_PARTS_FOR;
+    let begun = stream::iter(next).take_while(|_| ready(Instant::now() < ends));
     // All are awaited, so that none is cut off by the failure of another.
-    let sent: Vec<_> = stream::iter(next).map(send).buffered(PARALLEL_PARTS).collect().await;
+    let sent: Vec<_> = begun.map(send).buffered(PARALLEL_PARTS).collect().await;
     let mut arrived = Vec::new();
     for tag in sent {
         match tag {

@@ -82,7 +82,7 @@ async fn refused_finalize_does_not_make_an_upload_ready() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    let said = format!("file 1 of 1: {words}");
+    let said = format!("file 1 of 1 (video/mp4): {words}");
     assert!(matches!(&refused, Setback::Refused { reason } if *reason == said), "{refused:?}");
     assert_eq!(stage.network.calls(Call::Publish), 0);
 }
@@ -96,4 +96,20 @@ async fn finalize_whose_response_was_lost_is_not_needed_again() {
     stage.deliver(&mut post).await.unwrap();
 
     assert_eq!((stage.network.public().len(), stage.network.calls(Call::Upload)), (1, 1));
+}
+
+/// The first finalize did not arrive, and the second one is refused: nothing says that the upload
+/// is complete.
+#[tokio::test]
+async fn upload_whose_finalize_is_uncertain_is_sent_anew() {
+    let (stage, account) = stage().await;
+    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    stage.network.trouble(Call::Process, Trouble::CutBefore, 1);
+    let body = json!({ "title": "Invalid Request", "type": "https://api.x.com/2/problems/invalid-request" });
+    stage.network.refuses("/2/media/upload/finalize", 400, body);
+
+    let passage = stage.deliver(&mut post).await.unwrap();
+
+    assert!(matches!(&passage.setbacks[..], [Setback::Stale { .. }]), "{:?}", passage.setbacks);
+    assert_eq!((stage.network.calls(Call::Upload), stage.network.calls(Call::Publish)), (2, 1));
 }
