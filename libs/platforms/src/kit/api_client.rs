@@ -142,6 +142,17 @@ impl ApiClient {
         }
     }
 
+    /// A path and query that are encoded already, where a platform wants characters encoded that the URL standard
+    /// leaves as they are, or the other way round.
+    pub(crate) fn call_encoded(&self, auth: Auth<'_>, method: Method, path_and_query: &str) -> Call {
+        let (path, query) =
+            path_and_query.split_once('?').map_or((path_and_query, None), |(path, it)| (path, Some(it)));
+        let mut url = self.base_url.clone();
+        url.set_path(&format!("{}/{path}", self.base_url.path().trim_end_matches('/')));
+        url.set_query(query);
+        self.call_url(auth, method, url)
+    }
+
     /// An upload URL that a response named. Only https, and only this host and those of
     /// [`ApiClient::with_upload_hosts`]: a manipulated response cannot send a user's file or token anywhere else.
     pub(crate) fn upload_to(&self, auth: Auth<'_>, method: Method, url: Url) -> Call {
@@ -268,12 +279,19 @@ impl Call {
 
     /// A file as the whole body. Its length is sent, so that a stream that ends early is not taken for the file.
     pub(crate) fn file(self, mime_type: MimeType, size_bytes: u64, bytes: MediaBytes) -> Self {
+        self.body(mime_type.as_str(), size_bytes, bytes)
+    }
+
+    /// The same as `application/octet-stream`: a part of a file, or a platform that finds out the type by itself.
+    pub(crate) fn octets(self, size_bytes: u64, bytes: MediaBytes) -> Self {
+        self.body("application/octet-stream", size_bytes, bytes)
+    }
+
+    fn body(self, content_type: &'static str, size_bytes: u64, bytes: MediaBytes) -> Self {
         let unread = self.unread.clone();
         let bytes = bytes.inspect_err(move |_| unread.set()).boxed();
         self.with(|it| {
-            it.header(CONTENT_TYPE, mime_type.as_str())
-                .header(CONTENT_LENGTH, size_bytes)
-                .body(Body::wrap_stream(bytes))
+            it.header(CONTENT_TYPE, content_type).header(CONTENT_LENGTH, size_bytes).body(Body::wrap_stream(bytes))
         })
     }
 
@@ -372,6 +390,17 @@ mod tests {
         assert_eq!(url(&["posts", "a/../b?c"]), Some("https://api.example/v2/posts/a%2F..%2Fb%3Fc".to_owned()));
         for id in ["", ".", ".."] {
             assert_eq!(url(&["posts", id]), None, "{id}");
+        }
+    }
+
+    #[test]
+    fn encoded_path_and_query_stay_as_they_are() {
+        let client = client("https://api.example/v2/");
+        let token = SecretString::from("secret");
+        let auth = Auth::token(&token, domain::testing::noon());
+        for path in ["posts/urn%3Ali%3A1", "posts?ids=List(1,2)&q=a%3Ab", "posts"] {
+            let request = client.call_encoded(auth, Method::GET, path).request.unwrap().build().unwrap();
+            assert_eq!(request.url().as_str(), format!("https://api.example/v2/{path}"));
         }
     }
 

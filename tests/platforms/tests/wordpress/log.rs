@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use domain::media::MimeType;
 use http::Method;
 use networks::wordpress::{Oddity, Wordpress};
-use platforms::conformance::network::{Decision, Network};
+use platforms::conformance::network::Decision;
 use platforms::conformance::samples::sample;
 use platforms::conformance::stage::Stage;
 use tracing::subscriber::DefaultGuard;
