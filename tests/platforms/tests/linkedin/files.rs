@@ -6,7 +6,7 @@ use domain::media::{AltText, MimeType};
 use networks::linkedin::LinkedIn;
 use networks::stand_in::arrivals::Arrival;
 use platforms::Step;
-use platforms::conformance::network::{Call, Network};
+use platforms::conformance::network::{Call, Network, Trouble};
 use platforms::conformance::samples::sample;
 use platforms::conformance::stage::Stage;
 use serde_json::json;
